@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+bool hash_init(struct hash *h, uint32_t slots)
+{
+	uint32_t size = 16;
+
+	while (size < slots)
+		size *= 2;
+	h->slots = calloc(size, sizeof(*h->slots));
+	h->mask = size - 1;
+	h->used = 0;
+	return h->slots != NULL;
+}
+
+void hash_fini(struct hash *h)
+{
+	free(h->slots);
+	*h = (struct hash){ 0 };
+}
+
+uint64_t hash_bytes(const void *bytes, size_t size)
+{
+	const unsigned char *p = bytes;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+	return hash_mix(hash);
+}
+
+bool hash_grow(struct hash *h, uint64_t (*hash_of)(uint32_t id, const void *context),
+               const void *context)
+{
+	struct hash grown;
+
+	if (!hash_init(&grown, (h->mask + 1) * 2))
+		return false;
+	for (uint32_t i = 0; i <= h->mask; i++) {
+		uint32_t id = h->slots[i];
+		if (!id)
+			continue;
+		uint32_t at = hash_start(&grown, hash_of(id, context));
+		while (grown.slots[at])
+			at = hash_next(&grown, at);
+		hash_insert(&grown, at, id);
+	}
+	free(h->slots);
+	*h = grown;
+	return true;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An index from keys to small numbers: open addressing over u32 slots.
+ *
+ * The index stores ids (1 and up; 0 is "empty") and no keys: the caller keeps
+ * the keyed items in an array of his own and compares them himself, so an
+ * entry costs four bytes and a hit touches one line of the index.
+ *
+ *	uint32_t at;
+ *	for (at = hash_start(&h, key); h.slots[at]; at = hash_next(&h, at))
+ *		if (items[h.slots[at] - 1].key == wanted)
+ *			return h.slots[at];
+ *	... append the item, id = ++count, then hash_insert(&h, at, id);
+ *	if (hash_is_full(&h)) hash_grow(&h, rehash, items);
+ *
+ * One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash {
+	uint32_t *slots;
+	uint32_t mask; /* slot count - 1 */
+	uint32_t used;
+};
+
+/* False if there is no memory. SLOTS is rounded up to a power of two. */
+bool hash_init(struct hash *h, uint32_t slots);
+void hash_fini(struct hash *h);
+
+/* Spreads KEY over 64 bits (the finalizer of MurmurHash3). */
+static inline uint64_t hash_mix(uint64_t key)
+{
+	key ^= key >> 33;
+	key *= UINT64_C(0xff51afd7ed558ccd);
+	key ^= key >> 33;
+	key *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return key ^ key >> 33;
+}
+
+static inline uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	return hash_mix(a ^ b * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* FNV-1a. */
+uint64_t hash_bytes(const void *bytes, size_t size);
+
+static inline uint32_t hash_start(const struct hash *h, uint64_t hashed)
+{
+	return (uint32_t)hashed & h->mask;
+}
+
+static inline uint32_t hash_next(const struct hash *h, uint32_t at)
+{
+	return (at + 1) & h->mask;
+}
+
+static inline void hash_insert(struct hash *h, uint32_t at, uint32_t id)
+{
+	h->slots[at] = id;
+	h->used++;
+}
+
+/* True from a load of one half: grow before the next insert. */
+static inline bool hash_is_full(const struct hash *h)
+{
+	return h->used * 2 > h->mask;
+}
+
+/*
+ * Doubles the index and puts every id back in, asking HASH_OF(id, context) for
+ * its hash. False (and unchanged) if there is no memory.
+ */
+bool hash_grow(struct hash *h, uint64_t (*hash_of)(uint32_t id, const void *context),
+               const void *context);

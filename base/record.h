@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The record stream: what writers in any process leave for the collector.
+ *
+ * Every record is a plain struct, size and type first, padded to 8 bytes.
+ * Writers store facts; readers interpret, skip types they do not know by their
+ * size, and can run again from a file. Times are CLOCK_MONOTONIC nanoseconds.
+ * The same bytes travel in the agent's rings, in recorded fixtures and through
+ * the fuzzer. Numbers and layouts are fixed: append, never change.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum record_type {
+	RECORD_SAMPLE = 1,
+	RECORD_MAP = 2,
+	RECORD_EXEC = 3,
+	RECORD_FORK = 4,
+	RECORD_EXIT = 5,
+	RECORD_SWITCH = 6,
+	RECORD_LOST = 7,
+	RECORD_THREAD = 8, /* a thread has a name */
+	RECORD_STRING = 9,
+	RECORD_NOTE = 10
+};
+
+struct record {
+	uint32_t size; /* of the whole record in bytes, a multiple of 8 */
+	uint16_t type; /* enum record_type */
+	uint16_t flags;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t time_ns;
+};
+_Static_assert(sizeof(struct record) == 24, "record header");
+
+/* Registers in DWARF's x86-64 order (System V psABI, figure 3.36). */
+enum reg {
+	REG_RAX,
+	REG_RDX,
+	REG_RCX,
+	REG_RBX,
+	REG_RSI,
+	REG_RDI,
+	REG_RBP,
+	REG_RSP,
+	REG_R8,
+	REG_R9,
+	REG_R10,
+	REG_R11,
+	REG_R12,
+	REG_R13,
+	REG_R14,
+	REG_R15,
+	REG_RIP,
+	REG_COUNT
+};
+
+enum sample_kind {
+	SAMPLE_ON_CPU = 1, /* a CPU-time tick */
+	SAMPLE_SWITCH = 2, /* the thread is being switched out */
+	SAMPLE_PROBE = 3   /* read from outside while the thread was blocked */
+};
+
+enum sample_flags {
+	SAMPLE_NO_USER = 1 << 0, /* regs and stack are not there (kernel thread, exec in flight) */
+	SAMPLE_NO_RBP = 1 << 1   /* regs holds RSP and RIP only (probes) */
+};
+
+/* Followed by kernel_count u64 (kernel addresses, innermost first), then stack_bytes of user
+   stack from regs[REG_RSP] up, then padding. */
+struct record_sample {
+	struct record head;
+	uint64_t weight_ns;   /* CPU time since the thread's last sample */
+	uint64_t cpu_time_ns; /* the thread's CPU clock, user and kernel; 0 if unknown */
+	uint64_t regs[REG_COUNT];
+	uint32_t kind; /* enum sample_kind */
+	uint32_t kernel_count;
+	uint32_t stack_bytes;
+	int32_t syscall; /* probes: the system call it is blocked in, -1 if none or unknown */
+};
+_Static_assert(sizeof(struct record_sample) == 24 + 16 + 17 * 8 + 16, "sample");
+
+/* Followed by the path and its NUL. */
+struct record_map {
+	struct record head;
+	uint64_t start;
+	uint64_t length;
+	uint64_t file_offset;
+	uint64_t inode;
+	uint32_t device_major;
+	uint32_t device_minor;
+	uint32_t protection; /* PROT_* */
+	uint8_t build_id_size;
+	uint8_t reserved[3];
+	uint8_t build_id[32];
+};
+_Static_assert(sizeof(struct record_map) == 24 + 48 + 32, "map");
+
+/* RECORD_EXEC and RECORD_THREAD: followed by the name and its NUL. */
+struct record_name {
+	struct record head;
+};
+
+/* RECORD_FORK: head names the child (pid != parent_pid: a process; else a thread). */
+struct record_fork {
+	struct record head;
+	uint32_t parent_pid;
+	uint32_t parent_tid;
+};
+
+/* RECORD_EXIT is a bare head: the thread head.tid of head.pid is gone. */
+
+enum switch_flags {
+	SWITCH_IN = 1 << 0,       /* else out */
+	SWITCH_PREEMPTED = 1 << 1 /* out, but still runnable */
+};
+
+/* RECORD_SWITCH is a bare head with enum switch_flags. */
+
+struct record_lost {
+	struct record head;
+	uint64_t count;
+};
+
+/* RECORD_NOTE: something its reader should tell the user; followed by text and NUL. */
+struct record_note {
+	struct record head;
+	int32_t errnum;
+	uint32_t code; /* enum note_code of the writer */
+};
+
+/* Rounds a record's size up to its alignment. */
+static inline size_t record_align(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A complete stack: what the sampler hands on and the profile takes in.
+ */
+#pragma once
+
+#include "base/metric.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The most frames that one stack holds; what lies above is cut and flagged. */
+#define STACK_MAX_FRAMES 1024
+
+/*
+ * A frame's address is an interrupted instruction or a return address, and only
+ * its kind tells which. frame_lookup_address() is the one place that steps back
+ * into the call.
+ */
+enum frame_kind {
+	FRAME_EXACT = 1,  /* interrupted here (leaf, or below a signal handler) */
+	FRAME_RETURN = 2, /* will return to here */
+	FRAME_MARK = 3    /* stands for something that has no code: address is an enum mark */
+};
+
+enum mark {
+	MARK_KERNEL = 1,    /* kernel time whose kernel frames could not be seen */
+	MARK_TRUNCATED = 2, /* callers are missing above this point */
+	MARK_UNKNOWN = 3    /* time of the thread whose stack could not be read */
+};
+
+struct frame {
+	uint64_t address; /* in the module's own address space, see enum module_kind */
+	uint32_t module;  /* module id; 0 if the address lies in no known mapping */
+	uint32_t kind;    /* enum frame_kind */
+};
+
+/* Where to look the frame's function and line up. */
+static inline uint64_t frame_lookup_address(struct frame frame)
+{
+	// A call can be its function's last instruction, so the return address may
+	// belong to the next function: look up the byte before it.
+	return frame.kind == FRAME_RETURN ? frame.address - 1 : frame.address;
+}
+
+enum stack_flags {
+	STACK_TRUNCATED = 1 << 0, /* some callers are missing */
+	STACK_JOINED = 1 << 1,    /* older frames were read from memory a little later */
+	STACK_GUESSED = 1 << 2    /* a frame pointer had to be guessed (off-CPU probes) */
+};
+
+/* One sample, or one off-CPU interval. */
+struct stack {
+	uint32_t thread;        /* the number the sampler gave in struct thread_event */
+	enum metric metric;     /* what the weight is */
+	uint64_t time_ns;       /* on-CPU: when it was taken; off-CPU: when the interval began */
+	uint64_t duration_ns;   /* off-CPU: length of the interval; on-CPU: 0 */
+	uint64_t weight_ns;     /* time that this stack stands for */
+	uint32_t samples;       /* 1, or 0 where the weight is a remainder of another sample */
+	uint32_t flags;         /* enum stack_flags */
+	uint32_t count;         /* frames */
+	const struct frame *frames; /* innermost first; borrowed, valid during the call */
+};
+
+/* A process has begun, or has become another program by exec. */
+struct process_event {
+	uint32_t process; /* number, given in order from 1; an exec keeps it */
+	uint32_t parent;  /* number of its parent, 0 if that is not ours */
+	uint32_t pid;
+	uint64_t time_ns;
+	bool exec;           /* the same process, another program */
+	const char *command; /* the program's name; never NULL */
+};
+
+/* A thread has begun, or has got another name. */
+struct thread_event {
+	uint32_t thread;  /* number, given in order from 1 */
+	uint32_t process; /* number */
+	uint32_t tid;
+	uint64_t time_ns;
+	const char *name; /* never NULL, may be "" */
+};
+
+/* The exact times of a thread, from the scheduler's own records. */
+struct thread_end {
+	uint32_t thread;
+	uint64_t time_ns; /* when it ended, or when we stopped looking */
+	bool exact;       /* false: on[]/off[] are estimates from samples */
+	uint64_t ns[METRIC_COUNT];
+};

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# Flags for all code of ours: link to `flags` (PRIVATE).
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(flags INTERFACE)
+target_include_directories(flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(flags INTERFACE _GNU_SOURCE)
+target_compile_options(flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes
+  -Wmissing-prototypes -Wpointer-arith -Wimplicit-fallthrough>
+  -fno-omit-frame-pointer)
+if(WERROR)
+  target_compile_options(flags INTERFACE -Werror)
+endif()
+if(SANITIZE)
+  target_compile_options(flags INTERFACE -fsanitize=${SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(flags INTERFACE -fsanitize=${SANITIZE})
+endif()
+if(FUZZ)
+  target_compile_options(flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one profile: who ran, where the time went, when.
+ *
+ * While the program runs, processes, threads and stacks are added; the profile
+ * keeps a tree of call paths with time in bins, in bounded memory. Afterwards
+ * it is symbolized once, written to a file, read back, and asked questions
+ * (merge/query.h). A profile that was read from a file answers like the one
+ * that was written. One thread at a time.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/module.h"
+#include "base/stack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct profile;
+struct symbolizer;
+
+/* Facts about the run; texts are copied by profile_set_run(). Everything is 0 or NULL if unknown. */
+struct run {
+	const char *command;     /* the command line, as a shell would take it */
+	const char *directory;   /* where it ran */
+	const char *host;
+	const char *kernel;      /* uname -r */
+	const char *version;     /* of bottleneck */
+	uint64_t start_realtime_ns; /* since the epoch */
+	uint64_t start_ns;       /* CLOCK_MONOTONIC: zero of all times in the profile */
+	uint64_t wall_ns;
+	int exit_status;         /* wait(2) status; -1 while it runs */
+	uint32_t cpus;           /* that the command may use */
+	uint32_t rung;           /* enum rung of sampler/sampler.h */
+	const char *rung_reason;
+	const char *rung_remedy;
+	bool kernel_stacks;
+	bool off_cpu_exact;
+	uint32_t frequency_hz;
+	uint64_t samples, lost, truncated, joined, guessed;
+	uint64_t target_cpu_ns;  /* user + system of the target, by wait4 */
+	uint64_t collector_cpu_ns; /* of bottleneck itself while the target ran */
+	uint64_t peak_rss_bytes; /* largest of any process of the target */
+	uint32_t unseen_processes;
+	const char *unseen_name;
+	bool complete;           /* false: a checkpoint of a run that was still going on */
+};
+
+struct profile_limits {
+	uint32_t nodes;   /* call-tree nodes; beyond, light subtrees are folded. Default 1 M */
+	uint32_t cells;   /* (node, metric, bin) cells; beyond, bins double. Default 1 M */
+	uint32_t threads; /* threads kept apart; beyond, by name. Default 4096 */
+};
+
+/* LIMITS may be NULL. The profile does not own MODULES (which must outlive it) unless it was read. */
+struct profile *profile_new(struct modules *modules, const struct profile_limits *limits,
+                            struct error *err);
+void profile_free(struct profile *p);
+
+CLEANUP(profile, struct profile *, profile_free)
+
+/* Recording. Where memory is short the event is counted as lost, never fatal. */
+void profile_add_process(struct profile *p, const struct process_event *event);
+void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns);
+void profile_add_thread(struct profile *p, const struct thread_event *event);
+void profile_end_thread(struct profile *p, const struct thread_end *end);
+void profile_add_stack(struct profile *p, const struct stack *stack);
+
+/* Whatever is known by now; may be called again. */
+int profile_set_run(struct profile *p, const struct run *run, struct error *err);
+const struct run *profile_run(const struct profile *p);
+
+/* Names every location that is not named yet. */
+int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err);
+bool profile_is_symbolized(const struct profile *p);
+
+/*
+ * Writes bottleneck-profile(5) to a temporary name beside PATH and renames it,
+ * mode 0600 (or as the file that it replaces).
+ */
+int profile_write(const struct profile *p, const char *path, struct error *err);
+
+/* Reads what profile_write() wrote. Any damage is an error that names the file. */
+struct profile *profile_read(const char *path, struct error *err);

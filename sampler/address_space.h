@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is mapped where in one process: executable mappings only.
+ *
+ * The kernel reports maps but no unmaps, so a later mapping replaces what it
+ * overlaps. Lookups remember the last hit: consecutive frames are neighbours.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mapping {
+	uint64_t start, end; /* run-time addresses, END is the first one beyond */
+	uint64_t file_offset;
+	uint32_t module; /* module id */
+	bool has_bias;   /* the next field is valid; images_locate() (sampler/image.h) fills it */
+	uint64_t bias;   /* run-time address - bias = address in the module */
+};
+
+struct address_space;
+
+struct address_space *address_space_new(void); /* NULL if there is no memory */
+struct address_space *address_space_copy(const struct address_space *parent); /* fork */
+void address_space_free(struct address_space *space);
+
+CLEANUP(address_space, struct address_space *, address_space_free)
+
+/* Adds a mapping, cutting what it overlaps. False if there is no memory. */
+bool address_space_map(struct address_space *space, uint64_t start, uint64_t length,
+                       uint64_t file_offset, uint32_t module);
+
+/* Forgets all mappings (exec). */
+void address_space_clear(struct address_space *space);
+
+/* NULL if nothing is mapped at ADDRESS. Valid until the space changes. */
+struct mapping *address_space_find(struct address_space *space, uint64_t address);
+
+size_t address_space_count(const struct address_space *space);

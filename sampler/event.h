@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A record as the sampler looks at it: decoded, not copied.
+ *
+ * Every source (perf rings, the agent's rings, recorded files) turns its own
+ * bytes into events; everything behind this header knows events only. Pointers
+ * lead into the source's buffer and are valid until the next event is asked for.
+ */
+#pragma once
+
+#include "base/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_sample {
+	enum sample_kind kind;
+	uint64_t weight_ns;     /* user-visible CPU time that this sample stands for */
+	uint64_t cpu_time_ns;   /* the thread's CPU clock (user and kernel); 0 if unknown */
+	bool has_user;          /* regs and stack are there */
+	bool has_rbp;           /* false: only RSP and RIP are known (probes) */
+	uint64_t regs[REG_COUNT];
+	const uint8_t *stack;   /* memory from regs[REG_RSP] up; may be unaligned */
+	uint32_t stack_bytes;
+	const uint64_t *kernel; /* kernel addresses, innermost first; may be unaligned */
+	uint32_t kernel_count;
+	int32_t syscall;        /* probes: the system call it is blocked in; -1: none or unknown */
+};
+
+struct event_map {
+	uint64_t start, length, file_offset;
+	uint64_t inode;
+	uint32_t device_major, device_minor;
+	uint32_t protection;
+	const uint8_t *build_id;
+	uint8_t build_id_size;
+	const char *path;
+};
+
+struct event {
+	enum record_type type;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	union {
+		struct event_sample sample;
+		struct event_map map;
+		struct {
+			uint32_t parent_pid, parent_tid;
+		} fork;
+		const char *name; /* RECORD_EXEC, RECORD_THREAD: the new comm */
+		struct {
+			bool in, preempted;
+		} sched; /* RECORD_SWITCH */
+		uint64_t lost;
+	};
+};

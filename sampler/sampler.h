@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples one command and everything it starts, from outside.
+ *
+ * The sampler opens what this machine allows (see enum rung), follows threads,
+ * forks and execs, unwinds every sample while the program runs, works out what
+ * blocked threads wait for, and hands complete stacks to its sink, in the order
+ * of time up to a millisecond behind now.
+ *
+ *	launch a child that waits before its exec
+ *	sampler_new() → sampler_attach(child) → let the child exec
+ *	poll sampler_fd(); whenever it is readable or sampler_timeout_ms() has
+ *	passed: sampler_drain()
+ *	when the last process of interest is gone: sampler_finish()
+ *
+ * One thread; all sink functions are called from within drain and finish.
+ * The modules and the sink must outlive the sampler.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/module.h"
+#include "base/stack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+struct sampler;
+
+/* The capture ladder: best first. Probed by opening, never by reading a sysctl. */
+enum rung {
+	RUNG_PERF_KERNEL = 1, /* perf events with kernel stacks */
+	RUNG_PERF_USER = 2,   /* perf events, user space only; kernel time as [kernel] */
+	RUNG_AGENT = 3,       /* no perf_event_open: CPU-time timers in the target */
+	RUNG_PROC = 4         /* neither: probes of /proc for blocked threads only */
+};
+
+enum unwinder_kind {
+	UNWINDER_TABLE, /* our compact table, libunwind where it has no rule */
+	UNWINDER_LIBUNWIND
+};
+
+struct sampler_options {
+	uint32_t frequency_hz; /* samples per second of CPU time of a thread; default 999 */
+	uint32_t stack_bytes;  /* user stack to copy per sample; default 32768, at most 65528 */
+	enum unwinder_kind unwinder;
+	enum rung best_rung;   /* do not try better rungs than this (tests, --rung) */
+	bool off_cpu;          /* default true */
+	const char *agent_directory; /* private directory of the agent's rings; NULL: no rung 3 */
+};
+
+#define SAMPLER_FREQUENCY_DEFAULT   999
+#define SAMPLER_STACK_BYTES_DEFAULT 32768
+
+/* Every function may be NULL. Pointers are borrowed for the call. */
+struct sampler_sink {
+	void *context;
+	void (*process)(void *context, const struct process_event *event);
+	void (*process_end)(void *context, uint32_t process, uint64_t time_ns);
+	void (*thread)(void *context, const struct thread_event *event);
+	void (*thread_end)(void *context, const struct thread_end *end);
+	void (*stack)(void *context, const struct stack *stack);
+};
+
+/* What the sampler did and could not do, for the report's limits. */
+struct sampler_status {
+	enum rung rung;
+	char rung_reason[256]; /* why not a better rung: "" or "perf_event_open is refused: ..." */
+	char rung_remedy[256]; /* what would bring it: a sentence, or "" */
+	bool kernel_stacks;
+	bool off_cpu_exact;    /* intervals come from SWITCH records */
+	uint32_t frequency_hz; /* the rate in force */
+	uint64_t samples;      /* on-CPU samples delivered */
+	uint64_t lost;         /* samples lost, by PERF_FORMAT_LOST and the agent's rings */
+	uint64_t truncated;    /* stacks with missing callers */
+	uint64_t joined;       /* stacks completed from memory */
+	uint64_t guessed;      /* stacks with a guessed frame pointer */
+	uint64_t libunwind_frames; /* frames that the table could not step and libunwind did */
+	uint64_t fp_frames;    /* frames stepped by frame pointer for want of unwind rules */
+	uint64_t probes;       /* off-CPU probes */
+	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …) */
+	char unseen_name[64];  /* the first one of them */
+};
+
+struct sampler *sampler_new(const struct sampler_options *options, struct modules *modules,
+                            const struct sampler_sink *sink, struct error *err);
+void sampler_free(struct sampler *s); /* NULL is fine */
+
+CLEANUP(sampler, struct sampler *, sampler_free)
+
+/*
+ * Opens the events on CHILD, which must be our child and must not have exec'd
+ * the target yet; sampling begins by itself at its exec. Falls down the ladder
+ * until something works; -1 only if nothing does.
+ */
+int sampler_attach(struct sampler *s, pid_t child, struct error *err);
+
+/* An epoll descriptor, readable when there is work. Owned by the sampler. */
+int sampler_fd(const struct sampler *s);
+
+/* How long the caller may sleep before the next drain. */
+int sampler_timeout_ms(const struct sampler *s);
+
+/* Handles what has come in. -1 if the sampler is broken for good (ERR says why). */
+int sampler_drain(struct sampler *s, struct error *err);
+
+/* Handles the rest, closes all open intervals at NOW, ends all threads. Call once. */
+int sampler_finish(struct sampler *s, struct error *err);
+
+/* Valid until the sampler is freed; up to date after drain and finish. */
+const struct sampler_status *sampler_status(const struct sampler *s);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names, inline chains and lines for the addresses of a module.
+ *
+ * Addresses come in batches, one module at a time, because that is what makes
+ * it fast: the debug information of each compilation unit that is hit is read
+ * once. The symbolizer opens the debug files and owns every string that it
+ * returns; they live until symbolizer_free(). One thread at a time.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/module.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct symbolizer;
+
+/* One function at one address. */
+struct symbol {
+	const char *function; /* demangled; NULL if unknown */
+	const char *file;     /* full path as the compiler was told; NULL if unknown */
+	int line;             /* 0 if unknown */
+	bool inlined;         /* its code stands inside the next symbol of the chain */
+};
+
+/* What is known of one address. */
+struct symbol_chain {
+	uint32_t count;               /* 0 if nothing is known */
+	const struct symbol *symbols; /* innermost (most deeply inlined) first; an outer symbol's
+	                                 line is the line of the inlined call */
+};
+
+/* How much a module can tell. */
+enum debug_level {
+	DEBUG_NONE = 0,    /* no names at all */
+	DEBUG_DYNAMIC = 1, /* exported names only (.dynsym) */
+	DEBUG_SYMBOLS = 2, /* all function names (.symtab, .gnu_debugdata, JIT map) */
+	DEBUG_LINES = 3    /* DWARF: lines and inlines */
+};
+
+struct debug_status {
+	enum debug_level level;
+	char source[256]; /* the file the best of it came from; "" if none */
+	char reason[256]; /* why not more: "build-id of ... differs", "no debug information"; or "" */
+	char remedy[256]; /* "install libfoo1-dbgsym", "compile with -g"; or "" */
+};
+
+struct symbolizer_options {
+	const char *debug_directories; /* colon-separated; NULL: /usr/lib/debug */
+	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS; default no */
+	const char *kallsyms;          /* NULL: /proc/kallsyms (tests give a file) */
+	const char *jit_directory;     /* NULL: /tmp, for perf-PID.map and jit-PID.dump */
+	/* Called now and then with what is being read; may be NULL. */
+	void (*progress)(void *context, const char *what);
+	void *progress_context;
+};
+
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options, struct error *err);
+void symbolizer_free(struct symbolizer *s);
+
+CLEANUP(symbolizer, struct symbolizer *, symbolizer_free)
+
+/*
+ * Looks up ADDRESSES (ascending, distinct, already stepped back into the call
+ * by frame_lookup_address()) in MODULE and fills one chain for each. What is not known is an
+ * empty chain, not an error; -1 only if there is no memory.
+ */
+int symbolizer_resolve(struct symbolizer *s, const struct module *module,
+                       const uint64_t *addresses, size_t count, struct symbol_chain *chains,
+                       struct error *err);
+
+/* What MODULE could tell. Only after symbolizer_resolve() for it; else level NONE. */
+const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
+                                                   const struct module *module);

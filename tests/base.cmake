@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+foreach(module array error hash module ring strings)
+  unit(${module} LIBS base)
+endforeach()

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "base/hash.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+static uint64_t keys[5000];
+
+static uint64_t hash_of(uint32_t id, const void *context)
+{
+	(void)context;
+	return hash_mix(keys[id - 1]);
+}
+
+static uint32_t find(const struct hash *h, uint64_t key)
+{
+	for (uint32_t at = hash_start(h, hash_mix(key)); h->slots[at]; at = hash_next(h, at))
+		if (keys[h->slots[at] - 1] == key)
+			return h->slots[at];
+	return 0;
+}
+
+Test(hash, finds_every_key_after_growing_and_no_other)
+{
+	struct hash h;
+
+	cr_assert(hash_init(&h, 0));
+	for (uint32_t i = 0; i < 5000; i++) {
+		keys[i] = (uint64_t)i * 4096; // as addresses are: low bits alike
+		uint32_t at = hash_start(&h, hash_mix(keys[i]));
+		while (h.slots[at])
+			at = hash_next(&h, at);
+		hash_insert(&h, at, i + 1);
+		if (hash_is_full(&h))
+			cr_assert(hash_grow(&h, hash_of, NULL));
+	}
+	for (uint32_t i = 0; i < 5000; i++)
+		cr_expect(eq(u32, find(&h, keys[i]), i + 1));
+	cr_expect(eq(u32, find(&h, 1), 0));
+	hash_fini(&h);
+}
