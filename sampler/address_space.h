@@ -17,7 +17,7 @@ struct mapping {
 	uint64_t start, end; /* run-time addresses, END is the first one beyond */
 	uint64_t file_offset;
 	uint32_t module; /* module id */
-	bool has_bias;   /* the next field is valid; images_locate() (sampler/image.h) fills it */
+	bool has_bias;   /* the next field is valid; image_locate() (sampler/image.h) fills it */
 	uint64_t bias;   /* run-time address - bias = address in the module */
 };
 
@@ -40,3 +40,6 @@ void address_space_clear(struct address_space *space);
 struct mapping *address_space_find(struct address_space *space, uint64_t address);
 
 size_t address_space_count(const struct address_space *space);
+
+/* Equal for spaces that were mapped alike, so what is cached for one holds for the other. */
+uint64_t address_space_fingerprint(const struct address_space *space);
