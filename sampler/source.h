@@ -80,12 +80,6 @@ struct source_ops {
 
 	/* Changes the rate and facts.frequency_hz; false if it cannot. * */
 	bool (*set_frequency)(struct source *s, uint32_t frequency_hz);
-
-	/*
-	 * After next() has given an EXIT of PID's last thread: true if PID lives on and just cannot
-	 * be seen any more (setuid). *
-	 */
-	bool (*lives_on)(struct source *s, uint32_t pid, uint64_t time_ns);
 };
 
 struct source {
