@@ -17,7 +17,7 @@
 		free_function(*p);                                                                 \
 	}
 
-#define cleanup(name) __attribute__((cleanup(name##_at_scope_end)))
+#define cleanup(name) __attribute__((__cleanup__(name##_at_scope_end)))
 
 /* The pointer's value; the pointer itself becomes NULL. */
 #define steal(pointer)                                                                             \
@@ -53,6 +53,6 @@ static inline void fclose_at_scope_end(FILE **file)
 		fclose(*file);
 }
 
-#define cleanup_free   __attribute__((cleanup(free_at_scope_end)))
-#define cleanup_close  __attribute__((cleanup(close_at_scope_end)))
-#define cleanup_fclose __attribute__((cleanup(fclose_at_scope_end)))
+#define cleanup_free   __attribute__((__cleanup__(free_at_scope_end)))
+#define cleanup_close  __attribute__((__cleanup__(close_at_scope_end)))
+#define cleanup_fclose __attribute__((__cleanup__(fclose_at_scope_end)))
