@@ -1,4 +1,20 @@
 # SPDX-License-Identifier: MIT
-# cpack -G TGZ: see cmake/relocatable.cmake for what travels beside the binary.
+# `cpack` in the build directory makes a tarball that runs wherever glibc is new enough: the
+# libraries that it needs lie beside the agent, in lib/bottleneck (see relocatable.cmake).
+if(TARGET bottleneck)
+  # DT_RPATH, not DT_RUNPATH: it also serves the libraries of the libraries, and a
+  # LD_LIBRARY_PATH that is meant for the target does not reach us.
+  set_target_properties(bottleneck PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/bottleneck")
+  target_link_options(bottleneck PRIVATE LINKER:--disable-new-dtags)
+endif()
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_FILE_NAME
+  ${PROJECT_NAME}-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR}-linux)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/relocatable.cmake)
+set(CPACK_STRIP_FILES OFF)
+set(CPACK_BOTTLENECK_LIBRARIES ${CMAKE_INSTALL_LIBDIR}/bottleneck)
+set(CPACK_VERBATIM_VARIABLES ON)
 include(CPack)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+# cmake --build BUILD --target bench: prints the tables of bench/run.
+if(TARGET bottleneck)
+  add_custom_target(bench USES_TERMINAL DEPENDS bottleneck
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench/run --build ${PROJECT_BINARY_DIR})
+endif()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# The real binary on real commands: see e2e/harness.py.
+find_package(Python3 COMPONENTS Interpreter)
+if(NOT Python3_FOUND OR NOT TARGET bottleneck)
+  message(STATUS "No end-to-end tests: they need Python 3 and the program")
+  return()
+endif()
+
+set(e2e_environment
+  "BOTTLENECK=$<TARGET_FILE:bottleneck>" "TARGETS=${TARGETS_DIR}" "NO_PERF=$<TARGET_FILE:no_perf>"
+  "BUILD=${PROJECT_BINARY_DIR}" "PYTHONDONTWRITEBYTECODE=1")
+
+# e2e(NAME SCRIPT ARGUMENTS...)
+function(e2e name script)
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${script}.py
+           ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS e2e TIMEOUT 600
+    ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
+endfunction()
+
+foreach(part manners terminal privileges damaged package report_options)
+  e2e(e2e_${part} ${part})
+endforeach()
+# It sets the sysctl, for all.
+set_tests_properties(e2e_privileges PROPERTIES RESOURCE_LOCK perf_event_paranoid)
+e2e(e2e_real_programs real_programs --fast)
+e2e(e2e_transparency transparency --fast)
+e2e(e2e_transparency_no_perf transparency --fast --no-perf)
+
+# Known truth: every program by itself, so that the one that fails is named.
+get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
+foreach(name ${truth_targets})
+  e2e(truth_${name} truth ${name})
+endforeach()
+foreach(name shares recursion inlines threads forks execs dlopened signals)
+  e2e(truth_${name}_no_perf truth --no-perf --tolerance 2 ${name})
+endforeach()
+
+# For a quiet machine and some patience: ctest -C Long -L long
+function(long_e2e name script)
+  add_test(NAME ${name} CONFIGURATIONS Long
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${script}.py ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS long TIMEOUT 3600 RUN_SERIAL ON
+    ENVIRONMENT "${e2e_environment}")
+endfunction()
+
+long_e2e(long_truth truth --ms 8000 ${truth_targets})
+long_e2e(long_real_programs real_programs)
+long_e2e(long_transparency transparency)
+long_e2e(long_transparency_no_perf transparency --no-perf)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The program finds its agent, in the build tree, installed, and from the tarball, which also runs
+where nothing but the C library is."""
+import glob
+import os
+import shutil
+import subprocess
+import tarfile
+import unittest
+
+from harness import BOTTLENECK, NO_PERF, Case, main, need, target
+
+BUILD = os.environ.get("BUILD", "build")
+# All that the C library's package brings and a C program may need.
+GLIBC = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2",
+         "librt.so.1", "libresolv.so.2")
+NEWEST_GLIBC = (2, 36)
+
+
+class Package(Case):
+    def agent_works(self, binary):
+        """Rung 3 needs the agent, so the agent was found."""
+        report = self.path("report")
+        done = self.bare([NO_PERF, binary, "-R", report, "--", target("shares")])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(report, encoding="utf-8") as file:
+            self.assertIn("hot_a", file.read())
+
+    def unpack(self):
+        need("objdump")
+        if "libasan" in self.bare(["ldd", BOTTLENECK]).stdout.decode():
+            raise unittest.SkipTest("a sanitized build is not for packing")
+        done = self.bare(["cpack", "-G", "TGZ", "-B", self.path("pack"), "--config",
+                          os.path.join(BUILD, "CPackConfig.cmake")], cwd=BUILD)
+        self.assertEqual(done.returncode, 0, done.stderr.decode() + done.stdout.decode())
+        tarball, = glob.glob(self.path("pack/*.tar.gz"))
+        with tarfile.open(tarball) as archive:
+            archive.extractall(self.path("unpacked"))
+        root, = glob.glob(self.path("unpacked/*"))
+        return root
+
+    def test_it_finds_its_agent_in_the_build_tree(self):
+        self.agent_works(BOTTLENECK)
+
+    def test_it_finds_its_agent_when_installed_anywhere(self):
+        prefix = self.path("prefix")
+        done = self.bare(["cmake", "--install", BUILD, "--prefix", prefix])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.agent_works(os.path.join(prefix, "bin", "bottleneck"))
+        moved = self.path("moved")
+        shutil.move(prefix, moved)
+        self.agent_works(os.path.join(moved, "bin", "bottleneck"))
+        self.assertTrue(glob.glob(os.path.join(moved, "share/man/man1/bottleneck.1*")))
+
+    def test_the_tarball_wants_no_newer_c_library(self):
+        root = self.unpack()
+        files = [os.path.join(root, "bin/bottleneck"), *glob.glob(root + "/lib*/**/*.so*", recursive=True)]
+        for path in files:
+            text = self.bare(["objdump", "-T", path]).stdout.decode()
+            versions = {tuple(int(n) for n in word.strip("()")[6:].split("."))
+                        for word in text.split() if word.strip("()").startswith("GLIBC_2")}
+            self.assertLessEqual(max(versions, default=(2, 0))[:2], NEWEST_GLIBC, path)
+
+    def test_the_tarball_runs_where_only_the_c_library_is(self):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("needs root for chroot")
+        root = self.unpack()
+        jail = self.make_directory("jail")
+        for name in ("lib64", "proc", "tmp", "dev"):
+            os.mkdir(os.path.join(jail, name))
+        for name in GLIBC:
+            found = [p for d in ("/lib64", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+                     if os.path.exists(p := os.path.join(d, name))]
+            shutil.copy(found[0], os.path.join(jail, "lib64", name))
+        shutil.copytree(root, os.path.join(jail, "opt"), symlinks=True)
+        shutil.copy(target("shares"), jail)
+        shutil.copy(NO_PERF, jail)
+        mount = ["unshare", "--mount", "sh", "-c",
+                 'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@"', jail]
+        probe = self.bare([*mount, "/shares"], env=self.environment(LD_LIBRARY_PATH="/lib64"))
+        if probe.returncode:
+            raise unittest.SkipTest(f"cannot make a chroot here: {probe.stderr.decode().strip()}")
+        for wrapper in ([], ["/no_perf"]):
+            done = self.bare([*mount, *wrapper, "/opt/bin/bottleneck", "-o", "/tmp/p", "--", "/shares"],
+                             env={"LD_LIBRARY_PATH": "/lib64", "HOME": "/tmp", "TRUTH_MS": "300"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"hot_a", done.stderr)
+            self.assertIn(b"shares.c:", done.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+"""Real programs: they complete, say the same, and their hot functions are those of perf record.
+
+    real_programs.py [--fast] [NAME...]
+
+--fast runs each once under bottleneck and compares its output; without it each also runs under
+perf record, and the five hottest functions must agree to 1.5 points.
+"""
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import BOTTLENECK
+from profile_file import ProfileFile, plain_name
+
+POINTS = 1.5
+HZ = 999
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def make_data(directory, scale):
+    """A few megabytes of text that compress like text."""
+    with open(os.path.join(directory, "data"), "wb") as out:
+        for path in ("/usr/bin/perl", "/usr/bin/git", "/usr/bin/openssl"):
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    out.write(file.read()[:3_000_000] * scale)
+
+
+def sqlite_script(directory, scale):
+    write(os.path.join(directory, "q.sql"), f"""
+create table t(a integer primary key, b text, c integer);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < {120000 * scale})
+insert into t select i, hex(i * 7919), (i * 7919) % 1000 from n;
+select c, count(*), sum(a), max(b) from t group by c order by 3 desc limit 5;
+select count(*) from t x join t y on x.a = y.c;
+select count(*) from t where b like '%3A%';
+""")
+
+
+def git_repository(directory, scale):
+    repository = os.path.join(directory, "repository")
+    stream = ["blob\nmark :1\ndata 6\nhello\n\n"]
+    for i in range(400 * scale):
+        body = "".join(f"line {j} of {i * j % 97}\n" for j in range(400))
+        stream.append(f"commit refs/heads/main\ncommitter A <a@b> {1700000000 + i} +0000\n"
+                      f"data 2\nc\n\nM 100644 inline f{i % 20}\ndata {len(body)}\n{body}\n")
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    subprocess.run(["git", "-C", repository, "fast-import", "--quiet"], check=True,
+                   input="".join(stream).encode())
+
+
+def c_sources(directory, scale):
+    for i in range(8 * scale):
+        functions = "\n".join(
+            f"double f{i}_{j}(const double *p, int n) {{ double s = 0; for (int k = 0; k < n; k++)"
+            f" s += p[k] * {j} + sin(s + k); return s; }}" for j in range(120))
+        write(os.path.join(directory, f"s{i}.c"), f"#include <math.h>\n#include <stdio.h>\n"
+              f"#include <stdlib.h>\n#include <string.h>\n{functions}\n")
+    objects = " ".join(f"s{i}.o" for i in range(8 * scale))
+    write(os.path.join(directory, "Makefile"),
+          f"all: {objects}\n%.o: %.c\n\t@gcc -O2 -c -o $@ $<\n")
+
+
+BASH = """
+f() { local s=0 i; for ((i = 0; i < $1; i++)); do s=$(((s * 31 + i) % 65521)); a[i%100]=$s; done
+echo "${a[*]}" | cksum; }
+f %d
+"""
+
+PERL = r"""
+my %%h; my $s = 42;
+for my $i (1 .. %d) { $s = ($s * 1103515245 + 12345) %% 2147483648; $h{$s %% 5000} .= chr(97 + $s %% 26); }
+my $n = 0; for (sort keys %%h) { $n++ while $h{$_} =~ /a.{0,3}e/g; } print "$n\n";
+"""
+
+NODE = """
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+function sortish(n) { const a = []; let s = 1; for (let i = 0; i < n; i++) { s = (s * 16807) %% 2147483647; a.push(s); }
+  a.sort((x, y) => x - y); return a[10]; }
+console.log(fib(%d), sortish(%d));
+"""
+
+
+class Program:
+    """How to set up and run one program. OUTPUT is None where it says other things every time."""
+
+    def __init__(self, name, command, needs=(), setup=None, same_output=True, jit=False, multi=False,
+                 options=()):
+        self.name = name
+        self.command = command
+        self.needs = needs or (command[0],)
+        self.setup = setup
+        self.same_output = same_output
+        self.jit = jit      # functions of the JIT have other names in each run
+        self.multi = multi
+        self.options = options
+
+
+def programs(scale):
+    """SCALE 1 is some tenths of a second each, 6 is a few seconds."""
+    def bash_setup(d):
+        write(os.path.join(d, "s.sh"), BASH % (60000 * scale))
+
+    def perl_setup(d):
+        write(os.path.join(d, "s.pl"), PERL % (300000 * scale))
+
+    def node_setup(d):
+        write(os.path.join(d, "s.js"), NODE % (30 + scale // 2, 100000 * scale))
+
+    def musl_setup(d):
+        write(os.path.join(d, "m.c"), """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int order(const void *a, const void *b) { return memcmp(a, b, 8); }
+int main(int argc, char **argv) { size_t n = 200000 * (size_t)atoi(argv[1]); char (*a)[8] = calloc(n, 8);
+ unsigned s = 1; for (size_t i = 0; i < n * 8; i++) { s = s * 1103515245 + 12345; (*a)[i] = s >> 16; }
+ qsort(a, n, 8, order); printf("%02x\\n", (unsigned char)a[n / 2][0]); return 0; }
+""")
+        for compiler, name, flags in (("musl-gcc", "musl", []), ("gcc", "static", ["-static"])):
+            if shutil.which(compiler):
+                subprocess.run([compiler, "-O2", "-g", *flags, "-o", name, "m.c"], cwd=d, check=True)
+
+    def data(d):
+        make_data(d, 1 if scale == 1 else 3)
+
+    return [
+        Program("xz", ["xz", "-2", "-T1", "-k", "-c", "data"], setup=data),
+        Program("gzip", ["gzip", "-c", "-n", "data"], setup=data),
+        Program("sqlite3", ["sqlite3", ":memory:", ".read q.sql"],
+                setup=lambda d: sqlite_script(d, scale)),
+        Program("git", ["git", "-C", "repository", "log", "--stat", "-M", "--format=%T"],
+                setup=lambda d: git_repository(d, scale)),
+        Program("bash", ["bash", "s.sh"], setup=bash_setup),
+        Program("perl", ["env", "PERL_HASH_SEED=0", "perl", "s.pl"], needs=("perl",), setup=perl_setup),
+        Program("openssl", ["openssl", "speed", "-seconds", str(max(1, scale // 2)), "-bytes", "16384",
+                            "sha256"], same_output=False),
+        Program("make", ["make", "-s", "-j2"], needs=("make", "gcc"), multi=True,
+                setup=lambda d: c_sources(d, max(1, scale // 2))),
+        Program("node", ["node", "--perf-basic-prof", "s.js"], jit=True, setup=node_setup),
+        Program("redis", ["redis-server", "--port", "0", "--unixsocket", "r.sock", "--save", "",
+                          "--logfile", "log", "--io-threads", "1"],
+                needs=("redis-server", "redis-benchmark"), same_output=False),
+        Program("static", ["./static", str(4 * scale)], needs=("gcc",), setup=musl_setup),
+        Program("musl", ["./musl", str(4 * scale)], needs=("musl-gcc",), setup=musl_setup),
+    ]
+
+
+def wait_for_socket(path):
+    for _ in range(200):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(path)
+            return
+        time.sleep(0.05)
+    sys.exit(f"{path} never answered")
+
+
+def run_redis(prefix, program, directory, scale):
+    """The server under the profiler, the client not; ended by the client's SHUTDOWN."""
+    path = os.path.join(directory, "r.sock")
+    server = subprocess.Popen([*prefix, *program.command], cwd=directory, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    wait_for_socket(path)
+    subprocess.run(["redis-benchmark", "-s", path, "-q", "-n", str(60000 * scale), "-P", "8", "-t",
+                    "set,get,lpush,lrange_100", "-c", "10"], stdout=subprocess.DEVNULL, check=True)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        client.sendall(b"SHUTDOWN NOSAVE\r\n")
+        with contextlib.suppress(OSError):
+            client.recv(64)
+    out, err = server.communicate(timeout=60)
+    return server.returncode, out, err
+
+
+def run_once(prefix, program, directory, scale):
+    if program.name == "redis":
+        return run_redis(prefix, program, directory, scale)
+    done = subprocess.run([*prefix, *program.command], cwd=directory, capture_output=True,
+                          check=False, timeout=300)
+    if program.name == "make":
+        for name in os.listdir(directory):
+            if name.endswith(".o"):
+                os.unlink(os.path.join(directory, name))
+    return done.returncode, done.stdout, done.stderr
+
+
+def perf_shares(path):
+    """Self share per function by perf, kernel as one."""
+    text = subprocess.run(["perf", "report", "-i", path, "--stdio", "--no-children", "-g", "none",
+                           "-s", "sym", "-t", "\t", "--percent-limit", "0", "-F", "overhead,sym"],
+                          capture_output=True, text=True, check=True).stdout
+    shares = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([0-9.]+)%\s+\[(.)\]\s+(.*\S)", line)
+        if match:
+            share, kind, name = float(match[1]), match[2], plain_name(match[3])
+            name = "[kernel]" if kind == "k" else name
+            shares[name] = shares.get(name, 0) + share
+    return shares
+
+
+def our_shares(path):
+    """Self share per function that exists in the binary: inlined ones count for their host."""
+    return ProfileFile(path).host_function_shares()
+
+
+def compare(program, ours, theirs):
+    """The five hottest of either; addresses without a name are no functions."""
+    def top(shares):
+        named = {n: s for n, s in shares.items() if not re.match(r"(0x)?[0-9a-f]+$|\[unknown\]|\?", n)}
+        return sorted(named, key=named.get, reverse=True)[:5]
+    worst = 0.0
+    for name in sorted(set(top(ours)) | set(top(theirs)), key=lambda n: -theirs.get(n, 0)):
+        difference = ours.get(name, 0) - theirs.get(name, 0)
+        worst = max(worst, abs(difference))
+        flag = "FAIL" if abs(difference) > POINTS else ""
+        print(f"    {name[:60]:60} perf {theirs.get(name, 0):6.2f}  ours {ours.get(name, 0):6.2f}"
+              f"  {difference:+6.2f} {flag}")
+    return worst
+
+
+def mean(rows):
+    names = {n for row in rows for n in row}
+    return {n: sum(row.get(n, 0) for row in rows) / len(rows) for n in names}
+
+
+def check(program, scale, fast, rounds):
+    missing = [n for n in program.needs if not shutil.which(n)]
+    if missing:
+        print(f"{program.name:10} skipped: {', '.join(missing)} not installed")
+        return True
+    with tempfile.TemporaryDirectory(prefix="real-") as directory:
+        os.chmod(directory, 0o755)
+        if program.setup:
+            program.setup(directory)
+        ours_path, perf_path = os.path.join(directory, "p.bneck"), os.path.join(directory, "p.data")
+        bare = run_once([], program, directory, scale)
+        ours, theirs = [], []
+        prefix = [BOTTLENECK, "-F", str(HZ), "-o", ours_path, "-R", os.path.join(directory, "report"),
+                  "--"]
+        for _ in range(rounds):
+            done = run_once(prefix, program, directory, scale)
+            same = done[0] == bare[0] and (not program.same_output or done[1:] == bare[1:])
+            if not same:
+                print(f"{program.name:10} FAIL: status {done[0]} against {bare[0]}; "
+                      f"stderr {done[2][-300:]!r}")
+                return False
+            ours.append(our_shares(ours_path))
+            if not fast:
+                perf = ["perf", "record", "-q", "-e", "task-clock", "-F", str(HZ), "--no-bpf-event",
+                        "-o", perf_path, "--"]
+                run_once(perf, program, directory, scale)
+                theirs.append(perf_shares(perf_path))
+        for name in os.listdir("/tmp"):
+            if program.jit and re.match(r"perf-\d+\.map$", name):
+                os.unlink(os.path.join("/tmp", name))
+        if not sum(ours[0].values()) > 0:
+            print(f"{program.name:10} FAIL: no samples")
+            return False
+        if fast:
+            print(f"{program.name:10} ok")
+            return True
+        worst = compare(program, mean(ours), mean(theirs))
+        good = worst <= POINTS
+        print(f"{program.name:10} {'ok' if good else 'FAIL'}: worst {worst:.2f} points")
+        return good
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--rounds", type=int, default=0, help="paired runs, alternating")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    if not arguments.fast and not shutil.which("perf"):
+        print("no perf here: only completion and output are compared")
+        arguments.fast = True
+    scale = 1 if arguments.fast else 6
+    rounds = arguments.rounds or (1 if arguments.fast else 3)
+    chosen = [p for p in programs(scale) if not arguments.names or p.name in arguments.names]
+    failed = [p.name for p in chosen if not check(p, scale, arguments.fast, rounds)]
+    print(f"{len(chosen)} programs, failed: {', '.join(failed) or 'none'}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

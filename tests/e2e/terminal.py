@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""On a terminal: job control, full-screen programs, Ctrl-C and Ctrl-Z."""
+import os
+import pty
+import re
+import select
+import signal
+import time
+
+from harness import BOTTLENECK, Case, main, need
+
+
+class Terminal:
+    """An interactive bash on a terminal of its own."""
+
+    def __init__(self, case):
+        self.text = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(case.work)
+            env = case.environment(PS1="prompt> ", TERM="xterm", HISTFILE="/dev/null",
+                                   PROMPT_COMMAND="", BASH_SILENCE_DEPRECATION_WARNING="1",
+                                   INPUTRC="/dev/null")
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], env)
+        case.addCleanup(self.close)
+        self.expect("prompt> ")
+
+    def close(self):
+        os.close(self.fd)
+        try:
+            os.kill(self.pid, signal.SIGHUP)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, pattern, timeout=30):
+        """Reads until PATTERN has come; returns what came before it."""
+        end = time.monotonic() + timeout
+        while not (found := re.search(pattern, self.text)):
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"no {pattern!r} on the terminal, but {self.text!r}")
+            self.text += os.read(self.fd, 65536).decode(errors="replace")
+        before = self.text[:found.start()]
+        self.text = self.text[found.end():]
+        return before
+
+    def command(self, line):
+        self.send(line + "\n")
+        self.expect(re.escape(line[-20:]) + r"\r?\n")
+
+    def status(self):
+        self.command("echo status=$?")
+        self.expect("status=")
+        return int(self.expect(r"\r?\n"))
+
+
+class JobControl(Case):
+    def setUp(self):
+        super().setUp()
+        need("bash")
+        self.terminal = Terminal(self)
+
+    def test_control_c_stops_the_target_and_prints_the_report(self):
+        self.terminal.command(f"{BOTTLENECK} sh -c 'echo rea''dy; exec sleep 60'")
+        self.terminal.expect("ready")
+        time.sleep(0.3)
+        self.terminal.send("\x03")
+        report = self.terminal.expect("prompt> ")
+        self.assertIn("bottleneck: sh -c", report)
+        self.assertEqual(self.terminal.status(), 130)
+
+    def test_control_z_and_fg(self):
+        self.terminal.command(f"{BOTTLENECK} sh -c 'echo rea''dy; sleep 2; exit 3'")
+        self.terminal.expect("ready")
+        time.sleep(0.3)
+        self.terminal.send("\x1a")
+        self.terminal.expect("Stopped")
+        self.terminal.expect("prompt> ")
+        self.terminal.command("fg")
+        report = self.terminal.expect("prompt> ")
+        self.assertIn("bottleneck: sh -c", report)
+        self.assertEqual(self.terminal.status(), 3)
+
+    def test_it_runs_in_the_background(self):
+        self.terminal.command(f"{BOTTLENECK} -R r sh -c 'sleep 1; exit 4' & wait $!; echo got=$?")
+        self.terminal.expect("got=4")
+
+    def test_the_target_knows_its_terminal(self):
+        self.terminal.command(f"{BOTTLENECK} -R r sh -c 'test -t 0 && test -t 1 && test -t 2 && "
+                              "tty > tty.txt; stty size; exit 8'")
+        self.terminal.expect("prompt> ")
+        self.assertEqual(self.terminal.status(), 8)
+        self.assertTrue(os.path.exists(os.path.join(self.work, "tty.txt")))
+
+    def test_the_terminal_is_as_it_was(self):
+        self.terminal.command("stty -a > before")
+        self.terminal.expect("prompt> ")
+        self.terminal.command(f"{BOTTLENECK} true; stty -a > after; cmp before after && echo same''ness")
+        self.terminal.expect("sameness")
+
+    def test_a_shell_inside_has_job_control(self):
+        self.terminal.command(f"{BOTTLENECK} -R r bash --norc -i")
+        self.terminal.expect("prompt> ")
+        self.terminal.command("sleep 60")
+        time.sleep(0.3)
+        self.terminal.send("\x1a")
+        self.terminal.expect("Stopped")
+        self.terminal.command("kill %1; exit 5")
+        self.terminal.expect("prompt> ")
+        self.assertEqual(self.terminal.status(), 5)
+
+    def test_less(self):
+        need("less")
+        self.terminal.command(f"seq 1000 | {BOTTLENECK} -R r less")
+        self.terminal.expect("10\r?\n")
+        self.terminal.send("G")
+        self.terminal.expect("1000")
+        self.terminal.send("q")
+        self.terminal.expect("prompt> ")
+        self.assertEqual(self.terminal.status(), 0)
+
+    def test_vi(self):
+        need("vi")
+        self.terminal.command(f"{BOTTLENECK} -R r vi note.txt")
+        self.terminal.expect("note.txt")
+        time.sleep(0.3)
+        self.terminal.send("ihello there\x1b")
+        time.sleep(0.3)
+        self.terminal.send("\x1a")
+        self.terminal.expect("Stopped")
+        self.terminal.expect("prompt> ")
+        self.terminal.send("fg\n")
+        time.sleep(0.5)
+        self.terminal.send(":wq\r")
+        self.terminal.expect("prompt> ")
+        self.assertEqual(self.terminal.status(), 0)
+        with open(os.path.join(self.work, "note.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "hello there\n")
+
+    def test_colour_only_on_a_terminal_that_wants_it(self):
+        self.terminal.command(f"{BOTTLENECK} true")
+        self.assertIn("\x1b[", self.terminal.expect("prompt> "))
+        self.terminal.command(f"NO_COLOR=1 {BOTTLENECK} true")
+        self.assertNotIn("\x1b[1m", self.terminal.expect("prompt> "))
+
+
+if __name__ == "__main__":
+    main()
