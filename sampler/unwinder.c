@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/unwinder.h"
+
+#include "base/error.h"
+#include "sampler/unwind_modules.h"
+#include "sampler/unwinder_libunwind.h"
+#include "sampler/walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+_Static_assert(UNWINDER_LIBUNWIND_REGS == REG_COUNT, "the same registers");
+
+/* Where libunwind sees the search tables that we have made: no process has memory there. */
+#define MADE_TABLE (UINT64_C(1) << 62)
+
+struct unwinder {
+	enum unwinder_mode mode;
+	struct unwind_modules *modules;
+	struct unwinder_libunwind *libunwind;
+	struct unwinder_stats stats;
+	struct stack_memory memory;
+	struct walk walk;
+	const struct event_sample *sample;
+	size_t cursor; // frames that libunwind has stepped over in this stack, if CURSOR_BEGUN
+	bool cursor_begun;
+	// The module that libunwind asked for last, whose sections it reads now.
+	struct unwind_module *searched;
+	uint64_t searched_bias;
+};
+
+/* What one call of unwinder_unwind() fills. */
+struct output {
+	struct frame *frames;
+	size_t count, max;
+	uint32_t flags;
+};
+
+/* Copies the word at ADDRESS out of SECTION; bytes beyond its ends are 0. */
+static bool read_section(const struct image_section *section, uint64_t address, uint64_t *word)
+{
+	uint8_t bytes[8] = { 0 };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		uint64_t into = address + i - section->address;
+		if (into >= section->size)
+			continue;
+		bytes[i] = section->bytes[into];
+		any = true;
+	}
+	if (any)
+		memcpy(word, bytes, sizeof(*word));
+	return any;
+}
+
+static bool read_image(const struct image *image, uint64_t address, uint64_t *word)
+{
+	*word = 0;
+	return image && image_read(image, address, word, sizeof(*word));
+}
+
+static bool read_searched(const struct unwinder *u, uint64_t address, uint64_t *word)
+{
+	const struct unwind_module *module = u->searched;
+
+	if (!module || !module->image)
+		return false;
+	struct image_section made = { .bytes = module->made,
+		                      .size = module->search.count * 8,
+		                      .address = MADE_TABLE };
+	if (made.bytes && read_section(&made, address, word))
+		return true;
+	address -= u->searched_bias;
+	return read_section(&module->eh_frame_hdr, address, word) ||
+	       read_section(&module->eh_frame, address, word) ||
+	       read_image(module->image, address, word);
+}
+
+static bool read_code(struct unwinder *u, uint64_t address, uint64_t *word)
+{
+	struct mapping *mapping = address_space_find(u->walk.space, address);
+	struct unwind_module *module =
+		mapping ? unwind_modules_get(u->modules, mapping, u->walk.pid) : NULL;
+
+	return module && read_image(module->image, address - mapping->bias, word);
+}
+
+static bool libunwind_read(void *context, uint64_t address, uint64_t *word)
+{
+	struct unwinder *u = context;
+	uint64_t into = address - u->memory.start;
+
+	if (into < u->memory.size && u->memory.size - into >= sizeof(*word))
+		return stack_memory_read(&u->memory, address, word);
+	return read_searched(u, address, word) || read_code(u, address, word) ||
+	       stack_memory_read(&u->memory, address, word);
+}
+
+static bool libunwind_find(void *context, uint64_t pc, struct unwind_search *found)
+{
+	struct unwinder *u = context;
+	struct mapping *mapping = address_space_find(u->walk.space, pc);
+	struct unwind_module *module =
+		mapping ? unwind_modules_get(u->modules, mapping, u->walk.pid) : NULL;
+
+	if (!module || !unwind_module_sections(u->modules, module))
+		return false;
+	u->searched = module;
+	u->searched_bias = mapping->bias;
+	*found = (struct unwind_search){
+		.start = mapping->start,
+		.end = mapping->end,
+		.segment_base = mapping->bias + module->search.base,
+		.table = module->search.address ? mapping->bias + module->search.address
+		                                : MADE_TABLE,
+		.table_count = module->search.count,
+	};
+	return true;
+}
+
+struct unwinder *unwinder_new(struct modules *modules, enum unwinder_mode mode, struct error *err)
+{
+	cleanup(unwinder) struct unwinder *u = calloc(1, sizeof(*u));
+	struct unwinder_libunwind_source source = { u, libunwind_read, libunwind_find };
+
+	if (u)
+		u->modules = unwind_modules_new(modules, UNWIND_BUDGET_BYTES, UNWIND_OPEN_MAX);
+	if (!u || !u->modules) {
+		error_set(err, ENOMEM, "could not start the unwinder");
+		return NULL;
+	}
+	u->mode = mode;
+	u->libunwind = unwinder_libunwind_new(&source, err);
+	if (!u->libunwind)
+		return NULL;
+	return steal(u);
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	unwinder_libunwind_free(u->libunwind);
+	unwind_modules_free(u->modules);
+	stack_memory_fini(&u->memory);
+	free(u);
+}
+
+/* False if there is no room; the last place is kept for the mark. */
+static bool push(struct output *out, const struct walk *w)
+{
+	// The kernel enters a trampoline at its first byte; nothing before it has called.
+	bool exact = w->exact || w->rule->cfa == CFI_UCONTEXT;
+
+	if (out->count + 1 >= out->max)
+		return false;
+	out->frames[out->count++] = (struct frame){
+		.address = w->address,
+		.module = w->module ? w->module->id : 0,
+		.kind = exact ? FRAME_EXACT : FRAME_RETURN,
+	};
+	return true;
+}
+
+/* Puts libunwind's cursor on the walk's frame, DEPTH frames from the innermost. Walking there
+   again is what gives it the registers that the table does not follow. */
+static bool place_cursor(struct unwinder *u, size_t depth)
+{
+	uint64_t pc, sp;
+
+	if (!u->cursor_begun || u->cursor > depth) {
+		uint32_t all = (1u << REG_COUNT) - 1;
+		uint32_t known = u->sample->has_rbp ? all : 1u << REG_RIP | 1u << REG_RSP;
+		u->cursor = 0;
+		u->cursor_begun =
+			unwinder_libunwind_begin(u->libunwind, u->sample->regs, known,
+		                                 address_space_fingerprint(u->walk.space));
+	}
+	while (u->cursor_begun && u->cursor < depth) {
+		if (unwinder_libunwind_step(u->libunwind) != LIBUNWIND_CALLER)
+			u->cursor_begun = false;
+		u->cursor++;
+	}
+	return u->cursor_begun && unwinder_libunwind_get(u->libunwind, REG_RIP, &pc) &&
+	       unwinder_libunwind_get(u->libunwind, REG_RSP, &sp) && pc == u->walk.pc &&
+	       sp == u->walk.sp;
+}
+
+/* Takes the caller from libunwind's cursor. */
+static bool take_cursor(struct unwinder *u, bool exact)
+{
+	struct walk *w = &u->walk;
+
+	if (!unwinder_libunwind_get(u->libunwind, REG_RIP, &w->pc) ||
+	    !unwinder_libunwind_get(u->libunwind, REG_RSP, &w->sp))
+		return false;
+	w->has_rbp = unwinder_libunwind_get(u->libunwind, REG_RBP, &w->rbp);
+	w->has_r10 = false;
+	w->exact = exact;
+	return true;
+}
+
+static enum walk_step step_by_libunwind(struct unwinder *u, size_t depth)
+{
+	struct walk *w = &u->walk;
+
+	if (!place_cursor(u, depth)) {
+		u->cursor_begun = false;
+		return WALK_STUCK;
+	}
+	enum unwinder_libunwind_step step = unwinder_libunwind_step(u->libunwind);
+	u->cursor++;
+	if (step != LIBUNWIND_CALLER) {
+		u->cursor_begun = false;
+		return step == LIBUNWIND_END ? WALK_END : WALK_STUCK;
+	}
+	struct walk before = *w;
+	if (take_cursor(u, w->rule->signal) && w->pc && w->sp > before.sp) {
+		u->stats.libunwind_frames++;
+		return WALK_CALLER;
+	}
+	*w = before;
+	return WALK_STUCK;
+}
+
+static bool ready(struct unwinder *u, struct output *out)
+{
+	struct walk *w = &u->walk;
+
+	if (!walk_needs_rbp(w) || w->has_rbp)
+		return true;
+	if (u->sample->has_rbp || !walk_guess_rbp(w))
+		return false; // lost on the way, not withheld: nothing to guess from
+	out->flags |= STACK_GUESSED;
+	return true;
+}
+
+static enum walk_step step_without_rule(struct unwinder *u)
+{
+	enum walk_step step = walk_without_rule(&u->walk);
+
+	u->stats.fp_frames += step == WALK_CALLER;
+	return step;
+}
+
+static enum walk_step step_by_table(struct unwinder *u, struct output *out)
+{
+	struct walk *w = &u->walk;
+	enum walk_step step = WALK_STUCK;
+
+	if (w->rule->cfa == CFI_NO_RULE)
+		return step_without_rule(u);
+	if (w->rule->cfa != CFI_UNUSABLE && ready(u, out)) {
+		step = walk_by_rule(w);
+		u->stats.table_frames += step == WALK_CALLER;
+	} else if (w->rule->cfa == CFI_UNUSABLE || w->rule->cfa == CFI_R10) {
+		step = step_by_libunwind(u, out->count - 1);
+	}
+	// The C library of musl has no rules for its trampoline, but some for what lies before it.
+	if (step == WALK_STUCK && !w->exact && walk_in_trampoline(w))
+		return step_without_rule(u);
+	return step;
+}
+
+/* Memory that was read later than the registers may hold anything by now. */
+static bool believable(struct walk *w)
+{
+	struct call_site site;
+
+	if (!w->memory->joined)
+		return true;
+	if (w->exact)
+		return address_space_find(w->space, w->pc);
+	if (walk_call_site(w, w->pc, &site))
+		return true;
+	walk_locate(w);
+	return walk_in_trampoline(w);
+}
+
+static enum walk_step walk_by_table(struct unwinder *u, struct output *out)
+{
+	struct walk *w = &u->walk;
+	enum walk_step step = WALK_CALLER;
+
+	while (step == WALK_CALLER) {
+		uint64_t pc = w->pc, sp = w->sp;
+		walk_locate(w);
+		if (!push(out, w))
+			return WALK_STUCK;
+		step = step_by_table(u, out);
+		if (step == WALK_CALLER && ((w->pc == pc && w->sp == sp) || !believable(w)))
+			step = WALK_STUCK;
+	}
+	return step;
+}
+
+static enum walk_step walk_by_libunwind(struct unwinder *u, struct output *out)
+{
+	struct walk *w = &u->walk;
+	bool exact = true;
+
+	if (!place_cursor(u, 0))
+		return WALK_STUCK;
+	while (take_cursor(u, exact)) {
+		if (!w->pc)
+			return WALK_END;
+		walk_locate(w);
+		if (!push(out, w))
+			return WALK_STUCK;
+		exact = w->rule->signal || (w->rule->cfa == CFI_NO_RULE && walk_in_trampoline(w));
+		enum unwinder_libunwind_step step = unwinder_libunwind_step(u->libunwind);
+		u->stats.libunwind_frames += step == LIBUNWIND_CALLER;
+		if (step != LIBUNWIND_CALLER)
+			return step == LIBUNWIND_END ? WALK_END : WALK_STUCK;
+	}
+	return WALK_STUCK;
+}
+
+static void begin(struct unwinder *u, struct address_space *space,
+                  const struct event_sample *sample, int pid)
+{
+	const uint64_t *regs = sample->regs;
+
+	stack_memory_set(&u->memory, sample->stack, regs[REG_RSP], sample->stack_bytes, pid);
+	u->sample = sample;
+	u->cursor_begun = false;
+	u->searched = NULL;
+	u->walk = (struct walk){
+		.modules = u->modules,
+		.space = space,
+		.memory = &u->memory,
+		.pid = pid,
+		.pc = regs[REG_RIP],
+		.sp = regs[REG_RSP],
+		.rbp = regs[REG_RBP],
+		.r10 = regs[REG_R10],
+		.exact = true,
+		.has_rbp = sample->has_rbp,
+		.has_r10 = sample->has_rbp,
+	};
+}
+
+static void count(struct unwinder *u, const struct output *out)
+{
+	u->stats.frames += out->count;
+	u->stats.truncated += (out->flags & STACK_TRUNCATED) != 0;
+	u->stats.joined += (out->flags & STACK_JOINED) != 0;
+	u->stats.guessed += (out->flags & STACK_GUESSED) != 0;
+}
+
+size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
+                       const struct event_sample *sample, int pid, struct frame *frames, size_t max,
+                       uint32_t *flags)
+{
+	struct output out = { .frames = frames, .max = max };
+
+	*flags = 0;
+	if (!sample->has_user || !max)
+		return 0;
+	begin(u, space, sample, pid);
+	enum walk_step end =
+		u->mode == UNWIND_BY_TABLE ? walk_by_table(u, &out) : walk_by_libunwind(u, &out);
+	if (u->memory.joined)
+		out.flags |= STACK_JOINED;
+	if (end == WALK_STUCK) {
+		out.flags |= STACK_TRUNCATED;
+		frames[out.count++] = (struct frame){ MARK_TRUNCATED, 0, FRAME_MARK };
+	}
+	count(u, &out);
+	*flags = out.flags;
+	return out.count;
+}
+
+const struct unwinder_stats *unwinder_stats(const struct unwinder *u)
+{
+	struct unwind_modules_stats modules;
+	struct unwinder_stats *stats = (struct unwinder_stats *)&u->stats;
+
+	unwind_modules_stats(u->modules, &modules);
+	stats->tables = modules.tables;
+	stats->table_bytes = modules.table_bytes;
+	stats->table_build_ns = modules.build_ns;
+	return stats;
+}

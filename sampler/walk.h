@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One position in one stack, and the ways to step from it to the caller.
+ *
+ * A step either moves the walk or leaves it as it was. Which way is right, and
+ * what becomes of the frames, is the unwinder's business.
+ */
+#pragma once
+
+#include "sampler/address_space.h"
+#include "sampler/cfi_table.h"
+#include "sampler/stack_memory.h"
+#include "sampler/unwind_modules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct walk {
+	struct unwind_modules *modules;
+	struct address_space *space;
+	struct stack_memory *memory;
+	pid_t pid; /* 0: unknown or gone */
+	/* The position. */
+	uint64_t pc, sp, rbp, r10;
+	bool exact; /* PC was interrupted; else it is a return address */
+	bool has_rbp, has_r10;
+	/* Where that is: see walk_locate(). */
+	struct unwind_module *module; /* NULL: in no mapping */
+	uint64_t address;             /* PC in the module */
+	const struct cfi_rule *rule;  /* never NULL */
+};
+
+enum walk_step {
+	WALK_CALLER, /* moved one frame out */
+	WALK_END,    /* this is the outermost frame */
+	WALK_STUCK   /* it is not, but this way leads nowhere */
+};
+
+/* Fills module, address and rule for PC. */
+void walk_locate(struct walk *w);
+
+/* By w->rule, which is neither CFI_NO_RULE nor CFI_UNUSABLE. */
+enum walk_step walk_by_rule(struct walk *w);
+
+/* By what can be seen without a rule: a signal trampoline, a leaf's own return address, the
+   frame pointer. */
+enum walk_step walk_without_rule(struct walk *w);
+
+/* True if w->rule cannot be followed without rbp. */
+bool walk_needs_rbp(const struct walk *w);
+
+/* True if PC is in a signal trampoline, by its rule or by its code. */
+bool walk_in_trampoline(const struct walk *w);
+
+struct call_site {
+	bool direct;
+	uint64_t target; /* of a direct call; run-time address */
+};
+
+/*
+ * True if the instruction before RETURN_ADDRESS is a call, or if the code there
+ * cannot be read (just-in-time code).
+ */
+bool walk_call_site(struct walk *w, uint64_t return_address, struct call_site *site);
+
+/*
+ * Finds rbp in the copied stack, where it is needed and not known: the lowest
+ * slot from which two steps lead to call sites, the first of them to a call of
+ * this very function.
+ */
+bool walk_guess_rbp(struct walk *w);
