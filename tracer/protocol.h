@@ -5,14 +5,50 @@
  * The collector makes a private directory (mode 0700, in $XDG_RUNTIME_DIR or
  * /tmp, never in the working directory or /dev/shm) and names it in the
  * environment; a descriptor would not survive close_fds. Each process of the
- * target makes one file there, "PID-STARTTIME", whose mapping holds the rings
+ * target makes files there, "PID-IMAGE-NUMBER", whose mappings hold the rings
  * of its threads; the collector scans the directory, checks owner and size,
  * maps the file, unlinks it, and drains the rings (base/ring.h).
+ *
+ *	[struct protocol_file, one page | ring | ring | … ring_count of them]
+ *
+ * A ring is RING_HEADER_BYTES + data_bytes. The file is sparse: the reader
+ * touches a ring only after its bit in `made` is set. Ring 0 of file 0 holds
+ * what is said of the process; all others belong to one thread at a time.
  */
 #pragma once
+
+#include "base/ring.h"
 
 #include <stdint.h>
 
 #define PROTOCOL_ENV_DIRECTORY "BOTTLENECK_AGENT_DIR" /* path of the directory */
-#define PROTOCOL_ENV_CONFIG    "BOTTLENECK_AGENT"     /* "hz=999,stack=32768", see agent.c */
+#define PROTOCOL_ENV_CONFIG    "BOTTLENECK_AGENT"     /* "hz=999,stack=32768", see agent/config.h */
 #define PROTOCOL_AGENT_LIBRARY "libbottleneck-agent.so"
+
+#define PROTOCOL_MAGIC         UINT32_C(0x4b4e5442) /* "BTNK" */
+#define PROTOCOL_VERSION       1
+#define PROTOCOL_FILE_BYTES    ((size_t)4096)
+#define PROTOCOL_RINGS_MAX     32 /* in one file: bits of `made` */
+
+struct protocol_file {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t pid;
+	uint32_t number;   /* of this file among the process's, from 0 */
+	uint64_t image_ns; /* when this program began in the process: tells an exec'd one apart */
+	uint32_t ring_count;
+	uint32_t data_bytes; /* of each ring */
+	uint32_t made;       /* bit I: ring I is there; set with release, never cleared */
+	uint32_t unsampled;  /* threads that got no ring (no room, or too many) */
+};
+_Static_assert(sizeof(struct protocol_file) == 40, "file header");
+
+static inline size_t protocol_ring_bytes(uint32_t data_bytes)
+{
+	return RING_HEADER_BYTES + data_bytes;
+}
+
+static inline size_t protocol_ring_offset(uint32_t index, uint32_t data_bytes)
+{
+	return PROTOCOL_FILE_BYTES + index * protocol_ring_bytes(data_bytes);
+}

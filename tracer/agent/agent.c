@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/agent.h"
+
+#include "base/clock.h"
+#include "tracer/agent/maps.h"
+#include "tracer/agent/sample.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define COMM_MAX 16
+
+static struct record *reserve(struct agent *a, struct lane *lane, uint16_t type, size_t size)
+{
+	struct record *record = lane_reserve(lane, a->rings.by_populate, size);
+
+	if (!record)
+		return NULL;
+	memset(record, 0, size);
+	record->type = type;
+	record->pid = a->pid;
+	record->tid = lane == a->process ? a->pid : lane->tid;
+	record->time_ns = clock_now_ns();
+	return record;
+}
+
+// The text goes behind HEAD_SIZE bytes of record.
+static void write_text(struct agent *a, struct lane *lane, uint16_t type, const char *text)
+{
+	size_t length = strlen(text) + 1;
+	size_t size = record_align(sizeof(struct record_name) + length);
+	struct record *record = reserve(a, lane, type, size);
+
+	if (!record)
+		return;
+	memcpy(record + 1, text, length);
+	lane_commit(lane, record, size);
+}
+
+static void write_name(struct agent *a, struct lane *lane, uint16_t type)
+{
+	char comm[COMM_MAX + 1] = "";
+
+	prctl(PR_GET_NAME, comm, 0, 0, 0);
+	write_text(a, lane, type, comm);
+}
+
+static void write_fork(struct agent *a, struct lane *lane, uint32_t parent_pid, uint32_t parent_tid)
+{
+	struct record_fork *fork =
+		(struct record_fork *)reserve(a, lane, RECORD_FORK, sizeof(*fork));
+
+	if (!fork)
+		return;
+	fork->parent_pid = parent_pid;
+	fork->parent_tid = parent_tid;
+	if (lane == a->process)
+		fork->head.time_ns = a->born_ns;
+	lane_commit(lane, &fork->head, sizeof(*fork));
+}
+
+static bool lock(int *flag)
+{
+	int idle = 0;
+
+	return __atomic_compare_exchange_n(flag, &idle, 1, false, __ATOMIC_ACQUIRE,
+	                                   __ATOMIC_RELAXED);
+}
+
+static void unlock(int *flag)
+{
+	__atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+}
+
+static void introduce(struct agent *a)
+{
+	write_fork(a, a->process, a->parent_pid, a->parent_pid);
+	// A forked child is the program that its parent is, and has its mappings.
+	if (!a->forked)
+		write_name(a, a->process, RECORD_EXEC);
+}
+
+bool agent_attach(struct agent *a)
+{
+	if (!a->on || a->process)
+		return a->on;
+	if (!lock(&a->attaching))
+		return false; // another thread, or the code that this handler interrupted
+	if (rings_start(&a->rings, a->rings.directory, a->pid, a->born_ns))
+		a->process = rings_claim(&a->rings, a->pid);
+	a->on = a->process != NULL;
+	if (a->on) {
+		a->process->tid = 0; // the main thread is another lane
+		introduce(a);
+	}
+	unlock(&a->attaching);
+	return a->on;
+}
+
+bool agent_start(struct agent *a, const char *directory, const char *config)
+{
+	if (strlen(directory) >= sizeof(a->rings.directory))
+		return false;
+	strcpy(a->rings.directory, directory);
+	a->config = config_parse(config);
+	a->period_ns = NS_PER_SEC / a->config.frequency_hz;
+	a->pid = (uint32_t)getpid();
+	a->parent_pid = (uint32_t)getppid();
+	a->born_ns = a->maps_ns = clock_now_ns();
+	a->on = true;
+	if (!agent_attach(a))
+		return false;
+	agent_write_maps(a);
+	return true;
+}
+
+void agent_fork(struct agent *a)
+{
+	rings_abandon(&a->rings);
+	a->process = NULL;
+	a->attaching = a->speaking = 0;
+	a->forked = true;
+	a->parent_pid = a->pid;
+	a->pid = (uint32_t)getpid();
+	a->born_ns = a->maps_ns = clock_now_ns();
+}
+
+// True once for each mapping; beyond the table's size the rest is left to the collector, which
+// reads the maps of processes that are alive.
+static bool is_new(struct agent *a, const struct map *map)
+{
+	uint64_t hashed = (map->start ^ map->end << 20 ^ map->file_offset ^ map->inode << 40) | 1;
+
+	for (uint32_t i = 0; i < a->known_count; i++)
+		if (a->known_maps[i] == hashed)
+			return false;
+	if (a->known_count == AGENT_MAPS_KNOWN)
+		return false;
+	a->known_maps[a->known_count++] = hashed;
+	return true;
+}
+
+static void write_map(void *context, const struct map *map)
+{
+	struct agent *a = context;
+	size_t length = strlen(map->path) + 1;
+	size_t size = record_align(sizeof(struct record_map) + length);
+
+	if (!(map->protection & PROT_EXEC) || !is_new(a, map))
+		return;
+	struct record_map *record = (struct record_map *)reserve(a, a->process, RECORD_MAP, size);
+	if (!record)
+		return;
+	// It came at some time since the last look: samples from then on may lie in it.
+	record->head.time_ns = a->maps_ns;
+	record->start = map->start;
+	record->length = map->end - map->start;
+	record->file_offset = map->file_offset;
+	record->inode = map->inode;
+	record->device_major = map->device_major;
+	record->device_minor = map->device_minor;
+	record->protection = map->protection;
+	memcpy(record + 1, map->path, length);
+	lane_commit(a->process, &record->head, size);
+}
+
+void agent_write_maps(struct agent *a)
+{
+	if (!a->process || !lock(&a->speaking))
+		return;
+	uint64_t now = clock_now_ns();
+	maps_each(write_map, a);
+	a->maps_ns = now;
+	unlock(&a->speaking);
+}
+
+void agent_write_begin(struct agent *a, struct lane *lane)
+{
+	if (lane->tid == a->pid)
+		return; // the process has been introduced
+	write_fork(a, lane, a->pid, lane->parent_tid);
+	write_name(a, lane, RECORD_THREAD);
+}
+
+void agent_write_end(struct agent *a, struct lane *lane)
+{
+	sample_write_rest(&a->rings, lane, clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	write_name(a, lane, RECORD_THREAD);
+	struct record *exit = reserve(a, lane, RECORD_EXIT, sizeof(*exit));
+	if (exit)
+		lane_commit(lane, exit, sizeof(*exit));
+}
+
+void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	// The clock says exactly what 1 + OVERRUN periods say roughly, and holds dropped samples.
+	uint64_t weight = lane->late ? (1 + (uint64_t)overrun) * a->period_ns : cpu - lane->cpu_ns;
+
+	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu, weight))
+		return;
+	lane->cpu_ns = cpu;
+	lane->late = false;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the agent says and samples, without the signals and threads around it.
+ *
+ * An agent writes into its rings what happens in one process. All functions
+ * but agent_start() may run in a signal handler. After a fork the child's agent
+ * is dormant: it makes its files when there is a first sample to put there, as
+ * most children exec at once.
+ */
+#pragma once
+
+#include "tracer/agent/config.h"
+#include "tracer/agent/rings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AGENT_MAPS_KNOWN 1024
+
+struct agent {
+	struct config config;
+	uint64_t period_ns;
+	bool on;       /* there is, or will be, somewhere to write */
+	bool forked;   /* this process has begun by a fork, not by exec */
+	int attaching; /* atomic: the files are being made */
+	uint32_t pid, parent_pid;
+	uint64_t born_ns;
+	struct rings rings;
+	struct lane *process;                  /* ring of what is said of the process */
+	int speaking;                          /* atomic: someone writes there */
+	uint64_t maps_ns;                      /* when the mappings were last read */
+	uint64_t known_maps[AGENT_MAPS_KNOWN]; /* hashes of those that have been written */
+	uint32_t known_count;
+};
+
+/* A program has begun in this process. A is zeroed. False: the agent stays off. */
+bool agent_start(struct agent *a, const char *directory, const char *config);
+
+/* The process that A describes has forked, and this is the child. */
+void agent_fork(struct agent *a);
+
+/* Makes sure that there is somewhere to write: true if there is. */
+bool agent_attach(struct agent *a);
+
+/* Executable mappings that have not been told yet. */
+void agent_write_maps(struct agent *a);
+
+/* A thread begins in LANE (its tid and parent_tid are set), or ends. */
+void agent_write_begin(struct agent *a, struct lane *lane);
+void agent_write_end(struct agent *a, struct lane *lane);
+
+/* A CPU-time tick of LANE's thread, which is the caller; CONTEXT is the handler's. */
+void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /proc/self/maps without stdio, from any context.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAPS_PATH_MAX 512
+
+struct map {
+	uint64_t start, end, file_offset, inode;
+	uint32_t device_major, device_minor;
+	uint32_t protection;      /* PROT_* */
+	char path[MAPS_PATH_MAX]; /* "" if anonymous; cut if longer */
+};
+
+/* False if LINE (LENGTH bytes, no newline) is not one of /proc/PID/maps. */
+bool map_parse(const char *line, size_t length, struct map *out);
+
+/* Calls VISIT for each mapping; false if the file cannot be read. Uses 1.5 KB of stack. */
+bool maps_each(void (*visit)(void *context, const struct map *map), void *context);

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/rings.h"
+
+#include "tracer/agent/system.h"
+
+#include <errno.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// 1 MB holds 125 ms of the largest samples at 250 a second; only what is in use takes memory.
+#define DATA_BYTES       (1u << 20)
+#define DATA_BYTES_WHOLE (1u << 18) // where the file has to be allocated whole
+#define STEP_BYTES       ((size_t)64 << 10)
+#define START_OVER_AT    ((uint64_t)128 << 10)
+
+// "DIRECTORY/PID-IMAGE-NUMBER"; snprintf() is not async-signal-safe.
+static char *put_text(char *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(at, text, length + 1);
+	return at + length;
+}
+
+static char *put_number(char *at, uint64_t number)
+{
+	char digits[24];
+	char *first = digits + sizeof(digits);
+
+	*--first = '\0';
+	do
+		*--first = (char)('0' + number % 10);
+	while (number /= 10);
+	return put_text(at, first);
+}
+
+static void file_path(const struct rings *r, uint32_t number, char *path)
+{
+	char *at = put_text(path, r->directory);
+
+	at = put_number(put_text(at, "/"), r->pid);
+	at = put_number(put_text(at, "-"), r->image_ns);
+	put_number(put_text(at, "-"), number);
+}
+
+// A file beyond the limit would be a SIGXFSZ for the target.
+static bool size_is_allowed(size_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && size <= limit.rlim_cur;
+}
+
+static bool populate(void *start, size_t size)
+{
+	return madvise(start, size, MADV_POPULATE_WRITE) == 0;
+}
+
+// Maps FD as a file of rings whose first page is safe to touch. NULL if that cannot be.
+static void *map_file(struct rings *r, int fd, size_t size)
+{
+	if (ftruncate(fd, (off_t)size) < 0 ||
+	    (!r->by_populate && posix_fallocate(fd, 0, (off_t)size)))
+		return NULL;
+
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (r->by_populate && !populate(memory, PROTOCOL_FILE_BYTES)) {
+		munmap(memory, size);
+		return NULL;
+	}
+	return memory;
+}
+
+static size_t file_bytes(const struct rings *r)
+{
+	return protocol_ring_offset(RINGS_PER_FILE, r->data_bytes);
+}
+
+static bool add_file(struct rings *r, uint32_t number)
+{
+	size_t size = file_bytes(r);
+	char path[sizeof(r->directory) + 64];
+
+	if (!size_is_allowed(size))
+		return false;
+	file_path(r, number, path);
+	int fd = system_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return false;
+	struct protocol_file *file = map_file(r, fd, size);
+	system_close(fd);
+	if (!file) {
+		unlink(path);
+		return false;
+	}
+	file->version = PROTOCOL_VERSION;
+	file->pid = r->pid;
+	file->number = number;
+	file->image_ns = r->image_ns;
+	file->ring_count = RINGS_PER_FILE;
+	file->data_bytes = r->data_bytes;
+	__atomic_store_n(&file->magic, PROTOCOL_MAGIC, __ATOMIC_RELEASE);
+	r->files[number] = file;
+	__atomic_store_n(&r->lane_count, (number + 1) * RINGS_PER_FILE, __ATOMIC_RELEASE);
+	return true;
+}
+
+// Whether the kernel gives out memory without a fault; an anonymous page tells.
+static bool can_populate(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool can = page != MAP_FAILED && populate(page, 4096);
+
+	if (page != MAP_FAILED)
+		munmap(page, 4096);
+	return can;
+}
+
+bool rings_start(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns)
+{
+	size_t length = strlen(directory);
+
+	if (length == 0 || length >= sizeof(r->directory))
+		return false;
+	memmove(r->directory, directory, length + 1);
+	r->pid = pid;
+	r->image_ns = image_ns;
+	r->by_populate = can_populate();
+	r->data_bytes = r->by_populate ? DATA_BYTES : DATA_BYTES_WHOLE;
+	if (add_file(r, 0))
+		return true;
+	r->directory[0] = '\0';
+	return false;
+}
+
+void rings_abandon(struct rings *r)
+{
+	for (uint32_t i = 0; i < RINGS_FILES_MAX && r->files[i]; i++) {
+		munmap(r->files[i], file_bytes(r));
+		r->files[i] = NULL;
+	}
+	memset(r->lanes, 0, r->lane_count * sizeof(r->lanes[0]));
+	r->lane_count = 0;
+	r->growing = 0;
+}
+
+static bool drained(const struct lane *lane)
+{
+	uint64_t tail = __atomic_load_n(&lane->ring.header->tail, __ATOMIC_ACQUIRE);
+
+	return tail == lane->ring.position;
+}
+
+static bool take(struct lane *lane, int from)
+{
+	return __atomic_compare_exchange_n(&lane->state, &from, LANE_LIVE, false, __ATOMIC_ACQ_REL,
+	                                   __ATOMIC_RELAXED);
+}
+
+// Lays the ring when the lane is taken for the first time. False if there is no room.
+static bool make_ring(struct rings *r, uint32_t index, uint32_t tid)
+{
+	struct lane *lane = &r->lanes[index];
+	struct protocol_file *file = r->files[index / RINGS_PER_FILE];
+	uint32_t number = index % RINGS_PER_FILE;
+	char *memory = (char *)file + protocol_ring_offset(number, r->data_bytes);
+
+	if (lane->ring.header)
+		return true;
+	if (r->by_populate && !populate(memory, RING_HEADER_BYTES))
+		return false;
+	ring_create(&lane->ring, memory, r->data_bytes, r->pid, tid);
+	lane->ready = r->by_populate ? 0 : r->data_bytes;
+	__atomic_fetch_or(&file->made, 1u << number, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool take_free(struct rings *r, uint32_t index, uint32_t tid)
+{
+	struct lane *lane = &r->lanes[index];
+
+	if (take(lane, LANE_DONE)) {
+		if (drained(lane))
+			return true;
+		__atomic_store_n(&lane->state, LANE_DONE, __ATOMIC_RELEASE);
+		return false;
+	}
+	if (!take(lane, LANE_FREE))
+		return false;
+	if (make_ring(r, index, tid))
+		return true;
+	__atomic_store_n(&lane->state, LANE_FREE, __ATOMIC_RELEASE);
+	return false;
+}
+
+// False if it cannot be done, or not now because another thread is at it.
+static bool grow(struct rings *r)
+{
+	int idle = 0;
+
+	if (!__atomic_compare_exchange_n(&r->growing, &idle, 1, false, __ATOMIC_ACQUIRE,
+	                                 __ATOMIC_RELAXED))
+		return false;
+	uint32_t number = r->lane_count / RINGS_PER_FILE;
+	bool added = number < RINGS_FILES_MAX && add_file(r, number);
+	__atomic_store_n(&r->growing, 0, __ATOMIC_RELEASE);
+	return added;
+}
+
+static struct lane *take_any(struct rings *r, uint32_t tid)
+{
+	uint32_t count = __atomic_load_n(&r->lane_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (__atomic_load_n(&r->lanes[i].state, __ATOMIC_RELAXED) == LANE_LIVE ||
+		    !take_free(r, i, tid))
+			continue;
+		return &r->lanes[i];
+	}
+	return NULL;
+}
+
+static void begin(struct lane *lane, uint32_t tid)
+{
+	lane->stack_low = lane->stack_high = 0;
+	lane->cpu_ns = 0;
+	lane->timer = -1;
+	lane->late = false;
+	lane->blocks_signal = false;
+	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
+}
+
+struct lane *rings_claim(struct rings *r, uint32_t tid)
+{
+	if (!r->files[0])
+		return NULL;
+
+	int error = errno;
+	struct lane *lane = take_any(r, tid);
+	if (!lane && grow(r))
+		lane = take_any(r, tid);
+	if (lane)
+		begin(lane, tid);
+	else
+		__atomic_fetch_add(&r->files[0]->unsampled, 1, __ATOMIC_RELAXED);
+	errno = error;
+	return lane;
+}
+
+void rings_release(struct lane *lane)
+{
+	__atomic_store_n(&lane->tid, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&lane->state, LANE_DONE, __ATOMIC_RELEASE);
+}
+
+struct lane *rings_find(struct rings *r, uint32_t tid, uint32_t *hint)
+{
+	uint32_t count = __atomic_load_n(&r->lane_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t index = (*hint + i) % count;
+		struct lane *lane = &r->lanes[index];
+		if (__atomic_load_n(&lane->tid, __ATOMIC_ACQUIRE) != tid)
+			continue;
+		*hint = index + 1;
+		return lane;
+	}
+	return NULL;
+}
+
+static bool make_ready(struct lane *lane, bool by_populate, size_t end)
+{
+	while (lane->ready < end) {
+		if (!by_populate || !populate(lane->ring.data + lane->ready, STEP_BYTES))
+			return false;
+		lane->ready += STEP_BYTES;
+	}
+	return true;
+}
+
+// A drained ring begins again at its start, so that a thread uses only the memory it needs.
+static void start_over(struct lane *lane)
+{
+	uint64_t offset = lane->ring.position & lane->ring.mask;
+
+	if (offset < START_OVER_AT || !drained(lane))
+		return;
+	size_t rest = lane->ring.mask + 1 - offset;
+	struct record *filler = ring_reserve(&lane->ring, rest);
+	if (!filler)
+		return;
+	filler->type = 0;
+	ring_commit(&lane->ring, filler, rest);
+}
+
+struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size)
+{
+	size_t capacity = lane->ring.mask + 1;
+
+	start_over(lane);
+	size_t end = (lane->ring.position & lane->ring.mask) + size;
+	// Beyond the end comes a filler up to it, and then the record at the start.
+	if (!make_ready(lane, by_populate, end < capacity ? end : capacity)) {
+		__atomic_fetch_add(&lane->ring.header->dropped, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	return ring_reserve(&lane->ring, size);
+}
+
+void lane_commit(struct lane *lane, struct record *record, size_t size)
+{
+	ring_commit(&lane->ring, record, size);
+}

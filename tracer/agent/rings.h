@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The agent's side of the shared files: one lane (ring) per thread.
+ *
+ * Everything here may run in a signal handler: system calls and atomics only,
+ * no allocation, no lock that is waited for. Memory of the files is asked for
+ * before it is touched, so that a full disk is a dropped record, not a SIGBUS.
+ *
+ *	          claim                 release            drained by the reader
+ *	LANE_FREE ─────► LANE_LIVE ─────────────► LANE_DONE ─────► claimed again
+ */
+#pragma once
+
+#include "base/ring.h"
+#include "tracer/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RINGS_PER_FILE  16
+#define RINGS_FILES_MAX 160
+#define RINGS_LANES_MAX (RINGS_PER_FILE * RINGS_FILES_MAX)
+
+enum lane_state {
+	LANE_FREE,
+	LANE_LIVE,
+	LANE_DONE
+};
+
+struct lane {
+	int state;    /* enum lane_state; atomic */
+	uint32_t tid; /* atomic: a scan of other threads' lanes reads it */
+	struct ring ring;
+	size_t ready; /* data bytes from the start that are safe to touch */
+
+	/* The thread that writes here. */
+	uintptr_t stack_low, stack_high; /* 0: bounds unknown */
+	uint64_t cpu_ns;                 /* its CPU clock at the last sample */
+	int timer;                       /* kernel timer id, -1 if none */
+	bool late; /* found by a scan: its CPU time before the first sample is not that sample's */
+
+	/* How it begins: filled by its creator. */
+	void *(*start)(void *argument);
+	void *argument;
+	uint32_t parent_tid;
+	bool blocks_signal; /* the target believes that our signal is blocked */
+};
+
+struct rings {
+	char directory[256]; /* "" : off */
+	uint32_t pid;
+	uint64_t image_ns;
+	uint32_t data_bytes;
+	bool by_populate; /* MADV_POPULATE_WRITE is there (5.14); else files are allocated whole */
+	int growing;      /* atomic: someone adds a file */
+	uint32_t lane_count; /* atomic */
+	struct protocol_file *files[RINGS_FILES_MAX];
+	struct lane lanes[RINGS_LANES_MAX];
+};
+
+/*
+ * Makes the first file in DIRECTORY. False (and off) if that cannot be. R is
+ * zeroed memory or has been through rings_abandon().
+ */
+bool rings_start(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns);
+
+/* Forgets all files, which a fork has handed down, and unmaps them. Keeps the directory. */
+void rings_abandon(struct rings *r);
+
+/* A lane for TID, adding a file if need be. NULL if there is none to be had (counted). */
+struct lane *rings_claim(struct rings *r, uint32_t tid);
+
+/* The lane's thread is gone; the ring is given to another when it has been drained. */
+void rings_release(struct lane *lane);
+
+/* The live lane of TID, NULL if it has none. Looks at *HINT first and moves it on. */
+struct lane *rings_find(struct rings *r, uint32_t tid, uint32_t *hint);
+
+/* As ring_reserve() and ring_commit(), but memory-safe and starting over whenever it is drained. */
+struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size);
+void lane_commit(struct lane *lane, struct record *record, size_t size);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One sample: the interrupted registers and the live stack, as a record.
+ *
+ * Runs in the handler of the sampled thread: no allocation, no fault whatever
+ * the stack pointer is.
+ */
+#pragma once
+
+#include "base/record.h"
+#include "tracer/agent/rings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies from address SP up, at most SIZE bytes, as far as memory is mapped. Returns the count. */
+size_t sample_copy_unknown(void *to, uintptr_t sp, size_t size);
+
+/*
+ * Writes what CONTEXT (a handler's third argument) interrupted into LANE. False if the ring is
+ * full: the weight is then that of the next sample.
+ */
+bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
+                  uint64_t cpu_ns, uint64_t weight_ns);
+
+/* Writes the time since the thread's last sample, which no stack goes with. */
+void sample_write_rest(struct rings *rings, struct lane *lane, uint64_t cpu_ns);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls for handlers: libc's own open, read and close are cancellation
+ * points, and another library may stand in front of them.
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline int system_open(const char *path, int flags, unsigned mode)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline long system_read(int fd, void *to, size_t size)
+{
+	return syscall(SYS_read, fd, to, size);
+}
+
+static inline void system_close(int fd)
+{
+	syscall(SYS_close, fd);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/threads.h"
+
+#include "base/clock.h"
+#include "tracer/agent/agent.h"
+#include "tracer/agent/maps.h"
+#include "tracer/agent/system.h"
+#include "tracer/agent/ticker.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SCAN_MIN_NS (100 * NS_PER_MS)
+#define SCAN_MAX_NS (6400 * NS_PER_MS)
+// Below a stack's nominal size lie guard, TLS and rounding: there the bounds are not sure.
+#define STACK_MARGIN ((uintptr_t)64 << 10)
+#define STACK_LIMIT  ((rlim_t)1 << 30)
+
+// Static TLS: the handler must not be the first to touch lazily allocated memory.
+#define OWN static __thread __attribute__((tls_model("initial-exec")))
+OWN struct lane *mine;
+OWN bool ended; // a last tick may still be under way
+OWN bool blocked;
+OWN uintptr_t stack_low, stack_high;
+
+static struct agent *agent;
+static pthread_key_t end_key;
+static bool have_key;
+static int scanning;
+static uint64_t next_scan_ns, scan_gap_ns = SCAN_MIN_NS;
+static uint32_t armed;   // atomic: threads with a timer
+static uint32_t pending; // atomic: threads that are being made, and will arm themselves
+static int fork_timer = -1;
+
+static uint32_t own_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+static bool arm(struct lane *lane, uint32_t tid)
+{
+	lane->timer = ticker_start(tid, agent->period_ns);
+	if (lane->timer < 0)
+		return false;
+	__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void disarm(struct lane *lane)
+{
+	if (lane->timer < 0)
+		return;
+	ticker_stop(lane->timer);
+	lane->timer = -1;
+	__atomic_fetch_sub(&armed, 1, __ATOMIC_RELAXED);
+}
+
+static void end(void *argument)
+{
+	struct lane *lane = argument;
+
+	// A vfork child that calls exit() runs destructors in its parent's memory.
+	if (lane != mine || lane->tid != own_tid())
+		return;
+	int error = errno;
+	disarm(lane);
+	ended = true;
+	mine = NULL;
+	agent_write_end(agent, lane);
+	rings_release(lane);
+	errno = error;
+}
+
+static void adopt(struct lane *lane)
+{
+	lane->stack_low = stack_low;
+	lane->stack_high = stack_high;
+	if (have_key)
+		pthread_setspecific(end_key,
+		                    lane); // low keys are in the thread itself: no allocation
+	mine = lane;
+}
+
+struct stack_search {
+	uintptr_t below; // end of the mapping before
+	uintptr_t low, high;
+};
+
+static void find_stack(void *context, const struct map *map)
+{
+	struct stack_search *search = context;
+
+	if (strcmp(map->path, "[stack]") == 0) {
+		search->low = map->start;
+		search->high = map->end;
+	}
+	if (search->high == 0)
+		search->below = map->end;
+}
+
+// The main thread's stack grows down to its limit, or to what is mapped below.
+static void find_main_stack(void)
+{
+	struct stack_search search = { 0, 0, 0 };
+	struct rlimit limit;
+
+	if (!maps_each(find_stack, &search) || search.high == 0)
+		return;
+	stack_low = search.low;
+	stack_high = search.high;
+	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur > STACK_LIMIT)
+		return;
+	uintptr_t low = search.high - limit.rlim_cur;
+	if (low > search.below && low < stack_low)
+		stack_low = low;
+}
+
+void threads_start(struct agent *a)
+{
+	agent = a;
+	have_key = pthread_key_create(&end_key, end) == 0;
+	find_main_stack();
+	struct lane *lane = rings_claim(&a->rings, own_tid());
+	if (!lane)
+		return;
+	adopt(lane);
+	arm(lane, lane->tid);
+}
+
+void threads_fork(struct agent *a)
+{
+	// The child inherits no timer. Its lane comes with its first tick.
+	agent = a;
+	mine = NULL;
+	ended = false;
+	armed = pending = 0;
+	scanning = 0;
+	fork_timer = ticker_start(own_tid(), a->period_ns);
+}
+
+void threads_finish(struct agent *a)
+{
+	struct lane *lane = mine;
+
+	if (!lane || lane->tid != own_tid())
+		return;
+	agent_write_maps(a);
+	disarm(lane);
+	mine = NULL;
+	ended = true;
+	agent_write_end(a, lane);
+}
+
+struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
+                             size_t stack_bytes)
+{
+	if (!a->on || a->pid != (uint32_t)getpid() || !agent_attach(a))
+		return NULL;
+	struct lane *lane = rings_claim(&a->rings, 0);
+	if (!lane)
+		return NULL;
+	__atomic_fetch_add(&pending, 1, __ATOMIC_SEQ_CST);
+	lane->start = start;
+	lane->argument = argument;
+	lane->parent_tid = own_tid();
+	lane->blocks_signal = blocked;
+	lane->stack_low = stack_bytes > STACK_MARGIN ? stack_bytes - STACK_MARGIN : 0;
+	return lane;
+}
+
+void threads_cancel(struct lane *lane)
+{
+	rings_release(lane);
+	__atomic_fetch_sub(&pending, 1, __ATOMIC_SEQ_CST);
+}
+
+void *threads_run(void *argument)
+{
+	struct lane *lane = argument;
+	void *(*start)(void *) = lane->start;
+	void *start_argument = lane->argument;
+	uint32_t tid = own_tid();
+
+	// glibc puts the thread's control block at the top of its stack.
+	stack_high = (uintptr_t)pthread_self();
+	stack_low = lane->stack_low ? stack_high - lane->stack_low : stack_high;
+	blocked = lane->blocks_signal;
+	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
+	agent_write_begin(agent, lane);
+	adopt(lane);
+	arm(lane, tid);
+	__atomic_fetch_sub(&pending, 1, __ATOMIC_SEQ_CST);
+	return start(start_argument); // a tail call: no frame of ours stays on the stack
+}
+
+static void arm_other(uint32_t tid)
+{
+	struct lane *lane = rings_claim(&agent->rings, tid);
+
+	if (!lane)
+		return;
+	lane->late = true;
+	lane->parent_tid = agent->pid;
+	if (!arm(lane, tid))
+		rings_release(lane);
+}
+
+static uint32_t parse_tid(const char *name)
+{
+	uint32_t tid = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		tid = tid * 10 + (uint32_t)(*name - '0');
+	return *name ? 0 : tid;
+}
+
+// Returns how many threads have been found that had no timer.
+static uint32_t arm_unknown(int directory)
+{
+	uint64_t buffer[256];
+	uint32_t hint = 0, found = 0;
+	long got;
+
+	while ((got = syscall(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < got;) {
+			struct dirent64 *entry = (struct dirent64 *)((char *)buffer + at);
+			uint32_t tid = parse_tid(entry->d_name);
+			at += entry->d_reclen;
+			if (!tid || rings_find(&agent->rings, tid, &hint))
+				continue;
+			arm_other(tid);
+			found++;
+		}
+	return found;
+}
+
+static bool is_gone(uint32_t tid)
+{
+	return syscall(SYS_tgkill, agent->pid, tid, 0) < 0 && errno == ESRCH;
+}
+
+// Threads that never ran our destructor.
+static void bury_dead(void)
+{
+	for (uint32_t i = 1; i < agent->rings.lane_count; i++) {
+		struct lane *lane = &agent->rings.lanes[i];
+		uint32_t tid = __atomic_load_n(&lane->tid, __ATOMIC_ACQUIRE);
+		if (!tid || !is_gone(tid))
+			continue;
+		disarm(lane);
+		rings_release(lane);
+	}
+}
+
+// The directory's links are its threads and two more; one call tells whether one is unknown. A
+// thread that is about to arm itself is left to do so.
+static bool all_known(void)
+{
+	struct stat status;
+
+	return __atomic_load_n(&pending, __ATOMIC_SEQ_CST) != 0 ||
+	       stat("/proc/self/task", &status) < 0 ||
+	       status.st_nlink == 2 + __atomic_load_n(&armed, __ATOMIC_RELAXED);
+}
+
+static void scan(void)
+{
+	uint32_t found = 0;
+	int directory = system_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
+
+	if (directory < 0)
+		return;
+	found = arm_unknown(directory);
+	system_close(directory);
+	bury_dead();
+	scan_gap_ns = found                       ? SCAN_MIN_NS
+	              : scan_gap_ns < SCAN_MAX_NS ? 2 * scan_gap_ns
+	                                          : SCAN_MAX_NS;
+}
+
+static void scan_if_due(void)
+{
+	uint64_t now = clock_now_ns();
+	int idle = 0;
+
+	if (now < next_scan_ns || !__atomic_compare_exchange_n(&scanning, &idle, 1, false,
+	                                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	if (!all_known())
+		scan();
+	next_scan_ns = now + scan_gap_ns;
+	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
+}
+
+// The caller's lane on its first tick after a fork, or after a scan has found it.
+static struct lane *find_lane(uint32_t tid)
+{
+	uint32_t hint = 0;
+
+	if (ended || agent->pid != (uint32_t)getpid() || !agent_attach(agent))
+		return NULL;
+	struct lane *lane = rings_find(&agent->rings, tid, &hint);
+	if (!lane && tid == agent->pid) {
+		lane = rings_claim(&agent->rings, tid);
+		if (lane) {
+			lane->timer = fork_timer;
+			__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);
+		}
+	}
+	if (!lane)
+		return NULL;
+	if (lane->late)
+		agent_write_begin(agent, lane);
+	adopt(lane);
+	return lane;
+}
+
+void threads_tick(const void *context, uint32_t overrun)
+{
+	uint32_t tid = own_tid();
+	struct lane *lane = mine ? mine : find_lane(tid);
+
+	// In a vfork child, thread-local memory is its parent's.
+	if (!lane || lane->tid != tid)
+		return;
+	agent_tick(agent, lane, context, overrun);
+	scan_if_due();
+}
+
+bool threads_set_blocked(bool now_blocked)
+{
+	bool before = blocked;
+
+	blocked = now_blocked;
+	return before;
+}
+
+bool threads_blocked(void)
+{
+	return blocked;
+}

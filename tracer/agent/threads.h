@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which threads are sampled: each has a lane and a CPU-time timer.
+ *
+ * Threads arm themselves (pthread_create is wrapped); those made otherwise are
+ * found by a scan of /proc/self/task from a sampled thread's tick.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent;
+struct lane;
+
+/* The main thread, at the start of the program. */
+void threads_start(struct agent *a);
+
+/* In a forked child: the calling thread is the only one. */
+void threads_fork(struct agent *a);
+
+/* At exit(): what the calling thread has not told yet. */
+void threads_finish(struct agent *a);
+
+/*
+ * A lane for a thread that is about to be made and will run START(ARGUMENT) on
+ * STACK_BYTES of stack (0 if unknown); NULL if there is none: it goes unsampled. Pass it to
+ * threads_run(); or to threads_cancel() if the thread could not be made.
+ */
+struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
+                             size_t stack_bytes);
+void *threads_run(void *lane);
+void threads_cancel(struct lane *lane);
+
+/* A tick of the calling thread. */
+void threads_tick(const void *context, uint32_t overrun);
+
+/* Whether the target believes that our signal is blocked in this thread. Returns the old belief. */
+bool threads_set_blocked(bool blocked);
+bool threads_blocked(void);

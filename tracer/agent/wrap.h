@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of libc that the agent stands in front of.
+ *
+ * Everything forwards to libc, whatever state the agent is in. The library also
+ * gets into programs of another libc than glibc, through the environment of
+ * their parents; there it must load, and does nothing: so it needs no symbol
+ * that musl lacks, other than weakly.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* libc's own NAME, looked up once and kept in CACHE. */
+void *wrap_next(void **cache, const char *name);
+
+/* Starts signals.h over libc's own functions. False: the agent stays off. */
+int wrap_start_signals(void);

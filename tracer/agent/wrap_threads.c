@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/agent.h"
+#include "tracer/agent/threads.h"
+#include "tracer/agent/wrap.h"
+#include "tracer/protocol.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <threads.h>
+#include <unistd.h>
+
+// Only glibc has these; elsewhere they are NULL, by which we know.
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                             void *dso) __attribute__((weak));
+
+static struct agent agent;
+static void *next_pthread_create, *next_thrd_create;
+
+static void after_fork(void)
+{
+	int error = errno;
+
+	if (agent.on) {
+		agent_fork(&agent);
+		threads_fork(&agent);
+	}
+	errno = error;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
+	int error = errno;
+
+	if (directory && gnu_get_libc_version && __register_atfork && wrap_start_signals() &&
+	    agent_start(&agent, directory, getenv(PROTOCOL_ENV_CONFIG))) {
+		__register_atfork(NULL, NULL, after_fork, NULL);
+		threads_start(&agent);
+	}
+	errno = error;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	// A vfork child that calls exit() gets here in its parent's memory.
+	if (agent.on && agent.process && agent.pid == (uint32_t)getpid())
+		threads_finish(&agent);
+}
+
+// 0 if it cannot be told.
+static size_t stack_size(const pthread_attr_t *attributes)
+{
+	pthread_attr_t defaults;
+	size_t size = 0;
+
+	if (attributes)
+		return pthread_attr_getstacksize(attributes, &size) == 0 ? size : 0;
+	if (pthread_attr_init(&defaults) != 0)
+		return 0;
+	if (pthread_attr_getstacksize(&defaults, &size) != 0)
+		size = 0;
+	pthread_attr_destroy(&defaults);
+	return size;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start_routine)(void *), void *argument)
+{
+	typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	create *next = (create *)wrap_next(&next_pthread_create, "pthread_create");
+	struct lane *lane =
+		agent.on ? threads_prepare(&agent, start_routine, argument, stack_size(attributes))
+			 : NULL;
+
+	if (!lane)
+		return next(thread, attributes, start_routine, argument);
+	int result = next(thread, attributes, threads_run, lane);
+	if (result != 0)
+		threads_cancel(lane);
+	return result;
+}
+
+// The C11 thread's function returns an int, which travels in the pointer as in glibc.
+static int run_c11(void *lane)
+{
+	return (int)(intptr_t)threads_run(lane);
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argument)
+{
+	typedef int create(thrd_t *, thrd_start_t, void *);
+	create *next = (create *)wrap_next(&next_thrd_create, "thrd_create");
+	struct lane *lane =
+		agent.on ? threads_prepare(&agent, (void *(*)(void *))(void *)start_routine,
+	                                   argument, stack_size(NULL))
+			 : NULL;
+
+	if (!lane)
+		return next(thread, start_routine, argument);
+	int result = next(thread, run_c11, lane);
+	if (result != thrd_success)
+		threads_cancel(lane);
+	return result;
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/reader/reader.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/ring.h"
+#include "tracer/protocol.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define DATA_BYTES_MAX (64u << 20)
+#define FILES_MAX      65536
+
+struct file {
+	const struct protocol_file *header;
+	size_t size;
+	/* What the header said when it was checked: the target may change it. */
+	uint32_t pid;
+	uint32_t ring_count, data_bytes;
+	uint64_t image_ns;
+	bool gone;          /* the process is no more */
+	uint32_t open_mask; /* rings that are in use here */
+	struct ring rings[PROTOCOL_RINGS_MAX];
+};
+
+/* A ring with something to read, by the time of its next record. */
+struct entry {
+	uint64_t time_ns;
+	struct ring *ring;
+	struct file *file;
+};
+
+struct reader {
+	int directory;
+	struct file **files;
+	size_t file_count, file_capacity;
+	struct entry *heap; /* the oldest first */
+	size_t heap_count, heap_capacity;
+	uint8_t *record; /* the copy given out */
+	size_t record_capacity;
+	uint64_t past_dropped, past_unsampled; /* of files that are closed */
+	uint64_t damaged;
+};
+
+struct reader *reader_new(const char *directory, struct error *err)
+{
+	cleanup(reader) struct reader *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		error_set(err, errno, "could not start the reader of the agent's rings");
+		return NULL;
+	}
+	r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->directory < 0) {
+		error_set(err, errno, "could not open \"%s\"", directory);
+		return NULL;
+	}
+	return steal(r);
+}
+
+static void file_free(struct file *file)
+{
+	if (file->header)
+		munmap((void *)file->header, file->size);
+	free(file);
+}
+
+void reader_free(struct reader *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->file_count; i++)
+		file_free(r->files[i]);
+	free(r->files);
+	free(r->heap);
+	free(r->record);
+	if (r->directory >= 0)
+		close(r->directory);
+	free(r);
+}
+
+// Takes what the header says, once, if it agrees with the file.
+static bool take_header(struct file *file)
+{
+	struct protocol_file header;
+
+	if (__atomic_load_n(&file->header->magic, __ATOMIC_ACQUIRE) != PROTOCOL_MAGIC)
+		return false;
+	memcpy(&header, file->header, sizeof(header));
+	if (header.version != PROTOCOL_VERSION || header.ring_count == 0 ||
+	    header.ring_count > PROTOCOL_RINGS_MAX || header.data_bytes == 0 ||
+	    header.data_bytes > DATA_BYTES_MAX ||
+	    protocol_ring_offset(header.ring_count, header.data_bytes) != file->size)
+		return false;
+	file->pid = header.pid;
+	file->ring_count = header.ring_count;
+	file->data_bytes = header.data_bytes;
+	file->image_ns = header.image_ns;
+	return true;
+}
+
+// Ours, ordinary, and of a size that a file of rings can have. Not yet, if it is still empty.
+static bool is_acceptable(int fd, size_t *size)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1 ||
+	    (status.st_mode & 077) != 0 || (size_t)status.st_size < protocol_ring_offset(1, 4096) ||
+	    (size_t)status.st_size > protocol_ring_offset(PROTOCOL_RINGS_MAX, DATA_BYTES_MAX))
+		return false;
+	*size = (size_t)status.st_size;
+	return true;
+}
+
+// NULL if NAME is not (or not yet) a file of rings.
+static struct file *open_file(struct reader *r, const char *name)
+{
+	cleanup_close int fd =
+		openat(r->directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	size_t size;
+
+	if (fd < 0 || !is_acceptable(fd, &size))
+		return NULL;
+	struct file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory != MAP_FAILED) {
+		file->header = memory;
+		file->size = size;
+		if (take_header(file))
+			return file;
+	}
+	file_free(file);
+	return NULL;
+}
+
+static void add_file(struct reader *r, const char *name)
+{
+	if (r->file_count == FILES_MAX ||
+	    !array_reserve(&r->files, &r->file_capacity, r->file_count + 1))
+		return;
+	struct file *file = open_file(r, name);
+	if (!file)
+		return;
+	unlinkat(r->directory, name, 0);
+	r->files[r->file_count++] = file;
+}
+
+static void add_files(struct reader *r)
+{
+	// A stream of its own, as each has one position.
+	int fd = openat(r->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(directory));)
+		if (entry->d_name[0] != '.')
+			add_file(r, entry->d_name);
+	closedir(directory);
+}
+
+static void open_rings(struct file *file)
+{
+	uint32_t made = __atomic_load_n(&file->header->made, __ATOMIC_ACQUIRE) & ~file->open_mask;
+
+	for (uint32_t i = 0; made && i < file->ring_count; i++) {
+		void *memory = (char *)file->header + protocol_ring_offset(i, file->data_bytes);
+		if ((made & UINT32_C(1) << i) &&
+		    ring_open(&file->rings[i], memory, protocol_ring_bytes(file->data_bytes)))
+			file->open_mask |= UINT32_C(1) << i;
+	}
+}
+
+static void sift_up(struct entry *heap, size_t at)
+{
+	struct entry moved = heap[at];
+
+	for (; at && heap[(at - 1) / 2].time_ns > moved.time_ns; at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = moved;
+}
+
+static void sift_down(struct entry *heap, size_t count)
+{
+	struct entry moved = heap[0];
+	size_t at = 0;
+
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		if (child + 1 < count && heap[child + 1].time_ns < heap[child].time_ns)
+			child++;
+		if (heap[child].time_ns >= moved.time_ns)
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = moved;
+}
+
+// The time of the ring's next record. False if it has none, or is damaged.
+static bool next_time(struct reader *r, struct ring *ring, uint64_t *time_ns)
+{
+	struct error err = { 0 };
+	const struct record *record = ring_peek(ring, &err);
+
+	if (!record) {
+		r->damaged += err.text[0] != '\0';
+		return false;
+	}
+	*time_ns = *(const volatile uint64_t *)&record->time_ns;
+	return true;
+}
+
+static void push_ring(struct reader *r, struct file *file, struct ring *ring)
+{
+	struct entry entry = { 0, ring, file };
+
+	if (!next_time(r, ring, &entry.time_ns) ||
+	    !array_reserve(&r->heap, &r->heap_capacity, r->heap_count + 1))
+		return;
+	r->heap[r->heap_count] = entry;
+	sift_up(r->heap, r->heap_count++);
+}
+
+// Returns whether there is something left to read.
+static bool push_file(struct reader *r, struct file *file)
+{
+	size_t before = r->heap_count;
+
+	open_rings(file);
+	for (uint32_t i = 0; i < file->ring_count; i++)
+		if (file->open_mask & UINT32_C(1) << i)
+			push_ring(r, file, &file->rings[i]);
+	return r->heap_count > before;
+}
+
+static uint64_t file_dropped(const struct file *file)
+{
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < file->ring_count; i++)
+		if (file->open_mask & UINT32_C(1) << i)
+			dropped += ring_dropped(&file->rings[i]);
+	return dropped;
+}
+
+static void close_file(struct reader *r, struct file *file)
+{
+	r->past_dropped += file_dropped(file);
+	r->past_unsampled += file->header->unsampled;
+	file_free(file);
+}
+
+void reader_poll(struct reader *r)
+{
+	size_t kept = 0;
+
+	add_files(r);
+	r->heap_count = 0;
+	for (size_t i = 0; i < r->file_count; i++) {
+		struct file *file = r->files[i];
+		bool was_gone = file->gone; // a look after it was gone sees all that it wrote
+		if (!push_file(r, file) && was_gone)
+			close_file(r, file);
+		else
+			r->files[kept++] = file;
+	}
+	r->file_count = kept;
+}
+
+// Copies the record that the ring has peeked: the target can still write to the original.
+static struct record *copy_record(struct reader *r, const struct ring *ring,
+                                  const struct record *record)
+{
+	uint32_t size = ring->peeked;
+
+	if (!array_reserve(&r->record, &r->record_capacity, size))
+		return NULL;
+	memcpy(r->record, record, size);
+	struct record *copy = (struct record *)r->record;
+	copy->size = size;
+	return copy;
+}
+
+// Takes the first record of the first ring, and gives the ring its new place.
+static struct record *take_first(struct reader *r)
+{
+	struct entry *first = &r->heap[0];
+	const struct record *record = ring_peek(first->ring, NULL);
+	struct record *copy = record ? copy_record(r, first->ring, record) : NULL;
+
+	if (copy) {
+		copy->pid = first->file->pid;
+		ring_advance(first->ring);
+	}
+	if (!copy || !next_time(r, first->ring, &first->time_ns))
+		*first = r->heap[--r->heap_count];
+	if (r->heap_count)
+		sift_down(r->heap, r->heap_count);
+	return copy;
+}
+
+const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *image_ns)
+{
+	while (r->heap_count && r->heap[0].time_ns <= until_ns) {
+		uint64_t image = r->heap[0].file->image_ns;
+		const struct record *record = take_first(r);
+		if (!record || !record_is_sound(record))
+			continue;
+		if (image_ns)
+			*image_ns = image;
+		return record;
+	}
+	return NULL;
+}
+
+void reader_process_gone(struct reader *r, uint32_t pid)
+{
+	for (size_t i = 0; i < r->file_count; i++)
+		r->files[i]->gone |= r->files[i]->pid == pid;
+}
+
+uint64_t reader_dropped(const struct reader *r)
+{
+	uint64_t dropped = r->past_dropped;
+
+	for (size_t i = 0; i < r->file_count; i++)
+		dropped += file_dropped(r->files[i]);
+	return dropped;
+}
+
+uint64_t reader_unsampled(const struct reader *r)
+{
+	uint64_t unsampled = r->past_unsampled;
+
+	for (size_t i = 0; i < r->file_count; i++)
+		unsampled += r->files[i]->header->unsampled;
+	return unsampled;
+}
+
+uint64_t reader_damaged(const struct reader *r)
+{
+	return r->damaged;
+}
+
+static bool text_ends(const struct record *record, size_t offset)
+{
+	return record->size > offset &&
+	       memchr((const char *)record + offset, '\0', record->size - offset);
+}
+
+static bool sample_is_sound(const struct record_sample *sample)
+{
+	if (sample->head.size < sizeof(*sample))
+		return false;
+	uint64_t room = sample->head.size - sizeof(*sample);
+	return (uint64_t)sample->kernel_count * 8 + sample->stack_bytes <= room;
+}
+
+bool record_is_sound(const struct record *record)
+{
+	switch (record->type) {
+	case RECORD_SAMPLE:
+		return sample_is_sound((const struct record_sample *)record);
+	case RECORD_MAP:
+		return record->size >= sizeof(struct record_map) &&
+		       ((const struct record_map *)record)->build_id_size <= 32 &&
+		       text_ends(record, sizeof(struct record_map));
+	case RECORD_EXEC:
+	case RECORD_THREAD:
+		return text_ends(record, sizeof(struct record_name));
+	case RECORD_FORK:
+		return record->size >= sizeof(struct record_fork);
+	case RECORD_LOST:
+		return record->size >= sizeof(struct record_lost);
+	case RECORD_NOTE:
+		return record->size >= sizeof(struct record_note) &&
+		       text_ends(record, sizeof(struct record_note));
+	default:
+		return record->size >= sizeof(*record);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collector's side of the agents' rings.
+ *
+ * A reader watches one private directory. Every file is checked (owner, type,
+ * size, what its header says), mapped and unlinked; its rings are merged in the
+ * order of time. Nothing in them is trusted: records are copied out whole
+ * before anyone looks at them, damaged rings are left alone and counted.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct reader;
+
+struct reader *reader_new(const char *directory, struct error *err);
+void reader_free(struct reader *r); /* NULL is fine */
+
+CLEANUP(reader, struct reader *, reader_free)
+
+/* Looks for new files and rings. Call before each round of reader_next(). */
+void reader_poll(struct reader *r);
+
+/*
+ * The oldest record that is not younger than UNTIL_NS; NULL if there is none. It is a
+ * copy, valid until the next call; its size is at least that of its type's struct
+ * (record_is_sound()). *IMAGE_NS, unless IMAGE_NS is NULL, tells when its program began.
+ */
+const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *image_ns);
+
+/* PID is no more: its files go as soon as they are drained. */
+void reader_process_gone(struct reader *r, uint32_t pid);
+
+/* Records that found no room in their ring; threads that have none; rings found damaged. */
+uint64_t reader_dropped(const struct reader *r);
+uint64_t reader_unsampled(const struct reader *r);
+uint64_t reader_damaged(const struct reader *r);
+
+/* Whether the sizes that RECORD (of record->size readable bytes) names fit into it, and its texts
+ * end. */
+bool record_is_sound(const struct record *record);

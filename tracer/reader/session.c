@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/reader/session.h"
+
+#include "base/error.h"
+#include "tracer/protocol.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct session {
+	char directory[200]; /* fits the agent's, see tracer/agent/rings.h */
+	struct session_options options;
+	char library[PATH_MAX];
+};
+
+// Somewhere of ours alone: what others can rename things in must at least be sticky.
+static bool is_usable(const char *parent)
+{
+	struct stat status;
+
+	if (!parent || parent[0] != '/' || stat(parent, &status) < 0 || !S_ISDIR(status.st_mode) ||
+	    access(parent, W_OK | X_OK) < 0)
+		return false;
+	return !(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX;
+}
+
+static bool make_directory(struct session *s, const char *parent)
+{
+	int length = snprintf(s->directory, sizeof(s->directory), "%s/bottleneck-XXXXXX", parent);
+
+	// mkdtemp() gives mode 0700.
+	return length > 0 && (size_t)length < sizeof(s->directory) && mkdtemp(s->directory);
+}
+
+static int make_anywhere(struct session *s, struct error *err)
+{
+	const char *parents[] = { getenv("XDG_RUNTIME_DIR"), "/tmp" };
+
+	errno = ENOENT;
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+		if (is_usable(parents[i]) && make_directory(s, parents[i]))
+			return 0;
+	error_set(err, errno, "could not make a private directory in $XDG_RUNTIME_DIR or /tmp");
+	s->directory[0] = '\0';
+	return error_hint(err,
+	                  "Make /tmp writable, or set XDG_RUNTIME_DIR to a directory of yours.");
+}
+
+struct session *session_new(const struct session_options *options, struct error *err)
+{
+	cleanup(session) struct session *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		error_set(err, errno, "could not start the agent's session");
+		return NULL;
+	}
+	// LD_PRELOAD splits its value at colons and blanks.
+	if (strlen(options->library) >= sizeof(s->library) || strpbrk(options->library, ": ")) {
+		error_set(err, 0, "the agent's library cannot be preloaded from \"%s\"",
+		          options->library);
+		error_hint(
+			err,
+			"Install bottleneck in a directory without blanks and colons in its name.");
+		return NULL;
+	}
+	strcpy(s->library, options->library);
+	s->options = *options;
+	s->options.library = s->library;
+	if (make_anywhere(s, err) < 0)
+		return NULL;
+	return steal(s);
+}
+
+// Removes the files in the directory; agents make no directories.
+static void empty(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(directory));)
+		unlinkat(fd, entry->d_name, 0);
+	closedir(directory);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	if (s->directory[0]) {
+		empty(s->directory);
+		rmdir(s->directory);
+	}
+	free(s);
+}
+
+const char *session_directory(const struct session *s)
+{
+	return s->directory;
+}
+
+static bool export_preload(const struct session *s)
+{
+	const char *theirs = getenv("LD_PRELOAD");
+	cleanup_free char *value = NULL;
+
+	if (!theirs || !*theirs)
+		return setenv("LD_PRELOAD", s->library, 1) == 0;
+	return asprintf(&value, "%s:%s", s->library, theirs) >= 0 &&
+	       setenv("LD_PRELOAD", value, 1) == 0;
+}
+
+int session_export(const struct session *s, struct error *err)
+{
+	char config[64];
+
+	snprintf(config, sizeof(config), "hz=%u,stack=%u", s->options.frequency_hz,
+	         s->options.stack_bytes);
+	if (export_preload(s) && setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
+	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
+		return 0;
+	return error_set(err, errno, "could not set the agent's environment");
+}

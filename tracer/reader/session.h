@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The private directory in which the agents leave their rings, and the
+ * environment that leads them there. It is removed with all that is in it.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdint.h>
+
+struct error;
+struct session;
+
+struct session_options {
+	const char *library;   /* absolute path of libbottleneck-agent.so */
+	uint32_t frequency_hz; /* for the agent */
+	uint32_t stack_bytes;
+};
+
+/* Makes the directory (0700, ours alone). NULL on error. */
+struct session *session_new(const struct session_options *options, struct error *err);
+void session_free(struct session *s); /* NULL is fine */
+
+CLEANUP(session, struct session *, session_free)
+
+const char *session_directory(const struct session *s);
+
+/*
+ * Puts what the agent needs into the environment of the calling process: for the child, between
+ * fork and exec. What stands in LD_PRELOAD stays there, behind ours. -1 if there is no memory.
+ */
+int session_export(const struct session *s, struct error *err);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether the agent can get into a program.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct error;
+
+enum target_kind {
+	TARGET_GLIBC = 1,  /* dynamic, glibc's loader: LD_PRELOAD works */
+	TARGET_STATIC,     /* no loader */
+	TARGET_OTHER_LIBC, /* another loader, such as musl's */
+	TARGET_PRIVILEGED, /* setuid, setgid or with capabilities: the loader ignores LD_PRELOAD */
+	TARGET_UNKNOWN     /* could not be read, or no program of this machine */
+};
+
+/*
+ * Looks at the program that execvp() would run for COMMAND. Scripts are followed to their
+ * interpreter.
+ */
+enum target_kind target_kind(const char *command);
+
+/* Why the agent cannot get in, for people: "statically linked", …; "" for TARGET_GLIBC. */
+const char *target_reason(enum target_kind kind);
