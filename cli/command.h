@@ -20,3 +20,6 @@ extern const struct command command_check;
 #define EXIT_OURS       125 /* bottleneck itself failed */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND  127
+
+/* report and check: nothing was run, so there is no target to tell from. */
+#define EXIT_REPORT 1

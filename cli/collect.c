@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "cli/collect.h"
+
+#include "base/clock.h"
+#include "cli/checkpoint.h"
+#include "cli/job.h"
+#include "cli/launch.h"
+#include "cli/sink.h"
+#include "sampler/sampler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define POLL_LIMIT_MS 1000
+
+static uint64_t usage_cpu_ns(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_SEC +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage_cpu_ns(&usage) : 0;
+}
+
+// A sampler that broke is not a reason to stop the target.
+static void drain(struct collect *c)
+{
+	if (!c->broken.text[0] && sampler_drain(c->sampler, &c->broken) == 0)
+		c->broken.text[0] = '\0';
+}
+
+static void take_sampler_facts(struct collect *c)
+{
+	const struct sampler_status *status = sampler_status(c->sampler);
+	struct run *run = &c->run;
+
+	run->rung = status->rung;
+	run->rung_reason = status->rung_reason;
+	run->rung_remedy = status->rung_remedy;
+	run->kernel_stacks = status->kernel_stacks;
+	run->off_cpu_exact = status->off_cpu_exact;
+	run->frequency_hz = status->frequency_hz;
+	run->samples = status->samples;
+	run->lost = status->lost;
+	run->truncated = status->truncated;
+	run->joined = status->joined;
+	run->guessed = status->guessed;
+	run->unseen_processes = status->unseen_processes;
+	run->unseen_name = status->unseen_name;
+}
+
+// True when the target has ended.
+static bool reap(struct collect *c)
+{
+	struct rusage usage;
+	int status;
+
+	checkpoint_reap(c->checkpoint, false);
+	if (wait4(c->launch->pid, &status, WNOHANG | WUNTRACED, &usage) != c->launch->pid)
+		return false;
+	if (WIFSTOPPED(status)) {
+		drain(c); // what it did before does not wait until it goes on
+		job_stopped(c->job, WSTOPSIG(status));
+		return false;
+	}
+	c->run.exit_status = status;
+	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
+	c->run.target_cpu_ns = usage_cpu_ns(&usage);
+	c->run.peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	return true;
+}
+
+// Waits for something to do, does it, and says whether the target has ended.
+static int step(struct collect *c, struct error *err)
+{
+	struct pollfd fds[] = {
+		{ .fd = c->broken.text[0] ? -1 : sampler_fd(c->sampler), .events = POLLIN },
+		{ .fd = c->job->fd, .events = POLLIN },
+		{ .fd = c->launch->pidfd, .events = POLLIN },
+	};
+	uint64_t now_ns = clock_now_ns();
+	int timeout_ms = c->broken.text[0] ? POLL_LIMIT_MS : sampler_timeout_ms(c->sampler);
+
+	if (timeout_ms < 0 || timeout_ms > POLL_LIMIT_MS)
+		timeout_ms = POLL_LIMIT_MS;
+	timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
+	if (poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms) < 0 && errno != EINTR)
+		return error_set(err, errno, "could not wait for the program");
+	drain(c);
+	if ((job_handle(c->job) || fds[2].revents) && reap(c))
+		return 1;
+	take_sampler_facts(c);
+	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
+	checkpoint_maybe(c->checkpoint, c->profile, &c->run, clock_now_ns());
+	return 0;
+}
+
+// Whatever still runs in the background goes on without us: nobody waits for it, nor do we.
+static void note_background(struct collect *c)
+{
+	const char *name;
+
+	c->background = sink_count_running(c->sink, (uint32_t)c->launch->pid, &name);
+	snprintf(c->background_name, sizeof(c->background_name), "%s", name);
+}
+
+int collect_until_exit(struct collect *c, struct error *err)
+{
+	uint64_t start_cpu_ns = own_cpu_ns();
+	int ended;
+
+	c->broken.text[0] = '\0';
+	c->run.exit_status = -1;
+	do
+		ended = step(c, err);
+	while (ended == 0);
+	if (ended < 0)
+		return -1;
+	drain(c);
+	note_background(c);
+	checkpoint_reap(c->checkpoint, true);
+	struct error finish;
+	if (sampler_finish(c->sampler, &finish) < 0 && !c->broken.text[0])
+		c->broken = finish;
+	take_sampler_facts(c);
+	c->run.collector_cpu_ns = own_cpu_ns() - start_cpu_ns + c->checkpoint->cpu_ns;
+	c->run.complete = true;
+	return 0;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "cli/format.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#define NS_PER_MINUTE (60 * NS_PER_SEC)
+#define NS_PER_HOUR   (60 * NS_PER_MINUTE)
+
+// Rows are picked by what would be printed, so 999.6 ms is "1.00 s" and not "1000 ms".
+static const struct {
+	uint64_t below_ns;
+	struct time_unit unit;
+} units[] = {
+	{ 9995, { "us", 1e3, 2 } },
+	{ 99950, { "us", 1e3, 1 } },
+	{ 999500, { "us", 1e3, 0 } },
+	{ 9995000, { "ms", 1e6, 2 } },
+	{ 99950000, { "ms", 1e6, 1 } },
+	{ 999500000, { "ms", 1e6, 0 } },
+	{ UINT64_C(9995000000), { "s", 1e9, 2 } },
+	{ UINT64_MAX, { "s", 1e9, 1 } },
+};
+
+struct time_unit format_time_unit(uint64_t largest_ns)
+{
+	size_t i = 0;
+
+	while (largest_ns >= units[i].below_ns && units[i].below_ns != UINT64_MAX)
+		i++;
+	return units[i].unit;
+}
+
+struct short_text format_time(uint64_t ns, struct time_unit unit)
+{
+	struct short_text out;
+
+	snprintf(out.text, sizeof(out.text), "%.*f %s", unit.digits, (double)ns / unit.ns,
+	         unit.name);
+	return out;
+}
+
+struct short_text format_duration(uint64_t ns)
+{
+	struct short_text out;
+	uint64_t seconds = (ns + NS_PER_SEC / 2) / NS_PER_SEC;
+
+	if (ns < 10 * NS_PER_MINUTE)
+		return format_time(ns, format_time_unit(ns));
+	if (ns < NS_PER_HOUR)
+		snprintf(out.text, sizeof(out.text), "%llu min %02llu s",
+		         (unsigned long long)seconds / 60, (unsigned long long)seconds % 60);
+	else
+		snprintf(out.text, sizeof(out.text), "%llu h %02llu min",
+		         (unsigned long long)seconds / 3600,
+		         (unsigned long long)seconds % 3600 / 60);
+	return out;
+}
+
+struct short_text format_count(uint64_t count)
+{
+	struct short_text out;
+	char digits[24];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+	size_t at = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			out.text[at++] = ',';
+		out.text[at++] = digits[i];
+	}
+	out.text[at] = '\0';
+	return out;
+}
+
+struct short_text format_bytes(uint64_t bytes)
+{
+	static const char *const names[] = { "B", "KB", "MB", "GB", "TB", "PB" };
+	struct short_text out;
+	double value = (double)bytes;
+	size_t i = 0;
+
+	for (; value >= 999.5 && i + 1 < sizeof(names) / sizeof(names[0]); i++)
+		value /= 1024;
+	snprintf(out.text, sizeof(out.text), "%.*f %s", i && value < 9.95 ? 1 : 0, value, names[i]);
+	return out;
+}
+
+struct short_text format_percent(uint64_t part, uint64_t all)
+{
+	struct short_text out;
+
+	snprintf(out.text, sizeof(out.text), "%.1f",
+	         all ? 100.0 * (double)part / (double)all : 0.0);
+	return out;
+}
+
+void format_tenths(const uint64_t *parts, size_t count, unsigned *tenths)
+{
+	double sum = 0;
+	unsigned given = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += (double)parts[i];
+	for (size_t i = 0; i < count; i++) {
+		tenths[i] = sum > 0 ? (unsigned)((double)parts[i] / sum * 1000) : 0;
+		given += tenths[i];
+	}
+	// Each round gives one tenth to the part that is furthest below its exact value.
+	for (; sum > 0 && given < 1000; given++) {
+		size_t best = 0;
+		double best_gap = -1;
+		for (size_t i = 0; i < count; i++) {
+			double gap = (double)parts[i] / sum * 1000 - tenths[i];
+			if (gap > best_gap) {
+				best_gap = gap;
+				best = i;
+			}
+		}
+		tenths[best]++;
+	}
+}
+
+// Decodes one character of TEXT; *BYTES is its length. -1 (one byte) if it is not UTF-8.
+static int32_t decode(const char *text, size_t *bytes)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = *p < 0x80             ? 1
+	                : (*p & 0xe0) == 0xc0 ? 2
+	                : (*p & 0xf0) == 0xe0 ? 3
+	                : (*p & 0xf8) == 0xf0 ? 4
+	                                      : 0;
+
+	*bytes = 1;
+	if (length <= 1)
+		return length ? *p : -1;
+	uint32_t code = *p & (0x7f >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xc0) != 0x80) // also the end of the string
+			return -1;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	if (code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return -1;
+	*bytes = length;
+	return (int32_t)code;
+}
+
+// What a terminal would obey rather than show.
+static bool is_control(int32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+static size_t code_width(int32_t code)
+{
+	int width = code < 0x7f ? 1 : wcwidth((wchar_t)code);
+
+	return width < 0 ? 1 : (size_t)width;
+}
+
+size_t format_width(const char *text)
+{
+	size_t width = 0, bytes;
+
+	for (; *text; text += bytes)
+		width += code_width(decode(text, &bytes));
+	return width;
+}
+
+// Puts the shown form of CODE (BYTES of FROM) at TO, which has room for 3 bytes or BYTES.
+static size_t clean_one(char *to, const char *from, size_t bytes, int32_t code, bool ascii)
+{
+	if (code >= 0 && code < 0x20) {
+		to[0] = '^';
+		to[1] = (char)(code + '@');
+		return 2;
+	}
+	if (code < 0 || is_control(code) || (ascii && code >= 0x80)) {
+		const char *mark = ascii ? "?" : "\uFFFD";
+		memcpy(to, mark, strlen(mark));
+		return strlen(mark);
+	}
+	memcpy(to, from, bytes);
+	return bytes;
+}
+
+char *format_clean(const char *text, bool ascii)
+{
+	char *out = malloc(strlen(text) * 3 + 1);
+	size_t at = 0, bytes;
+
+	if (!out)
+		return NULL;
+	for (; *text; text += bytes) {
+		int32_t code = decode(text, &bytes);
+		at += clean_one(out + at, text, bytes, code, ascii);
+	}
+	out[at] = '\0';
+	return out;
+}
+
+// Bytes of TEXT that fit into WIDTH columns.
+static size_t fitting_bytes(const char *text, size_t width)
+{
+	size_t at = 0, used = 0, bytes;
+
+	while (text[at]) {
+		used += code_width(decode(text + at, &bytes));
+		if (used > width)
+			break;
+		at += bytes;
+	}
+	return at;
+}
+
+// Where the last WIDTH columns of TEXT begin.
+static size_t tail_start(const char *text, size_t width)
+{
+	size_t skip = format_width(text), at = 0, bytes;
+
+	for (skip = skip > width ? skip - width : 0; skip && text[at]; at += bytes) {
+		size_t one = code_width(decode(text + at, &bytes));
+		skip = one < skip ? skip - one : 0;
+	}
+	return at;
+}
+
+char *format_clip(const char *text, size_t width, enum clip clip, bool ascii)
+{
+	const char *mark = ascii ? "..." : "\u2026";
+	size_t mark_width = ascii ? 3 : 1;
+	char *out = NULL;
+
+	if (format_width(text) <= width)
+		return strdup(text);
+	if (width <= mark_width)
+		return strndup(text, fitting_bytes(text, width));
+
+	size_t keep = width - mark_width;
+	size_t head = clip == CLIP_MIDDLE ? (keep + 1) / 2 : clip == CLIP_END ? keep : 0;
+	if (asprintf(&out, "%.*s%s%s", (int)fitting_bytes(text, head), text, mark,
+	             text + (keep == head ? strlen(text) : tail_start(text, keep - head))) < 0)
+		return NULL;
+	return out;
+}

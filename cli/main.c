@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.h"
+#include "cli/run_options.h"
+#include "cli/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = { &command_run, &command_report, &command_check };
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int print_help(void)
+{
+	printf("usage: bottleneck [OPTIONS] [--] PROGRAM [ARGUMENT ...]\n"
+	       "       bottleneck COMMAND [OPTIONS] ...\n"
+	       "\n"
+	       "Runs PROGRAM once and reports on stderr where its time went.\n"
+	       "\n"
+	       "Commands:\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-10s%s\n", commands[i]->name, commands[i]->summary);
+	printf("\"bottleneck COMMAND --help\" lists the options of one. A program that is called\n"
+	       "like a command needs \"--\" in front of it.\n");
+	run_options_help(stdout);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+
+	terminal_set_locale();
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return print_help();
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	return command_run.run(argc, argv);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options as data: one table per group, from which the parser, --help and the
+ * tests of the manual are made.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct error;
+
+enum option_kind {
+	OPTION_SWITCH,  /* bool; no argument */
+	OPTION_NUMBER,  /* uint32_t, from MIN to MAX */
+	OPTION_PERCENT, /* double, 0 to 100 */
+	OPTION_SECONDS, /* uint64_t, in nanoseconds */
+	OPTION_CHOICE,  /* int: the index in CHOICES */
+	OPTION_TEXT     /* const char *, borrowed from argv */
+};
+
+struct option_spec {
+	char letter; /* 0 if it has none */
+	const char *name;
+	const char *argument; /* "HZ"; NULL for switches */
+	const char *help;     /* one line, no period */
+	enum option_kind kind;
+	size_t offset; /* of its value in the group's values */
+	uint32_t min, max;
+	const char *const *choices; /* ends with NULL */
+};
+
+struct option_group {
+	const char *title; /* "display" */
+	const struct option_spec *specs;
+	size_t count;
+	void *values;
+};
+
+/* Words beside the options. */
+enum option_operands {
+	OPTION_OPERANDS_END, /* the first one ends the options (run) */
+	OPTION_OPERANDS_MIX  /* they may stand between the options (report) */
+};
+
+/*
+ * Parses ARGV (argv[0] is skipped) into the groups' values. Returns the index
+ * of the first operand (argv is permuted for MIX), -1 with one line in ERR.
+ */
+int option_parse(const struct option_group *groups, size_t group_count, int argc, char **argv,
+                 enum option_operands operands, struct error *err);
+
+/* Prints the groups as --help does. */
+void option_help(const struct option_group *groups, size_t group_count, FILE *out);

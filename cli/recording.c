@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "cli/recording.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/agent_path.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/state.h"
+#include "sampler/sampler.h"
+#include "symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void note(struct recording *r, const char *format, ...)
+{
+	va_list args;
+
+	if (r->note_count == RECORDING_NOTES_MAX)
+		return;
+	va_start(args, format);
+	if (vasprintf(&r->notes[r->note_count], format, args) >= 0)
+		r->note_count++;
+	va_end(args);
+}
+
+int recording_open(struct recording *r, const struct run_options *options, struct error *err)
+{
+	struct error reason;
+	char text[ERROR_TEXT_SIZE];
+
+	memset(r, 0, sizeof(*r));
+	r->options = options;
+	r->job.fd = -1;
+	r->launch = (struct launch){ .pid = -1, .pidfd = -1, .gate = -1, .exec = -1 };
+	if (options->output) {
+		if (state_check_output(options->output, err) < 0)
+			return -1;
+		snprintf(r->path, sizeof(r->path), "%s", options->output);
+	} else if (state_prepare(r->path, sizeof(r->path), &reason) < 0) {
+		// Nobody asked for a file, so the run goes on without one.
+		r->path[0] = '\0';
+		note(r, "the run is not kept for bottleneck report: %s",
+		     error_message(&reason, text, sizeof(text)));
+	}
+	return 0;
+}
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "could not start");
+}
+
+static int open_sampler(struct recording *r, struct error *err)
+{
+	const struct run_options *options = r->options;
+	struct sampler_options wanted = {
+		.frequency_hz = options->frequency_hz,
+		.stack_bytes = options->stack_bytes,
+		.unwinder = (enum unwinder_kind)options->unwinder,
+		.best_rung = (enum rung)(options->rung + 1),
+		.off_cpu = !options->no_off_cpu,
+	};
+
+	r->modules = modules_new();
+	if (!r->modules)
+		return out_of_memory(err);
+	r->profile = profile_new(r->modules, NULL, err);
+	if (!r->profile)
+		return -1;
+	sink_init(&r->sink, r->profile);
+	struct sampler_sink functions = sink_functions(&r->sink);
+	r->sampler = sampler_new(&wanted, r->modules, &functions, err);
+	return r->sampler ? 0 : -1;
+}
+
+// The child is forked before anything big is in memory: what we hold would count as its peak.
+int recording_start(struct recording *r, int *status, struct error *err)
+{
+	char **argv = r->options->argv;
+
+	*status = EXIT_OURS;
+	if (job_open(&r->job, err) < 0 || launch_start(&r->launch, argv, NULL, &r->job, err) < 0 ||
+	    open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
+		return -1;
+	r->job.child = r->launch.pid;
+	r->collect = (struct collect){
+		.sampler = r->sampler,
+		.profile = r->profile,
+		.sink = &r->sink,
+		.job = &r->job,
+		.launch = &r->launch,
+		.checkpoint = &r->checkpoint,
+	};
+	if (facts_take(&r->facts, argv, &r->collect.run) < 0)
+		return out_of_memory(err);
+	checkpoint_init(&r->checkpoint, r->path[0] ? r->path : NULL, clock_now_ns());
+	return launch_release(&r->launch, argv[0], status, err);
+}
+
+static void note_troubles(struct recording *r)
+{
+	const struct collect *c = &r->collect;
+	char text[ERROR_TEXT_SIZE];
+
+	if (c->background)
+		note(r,
+		     "%u process%s of the program still running in the background (%s%s): not "
+		     "followed beyond its end",
+		     c->background, c->background == 1 ? " was" : "es were", c->background_name,
+		     c->background > 1 ? " ..." : "");
+	if (c->broken.text[0])
+		note(r, "sampling ended early: %s", error_message(&c->broken, text, sizeof(text)));
+}
+
+int recording_wait(struct recording *r, struct error *err)
+{
+	if (collect_until_exit(&r->collect, err) < 0)
+		return -1;
+	note_troubles(r);
+	return profile_set_run(r->profile, &r->collect.run, err);
+}
+
+int recording_symbolize(struct recording *r, struct error *err)
+{
+	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
+	struct progress progress;
+	struct symbolizer_options options = {
+		.debuginfod = r->options->debuginfod,
+		.progress = progress_tell,
+		.progress_context = &progress,
+	};
+
+	progress_start(&progress, &terminal);
+	progress.wanted = progress.wanted && !r->options->view.quiet;
+	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
+	int failed = s ? profile_symbolize(r->profile, s, err) : -1;
+	progress_end(&progress);
+	return failed;
+}
+
+void recording_save(struct recording *r)
+{
+	struct error reason;
+	char text[ERROR_TEXT_SIZE];
+
+	if (!r->path[0])
+		return;
+	if (profile_write(r->profile, r->path, &reason) < 0)
+		note(r, "the profile was not kept: %s", error_message(&reason, text, sizeof(text)));
+	else if (r->options->output)
+		note(r, "profile: %s (bottleneck report %s)", r->path, r->path);
+	else
+		note(r, "profile: %s (bottleneck report)", r->path);
+}
+
+void recording_close(struct recording *r)
+{
+	launch_close(&r->launch);
+	sampler_free(r->sampler);
+	profile_free(r->profile);
+	modules_free(r->modules);
+	sink_fini(&r->sink);
+	facts_fini(&r->facts);
+	for (size_t i = 0; i < r->note_count; i++)
+		free(r->notes[i]);
+	if (r->job.fd >= 0)
+		job_close(&r->job);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/state.h"
+#include "cli/text.h"
+#include "merge/profile.h"
+#include "symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct report_options {
+	struct view view;
+	bool debuginfod;
+	bool help;
+	const char *path;
+};
+
+#define AT(field) offsetof(struct report_options, field)
+
+static const struct option_spec others[] = {
+	{ .name = "debuginfod",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(debuginfod),
+	  .help = "for unfinished runs: fetch debug information" },
+	{ .letter = 'h',
+	  .name = "help",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(help),
+	  .help = "print this and exit" },
+};
+
+static void make_groups(struct report_options *options, struct option_group *groups)
+{
+	groups[0] = view_options(&options->view);
+	groups[1] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
+		                           options };
+}
+
+static int parse(struct report_options *options, int argc, char **argv, struct error *err)
+{
+	struct option_group groups[2];
+
+	*options = (struct report_options){ .view = view_default() };
+	make_groups(options, groups);
+	int first = option_parse(groups, 2, argc, argv, OPTION_OPERANDS_MIX, err);
+	if (first < 0 || view_check(&options->view, err) < 0)
+		return -1;
+	options->path = argv[first];
+	if (argv[first] && argv[first + 1])
+		return error_set(err, 0, "one file at a time: \"%s\" is too many", argv[first + 1]);
+	return 0;
+}
+
+static struct profile *read_last(struct error *err)
+{
+	char path[PATH_MAX];
+
+	if (state_path(path, sizeof(path), err) < 0)
+		return NULL;
+	if (access(path, F_OK) < 0) {
+		error_set(err, errno, "no run is kept in \"%s\"", path);
+		error_hint(err, "Run a program first: bottleneck PROGRAM [ARGUMENT ...]");
+		return NULL;
+	}
+	return profile_read(path, err);
+}
+
+// A checkpoint of a run that did not end in order has addresses only.
+static int name_addresses(struct profile *profile, bool debuginfod, struct error *err)
+{
+	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
+	struct progress progress;
+	struct symbolizer_options options = {
+		.debuginfod = debuginfod,
+		.progress = progress_tell,
+		.progress_context = &progress,
+	};
+
+	if (profile_is_symbolized(profile))
+		return 0;
+	progress_start(&progress, &terminal);
+	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
+	int failed = s ? profile_symbolize(profile, s, err) : -1;
+	progress_end(&progress);
+	return failed;
+}
+
+static int print(const struct report_options *options, struct error *err)
+{
+	const struct view *view = &options->view;
+	cleanup(profile) struct profile *profile =
+		options->path ? profile_read(options->path, err) : read_last(err);
+
+	if (!profile || name_addresses(profile, options->debuginfod, err) < 0)
+		return -1;
+	struct text text = {
+		.out = stdout,
+		.profile = profile,
+		.view = view,
+		.terminal = terminal_of(stdout, (int)view->width, (enum color_when)view->color),
+	};
+	if (text_print(&text, err) < 0)
+		return -1;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return error_set(err, errno, "could not write the report");
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct report_options options;
+	struct error err;
+
+	if (parse(&options, argc, argv, &err) < 0) {
+		message_error("report", &err);
+		return EXIT_REPORT;
+	}
+	if (options.help) {
+		struct option_group groups[2];
+		make_groups(&options, groups);
+		printf("usage: bottleneck report [OPTIONS] [FILE]\n");
+		option_help(groups, 2, stdout);
+		return 0;
+	}
+	if (print(&options, &err) == 0)
+		return 0;
+	message_error("report", &err);
+	return EXIT_REPORT;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "print a saved run again: other rows, another order, another window",
+	.run = run,
+};

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/recording.h"
+#include "cli/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+// The report's place is found out before the program runs, not after hours of it.
+static FILE *open_report(const struct run_options *options, struct error *err)
+{
+	const char *path = options->report_file;
+	cleanup_close int fd = -1;
+	FILE *file;
+
+	if (!path)
+		return stderr;
+	if (strcmp(path, "-") == 0)
+		return stdout;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file) {
+		error_set(err, errno, "could not write \"%s\"", path);
+		return NULL;
+	}
+	steal_fd(&fd);
+	return file;
+}
+
+// One write for all of it, so that nothing else gets between its lines.
+static int print_report(const struct recording *r, FILE *out, struct error *err)
+{
+	char *page = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&page, &size);
+	const struct view *view = &r->options->view;
+	struct text text = {
+		.out = memory,
+		.profile = r->profile,
+		.view = view,
+		.terminal = terminal_of(out, (int)view->width, (enum color_when)view->color),
+		.notes = (const char *const *)r->notes,
+	};
+
+	if (!memory)
+		return error_set(err, errno, "could not print the report");
+	int failed = text_print(&text, err);
+	if (fclose(memory) == 0 && !failed) {
+		if (r->options->report_file && ftruncate(fileno(out), 0) < 0)
+			errno = 0; // a pipe or a device: it was empty
+		else if (out == stderr)
+			fputc('\n', out); // the program may not have ended its last line
+		fwrite(page, 1, size, out);
+		if (fflush(out) != 0)
+			failed = error_set(err, errno, "could not write the report");
+	}
+	free(page);
+	return failed;
+}
+
+// After the target's end nothing may change its status any more: troubles are only told.
+static void conclude(struct recording *r, FILE *report)
+{
+	struct error err;
+
+	if (recording_symbolize(r, &err) < 0)
+		message_error(NULL, &err);
+	recording_save(r);
+	job_close(&r->job);
+	if (!r->options->no_report && print_report(r, report, &err) < 0)
+		message_error(NULL, &err);
+}
+
+static int record(struct recording *r, FILE *report)
+{
+	struct error err;
+	int status = EXIT_OURS;
+
+	if (recording_start(r, &status, &err) < 0 || recording_wait(r, &err) < 0) {
+		message_error(NULL, &err);
+		return status;
+	}
+	conclude(r, report);
+	int ended = r->collect.run.exit_status;
+	if (WIFSIGNALED(ended)) {
+		recording_close(r);
+		job_die(WTERMSIG(ended));
+		return 128 + WTERMSIG(ended); // that signal does not end a process here
+	}
+	return WEXITSTATUS(ended);
+}
+
+static int run(int argc, char **argv)
+{
+	struct run_options options;
+	struct recording recording;
+	struct error err;
+
+	if (run_options_parse(&options, argc, argv, &err) < 0) {
+		message_error(NULL, &err);
+		return EXIT_OURS;
+	}
+	if (options.help) {
+		printf("usage: bottleneck [run] [OPTIONS] [--] PROGRAM [ARGUMENT ...]\n");
+		run_options_help(stdout);
+		return 0;
+	}
+	if (options.version) {
+		printf("bottleneck %s\n", BOTTLENECK_VERSION);
+		return 0;
+	}
+	cleanup_fclose FILE *report = open_report(&options, &err);
+	if (!report || recording_open(&recording, &options, &err) < 0) {
+		message_error(NULL, &err);
+		return EXIT_OURS;
+	}
+	int status = record(&recording, report);
+	recording_close(&recording);
+	return status;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.summary = "run a program once and report what made it slow",
+	.run = run,
+};

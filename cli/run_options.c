@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run_options.h"
+
+#include "base/error.h"
+#include "sampler/sampler.h"
+
+#include <string.h>
+
+static const char *const unwinders[] = { "table", "libunwind", NULL }; // enum unwinder_kind
+static const char *const rungs[] = { "kernel", "user", "agent", "proc", NULL }; // enum rung, less 1
+
+#define AT(field) offsetof(struct run_options, field)
+
+static const struct option_spec capture[] = {
+	{ .letter = 'F',
+	  .name = "frequency",
+	  .argument = "HZ",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(frequency_hz),
+	  .min = 1,
+	  .max = 50000,
+	  .help = "samples per second of CPU time of each thread (999)" },
+	{ .name = "stack-size",
+	  .argument = "BYTES",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(stack_bytes),
+	  .min = 1024,
+	  .max = 65528,
+	  .help = "of the stack to copy with each sample (32768)" },
+	{ .name = "unwinder",
+	  .argument = "NAME",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(unwinder),
+	  .choices = unwinders,
+	  .help = "table or libunwind (slower)" },
+	{ .name = "rung",
+	  .argument = "NAME",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(rung),
+	  .choices = rungs,
+	  .help = "no better access than kernel, user, agent or proc" },
+	{ .name = "no-off-cpu",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_off_cpu),
+	  .help = "do not look at what threads wait for" },
+};
+
+static const struct option_spec output[] = {
+	{ .letter = 'o',
+	  .name = "output",
+	  .argument = "FILE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(output),
+	  .help = "keep the profile here, not as the last run" },
+	{ .letter = 'R',
+	  .name = "report",
+	  .argument = "FILE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(report_file),
+	  .help = "write the report here, not to stderr" },
+	{ .name = "no-report",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_report),
+	  .help = "only keep the profile" },
+	{ .name = "debuginfod",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(debuginfod),
+	  .help = "fetch debug information from DEBUGINFOD_URLS" },
+	{ .letter = 'h',
+	  .name = "help",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(help),
+	  .help = "print this and exit" },
+	{ .letter = 'V',
+	  .name = "version",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(version),
+	  .help = "print the version and exit" },
+};
+
+#define GROUP_COUNT 3
+
+static void make_groups(struct run_options *options, struct option_group *groups)
+{
+	groups[0] = (struct option_group){ "Capture", capture, sizeof(capture) / sizeof(capture[0]),
+		                           options };
+	groups[1] = (struct option_group){ "Output", output, sizeof(output) / sizeof(output[0]),
+		                           options };
+	groups[2] = view_options(&options->view);
+}
+
+int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err)
+{
+	struct option_group groups[GROUP_COUNT];
+
+	*options = (struct run_options){
+		.frequency_hz = SAMPLER_FREQUENCY_DEFAULT,
+		.stack_bytes = SAMPLER_STACK_BYTES_DEFAULT,
+		.view = view_default(),
+	};
+	make_groups(options, groups);
+	int first = option_parse(groups, GROUP_COUNT, argc, argv, OPTION_OPERANDS_END, err);
+	if (first < 0 || view_check(&options->view, err) < 0)
+		return -1;
+	options->argv = argv + first;
+	if (options->help || options->version || options->argv[0])
+		return 0;
+	return error_set(err, 0, "no program is named (see --help)");
+}
+
+void run_options_help(FILE *out)
+{
+	struct run_options options;
+	struct option_group groups[GROUP_COUNT];
+
+	make_groups(&options, groups);
+	option_help(groups, GROUP_COUNT, out);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options of "bottleneck run".
+ */
+#pragma once
+
+#include "cli/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+struct run_options {
+	uint32_t frequency_hz;
+	uint32_t stack_bytes;
+	int unwinder; /* enum unwinder_kind */
+	int rung;     /* enum rung less 1 */
+	bool no_off_cpu;
+	const char *output;      /* NULL: the last run's place */
+	const char *report_file; /* NULL: stderr */
+	bool no_report;
+	bool debuginfod;
+	bool help, version;
+	struct view view;
+	char **argv; /* the program and its arguments */
+};
+
+/* Fills OPTIONS from ARGV (argv[0] is skipped). -1 with one line in ERR. */
+int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err);
+
+/* Prints the groups for --help. */
+void run_options_help(FILE *out);

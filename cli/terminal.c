@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "cli/terminal.h"
+
+#include "cli/format.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+// The value of an environment variable, NULL if it is unset or empty.
+static const char *setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+void terminal_set_locale(void)
+{
+	// Minimal containers set nothing at all, and their terminals show UTF-8.
+	bool named = setting("LC_ALL") || setting("LC_CTYPE") || setting("LANG");
+
+	if (!setlocale(LC_CTYPE, named ? "" : "C.UTF-8"))
+		setlocale(LC_CTYPE, "C.UTF-8"); // the one it names is not installed
+}
+
+static int clamp_width(long width)
+{
+	if (width < TERMINAL_WIDTH_MIN)
+		return TERMINAL_WIDTH_MIN;
+	return width > TERMINAL_WIDTH_MAX ? TERMINAL_WIDTH_MAX : (int)width;
+}
+
+static int find_width(FILE *out, bool is_tty)
+{
+	const char *columns = setting("COLUMNS");
+	char *end = NULL;
+	long width = columns ? strtol(columns, &end, 10) : 0;
+	struct winsize size;
+
+	if (columns && !*end && width > 0)
+		return clamp_width(width);
+	if (is_tty && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return clamp_width(size.ws_col);
+	return TERMINAL_WIDTH_DEFAULT;
+}
+
+static bool wants_color(bool is_tty, enum color_when when)
+{
+	const char *term = setting("TERM");
+	const char *force = setting("CLICOLOR_FORCE");
+
+	if (when != COLOR_AUTO)
+		return when == COLOR_ALWAYS;
+	if (setting("NO_COLOR"))
+		return false;
+	if (force && strcmp(force, "0") != 0)
+		return true;
+	return is_tty && term && strcmp(term, "dumb") != 0;
+}
+
+struct terminal terminal_of(FILE *out, int width, enum color_when color)
+{
+	bool is_tty = fileno(out) >= 0 && isatty(fileno(out));
+	bool ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+
+	return (struct terminal){
+		.width = width ? clamp_width(width) : find_width(out, is_tty),
+		.color = wants_color(is_tty, color),
+		.ascii = ascii,
+		.is_tty = is_tty,
+		.dot = ascii ? "-" : "\u00b7",
+		.bar = ascii ? "|" : "\u2502",
+		.dash = ascii ? "-" : "\u2013",
+		.plus_minus = ascii ? "+-" : "\u00b1",
+	};
+}
+
+const char *terminal_style(const struct terminal *t, enum style style)
+{
+	static const char *const sequences[STYLE_COUNT] = {
+		[STYLE_PLAIN] = "\033[0m",  [STYLE_BOLD] = "\033[1m",  [STYLE_DIM] = "\033[2m",
+		[STYLE_HOT] = "\033[1;31m", [STYLE_WARM] = "\033[33m", [STYLE_WAIT] = "\033[36m",
+	};
+
+	return t->color ? sequences[style] : "";
+}
+
+void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int indent)
+{
+	size_t column = 0;
+
+	while (*words) {
+		size_t blanks = strspn(words, " "), length = strcspn(words + blanks, " ");
+		char *word = strndup(words + blanks, length);
+		size_t width = word ? format_width(word) : length;
+
+		if (column > (size_t)indent && column + blanks + width > (size_t)t->width) {
+			fprintf(out, "\n%*s", indent, "");
+			column = (size_t)indent;
+			blanks = 0;
+		}
+		fprintf(out, "%*s%.*s", (int)blanks, "", (int)length, word ? word : "");
+		column += blanks + width;
+		words += strspn(words, " ");
+		words += length;
+		free(word);
+	}
+	fputc('\n', out);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "cli/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void text_heading(const struct text *text, const char *name, const char *note)
+{
+	const struct terminal *t = &text->terminal;
+
+	fprintf(text->out, "\n%s%s%s", terminal_style(t, STYLE_BOLD), name,
+	        terminal_style(t, STYLE_PLAIN));
+	if (note && *note)
+		fprintf(text->out, "  %s%s%s", terminal_style(t, STYLE_DIM), note,
+		        terminal_style(t, STYLE_PLAIN));
+	fputc('\n', text->out);
+}
+
+const char *text_wait_kind(enum metric metric)
+{
+	static const char *const kinds[METRIC_COUNT] = {
+		[METRIC_ON_CPU] = "",
+		[METRIC_OFF_RUNNABLE] = "cpu wait",
+		[METRIC_OFF_LOCK] = "lock wait",
+		[METRIC_OFF_FILE] = "file wait",
+		[METRIC_OFF_NET] = "net wait",
+		[METRIC_OFF_PIPE] = "pipe wait",
+		[METRIC_OFF_SLEEP] = "sleep",
+		[METRIC_OFF_FAULT] = "page wait",
+		[METRIC_OFF_CHILD] = "child wait",
+		[METRIC_OFF_GPU] = "GPU wait",
+		[METRIC_OFF_STOPPED] = "stopped",
+		[METRIC_OFF_OTHER] = "wait",
+	};
+
+	return (unsigned)metric < METRIC_COUNT ? kinds[metric] : "";
+}
+
+const char *text_row_kind(const struct row *row)
+{
+	enum metric most = METRIC_ON_CPU;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		if (row->self_ns[m] > row->self_ns[most])
+			most = (enum metric)m;
+	if (most != METRIC_ON_CPU)
+		return text_wait_kind(most);
+	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void text_place(const char *file, int line, const char *module, char *buffer, size_t size)
+{
+	if (file && line > 0)
+		snprintf(buffer, size, "%s:%d", base_name(file), line);
+	else if (file)
+		snprintf(buffer, size, "%s", base_name(file));
+	else if (module && module[0] == '[')
+		snprintf(buffer, size, "%s", module);
+	else if (module)
+		snprintf(buffer, size, "[%s]", base_name(module));
+	else
+		buffer[0] = '\0';
+}
+
+// The tables that the options name, and nothing beside them but the limits.
+static int print_chosen(const struct text *text, struct error *err)
+{
+	const struct view *view = text->view;
+	enum query_sort sort = view->sort == VIEW_SORT_TOTAL ? SORT_TOTAL : SORT_SELF;
+	int failed = 0;
+
+	if (view->sort == VIEW_SORT_LINE || view->by == BY_LINE)
+		failed = text_lines(text, err);
+	else if (view->by >= 0 || view->sort >= 0)
+		failed = text_hotspots(text, view->by >= 0 ? (enum query_by)view->by : BY_FUNCTION,
+		                       sort, err);
+	if (!failed && view->call_tree)
+		failed = text_tree(text, err);
+	return failed;
+}
+
+static int print_all(const struct text *text, const struct totals *totals, struct error *err)
+{
+	bool filtered = view_is_filtered(text->view);
+
+	if (!filtered && text_verdict(text, totals, err) < 0)
+		return -1;
+	if (!filtered && text_account(text, totals, err) < 0)
+		return -1;
+	if (text->view->quiet)
+		return 0;
+	if (text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
+	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0)
+		return -1;
+	return text_lines(text, err);
+}
+
+int text_print(const struct text *text, struct error *err)
+{
+	const struct view *view = text->view;
+	struct totals totals;
+	int failed;
+
+	query_totals(text->profile, &totals);
+	text_header(text, &totals);
+	if (view->by >= 0 || view->sort >= 0 || view->call_tree)
+		failed = print_chosen(text, err);
+	else
+		failed = print_all(text, &totals, err);
+	if (!failed)
+		failed = text_limits(text, &totals, err);
+	return failed;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report for people: the answer, the rows, the limits.
+ *
+ * Each section is a file text_*.c and prints nothing where it has nothing to
+ * say. All of them read one profile, so a saved run reports like a fresh one.
+ */
+#pragma once
+
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "merge/query.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct error;
+
+struct text {
+	FILE *out;
+	const struct profile *profile;
+	const struct view *view;
+	struct terminal terminal;
+	const char *const
+		*notes; /* more lines for the limits, in words; NULL-terminated, or NULL */
+};
+
+/* Prints what the view asks for. -1 if a question could not be answered. */
+int text_print(const struct text *text, struct error *err);
+
+/* The sections. */
+void text_header(const struct text *text, const struct totals *totals);
+int text_verdict(const struct text *text, const struct totals *totals, struct error *err);
+int text_account(const struct text *text, const struct totals *totals, struct error *err);
+int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
+                  struct error *err);
+int text_lines(const struct text *text, struct error *err);
+int text_tree(const struct text *text, struct error *err);
+int text_limits(const struct text *text, const struct totals *totals, struct error *err);
+
+/* Prints the heading of a section: NAME in bold, NOTE behind it in pale. */
+void text_heading(const struct text *text, const char *name, const char *note);
+
+/* What an off-CPU metric is called in a column ("lock wait"); "" for METRIC_ON_CPU. */
+const char *text_wait_kind(enum metric metric);
+
+/* The kind of a row: "native", "inline", "kernel", or what it mostly waits for. */
+const char *text_row_kind(const struct row *row);
+
+/* "dir/file.c:88" without the directories, or the module in brackets; "" if nothing is known. */
+void text_place(const char *file, int line, const char *module, char *buffer, size_t size);

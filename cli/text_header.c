@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "cli/text.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/format.h"
+#include "merge/profile.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void describe_exit(const struct run *run, char *buffer, size_t size)
+{
+	int status = run->exit_status;
+
+	if (status == -1)
+		snprintf(buffer, size, "%s", run->complete ? "exit unknown" : "unfinished");
+	else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status)))
+		snprintf(buffer, size, "killed by SIG%s", sigabbrev_np(WTERMSIG(status)));
+	else if (WIFSIGNALED(status))
+		snprintf(buffer, size, "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(buffer, size, "exit %d", WEXITSTATUS(status));
+}
+
+// Which part of the run is shown, where it is not all of it.
+static void print_filter(const struct text *text)
+{
+	const struct view *view = text->view;
+	const struct run *run = profile_run(text->profile);
+	const char *sep = "  only";
+
+	if (!view_is_filtered(view))
+		return;
+	if (view->on_cpu != view->off_cpu)
+		fprintf(text->out, "%s %s", sep, view->on_cpu ? "time on a CPU" : "waiting"),
+			sep = ",";
+	if (view->process)
+		fprintf(text->out, "%s process %s", sep, view->process), sep = ",";
+	if (view->thread)
+		fprintf(text->out, "%s thread %s", sep, view->thread), sep = ",";
+	if (view->from_ns || view->to_ns)
+		fprintf(text->out, "%s %.3f to %.3f s", sep, (double)view->from_ns / 1e9,
+		        (double)(view->to_ns ? view->to_ns : run->wall_ns) / 1e9);
+	fputc('\n', text->out);
+}
+
+void text_header(const struct text *text, const struct totals *totals)
+{
+	const struct run *run = profile_run(text->profile);
+	const struct terminal *t = &text->terminal;
+	char status[64], facts[200];
+
+	describe_exit(run, status, sizeof(status));
+	snprintf(facts, sizeof(facts), " %s %s %s %s %s %s process%s, %s thread%s", t->dot,
+	         format_duration(run->wall_ns).text, t->dot, status, t->dot,
+	         format_count(totals->processes).text, totals->processes == 1 ? "" : "es",
+	         format_count(totals->threads).text, totals->threads == 1 ? "" : "s");
+
+	size_t taken = strlen("bottleneck: ") + format_width(facts);
+	size_t room = (size_t)t->width > taken + 20 ? (size_t)t->width - taken : 20;
+	cleanup_free char *clean = format_clean(run->command ? run->command : "?", t->ascii);
+	cleanup_free char *command = clean ? format_clip(clean, room, CLIP_MIDDLE, t->ascii) : NULL;
+	fprintf(text->out, "%sbottleneck: %s%s%s\n", terminal_style(t, STYLE_BOLD),
+	        command ? command : "?", terminal_style(t, STYLE_PLAIN), facts);
+	print_filter(text);
+}

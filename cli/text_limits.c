@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// What the numbers above rest on, and what they cannot show.
+#include "cli/text.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/format.h"
+#include "merge/profile.h"
+#include "sampler/sampler.h"
+#include "symbolize/symbolizer.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MODULES_MAX  5    /* lines about libraries without lines; -v: all */
+#define MODULE_SHARE 0.01 /* below this a library is not worth a line; -v: all */
+
+__attribute__((format(printf, 2, 3))) static void line(const struct text *text, const char *format,
+                                                       ...)
+{
+	cleanup_free char *words = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&words, format, args) < 0)
+		words = NULL;
+	va_end(args);
+	cleanup_free char *clean = words ? format_clean(words, text->terminal.ascii) : NULL;
+	fputs("  ", text->out);
+	terminal_wrap(&text->terminal, text->out, clean ? clean : "", 4);
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100 * (double)part / (double)all : 0;
+}
+
+static void print_figures(const struct text *text, const struct run *run,
+                          const struct totals *totals)
+{
+	const char *dot = text->terminal.dot;
+	// Processes that outlive the first one are in the profile but not in its usage.
+	uint64_t cpu_ns =
+		run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns;
+	char overhead[64] = "", rss[64] = "";
+
+	if (cpu_ns && run->complete)
+		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
+		         percent(run->collector_cpu_ns, cpu_ns),
+		         format_duration(run->collector_cpu_ns).text, dot);
+	if (run->peak_rss_bytes)
+		snprintf(rss, sizeof(rss), " %s peak memory %s", dot,
+		         format_bytes(run->peak_rss_bytes).text);
+	line(text, "%s%s samples at %u Hz, %s lost %s %.1f %% of stacks cut%s", overhead,
+	     format_count(run->samples).text, run->frequency_hz, format_count(run->lost).text, dot,
+	     percent(run->truncated, run->samples), rss);
+}
+
+static void print_rung(const struct text *text, const struct run *run)
+{
+	static const char *const without[] = {
+		[RUNG_PERF_KERNEL] = NULL,
+		[RUNG_PERF_USER] = "no kernel functions: kernel time is shown as [kernel]",
+		[RUNG_AGENT] = "no perf events: sampled by timers inside the program",
+		[RUNG_PROC] = "no samples of running code, only of what threads wait for",
+	};
+	bool known = run->rung >= RUNG_PERF_KERNEL && run->rung <= RUNG_PROC;
+
+	if (!known || !without[run->rung])
+		return;
+	line(text, "%s%s%s%s%s%s", without[run->rung],
+	     run->rung_reason && *run->rung_reason ? " (" : "",
+	     run->rung_reason ? run->rung_reason : "",
+	     run->rung_reason && *run->rung_reason ? ")" : "",
+	     run->rung_remedy && *run->rung_remedy ? ". " : "",
+	     run->rung_remedy ? run->rung_remedy : "");
+}
+
+static void print_lost(const struct text *text, const struct run *run)
+{
+	if (run->lost * 100 > run->samples + run->lost)
+		line(text,
+		     "%.1f %% of the samples were lost: bottleneck was not given enough CPU; "
+		     "lower the rate (-F) or leave it a free CPU",
+		     percent(run->lost, run->samples + run->lost));
+	if (run->unseen_processes)
+		line(text, "%u process%s could not be sampled (%s%s): setuid, static or gone",
+		     run->unseen_processes, run->unseen_processes == 1 ? "" : "es",
+		     run->unseen_name ? run->unseen_name : "?",
+		     run->unseen_processes > 1 ? " ..." : "");
+}
+
+static const char *lacking(int level)
+{
+	return level == DEBUG_SYMBOLS   ? "no lines for"
+	       : level == DEBUG_DYNAMIC ? "only exported names for"
+	                                : "no names for";
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int print_modules(const struct text *text, const struct totals *totals, struct error *err)
+{
+	cleanup(module_rows) struct module_rows *modules = query_modules(text->profile, err);
+	uint64_t all = totals->on_cpu_ns + totals->off_cpu_ns;
+	size_t shown = 0;
+
+	if (!modules)
+		return -1;
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct module_row *row = &modules->rows[i];
+		bool small = percent(row->self_ns, all) < 100 * MODULE_SHARE;
+		// The kernel and other things in brackets never have lines.
+		bool expected = row->level == DEBUG_LINES ||
+		                (row->path[0] == '[' && row->level >= DEBUG_DYNAMIC);
+		if (expected || (!text->view->verbose && (small || shown == MODULES_MAX)))
+			continue;
+		line(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), base_name(row->path),
+		     percent(row->self_ns, all), *row->reason ? ", " : "", row->reason,
+		     *row->remedy ? ": " : "", row->remedy);
+		shown++;
+	}
+	return 0;
+}
+
+static void print_detail(const struct text *text, const struct run *run,
+                         const struct totals *totals)
+{
+	if (totals->folded_ns)
+		line(text, "%.1f %% of the time was given to callers to keep the call tree small",
+		     percent(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
+	if (!run->off_cpu_exact && totals->off_cpu_ns)
+		line(text, "waiting times are estimates: no scheduler records");
+	if (!run->complete)
+		line(text, "this is a checkpoint: bottleneck was ended before the program was");
+	if (!text->view->verbose)
+		return;
+	line(text, "%s stacks completed from memory, %s with a guessed frame pointer",
+	     format_count(run->joined).text, format_count(run->guessed).text);
+	line(text, "time is kept in steps of %s", format_duration(totals->bin_ns).text);
+	if (run->host && run->kernel && run->version)
+		line(text, "host %s, Linux %s, bottleneck %s", run->host, run->kernel,
+		     run->version);
+}
+
+int text_limits(const struct text *text, const struct totals *totals, struct error *err)
+{
+	const struct run *run = profile_run(text->profile);
+
+	text_heading(text, "limits", "");
+	print_figures(text, run, totals);
+	print_rung(text, run);
+	print_lost(text, run);
+	if (print_modules(text, totals, err) < 0)
+		return -1;
+	print_detail(text, run, totals);
+	for (const char *const *note = text->notes; note && *note; note++)
+		line(text, "%s", *note);
+	return 0;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Hot source lines, with what is written there.
+#include "cli/text.h"
+
+#include "base/error.h"
+#include "cli/format.h"
+#include "cli/source.h"
+#include "cli/table.h"
+#include "merge/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const struct column columns[] = {
+	{ "self", COLUMN_NUMBER, 0, 0 },
+	{ "%", COLUMN_NUMBER, 0, 0 },
+	{ "line", COLUMN_TEXT, CLIP_START, 2 },
+	{ "source", COLUMN_TEXT, CLIP_END, 3 },
+};
+
+// Returns true if the source is newer than the program.
+static bool add_row(const struct text *text, struct table *table, const struct rows *rows,
+                    const struct row *row)
+{
+	char place[512], line[512] = "", marked[520];
+	bool newer = false;
+
+	text_place(row->file, row->line, row->module, place, sizeof(place));
+	if (!source_line(row->file, profile_run(text->profile)->directory, row->line, row->module,
+	                 line, sizeof(line), &newer))
+		line[0] = '\0';
+	snprintf(marked, sizeof(marked), "%s%s", newer ? "! " : "", line);
+	table_row(table, STYLE_PLAIN);
+	table_cell(table, format_time(row->self, format_time_unit(rows->all)).text);
+	table_cell(table, format_percent(row->self, rows->all).text);
+	table_cell(table, place);
+	table_cell(table, marked);
+	return newer;
+}
+
+static size_t add_rows(const struct text *text, struct table *table, const struct rows *rows,
+                       bool *newer)
+{
+	uint64_t least = (uint64_t)(text->view->min_percent / 100 * (double)rows->all);
+	size_t added = 0;
+
+	for (size_t i = 0; i < rows->count && added < text->view->top; i++) {
+		const struct row *row = &rows->rows[i];
+		if (!row->self || row->self < least)
+			break;
+		if (!row->file || !row->line)
+			continue; // code without lines is named in the limits
+		if (add_row(text, table, rows, row))
+			*newer = true;
+		added++;
+	}
+	return added;
+}
+
+int text_lines(const struct text *text, struct error *err)
+{
+	struct query query = view_query(text->view, BY_LINE, SORT_SELF);
+	cleanup(rows) struct rows *rows = query_run(text->profile, &query, err);
+	bool newer = false;
+
+	if (!rows)
+		return -1;
+	cleanup(table) struct table *table =
+		table_new(columns, sizeof(columns) / sizeof(columns[0]), &text->terminal);
+	if (!table)
+		return error_set(err, ENOMEM, "could not print the report");
+	if (!add_rows(text, table, rows, &newer))
+		return 0;
+	text_heading(text, "hot lines", "");
+	if (table_print(table, text->out, 2) < 0)
+		return error_set(err, ENOMEM, "could not print the report");
+	if (newer)
+		fputs("  ! the source is newer than the program: the line may have moved\n",
+		      text->out);
+	return 0;
+}

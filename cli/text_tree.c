@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// The call tree, one line per call path, heavier first:
+//
+//     100.0  all
+//      98.1  ├─ main                          xz.c:31
+//      97.9  │  └─ lzma_code
+//
+// A function that only calls the next one stays in the column of its caller, so
+// that depth means a choice.
+#include "cli/text.h"
+
+#include "base/error.h"
+#include "cli/format.h"
+#include "cli/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX   512 /* deeper paths end in a line that says so */
+#define PREFIX_SIZE 1024
+
+struct walk {
+	const struct text *text;
+	struct table *table;
+	uint64_t all;
+	struct time_unit unit;
+	char prefix[PREFIX_SIZE];
+	size_t prefix_length;
+};
+
+static const struct column columns[] = {
+	{ "total", COLUMN_NUMBER, 0, 0 },   { "%", COLUMN_NUMBER, 0, 0 },
+	{ "self %", COLUMN_NUMBER, 0, 0 },  { "where", COLUMN_TEXT, CLIP_MIDDLE, 3 },
+	{ "", COLUMN_TEXT, CLIP_START, 1 },
+};
+
+static void add_node(struct walk *w, const struct call_node *node, const char *branch)
+{
+	char name[PREFIX_SIZE + 1024], place[512];
+
+	snprintf(name, sizeof(name), "%s%s%s", w->prefix, branch, node->name);
+	text_place(node->file, node->line, node->module, place, sizeof(place));
+	table_row(w->table, STYLE_PLAIN);
+	table_cell(w->table, format_time(node->total, w->unit).text);
+	table_cell(w->table, format_percent(node->total, w->all).text);
+	table_cell(w->table, node->self ? format_percent(node->self, w->all).text : "");
+	table_cell(w->table, name);
+	table_cell(w->table, place);
+}
+
+static void add_children(struct walk *w, const struct call_node *node, int depth);
+
+static void add_child(struct walk *w, const struct call_node *node, bool last, bool chain,
+                      int depth)
+{
+	bool ascii = w->text->terminal.ascii;
+	const char *branch = chain ? "" : ascii ? (last ? "`- " : "|- ") : (last ? "└─ " : "├─ ");
+	const char *below = chain ? "" : last ? "   " : ascii ? "|  " : "│  ";
+	size_t kept = w->prefix_length;
+
+	add_node(w, node, branch);
+	if (kept + strlen(below) < sizeof(w->prefix)) {
+		strcpy(w->prefix + kept, below);
+		w->prefix_length += strlen(below);
+	}
+	add_children(w, node, depth + 1);
+	w->prefix_length = kept;
+	w->prefix[kept] = '\0';
+}
+
+static void add_children(struct walk *w, const struct call_node *node, int depth)
+{
+	bool chain = node->child && !node->child->next;
+
+	if (depth >= DEPTH_MAX)
+		return;
+	for (const struct call_node *child = node->child; child; child = child->next)
+		add_child(w, child, !child->next, chain, depth);
+}
+
+int text_tree(const struct text *text, struct error *err)
+{
+	struct query query = view_query(text->view, BY_FUNCTION, SORT_TOTAL);
+	double share = text->view->min_percent / 100;
+	cleanup(call_tree) struct call_tree *tree =
+		query_call_tree(text->profile, &query, share, err);
+
+	if (!tree)
+		return -1;
+	const struct call_node *root = call_tree_root(tree);
+	cleanup(table) struct table *table =
+		table_new(columns, sizeof(columns) / sizeof(columns[0]), &text->terminal);
+	if (!table)
+		return error_set(err, ENOMEM, "could not print the report");
+	struct walk walk = {
+		.text = text,
+		.table = table,
+		.all = root->total,
+		.unit = format_time_unit(root->total),
+	};
+	add_children(&walk, root, 0);
+	text_heading(text, "call tree", "callers above, heavier first");
+	if (table_print(table, text->out, 2) < 0)
+		return error_set(err, ENOMEM, "could not print the report");
+	return 0;
+}

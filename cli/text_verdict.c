@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The answer in two lines: one number and one place, then what to do next. The rules are tried in
+// order; the first one that applies speaks.
+#include "cli/text.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/format.h"
+#include "cli/place.h"
+#include "merge/profile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FEW_SAMPLES 50   /* fewer rank nothing: a share of 10 % is then +-9 points */
+#define FLAT_SHARE  0.04 /* MAQAO's limit for "no loop stands out" */
+#define WAIT_SHARE  0.5  /* of the critical thread's life */
+#define CPU_SHARE   0.25 /* of it spent waiting for a CPU */
+
+struct evidence {
+	const struct run *run;
+	const struct totals *totals;
+	struct account account;
+	const struct rows *cpu; /* functions by self time on a CPU, all threads */
+	const struct call_tree *cpu_tree;
+	const struct call_tree *wait_tree; /* of the critical thread */
+};
+
+struct verdict {
+	char sentence[600];
+	char next[400];
+};
+
+__attribute__((format(printf, 2, 3))) static bool say(struct verdict *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->sentence, sizeof(v->sentence), format, args);
+	va_end(args);
+	return true;
+}
+
+__attribute__((format(printf, 2, 3))) static bool advise(struct verdict *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->next, sizeof(v->next), format, args);
+	va_end(args);
+	return true;
+}
+
+static double share(uint64_t part, uint64_t all)
+{
+	return all ? (double)part / (double)all : 0;
+}
+
+static const char *thread_name(const struct account *account)
+{
+	return account->is_main ? "the main thread" : account->thread;
+}
+
+// "decode (augment.c:88)", "memcpy in [libc.so.6]".
+static void name_place(const char *function, const char *file, int line, const char *module,
+                       char *buffer, size_t size)
+{
+	char place[256];
+
+	text_place(file, line, module, place, sizeof(place));
+	if (!*place)
+		snprintf(buffer, size, "%s", function);
+	else if (*place == '[')
+		snprintf(buffer, size, "%s in %s", function, place);
+	else
+		snprintf(buffer, size, "%s (%s)", function, place);
+}
+
+static void name_node(const struct call_node *node, char *buffer, size_t size)
+{
+	name_place(node->name, node->file, node->line, node->module, buffer, size);
+}
+
+static bool nothing_measured(const struct evidence *f, struct verdict *v)
+{
+	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
+		return false;
+	say(v, "Nothing was measured: no sample of this run has come in.");
+	if (f->run->rung_remedy && *f->run->rung_remedy)
+		return advise(v, "%s", f->run->rung_remedy);
+	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
+}
+
+static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
+{
+	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
+
+	if (share(waited, f->account.lifetime_ns) < CPU_SHARE)
+		return false;
+	say(v, "%s %% of the time %s was ready to run but had no CPU.",
+	    format_percent(waited, f->account.lifetime_ns).text, thread_name(&f->account));
+	return advise(v,
+	              "It may use %u CPU%s: run fewer threads or processes at once, or free the "
+	              "machine from other work.",
+	              f->run->cpus, f->run->cpus == 1 ? "" : "s");
+}
+
+static const char *wait_advice(enum metric metric)
+{
+	static const char *const advice[METRIC_COUNT] = {
+		[METRIC_OFF_LOCK] = "See what the other threads do meanwhile (bottleneck report "
+				    "--by thread), and hold the lock for less time.",
+		[METRIC_OFF_FILE] = "Read ahead or in larger pieces, write less often, or keep the "
+				    "data in memory.",
+		[METRIC_OFF_NET] = "If it is not meant to be idle, look at who should answer; send "
+				   "more requests at once.",
+		[METRIC_OFF_PIPE] = "The other end of the pipe or terminal is slower: profile that "
+				    "program.",
+		[METRIC_OFF_SLEEP] = "The program sleeps by its own choice: wait for the event "
+				     "itself instead, or sleep less.",
+		[METRIC_OFF_FAULT] = "Memory comes from disk: use less of it, read files in order, "
+				     "or look for swapping.",
+		[METRIC_OFF_STOPPED] = "It was stopped from outside: measure it again without "
+				       "that.",
+		[METRIC_OFF_GPU] = "Give the GPU work in larger pieces, and do not wait for each.",
+	};
+
+	return advice[metric] ? advice[metric]
+	                      : "See where it waits: bottleneck report --off-cpu --call-tree.";
+}
+
+// Time spent waiting for children is in the children, which are in the profile.
+static bool waits(const struct evidence *f, struct verdict *v)
+{
+	const uint64_t *ns = f->account.ns;
+	uint64_t waited = 0;
+	enum metric most = METRIC_OFF_OTHER;
+	char place[400];
+
+	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++) {
+		if (m == METRIC_OFF_CHILD || m == METRIC_OFF_RUNNABLE)
+			continue;
+		waited += ns[m];
+		if (ns[m] > ns[most])
+			most = (enum metric)m;
+	}
+	if (share(waited, f->account.lifetime_ns) < WAIT_SHARE)
+		return false;
+	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
+	if (node)
+		name_node(node, place, sizeof(place));
+	say(v, "%s %% of the time %s waited for %s%s%s.",
+	    format_percent(ns[most], f->account.lifetime_ns).text, thread_name(&f->account),
+	    metric_name(most), node ? ", mostly in " : "", node ? place : "");
+	return advise(v, "%s", wait_advice(most));
+}
+
+static bool too_few_samples(const struct evidence *f, struct verdict *v)
+{
+	if (f->run->samples >= FEW_SAMPLES)
+		return false;
+	say(v, "Only %s sample%s on a CPU: too few to rank functions.",
+	    format_count(f->run->samples).text, f->run->samples == 1 ? "" : "s");
+	return advise(v, "Let it do more work, or raise the rate: bottleneck -F 4999 ...");
+}
+
+static bool flat(const struct evidence *f, struct verdict *v)
+{
+	if (f->cpu->count && share(f->cpu->rows[0].self, f->cpu->all) >= FLAT_SHARE)
+		return false;
+	say(v, "No function holds more than %.0f %% of the CPU time: the profile is flat.",
+	    100 * FLAT_SHARE);
+	return advise(v, "Start with the call tree: bottleneck report --call-tree");
+}
+
+static bool hot_function(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = &f->cpu->rows[0];
+	bool foreign = place_is_foreign(row->module, row->file);
+	const struct call_node *caller = foreign ? place_caller(f->cpu_tree, row->name) : NULL;
+	char place[400], called[400];
+
+	name_place(row->name, row->file, row->line, row->module, place, sizeof(place));
+	if (caller)
+		name_node(caller, called, sizeof(called));
+	say(v, "%s %% of the CPU time is spent in %s%s%s.",
+	    format_percent(row->self, f->cpu->all).text, place,
+	    caller ? ", mostly called from " : "", caller ? called : "");
+	if (row->kernel)
+		return advise(v, "Ask the kernel for less: fewer and larger system calls, less "
+		                 "fresh memory.");
+	if (caller)
+		return advise(v, "Call it less often or with less work, starting there.");
+	if (row->file)
+		return advise(v, "Start there: its lines are under \"hot lines\", its callers in "
+		                 "bottleneck report --call-tree");
+	return advise(v, "See who calls it: bottleneck report --call-tree");
+}
+
+static bool (*const rules[])(const struct evidence *, struct verdict *) = {
+	nothing_measured, waits_for_cpu, waits, too_few_samples, flat, hot_function,
+};
+
+static void print_verdict(const struct text *text, const struct verdict *v)
+{
+	const struct terminal *t = &text->terminal;
+	cleanup_free char *sentence = format_clean(v->sentence, t->ascii);
+	cleanup_free char *next = format_clean(v->next, t->ascii);
+
+	fprintf(text->out, "%s  ", terminal_style(t, STYLE_BOLD));
+	terminal_wrap(t, text->out, sentence ? sentence : v->sentence, 2);
+	fprintf(text->out, "%s  ", terminal_style(t, STYLE_PLAIN));
+	terminal_wrap(t, text->out, next ? next : v->next, 2);
+}
+
+int text_verdict(const struct text *text, const struct totals *totals, struct error *err)
+{
+	struct evidence f = { .run = profile_run(text->profile), .totals = totals };
+	struct query cpu = view_query(text->view, BY_FUNCTION, SORT_SELF);
+	struct verdict verdict = { "", "" };
+	char tid[16];
+
+	if (query_account(text->profile, &f.account, err) < 0)
+		return -1;
+	cpu.on_cpu = true;
+	struct query waiting = cpu;
+	waiting.on_cpu = false;
+	waiting.off_cpu = true;
+	snprintf(tid, sizeof(tid), "%u", f.account.tid);
+	waiting.thread = tid;
+	cleanup(rows) struct rows *rows = query_run(text->profile, &cpu, err);
+	cleanup(call_tree) struct call_tree *cpu_tree =
+		rows ? query_call_tree(text->profile, &cpu, 0.001, err) : NULL;
+	cleanup(call_tree) struct call_tree *wait_tree =
+		cpu_tree ? query_call_tree(text->profile, &waiting, 0.01, err) : NULL;
+	if (!wait_tree)
+		return -1;
+	f.cpu = rows;
+	f.cpu_tree = cpu_tree;
+	f.wait_tree = wait_tree;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i](&f, &verdict))
+			break;
+	print_verdict(text, &verdict);
+	return 0;
+}
