@@ -12,6 +12,7 @@
 #include "base/metric.h"
 #include "base/stack.h"
 #include "sampler/address_space.h"
+#include "sampler/off_cpu_state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,26 +23,24 @@ struct process {
 	uint32_t parent; /* number; 0 if it is not ours */
 	uint64_t start_ns;
 	struct address_space *space;
-	char command[16];
+	char command[64];
+	uint64_t maps_again_ns; /* do not read /proc/PID/maps again before, see sampler/mapper.h */
+	uint64_t maps_wait_ns;
 	uint32_t live_threads;
-	uint64_t samples;    /* on-CPU samples seen */
-	bool announced;      /* the sink knows it */
+	uint64_t samples;     /* on-CPU samples seen */
+	bool announced;       /* the sink knows it */
 	struct process *next; /* in its hash chain */
 };
 
-/* The off-CPU state of a thread: see sampler/off_cpu.h, which alone touches it. */
-struct off_cpu_state {
-	uint64_t since_ns;      /* when its present state began; 0: not known yet */
-	bool out;               /* it is off the CPU */
-	bool preempted;
-	bool probed;            /* the present interval has been probed */
-	uint64_t probe_ns;      /* when */
-	enum metric cause;      /* of the present interval, METRIC_OFF_OTHER until known */
-	struct frame *frames;   /* stack of the present interval; NULL if none. Owned. */
-	uint32_t frame_count, frame_capacity;
-	uint32_t frame_flags;
-	uint64_t pending_ns;    /* earlier intervals that have no stack of their own */
-	uint32_t pending_count;
+/* The on-CPU state of a thread: see sampler/cpu_account.h, which alone touches it. */
+struct cpu_account {
+	uint64_t sample_ns;      /* when its last sample was taken; 0: never */
+	uint64_t window_ns;      /* CPU time of about the last 256 samples, */
+	uint64_t window_user_ns; /* and how much of it the samples saw in user code */
+	bool switched;           /* it has left the CPU since its last sample */
+	struct frame *frames;    /* the last sample's stack. Owned. */
+	uint32_t frame_count, frame_flags;
+	size_t frame_capacity;
 };
 
 struct thread {
@@ -51,10 +50,11 @@ struct thread {
 	uint64_t start_ns;
 	char name[16];
 	bool announced;
-	uint64_t cpu_time_ns;         /* its CPU clock at the last sample (kernel remainder) */
-	uint64_t ns[METRIC_COUNT];    /* exact times from SWITCH records */
-	uint64_t sampled_ns;          /* weights handed on so far */
+	uint64_t cpu_time_ns;      /* its CPU clock at the last sample (kernel remainder) */
+	uint64_t ns[METRIC_COUNT]; /* exact times from SWITCH records */
+	uint64_t sampled_ns;       /* weights handed on so far */
 	struct off_cpu_state off_cpu;
+	struct cpu_account cpu;
 	struct thread *next; /* in its hash chain */
 };
 
@@ -73,8 +73,7 @@ struct process *tasks_process(struct tasks *t, uint32_t pid, uint64_t time_ns);
 struct thread *tasks_thread(struct tasks *t, uint32_t pid, uint32_t tid, uint64_t time_ns);
 
 /* The process PARENT has forked PID: gets a copy of its address space and its name. */
-struct process *tasks_fork(struct tasks *t, struct process *parent, uint32_t pid,
-                           uint64_t time_ns);
+struct process *tasks_fork(struct tasks *t, struct process *parent, uint32_t pid, uint64_t time_ns);
 
 /* Frees the thread, and with its last thread the process (then *PROCESS_ENDED is true). */
 void tasks_end_thread(struct tasks *t, struct thread *thread, bool *process_ended);
