@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/perf_event.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "sampler/perf_ring.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define RING_MIN_BYTES   ((size_t)64 * 1024)
+#define RING_MAX_BYTES   ((size_t)32 * 1024 * 1024)
+#define RING_HOLDS_MS    50
+#define RINGS_FREE_BYTES ((size_t)64 * 1024 * 1024) // up to here rings may be larger than needed,
+#define RING_SPARE       4                          // at most by so much
+#define STACK_BYTES_MAX  65528
+#define HEADERS_BYTES    640 // of a sample beside its stack: registers and a kernel chain
+
+// Switch samples in frequency mode: at most about so many a second for each thread and CPU.
+#define SWITCH_FREQUENCY 999
+
+struct cpu_events {
+	int clock_fd;  // has the ring
+	int switch_fd; // writes into the same ring; -1: no switch samples
+	bool hung_up;  // no followed task is left that could run here
+};
+
+struct perf_source {
+	struct source base;
+	struct cpu_events *cpus; // as many as there are rings
+	size_t ring_bytes;
+	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
+	uint64_t lost;            // by PERF_RECORD_LOST so far
+	int epoll;
+	struct event event;
+	struct perf_rings rings;
+};
+
+size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes)
+{
+	uint64_t needed = (uint64_t)frequency_hz * RING_HOLDS_MS / 1000 *
+	                  ((uint64_t)stack_bytes + HEADERS_BYTES);
+	size_t bytes = RING_MIN_BYTES * 4;
+
+	while (bytes < needed && bytes < RING_MAX_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+// A busy machine may keep the collector waiting for longer than that.
+static size_t with_spare(size_t bytes)
+{
+	size_t rings = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (int spare = 1; spare < RING_SPARE && bytes * 2 * rings <= RINGS_FREE_BYTES; spare *= 2)
+		bytes *= 2;
+	return bytes;
+}
+
+static int read_paranoid(void)
+{
+	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int value;
+
+	return file && fscanf(file, "%d", &value) == 1 ? value : INT_MIN;
+}
+
+int perf_event_refused(struct error *err, int errnum, bool kernel, int paranoid)
+{
+	const char *what = kernel ? "samples of the kernel" : "perf_event_open";
+	int enough = kernel ? 1 : 2;
+
+	if (errnum == EACCES && paranoid > enough) {
+		error_set(err, errnum, "%s: not allowed while kernel.perf_event_paranoid is %d",
+		          what, paranoid);
+		return error_hint(err,
+		                  "Run `sysctl kernel.perf_event_paranoid=%d` as root, or "
+		                  "give the binary CAP_PERFMON: `setcap cap_perfmon+ep`.",
+		                  enough);
+	}
+	if (errnum == EACCES || errnum == EPERM) {
+		error_set(err, errnum, "%s: refused by a seccomp filter or a security module",
+		          what);
+		return error_hint(err,
+		                  "In a container, allow perf_event_open in its seccomp profile "
+		                  "(docker run --cap-add PERFMON).");
+	}
+	if (errnum == ENOSYS) {
+		error_set(err, errnum, "%s: this kernel or sandbox has none", what);
+		return error_hint(
+			err, "Use a kernel with CONFIG_PERF_EVENTS, or run outside the sandbox.");
+	}
+	error_set(err, errnum, "%s: the kernel refused the event", what);
+	if (errnum == EMFILE)
+		error_hint(err, "Raise the limit of open files: `ulimit -n 4096`.");
+	return -1;
+}
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct perf_event_attr clock_attr(const struct source_request *request, bool kernel)
+{
+	uint32_t stack = request->stack_bytes & ~7u;
+
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = NS_PER_SEC / request->frequency_hz,
+		.sample_type = PERF_RECORD_SAMPLE_TYPE | (kernel ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_regs_user = PERF_RECORD_REGS,
+		.sample_stack_user = stack < STACK_BYTES_MAX ? stack : STACK_BYTES_MAX,
+		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.disabled = 1,
+		.enable_on_exec = 1,
+		.inherit = 1,
+		.exclude_kernel = !kernel,
+		.exclude_callchain_user = 1,
+		.exclude_hv = 1,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		// Without the kernel the time between switches is all that tells of kernel time.
+		.context_switch = request->off_cpu || !kernel,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+	};
+}
+
+// The stack of a thread that leaves the CPU. Frequency mode bounds what a program pays that
+// switches very often; one that switches seldom still gets a stack for every switch.
+static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
+{
+	struct perf_event_attr attr = *clock;
+
+	// The stack of a thread that waits stays as it is: what is missing can be read from there.
+	attr.sample_stack_user = clock->sample_stack_user / 2 & ~7u;
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.freq = 1;
+	attr.sample_freq = SWITCH_FREQUENCY;
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
+	return attr;
+}
+
+static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
+                     bool switches)
+{
+	struct cpu_events *events = &s->cpus[s->rings.count];
+	struct perf_ring *ring = &s->rings.rings[s->rings.count];
+
+	events->switch_fd = -1;
+	events->clock_fd = open_event(attr, child, cpu);
+	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & PERF_FORMAT_LOST) {
+		attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST; // before Linux 6.0
+		events->clock_fd = open_event(attr, child, cpu);
+	}
+	if (events->clock_fd < 0)
+		return false;
+	s->rings.count++;
+	ring->format.kernel = s->base.facts.kernel_stacks;
+	if (switches) {
+		struct perf_event_attr other = switch_attr(attr);
+		events->switch_fd = open_event(&other, child, cpu);
+		if (events->switch_fd < 0 ||
+		    ioctl(events->switch_fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0)
+			s->base.facts.switch_samples = false;
+	}
+	return true;
+}
+
+static int open_cpus(struct perf_source *s, const struct source_request *request)
+{
+	struct perf_event_attr attr = clock_attr(request, s->base.facts.kernel_samples);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	s->cpus = calloc((size_t)cpus, sizeof(*s->cpus));
+	s->rings.rings = calloc((size_t)cpus, sizeof(*s->rings.rings));
+	if (!s->cpus || !s->rings.rings)
+		return ENOMEM;
+	attr.wakeup_watermark =
+		(uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
+	for (int cpu = 0; cpu < cpus; cpu++)
+		// ENODEV: a CPU that is offline
+		if (!open_cpu(s, &attr, request->child, cpu, s->base.facts.switch_samples) &&
+		    errno != ENODEV)
+			return errno;
+	return s->rings.count ? 0 : ENODEV;
+}
+
+static size_t map_bytes(size_t ring_bytes)
+{
+	return ring_bytes + (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void unmap_rings(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->rings.count; i++)
+		if (s->rings.rings[i].page)
+			munmap(s->rings.rings[i].page, map_bytes(s->ring_bytes));
+	for (size_t i = 0; i < s->rings.count; i++)
+		s->rings.rings[i].page = NULL;
+}
+
+static int map_rings(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->rings.count; i++) {
+		void *page = mmap(NULL, map_bytes(s->ring_bytes), PROT_READ | PROT_WRITE,
+		                  MAP_SHARED, s->cpus[i].clock_fd, 0);
+		if (page == MAP_FAILED) {
+			int errnum = errno;
+			unmap_rings(s);
+			return errnum;
+		}
+		perf_ring_init(&s->rings.rings[i], page, s->ring_bytes);
+	}
+	return 0;
+}
+
+// What an unprivileged user may lock is limited: smaller rings are better than none.
+static int map_largest_rings(struct perf_source *s, size_t wanted, struct error *err)
+{
+	int errnum;
+
+	s->ring_bytes = with_spare(wanted);
+
+	while ((errnum = map_rings(s)) && s->ring_bytes > RING_MIN_BYTES)
+		s->ring_bytes /= 2;
+	if (errnum) {
+		error_set(err, errnum, "could not map %zu rings of %zu KB for perf events",
+		          s->rings.count, s->ring_bytes / 1024);
+		return error_hint(err, "Raise kernel.perf_event_mlock_kb or `ulimit -l`.");
+	}
+	if (s->ring_bytes < wanted)
+		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
+		         "the rings hold %zu KB instead of %zu KB (kernel.perf_event_mlock_kb, "
+		         "ulimit -l): samples may be lost",
+		         s->ring_bytes / 1024, wanted / 1024);
+	return 0;
+}
+
+static int share_rings(struct perf_source *s, struct error *err)
+{
+	for (size_t i = 0; i < s->rings.count; i++) {
+		struct cpu_events *cpu = &s->cpus[i];
+		struct epoll_event wanted = { .events = EPOLLIN, .data.u64 = i };
+		if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, cpu->clock_fd, &wanted) < 0)
+			return error_set(err, errno, "could not wait for a perf event");
+		if (cpu->switch_fd >= 0 &&
+		    ioctl(cpu->switch_fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->clock_fd) < 0)
+			s->base.facts.switch_samples = false;
+	}
+	return 0;
+}
+
+// All CPUs have them or none, so that off_cpu knows what to expect.
+static void drop_switch_events(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->rings.count; i++) {
+		close_at_scope_end(&s->cpus[i].switch_fd);
+		s->cpus[i].switch_fd = -1;
+		s->rings.rings[i].format.switch_id = 0;
+	}
+}
+
+static void close_source(struct source *source)
+{
+	struct perf_source *s = (struct perf_source *)source;
+
+	if (!s)
+		return;
+	unmap_rings(s);
+	for (size_t i = 0; i < s->rings.count; i++) {
+		close_at_scope_end(&s->cpus[i].switch_fd);
+		close_at_scope_end(&s->cpus[i].clock_fd);
+	}
+	close_at_scope_end(&s->epoll);
+	free(s->cpus);
+	free(s->rings.rings);
+	free(s);
+}
+
+static struct source *open_source(const struct source_request *request,
+                                  const struct source_ops *ops, struct error *err)
+{
+	bool kernel = ops->rung == RUNG_PERF_KERNEL;
+	struct perf_source *s = calloc(1, sizeof(*s));
+	if (!s) {
+		error_set(err, errno, "could not open perf events");
+		return NULL;
+	}
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
+	s->base = (struct source){
+		.ops = ops,
+		.facts = {
+			.kernel_samples = kernel,
+			.kernel_stacks = kernel,
+			.switches = request->off_cpu || !kernel,
+			// In user mode only, the event opens but never counts a switch.
+			.switch_samples = request->off_cpu && kernel,
+			.frequency_hz = request->frequency_hz,
+		},
+	};
+	int errnum = s->epoll < 0 ? errno : open_cpus(s, request);
+	if (errnum) {
+		perf_event_refused(err, errnum, kernel, read_paranoid());
+		close_source(&s->base);
+		return NULL;
+	}
+	if (map_largest_rings(s, wanted, err) < 0 || share_rings(s, err) < 0) {
+		close_source(&s->base);
+		return NULL;
+	}
+	if (!s->base.facts.switch_samples)
+		drop_switch_events(s);
+	return &s->base;
+}
+
+static struct source *open_kernel(const struct source_request *request, struct error *err)
+{
+	return open_source(request, &perf_kernel_source, err);
+}
+
+static struct source *open_user(const struct source_request *request, struct error *err)
+{
+	return open_source(request, &perf_user_source, err);
+}
+
+static int source_fd(const struct source *source)
+{
+	return ((const struct perf_source *)source)->epoll;
+}
+
+// A descriptor hangs up when the last task that could write to its ring is gone, and is then
+// always readable: what is left is drained by timeout.
+static void drop_hung_up(struct perf_source *s)
+{
+	struct epoll_event ready[64];
+	int count = epoll_wait(s->epoll, ready, 64, 0);
+
+	for (int i = 0; i < count; i++) {
+		struct cpu_events *cpu = &s->cpus[ready[i].data.u64];
+		if (ready[i].events & (EPOLLHUP | EPOLLERR) && !cpu->hung_up) {
+			cpu->hung_up = true;
+			epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->clock_fd, NULL);
+		}
+	}
+}
+
+static const struct event *next_event(struct source *source, uint64_t until_ns, struct error *err)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	const struct perf_event_header *record;
+	struct perf_ring *ring;
+
+	if (s->looked_until_ns != until_ns) {
+		s->looked_until_ns = until_ns;
+		drop_hung_up(s);
+		if (perf_rings_look(&s->rings, err) < 0)
+			return NULL;
+	}
+	while ((record = perf_rings_next(&s->rings, until_ns, &ring, err))) {
+		enum perf_verdict verdict =
+			perf_record_decode(&ring->format, record, record->size, &s->event);
+		if (verdict == PERF_RECORD_DAMAGED) {
+			error_set(err, 0,
+			          "the kernel wrote a record of type %u that cannot be read",
+			          record->type);
+			return NULL;
+		}
+		if (verdict == PERF_RECORD_EVENT) {
+			if (s->event.type == RECORD_LOST)
+				s->lost += s->event.lost;
+			return &s->event;
+		}
+	}
+	return NULL;
+}
+
+static uint64_t read_lost(int fd)
+{
+	struct {
+		uint64_t value, id, lost;
+	} counter = { 0 };
+
+	return fd >= 0 && read(fd, &counter, sizeof(counter)) == sizeof(counter) ? counter.lost : 0;
+}
+
+// PERF_RECORD_LOST is written only when a later record fits, so it falls short; the counters
+// are exact, but reading one visits every inherited copy of the event.
+static uint64_t count_lost(struct source *source, bool exact)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	uint64_t lost = 0;
+
+	for (size_t i = 0; exact && i < s->rings.count; i++)
+		lost += read_lost(s->cpus[i].clock_fd) + read_lost(s->cpus[i].switch_fd);
+	return lost > s->lost ? lost : s->lost;
+}
+
+// Threads that run keep the period they have, except one per CPU: it is what later ones inherit.
+static bool set_frequency(struct source *source, uint32_t frequency_hz)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	uint64_t period = NS_PER_SEC / frequency_hz;
+
+	for (size_t i = 0; i < s->rings.count; i++)
+		if (ioctl(s->cpus[i].clock_fd, PERF_EVENT_IOC_PERIOD, &period) < 0)
+			return false;
+	s->base.facts.frequency_hz = frequency_hz;
+	return true;
+}
+
+#define PERF_SOURCE(rung_, open_)                                                                  \
+	{                                                                                          \
+		.rung = (rung_), .open = (open_), .close = close_source, .fd = source_fd,          \
+		.next = next_event, .lost = count_lost, .set_frequency = set_frequency,            \
+	}
+
+const struct source_ops perf_kernel_source = PERF_SOURCE(RUNG_PERF_KERNEL, open_kernel);
+const struct source_ops perf_user_source = PERF_SOURCE(RUNG_PERF_USER, open_user);

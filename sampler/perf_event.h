@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's perf events as a source: rungs 1 and 2.
+ *
+ * One task-clock event per online CPU, inherited by everything the child
+ * starts, each with a ring of its own. All side-band records (mappings, names,
+ * forks, switches) ride on it: every further inherited event would cost each
+ * fork of the target 1.6 us per CPU. See source.h for the two source_ops.
+ *
+ * PERF_SAMPLE_READ is not asked for: with it the kernel can no longer swap the
+ * contexts of two followed threads, and a pipe ping-pong takes 8 times as long.
+ */
+#pragma once
+
+#include "sampler/source.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+/* Bytes of a ring that holds 50 ms of samples: a power of two. */
+size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes);
+
+/*
+ * Says in ERR why perf_event_open failed with ERRNUM and what would help, for the user.
+ * PARANOID is what kernel.perf_event_paranoid holds, INT_MIN if unknown.
+ */
+int perf_event_refused(struct error *err, int errnum, bool kernel, int paranoid);
