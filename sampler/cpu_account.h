@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much CPU time each sample of a thread stands for.
+ *
+ * Where the source reports switches, a thread's CPU clock is exact, and a
+ * sample stands for all of it since the sample before: the weights of a thread
+ * add up to its CPU time, whatever ticks the kernel skipped or moved to another
+ * thread by swapping contexts. What comes after the last sample goes to that
+ * sample's stack; time of which no sample tells is marked as unknown.
+ *
+ *	clock    ├────────────┬────────────┬─────────────┬─────┤ end
+ *	samples               ╵ stands for ╵ all before  ╵ and for the rest
+ *
+ * A source that samples user code only misses the ticks in the kernel. Between
+ * two samples with no switch in between, all but one period was kernel time,
+ * exactly; else the share of the last few hundred samples decides.
+ */
+#pragma once
+
+#include "base/stack.h"
+#include "sampler/event.h"
+#include "sampler/tasks.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cpu_split {
+	uint64_t user_ns;   /* for the sample's own stack */
+	uint64_t kernel_ns; /* kernel time that it does not show: MARK_KERNEL on top of its stack */
+	uint64_t unknown_ns; /* MARK_UNKNOWN */
+};
+
+/* What the source in use can do. */
+struct cpu_account_rules {
+	bool switches;       /* the thread's clock is exact */
+	bool kernel_samples; /* samples see kernel time themselves */
+	uint64_t period_ns;  /* CPU time from sample to sample */
+	uint64_t loss_ns;    /* time of the last record that told of a loss; 0: none */
+};
+
+/* The thread's exact CPU time by NOW_NS. */
+uint64_t cpu_account_clock(const struct thread *thread, uint64_t now_ns);
+
+/* A SAMPLE_ON_CPU of THREAD: what it stands for, which counts as handed on. */
+struct cpu_split cpu_account_sample(struct thread *thread, const struct event *event,
+                                    const struct cpu_account_rules *rules);
+
+/* Remembers the sample's stack for what may come after it. Without memory there is none. */
+void cpu_account_keep(struct thread *thread, const struct frame *frames, size_t count,
+                      uint32_t flags);
+
+/* THREAD has left a CPU. */
+void cpu_account_switched(struct thread *thread);
+
+/*
+ * What no sample stands for by CLOCK_NS of THREAD's clock, to be put on the kept stack; counts as
+ * handed on. For threads that end, and for those that give no samples for long.
+ */
+struct cpu_split cpu_account_rest(struct thread *thread, uint64_t clock_ns,
+                                  const struct cpu_account_rules *rules);
