@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/proc_task.h"
+
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PF_EXITING     0x4 /* include/linux/sched.h */
+#define COMM_BYTES_MAX 15
+
+// Reads at most SIZE - 1 bytes and ends them with NUL.
+static size_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t count = fd >= 0 ? read(fd, text, size - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	text[count > 0 ? count : 0] = '\0';
+	return count > 0 ? (size_t)count : 0;
+}
+
+bool proc_task_parse(const char *text, struct proc_task *task)
+{
+	// pid (name) state ppid ...: the name may hold anything, so its end is the last ')'.
+	const char *open = strchr(text, '(');
+	const char *close = strrchr(text, ')');
+	unsigned long flags;
+	unsigned long long start;
+
+	if (!open || !close || close < open)
+		return false;
+	if (sscanf(close + 1,
+	           " %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	           &task->state, &flags, &start) != 3)
+		return false;
+	size_t length = (size_t)(close - open - 1);
+	if (length >= sizeof(task->name))
+		length = sizeof(task->name) - 1;
+	memcpy(task->name, open + 1, length);
+	task->name[length] = '\0';
+	task->exiting = flags & PF_EXITING;
+	task->start_ticks = start;
+	return true;
+}
+
+// PID may have been given to another process since.
+static bool began_after(const struct proc_task *task, uint64_t time_ns)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t suspended_ns = clock_ns(CLOCK_BOOTTIME) - clock_now_ns();
+
+	return task->start_ticks * tick_ns > time_ns + suspended_ns;
+}
+
+bool proc_task_lives(uint32_t pid, uint64_t time_ns, struct proc_task *task)
+{
+	char path[32], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	return read_file(path, text, sizeof(text)) && proc_task_parse(text, task) &&
+	       !task->exiting && !strchr("ZXx", task->state) && !began_after(task, time_ns);
+}
+
+void proc_task_name(uint32_t pid, uint32_t tid, char *name, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	read_file(path, name, size);
+	name[strcspn(name, "\n")] = '\0';
+}
+
+static bool take_longer(const char *path, const char *comm, char *command, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (strncmp(name, comm, COMM_BYTES_MAX) != 0)
+		return false;
+	snprintf(command, size, "%s", name);
+	return true;
+}
+
+// The executable, then the words of its command line: a script is behind its interpreter.
+static bool find_longer(uint32_t pid, const char *comm, char *command, size_t size)
+{
+	char path[32], text[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	ssize_t length = readlink(path, text, sizeof(text) - 1);
+	text[length > 0 ? length : 0] = '\0';
+	if (take_longer(text, comm, command, size))
+		return true;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	size_t count = read_file(path, text, sizeof(text));
+	for (const char *word = text; word < text + count; word += strlen(word) + 1)
+		if (take_longer(word, comm, command, size))
+			return true;
+	return false;
+}
+
+void proc_task_command(uint32_t pid, const char *comm, char *command, size_t size)
+{
+	if (strlen(comm) < COMM_BYTES_MAX || !find_longer(pid, comm, command, size))
+		snprintf(command, size, "%s", comm);
+}
