@@ -67,8 +67,9 @@ struct sampler_sink {
 /* What the sampler did and could not do, for the report's limits. */
 struct sampler_status {
 	enum rung rung;
-	char rung_reason[256]; /* why not a better rung: "" or "perf_event_open is refused: ..." */
-	char rung_remedy[256]; /* what would bring it: a sentence, or "" */
+	char rung_reason[640]; /* why not a better rung: "" or "perf_event_open is refused: ..." */
+	char rung_remedy[384]; /* what would bring it: a sentence, or "" */
+	char rung_note[160];   /* what this rung cannot do as it should (small rings ...), or "" */
 	bool kernel_stacks;
 	bool off_cpu_exact;    /* intervals come from SWITCH records */
 	uint32_t frequency_hz; /* the rate in force */

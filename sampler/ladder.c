@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/ladder.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+const struct source_ops *const *ladder_rungs(size_t *count)
+{
+	static const struct source_ops *const rungs[] = {
+		&perf_kernel_source,
+		&perf_user_source,
+	};
+
+	*count = sizeof(rungs) / sizeof(rungs[0]);
+	return rungs;
+}
+
+static void report_failure(struct ladder_report *report, const struct error *err)
+{
+	error_message(err, report->reason, sizeof(report->reason));
+	snprintf(report->remedy, sizeof(report->remedy), "%s", err->hint);
+}
+
+struct source *ladder_climb(const struct source_ops *const *rungs, size_t count,
+                            enum rung best_rung, const struct source_request *request,
+                            struct ladder_report *report, struct error *err)
+{
+	struct error why = { 0 };
+
+	*report = (struct ladder_report){ 0 };
+	error_set(&why, 0, "no way to sample is built in");
+	for (size_t i = 0; i < count; i++) {
+		if (!rungs[i] || rungs[i]->rung < best_rung)
+			continue;
+		struct source *source = rungs[i]->open(request, &why);
+		if (source)
+			return source;
+		report_failure(report, &why);
+	}
+	if (err)
+		*err = why;
+	return NULL;
+}
