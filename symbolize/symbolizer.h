@@ -44,7 +44,8 @@ enum debug_level {
 struct debug_status {
 	enum debug_level level;
 	char source[256]; /* the file the best of it came from; "" if none */
-	char reason[256]; /* why not more: "build-id of ... differs", "no debug information"; or "" */
+	char reason[256]; /* why not more: "build-id of ... differs", "no debug information"; or ""
+	                   */
 	char remedy[256]; /* "install libfoo1-dbgsym", "compile with -g"; or "" */
 };
 
@@ -68,9 +69,23 @@ CLEANUP(symbolizer, struct symbolizer *, symbolizer_free)
  * by frame_lookup_address()) in MODULE and fills one chain for each. What is not known is an
  * empty chain, not an error; -1 only if there is no memory.
  */
-int symbolizer_resolve(struct symbolizer *s, const struct module *module,
-                       const uint64_t *addresses, size_t count, struct symbol_chain *chains,
-                       struct error *err);
+int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
+                       size_t count, struct symbol_chain *chains, struct error *err);
+
+/*
+ * Tells where the jitdump of PID is, a path that we can open; the sampler sees it
+ * as the mapping of a file called jit-PID.dump. Without this it is looked for in the
+ * process's maps, if that still runs, and in the JIT directory. -1 if there is no memory.
+ */
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path);
+
+/*
+ * What would bring MODULE's missing debug information, more exactly than its status says:
+ * looks for the package that owns the file, which takes some milliseconds, so it is for the
+ * few modules that matter. BUFFER is "" if nothing is missing.
+ */
+void symbolizer_remedy(struct symbolizer *s, const struct module *module, char *buffer,
+                       size_t size);
 
 /* What MODULE could tell. Only after symbolizer_resolve() for it; else level NONE. */
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/demangle.h"
+
+#include "base/array.h"
+#include "base/strings.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <string.h>
+
+// A mangled name of a hundred bytes can stand for gigabytes of text.
+#define READABLE_MAX ((size_t)32 * 1024)
+#define MANGLED_MAX  ((size_t)4096)
+
+struct demangler {
+	struct strings *mangled;
+	struct strings *readable;
+	const char **answers; // of the mangled name with this number, from 1
+	size_t capacity;
+};
+
+struct output {
+	char bytes[READABLE_MAX];
+	size_t used;
+	jmp_buf too_long;
+};
+
+struct demangler *demangler_new(void)
+{
+	cleanup(demangler) struct demangler *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->mangled = strings_new();
+	d->readable = strings_new();
+	return d->mangled && d->readable ? steal(d) : NULL;
+}
+
+void demangler_free(struct demangler *d)
+{
+	if (!d)
+		return;
+	strings_free(d->mangled);
+	strings_free(d->readable);
+	free(d->answers);
+	free(d);
+}
+
+static void take_output(const char *text, size_t length, void *context)
+{
+	struct output *output = context;
+
+	// The library cannot be told to stop. What it may hold here is a few bytes of a
+	// non-ASCII identifier, which are lost.
+	if (length > sizeof(output->bytes) - output->used)
+		longjmp(output->too_long, 1);
+	memcpy(output->bytes + output->used, text, length);
+	output->used += length;
+}
+
+static bool is_mangled(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+}
+
+// The Rust demangler refuses what is C++, so it goes first: its legacy names are valid C++ ones.
+static bool demangle(const char *name, struct output *output)
+{
+	// The library's own limit refuses every name above 1024 bytes, as templates make them;
+	// MANGLED_MAX bounds how deep it goes.
+	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
+
+	output->used = 0;
+	if (setjmp(output->too_long))
+		return false;
+	if (rust_demangle_callback(name, options, take_output, output) && output->used)
+		return true;
+	output->used = 0;
+	return cplus_demangle_v3_callback(name, options, take_output, output) && output->used;
+}
+
+static const char *make_readable(struct demangler *d, const char *name)
+{
+	if (!is_mangled(name) || strlen(name) > MANGLED_MAX)
+		return name;
+	cleanup_free struct output *output = malloc(sizeof(*output));
+	if (!output)
+		return NULL;
+	if (!demangle(name, output))
+		return name;
+	uint32_t id = strings_add_bytes(d->readable, output->bytes, output->used);
+	return strings_get(d->readable, id);
+}
+
+const char *demangler_name(struct demangler *d, const char *name, size_t length)
+{
+	uint32_t id = strings_add_bytes(d->mangled, name, length);
+	size_t known = d->capacity;
+
+	if (!id || !array_reserve(&d->answers, &d->capacity, (size_t)id + 1))
+		return NULL;
+	if (d->capacity > known)
+		memset(d->answers + known, 0, (d->capacity - known) * sizeof(*d->answers));
+	if (!d->answers[id])
+		d->answers[id] = make_readable(d, strings_get(d->mangled, id));
+	return d->answers[id];
+}

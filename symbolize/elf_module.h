@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that is known of the code of one mapped ELF file: the file, what was
+ * separated from it, and how to ask them.
+ */
+#pragma once
+
+#include "symbolize/frames.h"
+#include "symbolize/symbolizer.h"
+
+struct debuginfod;
+struct demangler;
+struct elf_module;
+struct strings;
+
+/* What modules share; all of it must outlive them. */
+struct elf_module_context {
+	const char *debug_directories;
+	struct debuginfod *debuginfod; /* NULL: do not ask */
+	struct strings *paths;
+	struct demangler *names;
+};
+
+/*
+ * Opens MODULE (of kind ELF or VDSO), which may not be there any more, or hold
+ * nothing: then STATUS says so and there are no frames. NULL if there is no memory.
+ */
+struct elf_module *elf_module_new(const struct module *module,
+                                  const struct elf_module_context *context, struct error *err);
+void elf_module_free(struct elf_module *m);
+
+CLEANUP(elf_module, struct elf_module *, elf_module_free)
+
+/* Adds what is known of ADDRESSES to FRAMES. -1 if there is no memory. */
+int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t count,
+                       struct frames *frames, struct error *err);
+
+const struct debug_status *elf_module_status(const struct elf_module *m);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which function an address of a unit is in, and through which inlined calls.
+ *
+ * One walk over the unit's entries for all addresses at once. It goes down only
+ * into functions that hold one of them.
+ */
+#pragma once
+
+#include "symbolize/dwarf_file.h"
+
+/* A function, or an inlined call of one. */
+struct scope {
+	uint32_t outer;   /* number of the scope that it is inlined into; 0: it is a function */
+	const char *name; /* in the file, mangled; NULL if unknown */
+	bool is_linkage;  /* the name is the linker's, not a bare one */
+	uint64_t call_file, call_line;
+};
+
+struct inlines {
+	struct scope *scopes; /* number N is at N - 1 */
+	size_t count, capacity;
+	struct range_list ranges; /* scratch */
+	uint64_t lowest_code;     /* functions that start below it were discarded */
+};
+
+void inlines_fini(struct inlines *in);
+
+/*
+ * Writes the number of the innermost scope of each of ADDRESSES (ascending, of
+ * UNIT) to SCOPES, 0 where none was found. False if there is no memory.
+ */
+bool inlines_find(struct inlines *in, struct unit *unit, const uint64_t *addresses, size_t count,
+                  uint32_t *scopes);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf-PID.map: the names that a run-time compiler writes while it runs.
+ *
+ *	START SIZE NAME        hexadecimal; a name may hold spaces; one a line
+ *
+ * A line without its end is still being written. The last line that holds an
+ * address counts, because code is thrown away and its place is used again.
+ */
+#pragma once
+
+#include "symbolize/bytes.h"
+
+struct jit_name {
+	const char *text; /* in the map, not ended by NUL; NULL if unknown */
+	uint32_t length;
+};
+
+/* Fills one name for each of ADDRESSES (ascending). -1 if there is no memory. */
+int jit_map_find(struct bytes map, const uint64_t *addresses, size_t count, struct jit_name *names);
+
+/*
+ * Where compilers say it, the source of a name: "~fit /a/b.js:12:3" (node) and
+ * "py::fit:/a/b.py" (Python). Shortens NAME to the function. False if it names no file.
+ */
+bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code that a process made at run time, from what its compiler has written
+ * about it: a jitdump, else a perf map.
+ */
+#pragma once
+
+#include "symbolize/frames.h"
+#include "symbolize/symbolizer.h"
+
+struct demangler;
+struct strings;
+
+struct jit_search {
+	pid_t pid;
+	const char *directory; /* where perf-PID.map is */
+	const char *dump;      /* path of the jitdump that the process mapped; NULL if unknown */
+	struct strings *paths;
+	struct demangler *names;
+};
+
+/* Adds what is known of ADDRESSES to FRAMES, and says so in STATUS. -1 if there is no memory. */
+int jit_module_resolve(const struct jit_search *search, const uint64_t *addresses, size_t count,
+                       struct frames *frames, struct debug_status *status, struct error *err);

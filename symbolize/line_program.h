@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line table of one compilation unit: which source line an address is of.
+ *
+ * One pass of the line number program (DWARF 2 to 5) answers for all addresses
+ * that are asked; no table of rows is ever made.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "symbolize/bytes.h"
+
+struct line_program;
+
+struct line_row {
+	uint32_t file; /* for line_program_path() */
+	uint32_t line; /* 0 if the compiler gave none */
+	bool known;
+};
+
+struct line_sections {
+	struct bytes line, str, line_str;
+};
+
+/*
+ * Reads the header at OFFSET of SECTIONS.line. COMP_DIR, which may be NULL, must
+ * live as long as the program. NULL if the header is damaged, or no memory.
+ */
+struct line_program *line_program_new(const struct line_sections *sections, uint64_t offset,
+                                      const char *comp_dir, const char *unit_name);
+void line_program_free(struct line_program *program);
+
+CLEANUP(line_program, struct line_program *, line_program_free)
+
+/*
+ * Fills one row for each of ADDRESSES (ascending). Sequences that start below
+ * LOWEST_CODE are of functions that the linker discarded. A damaged program gives
+ * what it gave before the damage. The result is the number of operations run.
+ */
+uint64_t line_program_run(const struct line_program *program, uint64_t lowest_code,
+                          const uint64_t *addresses, size_t count, struct line_row *rows);
+
+/* The full path of FILE in BUFFER; NULL if there is no such file. */
+const char *line_program_path(const struct line_program *program, uint64_t file, char *buffer,
+                              size_t size);

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/symbolizer.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/strings.h"
+#include "symbolize/debuginfod.h"
+#include "symbolize/demangle.h"
+#include "symbolize/elf_module.h"
+#include "symbolize/jit_module.h"
+#include "symbolize/kernel_symbols.h"
+#include "symbolize/package.h"
+
+#include <errno.h>
+#include <string.h>
+
+// What is kept of a module, by its id.
+struct known_module {
+	uint32_t id;
+	struct elf_module *elf;     // ELF and vDSO
+	struct debug_status status; // the others
+};
+
+struct jitdump_path {
+	pid_t pid;
+	const char *path;
+};
+
+// Symbols that were given out; they live as long as the symbolizer.
+struct block {
+	struct block *next;
+	struct symbol symbols[];
+};
+
+struct symbolizer {
+	struct symbolizer_options options;
+	char *directories, *kallsyms, *jit_directory;
+	struct strings *paths; // and other texts that are given out
+	struct demangler *names;
+	struct debuginfod *debuginfod;
+	struct error debuginfod_error;
+	struct elf_module_context context;
+	struct known_module *modules;
+	size_t module_count, module_capacity;
+	struct jitdump_path *dumps;
+	size_t dump_count, dump_capacity;
+	struct kernel_symbols *kernel; // NULL until a kernel address is asked for
+	bool kernel_tried;
+	struct error kernel_error;
+	struct block *blocks;
+};
+
+static char *copy_or(const char *text, const char *otherwise)
+{
+	return strdup(text ? text : otherwise);
+}
+
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options, struct error *err)
+{
+	cleanup(symbolizer) struct symbolizer *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->options = *options;
+		s->directories = copy_or(options->debug_directories, "/usr/lib/debug");
+		s->kallsyms = copy_or(options->kallsyms, "/proc/kallsyms");
+		s->jit_directory = copy_or(options->jit_directory, "/tmp");
+		s->paths = strings_new();
+		s->names = demangler_new();
+	}
+	if (!s || !s->directories || !s->kallsyms || !s->jit_directory || !s->paths || !s->names) {
+		error_set(err, ENOMEM, "could not start the symbolizer");
+		return NULL;
+	}
+	// Servers that cannot be asked are a line in the status of a module, no reason to stop.
+	if (options->debuginfod)
+		s->debuginfod = debuginfod_new(options->progress, options->progress_context,
+		                               &s->debuginfod_error);
+	s->context =
+		(struct elf_module_context){ s->directories, s->debuginfod, s->paths, s->names };
+	return steal(s);
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->module_count; i++)
+		elf_module_free(s->modules[i].elf);
+	while (s->blocks) {
+		struct block *next = s->blocks->next;
+		free(s->blocks);
+		s->blocks = next;
+	}
+	free(s->modules);
+	free(s->dumps);
+	kernel_symbols_free(s->kernel);
+	debuginfod_free(s->debuginfod);
+	demangler_free(s->names);
+	strings_free(s->paths);
+	free(s->directories);
+	free(s->kallsyms);
+	free(s->jit_directory);
+	free(s);
+}
+
+static struct known_module *find_module(struct symbolizer *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->module_count; i++)
+		if (s->modules[i].id == id)
+			return &s->modules[i];
+	return NULL;
+}
+
+static void report_progress(const struct symbolizer *s, const struct module *module)
+{
+	if (s->options.progress)
+		s->options.progress(s->options.progress_context, module->path);
+}
+
+static struct known_module *get_module(struct symbolizer *s, const struct module *module,
+                                       struct error *err)
+{
+	struct known_module *known = find_module(s, module->id);
+	bool is_elf = module->kind == MODULE_ELF || module->kind == MODULE_VDSO;
+
+	if (known)
+		return known;
+	if (!array_reserve(&s->modules, &s->module_capacity, s->module_count + 1)) {
+		error_set(err, ENOMEM, "could not open \"%s\"", module->path);
+		return NULL;
+	}
+	known = &s->modules[s->module_count];
+	*known = (struct known_module){ .id = module->id };
+	if (is_elf && !(known->elf = elf_module_new(module, &s->context, err)))
+		return NULL;
+	s->module_count++;
+	return known;
+}
+
+static void open_kernel(struct symbolizer *s, struct debug_status *status)
+{
+	if (!s->kernel_tried) {
+		s->kernel_tried = true;
+		s->kernel = kernel_symbols_new(s->kallsyms, &s->kernel_error);
+	}
+	if (!s->kernel) {
+		error_message(&s->kernel_error, status->reason, sizeof(status->reason));
+	} else if (kernel_symbols_are_hidden(s->kernel)) {
+		snprintf(status->reason, sizeof(status->reason),
+		         "the kernel hides the addresses of its functions");
+		snprintf(status->remedy, sizeof(status->remedy),
+		         "sysctl kernel.kptr_restrict=0, or run as root");
+	} else {
+		status->level = DEBUG_SYMBOLS;
+		snprintf(status->source, sizeof(status->source), "%s", s->kallsyms);
+	}
+}
+
+static int resolve_kernel(struct symbolizer *s, struct debug_status *status,
+                          const uint64_t *addresses, size_t count, struct frames *frames,
+                          struct error *err)
+{
+	*status = (struct debug_status){ 0 };
+	open_kernel(s, status);
+	for (size_t i = 0; s->kernel && i < count; i++) {
+		const char *name = kernel_symbols_find(s->kernel, addresses[i]);
+		struct frame_found frame = { .function = name };
+		if (name && !frames_add(frames, i, frame))
+			return error_set(err, ENOMEM, "could not look up kernel addresses");
+	}
+	return 0;
+}
+
+static const char *dump_of(const struct symbolizer *s, pid_t pid)
+{
+	for (size_t i = s->dump_count; i > 0; i--)
+		if (s->dumps[i - 1].pid == pid)
+			return s->dumps[i - 1].path;
+	return NULL;
+}
+
+static int find_frames(struct symbolizer *s, const struct module *module,
+                       struct known_module *known, const uint64_t *addresses, size_t count,
+                       struct frames *frames, struct error *err)
+{
+	struct jit_search search = { .pid = module->pid,
+		                     .directory = s->jit_directory,
+		                     .dump = dump_of(s, module->pid),
+		                     .paths = s->paths,
+		                     .names = s->names };
+
+	switch (module->kind) {
+	case MODULE_ELF:
+	case MODULE_VDSO:
+		return elf_module_resolve(known->elf, addresses, count, frames, err);
+	case MODULE_KERNEL:
+		return resolve_kernel(s, &known->status, addresses, count, frames, err);
+	case MODULE_JIT:
+		return jit_module_resolve(&search, addresses, count, frames, &known->status, err);
+	case MODULE_MARK:
+		break;
+	}
+	return 0;
+}
+
+// Hands the frames out as chains of symbols.
+static int give_chains(struct symbolizer *s, const struct frames *frames,
+                       struct symbol_chain *chains, struct error *err)
+{
+	struct block *block = malloc(sizeof(*block) + frames->count * sizeof(struct symbol));
+
+	if (!block)
+		return error_set(err, ENOMEM, "could not keep %zu symbols", frames->count);
+	block->next = s->blocks;
+	s->blocks = block;
+	for (size_t i = 0; i < frames->address_count; i++) {
+		struct symbol *symbols = block->symbols + frames->first[i];
+		uint32_t count = frames->counts[i];
+		for (uint32_t k = 0; k < count; k++) {
+			const struct frame_found *frame = &frames->items[frames->first[i] + k];
+			symbols[k] = (struct symbol){ frame->function, frame->file, frame->line,
+				                      k + 1 < count };
+		}
+		chains[i] = (struct symbol_chain){ count, count ? symbols : NULL };
+	}
+	return 0;
+}
+
+int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
+                       size_t count, struct symbol_chain *chains, struct error *err)
+{
+	struct frames frames;
+
+	report_progress(s, module);
+	struct known_module *known = get_module(s, module, err);
+	if (!known)
+		return -1;
+	int result = -1;
+	if (!frames_init(&frames, count))
+		error_set(err, ENOMEM, "could not look up %zu addresses", count);
+	else if (find_frames(s, module, known, addresses, count, &frames, err) == 0)
+		result = give_chains(s, &frames, chains, err);
+	frames_fini(&frames);
+	return result;
+}
+
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)
+{
+	const char *copy = strings_get(s->paths, strings_add(s->paths, path));
+
+	if (!copy || !array_reserve(&s->dumps, &s->dump_capacity, s->dump_count + 1))
+		return -1;
+	s->dumps[s->dump_count++] = (struct jitdump_path){ pid, copy };
+	return 0;
+}
+
+const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
+                                                   const struct module *module)
+{
+	static const struct debug_status unknown;
+	const struct known_module *known = find_module(s, module->id);
+
+	if (!known)
+		return &unknown;
+	return known->elf ? elf_module_status(known->elf) : &known->status;
+}
+
+void symbolizer_remedy(struct symbolizer *s, const struct module *module, char *buffer, size_t size)
+{
+	const struct debug_status *status = symbolizer_debug_status(s, module);
+	char package[128], debug[160];
+
+	snprintf(buffer, size, "%s", status->remedy);
+	if (strncmp(status->remedy, "install ", 8) != 0 ||
+	    !package_of(NULL, module->path, package, sizeof(package)))
+		return;
+	package_debug_name(package, debug, sizeof(debug));
+	snprintf(buffer, size, "install %s", debug);
+}
