@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The texts of /proc that tell why a thread waits: kallsyms, and the system call it is in.
+#include "sampler/kernel_map.h"
+#include "sampler/probe.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fuzz_kallsyms(const uint8_t *data, size_t size)
+{
+	static const uint64_t addresses[] = { 0, 1, UINT64_C(0xffffffff81000010), UINT64_MAX };
+	cleanup_fclose FILE *file = fmemopen((void *)(uintptr_t)data, size, "r");
+	cleanup(kernel_map) struct kernel_map *m = file ? kernel_map_read(file, NULL) : NULL;
+
+	if (m && kernel_map_wait(m, addresses, 4).cause >= METRIC_COUNT)
+		abort();
+}
+
+static void fuzz_call(const uint8_t *data, size_t size)
+{
+	cleanup_free char *text = malloc(size + 1);
+	struct probe_call call;
+
+	if (!text)
+		return;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	if (probe_parse(text, &call) && (call.number < -1 || !call.sp))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size) // fmemopen refuses it
+		return 0;
+	fuzz_kallsyms(data, size);
+	fuzz_call(data, size);
+	return 0;
+}
