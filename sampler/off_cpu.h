@@ -6,12 +6,20 @@
  *	        out (blocked)                in
  *	  ──────┤                             ├──────   exact, always
  *	        │ stack + kernel chain                  with kernel access: a sample at the switch
- *	        │      probe                            without: one look through /proc while it waits
+ *	        │      probe                            without: a look through /proc
  *
- * Time is never lost and never invented: an interval without a stack of its
- * own is pending until the thread's next interval that has one (it is then added to its weight),
- * at the end of the thread to MARK_UNKNOWN. The sum over a thread's off-CPU
- * stacks equals its exact off-CPU time.
+ * Time is never lost and never invented. An interval whose stack is not known
+ * is pending, under its cause if at least that is known. Pending time of a known
+ * cause goes with the thread's next stack of that cause. Other pending time is
+ * made up of intervals that were too short, or too many, to look at each: every
+ * one that was looked at takes as much of it as it stands for by the odds of
+ * having been hit. At the end of the thread the rest goes to MARK_UNKNOWN. So
+ * the sum over a thread's off-CPU stacks equals its exact off-CPU time, and
+ * on-CPU plus off-CPU its lifetime.
+ *
+ * An interval with a stack of its own: samples = 1, duration_ns = weight_ns.
+ * Pending time that it takes: a second stack with samples = 0 whose weight is
+ * spread over time_ns .. time_ns + duration_ns.
  */
 #pragma once
 
@@ -28,8 +36,9 @@ struct error;
 struct off_cpu;
 
 struct off_cpu_options {
-	bool switch_samples; /* SAMPLE_SWITCH events will come: probe only what they miss */
-	uint64_t probe_after_ns; /* blocked this long: probe once; default 5 ms */
+	bool switch_samples;     /* SAMPLE_SWITCH events will come: probe only what they miss */
+	uint64_t probe_after_ns; /* between looks at a thread, at least; 0: 5 ms */
+	const char *kallsyms;    /* borrowed; NULL: the running kernel's */
 };
 
 /* STACK gets each finished interval. UNWINDER, MODULES and CONTEXT are borrowed. */
@@ -41,16 +50,25 @@ void off_cpu_free(struct off_cpu *o);
 
 CLEANUP(off_cpu, struct off_cpu *, off_cpu_free)
 
-/* A thread that begins counts as runnable, not running, until its first switch in. */
+/* A thread that begins counts as runnable, not running, until its first switch in. If it is first
+   switched out, or ends without a switch, then it has been running. */
 void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns);
 
-/* A RECORD_SWITCH. Adds the finished interval to thread->ns[]. */
+/* A RECORD_SWITCH. Adds the finished interval, on-CPU or off-CPU, to thread->ns[]. Where records
+   were lost, so that the same direction comes twice, the time between is split by
+   thread->sampled_ns. */
 void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, bool in,
                     bool preempted);
 
 /* A SAMPLE_SWITCH: the stack of the interval that begins now (it comes before or after the
    SWITCH record of the same switch). */
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event);
+
+/* THREAD was sampled on its CPU, with these frames (at least one). That is where it is preempted,
+   so they take its pending METRIC_OFF_RUNNABLE time. If it counts as off the CPU, then the record
+   of its coming in was lost, and it comes in now. */
+void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,
+                     size_t count, uint32_t flags, uint64_t time_ns);
 
 /* Looks at the threads that have been blocked long enough by NOW. */
 void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns);

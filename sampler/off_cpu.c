@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/off_cpu.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "sampler/kernel_map.h"
+#include "sampler/probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE_AFTER_DEFAULT_NS (5 * NS_PER_MS)
+#define PROBE_STACK_BYTES      ((size_t)32 << 10)
+
+// Looking costs at most 1/200 of a core: some 8 µs each, so some 600 a second.
+#define PASS_LOOKS_MAX  64
+#define PASS_COST_SHARE 200
+
+// After this many passes without a thread that blocked the collector may sleep.
+#define QUIET_PASSES 20
+
+// A sample and a record that are no further apart than this are of the same switch.
+#define SAME_SWITCH_NS NS_PER_MS
+
+// Pending time of unknown intervals settles at a fraction of this.
+#define PILE_NS (100 * NS_PER_MS)
+
+struct waiter {
+	uint32_t pid, tid;
+};
+
+struct off_cpu {
+	struct off_cpu_options options;
+	struct unwinder *unwinder;
+	void (*stack)(void *context, const struct stack *stack);
+	void *context;
+
+	struct probe *probe; /* NULL: there is no /proc */
+	struct kernel_map *kernel_map;
+	bool kernel_map_tried;
+
+	struct waiter *queue; /* threads to look at, longest waiting first */
+	size_t queue_count, queue_capacity;
+	uint64_t pass_ns;      /* when threads were last looked at, */
+	uint64_t next_pass_ns; /* and will be again */
+	unsigned quiet;        /* passes since a thread last blocked */
+	uint32_t dither;
+	uint64_t looks;
+
+	struct frame frames[STACK_MAX_FRAMES];
+};
+
+/* An off-CPU interval that has ended. */
+struct interval {
+	uint64_t start_ns, off_ns;
+	enum metric cause;
+	bool has_frames;
+};
+
+struct off_cpu *off_cpu_new(const struct off_cpu_options *options, struct modules *modules,
+                            struct unwinder *unwinder,
+                            void (*stack)(void *context, const struct stack *stack), void *context,
+                            struct error *err)
+{
+	struct off_cpu *o = calloc(1, sizeof(*o));
+
+	(void)modules;
+	if (!o) {
+		error_set(err, errno, "could not start following blocked threads");
+		return NULL;
+	}
+	o->options = *options;
+	if (!o->options.probe_after_ns)
+		o->options.probe_after_ns = PROBE_AFTER_DEFAULT_NS;
+	if (!o->options.kallsyms)
+		o->options.kallsyms = KALLSYMS;
+	o->unwinder = unwinder;
+	o->stack = stack;
+	o->context = context;
+	o->quiet = QUIET_PASSES;
+	o->probe = probe_new(PROBE_STACK_BYTES, NULL);
+	return o;
+}
+
+void off_cpu_free(struct off_cpu *o)
+{
+	if (!o)
+		return;
+	probe_free(o->probe);
+	kernel_map_free(o->kernel_map);
+	free(o->queue);
+	free(o);
+}
+
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max_ns(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Pending time */
+
+static void add_pending(struct off_cpu_state *s, const struct interval *interval)
+{
+	struct pending *p = &s->pending[interval->cause];
+
+	if (!p->ns)
+		p->since_ns = interval->start_ns;
+	p->ns += interval->off_ns;
+	if (interval->cause == METRIC_OFF_OTHER)
+		s->unseen++;
+}
+
+/* Hands on NS of what is pending for FROM as STACK, whose frames and flags are set. */
+static void take_pending(struct off_cpu *o, struct thread *thread, enum metric from, uint64_t ns,
+                         uint64_t now_ns, struct stack stack)
+{
+	struct pending *p = &thread->off_cpu.pending[from];
+	uint64_t span_ns = now_ns > p->since_ns ? now_ns - p->since_ns : 0;
+
+	if (!ns)
+		return;
+	// The oldest goes first; it is taken to lie evenly in its time.
+	stack.time_ns = p->since_ns;
+	stack.duration_ns = (uint64_t)((double)span_ns * ((double)ns / (double)p->ns));
+	stack.weight_ns = ns;
+	stack.samples = 0;
+	p->ns -= ns;
+	p->since_ns += stack.duration_ns;
+	thread->ns[from] -= ns;
+	thread->ns[stack.metric] += ns;
+	o->stack(o->context, &stack);
+}
+
+/*
+ * How much time of unknown intervals an interval of LENGTH stands for, itself
+ * left out. An interval that is longer than the time between two looks is
+ * always seen, so it stands for itself alone.
+ */
+static uint64_t stands_for(const struct off_cpu *o, const struct off_cpu_state *s,
+                           uint64_t length_ns)
+{
+	if (s->seen == SEEN_BY_LOOK)
+		return s->stands_for_ns > length_ns ? s->stands_for_ns - length_ns : 0;
+	return length_ns < o->options.probe_after_ns ? length_ns * s->unseen : 0;
+}
+
+/* The more has piled up, by chance, the more of it goes with each. */
+static uint64_t share_of_unknown(const struct off_cpu *o, struct off_cpu_state *s,
+                                 uint64_t length_ns)
+{
+	uint64_t pending_ns = s->pending[METRIC_OFF_OTHER].ns;
+	double share =
+		(double)stands_for(o, s, length_ns) * (1 + (double)pending_ns / (double)PILE_NS);
+
+	s->unseen = 0;
+	return share < (double)pending_ns ? (uint64_t)share : pending_ns;
+}
+
+/* Intervals */
+
+static struct stack stack_of(const struct thread *thread, enum metric metric,
+                             const struct frame *frames, size_t count, uint32_t flags)
+{
+	return (struct stack){ .thread = thread->number,
+		               .metric = metric,
+		               .frames = frames,
+		               .count = (uint32_t)count,
+		               .flags = flags };
+}
+
+/* Hands on an interval that has a stack, and what that stands for. */
+static void hand_on(struct off_cpu *o, struct thread *thread, const struct interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct stack stack =
+		stack_of(thread, interval->cause, s->frames, s->frame_count, s->frame_flags);
+	uint64_t end_ns = interval->start_ns + interval->off_ns;
+
+	stack.time_ns = interval->start_ns;
+	stack.duration_ns = stack.weight_ns = interval->off_ns;
+	stack.samples = 1;
+	o->stack(o->context, &stack);
+	if (interval->cause != METRIC_OFF_OTHER)
+		take_pending(o, thread, interval->cause, s->pending[interval->cause].ns, end_ns,
+		             stack);
+	if (interval->cause != METRIC_OFF_RUNNABLE)
+		take_pending(o, thread, METRIC_OFF_OTHER, share_of_unknown(o, s, interval->off_ns),
+		             end_ns, stack);
+}
+
+/* The interval that ends now, OFF_NS of it off the CPU. */
+static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_ns, uint64_t off_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	bool matches = s->seen != SEEN_NOTHING && s->seen_from_ns >= s->since_ns &&
+	               s->seen_until_ns <= end_ns;
+	struct interval interval = { s->since_ns, off_ns, METRIC_OFF_OTHER, false };
+
+	if (matches) {
+		interval.cause = s->cause;
+		interval.has_frames = s->has_frames;
+	}
+	if (s->out && s->preempted)
+		interval.cause = METRIC_OFF_RUNNABLE;
+	if (off_ns) {
+		thread->ns[interval.cause] += off_ns;
+		if (interval.has_frames)
+			hand_on(o, thread, &interval);
+		else
+			add_pending(s, &interval);
+	}
+	// A look may be ahead of the records: it then belongs to an interval still to come.
+	if (s->seen_from_ns <= end_ns)
+		s->seen = SEEN_NOTHING;
+}
+
+/* The present state ends. NEXT_IN: another one in which it is on the CPU, else off it, begins. */
+static void end_state(struct off_cpu *o, struct thread *thread, uint64_t end_ns, bool next_in)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	uint64_t length_ns = end_ns - s->since_ns, on_ns = s->out ? 0 : length_ns;
+
+	if (next_in != s->out) // a record was lost, so it was both
+		on_ns = min_ns(length_ns, thread->sampled_ns - s->sampled_ns);
+	thread->ns[METRIC_ON_CPU] += on_ns;
+	if (s->out || next_in)
+		end_interval(o, thread, end_ns, length_ns - on_ns);
+}
+
+/* In the records of a thread that began to be followed while it ran, the first one is OUT. */
+static void correct_beginning(struct off_cpu_state *s, bool was_running)
+{
+	if (!s->switched && was_running)
+		s->out = s->preempted = false;
+	s->switched = true;
+}
+
+void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	(void)o;
+	if (s->begun)
+		return;
+	s->begun = s->out = s->preempted = true;
+	s->since_ns = time_ns;
+	s->sampled_ns = thread->sampled_ns;
+}
+
+static void queue_for_a_look(struct off_cpu *o, struct thread *thread)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	bool looked = s->seen == SEEN_BY_LOOK && s->seen_from_ns >= s->since_ns;
+
+	o->quiet = 0;
+	if (s->queued || looked || s->seen == SEEN_BY_SAMPLE || !o->probe ||
+	    !array_reserve(&o->queue, &o->queue_capacity, o->queue_count + 1))
+		return;
+	o->queue[o->queue_count++] = (struct waiter){ thread->process->pid, thread->tid };
+	s->queued = true;
+	// Until now it could not have been found waiting: as if every pass had looked.
+	s->looked_ns = max_ns(s->looked_ns, o->pass_ns);
+}
+
+/* The second of two reports of one switch out: the sample was the first. */
+static bool is_known_switch(const struct off_cpu_state *s, uint64_t time_ns)
+{
+	return s->begun && s->out && s->switched && s->seen == SEEN_BY_SAMPLE &&
+	       time_ns - s->since_ns < SAME_SWITCH_NS;
+}
+
+void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, bool in,
+                    bool preempted)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (!in && is_known_switch(s, time_ns)) {
+		s->preempted = preempted;
+		return;
+	}
+	off_cpu_begin(o, thread, thread->start_ns ? thread->start_ns : time_ns);
+	correct_beginning(s, !in);
+	time_ns = max_ns(time_ns, s->since_ns);
+	end_state(o, thread, time_ns, in);
+	s->since_ns = time_ns;
+	s->sampled_ns = thread->sampled_ns;
+	s->out = !in;
+	s->preempted = !in && preempted;
+	if (s->out && s->seen == SEEN_BY_SAMPLE) // it came first, and is of this switch
+		s->seen_from_ns = s->seen_until_ns = time_ns;
+	if (s->out && !preempted)
+		queue_for_a_look(o, thread);
+}
+
+/* What was seen */
+
+/* Keeps COUNT frames of o->frames. Without memory for them the cause is kept alone. */
+static void keep(struct off_cpu *o, struct off_cpu_state *s, enum seen seen, enum metric cause,
+                 size_t count, uint32_t flags)
+{
+	s->seen = seen;
+	s->cause = cause;
+	s->has_frames = count > 0 && array_reserve(&s->frames, &s->frame_capacity, count);
+	if (!s->has_frames)
+		return;
+	memcpy(s->frames, o->frames, count * sizeof(*s->frames));
+	s->frame_count = (uint32_t)count;
+	s->frame_flags = flags;
+}
+
+static size_t unwind(struct off_cpu *o, const struct thread *thread,
+                     const struct event_sample *sample, uint32_t *flags)
+{
+	*flags = 0;
+	if (!sample->has_user)
+		return 0;
+	return unwinder_unwind(o->unwinder, thread->process->space, sample,
+	                       (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);
+}
+
+static enum metric cause_of_chain(struct off_cpu *o, const struct event_sample *sample)
+{
+	struct wait wait;
+
+	if (!sample->kernel_count)
+		return METRIC_OFF_OTHER;
+	if (!o->kernel_map_tried)
+		o->kernel_map = kernel_map_open(o->options.kallsyms, NULL);
+	o->kernel_map_tried = true;
+	if (!o->kernel_map) // looks will tell
+		return METRIC_OFF_OTHER;
+	wait = kernel_map_wait(o->kernel_map, sample->kernel, sample->kernel_count);
+	if (!sample->has_user)
+		return wait.cause;
+	// A system call keeps its arguments in its caller's registers.
+	return wait_with_arguments(wait, sample->regs[REG_RDI], sample->regs[REG_RSI]);
+}
+
+void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	enum metric cause = cause_of_chain(o, &event->sample);
+	uint32_t flags;
+	size_t count;
+
+	off_cpu_begin(o, thread, thread->start_ns ? thread->start_ns : event->time_ns);
+	// Nobody is switched out twice: the record of its running in between was lost.
+	if (s->out && s->switched && event->time_ns > s->since_ns + SAME_SWITCH_NS)
+		off_cpu_switch(o, thread, event->time_ns, false, false);
+	count = unwind(o, thread, &event->sample, &flags);
+	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
+	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
+}
+
+void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,
+                     size_t count, uint32_t flags, uint64_t time_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (s->begun && s->out && s->switched) // the record of its coming in was lost
+		off_cpu_switch(o, thread, time_ns, true, false);
+	take_pending(o, thread, METRIC_OFF_RUNNABLE, s->pending[METRIC_OFF_RUNNABLE].ns, time_ns,
+	             stack_of(thread, METRIC_OFF_RUNNABLE, frames, count, flags));
+}
+
+/* Looks */
+
+/* True if it is to stay in the queue. */
+static bool look(struct off_cpu *o, struct thread *thread)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct probe_view view;
+	uint32_t flags;
+	size_t count;
+	enum probe_result result =
+		probe_look(o->probe, (int)thread->process->pid, (int)thread->tid, false, &view);
+
+	o->looks++;
+	if (result == PROBE_STACK || result == PROBE_CAUSE) {
+		count = unwind(o, thread, &view.sample, &flags);
+		keep(o, s, SEEN_BY_LOOK, view.cause, count, flags);
+		s->seen_from_ns = view.from_ns;
+		s->seen_until_ns = view.until_ns;
+		s->stands_for_ns = view.from_ns - min_ns(s->looked_ns, view.from_ns);
+	}
+	s->looked_ns = view.from_ns;
+	return result == PROBE_RUNNING && s->out;
+}
+
+/* With samples of switches only what they missed, or could not explain, is looked at. */
+static bool is_due(const struct off_cpu *o, const struct off_cpu_state *s, uint64_t now_ns)
+{
+	return !o->options.switch_samples || now_ns >= s->since_ns + o->options.probe_after_ns;
+}
+
+static bool is_explained(const struct off_cpu *o, const struct off_cpu_state *s)
+{
+	if (s->seen == SEEN_BY_SAMPLE)
+		return s->cause != METRIC_OFF_OTHER;
+	return o->options.switch_samples && (!s->out || s->preempted);
+}
+
+/* True if THREAD is to stay in the queue. */
+static bool visit(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (is_explained(o, s))
+		return false;
+	return !is_due(o, s, now_ns) || look(o, thread);
+}
+
+static void visit_queue(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
+{
+	size_t visits = o->queue_count < PASS_LOOKS_MAX ? o->queue_count : PASS_LOOKS_MAX;
+	struct waiter again[PASS_LOOKS_MAX];
+	size_t again_count = 0;
+
+	for (size_t i = 0; i < visits; i++) {
+		struct waiter w = o->queue[i];
+		struct thread *thread = tasks_find_thread(tasks, w.pid, w.tid);
+		if (!thread || !thread->off_cpu.queued) // it ended, another one may have its number
+			continue;
+		thread->off_cpu.queued = visit(o, thread, now_ns);
+		if (thread->off_cpu.queued)
+			again[again_count++] = w;
+	}
+	o->queue_count -= visits;
+	memmove(o->queue, o->queue + visits, o->queue_count * sizeof(*o->queue));
+	memcpy(o->queue + o->queue_count, again, again_count * sizeof(*again));
+	o->queue_count += again_count;
+}
+
+/* Programs like to wait for whole milliseconds: do not fall into step with them. */
+static uint64_t dither_ns(struct off_cpu *o)
+{
+	o->dither = o->dither * 1664525 + 1013904223;
+	return o->dither >> 12; // up to 1 ms
+}
+
+void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
+{
+	uint64_t start_ns, cost_ns;
+
+	if (now_ns < o->next_pass_ns)
+		return;
+	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (o->queue_count)
+		visit_queue(o, tasks, now_ns);
+	cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	o->pass_ns = now_ns;
+	o->next_pass_ns = now_ns + dither_ns(o) +
+	                  max_ns(o->options.probe_after_ns, cost_ns * PASS_COST_SHARE);
+	if (o->quiet < QUIET_PASSES)
+		o->quiet++;
+}
+
+int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms)
+{
+	uint64_t wait_ms;
+
+	if (!o->queue_count && (o->options.switch_samples || o->quiet >= QUIET_PASSES))
+		return limit_ms;
+	if (now_ns >= o->next_pass_ns)
+		return 0;
+	wait_ms = (o->next_pass_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return wait_ms < (uint64_t)limit_ms ? (int)wait_ms : limit_ms;
+}
+
+/* The end */
+
+/* Hands on what never found a stack. */
+static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
+{
+	static const struct frame unknown = { MARK_UNKNOWN, 0, FRAME_MARK };
+
+	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)
+		take_pending(o, thread, cause, thread->off_cpu.pending[cause].ns, now_ns,
+		             stack_of(thread, cause, &unknown, 1, 0));
+}
+
+void off_cpu_end(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (s->begun) {
+		correct_beginning(s, true);
+		end_state(o, thread, max_ns(time_ns, s->since_ns), s->out);
+	}
+	flush_pending(o, thread, time_ns);
+	s->begun = s->queued = false;
+}
+
+uint64_t off_cpu_probes(const struct off_cpu *o)
+{
+	return o->looks;
+}

@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/off_cpu.h"
+
+#include "base/clock.h"
+#include "sampler/probe.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+#define MS               NS_PER_MS
+#define KALLSYMS_FIXTURE TESTS_DIR "/data/kallsyms.txt"
+#define IN_NANOSLEEP     UINT64_C(0xffffffff81421d00)
+#define IN_FUTEX         UINT64_C(0xffffffff8143d600)
+#define IN_POLL          UINT64_C(0xffffffff816dc600)
+
+// What is under test here is the bookkeeping, so what a thread looks like is for each test to say.
+static struct {
+	enum probe_result result;
+	enum metric cause;
+	uint64_t from_ns, until_ns;
+	uint64_t pc;
+	unsigned looks;
+} next_look;
+
+struct probe {
+	int nothing;
+};
+
+struct probe *probe_new(size_t stack_bytes, struct error *err)
+{
+	(void)stack_bytes, (void)err;
+	return calloc(1, sizeof(struct probe));
+}
+
+void probe_free(struct probe *p)
+{
+	free(p);
+}
+
+enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
+                             struct probe_view *view)
+{
+	(void)p, (void)pid, (void)tid, (void)verify;
+	memset(view, 0, sizeof(*view));
+	view->from_ns = next_look.from_ns;
+	view->until_ns = next_look.until_ns;
+	view->cause = next_look.cause;
+	view->sample.has_user = next_look.result == PROBE_STACK;
+	view->sample.regs[REG_RIP] = next_look.pc;
+	next_look.looks++;
+	return next_look.result;
+}
+
+size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
+                       const struct event_sample *sample, int pid, struct frame *frames, size_t max,
+                       uint32_t *flags)
+{
+	(void)u, (void)space, (void)pid, (void)max;
+	frames[0] = (struct frame){ sample->regs[REG_RIP], 1, FRAME_EXACT };
+	*flags = 0;
+	return 1;
+}
+
+static struct process process = { .pid = 100 };
+static struct thread thread;
+
+struct thread *tasks_find_thread(struct tasks *t, uint32_t pid, uint32_t tid)
+{
+	(void)t;
+	return pid == process.pid && tid == thread.tid ? &thread : NULL;
+}
+
+// All that was handed on: by stack (its pc) and by metric.
+#define STACKS_MAX 64
+static struct stack handed[STACKS_MAX];
+static struct frame handed_leaf[STACKS_MAX];
+static size_t handed_count;
+static uint64_t handed_ns[METRIC_COUNT];
+
+static void take(void *context, const struct stack *stack)
+{
+	(void)context;
+	handed_ns[stack->metric] += stack->weight_ns;
+	if (handed_count < STACKS_MAX) {
+		handed[handed_count] = *stack;
+		handed_leaf[handed_count] = stack->frames[0];
+	}
+	handed_count++;
+}
+
+static struct off_cpu *o;
+
+static void start(bool switch_samples)
+{
+	struct off_cpu_options options = { .switch_samples = switch_samples,
+		                           .kallsyms = KALLSYMS_FIXTURE };
+
+	memset(&thread, 0, sizeof(thread));
+	thread.tid = 101;
+	thread.number = 7;
+	thread.process = &process;
+	handed_count = 0;
+	memset(handed_ns, 0, sizeof(handed_ns));
+	memset(&next_look, 0, sizeof(next_look));
+	o = off_cpu_new(&options, NULL, NULL, take, NULL, NULL);
+	cr_assert(o != NULL);
+}
+
+static void expect_sums(uint64_t lifetime_ns)
+{
+	uint64_t sum = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++) {
+		sum += thread.ns[m];
+		if (m != METRIC_ON_CPU)
+			cr_expect(eq(u64, handed_ns[m], thread.ns[m]), "%s",
+			          metric_key((enum metric)m));
+	}
+	cr_expect(eq(u64, sum, lifetime_ns));
+}
+
+// Ends the thread, begun at START_NS.
+static void finish(uint64_t start_ns, uint64_t end_ns)
+{
+	off_cpu_end(o, &thread, end_ns);
+	expect_sums(end_ns - start_ns);
+	free(thread.off_cpu.frames);
+	off_cpu_free(o);
+}
+
+static void out(uint64_t time_ns)
+{
+	off_cpu_switch(o, &thread, time_ns, false, false);
+}
+
+static void preempt(uint64_t time_ns)
+{
+	off_cpu_switch(o, &thread, time_ns, false, true);
+}
+
+static void in(uint64_t time_ns)
+{
+	off_cpu_switch(o, &thread, time_ns, true, false);
+}
+
+static void sample(uint64_t time_ns, uint64_t pc, uint64_t kernel)
+{
+	struct event event = { .type = RECORD_SAMPLE, .time_ns = time_ns };
+
+	event.sample.kind = SAMPLE_SWITCH;
+	event.sample.has_user = true;
+	event.sample.regs[REG_RIP] = pc;
+	event.sample.kernel = &kernel;
+	event.sample.kernel_count = kernel != 0;
+	off_cpu_sample(o, &thread, &event);
+}
+
+static void look(uint64_t time_ns, enum probe_result result, enum metric cause, uint64_t pc)
+{
+	next_look.result = result;
+	next_look.cause = cause;
+	next_look.from_ns = time_ns;
+	next_look.until_ns = time_ns + 10;
+	next_look.pc = pc;
+	off_cpu_probe(o, NULL, time_ns);
+}
+
+static uint64_t handed_to(uint64_t pc)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < handed_count && i < STACKS_MAX; i++)
+		sum += handed_leaf[i].address == pc ? handed[i].weight_ns : 0;
+	return sum;
+}
+
+Test(off_cpu, a_thread_is_runnable_until_it_first_runs)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 10 * MS);
+	in(13 * MS);
+	finish(10 * MS, 20 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 3 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 7 * MS));
+	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 3 * MS));
+}
+
+Test(off_cpu, a_thread_that_is_first_switched_out_has_been_running)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 10 * MS);
+	out(14 * MS);
+	in(15 * MS);
+	finish(10 * MS, 16 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 5 * MS));
+}
+
+Test(off_cpu, a_thread_that_is_never_switched_has_been_running)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 10 * MS);
+	finish(10 * MS, 16 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 6 * MS));
+}
+
+Test(off_cpu, a_sample_may_come_before_or_after_the_record_of_its_switch)
+{
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	sample(10 * MS, 0xa, IN_NANOSLEEP);
+	out(10 * MS + 900);
+	in(30 * MS);
+	out(40 * MS);
+	sample(40 * MS + 900, 0xb, IN_FUTEX);
+	in(70 * MS);
+	finish(MS, 80 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_SLEEP], 20 * MS - 900));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_LOCK], 30 * MS));
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS - 900));
+	cr_expect(eq(u64, handed_to(0xb), 30 * MS));
+	cr_expect(eq(u32, handed[0].samples, 1));
+	cr_expect(eq(u64, handed[0].time_ns, 10 * MS + 900));
+	cr_expect(eq(u64, handed[0].duration_ns, handed[0].weight_ns));
+	cr_expect(eq(u32, handed[0].thread, 7));
+}
+
+Test(off_cpu, the_stack_of_one_interval_is_not_used_for_the_next)
+{
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	sample(2 * MS, 0xa, IN_FUTEX);
+	out(2 * MS);
+	in(4 * MS);
+	out(10 * MS);
+	in(15 * MS);
+	finish(MS, 16 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 2 * MS));
+	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 5 * MS));
+}
+
+Test(off_cpu, a_poll_without_descriptors_is_a_sleep)
+{
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	sample(2 * MS, 0xa, IN_POLL); // its registers are 0
+	out(2 * MS);
+	in(4 * MS);
+	finish(MS, 5 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_SLEEP], 2 * MS));
+}
+
+Test(off_cpu, a_preempted_thread_is_runnable_whatever_its_kernel_stack_says)
+{
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	sample(2 * MS, 0xa, IN_FUTEX);
+	preempt(2 * MS);
+	in(5 * MS);
+	preempt(6 * MS); // without a sample: its time is pending until the next stack
+	in(10 * MS);
+	preempt(12 * MS);
+	sample(12 * MS + 1, 0xb, 0);
+	in(13 * MS);
+	finish(MS, 15 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 8 * MS));
+	cr_expect(eq(u64, handed_to(0xa), 3 * MS));
+	cr_expect(eq(u64, handed_to(0xb), 5 * MS));
+}
+
+Test(off_cpu, preempted_time_goes_to_the_next_sample_on_the_cpu)
+{
+	struct frame frame = { 0xc, 1, FRAME_EXACT };
+
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	preempt(2 * MS);
+	in(5 * MS);
+	off_cpu_running(o, &thread, &frame, 1, 0, 5 * MS + 500);
+	finish(MS, 6 * MS);
+	cr_expect(eq(u64, handed_to(0xc), 3 * MS));
+	cr_expect(eq(u32, handed[0].samples, 0));
+	cr_expect(eq(u64, handed[0].time_ns, 2 * MS));
+}
+
+Test(off_cpu, a_look_counts_once_the_records_show_that_it_fell_into_the_interval)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_STACK, METRIC_OFF_PIPE, 0xa);
+	in(100 * MS);
+	finish(MS, 101 * MS);
+	cr_expect(eq(u32, next_look.looks, 1));
+	cr_expect(eq(u64, handed_to(0xa), 90 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_PIPE], 90 * MS));
+	cr_expect(eq(u64, off_cpu_probes(o), 1));
+}
+
+Test(off_cpu, a_look_during_which_the_thread_came_in_does_not_count)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_STACK, METRIC_OFF_PIPE, 0xa);
+	in(16 * MS + 5); // the look took until 16 ms + 10 ns
+	finish(MS, 20 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 0));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 6 * MS + 5));
+}
+
+Test(off_cpu, a_look_ahead_of_the_records_belongs_to_the_later_interval)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xb);
+	in(12 * MS); // read late: it had long been somewhere else
+	out(14 * MS);
+	in(30 * MS);
+	finish(MS, 31 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_SLEEP], 16 * MS));
+	cr_expect(eq(u64, handed_to(0xb), 16 * MS));
+	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 2 * MS));
+}
+
+Test(off_cpu, a_thread_is_looked_at_once_in_an_interval)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	for (uint64_t t = 16; t < 200; t += 10)
+		look(t * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	cr_expect(eq(u32, next_look.looks, 1));
+	in(300 * MS);
+	finish(MS, 301 * MS);
+}
+
+Test(off_cpu, a_thread_that_could_not_be_seen_is_looked_at_again_while_it_waits)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	look(26 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(30 * MS);
+	look(36 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xb); // runs, as far as is known
+	cr_expect(eq(u32, next_look.looks, 2));
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS));
+}
+
+Test(off_cpu, a_cause_without_a_stack_waits_for_a_stack_of_that_cause)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_CAUSE, METRIC_OFF_LOCK, 0);
+	next_look.pc = 0;
+	in(20 * MS);
+	out(30 * MS);
+	look(36 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	in(50 * MS);
+	out(60 * MS);
+	look(66 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xb);
+	in(70 * MS);
+	finish(MS, 71 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS));
+	cr_expect(eq(u64, handed_to(0xb), 20 * MS));
+}
+
+static uint64_t random_below(uint64_t *state, uint64_t limit)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (*state >> 33) % limit;
+}
+
+Test(off_cpu, short_intervals_that_were_hit_stand_for_those_that_were_not)
+{
+	uint64_t t = 10 * MS, tick = t, seed = 1;
+
+	// It waits for 3 ms in A and for 1 ms in B, on average, and is looked at every 6 ms or so.
+	start(false);
+	off_cpu_begin(o, &thread, t);
+	in(t);
+	for (unsigned i = 0; i < 20000; i++) {
+		bool longer = i % 2;
+		uint64_t length = random_below(&seed, longer ? 6 * MS : 2 * MS);
+		out(t);
+		for (; tick < t + length; tick += 6 * MS + random_below(&seed, MS)) {
+			if (tick > t)
+				look(tick, PROBE_STACK, longer ? METRIC_OFF_LOCK : METRIC_OFF_PIPE,
+				     longer ? 0xa : 0xb);
+		}
+		in(t += length + 100);
+	}
+	uint64_t all = t - 10 * MS;
+	finish(10 * MS, t);
+	double share = (double)thread.ns[METRIC_OFF_LOCK] / (double)all;
+	cr_expect(gt(dbl, share, 0.73), "%f", share);
+	cr_expect(lt(dbl, share, 0.77), "%f", share);
+	cr_expect(lt(u64, thread.ns[METRIC_OFF_OTHER], all / 50));
+}
+
+Test(off_cpu, a_long_interval_does_not_stand_for_short_ones)
+{
+	uint64_t t = 10 * MS;
+
+	start(false);
+	off_cpu_begin(o, &thread, t);
+	in(t);
+	for (unsigned i = 0; i < 100; i++) { // too short to be hit
+		out(t);
+		in(t += MS);
+	}
+	out(t);
+	look(t + 6 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	look(t + 12 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	in(t + 1000 * MS);
+	finish(10 * MS, t + 1000 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 1000 * MS));
+	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 100 * MS));
+}
+
+Test(off_cpu, a_sampled_switch_stands_for_those_without_a_sample_by_their_length)
+{
+	uint64_t t = 10 * MS;
+
+	// Every 7th switch is sampled; waits of 90 and 10 µs take turns.
+	start(true);
+	off_cpu_begin(o, &thread, t);
+	in(t);
+	for (unsigned i = 0; i < 40000; i++) {
+		bool longer = i % 2;
+		if (i % 7 == 0)
+			sample(t, longer ? 0xa : 0xb, longer ? IN_FUTEX : IN_NANOSLEEP);
+		out(t);
+		in(t += longer ? 90000 : 10000);
+	}
+	finish(10 * MS, t);
+	double share = (double)thread.ns[METRIC_OFF_LOCK] / (double)(t - 10 * MS);
+	cr_expect(gt(dbl, share, 0.88), "%f", share);
+	cr_expect(lt(dbl, share, 0.92), "%f", share);
+	cr_expect(lt(u64, thread.ns[METRIC_OFF_OTHER], (t - 10 * MS) / 100));
+}
+
+Test(off_cpu, with_switch_samples_only_long_waits_without_one_are_looked_at)
+{
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(12 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	cr_expect(eq(u32, next_look.looks, 0));
+	look(18 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xb);
+	cr_expect(eq(u32, next_look.looks, 1));
+	in(20 * MS);
+	sample(30 * MS, 0xc, IN_FUTEX);
+	out(30 * MS);
+	look(40 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xd);
+	cr_expect(eq(u32, next_look.looks, 1));
+	in(50 * MS);
+	sample(60 * MS, 0xe, 0); // its cause is not known
+	out(60 * MS);
+	look(70 * MS, PROBE_STACK, METRIC_OFF_PIPE, 0xf);
+	cr_expect(eq(u32, next_look.looks, 1), "queued only without a sample");
+	in(80 * MS);
+	finish(MS, 81 * MS);
+	cr_expect(eq(u64, handed_to(0xb), 10 * MS));
+	cr_expect(eq(u64, handed_to(0xc), 20 * MS));
+}
+
+Test(off_cpu, of_lost_records_what_was_sampled_counts_as_on_the_cpu)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(10 * MS);
+	thread.sampled_ns += 4 * MS;
+	in(30 * MS); // out at some time in between
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 4 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 16 * MS));
+	out(40 * MS);
+	thread.sampled_ns += 50 * MS; // more than there is
+	out(60 * MS);
+	in(70 * MS);
+	finish(MS, 80 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], (4 + 10 + 20 + 10) * MS));
+}
+
+Test(off_cpu, a_sample_on_the_cpu_proves_that_a_waiting_thread_came_in)
+{
+	struct frame frame = { 0xc, 1, FRAME_EXACT };
+
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	off_cpu_running(o, &thread, &frame, 1, 0, 15 * MS);
+	out(35 * MS);
+	in(40 * MS);
+	finish(MS, 41 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], (9 + 20 + 1) * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 10 * MS));
+}
+
+Test(off_cpu, a_second_sample_while_out_begins_another_interval)
+{
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	sample(10 * MS, 0xa, IN_FUTEX);
+	out(10 * MS);
+	sample(50 * MS, 0xb, IN_NANOSLEEP); // in and out between them were lost,
+	out(50 * MS + 300);                 // or this was
+	in(60 * MS);
+	finish(MS, 61 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 40 * MS));
+	cr_expect(eq(u64, handed_to(0xb), 10 * MS));
+}
+
+Test(off_cpu, records_out_of_order_make_no_negative_times)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 10 * MS);
+	in(11 * MS);
+	out(9 * MS);
+	in(8 * MS);
+	finish(10 * MS, 12 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], MS));
+}
+
+Test(off_cpu, an_interval_that_never_ends_is_closed_with_the_thread)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_NET, 0xa);
+	finish(MS, 500 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 490 * MS));
+}
+
+// What the kernel would tell of a thread, and what goes missing of it.
+static void random_step(uint64_t *state, uint64_t t)
+{
+	uint64_t r = random_below(state, UINT64_C(1) << 30);
+
+	switch (r % 16) {
+	case 0 ... 3:
+		in(t);
+		break;
+	case 4 ... 6:
+		out(t);
+		break;
+	case 7:
+		preempt(t);
+		break;
+	case 8 ... 9:
+		sample(t, 0x100 + r % 5, r % 3 ? IN_FUTEX : 0);
+		break;
+	case 10:
+		thread.sampled_ns += r % (3 * MS);
+		break;
+	case 11:
+		off_cpu_running(o, &thread, &(struct frame){ 0x200, 1, FRAME_EXACT }, 1, 0, t);
+		break;
+	default:
+		look(t, (enum probe_result)(r / 16 % 4), (enum metric)(1 + r / 64 % 11), 0x300);
+		break;
+	}
+}
+
+Test(off_cpu, whatever_comes_the_sums_are_exact)
+{
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		uint64_t state = seed, t = 1000 * MS;
+		start(seed % 2);
+		off_cpu_begin(o, &thread, t);
+		for (unsigned i = 0; i < 300; i++) {
+			random_step(&state, t);
+			t += (state >> 40) % (4 * MS);
+		}
+		finish(1000 * MS, t);
+	}
+}
+
+Test(off_cpu, the_collector_sleeps_when_no_thread_blocks)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	cr_expect(eq(int, off_cpu_timeout_ms(o, 2 * MS, 77), 77));
+	out(10 * MS);
+	cr_expect(eq(int, off_cpu_timeout_ms(o, 11 * MS, 77), 0));
+	look(11 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	int wait = off_cpu_timeout_ms(o, 11 * MS, 77);
+	cr_expect(ge(int, wait, 5));
+	cr_expect(le(int, wait, 7));
+	for (uint64_t t = 20; t < 400; t += 10)
+		look(t * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	cr_expect(eq(int, off_cpu_timeout_ms(o, 500 * MS, 77), 77));
+	finish(MS, 600 * MS);
+}
