@@ -296,11 +296,11 @@ Test(off_cpu, a_look_counts_once_the_records_show_that_it_fell_into_the_interval
 	out(10 * MS);
 	look(16 * MS, PROBE_STACK, METRIC_OFF_PIPE, 0xa);
 	in(100 * MS);
+	cr_expect(eq(u64, off_cpu_probes(o), 1));
 	finish(MS, 101 * MS);
 	cr_expect(eq(u32, next_look.looks, 1));
 	cr_expect(eq(u64, handed_to(0xa), 90 * MS));
 	cr_expect(eq(u64, thread.ns[METRIC_OFF_PIPE], 90 * MS));
-	cr_expect(eq(u64, off_cpu_probes(o), 1));
 }
 
 Test(off_cpu, a_look_during_which_the_thread_came_in_does_not_count)
