@@ -336,7 +336,9 @@ static struct cfi_expression read_expression(struct machine *m)
 	uint64_t size = bytes_uleb128(&m->code);
 	const uint8_t *bytes = bytes_take(&m->code, size);
 
-	return (struct cfi_expression){ bytes, bytes ? (uint32_t)size : 0 };
+	if (!bytes)
+		return (struct cfi_expression){ 0 };
+	return (struct cfi_expression){ (uint32_t)(bytes - m->section->bytes), (uint32_t)size };
 }
 
 static void define_cfa(struct machine *m, uint64_t column, int64_t offset)

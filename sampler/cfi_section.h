@@ -31,23 +31,27 @@ enum saved_kind {
 	SAVED_OTHER          /* in another register, or a computed value */
 };
 
+/* A DWARF expression, where it stands in the section. */
 struct cfi_expression {
-	const uint8_t *bytes;
-	uint32_t size;
+	uint32_t offset, size;
 };
 
 struct cfi_saved {
 	enum saved_kind kind;
-	int64_t offset;
-	struct cfi_expression expression;
+	union {
+		int64_t offset;                   /* SAVED_AT_CFA */
+		struct cfi_expression expression; /* SAVED_AT_EXPRESSION */
+	};
 };
 
 /* What holds from one instruction up to the next row. */
 struct cfi_state {
 	enum cfa_kind cfa;
 	uint32_t cfa_register; /* DWARF number */
-	int64_t cfa_offset;
-	struct cfi_expression cfa_expression;
+	union {
+		int64_t cfa_offset;                   /* CFA_REGISTER */
+		struct cfi_expression cfa_expression; /* CFA_EXPRESSION */
+	};
 	struct cfi_saved return_address;
 	struct cfi_saved rbp;
 };

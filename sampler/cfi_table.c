@@ -25,6 +25,15 @@ struct piece {
 	uint32_t section;
 };
 
+/* Rules met lately, by a cheap hash: most rows repeat one of a few dozen. */
+#define RECENT 256
+
+struct recent {
+	struct cfi_rule rule;
+	uint32_t number;
+	bool used;
+};
+
 struct builder {
 	struct cfi_section *sections;
 	const struct cfi_table_options *options;
@@ -33,72 +42,80 @@ struct builder {
 	size_t piece_count, piece_capacity;
 	size_t pc_capacity, row_capacity, rule_capacity;
 	struct hash index; // of rules
-	uint64_t floor;    // addresses below have got their rule
-	uint64_t ceiling;  // end of the piece at work
-	bool signal;       // of the piece at work
+	struct recent recent[RECENT];
+	const struct cfi_section *section; // of the piece at work
+	uint64_t floor;                    // addresses below have got their rule
+	uint64_t ceiling;                  // end of the piece at work
+	bool signal;                       // of the piece at work
 	bool no_memory;
 };
 
 /* The constant of the expression that linkers give their PLT:
    rsp + 8 + ((rip & 15) >= CONSTANT) * 8; -1 if it is another one. */
-static int plt_constant(const struct cfi_expression *e)
+static int plt_constant(struct bytes e)
 {
 	static const uint8_t head[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
 	static const uint8_t tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
 
-	if (e->size != sizeof(head) + 1 + sizeof(tail) ||
-	    memcmp(e->bytes, head, sizeof(head)) != 0 ||
-	    memcmp(e->bytes + sizeof(head) + 1, tail, sizeof(tail)) != 0)
+	if (bytes_left(&e) != sizeof(head) + 1 + sizeof(tail) ||
+	    memcmp(e.at, head, sizeof(head)) != 0 ||
+	    memcmp(e.at + sizeof(head) + 1, tail, sizeof(tail)) != 0)
 		return -1;
-	int constant = e->bytes[sizeof(head)] - DW_OP_lit0;
+	int constant = e.at[sizeof(head)] - DW_OP_lit0;
 	return constant >= 0 && constant < 16 ? constant : -1;
 }
 
 /* Takes "register OP + OFFSET" from the front of E. False if it begins otherwise. */
-static bool take_offset(struct bytes *b, uint8_t op, int32_t *offset)
+static bool take_offset(struct bytes *e, uint8_t op, int32_t *offset)
 {
-	if (bytes_uint8(b) != op)
+	if (bytes_uint8(e) != op)
 		return false;
-	int64_t wide = bytes_sleb128(b);
+	int64_t wide = bytes_sleb128(e);
 	*offset = (int32_t)wide;
-	return !b->failed && wide == *offset;
+	return !e->failed && wide == *offset;
 }
 
-static bool set_memory_cfa(struct cfi_rule *rule, const struct cfi_expression *e)
+static bool set_memory_cfa(struct cfi_rule *rule, struct bytes e)
 {
-	struct bytes b = bytes_of(e->bytes, e->size);
+	bool rsp = bytes_left(&e) && *e.at == DW_OP_breg7;
 
-	if (!e->size)
+	rule->cfa = rsp ? CFI_RSP_MEMORY : CFI_RBP_MEMORY;
+	if (!take_offset(&e, rsp ? DW_OP_breg7 : DW_OP_breg6, &rule->offset) ||
+	    bytes_uint8(&e) != DW_OP_deref)
 		return false;
-	rule->cfa = *e->bytes == DW_OP_breg7 ? CFI_RSP_MEMORY : CFI_RBP_MEMORY;
-	if (!take_offset(&b, rule->cfa == CFI_RSP_MEMORY ? DW_OP_breg7 : DW_OP_breg6,
-	                 &rule->offset))
-		return false;
-	if (bytes_uint8(&b) != DW_OP_deref)
-		return false;
-	if (bytes_left(&b)) { // asm by hand: "*(rsp + n) + 8"
-		if (bytes_uint8(&b) != DW_OP_plus_uconst)
+	if (bytes_left(&e)) { // asm by hand: "*(rsp + n) + 8"
+		if (bytes_uint8(&e) != DW_OP_plus_uconst)
 			return false;
-		uint64_t add = bytes_uleb128(&b);
+		uint64_t add = bytes_uleb128(&e);
 		rule->add = (uint8_t)add;
 		if (add != rule->add)
 			return false;
 	}
-	return !b.failed && !bytes_left(&b);
+	return !e.failed && !bytes_left(&e);
 }
 
-static bool set_cfa(struct cfi_rule *rule, const struct cfi_state *state)
+static struct bytes expression(const struct builder *b, struct cfi_expression e)
+{
+	return bytes_of(b->section->bytes + e.offset, e.size);
+}
+
+static bool set_expression_cfa(struct cfi_rule *rule, struct bytes e)
+{
+	int constant = plt_constant(e);
+
+	if (constant < 0)
+		return set_memory_cfa(rule, e);
+	rule->cfa = CFI_PLT;
+	rule->offset = constant;
+	return true;
+}
+
+static bool set_cfa(const struct builder *b, struct cfi_rule *rule, const struct cfi_state *state)
 {
 	if (state->cfa == CFA_UNKNOWN)
 		return false;
-	if (state->cfa == CFA_EXPRESSION) {
-		int constant = plt_constant(&state->cfa_expression);
-		if (constant < 0)
-			return set_memory_cfa(rule, &state->cfa_expression);
-		rule->cfa = CFI_PLT;
-		rule->offset = constant;
-		return true;
-	}
+	if (state->cfa == CFA_EXPRESSION)
+		return set_expression_cfa(rule, expression(b, state->cfa_expression));
 
 	rule->offset = (int32_t)state->cfa_offset;
 	switch (state->cfa_register) {
@@ -117,7 +134,7 @@ static bool set_cfa(struct cfi_rule *rule, const struct cfi_state *state)
 	return rule->offset == state->cfa_offset;
 }
 
-static bool set_rbp(struct cfi_rule *rule, const struct cfi_saved *rbp)
+static bool set_rbp(const struct builder *b, struct cfi_rule *rule, const struct cfi_saved *rbp)
 {
 	switch (rbp->kind) {
 	case SAVED_NOT:
@@ -129,10 +146,9 @@ static bool set_rbp(struct cfi_rule *rule, const struct cfi_saved *rbp)
 		rule->rbp_offset = (int32_t)rbp->offset;
 		return rule->rbp_offset == rbp->offset;
 	case SAVED_AT_EXPRESSION: {
-		struct bytes b = bytes_of(rbp->expression.bytes, rbp->expression.size);
+		struct bytes e = expression(b, rbp->expression);
 		rule->rbp = CFI_RBP_AT_RBP;
-		return rbp->expression.size && take_offset(&b, DW_OP_breg6, &rule->rbp_offset) &&
-		       !bytes_left(&b);
+		return take_offset(&e, DW_OP_breg6, &rule->rbp_offset) && !bytes_left(&e);
 	}
 	default:
 		return false;
@@ -140,27 +156,28 @@ static bool set_rbp(struct cfi_rule *rule, const struct cfi_saved *rbp)
 }
 
 /* The return address is where the kernel's struct ucontext has rip: at rsp + 168. */
-static bool is_ucontext(const struct cfi_saved *return_address)
+static bool is_ucontext(const struct builder *b, const struct cfi_saved *return_address)
 {
 	static const uint8_t rip[] = { DW_OP_breg7, 0xa8, 0x01 };
 
-	return return_address->kind == SAVED_AT_EXPRESSION &&
-	       return_address->expression.size == sizeof(rip) &&
-	       memcmp(return_address->expression.bytes, rip, sizeof(rip)) == 0;
+	if (return_address->kind != SAVED_AT_EXPRESSION)
+		return false;
+	struct bytes e = expression(b, return_address->expression);
+	return bytes_left(&e) == sizeof(rip) && memcmp(e.at, rip, sizeof(rip)) == 0;
 }
 
-static struct cfi_rule make_rule(const struct cfi_state *state, bool signal)
+static struct cfi_rule make_rule(const struct builder *b, const struct cfi_state *state)
 {
-	struct cfi_rule rule = { .signal = signal };
+	struct cfi_rule rule = { .signal = b->signal };
 
 	if (state->cfa != CFA_UNKNOWN && state->return_address.kind == SAVED_UNDEFINED)
 		return (struct cfi_rule){ .cfa = CFI_OUTERMOST };
-	if (signal && is_ucontext(&state->return_address))
+	if (b->signal && is_ucontext(b, &state->return_address))
 		return (struct cfi_rule){ .cfa = CFI_UCONTEXT, .signal = 1 };
 	if (state->return_address.kind == SAVED_AT_CFA && state->return_address.offset == -8 &&
-	    set_cfa(&rule, state) && set_rbp(&rule, &state->rbp))
+	    set_cfa(b, &rule, state) && set_rbp(b, &rule, &state->rbp))
 		return rule;
-	return (struct cfi_rule){ .cfa = CFI_UNUSABLE, .signal = signal };
+	return (struct cfi_rule){ .cfa = CFI_UNUSABLE, .signal = b->signal };
 }
 
 static uint64_t hash_of_rule(uint32_t id, const void *context)
@@ -174,8 +191,8 @@ static uint64_t hash_of_rule(uint32_t id, const void *context)
 	return hash_pair(low, high);
 }
 
-/* The number of RULE, which is new or known. The last number is left for "unusable". */
-static uint32_t number_rule(struct builder *b, const struct cfi_rule *rule)
+/* The number of RULE, which is new or known. */
+static __attribute__((noinline)) uint32_t look_up_rule(struct builder *b, struct cfi_rule rule)
 {
 	struct cfi_table *t = b->table;
 
@@ -186,16 +203,34 @@ static uint32_t number_rule(struct builder *b, const struct cfi_rule *rule)
 	if (b->no_memory)
 		return CFI_NO_RULE;
 
-	t->rules[t->rule_count] = *rule; // so that it can be hashed
+	t->rules[t->rule_count] = rule; // so that it can be hashed
 	uint32_t at;
 	for (at = hash_start(&b->index, hash_of_rule(t->rule_count + 1, t)); b->index.slots[at];
 	     at = hash_next(&b->index, at))
-		if (memcmp(&t->rules[b->index.slots[at] - 1], rule, sizeof(*rule)) == 0)
+		if (memcmp(&t->rules[b->index.slots[at] - 1], &rule, sizeof(rule)) == 0)
 			return b->index.slots[at] - 1;
-	if (t->rule_count == RULES_MAX - 1)
-		return CFI_UNUSABLE;
+	if (t->rule_count == RULES_MAX)
+		return CFI_UNUSABLE; // libunwind needs no numbers
 	hash_insert(&b->index, at, ++t->rule_count);
 	return t->rule_count - 1;
+}
+
+static inline bool same_rule(struct cfi_rule a, struct cfi_rule b)
+{
+	return a.offset == b.offset && a.rbp_offset == b.rbp_offset && a.cfa == b.cfa &&
+	       a.rbp == b.rbp && a.add == b.add && a.signal == b.signal;
+}
+
+/* By value and field by field, so that RULE stays in registers: it is made for each of a million
+   rows, and reading back what has just been written in pieces stalls. */
+static inline uint32_t number_rule(struct builder *b, struct cfi_rule rule)
+{
+	uint32_t key = (uint32_t)rule.offset / 8 + (uint32_t)rule.rbp_offset * 5 + rule.cfa * 64u;
+	struct recent *recent = &b->recent[key % RECENT];
+
+	if (!recent->used || !same_rule(recent->rule, rule))
+		*recent = (struct recent){ rule, look_up_rule(b, rule), true };
+	return recent->number;
 }
 
 static void add_row(struct builder *b, uint64_t address, uint32_t rule)
@@ -219,10 +254,10 @@ static void add_row(struct builder *b, uint64_t address, uint32_t rule)
 static void take_row(void *context, uint64_t address, const struct cfi_state *state)
 {
 	struct builder *b = context;
-	struct cfi_rule rule = make_rule(state, b->signal);
+	struct cfi_rule rule = make_rule(b, state);
 
 	if (address < b->ceiling)
-		add_row(b, address < b->floor ? b->floor : address, number_rule(b, &rule));
+		add_row(b, address < b->floor ? b->floor : address, number_rule(b, rule));
 }
 
 static bool wanted(const struct builder *b, const struct cfi_fde *fde)
@@ -291,6 +326,7 @@ static void run_piece(struct builder *b, size_t i)
 	if (b->floor && piece->fde.start > b->floor + PADDING_MAX)
 		add_row(b, b->floor, CFI_NO_RULE);
 	b->ceiling = end;
+	b->section = section;
 	b->signal = cfi_section_cie(section, &piece->fde)->signal;
 	cfi_section_run(section, &piece->fde, take_row, b);
 	b->floor = end;
@@ -332,7 +368,7 @@ static bool build(struct builder *b, size_t section_count)
 	struct cfi_table *t = b->table;
 
 	for (uint32_t cfa = CFI_NO_RULE; cfa <= CFI_UNUSABLE; cfa++) // their numbers are fixed
-		number_rule(b, &(struct cfi_rule){ .cfa = (uint8_t)cfa });
+		number_rule(b, (struct cfi_rule){ .cfa = (uint8_t)cfa });
 	for (uint32_t i = 0; i < section_count; i++)
 		if (!collect(b, i))
 			return false;

@@ -28,6 +28,16 @@
 /* zlib and zstd reach about 1000; a larger claim is damage. */
 #define COMPRESSION_MAX 2000
 
+/* Code is looked at a few bytes at a time, again and again in the same places. */
+#define CODE_PAGES      16
+#define CODE_PAGE_BYTES 4096u
+
+struct code_page {
+	uint64_t offset; // in the file
+	uint32_t size;   // 0: empty
+	uint8_t bytes[CODE_PAGE_BYTES];
+};
+
 struct segment {
 	uint64_t address, offset, file_bytes, memory_bytes;
 	bool executable;
@@ -45,6 +55,7 @@ struct image {
 	uint32_t section_count, section_names;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size;
+	struct code_page *code; // CODE_PAGES, by page number; NULL until one is needed
 };
 
 /* Reads exactly SIZE bytes at OFFSET of the file. */
@@ -193,6 +204,7 @@ void image_free(struct image *image)
 		close(image->fd);
 	free(image->bytes);
 	free(image->segments);
+	free(image->code);
 	free(image);
 }
 
@@ -420,6 +432,44 @@ size_t image_read(const struct image *image, uint64_t address, void *buffer, siz
 	if (size > s->file_bytes - into)
 		size = s->file_bytes - into;
 	return read_file(image, s->offset + into, buffer, size) ? size : 0;
+}
+
+static const struct code_page *code_page(struct image *image, uint64_t offset)
+{
+	if (!image->code && !(image->code = calloc(CODE_PAGES, sizeof(*image->code))))
+		return NULL;
+
+	struct code_page *page = &image->code[offset / CODE_PAGE_BYTES % CODE_PAGES];
+	offset -= offset % CODE_PAGE_BYTES;
+	if (page->size && page->offset == offset)
+		return page;
+	uint64_t left = offset < image->size ? image->size - offset : 0;
+	page->offset = offset;
+	page->size = left < CODE_PAGE_BYTES ? (uint32_t)left : CODE_PAGE_BYTES;
+	if (!read_file(image, offset, page->bytes, page->size))
+		page->size = 0;
+	return page;
+}
+
+bool image_read_code(struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	const struct segment *s = segment_at(image, address);
+	uint8_t *to = buffer;
+
+	if (!s || size > s->file_bytes - (address - s->address))
+		return false;
+	for (uint64_t offset = s->offset + (address - s->address); size;) {
+		const struct code_page *page = code_page(image, offset);
+		uint32_t into = offset % CODE_PAGE_BYTES;
+		if (!page || into >= page->size)
+			return false;
+		size_t part = page->size - into < size ? page->size - into : size;
+		memcpy(to, page->bytes + into, part);
+		to += part;
+		offset += part;
+		size -= part;
+	}
+	return true;
 }
 
 uint64_t image_base(const struct image *image)

@@ -48,6 +48,9 @@ bool image_locate(const struct image *image, struct mapping *mapping);
 /* Copies at most SIZE bytes of the file's contents at ADDRESS (in the module). Returns how many. */
 size_t image_read(const struct image *image, uint64_t address, void *buffer, size_t size);
 
+/* Copies exactly SIZE bytes, through a small cache of pages. */
+bool image_read_code(struct image *image, uint64_t address, void *buffer, size_t size);
+
 /* The lowest address, and the range that holds all code. */
 uint64_t image_base(const struct image *image);
 void image_text(const struct image *image, uint64_t *start, uint64_t *end);

@@ -54,10 +54,11 @@ static bool read_section(const struct image_section *section, uint64_t address, 
 	return any;
 }
 
-static bool read_image(const struct image *image, uint64_t address, uint64_t *word)
+static bool read_image(struct image *image, uint64_t address, uint64_t *word)
 {
 	*word = 0;
-	return image && image_read(image, address, word, sizeof(*word));
+	return image && (image_read_code(image, address, word, sizeof(*word)) ||
+	                 image_read(image, address, word, sizeof(*word)));
 }
 
 static bool read_searched(const struct unwinder *u, uint64_t address, uint64_t *word)
@@ -343,7 +344,7 @@ static void begin(struct unwinder *u, struct address_space *space,
 
 static void count(struct unwinder *u, const struct output *out)
 {
-	u->stats.frames += out->count;
+	u->stats.frames += out->count - !!(out->flags & STACK_TRUNCATED); // without the mark
 	u->stats.truncated += (out->flags & STACK_TRUNCATED) != 0;
 	u->stats.joined += (out->flags & STACK_JOINED) != 0;
 	u->stats.guessed += (out->flags & STACK_GUESSED) != 0;

@@ -15,20 +15,23 @@
 
 static const struct cfi_rule no_rule = { .cfa = CFI_NO_RULE };
 
-void walk_locate(struct walk *w)
+void walk_enter(struct walk *w)
 {
-	// A call may be the last instruction of its function, and the function of its mapping.
-	uint64_t inside = w->exact ? w->pc : w->pc - 1;
+	uint64_t inside = w->pc - !w->exact;
 	struct mapping *mapping = address_space_find(w->space, inside);
 
 	w->module = mapping ? unwind_modules_get(w->modules, mapping, w->pid) : NULL;
 	w->address = w->pc;
 	w->rule = &no_rule;
+	w->map_size = 0;
 	if (!w->module)
 		return;
-	w->address -= mapping->bias;
+	w->map_start = mapping->start;
+	w->map_size = mapping->end - mapping->start;
+	w->bias = mapping->bias;
+	w->address -= w->bias;
 	if (w->module->table)
-		w->rule = cfi_table_find(w->module->table, inside - mapping->bias);
+		w->rule = cfi_table_find(w->module->table, inside - w->bias);
 }
 
 bool walk_needs_rbp(const struct walk *w)
@@ -138,7 +141,7 @@ bool walk_in_trampoline(const struct walk *w)
 	if (w->rule->cfa == CFI_UCONTEXT)
 		return true;
 	if (!w->module || !w->module->image ||
-	    image_read(w->module->image, w->address, code, sizeof(code)) < sizeof(code))
+	    !image_read_code(w->module->image, w->address, code, sizeof(code)))
 		return false;
 	return memcmp(code, wide, sizeof(wide)) == 0 || memcmp(code, narrow, sizeof(narrow)) == 0;
 }
@@ -228,7 +231,7 @@ bool walk_call_site(struct walk *w, uint64_t return_address, struct call_site *s
 	if (!module || !module->image)
 		return module != NULL;
 	uint64_t address = return_address - mapping->bias - sizeof(code);
-	if (image_read(module->image, address, code, sizeof(code)) < sizeof(code))
+	if (!image_read_code(module->image, address, code, sizeof(code)))
 		return false;
 
 	memcpy(&displacement, code + CALL_BYTES_MAX - 4, sizeof(displacement));

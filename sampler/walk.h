@@ -28,6 +28,8 @@ struct walk {
 	struct unwind_module *module; /* NULL: in no mapping */
 	uint64_t address;             /* PC in the module */
 	const struct cfi_rule *rule;  /* never NULL */
+	/* The mapping of MODULE: most callers are in the same one. */
+	uint64_t map_start, map_size, bias;
 };
 
 enum walk_step {
@@ -36,8 +38,22 @@ enum walk_step {
 	WALK_STUCK   /* it is not, but this way leads nowhere */
 };
 
+/* Turns to the mapping that holds PC, and looks the rule up there. */
+void walk_enter(struct walk *w);
+
 /* Fills module, address and rule for PC. */
-void walk_locate(struct walk *w);
+static inline void walk_locate(struct walk *w)
+{
+	// A call may be the last instruction of its function, and the function of its mapping.
+	uint64_t inside = w->pc - !w->exact;
+
+	if (inside - w->map_start >= w->map_size || !w->module->table) {
+		walk_enter(w);
+		return;
+	}
+	w->address = w->pc - w->bias;
+	w->rule = cfi_table_find(w->module->table, inside - w->bias);
+}
 
 /* By w->rule, which is neither CFI_NO_RULE nor CFI_UNUSABLE. */
 enum walk_step walk_by_rule(struct walk *w);
