@@ -10,6 +10,8 @@ const struct source_ops *const *ladder_rungs(size_t *count)
 	static const struct source_ops *const rungs[] = {
 		&perf_kernel_source,
 		&perf_user_source,
+		&agent_source,
+		&proc_source,
 	};
 
 	*count = sizeof(rungs) / sizeof(rungs[0]);

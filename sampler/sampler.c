@@ -188,7 +188,8 @@ static void report_rung(struct sampler *s, const struct ladder_report *report)
 
 	status->rung = s->source->ops->rung;
 	status->kernel_stacks = facts->kernel_stacks;
-	status->off_cpu_exact = facts->switches && s->options.off_cpu;
+	status->off_cpu_exact =
+		facts->switches && !facts->switches_estimated && s->options.off_cpu;
 	status->frequency_hz = facts->frequency_hz;
 	memcpy(status->rung_reason, report->reason, sizeof(status->rung_reason));
 	memcpy(status->rung_remedy, report->remedy, sizeof(status->rung_remedy));

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Switch events for a thread whose switches nobody reports.
+ *
+ * What is known are totals: by time T the thread has run for CPU ns and waited
+ * for a CPU for WAIT ns. So it has been off its CPU for the rest, and intervals
+ * are laid between the points in time that are known to make the totals come
+ * true: lengths and sums are exact, places within a gap are not.
+ *
+ *	sample             sample                     look, has not run since
+ *	  ╵ off ├─── on ─────╵──── on ───┤ off …           ╵ off, open
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TIMELINE_SWITCHES_MAX 4
+
+struct timeline_switch {
+	uint64_t time_ns;
+	bool in, preempted;
+};
+
+struct timeline {
+	uint64_t start_ns, start_cpu_ns, start_wait_ns;
+	uint64_t emitted_ns; /* nothing may be said of the time before any more */
+	uint64_t off_ns;     /* in intervals that are closed */
+	uint64_t waited_ns;  /* of these, those in which it could have run */
+	bool out;
+	uint64_t out_since_ns;
+};
+
+/* The thread begins, running, with these totals. */
+void timeline_start(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64_t wait_ns);
+
+/*
+ * By NOW_NS the thread, which runs, has these totals. Intervals shorter than SLACK_NS wait until
+ * they have come together. Returns how many switches are in OUT.
+ */
+size_t timeline_running(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64_t wait_ns,
+                        uint64_t slack_ns, struct timeline_switch out[TIMELINE_SWITCHES_MAX]);
+
+/* By NOW_NS the thread, which is blocked, has these totals. */
+size_t timeline_blocked(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64_t wait_ns,
+                        struct timeline_switch out[TIMELINE_SWITCHES_MAX]);
