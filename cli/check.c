@@ -302,10 +302,10 @@ static void print_finding(const struct terminal *t, const char *name, const stru
 	         terminal_style(t, levels[f->level].style), levels[f->level].word,
 	         terminal_style(t, STYLE_PLAIN));
 	fputs(head, stdout);
-	terminal_wrap(t, stdout, value ? value : "", 30);
+	terminal_wrap(t, stdout, value ? value : "", 30, 30);
 	if (f->fix[0]) {
 		printf("%30s", "");
-		terminal_wrap(t, stdout, f->fix, 30);
+		terminal_wrap(t, stdout, f->fix, 30, 30);
 	}
 }
 

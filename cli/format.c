@@ -49,6 +49,8 @@ struct short_text format_duration(uint64_t ns)
 	struct short_text out;
 	uint64_t seconds = (ns + NS_PER_SEC / 2) / NS_PER_SEC;
 
+	if (!ns)
+		return (struct short_text){ "0 s" };
 	if (ns < 10 * NS_PER_MINUTE)
 		return format_time(ns, format_time_unit(ns));
 	if (ns < NS_PER_HOUR)

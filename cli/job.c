@@ -35,6 +35,7 @@ int job_open(struct job *job, struct error *err)
 	sigaction(SIGCHLD, &plain, &job->old_child);
 	sigaction(SIGPIPE, NULL, &job->old_pipe);
 	signal(SIGPIPE, SIG_IGN); // a report that nobody reads must not change the status
+	witness_start(&job->witness, &job->handled);
 	return 0;
 }
 
@@ -66,7 +67,7 @@ static void handle_one(struct job *job, const struct signalfd_siginfo *info, boo
 			kill(job->child, SIGCONT);
 	} else if (signal != SIGTSTP) { // the target stops first, then we follow: job_stopped()
 		// From the terminal (SI_KERNEL) it has reached the target by itself.
-		if (info->ssi_code <= 0)
+		if (info->ssi_code <= 0 && !witness_saw(&job->witness, signal))
 			kill(job->child, signal);
 		if (signal == SIGINT)
 			interrupt(job);
@@ -107,6 +108,7 @@ void job_stopped(struct job *job, int signal)
 void job_close(struct job *job)
 {
 	job_handle(job); // what ended the target is not to end us too
+	witness_stop(&job->witness);
 	close(job->fd);
 	job->fd = -1;
 	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);

@@ -5,12 +5,14 @@
  *
  * The target shares our process group. What the terminal sends (Ctrl-C,
  * Ctrl-\, Ctrl-Z) reaches both of us, and is the target's business. What is
- * sent to us alone is passed on. When the target stops, we stop, so that the
+ * sent to us alone is passed on; a witness tells it from what was sent to the
+ * whole group. When the target stops, we stop, so that the
  * shell sees its job stop; when we are continued, so is the target.
  */
 #pragma once
 
 #include "base/cleanup.h"
+#include "cli/witness.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -23,6 +25,7 @@ struct job {
 	sigset_t handled;
 	sigset_t old_mask; /* as we were started: the target gets them back */
 	struct sigaction old_child, old_pipe;
+	struct witness witness;
 	pid_t child;
 	unsigned interrupts; /* SIGINTs so far */
 };

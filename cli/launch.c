@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/job.h"
+#include "tracer/reader/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +29,13 @@ static void wait_for_gate(int gate)
 }
 
 static void run_child(const int gate[2], const int exec[2], char *const *argv,
-                      char *const *environment, const struct job *job)
+                      const struct session *session, const struct job *job)
 {
 	// Our copy of the writing end would keep the gate open after the parent's death.
 	close(gate[1]);
 	wait_for_gate(gate[0]);
-	for (; environment && *environment; environment++)
-		putenv(*environment);
+	if (session)
+		session_export(session, NULL); // without it the program runs, unseen
 	job_restore(job);
 	execvp(argv[0], argv);
 	int reason = errno;
@@ -55,7 +56,7 @@ static int open_pipes(int gate[2], int exec[2], struct error *err)
 	return -1;
 }
 
-int launch_start(struct launch *launch, char *const *argv, char *const *environment,
+int launch_start(struct launch *launch, char *const *argv, const struct session *session,
                  const struct job *job, struct error *err)
 {
 	int gate[2], exec[2];
@@ -65,7 +66,7 @@ int launch_start(struct launch *launch, char *const *argv, char *const *environm
 		return -1;
 	launch->pid = fork();
 	if (launch->pid == 0)
-		run_child(gate, exec, argv, environment, job);
+		run_child(gate, exec, argv, session, job);
 	int reason = errno;
 	close(gate[0]);
 	close(exec[1]);

@@ -14,6 +14,7 @@
 
 struct error;
 struct job;
+struct session;
 
 struct launch {
 	pid_t pid;
@@ -23,10 +24,10 @@ struct launch {
 };
 
 /*
- * Forks. ENVIRONMENT is NULL, or strings "NAME=value" (NULL-terminated) that
- * the target alone gets on top of ours. -1 on error.
+ * Forks. SESSION (NULL: none) adds to the environment of the target alone what
+ * the agent needs. -1 on error.
  */
-int launch_start(struct launch *launch, char *const *argv, char *const *environment,
+int launch_start(struct launch *launch, char *const *argv, const struct session *session,
                  const struct job *job, struct error *err);
 
 /* Lets the child exec. 0; or -1 with *STATUS EXIT_CANNOT_RUN or EXIT_NOT_FOUND. */

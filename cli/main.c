@@ -3,8 +3,10 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = { &command_run, &command_report, &command_check };
 
@@ -34,10 +36,24 @@ static int print_help(void)
 	return 0;
 }
 
+// A stream that was closed for us would become one of our own files, and get the report. The
+// target must not see the stand-ins: for it they stay closed.
+static void occupy_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
+	occupy_streams();
 	terminal_set_locale();
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return print_help();

@@ -211,7 +211,7 @@ int option_parse(const struct option_group *groups, size_t group_count, int argc
 	return optind;
 }
 
-#define HELP_COLUMN 30
+#define HELP_COLUMN 27
 
 static void help_line(const struct option_spec *spec, FILE *out)
 {

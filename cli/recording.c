@@ -4,26 +4,33 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/agent_path.h"
+#include "cli/capability.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/state.h"
 #include "sampler/sampler.h"
 #include "symbolize/symbolizer.h"
+#include "tracer/reader/session.h"
+#include "tracer/reader/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static void note(struct recording *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_fact(struct recording *r, const char *format,
+                                                           ...)
 {
+	size_t used = strlen(r->facts_text);
 	va_list args;
 
-	if (r->note_count == RECORDING_NOTES_MAX)
+	if (used + 1 >= sizeof(r->facts_text))
 		return;
+	if (used)
+		r->facts_text[used++] = '\n';
 	va_start(args, format);
-	if (vasprintf(&r->notes[r->note_count], format, args) >= 0)
-		r->note_count++;
+	vsnprintf(r->facts_text + used, sizeof(r->facts_text) - used, format, args);
 	va_end(args);
 }
 
@@ -43,8 +50,8 @@ int recording_open(struct recording *r, const struct run_options *options, struc
 	} else if (state_prepare(r->path, sizeof(r->path), &reason) < 0) {
 		// Nobody asked for a file, so the run goes on without one.
 		r->path[0] = '\0';
-		note(r, "the run is not kept for bottleneck report: %s",
-		     error_message(&reason, text, sizeof(text)));
+		snprintf(r->kept, sizeof(r->kept), "the run is not kept for bottleneck report: %s",
+		         error_message(&reason, text, sizeof(text)));
 	}
 	return 0;
 }
@@ -63,6 +70,7 @@ static int open_sampler(struct recording *r, struct error *err)
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.best_rung = (enum rung)(options->rung + 1),
 		.off_cpu = !options->no_off_cpu,
+		.agent_directory = r->session ? session_directory(r->session) : NULL,
 	};
 
 	r->modules = modules_new();
@@ -77,16 +85,61 @@ static int open_sampler(struct recording *r, struct error *err)
 	return r->sampler ? 0 : -1;
 }
 
+// As long as we hold them open, nobody at their other ends learns that the target closed them.
+static void let_go_of_streams(const struct run_options *options)
+{
+	cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup3(null, STDIN_FILENO, O_CLOEXEC);
+	if (!options->report_file || strcmp(options->report_file, "-") != 0)
+		dup3(null, STDOUT_FILENO, O_CLOEXEC);
+}
+
+// The agent is needed where the kernel refuses to sample, which must be known before the exec.
+static int open_session(struct recording *r, struct error *err)
+{
+	const struct run_options *options = r->options;
+	enum rung best = (enum rung)(options->rung + 1);
+	struct session_options wanted = {
+		.library = r->agent,
+		.frequency_hz = options->frequency_hz,
+		.stack_bytes = options->stack_bytes,
+	};
+
+	if (best > RUNG_AGENT || (best < RUNG_AGENT && capability_probe().user_errno == 0))
+		return 0;
+	enum target_kind kind = target_kind(options->argv[0]);
+	if (kind != TARGET_GLIBC)
+		add_fact(r, "the agent cannot get into %s: %s", options->argv[0],
+		         target_reason(kind));
+	// Another loader may refuse our library and with it the program. A static program at least
+	// hands the environment to its children.
+	if (kind == TARGET_OTHER_LIBC)
+		return 0;
+	struct error missing;
+	if (agent_path_find(r->agent, sizeof(r->agent), &missing) < 0) {
+		add_fact(r, "%s. %s", missing.text, missing.hint);
+		return 0;
+	}
+	r->session = session_new(&wanted, err);
+	return r->session ? 0 : -1;
+}
+
 // The child is forked before anything big is in memory: what we hold would count as its peak.
 int recording_start(struct recording *r, int *status, struct error *err)
 {
 	char **argv = r->options->argv;
 
 	*status = EXIT_OURS;
-	if (job_open(&r->job, err) < 0 || launch_start(&r->launch, argv, NULL, &r->job, err) < 0 ||
-	    open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
+	if (open_session(r, err) < 0 || job_open(&r->job, err) < 0 ||
+	    launch_start(&r->launch, argv, r->session, &r->job, err) < 0)
 		return -1;
 	r->job.child = r->launch.pid;
+	let_go_of_streams(r->options);
+	if (open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
+		return -1;
 	r->collect = (struct collect){
 		.sampler = r->sampler,
 		.profile = r->profile,
@@ -104,16 +157,20 @@ int recording_start(struct recording *r, int *status, struct error *err)
 static void note_troubles(struct recording *r)
 {
 	const struct collect *c = &r->collect;
+	const char *note = sampler_status(r->sampler)->rung_note;
 	char text[ERROR_TEXT_SIZE];
 
+	if (*note)
+		add_fact(r, "%s", note);
 	if (c->background)
-		note(r,
-		     "%u process%s of the program still running in the background (%s%s): not "
-		     "followed beyond its end",
-		     c->background, c->background == 1 ? " was" : "es were", c->background_name,
-		     c->background > 1 ? " ..." : "");
+		add_fact(r,
+		         "%u process%s of the program still running in the background (%s%s): not "
+		         "followed beyond its end",
+		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
+		         c->background > 1 ? " ..." : "");
 	if (c->broken.text[0])
-		note(r, "sampling ended early: %s", error_message(&c->broken, text, sizeof(text)));
+		add_fact(r, "sampling ended early: %s",
+		         error_message(&c->broken, text, sizeof(text)));
 }
 
 int recording_wait(struct recording *r, struct error *err)
@@ -121,6 +178,7 @@ int recording_wait(struct recording *r, struct error *err)
 	if (collect_until_exit(&r->collect, err) < 0)
 		return -1;
 	note_troubles(r);
+	r->collect.run.notes = r->facts_text;
 	return profile_set_run(r->profile, &r->collect.run, err);
 }
 
@@ -142,31 +200,31 @@ int recording_symbolize(struct recording *r, struct error *err)
 	return failed;
 }
 
-void recording_save(struct recording *r)
+int recording_save(struct recording *r, struct error *err)
 {
-	struct error reason;
-	char text[ERROR_TEXT_SIZE];
-
 	if (!r->path[0])
-		return;
-	if (profile_write(r->profile, r->path, &reason) < 0)
-		note(r, "the profile was not kept: %s", error_message(&reason, text, sizeof(text)));
-	else if (r->options->output)
-		note(r, "profile: %s (bottleneck report %s)", r->path, r->path);
+		return 0;
+	if (profile_write(r->profile, r->path, err) < 0) {
+		error_wrap(err, "the profile is not kept");
+		return -1;
+	}
+	if (r->options->output)
+		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report %s)", r->path,
+		         r->path);
 	else
-		note(r, "profile: %s (bottleneck report)", r->path);
+		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report)", r->path);
+	return 0;
 }
 
 void recording_close(struct recording *r)
 {
 	launch_close(&r->launch);
 	sampler_free(r->sampler);
+	session_free(r->session);
 	profile_free(r->profile);
 	modules_free(r->modules);
 	sink_fini(&r->sink);
 	facts_fini(&r->facts);
-	for (size_t i = 0; i < r->note_count; i++)
-		free(r->notes[i]);
 	if (r->job.fd >= 0)
 		job_close(&r->job);
 }

@@ -16,7 +16,7 @@
 
 #include <limits.h>
 
-#define RECORDING_NOTES_MAX 8
+struct session;
 
 struct recording {
 	const struct run_options *options;
@@ -29,9 +29,11 @@ struct recording {
 	struct sink sink;
 	struct checkpoint checkpoint;
 	struct collect collect;
-	char path[PATH_MAX];                  /* where the profile goes; "" if nowhere */
-	char *notes[RECORDING_NOTES_MAX + 1]; /* lines for the report's limits */
-	size_t note_count;
+	char path[PATH_MAX];          /* where the profile goes; "" if nowhere */
+	char agent[PATH_MAX];         /* the agent library, where it is needed */
+	struct session *session;      /* of the agent; NULL if there is none */
+	char facts_text[2048];        /* lines for the limits of this and every later report */
+	char kept[PATH_MAX * 2 + 64]; /* where the profile is, or why not; "" if nobody asked */
 };
 
 /* Finds out where the profile will go. -1 if the user named a place that cannot be written. */
@@ -46,7 +48,7 @@ int recording_wait(struct recording *r, struct error *err);
 /* Names every address. The samples stay good without names: -1 is for a line in the report. */
 int recording_symbolize(struct recording *r, struct error *err);
 
-/* Writes the file; what goes wrong becomes a note. */
-void recording_save(struct recording *r);
+/* Writes the file. */
+int recording_save(struct recording *r, struct error *err);
 
 void recording_close(struct recording *r);

@@ -39,12 +39,14 @@ static int print_report(const struct recording *r, FILE *out, struct error *err)
 	size_t size;
 	FILE *memory = open_memstream(&page, &size);
 	const struct view *view = &r->options->view;
+	// A report in a file is to equal the one that the profile prints later.
+	const char *kept[] = { out == stderr && r->kept[0] ? r->kept : NULL, NULL };
 	struct text text = {
 		.out = memory,
 		.profile = r->profile,
 		.view = view,
 		.terminal = terminal_of(out, (int)view->width, (enum color_when)view->color),
-		.notes = (const char *const *)r->notes,
+		.notes = kept,
 	};
 
 	if (!memory)
@@ -70,7 +72,8 @@ static void conclude(struct recording *r, FILE *report)
 
 	if (recording_symbolize(r, &err) < 0)
 		message_error(NULL, &err);
-	recording_save(r);
+	if (recording_save(r, &err) < 0)
+		message_error(NULL, &err);
 	job_close(&r->job);
 	if (!r->options->no_report && print_report(r, report, &err) < 0)
 		message_error(NULL, &err);

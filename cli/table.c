@@ -9,7 +9,7 @@
 
 #define GAP            2 /* blanks between columns */
 #define COLUMNS_MAX    12
-#define TEXT_WIDTH_MIN 12 /* no narrower, rather a longer line */
+#define TEXT_WIDTH_MIN 10 /* no narrower, rather a longer line */
 
 struct cell {
 	char *text; /* clean; NULL if empty */

@@ -89,22 +89,22 @@ const char *terminal_style(const struct terminal *t, enum style style)
 	return t->color ? sequences[style] : "";
 }
 
-void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int indent)
+void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int column, int indent)
 {
-	size_t column = 0;
+	size_t at = (size_t)column;
 
 	while (*words) {
 		size_t blanks = strspn(words, " "), length = strcspn(words + blanks, " ");
 		char *word = strndup(words + blanks, length);
 		size_t width = word ? format_width(word) : length;
 
-		if (column > (size_t)indent && column + blanks + width > (size_t)t->width) {
+		if (at > (size_t)indent && at + blanks + width > (size_t)t->width) {
 			fprintf(out, "\n%*s", indent, "");
-			column = (size_t)indent;
+			at = (size_t)indent;
 			blanks = 0;
 		}
 		fprintf(out, "%*s%.*s", (int)blanks, "", (int)length, word ? word : "");
-		column += blanks + width;
+		at += blanks + width;
 		words += strspn(words, " ");
 		words += length;
 		free(word);

@@ -49,5 +49,8 @@ void terminal_set_locale(void);
 /* The escape sequence that begins STYLE, "" without colour. STYLE_PLAIN ends them all. */
 const char *terminal_style(const struct terminal *t, enum style style);
 
-/* Prints WORDS, broken at blanks; lines after the first are indented by INDENT. */
-void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int indent);
+/*
+ * Prints WORDS, broken at blanks, from COLUMN on, where the caller has got to;
+ * lines after the first are indented by INDENT.
+ */
+void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int column, int indent);

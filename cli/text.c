@@ -45,6 +45,8 @@ const char *text_row_kind(const struct row *row)
 			most = (enum metric)m;
 	if (most != METRIC_ON_CPU)
 		return text_wait_kind(most);
+	if (!row->module && !row->file)
+		return ""; // a mark: not code
 	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
 }
 

@@ -36,44 +36,51 @@ static struct part part_at(size_t index)
 	return (struct part){ metric_name((enum metric)(index - 1)), STYLE_WAIT };
 }
 
-// One number and its name, on a new line where this one is full.
-static void print_part(const struct text *text, struct part part, unsigned tenths, size_t *column)
-{
-	const struct terminal *t = &text->terminal;
-	char number[16];
-	int digits = snprintf(number, sizeof(number), "%u.%u", tenths / 10, tenths % 10);
-	size_t width = strlen(part.name) + 3 + (size_t)digits;
+// Words of one line of numbers, which goes on below where the terminal ends.
+struct line {
+	const struct text *text;
+	size_t column;
+};
 
-	if (*column + width > (size_t)t->width) {
-		fprintf(text->out, "\n   ");
-		*column = 3;
+static void print_word(struct line *line, const char *gap, const char *word, const char *number,
+                       enum style style)
+{
+	const struct terminal *t = &line->text->terminal;
+	size_t width = format_width(word) + (*number ? 1 + strlen(number) : 0);
+
+	if (line->column + strlen(gap) + width > (size_t)t->width) {
+		gap = "\n    ";
+		line->column = 0;
 	}
-	fprintf(text->out, " %s %s%s%s ", part.name, terminal_style(t, part.style), number,
-	        terminal_style(t, STYLE_PLAIN));
-	*column += width;
+	line->column += strlen(gap) + width;
+	fprintf(line->text->out, "%s%s", gap, word);
+	if (*number)
+		fprintf(line->text->out, " %s%s%s", terminal_style(t, style), number,
+		        terminal_style(t, STYLE_PLAIN));
 }
 
 static void print_parts(const struct text *text, const unsigned *tenths)
 {
-	const struct terminal *t = &text->terminal;
+	struct line line = { text, 0 };
 	unsigned waiting = 0;
-	size_t column = 7;
 
 	for (size_t i = 2; i < PARTS; i++)
 		waiting += tenths[i];
-	fprintf(text->out, "  on a CPU:");
-	column += 4;
+	print_word(&line, "  ", "on a CPU:", "", STYLE_PLAIN);
 	for (size_t i = 0; i < PARTS; i++) {
+		struct part part = part_at(i);
+		char number[16];
 		if (i == 2 && waiting) {
-			fprintf(text->out, " %s  waiting for:", t->bar);
-			column += 16;
+			print_word(&line, "  ", text->terminal.bar, "", STYLE_PLAIN);
+			print_word(&line, "  ", "waiting for:", "", STYLE_PLAIN);
 		}
-		if (i < 2 || tenths[i])
-			print_part(text, part_at(i), tenths[i], &column);
+		if (i >= 2 && !tenths[i])
+			continue;
+		snprintf(number, sizeof(number), "%u.%u", tenths[i] / 10, tenths[i] % 10);
+		print_word(&line, "  ", part.name, number, part.style);
 	}
-	if (column + 9 > (size_t)t->width)
-		fprintf(text->out, "\n   ");
-	fprintf(text->out, " = 100.0 %%\n");
+	print_word(&line, "  ", "= 100 %", "", STYLE_PLAIN);
+	fputc('\n', text->out);
 }
 
 // How many CPUs all threads together kept busy.
@@ -83,11 +90,10 @@ static void print_cpus(const struct text *text, const struct totals *totals)
 
 	if (!run->wall_ns || totals->threads < 2)
 		return;
-	fprintf(text->out, "  all threads: %.1f CPUs busy on average",
-	        (double)totals->on_cpu_ns / (double)run->wall_ns);
+	fprintf(text->out, "  all threads: %.1f", (double)totals->on_cpu_ns / (double)run->wall_ns);
 	if (run->cpus)
 		fprintf(text->out, " of %u", run->cpus);
-	fputc('\n', text->out);
+	fputs(" CPUs busy on average\n", text->out);
 }
 
 int text_account(const struct text *text, const struct totals *totals, struct error *err)

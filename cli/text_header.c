@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define COMMAND_WIDTH_MIN 20
+
 static void describe_exit(const struct run *run, char *buffer, size_t size)
 {
 	int status = run->exit_status;
@@ -54,16 +56,22 @@ void text_header(const struct text *text, const struct totals *totals)
 	char status[64], facts[200];
 
 	describe_exit(run, status, sizeof(status));
-	snprintf(facts, sizeof(facts), " %s %s %s %s %s %s process%s, %s thread%s", t->dot,
+	snprintf(facts, sizeof(facts), "%s %s %s %s %s process%s, %s thread%s",
 	         format_duration(run->wall_ns).text, t->dot, status, t->dot,
 	         format_count(totals->processes).text, totals->processes == 1 ? "" : "es",
 	         format_count(totals->threads).text, totals->threads == 1 ? "" : "s");
 
-	size_t taken = strlen("bottleneck: ") + format_width(facts);
-	size_t room = (size_t)t->width > taken + 20 ? (size_t)t->width - taken : 20;
+	// Where both do not fit into a line, the facts get one of their own.
+	size_t head = strlen("bottleneck: "), taken = format_width(facts) + 3;
+	bool one_line = (size_t)t->width >= head + taken + COMMAND_WIDTH_MIN;
+	size_t room = (size_t)t->width - head - (one_line ? taken : 0);
 	cleanup_free char *clean = format_clean(run->command ? run->command : "?", t->ascii);
 	cleanup_free char *command = clean ? format_clip(clean, room, CLIP_MIDDLE, t->ascii) : NULL;
-	fprintf(text->out, "%sbottleneck: %s%s%s\n", terminal_style(t, STYLE_BOLD),
-	        command ? command : "?", terminal_style(t, STYLE_PLAIN), facts);
+	fprintf(text->out, "%sbottleneck: %s%s", terminal_style(t, STYLE_BOLD),
+	        command ? command : "?", terminal_style(t, STYLE_PLAIN));
+	if (one_line)
+		fprintf(text->out, " %s %s\n", t->dot, facts);
+	else
+		fprintf(text->out, "\n  %s\n", facts);
 	print_filter(text);
 }

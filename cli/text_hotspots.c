@@ -42,20 +42,30 @@ static enum style heat(double share)
 	return share >= 0.2 ? STYLE_HOT : share >= 0.05 ? STYLE_WARM : STYLE_PLAIN;
 }
 
+#define WIDE 80 /* terminals below this get fewer columns */
+
 struct layout {
 	const struct text *text;
 	const struct rows *rows;
 	struct time_unit unit;
 	enum query_by by;
 	enum query_sort sort;
+	bool wide;
 };
+
+// It is the margin of the self time, and where the rows are ranked by it it says what the rank is
+// worth.
+static bool shows_margin(const struct layout *layout)
+{
+	return layout->wide && layout->sort == SORT_SELF;
+}
 
 // "±0.6", "~" in front where the row cannot be told from the next one.
 static struct short_text margin(const struct layout *layout, const struct row *row)
 {
 	struct short_text out = { "" };
 
-	if (row->self_margin > 0)
+	if (row->self && row->self_margin > 0)
 		snprintf(out.text, sizeof(out.text), "%s%s%.1f", row->tied ? "~" : "",
 		         layout->text->terminal.plus_minus, 100 * row->self_margin);
 	return out;
@@ -70,7 +80,8 @@ static void add_place(struct table *table, const struct layout *layout, const st
 		table_cell(table, place);
 	} else if (layout->by == BY_FUNCTION) {
 		text_place(row->file, row->line, row->module, place, sizeof(place));
-		table_cell(table, place);
+		// Code without a name is called after its module already.
+		table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
 	}
 }
 
@@ -84,10 +95,11 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 	table_row(table, STYLE_PLAIN);
 	table_styled(table, format_time(row->self, layout->unit).text, by_self ? style : 0);
 	table_styled(table, format_percent(row->self, all).text, by_self ? style : 0);
-	table_styled(table, margin(layout, row).text, STYLE_DIM);
+	if (shows_margin(layout))
+		table_styled(table, margin(layout, row).text, STYLE_DIM);
 	table_styled(table, format_time(row->total, layout->unit).text, by_self ? 0 : style);
 	table_styled(table, format_percent(row->total, all).text, by_self ? 0 : style);
-	if (layout->by == BY_FUNCTION) {
+	if (layout->by == BY_FUNCTION && layout->wide) {
 		const char *kind = text_row_kind(row);
 		table_styled(table, kind, strstr(kind, "wait") ? STYLE_WAIT : STYLE_PLAIN);
 	}
@@ -102,20 +114,21 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 
 	columns[count++] = (struct column){ "self", COLUMN_NUMBER, 0, 0 };
 	columns[count++] = (struct column){ "%", COLUMN_NUMBER, 0, 0 };
-	columns[count++] =
-		(struct column){ layout->text->terminal.plus_minus, COLUMN_NUMBER, 0, 0 };
+	if (shows_margin(layout))
+		columns[count++] =
+			(struct column){ layout->text->terminal.plus_minus, COLUMN_NUMBER, 0, 0 };
 	columns[count++] = (struct column){ "total", COLUMN_NUMBER, 0, 0 };
 	columns[count++] = (struct column){ "%", COLUMN_NUMBER, 0, 0 };
-	if (layout->by == BY_FUNCTION)
+	if (layout->by == BY_FUNCTION && layout->wide)
 		columns[count++] = (struct column){ "kind", COLUMN_WORD, 0, 0 };
 	columns[count++] = (struct column){
 		layout->by == BY_THREAD || layout->by == BY_PROCESS ? "name" : "where",
 		COLUMN_TEXT,
 		layout->by == BY_FILE || layout->by == BY_MODULE ? CLIP_START : CLIP_MIDDLE,
-		3,
+		1,
 	};
 	if (layout->by == BY_FUNCTION)
-		columns[count++] = (struct column){ "", COLUMN_TEXT, CLIP_START, 2 };
+		columns[count++] = (struct column){ "", COLUMN_TEXT, CLIP_START, 1 };
 	else if (layout->by == BY_THREAD || layout->by == BY_PROCESS)
 		columns[count++] = (struct column){ "id", COLUMN_NUMBER, 0, 0 };
 	return count;
@@ -142,6 +155,15 @@ static size_t add_rows(struct table *table, const struct layout *layout)
 	return added;
 }
 
+static bool has_ties(const struct rows *rows)
+{
+	bool tied = false;
+
+	for (size_t i = 0; i < rows->count; i++)
+		tied |= rows->rows[i].tied;
+	return tied;
+}
+
 static void print_heading(const struct layout *layout)
 {
 	const struct view *view = layout->text->view;
@@ -152,9 +174,12 @@ static void print_heading(const struct layout *layout)
 
 	snprintf(title, sizeof(title), "%s by %s time", titles[layout->by],
 	         layout->sort == SORT_SELF ? "self" : "total");
-	snprintf(note, sizeof(note), "%s%s; %s is the 95 %% interval", time,
-	         view->thread || view->process ? "" : ", all threads",
-	         layout->text->terminal.plus_minus);
+	snprintf(note, sizeof(note), "%s%s", time,
+	         view->thread || view->process ? "" : ", all threads");
+	if (shows_margin(layout))
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "; %s: 95 %% interval%s",
+		         layout->text->terminal.plus_minus,
+		         has_ties(layout->rows) ? ", ~: a tie" : "");
 	text_heading(layout->text, title, note);
 }
 
@@ -167,7 +192,8 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 
 	if (!rows)
 		return -1;
-	struct layout layout = { text, rows, format_time_unit(rows->all), by, sort };
+	struct layout layout = { text, rows, format_time_unit(rows->all),
+		                 by,   sort, text->terminal.width >= WIDE };
 	cleanup(table) struct table *table =
 		table_new(columns, make_columns(&layout, columns), &text->terminal);
 	if (!table)

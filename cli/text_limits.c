@@ -14,8 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MODULES_MAX  5    /* lines about libraries without lines; -v: all */
-#define MODULE_SHARE 0.01 /* below this a library is not worth a line; -v: all */
+#define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
+#define OVERHEAD_NS_MIN (100 * NS_PER_MS)
+#define MODULE_SHARE    0.01 /* below this a library is not worth a line; -v: all */
 
 __attribute__((format(printf, 2, 3))) static void line(const struct text *text, const char *format,
                                                        ...)
@@ -29,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static void line(const struct text *text, 
 	va_end(args);
 	cleanup_free char *clean = words ? format_clean(words, text->terminal.ascii) : NULL;
 	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, clean ? clean : "", 4);
+	terminal_wrap(&text->terminal, text->out, clean ? clean : "", 2, 4);
 }
 
 static double percent(uint64_t part, uint64_t all)
@@ -46,9 +47,13 @@ static void print_figures(const struct text *text, const struct run *run,
 		run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns;
 	char overhead[64] = "", rss[64] = "";
 
-	if (cpu_ns && run->complete)
+	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
+	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
 		         percent(run->collector_cpu_ns, cpu_ns),
+		         format_duration(run->collector_cpu_ns).text, dot);
+	else if (run->complete)
+		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
 		         format_duration(run->collector_cpu_ns).text, dot);
 	if (run->peak_rss_bytes)
 		snprintf(rss, sizeof(rss), " %s peak memory %s", dot,
@@ -136,6 +141,9 @@ static void print_detail(const struct text *text, const struct run *run,
 	if (totals->folded_ns)
 		line(text, "%.1f %% of the time was given to callers to keep the call tree small",
 		     percent(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
+	if (totals->lost_events)
+		line(text, "%s events (%s) found no place in the profile: memory was short",
+		     format_count(totals->lost_events).text, format_duration(totals->lost_ns).text);
 	if (!run->off_cpu_exact && totals->off_cpu_ns)
 		line(text, "waiting times are estimates: no scheduler records");
 	if (!run->complete)
@@ -150,6 +158,16 @@ static void print_detail(const struct text *text, const struct run *run,
 		     run->version);
 }
 
+// What the run itself had to tell, a line each.
+static void print_notes(const struct text *text, const char *notes)
+{
+	while (notes && *notes) {
+		size_t length = strcspn(notes, "\n");
+		line(text, "%.*s", (int)length, notes);
+		notes += length + (notes[length] == '\n');
+	}
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -161,6 +179,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	if (print_modules(text, totals, err) < 0)
 		return -1;
 	print_detail(text, run, totals);
+	print_notes(text, run->notes);
 	for (const char *const *note = text->notes; note && *note; note++)
 		line(text, "%s", *note);
 	return 0;

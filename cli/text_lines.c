@@ -14,8 +14,8 @@
 static const struct column columns[] = {
 	{ "self", COLUMN_NUMBER, 0, 0 },
 	{ "%", COLUMN_NUMBER, 0, 0 },
-	{ "line", COLUMN_TEXT, CLIP_START, 2 },
-	{ "source", COLUMN_TEXT, CLIP_END, 3 },
+	{ "line", COLUMN_TEXT, CLIP_START, 1 },
+	{ "source", COLUMN_TEXT, CLIP_END, 2 },
 };
 
 // Returns true if the source is newer than the program.

@@ -5,8 +5,8 @@
 //      98.1  ├─ main                          xz.c:31
 //      97.9  │  └─ lzma_code
 //
-// A function that only calls the next one stays in the column of its caller, so
-// that depth means a choice.
+// Where a function calls only one other, that one is a single column further in: most of a deep
+// stack is such a chain. Of a very deep prefix only the end is shown.
 #include "cli/text.h"
 
 #include "base/error.h"
@@ -35,11 +35,23 @@ static const struct column columns[] = {
 	{ "", COLUMN_TEXT, CLIP_START, 1 },
 };
 
+// Names need room too.
+static const char *visible_prefix(const struct walk *w)
+{
+	const char *prefix = w->prefix;
+	size_t most = (size_t)w->text->terminal.width / 4;
+
+	for (size_t width = format_width(prefix); width > most; width--)
+		for (prefix++; (*prefix & 0xc0) == 0x80;)
+			prefix++;
+	return prefix;
+}
+
 static void add_node(struct walk *w, const struct call_node *node, const char *branch)
 {
 	char name[PREFIX_SIZE + 1024], place[512];
 
-	snprintf(name, sizeof(name), "%s%s%s", w->prefix, branch, node->name);
+	snprintf(name, sizeof(name), "%s%s%s", visible_prefix(w), branch, node->name);
 	text_place(node->file, node->line, node->module, place, sizeof(place));
 	table_row(w->table, STYLE_PLAIN);
 	table_cell(w->table, format_time(node->total, w->unit).text);
@@ -55,8 +67,8 @@ static void add_child(struct walk *w, const struct call_node *node, bool last, b
                       int depth)
 {
 	bool ascii = w->text->terminal.ascii;
-	const char *branch = chain ? "" : ascii ? (last ? "`- " : "|- ") : (last ? "└─ " : "├─ ");
-	const char *below = chain ? "" : last ? "   " : ascii ? "|  " : "│  ";
+	const char *branch = chain ? " " : ascii ? (last ? "`- " : "|- ") : (last ? "└─ " : "├─ ");
+	const char *below = chain ? " " : last ? "   " : ascii ? "|  " : "│  ";
 	size_t kept = w->prefix_length;
 
 	add_node(w, node, branch);

@@ -69,7 +69,9 @@ static void name_place(const char *function, const char *file, int line, const c
 	char place[256];
 
 	text_place(file, line, module, place, sizeof(place));
-	if (!*place)
+	if (strcmp(place, function) == 0)
+		snprintf(buffer, size, "code without names in %s", place);
+	else if (!*place)
 		snprintf(buffer, size, "%s", function);
 	else if (*place == '[')
 		snprintf(buffer, size, "%s in %s", function, place);
@@ -160,8 +162,11 @@ static bool too_few_samples(const struct evidence *f, struct verdict *v)
 {
 	if (f->run->samples >= FEW_SAMPLES)
 		return false;
-	say(v, "Only %s sample%s on a CPU: too few to rank functions.",
-	    format_count(f->run->samples).text, f->run->samples == 1 ? "" : "s");
+	if (!f->run->samples)
+		say(v, "No sample on a CPU: it ran too short to rank functions.");
+	else
+		say(v, "Only %s sample%s on a CPU: too few to rank functions.",
+		    format_count(f->run->samples).text, f->run->samples == 1 ? "" : "s");
 	return advise(v, "Let it do more work, or raise the rate: bottleneck -F 4999 ...");
 }
 
@@ -187,6 +192,9 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 	say(v, "%s %% of the CPU time is spent in %s%s%s.",
 	    format_percent(row->self, f->cpu->all).text, place,
 	    caller ? ", mostly called from " : "", caller ? called : "");
+	if (row->name[0] == '[' && row->module)
+		return advise(v, "Get its symbols first (see limits below)%s.",
+		              caller ? ", or start with that caller" : "");
 	if (row->kernel)
 		return advise(v, "Ask the kernel for less: fewer and larger system calls, less "
 		                 "fresh memory.");
@@ -209,9 +217,9 @@ static void print_verdict(const struct text *text, const struct verdict *v)
 	cleanup_free char *next = format_clean(v->next, t->ascii);
 
 	fprintf(text->out, "%s  ", terminal_style(t, STYLE_BOLD));
-	terminal_wrap(t, text->out, sentence ? sentence : v->sentence, 2);
+	terminal_wrap(t, text->out, sentence ? sentence : v->sentence, 2, 2);
 	fprintf(text->out, "%s  ", terminal_style(t, STYLE_PLAIN));
-	terminal_wrap(t, text->out, next ? next : v->next, 2);
+	terminal_wrap(t, text->out, next ? next : v->next, 2, 2);
 }
 
 int text_verdict(const struct text *text, const struct totals *totals, struct error *err)

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+foreach(module format job launch option source state terminal)
+  unit(${module} LIBS cli reader sampler merge symbolize base)
+endforeach()
+target_link_libraries(terminal_test PRIVATE util)
+
+# The report of a hand-made profile: its answers stand in for merge/.
+unit(text SOURCES fake_profile.c LIBS cli base)
+
+add_test(NAME man
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/man_test.sh ${PROJECT_SOURCE_DIR}/man
+          $<TARGET_FILE:bottleneck>)
+set_tests_properties(man PROPERTIES TIMEOUT 300)

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "cli/format.h"
+
+#include "base/clock.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <locale.h>
+
+static void use_utf8(void)
+{
+	setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+TestSuite(format, .init = use_utf8);
+
+Test(format, durations_have_about_three_digits)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} rows[] = {
+		{ 0, "0 s" },
+		{ 999, "1.00 us" },
+		{ 120 * NS_PER_US, "120 us" },
+		{ 9994 * NS_PER_US, "9.99 ms" },
+		{ 412 * NS_PER_MS, "412 ms" },
+		{ UINT64_C(999499999), "999 ms" },
+		{ UINT64_C(999600000), "1.00 s" },
+		{ UINT64_C(9996000000), "10.0 s" },
+		{ 19812 * NS_PER_MS, "19.8 s" },
+		{ 599 * NS_PER_SEC, "599.0 s" },
+		{ 751 * NS_PER_SEC, "12 min 31 s" },
+		{ 7380 * NS_PER_SEC, "2 h 03 min" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect(eq(str, format_duration(rows[i].ns).text, (char *)rows[i].text));
+}
+
+Test(format, a_column_has_one_unit)
+{
+	struct time_unit unit = format_time_unit(19812 * NS_PER_MS);
+
+	cr_expect(eq(str, format_time(19812 * NS_PER_MS, unit).text, "19.8 s"));
+	cr_expect(eq(str, format_time(412 * NS_PER_MS, unit).text, "0.4 s"));
+}
+
+Test(format, counts_are_grouped_by_three)
+{
+	cr_expect(eq(str, format_count(0).text, "0"));
+	cr_expect(eq(str, format_count(999).text, "999"));
+	cr_expect(eq(str, format_count(1000).text, "1,000"));
+	cr_expect(eq(str, format_count(41022).text, "41,022"));
+	cr_expect(eq(str, format_count(UINT64_MAX).text, "18,446,744,073,709,551,615"));
+}
+
+Test(format, bytes_are_counted_in_powers_of_1024)
+{
+	cr_expect(eq(str, format_bytes(512).text, "512 B"));
+	cr_expect(eq(str, format_bytes(1536).text, "1.5 KB"));
+	cr_expect(eq(str, format_bytes(123u << 20).text, "123 MB"));
+	cr_expect(eq(str, format_bytes(UINT64_MAX).text, "16384 PB"));
+}
+
+Test(format, a_share_of_nothing_is_zero)
+{
+	cr_expect(eq(str, format_percent(5, 0).text, "0.0"));
+	cr_expect(eq(str, format_percent(481, 1000).text, "48.1"));
+}
+
+Test(format, tenths_sum_to_exactly_one_thousand)
+{
+	static const uint64_t tables[][4] = {
+		{ 1, 1, 1, 0 },
+		{ 333, 333, 334, 1 },
+		{ 1, 999999999, 0, 0 },
+		{ 7, 11, 13, 17 },
+		{ UINT64_MAX / 4, UINT64_MAX / 4, UINT64_MAX / 4, 3 },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		unsigned tenths[4], sum = 0;
+		format_tenths(tables[i], 4, tenths);
+		for (size_t j = 0; j < 4; j++)
+			sum += tenths[j];
+		cr_expect(eq(uint, sum, 1000), "row %zu", i);
+	}
+}
+
+Test(format, tenths_go_to_the_largest_remainder)
+{
+	const uint64_t parts[] = { 6666, 3333, 1 };
+	unsigned tenths[3];
+
+	format_tenths(parts, 3, tenths);
+	cr_expect(eq(uint, tenths[0], 667)); // 666.6
+	cr_expect(eq(uint, tenths[1], 333)); // 333.3
+	cr_expect(eq(uint, tenths[2], 0));
+}
+
+Test(format, tenths_of_nothing_are_nothing)
+{
+	const uint64_t parts[] = { 0, 0 };
+	unsigned tenths[2] = { 7, 7 };
+
+	format_tenths(parts, 2, tenths);
+	cr_expect(eq(uint, tenths[0] + tenths[1], 0));
+}
+
+Test(format, width_counts_columns_and_not_bytes)
+{
+	cr_expect(eq(sz, format_width("abc"), 3));
+	cr_expect(eq(sz, format_width("größe"), 5));
+	cr_expect(eq(sz, format_width("\xe6\xbc\xa2"), 2)); // a wide character
+	cr_expect(eq(sz, format_width(""), 0));
+}
+
+Test(format, what_a_terminal_would_obey_does_not_get_through)
+{
+	static const struct {
+		const char *raw, *utf8, *ascii;
+	} rows[] = {
+		{ "plain", "plain", "plain" },
+		{ "\033[31mred", "^[[31mred", "^[[31mred" },
+		{ "a\nb\tc", "a^Jb^Ic", "a^Jb^Ic" },
+		{ "del\x7f", "del\uFFFD", "del?" },
+		{ "c1\xc2\x9b", "c1\uFFFD", "c1?" },
+		{ "\xff\xfe", "\uFFFD\uFFFD", "??" },
+		{ "cut\xe6\xbc", "cut\uFFFD\uFFFD", "cut??" },
+		{ "over\xc0\xafly", "over\uFFFD\uFFFDly", "over??ly" },
+		{ "rtl\u202etxt", "rtl\uFFFDtxt", "rtl?txt" },
+		{ "größe", "größe", "gr??e" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *utf8 = format_clean(rows[i].raw, false);
+		char *ascii = format_clean(rows[i].raw, true);
+		cr_expect(eq(str, utf8, (char *)rows[i].utf8), "row %zu", i);
+		cr_expect(eq(str, ascii, (char *)rows[i].ascii), "row %zu", i);
+		free(utf8);
+		free(ascii);
+	}
+}
+
+Test(format, clipping_keeps_the_part_that_tells)
+{
+	static const struct {
+		enum clip clip;
+		size_t width;
+		const char *text, *clipped;
+	} rows[] = {
+		{ CLIP_MIDDLE, 20, "short", "short" },
+		{ CLIP_MIDDLE, 5, "12345", "12345" },
+		{ CLIP_MIDDLE, 7, "abcdefghij", "abc…hij" },
+		{ CLIP_START, 7, "abcdefghij", "…efghij" },
+		{ CLIP_END, 7, "abcdefghij", "abcdef…" },
+		{ CLIP_MIDDLE, 1, "abc", "a" },
+		{ CLIP_MIDDLE, 0, "abc", "" },
+		{ CLIP_END, 4, "ääääää", "äää…" },
+		{ CLIP_START, 4, "ääääää", "…äää" },
+		// Half a wide character is none.
+		{ CLIP_END, 4, "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2", "\xe6\xbc\xa2…" },
+		{ CLIP_START, 4, "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2", "…\xe6\xbc\xa2" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *clipped = format_clip(rows[i].text, rows[i].width, rows[i].clip, false);
+		cr_expect(eq(str, clipped, (char *)rows[i].clipped), "row %zu", i);
+		cr_expect(le(sz, format_width(clipped), rows[i].width), "row %zu", i);
+		free(clipped);
+	}
+}
+
+Test(format, without_utf8_the_ellipsis_is_three_dots)
+{
+	char *clipped = format_clip("abcdefghij", 7, CLIP_MIDDLE, true);
+
+	cr_expect(eq(str, clipped, "ab...ij"));
+	free(clipped);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "cli/option.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/run_options.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Splits LINE at blanks: "run -F 99 xz" (the command's name first).
+static int parse(const char *line, struct run_options *options, struct error *err)
+{
+	static char words[512];
+	static char *argv[32];
+	int argc = 0;
+
+	memset(err, 0, sizeof(*err));
+	snprintf(words, sizeof(words), "%s", line);
+	for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return run_options_parse(options, argc, argv, err);
+}
+
+Test(option, the_program_ends_the_options)
+{
+	struct run_options options;
+	struct error err;
+
+	cr_assert(eq(int, parse("run -F 99 --top=3 xz -v -F 1", &options, &err), 0));
+	cr_expect(eq(u32, options.frequency_hz, 99));
+	cr_expect(eq(u32, options.view.top, 3));
+	cr_expect(not(options.view.verbose));
+	cr_expect(eq(str, options.argv[0], "xz"));
+	cr_expect(eq(str, options.argv[1], "-v"));
+}
+
+Test(option, two_dashes_end_them_too)
+{
+	struct run_options options;
+	struct error err;
+
+	cr_assert(eq(int, parse("run -v -- --odd-program", &options, &err), 0));
+	cr_expect(options.view.verbose);
+	cr_expect(eq(str, options.argv[0], "--odd-program"));
+}
+
+Test(option, values_of_every_kind_arrive)
+{
+	struct run_options options;
+	struct error err;
+
+	cr_assert(eq(int,
+	             parse("run --unwinder=libunwind --rung user --no-off-cpu -o out.bneck "
+	                   "--min-pct 1.5 --from 0.25 --to=3 --by thread --color never x",
+	                   &options, &err),
+	             0));
+	cr_expect(eq(int, options.unwinder, 1));
+	cr_expect(eq(int, options.rung, 1));
+	cr_expect(options.no_off_cpu);
+	cr_expect(eq(str, (char *)options.output, "out.bneck"));
+	cr_expect(eq(dbl, options.view.min_percent, 1.5));
+	cr_expect(eq(u64, options.view.from_ns, 250 * NS_PER_MS));
+	cr_expect(eq(u64, options.view.to_ns, 3 * NS_PER_SEC));
+	cr_expect(eq(int, options.view.by, BY_THREAD));
+	cr_expect(eq(int, options.view.color, COLOR_NEVER));
+}
+
+Test(option, what_is_wrong_is_named_in_one_line)
+{
+	static const struct {
+		const char *line, *message;
+	} rows[] = {
+		{ "run --nonsense x", "unknown option \"--nonsense\" (see --help)" },
+		{ "run --nonsense=3 x", "unknown option \"--nonsense=3\" (see --help)" },
+		{ "run -Z x", "unknown option \"-Z\" (see --help)" },
+		{ "run -vZ x", "unknown option \"-Z\" (see --help)" },
+		{ "run -F", "-F needs an argument" },
+		{ "run --frequency", "--frequency needs an argument" },
+		{ "run --no-report=yes x", "--no-report takes no argument" },
+		{ "run -F 0 x", "-F \"0\": not a whole number from 1 to 50000" },
+		{ "run -F 12x x", "-F \"12x\": not a whole number from 1 to 50000" },
+		{ "run -F -5 x", "-F \"-5\": not a whole number from 1 to 50000" },
+		{ "run -F +5 x", "-F \"+5\": not a whole number from 1 to 50000" },
+		{ "run --frequency=99999999999999999999 x",
+		  "--frequency \"99999999999999999999\": not a whole number from 1 to 50000" },
+		{ "run --min-pct 101 x",
+		  "--min-pct \"101\": not a share from 0 to 100 (per cent)" },
+		{ "run --min-pct nan x",
+		  "--min-pct \"nan\": not a share from 0 to 100 (per cent)" },
+		{ "run --from 1.2.3 x", "--from \"1.2.3\": not a number of seconds" },
+		{ "run --from -1 x", "--from \"-1\": not a number of seconds" },
+		{ "run --from . x", "--from \".\": not a number of seconds" },
+		{ "run --from 3 --to 2 x",
+		  "--to is not later than --from: nothing is left to show" },
+		{ "run --unwinder dwarf x", "--unwinder \"dwarf\": not one of table, libunwind" },
+		{ "run --sort line --by module x",
+		  "--sort line ranks source lines: it does not go with --by module" },
+		{ "run -o= x", NULL },
+		{ "run --output= x", "--output: its argument is empty" },
+		{ "run -v", "no program is named (see --help)" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run_options options;
+		struct error err;
+		int failed = parse(rows[i].line, &options, &err);
+		cr_expect(eq(int, failed, rows[i].message ? -1 : 0), "%s", rows[i].line);
+		if (rows[i].message)
+			cr_expect(eq(str, err.text, (char *)rows[i].message));
+	}
+}
+
+Test(option, help_names_every_option_within_80_columns)
+{
+	char *page = NULL;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+	struct view view;
+	struct option_group group = view_options(&view);
+
+	run_options_help(out);
+	fclose(out);
+	for (size_t i = 0; i < group.count; i++) {
+		char name[64];
+		snprintf(name, sizeof(name), "--%s", group.specs[i].name);
+		cr_expect(ne(ptr, strstr(page, name), NULL), "%s", name);
+	}
+	for (char *line = strtok(page, "\n"); line; line = strtok(NULL, "\n"))
+		cr_expect(le(sz, strlen(line), 80), "%s", line);
+	free(page);
+}

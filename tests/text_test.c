@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+// The report of a hand-made profile, compared with tests/golden/. After a change that is meant:
+// UPDATE_GOLDEN=1 text_test, and read the difference.
+#include "cli/text.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/format.h"
+#include "tests/fake_profile.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct terminal terminal(int width, bool color, bool ascii)
+{
+	struct terminal t = terminal_of(stdout, width, color ? COLOR_ALWAYS : COLOR_NEVER);
+
+	t.ascii = ascii;
+	if (ascii)
+		t.dot = "-", t.bar = "|", t.plus_minus = "+-";
+	return t;
+}
+
+static char *print(struct profile *profile, const struct view *view, struct terminal t)
+{
+	static const char *const notes[] = { "profile: last.bneck (bottleneck report)", NULL };
+	char *page = NULL;
+	size_t size;
+	struct error err;
+	struct text text = { .out = open_memstream(&page, &size),
+		             .profile = profile,
+		             .view = view,
+		             .terminal = t,
+		             .notes = notes };
+
+	cr_assert(eq(int, text_print(&text, &err), 0), "%s", err.text);
+	fclose(text.out);
+	return page;
+}
+
+static char *read_golden(const char *name)
+{
+	char path[256];
+	char *page = calloc(1, 1 << 16);
+
+	snprintf(path, sizeof(path), TESTS_DIR "/golden/%s.txt", name);
+	FILE *file = fopen(path, "r");
+	if (file) {
+		page[fread(page, 1, (1 << 16) - 1, file)] = '\0';
+		fclose(file);
+	}
+	return page;
+}
+
+static void expect_golden(const char *name, char *page)
+{
+	char path[256];
+
+	if (getenv("UPDATE_GOLDEN")) {
+		snprintf(path, sizeof(path), TESTS_DIR "/golden/%s.txt", name);
+		FILE *file = fopen(path, "w");
+		fputs(page, file);
+		fclose(file);
+	}
+	char *golden = read_golden(name);
+	cr_expect(eq(str, page, golden), "tests/golden/%s.txt", name);
+	free(golden);
+	free(page);
+}
+
+static void use_utf8(void)
+{
+	setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+TestSuite(text, .init = use_utf8);
+
+Test(text, the_whole_report_at_four_widths)
+{
+	static const int widths[] = { 60, 80, 100, 200 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "report-%d", widths[i]);
+		expect_golden(name,
+		              print(fake_profile(), &view, terminal(widths[i], false, false)));
+	}
+}
+
+Test(text, in_colour_and_in_ascii)
+{
+	struct view view = view_default();
+
+	expect_golden("report-color", print(fake_profile(), &view, terminal(100, true, false)));
+	expect_golden("report-ascii", print(fake_profile(), &view, terminal(100, false, true)));
+}
+
+Test(text, no_line_is_wider_than_the_terminal)
+{
+	struct view view = view_default();
+
+	view.verbose = true;
+	for (int width = 60; width < 160; width++) {
+		char *page = print(fake_profile(), &view, terminal(width, false, false));
+		for (char *line = strtok(page, "\n"); line; line = strtok(NULL, "\n"))
+			cr_expect(le(sz, format_width(line), (size_t)width), "at %d: %s", width,
+			          line);
+		free(page);
+	}
+}
+
+Test(text, the_call_tree)
+{
+	struct view view = view_default();
+
+	view.call_tree = true;
+	expect_golden("call-tree", print(fake_profile(), &view, terminal(80, false, false)));
+	expect_golden("call-tree-ascii", print(fake_profile(), &view, terminal(80, false, true)));
+}
+
+Test(text, one_table_by_module)
+{
+	struct view view = view_default();
+
+	view.by = BY_MODULE;
+	view.sort = VIEW_SORT_TOTAL;
+	expect_golden("by-module", print(fake_profile(), &view, terminal(80, false, false)));
+}
+
+Test(text, quiet_is_the_answer_only)
+{
+	struct view view = view_default();
+
+	view.quiet = true;
+	expect_golden("quiet", print(fake_profile(), &view, terminal(100, false, false)));
+}
+
+Test(text, a_part_of_the_run_has_no_verdict_on_all_of_it)
+{
+	struct view view = view_default();
+
+	view.from_ns = 2 * NS_PER_SEC;
+	view.thread = "worker";
+	view.on_cpu = true;
+	expect_golden("window", print(fake_profile(), &view, terminal(100, false, false)));
+}
+
+Test(text, the_options_reach_the_question)
+{
+	struct view view = view_default();
+	struct profile *profile = fake_profile();
+
+	view.by = BY_FILE;
+	view.hide = "inner_*";
+	view.user_code = "*/src/*";
+	view.process = "cc1";
+	view.to_ns = 7;
+	free(print(profile, &view, terminal(100, false, false)));
+	cr_expect(eq(int, profile->asked.by, BY_FILE));
+	cr_expect(eq(str, (char *)profile->asked.hide, "inner_*"));
+	cr_expect(eq(str, (char *)profile->asked.user_code, "*/src/*"));
+	cr_expect(eq(str, (char *)profile->asked.process, "cc1"));
+	cr_expect(eq(u64, profile->asked.to_ns, 7));
+}
+
+// The first lines below the header.
+static char *verdict_of(struct profile *profile)
+{
+	struct view view = view_default();
+	char *page = print(profile, &view, terminal(300, false, false));
+	char *start = strchr(page, '\n') + 1;
+	char *end = strstr(start, "\n\n");
+
+	if (end)
+		*end = '\0';
+	memmove(page, start, strlen(start) + 1);
+	return page;
+}
+
+static void expect_verdict(struct profile *profile, const char *sentence)
+{
+	char *verdict = verdict_of(profile);
+
+	cr_expect(ne(ptr, strstr(verdict, sentence), NULL), "no \"%s\" in \"%s\"", sentence,
+	          verdict);
+	free(verdict);
+}
+
+Test(text, the_verdict_names_one_number_and_one_place)
+{
+	expect_verdict(fake_profile(),
+	               "61.1 % of the CPU time is spent in deflate_slow (deflate.c:1790).");
+}
+
+Test(text, a_library_function_is_blamed_on_its_caller)
+{
+	static const struct row row = { .name = "memcpy",
+		                        .module = "/usr/lib/libc.so.6",
+		                        .self = 900 * NS_PER_MS,
+		                        .total = 900 * NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	expect_verdict(profile, "90.0 % of the CPU time is spent in memcpy in [libc.so.6], mostly "
+	                        "called from deflate_slow (deflate.c:1790).");
+}
+
+Test(text, waiting_is_blamed_on_the_users_own_function)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 28801 * NS_PER_MS;
+	expect_verdict(profile, "69.8 % of the time the main thread waited for locks, mostly in "
+	                        "collect_results (pool.c:120).");
+}
+
+Test(text, waiting_for_children_is_not_a_verdict)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 0;
+	profile->account.ns[METRIC_OFF_CHILD] = 28801 * NS_PER_MS;
+	expect_verdict(profile, "of the CPU time is spent in deflate_slow");
+}
+
+Test(text, a_thread_that_gets_no_cpu_is_told_so)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 20 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_RUNNABLE] = 21234 * NS_PER_MS;
+	expect_verdict(profile, "the main thread was ready to run but had no CPU.");
+	expect_verdict(profile, "It may use 8 CPUs");
+}
+
+Test(text, a_flat_profile_is_called_flat)
+{
+	static const struct row row = { .name = "f",
+		                        .self = NS_PER_MS,
+		                        .total = NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = NS_PER_MS } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &row;
+	profile->function_count = 1;
+	expect_verdict(profile, "No function holds more than 4 % of the CPU time: the profile is "
+	                        "flat.");
+}
+
+Test(text, few_samples_rank_nothing)
+{
+	struct profile *profile = fake_profile();
+
+	profile->run.samples = 12;
+	expect_verdict(profile, "Only 12 samples on a CPU: too few to rank functions.");
+}
+
+Test(text, an_empty_profile_says_so)
+{
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->run = (struct run){ .exit_status = 3 << 8, .complete = true, .notes = "" };
+	profile->totals = (struct totals){ .processes = 1, .threads = 1 };
+	profile->account = (struct account){ 0 };
+	profile->function_count = profile->line_count = profile->module_count = 0;
+	profile->all = 0;
+	profile->tree = profile->wait_tree = NULL;
+	expect_golden("empty", print(profile, &view, terminal(100, false, false)));
+}
+
+Test(text, limits_tell_all_that_went_wrong)
+{
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	view.quiet = true;
+	view.verbose = true;
+	profile->run.rung = 2;
+	profile->run.rung_reason = "perf_event_open: Permission denied";
+	profile->run.rung_remedy = "Set kernel.perf_event_paranoid to 1.";
+	profile->run.lost = 5000;
+	profile->run.unseen_processes = 2;
+	profile->run.unseen_name = "sudo";
+	profile->run.off_cpu_exact = false;
+	profile->run.exit_status = 11;
+	profile->run.notes = "2 processes were still running\nsampling ended early: no memory";
+	profile->totals.folded_ns = NS_PER_SEC;
+	profile->totals.lost_events = 3;
+	expect_golden("limits", print(profile, &view, terminal(100, false, false)));
+}
