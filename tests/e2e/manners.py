@@ -270,11 +270,10 @@ class Crowds(Case):
         need("make")
         with open(os.path.join(self.work, "Makefile"), "w", encoding="utf-8") as file:
             file.write("all: " + " ".join(f"t{i}" for i in range(190)) + "\n")
-            file.write("t%:\n\t@/bin/echo $@ >> log\n")
+            file.write("t%:\n\t@touch $@\n")
         done = self.profile_run(["make", "-j2"])
         self.assertEqual(done.status, 0, done.err)
-        with open(os.path.join(self.work, "log"), encoding="utf-8") as file:
-            self.assertEqual(len(file.readlines()), 190)
+        self.assertEqual(len(os.listdir(self.work)), 191)
         self.assertIn("191 processes", done.report)
 
     def test_five_hundred_threads(self):

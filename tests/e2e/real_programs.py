@@ -56,7 +56,7 @@ def git_repository(directory, scale):
         body = "".join(f"line {j} of {i * j % 97}\n" for j in range(400))
         stream.append(f"commit refs/heads/main\ncommitter A <a@b> {1700000000 + i} +0000\n"
                       f"data 2\nc\n\nM 100644 inline f{i % 20}\ndata {len(body)}\n{body}\n")
-    subprocess.run(["git", "init", "-q", repository], check=True)
+    subprocess.run(["git", "init", "-q", "-b", "main", repository], check=True)
     subprocess.run(["git", "-C", repository, "fast-import", "--quiet"], check=True,
                    input="".join(stream).encode())
 
@@ -76,20 +76,20 @@ def c_sources(directory, scale):
 BASH = """
 f() { local s=0 i; for ((i = 0; i < $1; i++)); do s=$(((s * 31 + i) % 65521)); a[i%100]=$s; done
 echo "${a[*]}" | cksum; }
-f %d
+f COUNT
 """
 
 PERL = r"""
-my %%h; my $s = 42;
-for my $i (1 .. %d) { $s = ($s * 1103515245 + 12345) %% 2147483648; $h{$s %% 5000} .= chr(97 + $s %% 26); }
-my $n = 0; for (sort keys %%h) { $n++ while $h{$_} =~ /a.{0,3}e/g; } print "$n\n";
+my %h; my $s = 42;
+for my $i (1 .. COUNT) { $s = ($s * 1103515245 + 12345) % 2147483648; $h{$s % 5000} .= chr(97 + $s % 26); }
+my $n = 0; for (sort keys %h) { $n++ while $h{$_} =~ /a.{0,3}e/g; } print "$n\n";
 """
 
 NODE = """
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-function sortish(n) { const a = []; let s = 1; for (let i = 0; i < n; i++) { s = (s * 16807) %% 2147483647; a.push(s); }
+function sortish(n) { const a = []; let s = 1; for (let i = 0; i < n; i++) { s = (s * 16807) % 2147483647; a.push(s); }
   a.sort((x, y) => x - y); return a[10]; }
-console.log(fib(%d), sortish(%d));
+console.log(fib(DEPTH), sortish(COUNT));
 """
 
 
@@ -111,13 +111,13 @@ class Program:
 def programs(scale):
     """SCALE 1 is some tenths of a second each, 6 is a few seconds."""
     def bash_setup(d):
-        write(os.path.join(d, "s.sh"), BASH % (60000 * scale))
+        write(os.path.join(d, "s.sh"), BASH.replace("COUNT", str(60000 * scale)))
 
     def perl_setup(d):
-        write(os.path.join(d, "s.pl"), PERL % (300000 * scale))
+        write(os.path.join(d, "s.pl"), PERL.replace("COUNT", str(300000 * scale)))
 
     def node_setup(d):
-        write(os.path.join(d, "s.js"), NODE % (30 + scale // 2, 100000 * scale))
+        write(os.path.join(d, "s.js"), NODE.replace("DEPTH", str(30 + scale // 2)).replace("COUNT", str(100000 * scale)))
 
     def musl_setup(d):
         write(os.path.join(d, "m.c"), """
@@ -196,31 +196,36 @@ def run_once(prefix, program, directory, scale):
     return done.returncode, done.stdout, done.stderr
 
 
+def function_name(name, module):
+    """Code without a name counts for its module."""
+    if not name or re.match(r"(0x)?[0-9a-f]{6,}$|\[unknown\]", name):
+        return f"[{os.path.basename(module)}]"
+    return plain_name(name)
+
+
 def perf_shares(path):
     """Self share per function by perf, kernel as one."""
     text = subprocess.run(["perf", "report", "-i", path, "--stdio", "--no-children", "-g", "none",
-                           "-s", "sym", "-t", "\t", "--percent-limit", "0", "-F", "overhead,sym"],
+                           "-s", "dso,sym", "--percent-limit", "0", "-F", "overhead,dso,sym"],
                           capture_output=True, text=True, check=True).stdout
     shares = {}
     for line in text.splitlines():
-        match = re.match(r"\s*([0-9.]+)%\s+\[(.)\]\s+(.*\S)", line)
+        match = re.match(r"\s*([0-9.]+)%\s+(\S+).*?\s+\[(.)\]\s+(.*\S)", line)
         if match:
-            share, kind, name = float(match[1]), match[2], plain_name(match[3])
-            name = "[kernel]" if kind == "k" else name
-            shares[name] = shares.get(name, 0) + share
+            name = "[kernel]" if match[3] == "k" else function_name(match[4], match[2])
+            shares[name] = shares.get(name, 0) + float(match[1])
     return shares
 
 
 def our_shares(path):
     """Self share per function that exists in the binary: inlined ones count for their host."""
-    return ProfileFile(path).host_function_shares()
+    return ProfileFile(path).host_function_shares(function_name)
 
 
 def compare(program, ours, theirs):
-    """The five hottest of either; addresses without a name are no functions."""
+    """The five hottest of either."""
     def top(shares):
-        named = {n: s for n, s in shares.items() if not re.match(r"(0x)?[0-9a-f]+$|\[unknown\]|\?", n)}
-        return sorted(named, key=named.get, reverse=True)[:5]
+        return sorted(shares, key=shares.get, reverse=True)[:5]
     worst = 0.0
     for name in sorted(set(top(ours)) | set(top(theirs)), key=lambda n: -theirs.get(n, 0)):
         difference = ours.get(name, 0) - theirs.get(name, 0)

@@ -65,7 +65,7 @@ static void child_process(void)
 
 int main(void)
 {
-	uint64_t n = truth_steps(22);
+	uint64_t n = truth_steps(10);
 
 	for (int i = 0; i < 3; i++) {
 		if (fork() == 0)

@@ -5,7 +5,7 @@
  * A target does calibrated work in known functions, measures with its own
  * CPU clock what each really took, and prints the truth on stdout, a line each:
  *
- *	truth self NAME PERCENT [FILE:LINE]    innermost in this share of the CPU time
+ *	truth self NAME PERCENT [FILE:LINE]    innermost in user space in this share of the CPU time
  *	truth total NAME PERCENT               anywhere on the stack, recursion counted once
  *	truth line FILE:LINE PERCENT           self time of one source line
  *	truth thread NAME PERCENT              CPU time of the threads of this name
