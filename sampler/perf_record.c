@@ -76,8 +76,11 @@ static void take_user(struct bytes *b, struct event_sample *sample)
 	if (used > room)
 		b->failed = true;
 	sample->stack_bytes = (uint32_t)used;
-	// Registers of a 32-bit program lead into code that we have no rules for.
-	sample->has_user = !b->failed && abi == PERF_SAMPLE_REGS_ABI_64;
+	// Registers of a 32-bit program lead into code that we have no rules for. In the kernel
+	// without a byte of stack: an exit or an exec has already taken the memory away, and what
+	// is at that address by the time we look belongs to somebody else.
+	sample->has_user = !b->failed && abi == PERF_SAMPLE_REGS_ABI_64 &&
+	                   (used || !sample->kernel_count);
 	sample->has_rbp = sample->has_user;
 }
 

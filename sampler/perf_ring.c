@@ -43,7 +43,7 @@ static int peek_time(struct perf_ring *ring, struct error *err)
 		return damaged(ring, err, "more than fits in");
 	copy_out(ring, ring->tail, &header, sizeof(header));
 	size_t offset = perf_record_time_offset(&header);
-	if (header.size > ring->head - ring->tail || !offset)
+	if (header.size > ring->head - ring->tail || header.size % 8 || !offset)
 		return damaged(ring, err, "a record of impossible size");
 	copy_out(ring, ring->tail + offset, &ring->next_ns, sizeof(ring->next_ns));
 	if (ring->next_ns == UINT64_MAX)
