@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const struct source_ops *const *ladder_rungs(size_t *count)
 {
@@ -18,8 +19,16 @@ const struct source_ops *const *ladder_rungs(size_t *count)
 	return rungs;
 }
 
-static void report_failure(struct ladder_report *report, const struct error *err)
+// What perf says is worth more than what the rungs below it say: its remedy brings the best.
+static void report_failure(struct ladder_report *report, enum rung rung, const struct error *err)
 {
+	size_t length = strlen(report->reason);
+
+	if (length && rung > RUNG_PERF_USER) {
+		snprintf(report->reason + length, sizeof(report->reason) - length, "; %s",
+		         err->text);
+		return;
+	}
 	error_message(err, report->reason, sizeof(report->reason));
 	snprintf(report->remedy, sizeof(report->remedy), "%s", err->hint);
 }
@@ -31,16 +40,16 @@ struct source *ladder_climb(const struct source_ops *const *rungs, size_t count,
 	struct error why = { 0 };
 
 	*report = (struct ladder_report){ 0 };
-	error_set(&why, 0, "no way to sample is built in");
 	for (size_t i = 0; i < count; i++) {
 		if (!rungs[i] || rungs[i]->rung < best_rung)
 			continue;
 		struct source *source = rungs[i]->open(request, &why);
 		if (source)
 			return source;
-		report_failure(report, &why);
+		report_failure(report, rungs[i]->rung, &why);
 	}
-	if (err)
-		*err = why;
+	error_set(err, 0, "%s",
+	          report->reason[0] ? report->reason : "no way to sample is built in");
+	error_hint(err, "%s", report->remedy);
 	return NULL;
 }

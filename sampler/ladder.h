@@ -21,7 +21,7 @@ struct ladder_report {
 
 /*
  * Opens the first of COUNT sources, from BEST_RUNG down, that opens; NULL slots
- * are passed over. NULL if none does: then ERR holds what the last one said.
+ * are passed over. NULL if none does: then ERR holds what the report says.
  */
 struct source *ladder_climb(const struct source_ops *const *rungs, size_t count,
                             enum rung best_rung, const struct source_request *request,
