@@ -53,7 +53,8 @@ bool proc_task_parse(const char *text, struct proc_task *task)
 static bool began_after(const struct proc_task *task, uint64_t time_ns)
 {
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t suspended_ns = clock_ns(CLOCK_BOOTTIME) - clock_now_ns();
+	uint64_t now_ns = clock_now_ns(); // first, so that the difference is not negative
+	uint64_t suspended_ns = clock_ns(CLOCK_BOOTTIME) - now_ns;
 
 	return task->start_ticks * tick_ns > time_ns + suspended_ns;
 }
