@@ -21,31 +21,32 @@ struct error;
 struct profile;
 struct symbolizer;
 
-/* Facts about the run; texts are copied by profile_set_run(). Everything is 0 or NULL if unknown. */
+/* Facts about the run, 0 or NULL where unknown; profile_set_run() copies the texts. */
 struct run {
-	const char *command;     /* the command line, as a shell would take it */
-	const char *directory;   /* where it ran */
+	const char *command;   /* the command line, as a shell would take it */
+	const char *directory; /* where it ran */
 	const char *host;
-	const char *kernel;      /* uname -r */
-	const char *version;     /* of bottleneck */
+	const char *kernel;         /* uname -r */
+	const char *version;        /* of bottleneck */
 	uint64_t start_realtime_ns; /* since the epoch */
-	uint64_t start_ns;       /* CLOCK_MONOTONIC: zero of all times in the profile */
+	uint64_t start_ns;          /* CLOCK_MONOTONIC: zero of all times in the profile */
 	uint64_t wall_ns;
-	int exit_status;         /* wait(2) status; -1 while it runs */
-	uint32_t cpus;           /* that the command may use */
-	uint32_t rung;           /* enum rung of sampler/sampler.h */
+	int exit_status; /* wait(2) status; -1 while it runs */
+	uint32_t cpus;   /* that the command may use */
+	uint32_t rung;   /* enum rung of sampler/sampler.h */
 	const char *rung_reason;
 	const char *rung_remedy;
 	bool kernel_stacks;
 	bool off_cpu_exact;
 	uint32_t frequency_hz;
 	uint64_t samples, lost, truncated, joined, guessed;
-	uint64_t target_cpu_ns;  /* user + system of the target, by wait4 */
+	uint64_t target_cpu_ns;    /* user + system of the target, by wait4 */
 	uint64_t collector_cpu_ns; /* of bottleneck itself while the target ran */
-	uint64_t peak_rss_bytes; /* largest of any process of the target */
+	uint64_t peak_rss_bytes;   /* largest of any process of the target */
 	uint32_t unseen_processes;
 	const char *unseen_name;
-	bool complete;           /* false: a checkpoint of a run that was still going on */
+	const char *notes; /* more lines for the limits, separated by newlines */
+	bool complete;     /* false: a checkpoint of a run that was still going on */
 };
 
 struct profile_limits {
@@ -54,14 +55,16 @@ struct profile_limits {
 	uint32_t threads; /* threads kept apart; beyond, by name. Default 4096 */
 };
 
-/* LIMITS may be NULL. The profile does not own MODULES (which must outlive it) unless it was read. */
+/* LIMITS may be NULL. The profile does not own MODULES (which must outlive it) unless it was read.
+ */
 struct profile *profile_new(struct modules *modules, const struct profile_limits *limits,
                             struct error *err);
 void profile_free(struct profile *p);
 
 CLEANUP(profile, struct profile *, profile_free)
 
-/* Recording. Where memory is short the event is counted as lost, never fatal. */
+/* Recording. Where memory is short the event is counted as lost, never fatal. A stack of a thread
+   that was not announced, or has ended, is lost as well. */
 void profile_add_process(struct profile *p, const struct process_event *event);
 void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns);
 void profile_add_thread(struct profile *p, const struct thread_event *event);

@@ -16,43 +16,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum query_by { BY_FUNCTION, BY_LINE, BY_MODULE, BY_FILE, BY_THREAD, BY_PROCESS };
-enum query_sort { SORT_SELF, SORT_TOTAL };
+enum query_by {
+	BY_FUNCTION,
+	BY_LINE,
+	BY_MODULE,
+	BY_FILE,
+	BY_THREAD,
+	BY_PROCESS
+};
+enum query_sort {
+	SORT_SELF,
+	SORT_TOTAL
+};
 
 struct query {
 	enum query_by by;
 	enum query_sort sort;
-	bool on_cpu, off_cpu;  /* which time counts; both false: both */
-	const char *thread;    /* only threads of this name or tid; NULL: all */
-	const char *process;   /* only processes of this name or pid; NULL: all */
-	const char *hide;      /* leave frames of modules or functions that match this glob out: their
-	                          self time goes to their caller; NULL: none */
-	const char *user_code; /* attribute self time to the innermost frame whose file or module
-	                          matches this glob; NULL: no */
+	bool on_cpu, off_cpu; /* which time counts; both false: both */
+	const char *thread;   /* only threads of this name or tid; NULL: all */
+	const char *process;  /* only processes of this name or pid; NULL: all */
+	const char *hide; /* leave frames of modules or functions that match this glob out: their
+	                     self time goes to their caller; NULL: none */
+	const char *user_code;   /* attribute self time to the innermost frame whose file or module
+	                            matches this glob; NULL: no */
 	uint64_t from_ns, to_ns; /* window since the start of the run; to_ns 0: to the end */
 };
 
 struct row {
-	const char *name;    /* function, file, module, thread or process name; never NULL */
-	const char *file;    /* where it is (function: where most of its self, or else total, time was
-	                        spent); NULL if unknown */
-	int line;            /* 0 if unknown */
-	const char *module;  /* NULL if it has none */
+	const char *name; /* function, file, module, thread or process name; never NULL */
+	const char *file; /* where it is (function: where most of its self, or else total, time was
+	                     spent); NULL if unknown */
+	int line;         /* 0 if unknown */
+	const char *module; /* NULL if it has none */
 	bool kernel, inlined;
-	uint32_t id;         /* tid or pid by thread or process */
+	uint32_t id; /* tid or pid by thread or process */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
-	uint64_t self, total;         /* sums over the metrics that were asked for */
+	uint64_t self, total; /* sums over the metrics that were asked for */
 	uint64_t self_samples, total_samples;
-	double self_margin;  /* half width of the 95 % Wilson interval of self's share of all time, in
-	                        points of 1.0; 0 if the time is exact */
-	bool tied;           /* its interval overlaps the next row's */
+	double self_margin; /* half width of the 95 % Wilson interval of self's share of all time,
+	                       in points of 1.0; 0 if the time is exact */
+	bool tied;          /* its interval overlaps the next row's */
 };
 
 struct rows {
 	struct row *rows;
 	size_t count;
-	uint64_t all;         /* the time that shares are shares of */
+	uint64_t all; /* the time that shares are shares of */
 	uint64_t all_samples;
 };
 
@@ -84,11 +94,11 @@ CLEANUP(call_tree, struct call_tree *, call_tree_free)
 struct account {
 	const char *thread, *process; /* names */
 	uint32_t tid, pid;
-	bool is_main;            /* the first thread of the first process */
-	bool exact;              /* from scheduler records, not from samples */
+	bool is_main; /* the first thread of the first process */
+	bool exact;   /* from scheduler records, not from samples */
 	uint64_t lifetime_ns;
 	uint64_t ns[METRIC_COUNT];
-	uint64_t kernel_ns;      /* of ns[METRIC_ON_CPU] */
+	uint64_t kernel_ns; /* of ns[METRIC_ON_CPU] */
 };
 
 /*
@@ -102,7 +112,7 @@ int query_account(const struct profile *p, struct account *account, struct error
 struct module_row {
 	const char *path;
 	uint64_t self_ns;
-	int level;          /* enum debug_level */
+	int level;                   /* enum debug_level */
 	const char *reason, *remedy; /* "" if none */
 };
 struct module_rows {
@@ -118,7 +128,9 @@ CLEANUP(module_rows, struct module_rows *, module_rows_free)
 struct totals {
 	uint32_t processes, threads;
 	uint64_t on_cpu_ns, off_cpu_ns;
-	uint64_t folded_ns;  /* time that was folded into callers to keep the tree small */
-	uint64_t bin_ns;     /* width of a time bin */
+	uint64_t folded_ns;   /* time that was folded into callers to keep the tree small */
+	uint64_t bin_ns;      /* width of a time bin */
+	uint64_t lost_events; /* that the profile found no memory, or no thread, for */
+	uint64_t lost_ns;     /* what they weighed */
 };
 void query_totals(const struct profile *p, struct totals *totals);

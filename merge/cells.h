@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When time was spent: sparse cells (node, metric, bin) of nanoseconds and samples.
+ *
+ * This is the only place that keeps a node's own weight; the weight of a whole
+ * run is the sum over its bins. There are at most CELLS_BINS bins. They start
+ * at a millisecond and double in width whenever the run outgrows them, or when the
+ * owner wants fewer cells. One thread at a time.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "base/metric.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CELLS_BINS 4096
+
+struct cell {
+	uint64_t ns;
+	uint32_t node;
+	uint32_t samples;
+	uint16_t bin;
+	uint16_t metric;
+};
+
+struct cells {
+	struct cell *cells;
+	uint32_t count;
+	size_t capacity;
+	struct hash index;
+	uint64_t origin_ns; /* where bin 0 begins; CLOCK_MONOTONIC */
+	uint64_t width_ns;  /* of a bin */
+	uint32_t last_bin;  /* that is in use */
+};
+
+bool cells_init(struct cells *c); /* false if there is no memory */
+void cells_fini(struct cells *c);
+
+/* The time from START_NS on, for DURATION_NS, and what it weighs. */
+struct interval {
+	uint64_t start_ns;
+	uint64_t duration_ns; /* 0: a moment */
+	uint64_t weight_ns;
+	uint32_t samples;
+};
+
+/* Widens the bins until INTERVAL fits. Returns how many bins it spans. */
+uint32_t cells_fit(struct cells *c, const struct interval *interval);
+
+/* Spreads INTERVAL evenly over its bins. False if there is no memory: then a part may be missing,
+ *MISSING_NS. */
+bool cells_add(struct cells *c, uint32_t node, enum metric metric, const struct interval *interval,
+               uint64_t *missing_ns);
+
+/* Adds CELL as it is, e.g. from a file. False if there is no memory. */
+bool cells_put(struct cells *c, const struct cell *cell);
+
+/* Doubles the width of the bins. */
+void cells_widen(struct cells *c);
+
+/* Moves each cell to the node MAP[node - 1]. */
+void cells_move_nodes(struct cells *c, const uint32_t *map);

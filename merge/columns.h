@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables of numbers, packed column by column: the blobs of a profile file.
+ *
+ * A blob is a zlib stream. In it each column stands whole, one after the other,
+ * each value as a varint: seven bits a byte, the lowest first, the top bit
+ * set on all but the last byte. A column that is marked holds differences to the value
+ * before (the first to 0), zigzag: 0, -1, 1, -2, … become 0, 1, 2, 3, …
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The most rows of one blob, and columns. */
+#define COLUMNS_ROWS  32768
+#define COLUMNS_WIDTH 8
+
+struct columns {
+	uint32_t width;  /* columns */
+	uint32_t deltas; /* bit i: column i holds differences */
+	uint32_t rows;
+	uint64_t *values; /* [column * COLUMNS_ROWS + row] */
+};
+
+/* Room for COLUMNS_ROWS rows. False if there is no memory. */
+bool columns_init(struct columns *c, uint32_t width, uint32_t deltas);
+void columns_fini(struct columns *c);
+
+static inline void columns_at_scope_end(struct columns *c)
+{
+	columns_fini(c);
+}
+
+static inline uint64_t *columns_at(struct columns *c, uint32_t column, uint32_t row)
+{
+	return &c->values[(size_t)column * COLUMNS_ROWS + row];
+}
+
+/* The blob of the rows, to be freed with free(). NULL if there is no memory. */
+void *columns_pack(const struct columns *c, size_t *size);
+
+/* Takes ROWS rows from BLOB. False if it does not hold just that, or if there is no memory. */
+bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t size);
+
+static inline uint64_t zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static inline int64_t unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1 ^ -(value & 1));
+}

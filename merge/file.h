@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the writer and the reader of profile files agree on; bottleneck-profile(5).
+ */
+#pragma once
+
+#include "merge/columns.h"
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct run;
+
+#define FILE_APPLICATION_ID 0x424e454b /* "BNEK" */
+#define FILE_SCHEMA         1
+#define FILE_BYTES_MAX      (INT64_C(1) << 30)
+/* The most nodes, cells, locations, places, texts. */
+#define FILE_ROWS_MAX (1u << 22)
+
+/* Blobs of rows. Columns in the order of bottleneck-profile(5). */
+#define NODE_WIDTH      2
+#define NODE_DELTAS     0x0
+#define CELL_WIDTH      5
+#define CELL_DELTAS     0x5
+#define LOCATION_WIDTH  6
+#define LOCATION_DELTAS 0x2
+#define PLACE_WIDTH     4
+#define PLACE_DELTAS    0x7
+
+/* What a sample weighs when nothing disturbs it: cells store the difference. */
+uint64_t file_sample_ns(const struct run *run);
+
+/* Adds one value, of SQLite's TYPE, to a checksum of values. */
+uint32_t file_checksum(uint32_t checksum, int type, const void *bytes, size_t size);
+uint32_t file_checksum_int(uint32_t checksum, int64_t value);
+
+/*
+ * Writes SIZE BYTES to a temporary name beside PATH and renames it over PATH. On
+ * any failure PATH is as it was and nothing else is left.
+ */
+int file_save(const char *path, const void *bytes, size_t size, struct error *err);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the rows of an answer are about: functions, lines, files, modules, threads.
+ *
+ * Every frame of every location (a location has several where code was
+ * inlined) belongs to one key, and to the key of its line if that is wanted too.
+ * Code without a name is one key for each module. For the files of merge/ alone.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "merge/profile_data.h"
+#include "merge/query.h"
+
+struct error;
+
+enum key_group {
+	KEY_CODE = 1,  /* function, line or file: as far as it is known */
+	KEY_MODULE,    /* a module as a whole */
+	KEY_NAMELESS,  /* code of a module that has no name, or no file */
+	KEY_KERNEL,    /* the kernel, or its code that has no name */
+	KEY_JIT,       /* generated code without names */
+	KEY_NO_MODULE, /* code in no known mapping */
+	KEY_TRUNCATED,
+	KEY_UNKNOWN,
+	KEY_FOLDED,
+	KEY_HIDDEN,  /* all frames were hidden */
+	KEY_OUTSIDE, /* no frame is the user's code */
+	KEY_THREAD,
+	KEY_PROCESS
+};
+
+struct key {
+	uint32_t group;    /* enum key_group */
+	uint32_t function; /* string */
+	uint32_t module;   /* module id; a slot by thread or process */
+	uint32_t file;     /* string */
+	uint32_t line;
+	/* Not part of the identity: */
+	bool kernel;
+	bool inlined; /* always */
+};
+
+/* One frame of a location. */
+struct key_frame {
+	uint32_t key;  /* id in keys */
+	uint32_t line; /* id in lines; 0 where those are not wanted */
+	bool hidden;
+	bool user;
+};
+
+struct key_table {
+	struct key *keys; /* [id - 1] */
+	uint32_t count;
+	size_t capacity;
+	struct hash index;
+};
+
+struct keys {
+	const struct profile *profile;
+	struct key_table keys;
+	struct key_table lines;
+	struct key_frame *frames;
+	uint32_t *
+		first; /* [location - 1]: its first frame, the outermost; up to first of the next */
+};
+
+/* Sorts out all frames of P for QUERY; lines too if WITH_LINES. -1 if there is no memory. */
+int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
+              bool with_lines, struct error *err);
+void keys_fini(struct keys *keys);
+
+static inline void keys_at_scope_end(struct keys *keys)
+{
+	keys_fini(keys);
+}
+
+/* The id of KEY, added if it is new. 0 if there is no memory. */
+uint32_t key_table_add(struct key_table *table, const struct key *key);
+
+/* What KEY is called. New texts go to TEXTS. NULL if there is no memory. */
+const char *key_name(const struct profile *p, const struct key *key, struct strings *texts);
+const char *key_module(const struct profile *p, const struct key *key);

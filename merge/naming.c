@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// profile_symbolize(): one batch of addresses a module.
+#include "base/error.h"
+#include "merge/profile_data.h"
+#include "symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A location that wants a name.
+struct wanted {
+	uint64_t address; // to look up
+	uint32_t module;
+	uint32_t location;
+};
+
+struct batch {
+	struct wanted *wanted; // sorted by module, then address
+	uint64_t *addresses;   // of one module, distinct
+	struct symbol_chain *chains;
+	struct place *places; // of one chain
+};
+
+static void batch_at_scope_end(struct batch *batch)
+{
+	free(batch->wanted);
+	free(batch->addresses);
+	free(batch->chains);
+	free(batch->places);
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *left = a, *right = b;
+
+	if (left->module != right->module)
+		return left->module < right->module ? -1 : 1;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static size_t collect(const struct locations *l, struct wanted *wanted)
+{
+	size_t count = 0;
+
+	for (uint32_t id = 1; id <= l->count; id++) {
+		const struct location *location = locations_get(l, id);
+		struct frame frame = { location->address, location->module, location->kind };
+		if (!location->named)
+			wanted[count++] = (struct wanted){ frame_lookup_address(frame),
+				                           location->module, id };
+	}
+	qsort(wanted, count, sizeof(*wanted), compare_wanted);
+	return count;
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "could not keep the names of functions");
+}
+
+static bool keep_text(struct profile *p, const char *text, uint32_t *id)
+{
+	*id = strings_add(p->strings, text);
+	return *id || !text;
+}
+
+// Beyond this an inline chain is not followed: no compiler makes one.
+#define CHAIN_MAX 1024
+
+static int name_location(struct profile *p, uint32_t id, const struct symbol_chain *chain,
+                         struct batch *batch, struct error *err)
+{
+	uint32_t count = chain->count < CHAIN_MAX ? chain->count : CHAIN_MAX;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct symbol *symbol = &chain->symbols[i];
+		struct place *place = &batch->places[i];
+		*place = (struct place){ .line = symbol->line > 0 ? (uint32_t)symbol->line : 0,
+			                 .inlined = symbol->inlined };
+		if (!keep_text(p, symbol->function, &place->function) ||
+		    !keep_text(p, symbol->file, &place->file))
+			return no_memory(err);
+	}
+	return locations_name(&p->locations, id, batch->places, count) ? 0 : no_memory(err);
+}
+
+static int keep_facts(struct profile *p, struct symbolizer *s, const struct module *module,
+                      struct error *err)
+{
+	const struct debug_status *status = symbolizer_debug_status(s, module);
+	struct module_facts *facts = &p->facts[module->id - 1];
+
+	*facts = (struct module_facts){ .level = (uint8_t)status->level };
+	if (!keep_text(p, *status->source ? status->source : NULL, &facts->source) ||
+	    !keep_text(p, *status->reason ? status->reason : NULL, &facts->reason) ||
+	    !keep_text(p, *status->remedy ? status->remedy : NULL, &facts->remedy))
+		return no_memory(err);
+	return 0;
+}
+
+static size_t distinct_addresses(const struct wanted *wanted, size_t count, uint64_t *addresses)
+{
+	size_t distinct = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!distinct || addresses[distinct - 1] != wanted[i].address)
+			addresses[distinct++] = wanted[i].address;
+	return distinct;
+}
+
+// Names COUNT locations of one module.
+static int name_module(struct profile *p, struct symbolizer *s, const struct wanted *wanted,
+                       size_t count, struct batch *batch, struct error *err)
+{
+	static const struct symbol_chain nothing = { 0 };
+	const struct module *module = modules_get(p->modules, wanted->module);
+	size_t distinct = distinct_addresses(wanted, count, batch->addresses);
+	size_t at = 0;
+
+	memset(batch->chains, 0, distinct * sizeof(*batch->chains));
+	if (module &&
+	    symbolizer_resolve(s, module, batch->addresses, distinct, batch->chains, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		at += batch->addresses[at] != wanted[i].address;
+		if (name_location(p, wanted[i].location, module ? &batch->chains[at] : &nothing,
+		                  batch, err) < 0)
+			return -1;
+	}
+	return module ? keep_facts(p, s, module, err) : 0;
+}
+
+int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err)
+{
+	cleanup(batch) struct batch batch = {
+		.wanted = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.wanted)),
+		.addresses = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.addresses)),
+		.chains = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.chains)),
+		.places = calloc(CHAIN_MAX, sizeof(*batch.places)),
+	};
+
+	if (!batch.wanted || !batch.addresses || !batch.chains || !batch.places ||
+	    !profile_make_facts(p))
+		return no_memory(err);
+	size_t count = collect(&p->locations, batch.wanted);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count; end++)
+			if (batch.wanted[end].module != batch.wanted[first].module)
+				break;
+		if (name_module(p, s, batch.wanted + first, end - first, &batch, err) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+#include "merge/profile.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "merge/profile_data.h"
+#include "merge/run_fields.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_DEFAULT   (1u << 20)
+#define CELLS_DEFAULT   (1u << 20)
+#define THREADS_DEFAULT 4096u
+
+// The reader refuses more than this (merge/file.h), so the writer must not get there.
+#define LIMIT_MAX   (1u << 22)
+#define THREADS_MAX (1u << 14)
+
+static const struct frame folded_frame = { .address = MARK_FOLDED, .kind = FRAME_MARK };
+static const struct frame unknown_frame = { .address = MARK_UNKNOWN, .kind = FRAME_MARK };
+static const struct frame truncated_frame = { .address = MARK_TRUNCATED, .kind = FRAME_MARK };
+
+static uint32_t clamp(uint32_t wanted, uint32_t fallback, uint32_t least, uint32_t most)
+{
+	uint32_t limit = wanted ? wanted : fallback;
+
+	return limit < least ? least : limit > most ? most : limit;
+}
+
+// Folding leaves the roots and what one stack needs, so the caps must hold that twice over.
+static struct profile_limits workable(const struct profile_limits *wanted)
+{
+	struct profile_limits limits = wanted ? *wanted : (struct profile_limits){ 0 };
+
+	limits.threads = clamp(limits.threads, THREADS_DEFAULT, 1, THREADS_MAX);
+	uint32_t roots = 2 * threads_slots_max(limits.threads);
+	limits.nodes =
+		clamp(limits.nodes, NODES_DEFAULT, 2 * roots + 4 * STACK_MAX_FRAMES, LIMIT_MAX);
+	limits.cells = clamp(limits.cells, CELLS_DEFAULT, 2 * METRIC_COUNT * roots + 2 * CELLS_BINS,
+	                     LIMIT_MAX);
+	return limits;
+}
+
+struct profile *profile_alloc(const struct profile_limits *limits, struct error *err)
+{
+	cleanup(profile) struct profile *p = calloc(1, sizeof(*p));
+
+	if (p) {
+		p->limits = workable(limits);
+		p->strings = strings_new();
+		p->run.exit_status = -1;
+	}
+	if (!p || !p->strings || !threads_init(&p->threads, p->limits.threads) ||
+	    !locations_init(&p->locations) || !paths_init(&p->paths) || !cells_init(&p->cells)) {
+		error_set(err, ENOMEM, "could not start a profile");
+		return NULL;
+	}
+	return steal(p);
+}
+
+struct profile *profile_new(struct modules *modules, const struct profile_limits *limits,
+                            struct error *err)
+{
+	struct profile *p = profile_alloc(limits, err);
+
+	if (p)
+		p->modules = modules;
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < LAST_PATHS; i++) {
+		free(p->last[i].frames);
+		free(p->last[i].nodes);
+	}
+	free(p->facts);
+	cells_fini(&p->cells);
+	paths_fini(&p->paths);
+	locations_fini(&p->locations);
+	threads_fini(&p->threads);
+	strings_free(p->strings);
+	modules_free(p->own_modules);
+	free(p);
+}
+
+static void note_time(struct profile *p, uint64_t time_ns)
+{
+	// Bins begin with the run, or, if nobody has said when that was, with its first event.
+	if (!p->cells.origin_ns)
+		p->cells.origin_ns = p->run.start_ns ? p->run.start_ns : time_ns;
+	if (time_ns > p->last_ns)
+		p->last_ns = time_ns;
+}
+
+void profile_add_process(struct profile *p, const struct process_event *event)
+{
+	note_time(p, event->time_ns);
+	p->lost += !threads_add_process(&p->threads, p->strings, event);
+}
+
+void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns)
+{
+	note_time(p, time_ns);
+	threads_end_process(&p->threads, process, time_ns);
+}
+
+void profile_add_thread(struct profile *p, const struct thread_event *event)
+{
+	note_time(p, event->time_ns);
+	p->lost += !threads_add_thread(&p->threads, p->strings, event);
+}
+
+void profile_end_thread(struct profile *p, const struct thread_end *end)
+{
+	note_time(p, end->time_ns);
+	p->lost += !threads_end_thread(&p->threads, end);
+}
+
+static void forget_last_paths(struct profile *p)
+{
+	for (size_t i = 0; i < LAST_PATHS; i++)
+		p->last[i].thread = 0;
+}
+
+// Locations that no node stands at any more would pile up where code comes and goes (JITs).
+static void drop_locations(struct profile *p)
+{
+	cleanup_free bool *kept = calloc(p->locations.count, sizeof(*kept));
+	cleanup_free uint32_t *map = calloc(p->locations.count, sizeof(*map));
+
+	if (!kept || !map)
+		return; // the next folding tries again
+	for (uint32_t i = 0; i < p->paths.count; i++)
+		if (p->paths.nodes[i].parent)
+			kept[p->paths.nodes[i].location - 1] = true;
+	locations_drop(&p->locations, kept, map);
+	paths_move_locations(&p->paths, map);
+}
+
+static uint64_t *weigh_nodes(const struct profile *p)
+{
+	uint64_t *weights = calloc(p->paths.count, sizeof(*weights));
+
+	if (!weights)
+		return NULL;
+	for (uint32_t i = 0; i < p->cells.count; i++)
+		weights[p->cells.cells[i].node - 1] += p->cells.cells[i].ns;
+	for (uint32_t id = p->paths.count; id > 0; id--) {
+		uint32_t parent = paths_node(&p->paths, id)->parent;
+		if (parent)
+			weights[parent - 1] += weights[id - 1];
+	}
+	return weights;
+}
+
+static bool fold(struct profile *p, uint32_t keep)
+{
+	cleanup_free uint64_t *weights = weigh_nodes(p);
+	cleanup_free uint32_t *map = calloc(p->paths.count, sizeof(*map));
+	uint32_t folded = locations_add(&p->locations, folded_frame);
+
+	if (!weights || !map || !folded || !paths_fold(&p->paths, weights, keep, folded, map))
+		return false;
+	cells_move_nodes(&p->cells, map);
+	forget_last_paths(p);
+	drop_locations(p);
+	return true;
+}
+
+static uint32_t root_count(const struct profile *p)
+{
+	return threads_slots_max(p->limits.threads);
+}
+
+static bool make_node_room(struct profile *p, uint32_t wanted)
+{
+	uint32_t limit = p->limits.nodes - 2 * root_count(p);
+
+	if (p->paths.count + wanted <= p->limits.nodes)
+		return true;
+	// Each node that stays may have a folded child: half of the room is free again.
+	return fold(p, (limit - STACK_MAX_FRAMES) / 4);
+}
+
+/*
+ * Wider bins first, while they still tell when something happened; then
+ * fewer nodes. The last step leaves two nodes a thread.
+ */
+#define BINS_ENOUGH 512
+
+static bool make_cell_room(struct profile *p, const struct interval *interval)
+{
+	uint32_t wanted = cells_fit(&p->cells, interval);
+	uint32_t keep = p->paths.count;
+
+	if (p->cells.count + wanted <= p->limits.cells)
+		return true;
+	// A quarter at a time, so that it does not happen again at the next stack.
+	while (p->cells.count + wanted > p->limits.cells / 4 * 3) {
+		if (p->cells.last_bin >= BINS_ENOUGH || (!keep && p->cells.last_bin)) {
+			cells_widen(&p->cells);
+			wanted = cells_fit(&p->cells, interval);
+		} else if (!keep || !fold(p, keep /= 2)) {
+			break;
+		}
+	}
+	return p->cells.count + wanted <= p->limits.cells;
+}
+
+static bool same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->address == b->address && a->module == b->module && a->kind == b->kind;
+}
+
+// Outermost first; beyond the frames come the marks that the stack itself does not hold.
+static const struct frame *frame_from_top(const struct stack *stack, uint32_t depth)
+{
+	if (!stack->count)
+		return &unknown_frame;
+	return &stack->frames[stack->count - 1 - depth];
+}
+
+// How many callers STACK has in common with the last one of its thread.
+static uint32_t common_callers(const struct last_path *last, const struct stack *stack)
+{
+	uint32_t most = last->count < stack->count ? last->count : stack->count;
+	uint32_t depth = 0;
+
+	while (depth < most && same_frame(&last->frames[depth], frame_from_top(stack, depth)))
+		depth++;
+	return depth;
+}
+
+static uint32_t child_at(struct profile *p, uint32_t parent, const struct frame *frame)
+{
+	uint32_t location = locations_add(&p->locations, *frame);
+
+	return location ? paths_child(&p->paths, parent, location) : 0;
+}
+
+// Callers are missing, and no frame says so.
+static bool needs_mark(const struct stack *stack)
+{
+	return (stack->flags & STACK_TRUNCATED) && frame_from_top(stack, 0)->kind != FRAME_MARK;
+}
+
+// The node that a stack's outermost frame hangs under.
+static uint32_t root_of(struct profile *p, uint32_t slot, const struct stack *stack)
+{
+	uint32_t root = paths_child(&p->paths, 0, slot);
+
+	return root && needs_mark(stack) ? child_at(p, root, &truncated_frame) : root;
+}
+
+static bool remember(struct last_path *last, uint32_t depth, const struct frame *frame,
+                     uint32_t node)
+{
+	if (!array_reserve(&last->frames, &last->frame_capacity, (size_t)depth + 1) ||
+	    !array_reserve(&last->nodes, &last->node_capacity, (size_t)depth + 1))
+		return false;
+	last->frames[depth] = *frame;
+	last->nodes[depth] = node;
+	return true;
+}
+
+// The node of STACK's innermost frame, added with its callers. 0 if there is no memory.
+static uint32_t node_of(struct profile *p, uint32_t slot, const struct stack *stack)
+{
+	struct last_path *last = &p->last[slot % LAST_PATHS];
+	// With the mark above them, the same frames hang elsewhere.
+	uint32_t key = needs_mark(stack) ? 0 : slot;
+	uint32_t depth = key && last->thread == key ? common_callers(last, stack) : 0;
+	uint32_t node = depth ? last->nodes[depth - 1] : root_of(p, slot, stack);
+	uint32_t count = stack->count ? stack->count : 1;
+
+	last->thread = 0;
+	for (; node && depth < count; depth++) {
+		const struct frame *frame = frame_from_top(stack, depth);
+		node = child_at(p, node, frame);
+		if (!node || !remember(last, depth, frame, node))
+			return node && depth + 1 == count ? node : 0;
+	}
+	last->thread = key;
+	last->count = count;
+	return node;
+}
+
+static struct stack bounded(const struct stack *stack)
+{
+	struct stack cut = *stack;
+
+	if (cut.count > STACK_MAX_FRAMES) {
+		cut.count = STACK_MAX_FRAMES;
+		cut.flags |= STACK_TRUNCATED;
+	}
+	return cut;
+}
+
+static void lose(struct profile *p, uint64_t weight_ns)
+{
+	p->lost++;
+	p->lost_ns += weight_ns;
+}
+
+void profile_add_stack(struct profile *p, const struct stack *given)
+{
+	struct stack stack = bounded(given);
+	struct interval interval = { stack.time_ns, stack.duration_ns, stack.weight_ns,
+		                     stack.samples };
+	uint32_t slot = threads_slot(&p->threads, stack.thread);
+	uint64_t missing_ns = stack.weight_ns;
+
+	note_time(p, stack.time_ns);
+	if (!slot || (unsigned)stack.metric >= METRIC_COUNT) {
+		lose(p, stack.weight_ns);
+		return;
+	}
+	// Root, frames, and the marks that may be added.
+	bool room = make_node_room(p, stack.count + 3) && make_cell_room(p, &interval);
+	uint32_t node = room ? node_of(p, slot, &stack) : 0;
+	if (!node || !cells_add(&p->cells, node, stack.metric, &interval, &missing_ns))
+		lose(p, missing_ns);
+}
+
+int profile_set_run(struct profile *p, const struct run *run, struct error *err)
+{
+	struct run copy = *run;
+
+	for (size_t i = 0; i < run_field_count; i++) {
+		const struct run_field *field = &run_fields[i];
+		if (field->type != RUN_TEXT)
+			continue;
+		const char *text = *run_text((struct run *)run, field);
+		const char *kept = strings_get(p->strings, strings_add(p->strings, text));
+		if (text && !kept)
+			return error_set(err, ENOMEM, "could not keep the facts of the run");
+		*run_text(&copy, field) = kept;
+	}
+	p->run = copy;
+	return 0;
+}
+
+const struct run *profile_run(const struct profile *p)
+{
+	return &p->run;
+}
+
+bool profile_is_symbolized(const struct profile *p)
+{
+	return p->locations.unnamed == 0;
+}
+
+bool profile_make_facts(struct profile *p)
+{
+	size_t wanted = modules_count(p->modules);
+
+	if (wanted <= p->fact_count)
+		return true;
+	if (!array_reserve(&p->facts, &p->fact_capacity, wanted))
+		return false;
+	memset(p->facts + p->fact_count, 0, (wanted - p->fact_count) * sizeof(*p->facts));
+	p->fact_count = wanted;
+	return true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a struct profile is made of: for the files of merge/ alone.
+ */
+#pragma once
+
+#include "base/strings.h"
+#include "merge/cells.h"
+#include "merge/locations.h"
+#include "merge/paths.h"
+#include "merge/profile.h"
+#include "merge/threads.h"
+
+/* What a module's debug information could tell; all texts are strings, 0 if there is none. */
+struct module_facts {
+	uint32_t source, reason, remedy;
+	uint8_t level; /* enum debug_level */
+};
+
+/*
+ * The path that a thread's last stack took through the tree. The next one has
+ * most of its callers in common, and they need not be looked up again.
+ */
+struct last_path {
+	uint32_t thread; /* slot; 0: none */
+	uint32_t count;
+	struct frame *frames; /* outermost first */
+	uint32_t *nodes;
+	size_t frame_capacity, node_capacity;
+};
+
+#define LAST_PATHS 64 /* threads share them by the last bits of their slots */
+
+struct profile {
+	struct modules *modules;
+	struct modules *own_modules; /* of a profile that was read: the same, to be freed */
+	struct profile_limits limits;
+	struct strings *strings;
+	struct run run; /* its texts are in strings */
+	struct threads threads;
+	struct locations locations;
+	struct paths paths;
+	struct cells cells;
+	struct module_facts *facts; /* [module id - 1] */
+	size_t fact_count, fact_capacity;
+	struct last_path last[LAST_PATHS];
+	uint64_t last_ns; /* the latest time that was told */
+	uint64_t lost;    /* events that found no memory, or no thread */
+	uint64_t lost_ns; /* what they weighed */
+};
+
+/* All zeros, with empty tables. NULL on error. Limits are raised to what can work. */
+struct profile *profile_alloc(const struct profile_limits *limits, struct error *err);
+
+/* Makes facts[] hold every module of the registry. False if there is no memory. */
+bool profile_make_facts(struct profile *p);
+
+/* When the run began: zero of the windows of queries. */
+static inline uint64_t profile_start_ns(const struct profile *p)
+{
+	return p->run.start_ns ? p->run.start_ns : p->cells.origin_ns;
+}
+
+static inline bool location_is_mark(const struct location *location, uint64_t mark)
+{
+	return location->kind == FRAME_MARK && location->address == mark;
+}
+
+/* Whether code at LOCATION runs in the kernel. */
+static inline bool profile_is_kernel(const struct profile *p, const struct location *location)
+{
+	if (location->kind == FRAME_MARK)
+		return location->address == MARK_KERNEL;
+	const struct module *module = modules_get(p->modules, location->module);
+	return module && module->kind == MODULE_KERNEL;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "merge/scope.h"
+
+#include "base/error.h"
+#include "merge/keys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void scope_fini(struct scope *scope)
+{
+	free(scope->threads);
+	free(scope->first_child);
+	free(scope->sibling);
+	free(scope->first_cell);
+	free(scope->cells);
+	*scope = (struct scope){ 0 };
+}
+
+// WANTED names it by its text or its number; NULL means all.
+static bool is_called(const char *wanted, const char *name, uint32_t number)
+{
+	char digits[16];
+
+	if (!wanted)
+		return true;
+	snprintf(digits, sizeof(digits), "%u", number);
+	return (name && strcmp(wanted, name) == 0) || strcmp(wanted, digits) == 0;
+}
+
+static bool is_asked_for(const struct profile *p, const struct query *query,
+                         const struct thread_info *info)
+{
+	const struct process_info *process = threads_process(&p->threads, info->process);
+	const char *command = process ? strings_get(p->strings, process->command) : NULL;
+
+	if (!info->name)
+		return false; // a number that was never announced
+	return is_called(query->thread, strings_get(p->strings, info->name), info->tid) &&
+	       is_called(query->process, command, process ? process->pid : 0);
+}
+
+static int choose_threads(struct scope *scope, const struct query *query, struct error *err)
+{
+	const struct threads *t = &scope->profile->threads;
+	size_t chosen = 0;
+
+	for (size_t i = 0; i < t->thread_count; i++) {
+		scope->threads[i] = is_asked_for(scope->profile, query, &t->threads[i]);
+		chosen += scope->threads[i];
+	}
+	if (chosen || (!query->thread && !query->process))
+		return 0;
+	error_set(err, 0, "no %s \"%s\" in this profile", query->thread ? "thread" : "process",
+	          query->thread ? query->thread : query->process);
+	return error_hint(err, "Names and numbers are those of the report by %s.",
+	                  query->thread ? "thread" : "process");
+}
+
+static void choose_metrics(struct scope *scope, const struct query *query)
+{
+	bool both = query->on_cpu == query->off_cpu;
+
+	for (int i = 0; i < METRIC_COUNT; i++)
+		scope->metrics[i] = both || (metric_is_off_cpu(i) ? query->off_cpu : query->on_cpu);
+}
+
+static void link_nodes(struct scope *scope)
+{
+	const struct paths *paths = &scope->profile->paths;
+
+	// Backwards, so that each list is in order of id.
+	for (uint32_t id = paths->count; id > 0; id--) {
+		const struct path_node *node = paths_node(paths, id);
+		uint32_t *head =
+			node->parent ? &scope->first_child[node->parent - 1] : &scope->first_root;
+		if (!node->parent && !scope->threads[node->location - 1])
+			continue;
+		scope->sibling[id - 1] = *head;
+		*head = id;
+	}
+}
+
+// A bin is in the window as a whole, or not at all: its start decides.
+static bool is_in_window(const struct scope *scope, const struct query *query, uint32_t bin)
+{
+	const struct cells *cells = &scope->profile->cells;
+	// Signed: the first bin may begin before the run is said to.
+	int64_t start = (int64_t)(cells->origin_ns + bin * cells->width_ns -
+	                          profile_start_ns(scope->profile));
+	uint64_t at = start > 0 ? (uint64_t)start : 0;
+
+	return at >= query->from_ns && (!query->to_ns || at < query->to_ns);
+}
+
+static void sort_cells(struct scope *scope, const struct query *query)
+{
+	const struct cells *cells = &scope->profile->cells;
+	uint32_t *end = scope->first_cell + 1; // grows from each node's first to its end
+
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (is_in_window(scope, query, cells->cells[i].bin))
+			end[cells->cells[i].node]++;
+	for (uint32_t node = 1; node <= scope->profile->paths.count; node++)
+		end[node] += end[node - 1];
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (is_in_window(scope, query, cells->cells[i].bin))
+			scope->cells[end[cells->cells[i].node - 1]++] = i;
+}
+
+int scope_init(struct scope *scope, const struct profile *p, const struct query *query,
+               struct error *err)
+{
+	size_t nodes = (size_t)p->paths.count + 2;
+
+	*scope = (struct scope){ .profile = p, .whole_run = !query->from_ns && !query->to_ns };
+	scope->threads = calloc(p->threads.thread_count + 1, sizeof(*scope->threads));
+	scope->first_child = calloc(nodes, sizeof(*scope->first_child));
+	scope->sibling = calloc(nodes, sizeof(*scope->sibling));
+	scope->first_cell = calloc(nodes + 1, sizeof(*scope->first_cell));
+	scope->cells = calloc((size_t)p->cells.count + 1, sizeof(*scope->cells));
+	if (!scope->threads || !scope->first_child || !scope->sibling || !scope->first_cell ||
+	    !scope->cells) {
+		scope_fini(scope);
+		return error_set(err, ENOMEM, "could not rank the profile");
+	}
+	if (choose_threads(scope, query, err) < 0) {
+		scope_fini(scope);
+		return -1;
+	}
+	choose_metrics(scope, query);
+	link_nodes(scope);
+	sort_cells(scope, query);
+	return 0;
+}
+
+struct step scope_first(const struct scope *scope)
+{
+	return (struct step){ scope->first_root, true };
+}
+
+struct step scope_next(const struct scope *scope, struct step step)
+{
+	uint32_t child = step.entering ? scope->first_child[step.node - 1] : 0;
+
+	if (child)
+		return (struct step){ child, true };
+	if (step.entering)
+		return (struct step){ step.node, false };
+	if (scope->sibling[step.node - 1])
+		return (struct step){ scope->sibling[step.node - 1], true };
+	return (struct step){ paths_node(&scope->profile->paths, step.node)->parent, false };
+}
+
+uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, bool user_code)
+{
+	const struct paths *paths = &scope->profile->paths;
+	uint32_t *owners = calloc((size_t)paths->count + 1, sizeof(*owners));
+
+	// Callers come before their callees, who take over what they have.
+	for (uint32_t id = 1; owners && id <= paths->count; id++) {
+		const struct path_node *node = paths_node(paths, id);
+		owners[id - 1] = node->parent ? owners[node->parent - 1] : OWNER_NONE;
+		if (!node->parent)
+			continue;
+		for (uint32_t at = keys->first[node->location - 1];
+		     at < keys->first[node->location]; at++)
+			if (!keys->frames[at].hidden && (!user_code || keys->frames[at].user))
+				owners[id - 1] = at;
+	}
+	return owners;
+}

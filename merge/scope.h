@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of a profile that a query is about, ready to be walked.
+ *
+ *	struct scope s;
+ *	scope_init(&s, profile, query, err);
+ *	for (struct step step = scope_first(&s); step.node; step = scope_next(&s, step))
+ *		step.entering ? ... : ...;
+ *
+ * Every node below the threads in question is entered once and left once,
+ * callers around their callees. For the files of merge/ alone.
+ */
+#pragma once
+
+#include "merge/profile_data.h"
+#include "merge/query.h"
+
+struct error;
+
+struct scope {
+	const struct profile *profile;
+	bool metrics[METRIC_COUNT];
+	bool whole_run;                  /* no window */
+	bool *threads;                   /* [slot - 1]: asked for */
+	uint32_t *first_child, *sibling; /* [node - 1] */
+	uint32_t first_root;
+	uint32_t *first_cell; /* [node - 1]: index into cells; up to that of the next node */
+	uint32_t *cells;      /* those in the window, by node */
+};
+
+struct step {
+	uint32_t node; /* 0: that was all */
+	bool entering;
+};
+
+/* -1 if there is no memory, or no thread or process is what QUERY asks for. */
+int scope_init(struct scope *scope, const struct profile *p, const struct query *query,
+               struct error *err);
+void scope_fini(struct scope *scope);
+
+static inline void scope_at_scope_end(struct scope *scope)
+{
+	scope_fini(scope);
+}
+
+struct step scope_first(const struct scope *scope);
+struct step scope_next(const struct scope *scope, struct step step);
+
+/* Which frame gets the time of a node. */
+struct key_frame;
+struct keys;
+
+#define OWNER_NONE UINT32_MAX
+
+/*
+ * For each node [id - 1] the index in keys->frames of the frame that its own time belongs to: the
+ * innermost one that is not hidden, or, with USER_CODE, the innermost of those
+ * that is the user's. OWNER_NONE if there is none. NULL if there is no memory.
+ */
+uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, bool user_code);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+#include "merge/profile_data.h"
+#include "merge/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct location *location_of_node(const struct profile *p, uint32_t id)
+{
+	const struct path_node *node = paths_node(&p->paths, id);
+
+	return node->parent ? locations_get(&p->locations, node->location) : NULL;
+}
+
+void query_totals(const struct profile *p, struct totals *totals)
+{
+	*totals = (struct totals){
+		.processes = (uint32_t)p->threads.processes_seen,
+		.threads = (uint32_t)p->threads.threads_seen,
+		.bin_ns = p->cells.width_ns,
+		.lost_events = p->lost,
+		.lost_ns = p->lost_ns,
+	};
+	for (uint32_t i = 0; i < p->cells.count; i++) {
+		const struct cell *cell = &p->cells.cells[i];
+		const struct location *location = location_of_node(p, cell->node);
+		if (metric_is_off_cpu(cell->metric))
+			totals->off_cpu_ns += cell->ns;
+		else
+			totals->on_cpu_ns += cell->ns;
+		if (location && location_is_mark(location, MARK_FOLDED))
+			totals->folded_ns += cell->ns;
+	}
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct module_row *left = a, *right = b;
+
+	if (left->self_ns != right->self_ns)
+		return left->self_ns < right->self_ns ? 1 : -1;
+	return strcmp(left->path, right->path);
+}
+
+static const char *text_or_empty(const struct profile *p, uint32_t id)
+{
+	const char *text = strings_get(p->strings, id);
+
+	return text ? text : "";
+}
+
+// Those that code was seen in, even if only in callers.
+static size_t list_modules(const struct profile *p, const uint64_t *self_ns, const bool *used,
+                           struct module_row *rows)
+{
+	size_t count = 0;
+
+	for (uint32_t id = 1; id <= modules_count(p->modules); id++) {
+		const struct module_facts none = { 0 };
+		const struct module_facts *facts = id <= p->fact_count ? &p->facts[id - 1] : &none;
+		if (!used[id])
+			continue;
+		rows[count++] = (struct module_row){
+			.path = modules_get(p->modules, id)->path,
+			.self_ns = self_ns[id],
+			.level = facts->level,
+			.reason = text_or_empty(p, facts->reason),
+			.remedy = text_or_empty(p, facts->remedy),
+		};
+	}
+	return count;
+}
+
+static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
+{
+	uint32_t known = modules_count(p->modules);
+
+	for (uint32_t i = 0; i < p->locations.count; i++) {
+		uint32_t module = p->locations.locations[i].module;
+		if (module <= known)
+			used[module] = true;
+	}
+	for (uint32_t i = 0; i < p->cells.count; i++) {
+		const struct location *location = location_of_node(p, p->cells.cells[i].node);
+		if (location && location->module <= known)
+			self_ns[location->module] += p->cells.cells[i].ns;
+	}
+}
+
+struct module_rows *query_modules(const struct profile *p, struct error *err)
+{
+	size_t most = (size_t)modules_count(p->modules) + 1; // by id; 0 stands for none
+	cleanup_free uint64_t *self_ns = calloc(most, sizeof(*self_ns));
+	cleanup_free bool *used = calloc(most, sizeof(*used));
+	cleanup(module_rows) struct module_rows *answer = calloc(1, sizeof(*answer));
+
+	if (answer)
+		answer->rows = calloc(most, sizeof(*answer->rows));
+	if (!self_ns || !used || !answer || !answer->rows) {
+		error_set(err, ENOMEM, "could not list the modules");
+		return NULL;
+	}
+	add_up(p, self_ns, used);
+	answer->count = list_modules(p, self_ns, used, answer->rows);
+	qsort(answer->rows, answer->count, sizeof(*answer->rows), compare_modules);
+	return steal(answer);
+}
+
+void module_rows_free(struct module_rows *rows)
+{
+	if (!rows)
+		return;
+	free(rows->rows);
+	free(rows);
+}
