@@ -151,17 +151,20 @@ void unwinder_free(struct unwinder *u)
 /* False if there is no room; the last place is kept for the mark. */
 static bool push(struct output *out, const struct walk *w)
 {
-	// The kernel enters a trampoline at its first byte; nothing before it has called.
-	bool exact = w->exact || w->rule->cfa == CFI_UCONTEXT;
-
 	if (out->count + 1 >= out->max)
 		return false;
 	out->frames[out->count++] = (struct frame){
 		.address = w->address,
 		.module = w->module ? w->module->id : 0,
-		.kind = exact ? FRAME_EXACT : FRAME_RETURN,
+		.kind = w->exact ? FRAME_EXACT : FRAME_RETURN,
 	};
 	return true;
+}
+
+/* The kernel enters a trampoline at its first byte: no call stands before it. */
+static void mark_trampoline(struct output *out)
+{
+	out->frames[out->count - 1].kind = FRAME_EXACT;
 }
 
 /* Puts libunwind's cursor on the walk's frame, DEPTH frames from the innermost. Walking there
@@ -250,18 +253,25 @@ static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 	struct walk *w = &u->walk;
 	enum walk_step step = WALK_STUCK;
 
-	if (w->rule->cfa == CFI_NO_RULE)
-		return step_without_rule(u);
-	if (w->rule->cfa != CFI_UNUSABLE && ready(u, out)) {
+	if (w->rule->cfa == CFI_UNUSABLE) {
+		step = step_by_libunwind(u, out->count - 1);
+	} else if (w->rule->cfa == CFI_R10 && !w->has_r10) {
+		step = step_by_libunwind(u, out->count - 1);
+	} else if (w->rule->cfa != CFI_NO_RULE && ready(u, out)) {
+		if (w->rule->cfa == CFI_UCONTEXT)
+			mark_trampoline(out);
 		step = walk_by_rule(w);
 		u->stats.table_frames += step == WALK_CALLER;
-	} else if (w->rule->cfa == CFI_UNUSABLE || w->rule->cfa == CFI_R10) {
-		step = step_by_libunwind(u, out->count - 1);
 	}
-	// The C library of musl has no rules for its trampoline, but some for what lies before it.
-	if (step == WALK_STUCK && !w->exact && walk_in_trampoline(w))
-		return step_without_rule(u);
-	return step;
+	if (step != WALK_STUCK)
+		return step;
+	// musl's trampoline has no rule, though what lies before it may have one.
+	if (walk_in_trampoline(w)) {
+		mark_trampoline(out);
+		return walk_by_ucontext(w);
+	}
+	// A rule that leads nowhere says more than a guess by the frame pointer would.
+	return w->rule->cfa <= CFI_UNUSABLE ? step_without_rule(u) : WALK_STUCK;
 }
 
 /* Memory that was read later than the registers may hold anything by now. */
@@ -309,7 +319,11 @@ static enum walk_step walk_by_libunwind(struct unwinder *u, struct output *out)
 		walk_locate(w);
 		if (!push(out, w))
 			return WALK_STUCK;
-		exact = w->rule->signal || (w->rule->cfa == CFI_NO_RULE && walk_in_trampoline(w));
+		bool trampoline = w->rule->cfa == CFI_UCONTEXT ||
+		                  (w->rule->cfa == CFI_NO_RULE && walk_in_trampoline(w));
+		if (trampoline)
+			mark_trampoline(out);
+		exact = trampoline || w->rule->signal;
 		enum unwinder_libunwind_step step = unwinder_libunwind_step(u->libunwind);
 		u->stats.libunwind_frames += step == LIBUNWIND_CALLER;
 		if (step != LIBUNWIND_CALLER)

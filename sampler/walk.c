@@ -50,7 +50,7 @@ static enum walk_step go(struct walk *w, uint64_t pc, uint64_t sp, bool exact)
 	return WALK_CALLER;
 }
 
-static enum walk_step step_ucontext(struct walk *w)
+enum walk_step walk_by_ucontext(struct walk *w)
 {
 	uint64_t pc, sp, rbp, r10;
 
@@ -123,7 +123,7 @@ enum walk_step walk_by_rule(struct walk *w)
 	if (w->rule->cfa == CFI_OUTERMOST)
 		return WALK_END;
 	if (w->rule->cfa == CFI_UCONTEXT)
-		return step_ucontext(w);
+		return walk_by_ucontext(w);
 	if (!find_cfa(w, &cfa) || (cfa <= w->sp && !w->exact) ||
 	    !stack_memory_read(w->memory, cfa - 8, &pc))
 		return WALK_STUCK;
@@ -190,8 +190,6 @@ static enum walk_step step_frame_pointer(struct walk *w)
 
 enum walk_step walk_without_rule(struct walk *w)
 {
-	if (walk_in_trampoline(w))
-		return step_ucontext(w);
 	if (w->exact && step_leaf(w))
 		return WALK_CALLER;
 	return step_frame_pointer(w);

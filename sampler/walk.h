@@ -58,8 +58,10 @@ static inline void walk_locate(struct walk *w)
 /* By w->rule, which is neither CFI_NO_RULE nor CFI_UNUSABLE. */
 enum walk_step walk_by_rule(struct walk *w);
 
-/* By what can be seen without a rule: a signal trampoline, a leaf's own return address, the
-   frame pointer. */
+/* Out of a signal trampoline: to what the signal has interrupted. */
+enum walk_step walk_by_ucontext(struct walk *w);
+
+/* By what can be seen without a rule: a leaf's own return address, the frame pointer. */
 enum walk_step walk_without_rule(struct walk *w);
 
 /* True if w->rule cannot be followed without rbp. */

@@ -14,7 +14,7 @@ struct callee {
 static enum walk_step step(struct walk *w)
 {
 	if (w->rule->cfa == CFI_NO_RULE || w->rule->cfa == CFI_UNUSABLE)
-		return walk_without_rule(w);
+		return walk_in_trampoline(w) ? walk_by_ucontext(w) : walk_without_rule(w);
 	return walk_by_rule(w);
 }
 

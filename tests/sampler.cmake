@@ -2,6 +2,42 @@
 unit(address_space LIBS sampler)
 unit(cfi_table LIBS sampler PkgConfig::DW PkgConfig::ELF)
 
+# One program, built as programs are built: see scene/scene.c. Neither our flags nor sanitized.
+function(scene name)
+  add_executable(${name} scene/scene.c scene/scene_asm.S)
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${SCENES_DIR}
+    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${name} PRIVATE -Wall -Wextra ${ARGN})
+  add_dependencies(unwinder_test ${name})
+endfunction()
+
+enable_language(ASM)
+set(SCENES_DIR ${CMAKE_CURRENT_BINARY_DIR}/scenes)
+unit(unwinder SOURCES scene/scene_stack.c scene/scene_process.c LIBS sampler dl)
+target_include_directories(unwinder_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_definitions(unwinder_test PRIVATE SCENES_DIR="${SCENES_DIR}")
+scene(scene -O2 -fno-omit-frame-pointer)
+scene(scene_O0 -O0)
+scene(scene_no_fp -O2 -fomit-frame-pointer)
+scene(scene_static -O2)
+target_link_options(scene_static PRIVATE -static -no-pie -Wl,--no-eh-frame-hdr)
+scene(scene_static_pie -O2 -fPIE)
+target_link_options(scene_static_pie PRIVATE -static-pie)
+scene(scene_debug_frame -O2 -g -fno-asynchronous-unwind-tables -fno-unwind-tables)
+scene(scene_debug_frame_gz -O2 -g -gz -fno-asynchronous-unwind-tables -fno-unwind-tables)
+find_program(MUSL_GCC musl-gcc)
+if(MUSL_GCC)
+  add_custom_command(OUTPUT ${SCENES_DIR}/scene_musl
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${SCENES_DIR}
+    COMMAND ${MUSL_GCC} -static -O1 -fno-omit-frame-pointer -D_GNU_SOURCE
+      ${CMAKE_CURRENT_SOURCE_DIR}/scene/scene.c ${CMAKE_CURRENT_SOURCE_DIR}/scene/scene_asm.S
+      -o ${SCENES_DIR}/scene_musl
+    DEPENDS scene/scene.c scene/scene_asm.S)
+  add_custom_target(scene_musl DEPENDS ${SCENES_DIR}/scene_musl)
+  add_dependencies(unwinder_test scene_musl)
+endif()
+
 add_executable(unwind_oracle oracle/unwind_oracle.c oracle/capture.c oracle/child.c)
 target_link_libraries(unwind_oracle PRIVATE flags sampler)
 target_include_directories(unwind_oracle PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})

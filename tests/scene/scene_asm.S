@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Code that writes registers down, with and without unwind information. */
+	.text
+
+/* Stores what the compiler's next instruction sees into (%rdi), but for rsp and rip. */
+	.macro store_registers
+	movq %rax, 0(%rdi)
+	movq %rdx, 8(%rdi)
+	movq %rcx, 16(%rdi)
+	movq %rbx, 24(%rdi)
+	movq %rsi, 32(%rdi)
+	movq %rdi, 40(%rdi)
+	movq %rbp, 48(%rdi)
+	movq %r8, 64(%rdi)
+	movq %r9, 72(%rdi)
+	movq %r10, 80(%rdi)
+	movq %r11, 88(%rdi)
+	movq %r12, 96(%rdi)
+	movq %r13, 104(%rdi)
+	movq %r14, 112(%rdi)
+	movq %r15, 120(%rdi)
+	.endm
+
+/* As if the caller had been interrupted behind its call. */
+	.p2align 4
+	.globl scene_capture
+	.type scene_capture, @function
+scene_capture:
+	.cfi_startproc
+	store_registers
+	leaq 8(%rsp), %rax
+	movq %rax, 56(%rdi)
+	movq (%rsp), %rax
+	movq %rax, 128(%rdi)
+	ret
+	.cfi_endproc
+	.size scene_capture, .-scene_capture
+
+/* As if it had been interrupted itself: no frame, and nothing says so. */
+	.p2align 4
+	.globl scene_capture_leaf
+	.type scene_capture_leaf, @function
+scene_capture_leaf:
+	store_registers
+	movq %rsp, 56(%rdi)
+	movq (%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	leaq 1f(%rip), %rax
+1:	movq %rax, 128(%rdi)
+	ret
+	.size scene_capture_leaf, .-scene_capture_leaf
+
+/* The same between "push %rbp" and "mov %rsp, %rbp". */
+	.p2align 4
+	.globl scene_capture_pushed
+	.type scene_capture_pushed, @function
+scene_capture_pushed:
+	pushq %rbp
+	store_registers
+	movq %rsp, 56(%rdi)
+	movq 8(%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	leaq 1f(%rip), %rax
+1:	movq %rax, 128(%rdi)
+	movq %rsp, %rbp
+	popq %rbp
+	ret
+	.size scene_capture_pushed, .-scene_capture_pushed
+
+/* Has a frame, and nothing says so. */
+	.p2align 4
+	.globl scene_with_frame
+	.type scene_with_frame, @function
+scene_with_frame:
+	movq (%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	pushq %rbp
+	movq %rsp, %rbp
+	pushq %rbx
+	subq $40, %rsp
+	callq *%rdi
+	addq $40, %rsp
+	popq %rbx
+	popq %rbp
+	ret
+	.size scene_with_frame, .-scene_with_frame
+
+	.bss
+	.globl scene_asm_return
+	.p2align 3
+scene_asm_return:
+	.skip 8
+	.section .note.GNU-stack,"",@progbits
