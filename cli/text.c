@@ -38,13 +38,19 @@ const char *text_wait_kind(enum metric metric)
 
 const char *text_row_kind(const struct row *row)
 {
-	enum metric most = METRIC_ON_CPU;
+	// Waiting for a CPU is the lot of code that runs, and not what that code is for.
+	uint64_t running = row->self_ns[METRIC_ON_CPU] + row->self_ns[METRIC_OFF_RUNNABLE];
+	uint64_t most = running;
+	enum metric kind = METRIC_ON_CPU;
 
-	for (int m = 0; m < METRIC_COUNT; m++)
-		if (row->self_ns[m] > row->self_ns[most])
-			most = (enum metric)m;
-	if (most != METRIC_ON_CPU)
-		return text_wait_kind(most);
+	for (int m = METRIC_OFF_RUNNABLE + 1; m < METRIC_COUNT; m++) {
+		if (row->self_ns[m] > most) {
+			most = row->self_ns[m];
+			kind = (enum metric)m;
+		}
+	}
+	if (kind != METRIC_ON_CPU)
+		return text_wait_kind(kind);
 	if (!row->module && !row->file)
 		return ""; // a mark: not code
 	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";

@@ -49,6 +49,17 @@ static void print_filter(const struct text *text)
 	fputc('\n', text->out);
 }
 
+// A script in an argument has many lines, the header has one.
+static char *flatten(const char *command)
+{
+	char *flat = strdup(command);
+
+	for (char *c = flat; c && *c; c++)
+		if (*c == '\n' || *c == '\t')
+			*c = ' ';
+	return flat;
+}
+
 void text_header(const struct text *text, const struct totals *totals)
 {
 	const struct run *run = profile_run(text->profile);
@@ -65,7 +76,8 @@ void text_header(const struct text *text, const struct totals *totals)
 	size_t head = strlen("bottleneck: "), taken = format_width(facts) + 3;
 	bool one_line = (size_t)t->width >= head + taken + COMMAND_WIDTH_MIN;
 	size_t room = (size_t)t->width - head - (one_line ? taken : 0);
-	cleanup_free char *clean = format_clean(run->command ? run->command : "?", t->ascii);
+	cleanup_free char *flat = flatten(run->command ? run->command : "?");
+	cleanup_free char *clean = flat ? format_clean(flat, t->ascii) : NULL;
 	cleanup_free char *command = clean ? format_clip(clean, room, CLIP_MIDDLE, t->ascii) : NULL;
 	fprintf(text->out, "%sbottleneck: %s%s", terminal_style(t, STYLE_BOLD),
 	        command ? command : "?", terminal_style(t, STYLE_PLAIN));

@@ -16,7 +16,7 @@
 #define FEW_SAMPLES 50   /* fewer rank nothing: a share of 10 % is then +-9 points */
 #define FLAT_SHARE  0.04 /* MAQAO's limit for "no loop stands out" */
 #define WAIT_SHARE  0.5  /* of the critical thread's life */
-#define CPU_SHARE   0.25 /* of it spent waiting for a CPU */
+#define CPU_SHARE   0.5  /* of it spent waiting for a CPU */
 
 struct evidence {
 	const struct run *run;
@@ -29,7 +29,7 @@ struct evidence {
 
 struct verdict {
 	char sentence[600];
-	char next[400];
+	char next[800];
 };
 
 __attribute__((format(printf, 2, 3))) static bool say(struct verdict *v, const char *format, ...)
@@ -57,31 +57,46 @@ static double share(uint64_t part, uint64_t all)
 	return all ? (double)part / (double)all : 0;
 }
 
-static const char *thread_name(const struct account *account)
+static const char *thread_name(const struct account *account, char *buffer, size_t size)
 {
-	return account->is_main ? "the main thread" : account->thread;
+	if (account->is_main)
+		return "the main thread";
+	snprintf(buffer, size, "thread %s (%u)", account->thread, account->tid);
+	return buffer;
 }
 
-// "decode (augment.c:88)", "memcpy in [libc.so.6]".
+// "decode (augment.c:88)", "memcpy in libc.so.6", "copy_page in the kernel".
 static void name_place(const char *function, const char *file, int line, const char *module,
                        char *buffer, size_t size)
 {
 	char place[256];
 
 	text_place(file, line, module, place, sizeof(place));
-	if (strcmp(place, function) == 0)
-		snprintf(buffer, size, "code without names in %s", place);
-	else if (!*place)
+	size_t length = strlen(place);
+	bool bracketed = place[0] == '[' && place[length - 1] == ']';
+	bool named = function[0] != '[' || !bracketed;
+	if (bracketed)
+		place[length - 1] = '\0';
+	const char *bare = place + bracketed;
+	if (!length)
 		snprintf(buffer, size, "%s", function);
-	else if (*place == '[')
-		snprintf(buffer, size, "%s in %s", function, place);
-	else
+	else if (!bracketed)
 		snprintf(buffer, size, "%s (%s)", function, place);
+	else if (strcmp(bare, "kernel") == 0)
+		snprintf(buffer, size, "%s%sthe kernel", named ? function : "",
+		         named ? " in " : "");
+	else
+		snprintf(buffer, size, "%s in %s", named ? function : "code without names", bare);
 }
 
 static void name_node(const struct call_node *node, char *buffer, size_t size)
 {
 	name_place(node->name, node->file, node->line, node->module, buffer, size);
+}
+
+static void name_row(const struct row *row, char *buffer, size_t size)
+{
+	name_place(row->name, row->file, row->line, row->module, buffer, size);
 }
 
 static bool nothing_measured(const struct evidence *f, struct verdict *v)
@@ -97,15 +112,42 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 {
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
+	char name[64], place[400];
 
 	if (share(waited, f->account.lifetime_ns) < CPU_SHARE)
 		return false;
 	say(v, "%s %% of the time %s was ready to run but had no CPU.",
-	    format_percent(waited, f->account.lifetime_ns).text, thread_name(&f->account));
-	return advise(v,
-	              "It may use %u CPU%s: run fewer threads or processes at once, or free the "
-	              "machine from other work.",
-	              f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	    format_percent(waited, f->account.lifetime_ns).text,
+	    thread_name(&f->account, name, sizeof(name)));
+	advise(v,
+	       "It may use %u CPU%s: run fewer threads or processes at once, or free the machine "
+	       "from other work.",
+	       f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	if (f->cpu->count) {
+		size_t used = strlen(v->next);
+		name_row(&f->cpu->rows[0], place, sizeof(place));
+		snprintf(v->next + used, sizeof(v->next) - used,
+		         " Of the CPU time, %s %% is spent in %s.",
+		         format_percent(f->cpu->rows[0].self, f->cpu->all).text, place);
+	}
+	return true;
+}
+
+// What the thread did with that time, after "of the time the main thread".
+static const char *wait_phrase(enum metric metric)
+{
+	static const char *const phrases[METRIC_COUNT] = {
+		[METRIC_OFF_LOCK] = "waited for locks or other threads",
+		[METRIC_OFF_FILE] = "waited for files",
+		[METRIC_OFF_NET] = "waited for sockets or events",
+		[METRIC_OFF_PIPE] = "waited for a pipe or terminal",
+		[METRIC_OFF_SLEEP] = "slept",
+		[METRIC_OFF_FAULT] = "waited for memory from disk",
+		[METRIC_OFF_GPU] = "waited for the GPU",
+		[METRIC_OFF_STOPPED] = "was stopped",
+	};
+
+	return phrases[metric] ? phrases[metric] : "was blocked, it is not known on what";
 }
 
 static const char *wait_advice(enum metric metric)
@@ -138,7 +180,7 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	const uint64_t *ns = f->account.ns;
 	uint64_t waited = 0;
 	enum metric most = METRIC_OFF_OTHER;
-	char place[400];
+	char name[64], place[400];
 
 	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++) {
 		if (m == METRIC_OFF_CHILD || m == METRIC_OFF_RUNNABLE)
@@ -152,9 +194,10 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
 	if (node)
 		name_node(node, place, sizeof(place));
-	say(v, "%s %% of the time %s waited for %s%s%s.",
-	    format_percent(ns[most], f->account.lifetime_ns).text, thread_name(&f->account),
-	    metric_name(most), node ? ", mostly in " : "", node ? place : "");
+	say(v, "%s %% of the time %s %s%s%s.",
+	    format_percent(ns[most], f->account.lifetime_ns).text,
+	    thread_name(&f->account, name, sizeof(name)), wait_phrase(most),
+	    node ? ", mostly in " : "", node ? place : "");
 	return advise(v, "%s", wait_advice(most));
 }
 
@@ -184,9 +227,12 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 	const struct row *row = &f->cpu->rows[0];
 	bool foreign = place_is_foreign(row->module, row->file);
 	const struct call_node *caller = foreign ? place_caller(f->cpu_tree, row->name) : NULL;
+
+	if (caller && caller->name[0] == '[')
+		caller = NULL; // no name, no help
 	char place[400], called[400];
 
-	name_place(row->name, row->file, row->line, row->module, place, sizeof(place));
+	name_row(row, place, sizeof(place));
 	if (caller)
 		name_node(caller, called, sizeof(called));
 	say(v, "%s %% of the CPU time is spent in %s%s%s.",

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# bash completion for bottleneck(1). The options are those of --help.
+
+_bottleneck_options() {
+	bottleneck "$1" --help 2>/dev/null |
+		sed -n 's/^  \(-[a-zA-Z]\)\?,\? *\(--[a-z-]*\)\(=\?\).*/\1 \2\3/p'
+}
+
+_bottleneck_values() {
+	case $1 in
+	--by) echo function line module file thread process ;;
+	--color) echo auto always never ;;
+	--rung) echo kernel user agent proc ;;
+	--sort) echo self total line ;;
+	--unwinder) echo table libunwind ;;
+	esac
+}
+
+# Where the profiled program stands: its own completion goes on from there.
+_bottleneck_program() {
+	local i word
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		case $word in
+		--) echo $((i + 1)); return ;;
+		run) ((i == 1)) && continue ;;
+		-F | -o | -R | -n) ((i++)); continue ;;
+		-*) [[ ${COMP_WORDS[i + 1]} == = ]] && ((i += 2)); continue ;;
+		esac
+		echo "$i"
+		return
+	done
+	echo 0
+}
+
+_bottleneck() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=run values
+	[[ ${COMP_WORDS[1]} == report || ${COMP_WORDS[1]} == check ]] && verb=${COMP_WORDS[1]}
+	[[ $cur == = ]] && cur=
+	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+	values=$(_bottleneck_values "$prev")
+	if [[ $values ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
+		return
+	fi
+	if [[ $verb == run ]]; then
+		local start
+		start=$(_bottleneck_program)
+		if ((start > 0)) && declare -F _command_offset >/dev/null; then
+			_command_offset "$start"
+			return
+		fi
+	fi
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_bottleneck_options $verb)" -- "$cur")
+		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+	elif ((COMP_CWORD == 1)); then
+		mapfile -t COMPREPLY < <(compgen -W "run report check" -c -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+
+complete -o filenames -F _bottleneck bottleneck

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The manual pages are clean, name the options that --help names and no others, and their examples
+# run.
+#
+#	man_test.sh MAN_DIRECTORY BOTTLENECK
+set -eu
+man=$(cd "$1" && pwd)
+bottleneck=$2
+failed=0
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	failed=1
+}
+
+if command -v mandoc >/dev/null; then
+	for page in "$man"/*.[1-9]; do
+		# What only another system's database knows (other pages) is not an error here.
+		mandoc -T lint -W warning "$page" || fail "mandoc: $page"
+	done
+else
+	echo "SKIP: mandoc is not installed: the pages are not checked"
+fi
+
+# Long options of a page, and of a help text, one a line.
+page_options() {
+	grep -o 'Fl -[a-z][a-z-]*' "$1" | sed 's/^Fl //; s/^/-/' | sort -u
+}
+help_options() {
+	"$bottleneck" "$@" --help | grep -o '^ *\(-[a-zA-Z],\)\? *--[a-z][a-z-]*' |
+		grep -o -- '--[a-z-]*' | sort -u
+}
+
+compare() {
+	page=$1
+	shift
+	page_options "$man/$page" >"$work/page"
+	help_options "$@" >"$work/help"
+	test -s "$work/help" || fail "$page: no options in --help"
+	diff "$work/help" "$work/page" >"$work/diff" ||
+		fail "$page (>) and --help (<) differ: $(cat "$work/diff")"
+}
+compare bottleneck.1 run
+compare bottleneck-report.1 report
+# The page mentions an option of run.
+page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
+help_options check | diff - "$work/page" || fail "bottleneck-check.1 and --help differ"
+
+# The examples, in the order of the pages: the later ones look at the last run of the earlier.
+examples() {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/p' "$1" | sed -n '/^\.Bd/,/^\.Ed/p' |
+		grep -v '^\.'
+}
+mkdir "$work/bin" "$work/run" "$work/state"
+ln -s "$(realpath "$bottleneck")" "$work/bin/bottleneck"
+PATH=$work/bin:$PATH
+export PATH XDG_STATE_HOME="$work/state"
+cd "$work/run"
+seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
+for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1; do
+	examples "$man/$page" >"$work/examples"
+	test -s "$work/examples" || fail "$page has no examples"
+	while read -r example; do
+		status=0
+		sh -c "$example" >"$work/out" 2>"$work/err" </dev/null || status=$?
+		test $status -eq 0 || fail "$page: status $status of: $example
+$(cat "$work/err")"
+		cat "$work/out" "$work/err" | grep -q . ||
+			case $example in
+			*-R*) ;;
+			*) fail "$page: nothing comes from: $example" ;;
+			esac
+	done <"$work/examples"
+done
+test -s report.txt || fail "-R wrote no report"
+test -s script.bneck || fail "-o wrote no profile"
+rm -f data data.gz report.txt script.bneck
+test -z "$(ls -A)" || fail "left behind: $(ls -A)"
+exit $failed
