@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT
+// Real programs under a real kernel: what a machine or a container forbids skips, and says so.
+#include "base/clock.h"
+#include "base/error.h"
+#include "sampler/sampler.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS         UINT64_C(1000000)
+#define TASKS_MAX  2048
+#define NOBODY     65534
+#define UNREADABLE "/tmp/bottleneck_unreadable"
+
+struct seen_thread {
+	uint32_t process;
+	char name[16];
+	uint64_t start_ns, end_ns;
+	uint64_t exact_ns[METRIC_COUNT];
+	uint64_t weight_ns[METRIC_COUNT];
+	bool exact;
+};
+
+struct seen_process {
+	uint32_t parent;
+	uint32_t execs;
+	char command[64];
+	bool ended;
+};
+
+// All that the sink was told. Index 0 stays empty.
+static struct {
+	struct modules *modules;
+	struct seen_process processes[TASKS_MAX];
+	struct seen_thread threads[TASKS_MAX];
+	uint32_t process_count, thread_count, threads_ended;
+	uint64_t weight_ns[METRIC_COUNT];
+	uint64_t ticks, whole, made_ns, kernel_ns;
+	uint64_t mark_ns[4];
+	struct sampler_status status;
+	struct rusage usage;
+	int wait_status;
+} seen;
+
+static void see_process(void *context, const struct process_event *event)
+{
+	struct seen_process *process = &seen.processes[event->process];
+
+	(void)context;
+	cr_assert(lt(u32, event->process, TASKS_MAX));
+	if (event->exec) {
+		process->execs++;
+	} else {
+		cr_expect(eq(u32, event->process, ++seen.process_count), "numbers go in order");
+		process->parent = event->parent;
+	}
+	snprintf(process->command, sizeof(process->command), "%s", event->command);
+}
+
+static void see_process_end(void *context, uint32_t process, uint64_t time_ns)
+{
+	(void)context;
+	(void)time_ns;
+	cr_expect(not(seen.processes[process].ended));
+	seen.processes[process].ended = true;
+}
+
+static void see_thread(void *context, const struct thread_event *event)
+{
+	struct seen_thread *thread = &seen.threads[event->thread];
+
+	(void)context;
+	cr_assert(lt(u32, event->thread, TASKS_MAX));
+	if (!thread->process) {
+		cr_expect(eq(u32, event->thread, ++seen.thread_count), "numbers go in order");
+		thread->start_ns = event->time_ns;
+		thread->process = event->process;
+	}
+	snprintf(thread->name, sizeof(thread->name), "%s", event->name);
+}
+
+static void see_thread_end(void *context, const struct thread_end *end)
+{
+	struct seen_thread *thread = &seen.threads[end->thread];
+
+	(void)context;
+	cr_expect(eq(u64, thread->end_ns, 0), "a thread ends once");
+	thread->end_ns = end->time_ns;
+	thread->exact = end->exact;
+	memcpy(thread->exact_ns, end->ns, sizeof(end->ns));
+	seen.threads_ended++;
+}
+
+static void see_stack(void *context, const struct stack *stack)
+{
+	struct frame leaf = stack->frames[0];
+	const struct module *module = modules_get(seen.modules, leaf.module);
+
+	(void)context;
+	cr_assert(gt(u32, stack->count, 0));
+	cr_expect(eq(u64, seen.threads[stack->thread].end_ns, 0), "no stack after the end");
+	cr_expect(ne(u32, seen.threads[stack->thread].process, 0), "no stack before the start");
+	seen.threads[stack->thread].weight_ns[stack->metric] += stack->weight_ns;
+	seen.weight_ns[stack->metric] += stack->weight_ns;
+	if (stack->metric != METRIC_ON_CPU)
+		return;
+	seen.ticks += stack->samples;
+	if (leaf.kind == FRAME_MARK)
+		seen.mark_ns[leaf.address] += stack->weight_ns;
+	else if (module && module->kind == MODULE_KERNEL)
+		seen.kernel_ns += stack->weight_ns;
+	else if (module && module->kind == MODULE_JIT)
+		seen.made_ns += stack->weight_ns;
+	if (stack->count > 2 && !(stack->flags & STACK_TRUNCATED))
+		seen.whole += stack->samples;
+}
+
+static const struct sampler_sink sink = { NULL,       see_process,    see_process_end,
+	                                  see_thread, see_thread_end, see_stack };
+
+static pid_t start(const char *const *argv, int *gate)
+{
+	int ends[2];
+
+	cr_assert(eq(int, pipe(ends), 0));
+	pid_t child = fork();
+	if (child == 0) {
+		char byte;
+		close(ends[1]);
+		if (read(ends[0], &byte, 1) < 0)
+			_exit(126);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	close(ends[0]);
+	*gate = ends[1];
+	return child;
+}
+
+static void drain_until_exit(struct sampler *s, pid_t child)
+{
+	struct error err = { 0 };
+
+	while (wait4(child, &seen.wait_status, WNOHANG, &seen.usage) == 0) {
+		struct pollfd work = { .fd = sampler_fd(s), .events = POLLIN };
+		int timeout = sampler_timeout_ms(s);
+		cr_expect(timeout >= 0 && timeout <= 100, "%d ms", timeout);
+		poll(&work, 1, timeout < 10 ? timeout : 10);
+		cr_assert(eq(int, sampler_drain(s, &err), 0), "%s", err.text);
+	}
+	cr_expect(eq(int, sampler_finish(s, &err), 0), "%s", err.text);
+}
+
+// False if this machine allows nothing: then ERR says why.
+static bool try_record(const char *const *argv, const struct sampler_options *options,
+                       struct error *err)
+{
+	int gate;
+
+	seen.modules = modules_new();
+	struct sampler *s = sampler_new(options, seen.modules, &sink, err);
+	cr_assert(s != NULL, "%s", err->text);
+	pid_t child = start(argv, &gate);
+	bool attached = sampler_attach(s, child, err) == 0;
+	if (!attached)
+		kill(child, SIGKILL);
+	close(gate);
+	if (attached)
+		drain_until_exit(s, child);
+	else
+		waitpid(child, NULL, 0);
+	seen.status = *sampler_status(s);
+	sampler_free(s);
+	modules_free(seen.modules);
+	return attached;
+}
+
+static void record_with(const char *const *argv, const struct sampler_options *options)
+{
+	struct error err = { 0 };
+
+	if (!try_record(argv, options, &err))
+		cr_skip("cannot sample here: %s: %s", err.text, strerror(err.errnum));
+	if (seen.status.rung > RUNG_PERF_USER)
+		cr_skip("no perf events here: %s", seen.status.rung_reason);
+}
+
+#define record(...) record_with((const char *const[]){ __VA_ARGS__, NULL }, &defaults)
+
+static const struct sampler_options defaults = { .off_cpu = true };
+static const struct sampler_options user_only = { .off_cpu = true, .best_rung = RUNG_PERF_USER };
+
+static void drop_privileges(void)
+{
+	if (getuid() != 0)
+		return;
+	cr_assert(eq(int, setgroups(0, NULL), 0));
+	cr_assert(eq(int, setgid(NOBODY), 0));
+	cr_assert(eq(int, setuid(NOBODY), 0));
+	// A process that changed its user may not be looked at by others of the new one.
+	cr_assert(eq(int, prctl(PR_SET_DUMPABLE, 1), 0));
+	if (access(SAMPLER_CHILD, X_OK) != 0)
+		cr_skip("nobody may not run %s", SAMPLER_CHILD);
+}
+
+static uint64_t cpu_ns_of_usage(void)
+{
+	return ((uint64_t)seen.usage.ru_utime.tv_sec + (uint64_t)seen.usage.ru_stime.tv_sec) *
+	               NS_PER_SEC +
+	       ((uint64_t)seen.usage.ru_utime.tv_usec + (uint64_t)seen.usage.ru_stime.tv_usec) *
+	               NS_PER_US;
+}
+
+static double ratio(uint64_t a, uint64_t b)
+{
+	return (double)a / (double)b;
+}
+
+// For every thread: its stacks weigh what it spent, and that is its lifetime.
+static void expect_accounts_to_balance(void)
+{
+	cr_expect(eq(u32, seen.threads_ended, seen.thread_count));
+	for (uint32_t i = 1; i <= seen.thread_count; i++) {
+		const struct seen_thread *thread = &seen.threads[i];
+		uint64_t life = 0;
+		cr_expect(thread->exact);
+		for (int m = 0; m < METRIC_COUNT; m++) {
+			life += thread->exact_ns[m];
+			cr_expect(eq(u64, thread->weight_ns[m], thread->exact_ns[m]),
+			          "thread %u, metric %d", i, m);
+		}
+		cr_expect(eq(u64, life, thread->end_ns - thread->start_ns), "thread %u", i);
+	}
+	for (uint32_t i = 1; i <= seen.process_count; i++)
+		cr_expect(seen.processes[i].ended, "process %u", i);
+}
+
+Test(sampler, a_busy_program_is_sampled_evenly_and_whole)
+{
+	record(SAMPLER_CHILD, "spin", "300");
+	expect_accounts_to_balance();
+	cr_expect(eq(u32, seen.process_count, 1));
+	cr_expect(eq(str, seen.processes[1].command, "sampler_child"));
+	cr_expect(eq(u64, seen.status.lost, 0));
+	cr_expect(eq(u64, seen.ticks, seen.status.samples));
+	cr_expect(eq(u32, seen.status.frequency_hz, 999));
+	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
+	cr_expect(cpu > 0.95 && cpu < 1.05, "%.3f of the CPU time", cpu);
+	double rate = ratio(seen.ticks * 1001001, seen.weight_ns[METRIC_ON_CPU]);
+	cr_expect(rate > 0.9 && rate < 1.1, "%.3f of the rate", rate);
+	cr_expect(ratio(seen.whole, seen.ticks) > 0.97, "%.3f whole",
+	          ratio(seen.whole, seen.ticks));
+}
+
+Test(sampler, every_thread_is_followed_and_has_its_name)
+{
+	record(SAMPLER_CHILD, "threads", "8");
+	expect_accounts_to_balance();
+	cr_assert(eq(u32, seen.thread_count, 9));
+	for (uint32_t i = 2; i <= 9; i++) {
+		uint64_t on_cpu = seen.threads[i].weight_ns[METRIC_ON_CPU];
+		cr_expect(eq(str, seen.threads[i].name, "spinner"));
+		cr_expect(on_cpu > 29 * MS && on_cpu < 40 * MS, "%.1f ms", (double)on_cpu / 1e6);
+	}
+	cr_expect(eq(str, seen.threads[1].name, "sampler_child"));
+}
+
+Test(sampler, five_hundred_threads_are_followed)
+{
+	record(SAMPLER_CHILD, "crowd", "500");
+	expect_accounts_to_balance();
+	cr_expect(eq(u32, seen.thread_count, 501));
+	cr_expect(eq(u32, seen.process_count, 1));
+}
+
+Test(sampler, forked_children_are_followed_and_know_their_parent)
+{
+	record(SAMPLER_CHILD, "forks", "20");
+	expect_accounts_to_balance();
+	cr_assert(eq(u32, seen.process_count, 21));
+	for (uint32_t i = 2; i <= 21; i++) {
+		cr_expect(eq(u32, seen.processes[i].parent, 1));
+		cr_expect(eq(str, seen.processes[i].command, "sampler_child"));
+	}
+	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
+	cr_expect(cpu > 0.9 && cpu < 1.05, "%.3f of the CPU time", cpu);
+}
+
+Test(sampler, spawned_and_vforked_programs_are_followed)
+{
+	record(SAMPLER_CHILD, "spawns", "10");
+	expect_accounts_to_balance();
+	cr_assert(eq(u32, seen.process_count, 21));
+	for (uint32_t i = 2; i <= 21; i++) {
+		cr_expect(eq(str, seen.processes[i].command, "true"));
+		cr_expect(eq(u32, seen.processes[i].execs, 1));
+	}
+}
+
+Test(sampler, an_exec_is_the_same_process_with_another_name)
+{
+	record("sh", "-c", "exec sleep 0.05");
+	expect_accounts_to_balance();
+	cr_expect(eq(u32, seen.process_count, 1));
+	cr_expect(eq(u32, seen.thread_count, 1));
+	cr_expect(eq(u32, seen.processes[1].execs, 1));
+	cr_expect(eq(str, seen.processes[1].command, "sleep"));
+}
+
+Test(sampler, an_exec_from_another_thread_ends_all_the_others)
+{
+	record(SAMPLER_CHILD, "thread-exec");
+	expect_accounts_to_balance();
+	cr_expect(eq(u32, seen.process_count, 1));
+	cr_expect(eq(u32, seen.processes[1].execs, 1));
+	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
+	cr_expect(cpu > 0.9 && cpu < 1.05, "%.3f of the CPU time", cpu);
+}
+
+Test(sampler, a_program_that_does_not_exist_is_no_error_of_ours)
+{
+	record("/no/such/program");
+	cr_expect(eq(int, WEXITSTATUS(seen.wait_status), 127));
+	cr_expect(eq(u32, seen.process_count, 0));
+	cr_expect(eq(u64, seen.status.samples, 0));
+}
+
+Test(sampler, a_program_that_exits_at_once_is_seen)
+{
+	record("/bin/true");
+	expect_accounts_to_balance();
+	cr_expect(eq(u32, seen.process_count, 1));
+	cr_expect(eq(str, seen.processes[1].command, "true"));
+	cr_expect(gt(u64, seen.weight_ns[METRIC_ON_CPU], 0));
+}
+
+Test(sampler, a_program_may_end_by_a_signal_or_without_exit)
+{
+	static const char *const modes[] = { "killed", "no-exit" };
+
+	for (int i = 0; i < 2; i++) {
+		memset(&seen, 0, sizeof(seen));
+		record(SAMPLER_CHILD, modes[i]);
+		expect_accounts_to_balance();
+		cr_expect(ge(u64, seen.weight_ns[METRIC_ON_CPU], 20 * MS), "%s", modes[i]);
+	}
+	cr_expect(eq(int, WEXITSTATUS(seen.wait_status), 7));
+}
+
+Test(sampler, a_daemon_that_outlives_the_program_is_closed_at_the_end)
+{
+	record(SAMPLER_CHILD, "daemon");
+	expect_accounts_to_balance();
+	cr_assert(eq(u32, seen.process_count, 3));
+	cr_expect(eq(u32, seen.processes[3].parent, 2));
+	cr_expect(ge(u64, seen.threads[3].weight_ns[METRIC_ON_CPU], 20 * MS));
+	cr_expect(eq(u32, seen.status.unseen_processes, 0), "it is not unseen, only not over");
+}
+
+Test(sampler, waiting_has_its_cause)
+{
+	record(SAMPLER_CHILD, "sleep", "150");
+	expect_accounts_to_balance();
+	uint64_t slept = seen.weight_ns[METRIC_OFF_SLEEP];
+	cr_expect(slept >= 149 * MS && slept < 250 * MS, "%.1f ms", (double)slept / 1e6);
+	cr_expect(seen.status.off_cpu_exact);
+}
+
+Test(sampler, without_off_cpu_nothing_is_said_of_waiting)
+{
+	static const struct sampler_options on_cpu_only = { .off_cpu = false };
+	static const char *const argv[] = { SAMPLER_CHILD, "spin", "200", NULL };
+
+	record_with(argv, &on_cpu_only);
+	for (int m = 1; m < METRIC_COUNT; m++)
+		cr_expect(eq(u64, seen.weight_ns[m], 0), "metric %d", m);
+	cr_expect(not(seen.status.off_cpu_exact));
+	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
+	cr_expect(cpu > 0.93 && cpu < 1.05, "%.3f of the CPU time", cpu);
+}
+
+Test(sampler, code_that_the_program_made_is_a_module_of_its_own)
+{
+	record(SAMPLER_CHILD, "made", "150");
+	expect_accounts_to_balance();
+	double made = ratio(seen.made_ns, seen.weight_ns[METRIC_ON_CPU]);
+	cr_expect(made > 0.85, "%.3f of the time", made);
+}
+
+Test(sampler, kernel_time_is_found_with_and_without_the_right_to_look)
+{
+	static const char *const argv[] = { SAMPLER_CHILD, "calls", "300", NULL };
+
+	record_with(argv, &defaults);
+	if (!seen.status.kernel_stacks)
+		cr_skip("no samples of the kernel here: %s", seen.status.rung_reason);
+	double seen_share = ratio(seen.kernel_ns, seen.weight_ns[METRIC_ON_CPU]);
+	memset(&seen, 0, sizeof(seen));
+	record_with(argv, &user_only);
+	cr_expect(eq(int, (int)seen.status.rung, RUNG_PERF_USER));
+	cr_expect(eq(u64, seen.kernel_ns, 0));
+	expect_accounts_to_balance();
+	double share = ratio(seen.mark_ns[MARK_KERNEL], seen.weight_ns[METRIC_ON_CPU]);
+	cr_expect(seen_share > 0.5, "%.3f seen", seen_share);
+	cr_expect(share > seen_share - 0.08 && share < seen_share + 0.08, "%.3f, seen %.3f", share,
+	          seen_share);
+}
+
+Test(sampler, user_time_is_not_taken_for_kernel_time)
+{
+	static const char *const argv[] = { SAMPLER_CHILD, "spin", "300", NULL };
+
+	record_with(argv, &user_only);
+	double share = ratio(seen.mark_ns[MARK_KERNEL], seen.weight_ns[METRIC_ON_CPU]);
+	cr_expect(share < 0.03, "%.3f", share);
+}
+
+static int read_paranoid(void)
+{
+	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+	int value = -1;
+
+	return file && fscanf(file, "%d", &value) == 1 ? value : -1;
+}
+
+Test(sampler, a_user_without_rights_gets_exact_times_and_the_remedy)
+{
+	if (getuid() != 0 || read_paranoid() != 2)
+		cr_skip("needs root to stop being root, and kernel.perf_event_paranoid at 2");
+	drop_privileges();
+	record(SAMPLER_CHILD, "spin", "200");
+	expect_accounts_to_balance();
+	cr_expect(eq(int, (int)seen.status.rung, RUNG_PERF_USER));
+	cr_expect(eq(u64, seen.status.lost, 0));
+	cr_expect(strstr(seen.status.rung_reason, "perf_event_paranoid is 2") != NULL, "%s",
+	          seen.status.rung_reason);
+	cr_expect(strstr(seen.status.rung_remedy, "sysctl kernel.perf_event_paranoid=1") != NULL,
+	          "%s", seen.status.rung_remedy);
+}
+
+static void copy_unreadable(void)
+{
+	char buffer[65536];
+	int from = open("/bin/sleep", O_RDONLY);
+	int to = open(UNREADABLE, O_WRONLY | O_CREAT | O_TRUNC, 0711);
+
+	cr_assert(from >= 0 && to >= 0);
+	for (ssize_t count; (count = read(from, buffer, sizeof(buffer))) > 0;)
+		cr_assert(eq(sz, (size_t)write(to, buffer, (size_t)count), (size_t)count));
+	cr_assert(eq(int, fchmod(to, 0711), 0));
+	close(from);
+	close(to);
+}
+
+Test(sampler, a_program_that_may_not_be_read_is_counted_by_name)
+{
+	if (getuid() != 0)
+		cr_skip("needs root to make a program that we may not read");
+	copy_unreadable();
+	drop_privileges();
+	record("sh", "-c", UNREADABLE " 0.2; true");
+	cr_expect(eq(u32, seen.status.unseen_processes, 1));
+	cr_expect(eq(str, seen.status.unseen_name, "bottleneck_unre"));
+}
+
+Test(sampler, forget_the_unreadable_program)
+{
+	unlink(UNREADABLE);
+	cr_expect(ne(int, access(UNREADABLE, F_OK), 0));
+}
+
+static void refuse_perf_events(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	cr_assert(eq(int, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0));
+	cr_assert(eq(int, prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0));
+}
+
+Test(sampler, a_container_that_refuses_perf_events_is_told_how_to_allow_them)
+{
+	static const char *const argv[] = { SAMPLER_CHILD, "spin", "50", NULL };
+	struct error err = { 0 };
+
+	refuse_perf_events();
+	if (try_record(argv, &defaults, &err)) {
+		cr_expect(ge(int, (int)seen.status.rung, RUNG_AGENT));
+		cr_expect(strstr(seen.status.rung_reason, "seccomp") != NULL, "%s",
+		          seen.status.rung_reason);
+		cr_expect(strstr(seen.status.rung_remedy, "PERFMON") != NULL, "%s",
+		          seen.status.rung_remedy);
+	} else {
+		cr_expect(strstr(err.text, "seccomp") != NULL, "%s", err.text);
+		cr_expect(strstr(err.hint, "PERFMON") != NULL, "%s", err.hint);
+	}
+}
