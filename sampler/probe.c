@@ -90,21 +90,10 @@ static int open_task_file(const struct probe *p, int pid, int tid, const char *n
 /* Reads what is there now; TEXT gets a NUL. */
 static bool read_text(int fd, char *text)
 {
-	ssize_t size = fd < 0 ? -1 : pread(fd, text, TEXT_BYTES - 1, 0);
+	ssize_t size = pread(fd, text, TEXT_BYTES - 1, 0);
 
 	text[size > 0 ? size : 0] = '\0';
 	return size > 0;
-}
-
-/* The kernel function it waits in. */
-static struct wait wait_by_channel(const struct probe *p, int pid, int tid)
-{
-	cleanup_close int fd = open_task_file(p, pid, tid, "wchan");
-	char text[TEXT_BYTES];
-
-	if (!read_text(fd, text))
-		return (struct wait){ WAIT_UNKNOWN, METRIC_OFF_OTHER, WAIT_PLAIN };
-	return wait_of_function(text, strcspn(text, " \n"));
 }
 
 static bool is_timer(const struct probe *p, const char *path)
@@ -131,12 +120,13 @@ static enum metric cause_by_descriptor(const struct probe *p, int pid, uint64_t 
 
 /*
  * The number of the system call alone is not enough: a thread that was stopped
- * in the middle of a read still shows the read.
+ * in the middle of a read still shows the read. CHANNEL is the kernel function
+ * that it sleeps in.
  */
-static enum metric find_cause(const struct probe *p, int pid, int tid,
-                              const struct probe_call *call)
+static enum metric find_cause(const struct probe *p, int pid, const struct probe_call *call,
+                              const char *channel)
 {
-	struct wait place = wait_by_channel(p, pid, tid);
+	struct wait place = wait_of_function(channel, strcspn(channel, " \n"));
 	// A stack below 4 GB: 32-bit code, whose system calls have other numbers.
 	struct wait in = wait_of_call(call->sp >> 32 ? call->number : -1);
 
@@ -178,21 +168,25 @@ static void fill_sample(struct event_sample *sample, const struct probe *p,
 enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
                              struct probe_view *view)
 {
-	cleanup_close int fd = open_task_file(p, pid, tid, "syscall");
-	char text[TEXT_BYTES], again[TEXT_BYTES];
+	// What can be done before and after is not done in between: the shorter the look, the
+	// shorter a wait it can catch.
+	cleanup_close int call_fd = open_task_file(p, pid, tid, "syscall");
+	cleanup_close int channel_fd = open_task_file(p, pid, tid, "wchan");
+	char text[TEXT_BYTES], again[TEXT_BYTES], channel[TEXT_BYTES];
 	struct probe_call call;
 	size_t stack_bytes;
 
 	view->from_ns = clock_now_ns();
-	if (!read_text(fd, text))
+	if (!read_text(call_fd, text))
 		return PROBE_FAILED;
 	if (!probe_parse(text, &call))
 		return PROBE_RUNNING;
 	stack_bytes = read_stack(p, pid, call.sp);
-	view->cause = find_cause(p, pid, tid, &call);
-	if (verify && (!read_text(fd, again) || strcmp(text, again) != 0))
+	read_text(channel_fd, channel);
+	if (verify && (!read_text(call_fd, again) || strcmp(text, again) != 0))
 		return PROBE_RUNNING;
 	view->until_ns = clock_now_ns();
+	view->cause = find_cause(p, pid, &call, channel);
 	fill_sample(&view->sample, p, &call, stack_bytes);
 	return stack_bytes ? PROBE_STACK : PROBE_CAUSE;
 }
