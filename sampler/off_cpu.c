@@ -18,7 +18,7 @@
 #define PASS_LOOKS_MAX  64
 #define PASS_COST_SHARE 200
 
-// After this many passes without a thread that blocked the collector may sleep.
+// After this many passes in which no thread blocked unseen the collector may sleep.
 #define QUIET_PASSES 20
 
 // A sample and a record that are no further apart than this are of the same switch.
@@ -45,7 +45,7 @@ struct off_cpu {
 	size_t queue_count, queue_capacity;
 	uint64_t pass_ns;      /* when threads were last looked at, */
 	uint64_t next_pass_ns; /* and will be again */
-	unsigned quiet;        /* passes since a thread last blocked */
+	unsigned quiet;        /* passes since a thread last blocked unseen */
 	uint32_t dither;
 	uint64_t looks;
 
@@ -113,8 +113,6 @@ static void add_pending(struct off_cpu_state *s, const struct interval *interval
 	if (!p->ns)
 		p->since_ns = interval->start_ns;
 	p->ns += interval->off_ns;
-	if (interval->cause == METRIC_OFF_OTHER)
-		s->unseen++;
 }
 
 /* Hands on NS of what is pending for FROM as STACK, whose frames and flags are set. */
@@ -140,26 +138,28 @@ static void take_pending(struct off_cpu *o, struct thread *thread, enum metric f
 
 /*
  * How much time of unknown intervals an interval of LENGTH stands for, itself
- * left out. An interval that is longer than the time between two looks is
- * always seen, so it stands for itself alone.
+ * left out. Looks come at times that have nothing to do with what the thread
+ * does, so one falls into an interval with odds of its length, less that of the
+ * look, to the time between looks. An interval that is longer is always met,
+ * and stands for itself alone. Samples of switches stand for nothing else:
+ * which switch the kernel samples depends on how long the thread waited before.
  */
-static uint64_t stands_for(const struct off_cpu *o, const struct off_cpu_state *s,
-                           uint64_t length_ns)
+static double stands_for(const struct off_cpu_state *s, uint64_t length_ns)
 {
-	if (s->seen == SEEN_BY_LOOK)
-		return s->stands_for_ns > length_ns ? s->stands_for_ns - length_ns : 0;
-	return length_ns < o->options.probe_after_ns ? length_ns * s->unseen : 0;
+	uint64_t look_ns = s->seen_until_ns - s->seen_from_ns;
+	uint64_t room_ns = max_ns(length_ns - min_ns(look_ns, length_ns), length_ns / 8 + 1);
+
+	if (s->seen != SEEN_BY_LOOK || s->stands_for_ns <= room_ns)
+		return 0;
+	return (double)length_ns * ((double)s->stands_for_ns / (double)room_ns - 1);
 }
 
 /* The more has piled up, by chance, the more of it goes with each. */
-static uint64_t share_of_unknown(const struct off_cpu *o, struct off_cpu_state *s,
-                                 uint64_t length_ns)
+static uint64_t share_of_unknown(const struct off_cpu_state *s, uint64_t length_ns)
 {
 	uint64_t pending_ns = s->pending[METRIC_OFF_OTHER].ns;
-	double share =
-		(double)stands_for(o, s, length_ns) * (1 + (double)pending_ns / (double)PILE_NS);
+	double share = stands_for(s, length_ns) * (1 + (double)pending_ns / (double)PILE_NS);
 
-	s->unseen = 0;
 	return share < (double)pending_ns ? (uint64_t)share : pending_ns;
 }
 
@@ -191,7 +191,7 @@ static void hand_on(struct off_cpu *o, struct thread *thread, const struct inter
 		take_pending(o, thread, interval->cause, s->pending[interval->cause].ns, end_ns,
 		             stack);
 	if (interval->cause != METRIC_OFF_RUNNABLE)
-		take_pending(o, thread, METRIC_OFF_OTHER, share_of_unknown(o, s, interval->off_ns),
+		take_pending(o, thread, METRIC_OFF_OTHER, share_of_unknown(s, interval->off_ns),
 		             end_ns, stack);
 }
 
@@ -254,13 +254,20 @@ void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
 	s->sampled_ns = thread->sampled_ns;
 }
 
+static bool is_explained(const struct off_cpu_state *s)
+{
+	return s->seen == SEEN_BY_SAMPLE && s->cause != METRIC_OFF_OTHER;
+}
+
 static void queue_for_a_look(struct off_cpu *o, struct thread *thread)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	bool looked = s->seen == SEEN_BY_LOOK && s->seen_from_ns >= s->since_ns;
 
+	if (is_explained(s))
+		return;
 	o->quiet = 0;
-	if (s->queued || looked || s->seen == SEEN_BY_SAMPLE || !o->probe ||
+	if (s->queued || looked || !o->probe ||
 	    !array_reserve(&o->queue, &o->queue_capacity, o->queue_count + 1))
 		return;
 	o->queue[o->queue_count++] = (struct waiter){ thread->process->pid, thread->tid };
@@ -394,27 +401,16 @@ static bool look(struct off_cpu *o, struct thread *thread)
 	return result == PROBE_RUNNING && s->out;
 }
 
-/* With samples of switches only what they missed, or could not explain, is looked at. */
-static bool is_due(const struct off_cpu *o, const struct off_cpu_state *s, uint64_t now_ns)
-{
-	return !o->options.switch_samples || now_ns >= s->since_ns + o->options.probe_after_ns;
-}
-
-static bool is_explained(const struct off_cpu *o, const struct off_cpu_state *s)
-{
-	if (s->seen == SEEN_BY_SAMPLE)
-		return s->cause != METRIC_OFF_OTHER;
-	return o->options.switch_samples && (!s->out || s->preempted);
-}
-
 /* True if THREAD is to stay in the queue. */
 static bool visit(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 
-	if (is_explained(o, s))
-		return false;
-	return !is_due(o, s, now_ns) || look(o, thread);
+	// What is known is a moment old. A thread that switches often may by now be in an interval
+	// without a sample: another pass will look, for this one too.
+	if (is_explained(s))
+		return now_ns - s->since_ns < o->options.probe_after_ns;
+	return look(o, thread);
 }
 
 static void visit_queue(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
@@ -466,7 +462,7 @@ int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms)
 {
 	uint64_t wait_ms;
 
-	if (!o->queue_count && (o->options.switch_samples || o->quiet >= QUIET_PASSES))
+	if (!o->queue_count && o->quiet >= QUIET_PASSES)
 		return limit_ms;
 	if (now_ns >= o->next_pass_ns)
 		return 0;

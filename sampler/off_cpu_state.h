@@ -50,6 +50,5 @@ struct off_cpu_state {
 
 	bool queued;        /* for a look */
 	uint64_t looked_ns; /* when it was last looked at, or could have been */
-	uint32_t unseen;    /* intervals since the last one with a stack of its own */
 	struct pending pending[METRIC_COUNT];
 };
