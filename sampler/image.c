@@ -284,6 +284,7 @@ static struct image *open_file(const struct module *module, pid_t pid, struct er
 
 	if (module->fd >= 0)
 		return open_descriptor(fcntl(module->fd, F_DUPFD_CLOEXEC, 0), module, err);
+	error_set(err, 0, "\"%s\" is no absolute path", module->path);
 	if (module->path[0] == '/' && pid > 0) {
 		snprintf(path, sizeof(path), "/proc/%d/root%s", pid, module->path);
 		image = open_path(path, module, err);
