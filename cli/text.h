@@ -39,6 +39,10 @@ int text_lines(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
 
+/* The rows that a table prints: query_run() without waits for children. NULL on error. */
+struct rows *text_rows(const struct text *text, enum query_by by, enum query_sort sort,
+                       struct error *err);
+
 /* Prints the heading of a section: NAME in bold, NOTE behind it in pale. */
 void text_heading(const struct text *text, const char *name, const char *note);
 

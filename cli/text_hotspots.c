@@ -186,8 +186,7 @@ static void print_heading(const struct layout *layout)
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                   struct error *err)
 {
-	struct query query = view_query(text->view, by, sort);
-	cleanup(rows) struct rows *rows = query_run(text->profile, &query, err);
+	cleanup(rows) struct rows *rows = text_rows(text, by, sort, err);
 	struct column columns[8];
 
 	if (!rows)

@@ -59,8 +59,7 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 
 int text_lines(const struct text *text, struct error *err)
 {
-	struct query query = view_query(text->view, BY_LINE, SORT_SELF);
-	cleanup(rows) struct rows *rows = query_run(text->profile, &query, err);
+	cleanup(rows) struct rows *rows = text_rows(text, BY_LINE, SORT_SELF, err);
 	bool newer = false;
 
 	if (!rows)

@@ -16,6 +16,7 @@
 #define FEW_SAMPLES 50   /* fewer rank nothing: a share of 10 % is then +-9 points */
 #define FLAT_SHARE  0.04 /* MAQAO's limit for "no loop stands out" */
 #define WAIT_SHARE  0.5  /* of the critical thread's life */
+#define BUSY_SHARE  0.5  /* of one CPU, by all threads together */
 #define CPU_SHARE   0.5  /* of it spent waiting for a CPU */
 
 struct evidence {
@@ -141,7 +142,7 @@ static const char *wait_phrase(enum metric metric)
 		[METRIC_OFF_FILE] = "waited for files",
 		[METRIC_OFF_NET] = "waited for sockets or events",
 		[METRIC_OFF_PIPE] = "waited for a pipe or terminal",
-		[METRIC_OFF_SLEEP] = "slept",
+		[METRIC_OFF_SLEEP] = "slept or waited for a signal",
 		[METRIC_OFF_FAULT] = "waited for memory from disk",
 		[METRIC_OFF_GPU] = "waited for the GPU",
 		[METRIC_OFF_STOPPED] = "was stopped",
@@ -161,8 +162,8 @@ static const char *wait_advice(enum metric metric)
 				   "more requests at once.",
 		[METRIC_OFF_PIPE] = "The other end of the pipe or terminal is slower: profile that "
 				    "program.",
-		[METRIC_OFF_SLEEP] = "The program sleeps by its own choice: wait for the event "
-				     "itself instead, or sleep less.",
+		[METRIC_OFF_SLEEP] = "It does so by its own choice: wait for the event itself "
+				     "instead, or sleep less.",
 		[METRIC_OFF_FAULT] = "Memory comes from disk: use less of it, read files in order, "
 				     "or look for swapping.",
 		[METRIC_OFF_STOPPED] = "It was stopped from outside: measure it again without "
@@ -174,7 +175,8 @@ static const char *wait_advice(enum metric metric)
 	                      : "See where it waits: bottleneck report --off-cpu --call-tree.";
 }
 
-// Time spent waiting for children is in the children, which are in the profile.
+// Time spent waiting for children is in the children, which are in the profile. And a main thread
+// that waits while others work is no news: then the question is what those do.
 static bool waits(const struct evidence *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
@@ -190,6 +192,8 @@ static bool waits(const struct evidence *f, struct verdict *v)
 			most = (enum metric)m;
 	}
 	if (share(waited, f->account.lifetime_ns) < WAIT_SHARE)
+		return false;
+	if (f->account.is_main && share(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
 	if (node)

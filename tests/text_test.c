@@ -167,6 +167,39 @@ Test(text, the_options_reach_the_question)
 	cr_expect(eq(u64, profile->asked.to_ns, 7));
 }
 
+Test(text, waiting_for_children_is_not_ranked_unless_waiting_is_asked_for)
+{
+	static const struct row rows[] = {
+		{ .name = "wait4",
+		  .module = "/lib/libc.so.6",
+		  .self = 9 * NS_PER_SEC,
+		  .total = 9 * NS_PER_SEC,
+		  .self_ns = { [METRIC_OFF_CHILD] = 9 * NS_PER_SEC },
+		  .total_ns = { [METRIC_OFF_CHILD] = 9 * NS_PER_SEC } },
+		{ .name = "compile",
+		  .module = "/lib/cc1",
+		  .self = NS_PER_SEC,
+		  .total = NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC },
+		  .total_ns = { [METRIC_ON_CPU] = NS_PER_SEC } },
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->all = 10 * NS_PER_SEC;
+	view.sort = VIEW_SORT_SELF;
+	char *page = print(profile, &view, terminal(100, false, false));
+	cr_expect(eq(ptr, strstr(page, "wait4"), NULL));
+	cr_expect(ne(ptr, strstr(page, "100.0"), NULL)); // compile's share
+	free(page);
+	view.off_cpu = true;
+	page = print(profile, &view, terminal(100, false, false));
+	cr_expect(ne(ptr, strstr(page, "wait4"), NULL));
+	free(page);
+}
+
 // The first lines below the header.
 static char *verdict_of(struct profile *profile)
 {
@@ -208,7 +241,7 @@ Test(text, a_library_function_is_blamed_on_its_caller)
 	profile->functions = &row;
 	profile->function_count = 1;
 	profile->totals.on_cpu_ns = NS_PER_SEC;
-	expect_verdict(profile, "90.0 % of the CPU time is spent in memcpy in [libc.so.6], mostly "
+	expect_verdict(profile, "90.0 % of the CPU time is spent in memcpy in libc.so.6, mostly "
 	                        "called from deflate_slow (deflate.c:1790).");
 }
 
@@ -218,8 +251,18 @@ Test(text, waiting_is_blamed_on_the_users_own_function)
 
 	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_LOCK] = 28801 * NS_PER_MS;
-	expect_verdict(profile, "69.8 % of the time the main thread waited for locks, mostly in "
-	                        "collect_results (pool.c:120).");
+	profile->totals.on_cpu_ns = 11 * NS_PER_SEC;
+	expect_verdict(profile, "69.8 % of the time the main thread waited for locks or other "
+	                        "threads, mostly in collect_results (pool.c:120).");
+}
+
+Test(text, a_main_thread_that_waits_while_others_work_is_no_verdict)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
+	expect_verdict(profile, "of the CPU time is spent in deflate_slow");
 }
 
 Test(text, waiting_for_children_is_not_a_verdict)
