@@ -11,3 +11,62 @@ target_compile_definitions(agent_run PRIVATE
 add_dependencies(agent_run bottleneck-agent)
 add_executable(agent_report agent_report.c)
 target_link_libraries(agent_report PRIVATE agent_run)
+
+# Runs programs under the sampler, on a rung of the test's choice.
+add_library(rung_run STATIC rung_run.c)
+target_link_libraries(rung_run PUBLIC sampler reader)
+target_compile_definitions(rung_run PRIVATE
+  AGENT_LIBRARY="$<TARGET_FILE:bottleneck-agent>")
+add_dependencies(rung_run bottleneck-agent)
+add_executable(rung_report rung_report.c)
+target_link_libraries(rung_report PRIVATE rung_run)
+
+# Tests of the agent's logic and of the collector's side.
+add_library(tracer_test_support STATIC temporary.c)
+target_link_libraries(tracer_test_support PUBLIC flags)
+foreach(module agent_config agent_maps agent_rings agent_signals)
+  unit(${module} LIBS agent_core tracer_test_support)
+endforeach()
+unit(agent_sample SOURCES agent_signal.c LIBS agent_core tracer_test_support)
+unit(reader LIBS reader agent_core tracer_test_support)
+foreach(module session target)
+  unit(${module} LIBS reader tracer_test_support)
+endforeach()
+foreach(module follow timeline proc_stat)
+  unit(${module} LIBS sampler)
+endforeach()
+fuzz(record LIBS sampler reader)
+
+# The agent in programs: hard ones, real ones, and ones that it cannot get into.
+add_executable(agent_target agent_target.c)
+target_compile_definitions(agent_target PRIVATE _GNU_SOURCE)
+target_compile_options(agent_target PRIVATE -O1)
+add_executable(agent_target_static agent_target_hello.c)
+target_link_options(agent_target_static PRIVATE -static)
+set_target_properties(agent_target_static PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+find_program(MUSL_GCC musl-gcc)
+if(MUSL_GCC)
+  foreach(kind dynamic static)
+    set(flag $<$<STREQUAL:${kind},static>:-static>)
+    add_custom_command(OUTPUT hello_musl_${kind}
+      COMMAND ${MUSL_GCC} -O1 "${flag}" ${CMAKE_CURRENT_SOURCE_DIR}/agent_target_hello.c
+              -o hello_musl_${kind}
+      DEPENDS agent_target_hello.c COMMAND_EXPAND_LISTS VERBATIM)
+  endforeach()
+  add_custom_target(hello_musl DEPENDS hello_musl_dynamic hello_musl_static)
+  set(hello_musl ${CMAKE_CURRENT_BINARY_DIR}/hello_musl_dynamic)
+  set(hello_musl_static ${CMAKE_CURRENT_BINARY_DIR}/hello_musl_static)
+endif()
+unit(agent_e2e LIBS agent_run)
+target_compile_definitions(agent_e2e_test PRIVATE TARGET="$<TARGET_FILE:agent_target>"
+  HELLO_STATIC="$<TARGET_FILE:agent_target_static>" HELLO_MUSL="${hello_musl}"
+  HELLO_MUSL_STATIC="${hello_musl_static}")
+add_dependencies(agent_e2e_test agent_target agent_target_static)
+if(MUSL_GCC)
+  add_dependencies(agent_e2e_test hello_musl)
+endif()
+
+unit(agent_source LIBS rung_run)
+target_compile_definitions(agent_source_test PRIVATE TARGET="$<TARGET_FILE:agent_target>"
+  HELLO_STATIC="$<TARGET_FILE:agent_target_static>")
+add_dependencies(agent_source_test agent_target agent_target_static)

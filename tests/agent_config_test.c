@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/config.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stddef.h>
+
+Test(agent_config, texts_give_numbers_and_defaults)
+{
+	static const struct {
+		const char *text;
+		uint32_t frequency_hz, stack_bytes;
+	} rows[] = {
+		{ NULL, 999, 32768 },
+		{ "", 999, 32768 },
+		{ "hz=99,stack=8192", 99, 8192 },
+		{ "stack=8192", 999, 8192 },
+		{ "colour=red,hz=250", 250, 32768 },
+		{ "hz=", 999, 32768 },
+		{ "hz=x,stack=4096", 999, 4096 },
+		{ "hz=0,stack=0", 1, 256 },
+		{ "hz=99999999999999999999,stack=99999999999999999999", 100000, 65528 },
+		{ "stack=1001", 999, 1000 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = config_parse(rows[i].text);
+		cr_expect(eq(u32, config.frequency_hz, rows[i].frequency_hz), "\"%s\"",
+		          rows[i].text);
+		cr_expect(eq(u32, config.stack_bytes, rows[i].stack_bytes), "\"%s\"", rows[i].text);
+	}
+}

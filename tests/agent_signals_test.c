@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/signals.h"
+
+#include "tracer/agent/threads.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t calls;
+
+static void count_call(int number)
+{
+	(void)number;
+	calls++;
+}
+
+static void start(void)
+{
+	calls = 0;
+	cr_assert(signals_start(sigaction, sigprocmask));
+}
+
+TestSuite(agent_signals, .init = start);
+
+Test(agent_signals, the_target_sees_its_own_action_and_ours_stays_installed)
+{
+	struct sigaction mine = { .sa_handler = count_call, .sa_flags = SA_RESTART }, seen;
+	int number = signals_number();
+
+	cr_expect(eq(int, signals_action(sigaction, number, NULL, &seen), 0));
+	cr_expect(seen.sa_handler == SIG_DFL);
+	cr_expect(eq(int, signals_action(sigaction, number, &mine, &seen), 0));
+	cr_expect(seen.sa_handler == SIG_DFL);
+	cr_expect(eq(int, signals_action(sigaction, number, NULL, &seen), 0));
+	cr_expect(seen.sa_handler == count_call);
+	cr_expect(eq(int, sigaction(number, NULL, &seen), 0));
+	cr_expect(seen.sa_handler != count_call);
+}
+
+Test(agent_signals, a_signal_that_is_no_tick_reaches_the_target)
+{
+	struct sigaction mine = { .sa_handler = count_call };
+
+	signals_action(sigaction, signals_number(), &mine, NULL);
+	raise(signals_number());
+	cr_expect(eq(int, calls, 1));
+	mine.sa_handler = SIG_IGN;
+	signals_action(sigaction, signals_number(), &mine, NULL);
+	raise(signals_number());
+	cr_expect(eq(int, calls, 1));
+}
+
+Test(agent_signals, without_a_handler_the_signal_kills_as_it_would, .signal = SIGTERM)
+{
+	// Criterion knows the classic signals only: ours has no name, so the child tells.
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		raise(signals_number());
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == signals_number())
+		raise(SIGTERM);
+}
+
+Test(agent_signals, the_mask_looks_as_if_the_target_had_its_way)
+{
+	sigset_t all, seen, real;
+	int number = signals_number();
+
+	sigfillset(&all);
+	cr_expect(eq(int, signals_mask(sigprocmask, SIG_BLOCK, &all, &seen), 0));
+	cr_expect(eq(int, sigismember(&seen, number), 0));
+	signals_mask(sigprocmask, SIG_BLOCK, NULL, &seen);
+	cr_expect(eq(int, sigismember(&seen, number), 1));
+	cr_expect(eq(int, sigismember(&seen, SIGUSR1), 1));
+	sigprocmask(SIG_BLOCK, NULL, &real);
+	cr_expect(eq(int, sigismember(&real, number), 0), "but the kernel does not block ours");
+	cr_expect(eq(int, sigismember(&real, SIGUSR1), 1));
+
+	sigset_t none;
+	sigemptyset(&none);
+	signals_mask(sigprocmask, SIG_SETMASK, &none, &seen);
+	cr_expect(eq(int, sigismember(&seen, number), 1));
+	signals_mask(sigprocmask, SIG_BLOCK, NULL, &seen);
+	cr_expect(eq(int, sigismember(&seen, number), 0));
+}
+
+Test(agent_signals, other_signals_pass_through)
+{
+	struct sigaction mine = { .sa_handler = count_call }, seen;
+
+	sigfillset(&mine.sa_mask);
+	cr_expect(eq(int, signals_action(sigaction, SIGUSR1, &mine, NULL), 0));
+	sigaction(SIGUSR1, NULL, &seen);
+	cr_expect(seen.sa_handler == count_call);
+	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number()), 0));
+	cr_expect(eq(int, sigismember(&seen.sa_mask, SIGUSR2), 1));
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "tests/rung_run.h"
+
+#include "base/clock.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+static struct rung_run run;
+
+static void run_on(enum rung rung, const char *mode)
+{
+	char *argv[] = { TARGET, (char *)mode, NULL };
+
+	rung_run(&run, rung, argv);
+	cr_expect(eq(int, (int)run.sampler.rung, (int)rung));
+	cr_expect(not(run.sampler.off_cpu_exact), "it says that intervals are estimated");
+}
+
+static uint64_t sum_of(const uint64_t *ns)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < METRIC_COUNT; i++)
+		sum += ns[i];
+	return sum;
+}
+
+// For each thread: on-CPU and off-CPU together are its lifetime, and have stacks.
+static void expect_sums(void)
+{
+	for (uint32_t i = 0; i < run.thread_count; i++) {
+		const struct rung_thread *t = &run.threads[i];
+		uint64_t life = t->end_ns - t->start_ns;
+		cr_assert(t->ended, "%s/%u", t->name, t->tid);
+		cr_expect(le(dbl, (double)sum_of(t->told_ns), (double)life + 1e6));
+		cr_expect(ge(dbl, (double)sum_of(t->told_ns), (double)life - 1e6));
+		// The stacks of a thread that lived but a moment may go beyond it by a tick.
+		cr_expect(le(dbl, (double)sum_of(t->stack_ns), (double)life + 10e6));
+		cr_expect(ge(dbl, (double)sum_of(t->stack_ns), (double)life - 10e6));
+	}
+}
+
+static void expect_cpu(double low)
+{
+	cr_expect(ge(dbl, (double)rung_on_cpu_ns(&run), low * (double)run.cpu_ns));
+	cr_expect(le(dbl, (double)rung_on_cpu_ns(&run), 1.05 * (double)run.cpu_ns + 20e6));
+}
+
+Test(agent_source, a_program_with_waits_adds_up)
+{
+	run_on(RUNG_AGENT, "waits");
+	expect_sums();
+	expect_cpu(0.9);
+	const struct rung_thread *main = &run.threads[0];
+	cr_expect(ge(dbl, (double)main->told_ns[METRIC_OFF_SLEEP], 340e6));
+	cr_expect(le(dbl, (double)main->told_ns[METRIC_OFF_SLEEP], 900e6));
+	cr_expect(le(dbl, (double)rung_unknown_ns(&run), 0.1 * (double)run.cpu_ns));
+}
+
+Test(agent_source, threads_and_their_locks_add_up)
+{
+	run_on(RUNG_AGENT, "locks");
+	expect_sums();
+	expect_cpu(0.9);
+	cr_expect(eq(u32, run.thread_count, 5));
+	uint64_t locked = 0;
+	for (uint32_t i = 1; i < run.thread_count; i++) {
+		locked += run.threads[i].told_ns[METRIC_OFF_LOCK];
+		cr_expect(eq(int, strncmp(run.threads[i].name, "locker", 6), 0));
+	}
+	cr_expect(ge(dbl, (double)locked, 300e6));
+}
+
+Test(agent_source, forks_are_processes_with_an_end)
+{
+	run_on(RUNG_AGENT, "fork");
+	cr_expect(eq(u32, run.processes, 4));
+	cr_expect(eq(u32, run.processes_ended, 4));
+	expect_sums();
+	expect_cpu(0.85);
+}
+
+Test(agent_source, programs_without_agent_are_followed)
+{
+	char *argv[] = { "sh", "-c", HELLO_STATIC " >/dev/null; sleep 0.3; exit 0", NULL };
+
+	rung_run(&run, RUNG_AGENT, argv);
+	expect_sums();
+	cr_expect(ge(u32, run.processes, 2));
+	cr_expect(eq(u32, run.processes, run.processes_ended));
+	expect_cpu(0.5);
+}
+
+Test(agent_source, a_killed_process_ends_too)
+{
+	run_on(RUNG_AGENT, "killed");
+	cr_expect(eq(u32, run.processes_ended, 1));
+	expect_sums();
+	expect_cpu(0.85);
+}
+
+Test(agent_source, five_hundred_threads_all_end)
+{
+	run_on(RUNG_AGENT, "threads");
+	cr_expect(eq(u32, run.thread_count, 501));
+	expect_sums();
+	expect_cpu(0.85);
+}
+
+Test(proc_source, without_an_agent_times_and_waits_are_known)
+{
+	run_on(RUNG_PROC, "waits");
+	expect_sums();
+	expect_cpu(0.9);
+	cr_expect(eq(u64, rung_unknown_ns(&run), rung_on_cpu_ns(&run)), "but not what ran");
+	cr_expect(ge(dbl, (double)run.threads[0].told_ns[METRIC_OFF_SLEEP], 340e6));
+	cr_expect(ge(u64, run.sampler.probes, 1));
+}
+
+Test(proc_source, threads_and_children_are_found)
+{
+	run_on(RUNG_PROC, "locks");
+	cr_expect(eq(u32, run.thread_count, 5));
+	expect_sums();
+	expect_cpu(0.9);
+	run_on(RUNG_PROC, "fork");
+	cr_expect(eq(u32, run.processes, 4));
+	cr_expect(eq(u32, run.processes_ended, 4));
+	expect_sums();
+}
+
+Test(proc_source, an_exec_is_noticed)
+{
+	char *argv[] = { "sh", "-c", "sleep 0.2; exec sleep 0.3", NULL };
+
+	rung_run(&run, RUNG_PROC, argv);
+	cr_expect(eq(str, run.last_command, "sleep"));
+	cr_expect(ge(u32, run.execs, 1));
+	cr_expect(eq(u32, run.processes, 2));
+	expect_sums();
+}

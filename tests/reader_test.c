@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "tests/temporary.h"
+#include "tracer/agent/rings.h"
+#include "tracer/reader/reader.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[64];
+static struct rings *rings;
+static struct reader *reader;
+
+static void open_all(void)
+{
+	temporary_make(directory, sizeof(directory));
+	rings = calloc(1, sizeof(*rings));
+	cr_assert(rings_start(rings, directory, 77, 5));
+	reader = reader_new(directory, NULL);
+	cr_assert(reader != NULL);
+}
+
+static void close_all(void)
+{
+	reader_free(reader);
+	rings_abandon(rings);
+	free(rings);
+	temporary_remove(directory);
+}
+
+TestSuite(reader, .init = open_all, .fini = close_all);
+
+static void put(struct lane *lane, uint64_t time_ns, size_t size)
+{
+	struct record *record = lane_reserve(lane, rings->by_populate, size);
+
+	cr_assert(record != NULL);
+	memset(record, 0, size);
+	record->type = RECORD_EXIT;
+	record->tid = lane->tid;
+	record->time_ns = time_ns;
+	lane_commit(lane, record, size);
+}
+
+static int files_left(void)
+{
+	char command[128];
+	int count = -1;
+
+	snprintf(command, sizeof(command), "ls %s | wc -l", directory);
+	FILE *pipe = popen(command, "r");
+	cr_assert(fscanf(pipe, "%d", &count) == 1);
+	pclose(pipe);
+	return count;
+}
+
+Test(reader, records_of_many_rings_come_in_the_order_of_time)
+{
+	struct lane *lanes[40];
+	uint64_t last = 0;
+	int count = 0;
+
+	for (uint32_t i = 0; i < 40; i++)
+		lanes[i] = rings_claim(rings, 100 + i);
+	for (uint64_t time = 1; time <= 4000; time++)
+		put(lanes[time * 7919 % 40], time, 24);
+	reader_poll(reader);
+	for (const struct record *r; (r = reader_next(reader, 3000, NULL)); count++) {
+		cr_assert(eq(u64, r->time_ns, last + 1));
+		cr_assert(eq(u32, r->pid, 77), "the file says whose it is");
+		last = r->time_ns;
+	}
+	cr_expect(eq(int, count, 3000), "what is younger stays");
+	reader_poll(reader);
+	for (; reader_next(reader, UINT64_MAX, NULL); count++)
+		;
+	cr_expect(eq(int, count, 4000));
+}
+
+Test(reader, a_file_is_unlinked_when_it_is_mapped_and_grows_by_others)
+{
+	reader_poll(reader);
+	cr_expect(eq(int, files_left(), 0));
+	for (uint32_t i = 0; i < 100; i++)
+		put(rings_claim(rings, 100 + i), i, 24);
+	int count = 0;
+	reader_poll(reader);
+	while (reader_next(reader, UINT64_MAX, NULL))
+		count++;
+	cr_expect(eq(int, count, 100));
+	cr_expect(eq(int, files_left(), 0));
+}
+
+Test(reader, what_was_written_before_the_end_is_still_there)
+{
+	put(rings_claim(rings, 100), 1, 24);
+	rings_abandon(rings); // as if killed
+	reader_process_gone(reader, 77);
+	reader_poll(reader);
+	reader_process_gone(reader, 77);
+	cr_expect(reader_next(reader, UINT64_MAX, NULL) != NULL);
+	reader_poll(reader);
+	reader_poll(reader);
+	cr_expect(reader_next(reader, UINT64_MAX, NULL) == NULL);
+}
+
+static void write_file(const char *name, const void *bytes, size_t size, mode_t mode)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, mode);
+	cr_assert(fd >= 0);
+	fchmod(fd, mode);
+	cr_assert(write(fd, bytes, size) == (ssize_t)size);
+	close(fd);
+}
+
+static void drain_nothing(void)
+{
+	reader_poll(reader);
+	cr_expect(reader_next(reader, UINT64_MAX, NULL) == NULL);
+}
+
+Test(reader, foreign_files_are_left_alone)
+{
+	static char zeros[65536];
+	char link[128];
+
+	write_file("empty", "", 0, 0600);
+	write_file("short", zeros, 100, 0600);
+	write_file("zeros", zeros, sizeof(zeros), 0600);
+	write_file("open-to-all", zeros, sizeof(zeros), 0666);
+	snprintf(link, sizeof(link), "%s/link", directory);
+	cr_assert(eq(int, symlink("/etc/passwd", link), 0));
+	snprintf(link, sizeof(link), "%s/fifo", directory);
+	cr_assert(eq(int, mkfifo(link, 0600), 0));
+	drain_nothing();
+	cr_expect(eq(int, files_left(), 6));
+}
+
+Test(reader, headers_that_cannot_be_are_refused)
+{
+	static uint64_t memory[(PROTOCOL_FILE_BYTES + RING_HEADER_BYTES + 4096) / 8];
+	const struct protocol_file good = {
+		.magic = PROTOCOL_MAGIC,
+		.version = PROTOCOL_VERSION,
+		.pid = 1,
+		.ring_count = 1,
+		.data_bytes = 4096,
+		.made = 1,
+	};
+	static const struct {
+		size_t offset;
+		uint32_t value;
+	} bad[] = {
+		{ offsetof(struct protocol_file, magic), 7 },
+		{ offsetof(struct protocol_file, version), 9 },
+		{ offsetof(struct protocol_file, ring_count), 0 },
+		{ offsetof(struct protocol_file, ring_count), 2 },
+		{ offsetof(struct protocol_file, ring_count), UINT32_MAX },
+		{ offsetof(struct protocol_file, data_bytes), 0 },
+		{ offsetof(struct protocol_file, data_bytes), 8192 },
+		{ offsetof(struct protocol_file, data_bytes), UINT32_MAX },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char name[16];
+		struct protocol_file *header = memcpy(memory, &good, sizeof(good));
+		memcpy((char *)header + bad[i].offset, &bad[i].value, 4);
+		snprintf(name, sizeof(name), "bad%zu", i);
+		write_file(name, memory, sizeof(memory), 0600);
+	}
+	drain_nothing();
+	cr_expect(eq(int, files_left(), (int)(sizeof(bad) / sizeof(bad[0]))));
+	memcpy(memory, &good, sizeof(good));
+	write_file("good", memory, sizeof(memory), 0600);
+	drain_nothing();
+	cr_expect(eq(int, files_left(), (int)(sizeof(bad) / sizeof(bad[0]))));
+}
+
+Test(reader, a_scribbled_ring_is_counted_and_the_others_go_on)
+{
+	struct lane *bad = rings_claim(rings, 1), *good = rings_claim(rings, 2);
+
+	put(bad, 1, 24);
+	put(good, 2, 24);
+	memset(bad->ring.data, 0xff, 24);
+	reader_poll(reader);
+	const struct record *record = reader_next(reader, UINT64_MAX, NULL);
+	cr_assert(record != NULL);
+	cr_expect(eq(u32, record->tid, 2));
+	cr_expect(eq(u64, reader_damaged(reader), 1));
+	put(good, 3, 24);
+	reader_poll(reader);
+	cr_expect(reader_next(reader, UINT64_MAX, NULL) != NULL);
+}
+
+Test(reader, dropped_records_are_counted_beyond_the_end_of_the_process)
+{
+	struct lane *lane = rings_claim(rings, 1);
+	struct record *record;
+
+	while ((record = lane_reserve(lane, rings->by_populate, 65536))) {
+		memset(record, 0, sizeof(*record));
+		record->type = RECORD_EXIT;
+		lane_commit(lane, record, 65536);
+	}
+	reader_poll(reader);
+	cr_expect(eq(u64, reader_dropped(reader), 1));
+	while (reader_next(reader, UINT64_MAX, NULL))
+		;
+	reader_process_gone(reader, 77);
+	reader_poll(reader);
+	cr_expect(eq(u64, reader_dropped(reader), 1));
+}
+
+Test(reader, records_whose_parts_do_not_fit_are_not_sound)
+{
+	uint64_t memory[64] = { 0 };
+	struct record *record = (struct record *)memory;
+	struct record_sample *sample = (struct record_sample *)memory;
+
+	record->type = RECORD_SAMPLE;
+	record->size = sizeof(*sample) + 16;
+	sample->stack_bytes = 16;
+	cr_expect(record_is_sound(record));
+	sample->stack_bytes = 17;
+	cr_expect(not(record_is_sound(record)));
+	sample->stack_bytes = 8;
+	sample->kernel_count = 2;
+	cr_expect(not(record_is_sound(record)));
+	sample->kernel_count = UINT32_MAX;
+	sample->stack_bytes = UINT32_MAX;
+	cr_expect(not(record_is_sound(record)));
+	record->size = sizeof(*sample) - 8;
+	cr_expect(not(record_is_sound(record)));
+
+	memset(memory, 'x', sizeof(memory));
+	record->size = 32;
+	for (uint16_t type = RECORD_MAP; type <= RECORD_NOTE; type++) {
+		static const int with_text[] = { RECORD_MAP, RECORD_EXEC, RECORD_THREAD,
+			                         RECORD_NOTE };
+		record->type = type;
+		for (size_t i = 0; i < 4; i++)
+			if (with_text[i] == type)
+				cr_expect(not(record_is_sound(record)), "type %u without an end",
+				          type);
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+#include "tests/temporary.h"
+#include "tracer/protocol.h"
+#include "tracer/reader/session.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct session_options options = { "/opt/agent.so", 250, 4096 };
+
+Test(session, the_directory_is_ours_alone_and_goes_with_all_that_is_in_it)
+{
+	struct session *session = session_new(&options, NULL);
+	char path[256], file[300];
+	struct stat status;
+
+	cr_assert(session != NULL);
+	snprintf(path, sizeof(path), "%s", session_directory(session));
+	cr_assert(eq(int, stat(path, &status), 0));
+	cr_expect(eq(u32, status.st_mode & 07777, 0700));
+	snprintf(file, sizeof(file), "%s/1-2-0", path);
+	fclose(fopen(file, "w"));
+	session_free(session);
+	cr_expect(ne(int, stat(path, &status), 0));
+}
+
+Test(session, the_runtime_directory_is_preferred_if_it_can_be_used)
+{
+	char runtime[64];
+
+	temporary_make(runtime, sizeof(runtime));
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	cleanup(session) struct session *session = session_new(&options, NULL);
+	cr_assert(session != NULL);
+	cr_expect(eq(int, strncmp(session_directory(session), runtime, strlen(runtime)), 0));
+	session_free(steal(session));
+
+	setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
+	session = session_new(&options, NULL);
+	cr_assert(session != NULL);
+	cr_expect(eq(int, strncmp(session_directory(session), "/tmp/", 5), 0));
+	temporary_remove(runtime);
+}
+
+Test(session, two_sessions_have_two_directories)
+{
+	cleanup(session) struct session *one = session_new(&options, NULL);
+	cleanup(session) struct session *two = session_new(&options, NULL);
+
+	cr_expect(ne(str, (char *)session_directory(one), (char *)session_directory(two)));
+}
+
+Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
+{
+	cleanup(session) struct session *session = session_new(&options, NULL);
+
+	unsetenv("LD_PRELOAD");
+	cr_expect(eq(int, session_export(session, NULL), 0));
+	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so"));
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_DIRECTORY), (char *)session_directory(session)));
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), "hz=250,stack=4096"));
+	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
+	session_export(session, NULL);
+	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));
+}
+
+Test(session, a_library_that_cannot_be_preloaded_is_an_error)
+{
+	static const char *const paths[] = { "/with blank/agent.so", "/with:colon/agent.so" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct session_options bad = { paths[i], 1, 1 };
+		struct error err = { 0 };
+		cr_expect(session_new(&bad, &err) == NULL);
+		cr_expect(strstr(err.text, paths[i]) != NULL);
+		cr_expect(ne(str, err.hint, ""));
+	}
+}
