@@ -42,7 +42,7 @@ struct proc {
 	bool waiting;   // has not exec'd the target yet
 	bool agent;     // tells of its own threads and samples
 	bool told;
-	uint64_t exec_told_ns; // when a look found that it had exec'd
+	bool exec_by_look; // a look has found that it exec'd, and no agent has spoken since
 	uint64_t start_ns;
 	uint64_t last_ns; // when it was last known to be there
 	uint32_t found_in;
@@ -123,7 +123,6 @@ static struct proc *add_proc(struct follow *f, uint32_t pid, uint32_t parent_pid
 	*p = (struct proc){
 		.pid = pid,
 		.parent_pid = parent_pid,
-		.found_in = f->round,
 		.last_ns = f->round_ns,
 	};
 	return p;
@@ -409,16 +408,20 @@ static void on_fork(struct follow *f, struct proc *p, const struct record_fork *
 
 static void on_exec(struct follow *f, struct proc *p, const struct record *record)
 {
-	uint64_t found = p->exec_told_ns;
+	const char *name = (const char *)((const struct record_name *)record + 1);
+	const struct task *main = find_task(p, p->pid);
+	// A look may see the new program before its agent has come to speak.
+	bool known =
+		p->exec_by_look && main && main->name && strncmp(main->name, name, COMM_MAX) == 0;
 
 	p->agent = true;
-	p->exec_told_ns = 0;
+	p->exec_by_look = false;
 	p->image = 0; // the next look takes it as it is
-	if (found >= record->time_ns)
-		return; // a look was faster
+	if (known)
+		return;
 	if (!p->told)
 		tell_process(f, p, record->time_ns);
-	tell_exec(f, p, (const char *)((const struct record_name *)record + 1), record->time_ns);
+	tell_exec(f, p, name, record->time_ns);
 }
 
 static void on_exit_record(struct follow *f, struct proc *p, const struct record *record)
@@ -502,8 +505,13 @@ static void on_listed_thread(void *context, uint32_t tid)
 static void on_listed_child(void *context, uint32_t pid)
 {
 	struct listing *listing = context;
+	struct proc *p = add_proc(listing->f, pid, listing->pid);
 
-	add_proc(listing->f, pid, listing->pid);
+	// A child is the program of its parent until its image changes.
+	if (p && !p->told && !p->found_in) {
+		p->found_in = listing->f->round;
+		p->image = find_proc(listing->f, listing->pid)->image;
+	}
 }
 
 // Records of a task may still be on their way when a listing has it: it has a round's time.
@@ -558,9 +566,9 @@ static void take_image(struct follow *f, struct proc *p, const struct proc_stat 
 	// 0: it is new to us, or has told of its exec itself.
 	if (before == 0 || before == stat->image)
 		return;
-	p->exec_told_ns = f->round_ns;
+	p->exec_by_look = true;
 	p->agent = false;
-	tell_exec(f, p, stat->name, f->round_ns);
+	tell_exec(f, p, stat->name, clock_now_ns());
 }
 
 static bool has_unknown_thread(const struct proc *p, uint32_t count)
@@ -582,7 +590,7 @@ static void tell_stackless(struct follow *f, struct proc *p, struct task *task)
 		return;
 	tell_running(f, p, task, task->looked_ns, task->run_ns, SLACK_LOOKED_NS);
 	task->told_cpu_ns = task->run_ns;
-	struct event *event = push(f, RECORD_SAMPLE, p, task, task->looked_ns);
+	struct event *event = push(f, RECORD_SAMPLE, p, task, task->timeline.emitted_ns);
 	event->sample = (struct event_sample){
 		.kind = SAMPLE_ON_CPU,
 		.weight_ns = task->run_ns - before,
@@ -644,7 +652,8 @@ static bool visit(struct follow *f, struct proc *p)
 	if (!proc_stat_read(p->pid, &stat) || strchr("ZXx", stat.state))
 		return false;
 	p->last_ns = f->round_ns;
-	take_image(f, p, &stat);
+	if (p->told)
+		take_image(f, p, &stat);
 	if (p->waiting)
 		return true;
 	if (!p->told && is_overdue(f, p->found_in)) {
@@ -652,6 +661,7 @@ static bool visit(struct follow *f, struct proc *p)
 			p->parent_pid = stat.parent_pid;
 		uint64_t start = later(stat.start_ns, f->previous_round_ns);
 		tell_process(f, p, start < f->round_ns ? start : f->round_ns);
+		take_image(f, p, &stat);
 	}
 	bool all = f->round % LOOK_ALL_ROUNDS == 0;
 	if (all || has_unknown_thread(p, stat.threads))

@@ -73,10 +73,13 @@ size_t timeline_running(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, ui
 	// An open interval cannot end before what has been said of it.
 	if (t->out && begin + off < t->emitted_ns)
 		off = t->emitted_ns - begin;
-	if (t->out || (off && off >= slack_ns))
+	if (t->out || (off && off >= slack_ns)) {
 		count = close_interval(t, begin, off, wait_ns, out, 0);
-	// Off-CPU time of later may not be laid before this point, at which it is seen to run.
-	t->emitted_ns = now_ns;
+		off = 0;
+	}
+	// Up to here it has run for CPU_NS; what is left to tell is laid behind this point.
+	if (now_ns - off > t->emitted_ns)
+		t->emitted_ns = now_ns - off;
 	return count;
 }
 

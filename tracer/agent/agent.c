@@ -78,8 +78,11 @@ static void introduce(struct agent *a)
 {
 	write_fork(a, a->process, a->parent_pid, a->parent_pid);
 	// A forked child is the program that its parent is, and has its mappings.
-	if (!a->forked)
-		write_name(a, a->process, RECORD_EXEC);
+	if (a->forked)
+		return;
+	// What the process has run for until now was for another program.
+	sample_write_rest(&a->rings, a->process, clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	write_name(a, a->process, RECORD_EXEC);
 }
 
 bool agent_attach(struct agent *a)
@@ -92,8 +95,8 @@ bool agent_attach(struct agent *a)
 		a->process = rings_claim(&a->rings, a->pid);
 	a->on = a->process != NULL;
 	if (a->on) {
-		a->process->tid = 0; // the main thread is another lane
 		introduce(a);
+		a->process->tid = 0; // the main thread is another lane
 	}
 	unlock(&a->attaching);
 	return a->on;

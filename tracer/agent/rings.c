@@ -127,6 +127,12 @@ static bool can_populate(void)
 
 bool rings_start(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns)
 {
+	return rings_start_with(r, directory, pid, image_ns, can_populate());
+}
+
+bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns,
+                      bool by_populate)
+{
 	size_t length = strlen(directory);
 
 	if (length == 0 || length >= sizeof(r->directory))
@@ -134,7 +140,7 @@ bool rings_start(struct rings *r, const char *directory, uint32_t pid, uint64_t 
 	memmove(r->directory, directory, length + 1);
 	r->pid = pid;
 	r->image_ns = image_ns;
-	r->by_populate = can_populate();
+	r->by_populate = by_populate;
 	r->data_bytes = r->by_populate ? DATA_BYTES : DATA_BYTES_WHOLE;
 	if (add_file(r, 0))
 		return true;

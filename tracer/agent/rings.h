@@ -64,6 +64,8 @@ struct rings {
  * zeroed memory or has been through rings_abandon().
  */
 bool rings_start(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns);
+bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns,
+                      bool by_populate);
 
 /* Forgets all files, which a fork has handed down, and unmaps them. Keeps the directory. */
 void rings_abandon(struct rings *r);
