@@ -24,10 +24,11 @@ struct kernel_map {
 	size_t count, capacity;
 };
 
-/* All starts of functions, needed only to see where the ranges end. */
-struct starts {
-	uint64_t *items;
-	size_t count, capacity;
+/* While the names are read. */
+struct reading {
+	struct wait_filter filter;
+	uint64_t *starts; /* of all functions: to see where the ranges end */
+	size_t start_count, start_capacity;
 };
 
 struct symbol {
@@ -69,16 +70,26 @@ static bool parse_line(const char *line, struct symbol *symbol)
 	return symbol->length > 0;
 }
 
-static bool add_symbol(struct kernel_map *m, struct starts *starts, const struct symbol *symbol)
+static bool add_start(struct reading *r, uint64_t address)
+{
+	if (r->start_count >= SYMBOLS_MAX ||
+	    !array_reserve(&r->starts, &r->start_capacity, r->start_count + 1))
+		return false;
+	r->starts[r->start_count++] = address;
+	return true;
+}
+
+static bool add_symbol(struct kernel_map *m, struct reading *r, const struct symbol *symbol)
 {
 	struct wait wait;
+	char type = symbol->type | 32; // t and w: code
 
-	if (!symbol->address || !strchr("tTwW", symbol->type))
+	if (!symbol->address || (type != 't' && type != 'w'))
 		return true;
-	if (starts->count >= SYMBOLS_MAX ||
-	    !array_reserve(&starts->items, &starts->capacity, starts->count + 1))
+	if (!add_start(r, symbol->address))
 		return false;
-	starts->items[starts->count++] = symbol->address;
+	if (!wait_filter_passes(&r->filter, symbol->name, symbol->length))
+		return true;
 	wait = wait_of_function(symbol->name, symbol->length);
 	if (wait.rank == WAIT_UNKNOWN)
 		return true;
@@ -88,7 +99,7 @@ static bool add_symbol(struct kernel_map *m, struct starts *starts, const struct
 	return true;
 }
 
-static bool read_symbols(struct kernel_map *m, struct starts *starts, FILE *file)
+static bool read_symbols(struct kernel_map *m, struct reading *r, FILE *file)
 {
 	char line[1024];
 	struct symbol symbol;
@@ -97,7 +108,7 @@ static bool read_symbols(struct kernel_map *m, struct starts *starts, FILE *file
 	while (fgets(line, sizeof(line), file)) {
 		bool begins = whole;
 		whole = strchr(line, '\n') != NULL;
-		if (begins && parse_line(line, &symbol) && !add_symbol(m, starts, &symbol))
+		if (begins && parse_line(line, &symbol) && !add_symbol(m, r, &symbol))
 			return false;
 	}
 	return true;
@@ -126,7 +137,7 @@ static struct range *range_before(const struct kernel_map *m, uint64_t address)
 }
 
 /* A function reaches to the next one, which is rarely one that we keep. */
-static void find_ends(struct kernel_map *m, const struct starts *starts)
+static void find_ends(struct kernel_map *m, const struct reading *r)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		struct range *range = &m->ranges[i];
@@ -135,24 +146,26 @@ static void find_ends(struct kernel_map *m, const struct starts *starts)
 		    range[1].start < range->end)
 			range->end = range[1].start;
 	}
-	for (size_t i = 0; i < starts->count; i++) {
-		struct range *range = range_before(m, starts->items[i] - 1);
-		if (range && starts->items[i] < range->end)
-			range->end = starts->items[i];
+	for (size_t i = 0; i < r->start_count; i++) {
+		struct range *range = range_before(m, r->starts[i] - 1);
+		if (range && r->starts[i] < range->end)
+			range->end = r->starts[i];
 	}
 }
 
 struct kernel_map *kernel_map_read(FILE *file, struct error *err)
 {
 	cleanup(kernel_map) struct kernel_map *m = calloc(1, sizeof(*m));
-	struct starts starts = { 0 };
-	bool read = m && read_symbols(m, &starts, file);
+	struct reading reading = { 0 };
+
+	wait_filter_init(&reading.filter);
+	bool read = m && read_symbols(m, &reading, file);
 
 	if (read && m->count) {
 		qsort(m->ranges, m->count, sizeof(*m->ranges), compare_ranges);
-		find_ends(m, &starts);
+		find_ends(m, &reading);
 	}
-	free(starts.items);
+	free(reading.starts);
 	if (!read) {
 		error_set(err, ENOMEM, "could not keep the names of kernel functions");
 		return NULL;

@@ -269,6 +269,10 @@ static const struct function functions[] = {
 	INSIDE("kernel_clone", CHILD), // of vfork: waits until the child execs or exits
 };
 
+// The name of a system call follows.
+static const char *const entries[] = { "__x64_sys_", "__arm64_sys_", "__do_sys_",
+	                               "__se_sys_",  "__sys_",       "ksys_" };
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct wait wait_of_call(int number)
@@ -291,7 +295,7 @@ static bool fits(const char *pattern, const char *name, size_t length)
 	const char *star;
 	size_t head, tail;
 
-	if (pattern[0] != name[0]) // for speed: there are a hundred thousand names
+	if (pattern[0] != name[0]) // for speed
 		return false;
 	star = strchr(pattern, '*');
 	if (!star)
@@ -305,12 +309,9 @@ static bool fits(const char *pattern, const char *name, size_t length)
 /* The name of the system call whose entry NAME is, NULL if it is none. */
 static const char *call_of_entry(const char *name, size_t *length)
 {
-	static const char *const prefixes[] = { "__x64_sys_", "__arm64_sys_", "__do_sys_",
-		                                "__se_sys_",  "__sys_",       "ksys_" };
-
-	for (size_t i = 0; i < COUNT(prefixes); i++) {
-		size_t prefix = strlen(prefixes[i]);
-		if (*length > prefix && !memcmp(prefixes[i], name, prefix)) {
+	for (size_t i = 0; i < COUNT(entries); i++) {
+		size_t prefix = strlen(entries[i]);
+		if (*length > prefix && !memcmp(entries[i], name, prefix)) {
 			*length -= prefix;
 			return name + prefix;
 		}
@@ -343,6 +344,38 @@ struct wait wait_of_function(const char *name, size_t length)
 			return (struct wait){ f->rank, f->cause, f->detail };
 	}
 	return wait_of_entry(name, length);
+}
+
+// Every name in the tables has three characters before a *.
+static unsigned filter_bit(const char *name)
+{
+	uint32_t key = (uint8_t)name[0] | (uint32_t)(uint8_t)name[1] << 8 |
+	               (uint32_t)(uint8_t)name[2] << 16;
+
+	return key * UINT32_C(2654435761) >> 20;
+}
+
+static void let_pass(struct wait_filter *f, const char *name)
+{
+	unsigned bit = filter_bit(name);
+
+	f->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+void wait_filter_init(struct wait_filter *f)
+{
+	memset(f, 0, sizeof(*f));
+	for (size_t i = 0; i < COUNT(functions); i++)
+		let_pass(f, functions[i].name);
+	for (size_t i = 0; i < COUNT(entries); i++)
+		let_pass(f, entries[i]);
+}
+
+bool wait_filter_passes(const struct wait_filter *f, const char *name, size_t length)
+{
+	unsigned bit = length < 3 ? 0 : filter_bit(name);
+
+	return length >= 3 && (f->bits[bit / 64] >> bit % 64 & 1);
 }
 
 enum metric wait_of_mode(mode_t mode)

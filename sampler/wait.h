@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* How much a function of the kernel says. The higher rank wins, among equals the inner frame. */
@@ -40,6 +41,17 @@ struct wait wait_of_call(int number);
 
 /* NAME as in kallsyms, without its end. */
 struct wait wait_of_function(const char *name, size_t length);
+
+/*
+ * Tells most names that wait_of_function() does not know from their first three
+ * characters: for going through all names of a kernel.
+ */
+struct wait_filter {
+	uint64_t bits[64];
+};
+
+void wait_filter_init(struct wait_filter *f);
+bool wait_filter_passes(const struct wait_filter *f, const char *name, size_t length);
 
 /* What reads and writes on a file of this st_mode wait for. */
 enum metric wait_of_mode(mode_t mode);

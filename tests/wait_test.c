@@ -91,3 +91,20 @@ Test(wait, a_poll_or_select_of_nothing_is_a_sleep)
 	cr_expect(
 		eq(int, (int)wait_with_arguments(wait_of_call(SYS_flock), 0, 0), METRIC_OFF_LOCK));
 }
+
+Test(wait, the_filter_lets_every_known_name_pass)
+{
+	static const char *const known[] = { "do_wait",   "io_schedule_timeout", "__x64_sys_read",
+		                             "ksys_read", "__sys_recvfrom",      "n_tty_read",
+		                             "ep_poll",   "udp_recvmsg",         "exc_page_fault" };
+	struct wait_filter filter;
+
+	wait_filter_init(&filter);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		cr_expect(ne(int, (int)of(known[i]).rank, WAIT_UNKNOWN), "%s", known[i]);
+		cr_expect(wait_filter_passes(&filter, known[i], strlen(known[i])), "%s", known[i]);
+	}
+	cr_expect(not(wait_filter_passes(&filter, "kmalloc", 7)));
+	cr_expect(not(wait_filter_passes(&filter, "do", 2)));
+	cr_expect(not(wait_filter_passes(&filter, "", 0)));
+}
