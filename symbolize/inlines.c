@@ -64,8 +64,11 @@ static void mark(struct walk *w, uint32_t scope)
 		if (list->items[i].start < w->in->lowest_code)
 			continue;
 		size_t at = lower_bound(w, list->items[i].start);
-		for (; at < w->count && w->addresses[at] < list->items[i].end; at++)
-			w->scopes[at] = dwarf_file_burn(w->unit->file, 1) ? scope : w->scopes[at];
+		for (; at < w->count && w->addresses[at] < list->items[i].end; at++) {
+			if (!dwarf_file_burn(w->unit->file, 1))
+				return;
+			w->scopes[at] = scope;
+		}
 	}
 }
 
@@ -85,6 +88,13 @@ static uint32_t add_scope(struct walk *w, const struct entry *entry, uint32_t ou
 	return (uint32_t)in->count;
 }
 
+// Strict DWARF 2 cannot say that code is in several pieces: it gives a function its largest one,
+// and an inlined call none at all. What is inlined into them has its place all the same.
+static bool may_be_in_pieces(const struct walk *w, const struct abbrev *abbrev)
+{
+	return !abbrev->has_code || (w->deep && w->unit->version <= 2);
+}
+
 // Looks at a function or an inlined call that has code: down into it if it is hit.
 static bool enter(struct walk *w, const struct abbrev *abbrev, struct cursor *c, uint32_t outer,
                   uint32_t *scope)
@@ -92,12 +102,14 @@ static bool enter(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 	struct entry entry;
 
 	unit_read(w->unit, abbrev, c, &entry);
-	if (c->bad || !is_hit(w, &entry))
+	bool hit = !c->bad && is_hit(w, &entry);
+	if (c->bad || (!hit && !may_be_in_pieces(w, abbrev)))
 		return false;
 	uint32_t number = add_scope(w, &entry, outer);
 	if (!number)
 		return false;
-	mark(w, number);
+	if (hit)
+		mark(w, number);
 	*scope = number;
 	return true;
 }

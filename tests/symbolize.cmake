@@ -1,3 +1,25 @@
 # SPDX-License-Identifier: MIT
-add_executable(symbol_dump oracle/symbol_dump.c)
-target_link_libraries(symbol_dump PRIVATE flags symbolize)
+foreach(module cover debug_file demangle dwarf_file elf_file elf_symbols jit_map jitdump
+        kernel_symbols line_program package symbolizer)
+  unit(${module} LIBS symbolize)
+endforeach()
+target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up
+
+foreach(target elf_notes jit_map jitdump kallsyms line_program symbolizer)
+  fuzz(${target} LIBS symbolize)
+endforeach()
+
+# What our symbolizer says of a file, for the comparison with addr2line and llvm-symbolizer; and
+# what it does with damaged ones, of all the kinds that the comparison makes.
+foreach(tool symbol_dump elf_mutation)
+  add_executable(${tool} oracle/${tool}.c)
+  target_link_libraries(${tool} PRIVATE flags symbolize)
+endforeach()
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND NOT FUZZ)
+  set(oracle ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/oracle/symbol_oracle.py)
+  add_test(NAME symbol_oracle COMMAND ${oracle} $<TARGET_FILE:symbol_dump> --fast)
+  add_test(NAME elf_mutation COMMAND ${oracle} $<TARGET_FILE:elf_mutation> --fast --mutate)
+  set_tests_properties(symbol_oracle elf_mutation PROPERTIES
+    FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer" TIMEOUT 900)
+endif()

@@ -23,8 +23,9 @@
 struct result {
 	struct frame *frames; // STACK_MAX_FRAMES of each sample
 	uint32_t *counts;
-	uint64_t total; // frames
-	double ns;      // of one pass: the median
+	uint64_t *times; // PASSES of each sample
+	uint64_t total;  // frames
+	double ns;       // for all of them
 	struct unwinder_stats stats;
 };
 
@@ -32,9 +33,9 @@ struct tally {
 	size_t identical, longer, shorter, different;
 };
 
-static int compare_doubles(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
-	double left = *(const double *)a, right = *(const double *)b;
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 
 	return left < right ? -1 : left > right;
 }
@@ -57,25 +58,27 @@ static uint64_t timed(struct unwinder *u, const struct captured_sample *captured
 	return end - start;
 }
 
-/* Unwinds all samples several times and keeps the frames, without marks. */
+/* Unwinds all samples several times and keeps the frames, without marks. A sample's time is the
+   median of its own, so that it does not matter when somebody else had the CPU; the cold first
+   time counts like the others. */
 static void run(struct unwinder *u, const struct capture *capture, struct result *result)
 {
 	static uint8_t stack[UINT16_MAX + 1];
 	static struct frame frames[STACK_MAX_FRAMES];
-	double times[PASSES] = { 0 };
 
-	for (int pass = 0; pass < PASSES; pass++) {
-		result->total = 0;
-		for (size_t i = 0; i < capture->count; i++) {
-			times[pass] += (double)timed(u, &capture->samples[i], stack, frames,
-			                             &result->counts[i]);
-			memcpy(&result->frames[i * STACK_MAX_FRAMES], frames,
-			       result->counts[i] * sizeof(struct frame));
-			result->total += result->counts[i];
-		}
+	for (size_t i = 0; i < capture->count * PASSES; i++) {
+		size_t sample = i % capture->count, pass = i / capture->count;
+		result->times[sample * PASSES + pass] =
+			timed(u, &capture->samples[sample], stack, frames, &result->counts[sample]);
+		memcpy(&result->frames[sample * STACK_MAX_FRAMES], frames,
+		       result->counts[sample] * sizeof(struct frame));
 	}
-	qsort(times, PASSES, sizeof(times[0]), compare_doubles);
-	result->ns = times[PASSES / 2];
+	for (size_t i = 0; i < capture->count; i++) {
+		uint64_t *times = &result->times[i * PASSES];
+		qsort(times, PASSES, sizeof(*times), compare_times);
+		result->ns += (double)times[PASSES / 2];
+		result->total += result->counts[i];
+	}
 	result->stats = *unwinder_stats(u);
 }
 
@@ -86,7 +89,8 @@ static int unwind_all(const struct capture *capture, struct modules *modules,
 
 	result->frames = calloc(capture->count, STACK_MAX_FRAMES * sizeof(struct frame));
 	result->counts = calloc(capture->count, sizeof(uint32_t));
-	if (!u || !result->frames || !result->counts)
+	result->times = calloc(capture->count * PASSES, sizeof(uint64_t));
+	if (!u || !result->frames || !result->counts || !result->times)
 		return -1;
 	run(u, capture, result);
 	return 0;
@@ -207,6 +211,7 @@ static void free_result(struct result *result)
 {
 	free(result->frames);
 	free(result->counts);
+	free(result->times);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/demangle.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+Test(demangle, names_are_as_people_wrote_them)
+{
+	static const struct {
+		const char *mangled, *readable;
+	} rows[] = {
+		{ "main", "main" },
+		{ "", "" },
+		{ "_ZN2ns3addEii", "ns::add(int, int)" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backEOi",
+		  "std::vector<int, std::allocator<int> >::push_back(int&&)" },
+		{ "_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const" },
+		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
+		{ "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
+		  "app::main::{{closure}}" },
+		{ "_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example" },
+		{ "_Zwhatever", "_Zwhatever" },
+		{ "_Z", "_Z" },
+	};
+	cleanup(demangler) struct demangler *d = demangler_new();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *name = demangler_name(d, rows[i].mangled, strlen(rows[i].mangled));
+		cr_expect(eq(str, (char *)name, (char *)rows[i].readable), "%s", rows[i].mangled);
+	}
+}
+
+Test(demangle, a_name_is_worked_out_once)
+{
+	cleanup(demangler) struct demangler *d = demangler_new();
+	const char *first = demangler_name(d, "_Z3fitv", 7);
+
+	for (int i = 0; i < 1000; i++) {
+		char other[32];
+		int length = snprintf(other, sizeof(other), "_Z4f%03dv", i);
+		cr_assert(demangler_name(d, other, (size_t)length) != NULL);
+	}
+	cr_expect(eq(ptr, (void *)demangler_name(d, "_Z3fitv", 7), (void *)first));
+}
+
+Test(demangle, only_the_given_length_is_the_name)
+{
+	cleanup(demangler) struct demangler *d = demangler_new();
+
+	cr_expect(eq(str, (char *)demangler_name(d, "_Z3fitv@@V1", 7), "fit()"));
+}
+
+Test(demangle, a_long_template_name_is_still_made_readable)
+{
+	cleanup(demangler) struct demangler *d = demangler_new();
+	char name[2400] = "_Z1fIN";
+
+	// f<word::word::…>: longer than the library takes by itself.
+	for (int i = 0; i < 40; i++)
+		sprintf(name + strlen(name), "50x%049d", i);
+	strcat(name, "EEvv");
+	const char *readable = demangler_name(d, name, strlen(name));
+	cr_expect(ne(int, strncmp(readable, "_Z", 2), 0), "%.40s", readable);
+	cr_expect(gt(sz, strlen(readable), 2000));
+}
+
+Test(demangle, a_name_that_would_fill_the_memory_is_left_as_it_is)
+{
+	cleanup(demangler) struct demangler *d = demangler_new();
+	char name[512] = "_Z1fSt4pairIiiE";
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	// Each pair doubles the one before by a substitution, 18 times over.
+	for (int i = 0; i < 18; i++)
+		sprintf(name + strlen(name), "St4pairIS%c_S%c_E", digits[2 * i], digits[2 * i]);
+	const char *readable = demangler_name(d, name, strlen(name));
+	cr_expect(eq(str, (char *)readable, name));
+}
