@@ -117,20 +117,13 @@ static bool set_cfa(const struct builder *b, struct cfi_rule *rule, const struct
 	if (state->cfa == CFA_EXPRESSION)
 		return set_expression_cfa(rule, expression(b, state->cfa_expression));
 
-	rule->offset = (int32_t)state->cfa_offset;
-	switch (state->cfa_register) {
-	case REG_RSP:
-		rule->cfa = CFI_RSP;
-		break;
-	case REG_RBP:
-		rule->cfa = CFI_RBP;
-		break;
-	case REG_R10:
-		rule->cfa = CFI_R10;
-		break;
-	default:
+	if (state->cfa_register >= REG_RIP)
 		return false;
-	}
+	rule->cfa = state->cfa_register == REG_RSP   ? CFI_RSP
+	            : state->cfa_register == REG_RBP ? CFI_RBP
+	                                             : CFI_REGISTER;
+	rule->add = rule->cfa == CFI_REGISTER ? (uint8_t)state->cfa_register : 0;
+	rule->offset = (int32_t)state->cfa_offset;
 	return rule->offset == state->cfa_offset;
 }
 

@@ -31,11 +31,12 @@ enum cfi_cfa {
 	CFI_OUTERMOST,   /* there is no caller */
 	CFI_RSP,         /* rsp + offset */
 	CFI_RBP,         /* rbp + offset */
-	CFI_R10,         /* r10 + offset: a prologue that realigns the stack */
-	CFI_PLT,         /* rsp + 8, and 8 more from byte OFFSET of each 16-byte stub */
-	CFI_RSP_MEMORY,  /* *(rsp + offset) + add */
-	CFI_RBP_MEMORY,  /* *(rbp + offset) + add: the rest of a realigned function */
-	CFI_UCONTEXT     /* a signal trampoline: all registers are in the ucontext at rsp */
+	CFI_REGISTER, /* another register (number in ADD) + offset: prologues that realign the stack
+	                 (r10), asm; only where all registers are known */
+	CFI_PLT,      /* rsp + 8, and 8 more from byte OFFSET of each 16-byte stub */
+	CFI_RSP_MEMORY, /* *(rsp + offset) + add */
+	CFI_RBP_MEMORY, /* *(rbp + offset) + add: the rest of a realigned function */
+	CFI_UCONTEXT    /* a signal trampoline: all registers are in the ucontext at rsp */
 };
 
 enum cfi_rbp {
@@ -47,7 +48,7 @@ enum cfi_rbp {
 struct cfi_rule {
 	uint8_t cfa;    /* enum cfi_cfa */
 	uint8_t rbp;    /* enum cfi_rbp */
-	uint8_t add;    /* bytes */
+	uint8_t add;    /* bytes, or a register */
 	uint8_t signal; /* 1: the frame above was interrupted, it made no call */
 	int32_t offset; /* bytes */
 	int32_t rbp_offset;

@@ -21,6 +21,7 @@ struct unwinder {
 	struct unwinder_stats stats;
 	struct stack_memory memory;
 	struct walk walk;
+	uint64_t interrupted[REG_COUNT]; // of the walk
 	const struct event_sample *sample;
 	size_t cursor; // frames that libunwind has stepped over in this stack, if CURSOR_BEGUN
 	bool cursor_begun;
@@ -200,7 +201,7 @@ static bool take_cursor(struct unwinder *u, bool exact)
 	    !unwinder_libunwind_get(u->libunwind, REG_RSP, &w->sp))
 		return false;
 	w->has_rbp = unwinder_libunwind_get(u->libunwind, REG_RBP, &w->rbp);
-	w->has_r10 = false;
+	w->regs = NULL;
 	w->exact = exact;
 	return true;
 }
@@ -213,11 +214,11 @@ static enum walk_step step_by_libunwind(struct unwinder *u, size_t depth)
 		u->cursor_begun = false;
 		return WALK_STUCK;
 	}
-	enum unwinder_libunwind_step step = unwinder_libunwind_step(u->libunwind);
 	u->cursor++;
-	if (step != LIBUNWIND_CALLER) {
+	// It also says "end" of frames that have a caller, and the table knows the true ends.
+	if (unwinder_libunwind_step(u->libunwind) != LIBUNWIND_CALLER) {
 		u->cursor_begun = false;
-		return step == LIBUNWIND_END ? WALK_END : WALK_STUCK;
+		return WALK_STUCK;
 	}
 	struct walk before = *w;
 	if (take_cursor(u, w->rule->signal) && w->pc && w->sp > before.sp) {
@@ -253,9 +254,7 @@ static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 	struct walk *w = &u->walk;
 	enum walk_step step = WALK_STUCK;
 
-	if (w->rule->cfa == CFI_UNUSABLE) {
-		step = step_by_libunwind(u, out->count - 1);
-	} else if (w->rule->cfa == CFI_R10 && !w->has_r10) {
+	if (w->rule->cfa == CFI_UNUSABLE || (w->rule->cfa == CFI_REGISTER && !w->regs)) {
 		step = step_by_libunwind(u, out->count - 1);
 	} else if (w->rule->cfa != CFI_NO_RULE && ready(u, out)) {
 		if (w->rule->cfa == CFI_UCONTEXT)
@@ -349,10 +348,10 @@ static void begin(struct unwinder *u, struct address_space *space,
 		.pc = regs[REG_RIP],
 		.sp = regs[REG_RSP],
 		.rbp = regs[REG_RBP],
-		.r10 = regs[REG_R10],
 		.exact = true,
 		.has_rbp = sample->has_rbp,
-		.has_r10 = sample->has_rbp,
+		.regs = sample->has_rbp ? regs : NULL,
+		.interrupted = u->interrupted,
 	};
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/walk.h"
 
-/* struct ucontext as the kernel puts it on the stack of a signal handler. */
-#define UCONTEXT_R10 56
-#define UCONTEXT_RBP 120
-#define UCONTEXT_RSP 160
-#define UCONTEXT_RIP 168
+/* Where struct ucontext, as the kernel puts it on the stack of a signal handler, has each
+   register, by enum reg. */
+static const uint8_t ucontext_offsets[REG_COUNT] = {
+	[REG_RAX] = 144, [REG_RDX] = 136, [REG_RCX] = 152, [REG_RBX] = 128, [REG_RSI] = 112,
+	[REG_RDI] = 104, [REG_RBP] = 120, [REG_RSP] = 160, [REG_R8] = 40,   [REG_R9] = 48,
+	[REG_R10] = 56,  [REG_R11] = 64,  [REG_R12] = 72,  [REG_R13] = 80,  [REG_R14] = 88,
+	[REG_R15] = 96,  [REG_RIP] = 168,
+};
 
 /* How far behind its entry a function without a rule is taken for itself. */
 #define LEAF_BYTES_MAX (64u << 10)
@@ -46,24 +49,24 @@ static enum walk_step go(struct walk *w, uint64_t pc, uint64_t sp, bool exact)
 	w->pc = pc;
 	w->sp = sp;
 	w->exact = exact;
-	w->has_r10 = false;
+	w->regs = NULL;
 	return WALK_CALLER;
 }
 
 enum walk_step walk_by_ucontext(struct walk *w)
 {
-	uint64_t pc, sp, rbp, r10;
+	uint64_t regs[REG_COUNT];
 
-	if (!stack_memory_read(w->memory, w->sp + UCONTEXT_RIP, &pc) ||
-	    !stack_memory_read(w->memory, w->sp + UCONTEXT_RSP, &sp) ||
-	    !stack_memory_read(w->memory, w->sp + UCONTEXT_RBP, &rbp) ||
-	    !stack_memory_read(w->memory, w->sp + UCONTEXT_R10, &r10))
-		return WALK_STUCK;
-	w->rbp = rbp;
-	w->r10 = r10;
-	w->has_rbp = true;
-	enum walk_step step = go(w, pc, sp, true);
-	w->has_r10 = step == WALK_CALLER;
+	for (int i = 0; i < REG_COUNT; i++)
+		if (!stack_memory_read(w->memory, w->sp + ucontext_offsets[i], &regs[i]))
+			return WALK_STUCK;
+	enum walk_step step = go(w, regs[REG_RIP], regs[REG_RSP], true);
+	if (step == WALK_CALLER) {
+		memcpy(w->interrupted, regs, sizeof(regs));
+		w->regs = w->interrupted;
+		w->rbp = regs[REG_RBP];
+		w->has_rbp = true;
+	}
 	return step;
 }
 
@@ -80,9 +83,9 @@ static bool find_cfa(struct walk *w, uint64_t *cfa)
 	case CFI_RBP:
 		*cfa = w->rbp + offset;
 		return w->has_rbp;
-	case CFI_R10:
-		*cfa = w->r10 + offset;
-		return w->has_r10;
+	case CFI_REGISTER:
+		*cfa = w->regs ? w->regs[rule->add] + offset : 0;
+		return w->regs;
 	case CFI_PLT:
 		*cfa = w->sp + ((w->address & 15) >= offset ? 16 : 8);
 		return true;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/record.h"
 #include "sampler/address_space.h"
 #include "sampler/cfi_table.h"
 #include "sampler/stack_memory.h"
@@ -21,9 +22,11 @@ struct walk {
 	struct stack_memory *memory;
 	pid_t pid; /* 0: unknown or gone */
 	/* The position. */
-	uint64_t pc, sp, rbp, r10;
+	uint64_t pc, sp, rbp;
 	bool exact; /* PC was interrupted; else it is a return address */
-	bool has_rbp, has_r10;
+	bool has_rbp;
+	const uint64_t *regs;  /* all registers by enum reg, where PC was interrupted; else NULL */
+	uint64_t *interrupted; /* room for REG_COUNT of them, for what a signal has interrupted */
 	/* Where that is: see walk_locate(). */
 	struct unwind_module *module; /* NULL: in no mapping */
 	uint64_t address;             /* PC in the module */

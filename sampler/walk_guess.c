@@ -31,11 +31,13 @@ static bool calls(struct walk *caller, const struct call_site *site, const struc
 static bool fits(const struct walk *w, uint64_t slot, const struct callee *callee)
 {
 	struct stack_memory memory = *w->memory;
+	uint64_t interrupted[REG_COUNT];
 	struct walk trial = *w;
 	struct call_site site;
 
 	memory.pid = 0; // the copy must be enough
 	trial.memory = &memory;
+	trial.interrupted = interrupted;
 	trial.rbp = slot;
 	trial.has_rbp = true;
 	if (step(&trial) != WALK_CALLER || !walk_call_site(&trial, trial.pc, &site))

@@ -114,6 +114,8 @@ static const char *rule_text(const struct cfi_rule *rule)
 	if (rule->cfa <= CFI_OUTERMOST || rule->cfa == CFI_UCONTEXT)
 		return names[rule->cfa];
 	size = (size_t)snprintf(text, sizeof(text), "%s%+d", names[rule->cfa], rule->offset);
+	if (rule->cfa == CFI_REGISTER)
+		size = (size_t)snprintf(text, sizeof(text), "r%u%+d", rule->add, rule->offset);
 	if (memory)
 		size += (size_t)snprintf(text + size, sizeof(text) - size, ")+%d", rule->add);
 	if (rule->rbp != CFI_RBP_KEPT)
@@ -181,7 +183,9 @@ Test(cfi_table, every_instruction_does_what_dwarf_says)
 		{ "def_cfa_sf", OPS(DW_CFA_def_cfa_sf, 6, 0x7e), "rbp+16", "rbp+16" },
 		{ "def_cfa_register", OPS(DW_CFA_def_cfa_register, 6), "rbp+8", "rbp+8" },
 		{ "def_cfa_register r10", OPS(DW_CFA_def_cfa_register, 10), "r10+8", "r10+8" },
-		{ "def_cfa_register rbx", OPS(DW_CFA_def_cfa_register, 3), "unusable", "unusable" },
+		{ "def_cfa_register rbx", OPS(DW_CFA_def_cfa_register, 3), "r3+8", "r3+8" },
+		{ "def_cfa_register rip", OPS(DW_CFA_def_cfa_register, 16), "unusable",
+		  "unusable" },
 		{ "def_cfa_offset", OPS(DW_CFA_def_cfa_offset, 0x80, 1), "rsp+128", "rsp+128" },
 		{ "def_cfa_offset_sf", OPS(DW_CFA_def_cfa_offset_sf, 0x7c), "rsp+32", "rsp+32" },
 		{ "def_cfa_expression, realigned",
@@ -497,8 +501,10 @@ static const char *libdw_text(Dwarf_CFI *cfi, uint64_t address)
 			(int64_t)(ops[0].atom == DW_OP_bregx ? ops[0].number2 : ops[0].number);
 		uint64_t reg = ops[0].atom == DW_OP_bregx ? ops[0].number
 		                                          : (uint64_t)(ops[0].atom - DW_OP_breg0);
-		const char *name = reg == 7 ? "rsp" : reg == 6 ? "rbp" : reg == 10 ? "r10" : NULL;
-		bool deref = count >= 2 && ops[1].atom == DW_OP_deref && reg != 10;
+		char other[8];
+		snprintf(other, sizeof(other), "r%lu", reg);
+		const char *name = reg == 7 ? "rsp" : reg == 6 ? "rbp" : reg < 16 ? other : NULL;
+		bool deref = count >= 2 && ops[1].atom == DW_OP_deref && (reg == 6 || reg == 7);
 		if (count == 1 && name)
 			size = (size_t)snprintf(text, sizeof(text), "%s%+ld", name, offset);
 		else if (deref && name &&
