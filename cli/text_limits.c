@@ -45,7 +45,7 @@ static void print_figures(const struct text *text, const struct run *run,
 	// Processes that outlive the first one are in the profile but not in its usage.
 	uint64_t cpu_ns =
 		run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns;
-	char overhead[64] = "", rss[64] = "";
+	char overhead[64] = "", rate[32] = "", rss[64] = "";
 
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
 	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
@@ -58,9 +58,11 @@ static void print_figures(const struct text *text, const struct run *run,
 	if (run->peak_rss_bytes)
 		snprintf(rss, sizeof(rss), " %s peak memory %s", dot,
 		         format_bytes(run->peak_rss_bytes).text);
-	line(text, "%s%s samples at %u Hz, %s lost %s %.1f %% of stacks cut%s", overhead,
-	     format_count(run->samples).text, run->frequency_hz, format_count(run->lost).text, dot,
-	     percent(run->truncated, run->samples), rss);
+	if (run->frequency_hz)
+		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
+	line(text, "%s%s sample%s%s, %s lost %s %.1f %% of stacks cut%s", overhead,
+	     format_count(run->samples).text, run->samples == 1 ? "" : "s", rate,
+	     format_count(run->lost).text, dot, percent(run->truncated, run->samples), rss);
 }
 
 static void print_rung(const struct text *text, const struct run *run)
@@ -69,7 +71,7 @@ static void print_rung(const struct text *text, const struct run *run)
 		[RUNG_PERF_KERNEL] = NULL,
 		[RUNG_PERF_USER] = "no kernel functions: kernel time is shown as [kernel]",
 		[RUNG_AGENT] = "no perf events: sampled by timers inside the program",
-		[RUNG_PROC] = "no samples of running code, only of what threads wait for",
+		[RUNG_PROC] = "running code is not sampled",
 	};
 	bool known = run->rung >= RUNG_PERF_KERNEL && run->rung <= RUNG_PROC;
 
@@ -147,7 +149,7 @@ static void print_detail(const struct text *text, const struct run *run,
 	if (!run->off_cpu_exact && totals->off_cpu_ns)
 		line(text, "waiting times are estimates: no scheduler records");
 	if (!run->complete)
-		line(text, "this is a checkpoint: bottleneck was ended before the program was");
+		line(text, "this is a checkpoint: the program had not ended yet");
 	if (!text->view->verbose)
 		return;
 	line(text, "%s stacks completed from memory, %s with a guessed frame pointer",

@@ -11,12 +11,24 @@
 #include <errno.h>
 #include <stdio.h>
 
-static const struct column columns[] = {
+static const struct column by_self[] = {
 	{ "self", COLUMN_NUMBER, 0, 0 },
 	{ "%", COLUMN_NUMBER, 0, 0 },
 	{ "line", COLUMN_TEXT, CLIP_START, 1 },
 	{ "source", COLUMN_TEXT, CLIP_END, 2 },
 };
+
+static const struct column by_total[] = {
+	{ "total", COLUMN_NUMBER, 0, 0 },
+	{ "%", COLUMN_NUMBER, 0, 0 },
+	{ "line", COLUMN_TEXT, CLIP_START, 1 },
+	{ "source", COLUMN_TEXT, CLIP_END, 2 },
+};
+
+static uint64_t ranked(const struct text *text, const struct row *row)
+{
+	return text->view->sort == VIEW_SORT_TOTAL ? row->total : row->self;
+}
 
 // Returns true if the source is newer than the program.
 static bool add_row(const struct text *text, struct table *table, const struct rows *rows,
@@ -31,8 +43,8 @@ static bool add_row(const struct text *text, struct table *table, const struct r
 		line[0] = '\0';
 	snprintf(marked, sizeof(marked), "%s%s", newer ? "! " : "", line);
 	table_row(table, STYLE_PLAIN);
-	table_cell(table, format_time(row->self, format_time_unit(rows->all)).text);
-	table_cell(table, format_percent(row->self, rows->all).text);
+	table_cell(table, format_time(ranked(text, row), format_time_unit(rows->all)).text);
+	table_cell(table, format_percent(ranked(text, row), rows->all).text);
 	table_cell(table, place);
 	table_cell(table, marked);
 	return newer;
@@ -46,7 +58,7 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 
 	for (size_t i = 0; i < rows->count && added < text->view->top; i++) {
 		const struct row *row = &rows->rows[i];
-		if (!row->self || row->self < least)
+		if (!ranked(text, row) || ranked(text, row) < least)
 			break;
 		if (!row->file || !row->line)
 			continue; // code without lines is named in the limits
@@ -59,18 +71,20 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 
 int text_lines(const struct text *text, struct error *err)
 {
-	cleanup(rows) struct rows *rows = text_rows(text, BY_LINE, SORT_SELF, err);
+	bool total = text->view->sort == VIEW_SORT_TOTAL;
+	cleanup(rows) struct rows *rows =
+		text_rows(text, BY_LINE, total ? SORT_TOTAL : SORT_SELF, err);
 	bool newer = false;
 
 	if (!rows)
 		return -1;
-	cleanup(table) struct table *table =
-		table_new(columns, sizeof(columns) / sizeof(columns[0]), &text->terminal);
+	cleanup(table) struct table *table = table_new(
+		total ? by_total : by_self, sizeof(by_self) / sizeof(by_self[0]), &text->terminal);
 	if (!table)
 		return error_set(err, ENOMEM, "could not print the report");
 	if (!add_rows(text, table, rows, &newer))
 		return 0;
-	text_heading(text, "hot lines", "");
+	text_heading(text, total ? "hot lines by total time" : "hot lines", "");
 	if (table_print(table, text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
 	if (newer)

@@ -13,11 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FEW_SAMPLES 50   /* fewer rank nothing: a share of 10 % is then +-9 points */
-#define FLAT_SHARE  0.04 /* MAQAO's limit for "no loop stands out" */
-#define WAIT_SHARE  0.5  /* of the critical thread's life */
-#define BUSY_SHARE  0.5  /* of one CPU, by all threads together */
-#define CPU_SHARE   0.5  /* of it spent waiting for a CPU */
+#define FEW_SAMPLES  50   /* fewer rank nothing: a share of 10 % is then +-9 points */
+#define FLAT_SHARE   0.04 /* MAQAO's limit for "no loop stands out" */
+#define UNSEEN_SHARE 0.5  /* of the CPU time */
+#define WAIT_SHARE   0.5  /* of the critical thread's life */
+#define BUSY_SHARE   0.5  /* of one CPU, by all threads together */
+#define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
 
 struct evidence {
 	const struct run *run;
@@ -100,6 +101,20 @@ static void name_row(const struct row *row, char *buffer, size_t size)
 	name_place(row->name, row->file, row->line, row->module, buffer, size);
 }
 
+static bool is_mark(const struct row *row)
+{
+	return !row->module && !row->file && row->name[0] == '[';
+}
+
+// The first row that is code; NULL if there is none.
+static const struct row *hottest(const struct evidence *f)
+{
+	for (size_t i = 0; i < f->cpu->count; i++)
+		if (!is_mark(&f->cpu->rows[i]))
+			return &f->cpu->rows[i];
+	return NULL;
+}
+
 static bool nothing_measured(const struct evidence *f, struct verdict *v)
 {
 	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
@@ -124,12 +139,13 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 	       "It may use %u CPU%s: run fewer threads or processes at once, or free the machine "
 	       "from other work.",
 	       f->run->cpus, f->run->cpus == 1 ? "" : "s");
-	if (f->cpu->count) {
+	const struct row *row = hottest(f);
+	if (row) {
 		size_t used = strlen(v->next);
-		name_row(&f->cpu->rows[0], place, sizeof(place));
+		name_row(row, place, sizeof(place));
 		snprintf(v->next + used, sizeof(v->next) - used,
 		         " Of the CPU time, %s %% is spent in %s.",
-		         format_percent(f->cpu->rows[0].self, f->cpu->all).text, place);
+		         format_percent(row->self, f->cpu->all).text, place);
 	}
 	return true;
 }
@@ -217,9 +233,22 @@ static bool too_few_samples(const struct evidence *f, struct verdict *v)
 	return advise(v, "Let it do more work, or raise the rate: bottleneck -F 4999 ...");
 }
 
+static bool nothing_seen(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+
+	if (!row || !is_mark(row) || share(row->self, f->cpu->all) < UNSEEN_SHARE)
+		return false;
+	say(v, "Where %s %% of the CPU time was spent could not be seen.",
+	    format_percent(row->self, f->cpu->all).text);
+	return advise(v, "See the limits below; bottleneck check tells what would help.");
+}
+
 static bool flat(const struct evidence *f, struct verdict *v)
 {
-	if (f->cpu->count && share(f->cpu->rows[0].self, f->cpu->all) >= FLAT_SHARE)
+	const struct row *row = hottest(f);
+
+	if (row && share(row->self, f->cpu->all) >= FLAT_SHARE)
 		return false;
 	say(v, "No function holds more than %.0f %% of the CPU time: the profile is flat.",
 	    100 * FLAT_SHARE);
@@ -228,7 +257,7 @@ static bool flat(const struct evidence *f, struct verdict *v)
 
 static bool hot_function(const struct evidence *f, struct verdict *v)
 {
-	const struct row *row = &f->cpu->rows[0];
+	const struct row *row = hottest(f);
 	bool foreign = place_is_foreign(row->module, row->file);
 	const struct call_node *caller = foreign ? place_caller(f->cpu_tree, row->name) : NULL;
 
@@ -257,7 +286,7 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
-	nothing_measured, waits_for_cpu, waits, too_few_samples, flat, hot_function,
+	nothing_measured, waits_for_cpu, waits, too_few_samples, nothing_seen, flat, hot_function,
 };
 
 static void print_verdict(const struct text *text, const struct verdict *v)
