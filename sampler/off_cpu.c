@@ -18,8 +18,10 @@
 #define PASS_LOOKS_MAX  64
 #define PASS_COST_SHARE 200
 
-// After this many passes in which no thread blocked unseen the collector may sleep.
-#define QUIET_PASSES 20
+// After this many passes in which no thread blocked unseen the collector sleeps longer, but not so
+// long without samples of switches that it learns of a wait only when that is over.
+#define QUIET_PASSES     20
+#define QUIET_TIMEOUT_MS 20
 
 // A sample and a record that are no further apart than this are of the same switch.
 #define SAME_SWITCH_NS NS_PER_MS
@@ -79,7 +81,6 @@ struct off_cpu *off_cpu_new(const struct off_cpu_options *options, struct module
 	o->unwinder = unwinder;
 	o->stack = stack;
 	o->context = context;
-	o->quiet = QUIET_PASSES;
 	o->probe = probe_new(PROBE_STACK_BYTES, NULL);
 	return o;
 }
@@ -463,7 +464,8 @@ int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms)
 	uint64_t wait_ms;
 
 	if (!o->queue_count && o->quiet >= QUIET_PASSES)
-		return limit_ms;
+		return o->options.switch_samples || limit_ms < QUIET_TIMEOUT_MS ? limit_ms
+		                                                                : QUIET_TIMEOUT_MS;
 	if (now_ns >= o->next_pass_ns)
 		return 0;
 	wait_ms = (o->next_pass_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;

@@ -614,20 +614,23 @@ Test(off_cpu, whatever_comes_the_sums_are_exact)
 	}
 }
 
-Test(off_cpu, the_collector_sleeps_when_no_thread_blocks)
+Test(off_cpu, the_collector_sleeps_longer_when_no_thread_blocks)
 {
-	start(false);
-	off_cpu_begin(o, &thread, MS);
-	in(MS);
-	cr_expect(eq(int, off_cpu_timeout_ms(o, 2 * MS, 77), 77));
-	out(10 * MS);
-	cr_expect(eq(int, off_cpu_timeout_ms(o, 11 * MS, 77), 0));
-	look(11 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
-	int wait = off_cpu_timeout_ms(o, 11 * MS, 77);
-	cr_expect(ge(int, wait, 5));
-	cr_expect(le(int, wait, 7));
-	for (uint64_t t = 20; t < 400; t += 10)
-		look(t * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
-	cr_expect(eq(int, off_cpu_timeout_ms(o, 500 * MS, 77), 77));
-	finish(MS, 600 * MS);
+	for (int samples = 0; samples < 2; samples++) {
+		start(samples);
+		off_cpu_begin(o, &thread, MS);
+		in(MS);
+		out(10 * MS);
+		cr_expect(eq(int, off_cpu_timeout_ms(o, 11 * MS, 77), 0));
+		look(11 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+		int wait = off_cpu_timeout_ms(o, 11 * MS, 77);
+		cr_expect(ge(int, wait, 5));
+		cr_expect(le(int, wait, 7));
+		cr_expect(eq(int, off_cpu_timeout_ms(o, 11 * MS, 3), 3));
+		for (uint64_t t = 20; t < 400; t += 10)
+			look(t * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+		cr_expect(eq(int, off_cpu_timeout_ms(o, 500 * MS, 77), samples ? 77 : 20));
+		cr_expect(eq(int, off_cpu_timeout_ms(o, 500 * MS, 7), 7));
+		finish(MS, 600 * MS);
+	}
 }
