@@ -147,10 +147,10 @@ class Places(Case):
         if mount.returncode:
             raise unittest.SkipTest(f"cannot mount a tmpfs: {mount.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
-        with open(os.path.join(small, "fill"), "wb") as file, contextlib.suppress(OSError):
-            for _ in range(64):
-                file.write(b"x" * 4096)
-                file.flush()
+        with open(os.path.join(small, "fill"), "wb", buffering=0) as file:
+            with contextlib.suppress(OSError):
+                while file.write(b"x" * 4096) == 4096:
+                    pass
         done = self.bare([BOTTLENECK, "-o", os.path.join(small, "p.bneck"), "--",
                           target("shares")])
         self.assertIn(b"truth self hot_a", done.stdout)

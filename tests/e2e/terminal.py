@@ -109,7 +109,7 @@ class JobControl(Case):
         time.sleep(0.3)
         self.terminal.send("\x1a")
         self.terminal.expect("Stopped")
-        self.terminal.command("kill %1; exit 5")
+        self.terminal.command("kill -KILL %1; sleep 0.5; exit 5")
         self.terminal.expect("prompt> ")
         self.assertEqual(self.terminal.status(), 5)
 

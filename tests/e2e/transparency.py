@@ -19,8 +19,8 @@ from harness import BOTTLENECK, NO_PERF
 PYTHON = "/usr/bin/python3"
 GLIB = "/usr/libexec/installed-tests/glib"
 
-PYTHON_FAST = ["test_signal", "test_fork1"]
-PYTHON_TESTS = PYTHON_FAST + ["test_subprocess", "test_threading", "test_faulthandler", "test_os",
+PYTHON_FAST = ["test_fork1", "test_os"]
+PYTHON_TESTS = PYTHON_FAST + ["test_signal", "test_subprocess", "test_threading", "test_faulthandler",
                               "test_posix", "test_pty", "test_select", "test_mmap", "test_time",
                               "test_multiprocessing_spawn", "test_concurrent_futures"]
 GLIB_FAST = ["spawn-multithreaded", "spawn-path-search", "unix", "thread", "timeout", "sigaction"]
