@@ -46,8 +46,8 @@ struct sampler_options {
 	uint32_t frequency_hz; /* samples per second of CPU time of a thread; default 999 */
 	uint32_t stack_bytes;  /* user stack to copy per sample; default 32768, at most 65528 */
 	enum unwinder_kind unwinder;
-	enum rung best_rung;   /* do not try better rungs than this (tests, --rung) */
-	bool off_cpu;          /* default true */
+	enum rung best_rung;         /* do not try better rungs than this (tests, --rung) */
+	bool off_cpu;                /* default true */
 	const char *agent_directory; /* private directory of the agent's rings; NULL: no rung 3 */
 };
 
@@ -71,18 +71,19 @@ struct sampler_status {
 	char rung_remedy[384]; /* what would bring it: a sentence, or "" */
 	char rung_note[160];   /* what this rung cannot do as it should (small rings ...), or "" */
 	bool kernel_stacks;
-	bool off_cpu_exact;    /* intervals come from SWITCH records */
-	uint32_t frequency_hz; /* the rate in force */
-	uint64_t samples;      /* on-CPU samples delivered */
-	uint64_t lost;         /* samples lost, by PERF_FORMAT_LOST and the agent's rings */
-	uint64_t truncated;    /* stacks with missing callers */
-	uint64_t joined;       /* stacks completed from memory */
-	uint64_t guessed;      /* stacks with a guessed frame pointer */
+	bool off_cpu_exact;        /* intervals come from SWITCH records */
+	uint32_t frequency_hz;     /* the rate in force */
+	uint64_t samples;          /* on-CPU samples delivered */
+	uint64_t lost;             /* samples lost, by PERF_FORMAT_LOST and the agent's rings */
+	uint64_t truncated;        /* stacks with missing callers */
+	uint64_t joined;           /* stacks completed from memory */
+	uint64_t guessed;          /* stacks with a guessed frame pointer */
 	uint64_t libunwind_frames; /* frames that the table could not step and libunwind did */
-	uint64_t fp_frames;    /* frames stepped by frame pointer for want of unwind rules */
-	uint64_t probes;       /* off-CPU probes */
-	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …) */
-	char unseen_name[64];  /* the first one of them */
+	uint64_t fp_frames;        /* frames stepped by frame pointer for want of unwind rules */
+	uint64_t probes;           /* off-CPU probes */
+	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …)
+	                            */
+	char unseen_name[64];      /* the first one of them */
 };
 
 struct sampler *sampler_new(const struct sampler_options *options, struct modules *modules,
