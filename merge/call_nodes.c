@@ -214,30 +214,27 @@ static void choose_line(struct merged *node, uint32_t line, bool inlined, uint64
 	node->line_weight = weight;
 }
 
-// Each function's line is that of its heaviest address, so the frames are gone through once more.
-static bool choose_lines(struct builder *b)
+// Each function's line is that of its heaviest address. Upwards from each node's innermost frame.
+static void choose_lines(struct builder *b)
 {
 	const struct profile *p = b->scope->profile;
 
 	for (uint32_t id = 1; id <= p->paths.count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
-		uint32_t at = node->parent ? b->bottom[node->parent - 1] : 0;
-		if (!at)
+		uint32_t at = b->bottom[id - 1];
+		if (!node->parent || !at)
 			continue;
-		for (uint32_t i = b->keys->first[node->location - 1];
-		     i < b->keys->first[node->location]; i++) {
+		uint32_t first = b->keys->first[node->location - 1];
+		for (uint32_t i = b->keys->first[node->location]; i-- > first;) {
 			const struct key_frame *frame = &b->keys->frames[i];
 			if (frame->hidden)
 				continue;
-			at = merged_child(b, at, frame->key);
-			if (!at)
-				return false;
 			const struct key *line = &b->keys->lines.keys[frame->line - 1];
 			choose_line(&b->merged[at - 1], line->line, line->inlined,
 			            b->weights[id - 1]);
+			at = b->merged[at - 1].parent;
 		}
 	}
-	return true;
 }
 
 static bool fill_node(const struct builder *b, struct call_tree *tree, uint32_t id,
@@ -345,10 +342,7 @@ struct call_tree *query_call_tree(const struct profile *p, const struct query *q
 		return NULL;
 	}
 	weigh_nodes(&b);
-	if (!choose_lines(&b)) {
-		error_set(err, ENOMEM, "could not build the call tree");
-		return NULL;
-	}
+	choose_lines(&b);
 	cleanup(call_tree) struct call_tree *tree = calloc(1, sizeof(*tree));
 	if (!tree) {
 		error_set(err, ENOMEM, "could not build the call tree");

@@ -567,8 +567,8 @@ static int check_checksum(struct reader *r)
 // In the order in which the writer has taken the checksum.
 static int read_all(struct reader *r)
 {
-	if (read_rows(r, "run", 2, take_run_row) < 0 || check_run(r) < 0 ||
-	    read_rows(r, "string", 2, take_string_row) < 0 ||
+	if (read_rows(r, "string", 2, take_string_row) < 0 ||
+	    read_rows(r, "run", 2, take_run_row) < 0 || check_run(r) < 0 ||
 	    read_rows(r, "module", 11, take_module_row) < 0 ||
 	    read_rows(r, "process", 7, take_process_row) < 0 ||
 	    read_rows(r, "thread", 9 + METRIC_COUNT, take_thread_row) < 0 ||

@@ -452,14 +452,15 @@ static int write_functions(struct writer *w)
 	return 0;
 }
 
+// Only lines where time was spent: calls would be several times as many.
 static int write_lines(struct writer *w)
 {
-	const struct query by_line = { .by = BY_LINE };
+	const struct query by_line = { .by = BY_LINE }; // most self first
 	cleanup(rows) struct rows *rows = query_run(w->profile, &by_line, w->err);
 
 	if (!rows || begin_table(w, "function_line", 10, false) < 0)
 		return -1;
-	for (size_t i = 0; i < rows->count; i++) {
+	for (size_t i = 0; i < rows->count && rows->rows[i].self; i++) {
 		put_int(w, (int64_t)i + 1);
 		put_key(w, &answer_of(rows)->keys[i]);
 		put_int(w, (int64_t)rows->rows[i].self_samples);
@@ -487,8 +488,8 @@ static int write_all(struct writer *w)
 	snprintf(pragmas, sizeof(pragmas),
 	         "PRAGMA page_size=1024; PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN;",
 	         FILE_APPLICATION_ID, FILE_SCHEMA);
-	if (run_sql(w, pragmas) < 0 || run_sql(w, schema) < 0 || write_run(w) < 0 ||
-	    write_strings(w) < 0 || write_modules(w) < 0 || write_processes(w) < 0 ||
+	if (run_sql(w, pragmas) < 0 || run_sql(w, schema) < 0 || write_strings(w) < 0 ||
+	    write_run(w) < 0 || write_modules(w) < 0 || write_processes(w) < 0 ||
 	    write_threads(w) < 0 || write_tree(w) < 0 || write_cells(w) < 0 ||
 	    write_checksum(w) < 0)
 		return -1;

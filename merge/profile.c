@@ -188,10 +188,17 @@ static bool make_node_room(struct profile *p, uint32_t wanted)
 }
 
 /*
- * Wider bins first, while they still tell when something happened; then
- * fewer nodes. The last step leaves two nodes a thread.
+ * Wider bins merge the cells of a node, fewer nodes those of a bin. While there are many
+ * bins, or many cells for each node, the former costs least; else folding does.
  */
-#define BINS_ENOUGH 512
+#define BINS_ENOUGH  512
+#define CELLS_A_NODE 4
+
+static bool should_widen(const struct profile *p)
+{
+	return p->cells.last_bin >= BINS_ENOUGH ||
+	       (p->cells.last_bin && p->cells.count / CELLS_A_NODE > p->paths.count);
+}
 
 static bool make_cell_room(struct profile *p, const struct interval *interval)
 {
@@ -200,14 +207,14 @@ static bool make_cell_room(struct profile *p, const struct interval *interval)
 
 	if (p->cells.count + wanted <= p->limits.cells)
 		return true;
-	// A quarter at a time, so that it does not happen again at the next stack.
+	// Down to three quarters, so that it does not happen again at the next stack.
 	while (p->cells.count + wanted > p->limits.cells / 4 * 3) {
-		if (p->cells.last_bin >= BINS_ENOUGH || (!keep && p->cells.last_bin)) {
-			cells_widen(&p->cells);
-			wanted = cells_fit(&p->cells, interval);
-		} else if (!keep || !fold(p, keep /= 2)) {
+		if (!should_widen(p) && keep && fold(p, keep /= 2))
+			continue;
+		if (!p->cells.last_bin)
 			break;
-		}
+		cells_widen(&p->cells);
+		wanted = cells_fit(&p->cells, interval);
 	}
 	return p->cells.count + wanted <= p->limits.cells;
 }
@@ -283,8 +290,10 @@ static uint32_t node_of(struct profile *p, uint32_t slot, const struct stack *st
 		const struct frame *frame = frame_from_top(stack, depth);
 		node = child_at(p, node, frame);
 		if (!node || !remember(last, depth, frame, node))
-			return node && depth + 1 == count ? node : 0;
+			return 0;
 	}
+	if (!node)
+		return 0;
 	last->thread = key;
 	last->count = count;
 	return node;

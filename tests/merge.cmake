@@ -1,3 +1,16 @@
 # SPDX-License-Identifier: MIT
+foreach(module cells columns locations paths threads)
+  unit(${module} LIBS merge PkgConfig::ZLIB)
+endforeach()
+
 # merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
-unit(query SOURCES merge_fixture.c LIBS merge m)
+foreach(module account profile profile_file query)
+  unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+endforeach()
+
+# Every allocation of ours can be made to fail.
+unit(profile_memory LIBS merge)
+target_link_options(profile_memory_test PRIVATE
+  -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)
+
+fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Profile files: whatever they hold, profile_read() refuses them or they answer.
+ *
+ * An input is a whole file, or, as no mutation gets past the checksums of those,
+ * the plain bytes of the blobs of an otherwise sound file: for each of the four
+ * tables of blobs a u16 of rows, a u16 of length, and so many bytes.
+ */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "merge/file.h"
+#include "merge/query.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <zlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void ask(const struct profile *p)
+{
+	struct account account;
+	struct totals totals;
+
+	for (int by = BY_FUNCTION; by <= BY_PROCESS; by++) {
+		struct query query = { .by = (enum query_by)by, .to_ns = by % 2 ? 1000000 : 0 };
+		rows_free(query_run(p, &query, NULL));
+	}
+	call_tree_free(query_call_tree(p, &(struct query){ .user_code = "*.c" }, 0, NULL));
+	module_rows_free(query_modules(p, NULL));
+	query_account(p, &account, NULL);
+	query_totals(p, &totals);
+}
+
+static void read_and_ask(const uint8_t *data, size_t size)
+{
+	cleanup_close int fd = memfd_create("profile", MFD_CLOEXEC);
+	char path[64];
+	struct error err = { 0 };
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	cleanup(profile) struct profile *p = profile_read(path, &err);
+	if (p)
+		ask(p);
+	else if (!*err.text)
+		abort(); // it must say why
+}
+
+// A sound file with two processes, three threads and one stack of each.
+static void write_base(const char *path)
+{
+	cleanup(modules) struct modules *modules = modules_new();
+	cleanup(profile) struct profile *p = profile_new(modules, NULL, NULL);
+	struct module app = { .kind = MODULE_ELF, .path = "/usr/bin/app", .fd = -1 };
+	struct module kernel = { .kind = MODULE_KERNEL, .path = "[kernel]", .fd = -1 };
+	struct run run = { .command = "app", .directory = "a.c", .frequency_hz = 999 };
+
+	modules_add(modules, &app, NULL);
+	modules_add(modules, &kernel, NULL);
+	profile_set_run(p, &run, NULL);
+	for (uint32_t i = 1; i <= 3; i++) {
+		struct frame frame = { 0x1000 * i, i % 3, FRAME_EXACT };
+		profile_add_process(p, &(struct process_event){
+					       .process = 1 + i / 3, .pid = i, .command = "app" });
+		profile_add_thread(p, &(struct thread_event){
+					      .thread = i, .process = 1 + i / 3, .name = "t" });
+		profile_add_stack(p, &(struct stack){ .thread = i,
+		                                      .weight_ns = 1000,
+		                                      .samples = 1,
+		                                      .count = 1,
+		                                      .frames = &frame });
+	}
+	if (profile_write(p, path, NULL) < 0)
+		abort();
+}
+
+static uint8_t base[65536];
+static size_t base_size;
+
+static void make_base(void)
+{
+	char path[] = "/tmp/profile_read_fuzz.XXXXXX";
+
+	close(mkstemp(path));
+	write_base(path);
+	cleanup_fclose FILE *file = fopen(path, "rb");
+	base_size = file ? fread(base, 1, sizeof(base), file) : 0;
+	unlink(path);
+}
+
+static const char *const tables[] = { "place_chunk", "location_chunk", "node_chunk", "cell_chunk" };
+
+static void put_chunk(sqlite3 *db, const char *table, unsigned rows, const uint8_t *plain,
+                      size_t size)
+{
+	char sql[128];
+	uLongf packed_size = compressBound(size);
+	cleanup_free uint8_t *packed = malloc(packed_size);
+	sqlite3_stmt *insert;
+
+	compress(packed, &packed_size, plain, size);
+	snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s VALUES(1, %u, ?)", table, rows);
+	if (sqlite3_prepare_v2(db, sql, -1, &insert, NULL) != SQLITE_OK)
+		abort();
+	sqlite3_bind_blob(insert, 1, packed, (int)packed_size, SQLITE_TRANSIENT);
+	sqlite3_step(insert);
+	sqlite3_finalize(insert);
+}
+
+static uint32_t add_table(sqlite3 *db, const char *table, uint32_t checksum)
+{
+	char sql[64];
+	sqlite3_stmt *select;
+
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY rowid", table);
+	if (sqlite3_prepare_v2(db, sql, -1, &select, NULL) != SQLITE_OK)
+		abort();
+	while (sqlite3_step(select) == SQLITE_ROW)
+		for (int i = 0; i < sqlite3_column_count(select); i++) {
+			int type = sqlite3_column_type(select, i);
+			const void *bytes = sqlite3_column_blob(select, i);
+			checksum = type == SQLITE_INTEGER
+			                   ? file_checksum_int(checksum,
+			                                       sqlite3_column_int64(select, i))
+			                   : file_checksum(
+						     checksum, type, bytes,
+						     bytes ? (size_t)sqlite3_column_bytes(select, i)
+							   : 0);
+		}
+	sqlite3_finalize(select);
+	return checksum;
+}
+
+static void set_checksum(sqlite3 *db)
+{
+	static const char *const order[] = { "string",         "run",        "module",
+		                             "process",        "thread",     "place_chunk",
+		                             "location_chunk", "node_chunk", "cell_chunk" };
+	char sql[64];
+	uint32_t checksum = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		checksum = add_table(db, order[i], checksum);
+	snprintf(sql, sizeof(sql), "UPDATE checksum SET crc32=%u", checksum);
+	sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+static void put_chunks(sqlite3 *db, const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i < 4 && size >= 4; i++) {
+		unsigned rows = data[0] | (unsigned)data[1] << 8;
+		size_t length = data[2] | (size_t)data[3] << 8;
+		length = length < size - 4 ? length : size - 4;
+		put_chunk(db, tables[i], rows, data + 4, length);
+		data += 4 + length;
+		size -= 4 + length;
+	}
+}
+
+static void read_blobs(const uint8_t *data, size_t size)
+{
+	sqlite3 *db;
+	sqlite3_int64 file_size = 0;
+	unsigned char *copy = sqlite3_malloc64(base_size);
+
+	memcpy(copy, base, base_size);
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
+	    sqlite3_deserialize(
+		    db, "main", copy, (sqlite3_int64)base_size, (sqlite3_int64)base_size,
+		    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE) != SQLITE_OK)
+		abort();
+	put_chunks(db, data, size);
+	set_checksum(db);
+	unsigned char *file = sqlite3_serialize(db, "main", &file_size, 0);
+	read_and_ask(file, (size_t)file_size);
+	sqlite3_free(file);
+	sqlite3_close(db);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!base_size)
+		make_base();
+	if (size >= 16 && memcmp(data, "SQLite format 3", 16) == 0)
+		read_and_ask(data, size);
+	else
+		read_blobs(data, size);
+	return 0;
+}
