@@ -116,25 +116,47 @@ static void add_pending(struct off_cpu_state *s, const struct interval *interval
 	p->ns += interval->off_ns;
 }
 
+/* Takes NS out, the oldest first, and tells how long a span it came from: it is taken to lie evenly
+   in its time. */
+static uint64_t cut_pending(struct pending *p, uint64_t ns, uint64_t now_ns)
+{
+	uint64_t span_ns = now_ns > p->since_ns ? now_ns - p->since_ns : 0;
+	uint64_t cut_ns = (uint64_t)((double)span_ns * ((double)ns / (double)p->ns));
+
+	p->ns -= ns;
+	p->since_ns += cut_ns;
+	return cut_ns;
+}
+
 /* Hands on NS of what is pending for FROM as STACK, whose frames and flags are set. */
 static void take_pending(struct off_cpu *o, struct thread *thread, enum metric from, uint64_t ns,
                          uint64_t now_ns, struct stack stack)
 {
 	struct pending *p = &thread->off_cpu.pending[from];
-	uint64_t span_ns = now_ns > p->since_ns ? now_ns - p->since_ns : 0;
 
 	if (!ns)
 		return;
-	// The oldest goes first; it is taken to lie evenly in its time.
 	stack.time_ns = p->since_ns;
-	stack.duration_ns = (uint64_t)((double)span_ns * ((double)ns / (double)p->ns));
+	stack.duration_ns = cut_pending(p, ns, now_ns);
 	stack.weight_ns = ns;
 	stack.samples = 0;
-	p->ns -= ns;
-	p->since_ns += stack.duration_ns;
 	thread->ns[from] -= ns;
 	thread->ns[stack.metric] += ns;
 	o->stack(o->context, &stack);
+}
+
+/* The cause of NS of unknown intervals is known now, but no stack yet. */
+static void explain_pending(struct thread *thread, enum metric cause, uint64_t ns, uint64_t now_ns)
+{
+	struct pending *from = &thread->off_cpu.pending[METRIC_OFF_OTHER];
+	struct interval part = { from->since_ns, ns, cause, false };
+
+	if (!ns)
+		return;
+	cut_pending(from, ns, now_ns);
+	add_pending(&thread->off_cpu, &part);
+	thread->ns[METRIC_OFF_OTHER] -= ns;
+	thread->ns[cause] += ns;
 }
 
 /*
@@ -177,7 +199,8 @@ static struct stack stack_of(const struct thread *thread, enum metric metric,
 }
 
 /* Hands on an interval that has a stack, and what that stands for. */
-static void hand_on(struct off_cpu *o, struct thread *thread, const struct interval *interval)
+static void hand_on(struct off_cpu *o, struct thread *thread, const struct interval *interval,
+                    uint64_t unknown_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	struct stack stack =
@@ -191,9 +214,25 @@ static void hand_on(struct off_cpu *o, struct thread *thread, const struct inter
 	if (interval->cause != METRIC_OFF_OTHER)
 		take_pending(o, thread, interval->cause, s->pending[interval->cause].ns, end_ns,
 		             stack);
-	if (interval->cause != METRIC_OFF_RUNNABLE)
-		take_pending(o, thread, METRIC_OFF_OTHER, share_of_unknown(s, interval->off_ns),
-		             end_ns, stack);
+	take_pending(o, thread, METRIC_OFF_OTHER, unknown_ns, end_ns, stack);
+}
+
+static void account_interval(struct off_cpu *o, struct thread *thread,
+                             const struct interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	// A preempted thread is known to be runnable: its time is not part of the unknown.
+	uint64_t unknown_ns = s->preempted ? 0 : share_of_unknown(s, interval->off_ns);
+
+	thread->ns[interval->cause] += interval->off_ns;
+	if (interval->has_frames) {
+		hand_on(o, thread, interval, unknown_ns);
+		return;
+	}
+	add_pending(s, interval);
+	if (interval->cause != METRIC_OFF_OTHER)
+		explain_pending(thread, interval->cause, unknown_ns,
+		                interval->start_ns + interval->off_ns);
 }
 
 /* The interval that ends now, OFF_NS of it off the CPU. */
@@ -210,13 +249,8 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 	}
 	if (s->out && s->preempted)
 		interval.cause = METRIC_OFF_RUNNABLE;
-	if (off_ns) {
-		thread->ns[interval.cause] += off_ns;
-		if (interval.has_frames)
-			hand_on(o, thread, &interval);
-		else
-			add_pending(s, &interval);
-	}
+	if (off_ns)
+		account_interval(o, thread, &interval);
 	// A look may be ahead of the records: it then belongs to an interval still to come.
 	if (s->seen_from_ns <= end_ns)
 		s->seen = SEEN_NOTHING;
@@ -380,24 +414,37 @@ void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct fram
 
 /* Looks */
 
+static void keep_look(struct off_cpu *o, struct thread *thread, enum probe_result result,
+                      const struct probe_view *view)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	enum metric cause = view->cause;
+	uint32_t flags = 0;
+	size_t count = 0;
+
+	// If the records will show that it was off the CPU at that time, then it had been woken
+	// and waited for a CPU.
+	if (result == PROBE_RUNNING)
+		cause = METRIC_OFF_RUNNABLE;
+	else
+		count = unwind(o, thread, &view->sample, &flags);
+	keep(o, s, SEEN_BY_LOOK, cause, count, flags);
+	s->seen_from_ns = view->from_ns;
+	s->seen_until_ns = view->until_ns;
+	s->stands_for_ns = view->from_ns - min_ns(s->looked_ns, view->from_ns);
+}
+
 /* True if it is to stay in the queue. */
 static bool look(struct off_cpu *o, struct thread *thread)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	struct probe_view view;
-	uint32_t flags;
-	size_t count;
 	enum probe_result result =
 		probe_look(o->probe, (int)thread->process->pid, (int)thread->tid, false, &view);
 
 	o->looks++;
-	if (result == PROBE_STACK || result == PROBE_CAUSE) {
-		count = unwind(o, thread, &view.sample, &flags);
-		keep(o, s, SEEN_BY_LOOK, view.cause, count, flags);
-		s->seen_from_ns = view.from_ns;
-		s->seen_until_ns = view.until_ns;
-		s->stands_for_ns = view.from_ns - min_ns(s->looked_ns, view.from_ns);
-	}
+	if (result != PROBE_FAILED && (result != PROBE_RUNNING || s->seen != SEEN_BY_SAMPLE))
+		keep_look(o, thread, result, &view);
 	s->looked_ns = view.from_ns;
 	return result == PROBE_RUNNING && s->out;
 }

@@ -179,6 +179,7 @@ enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
 	view->from_ns = clock_now_ns();
 	if (!read_text(call_fd, text))
 		return PROBE_FAILED;
+	view->until_ns = clock_now_ns();
 	if (!probe_parse(text, &call))
 		return PROBE_RUNNING;
 	stack_bytes = read_stack(p, pid, call.sp);

@@ -29,7 +29,7 @@ struct probe_call {
 
 enum probe_result {
 	PROBE_FAILED,  /* the thread is gone, or is not ours to look at */
-	PROBE_RUNNING, /* it runs, ran meanwhile, or waits for a CPU */
+	PROBE_RUNNING, /* it runs, ran meanwhile, or waits for a CPU: only the times are set */
 	PROBE_CAUSE,   /* its memory could not be read: only CAUSE and SYSCALL are known */
 	PROBE_STACK    /* all is known */
 };

@@ -360,6 +360,28 @@ Test(off_cpu, a_thread_that_could_not_be_seen_is_looked_at_again_while_it_waits)
 	cr_expect(eq(u64, handed_to(0xa), 20 * MS));
 }
 
+Test(off_cpu, a_thread_that_was_off_the_cpu_but_not_blocked_was_runnable)
+{
+	struct frame frame = { 0xc, 1, FRAME_EXACT };
+
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	in(30 * MS);
+	off_cpu_running(o, &thread, &frame, 1, 0, 31 * MS);
+	out(40 * MS);
+	in(41 * MS);
+	look(50 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0); // it really ran
+	out(51 * MS);
+	in(53 * MS);
+	finish(MS, 60 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 20 * MS));
+	cr_expect(eq(u64, handed_to(0xc), 20 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 3 * MS));
+}
+
 Test(off_cpu, a_cause_without_a_stack_waits_for_a_stack_of_that_cause)
 {
 	start(false);
