@@ -158,7 +158,8 @@ Test(kernel_map, hidden_addresses_are_an_error_with_a_remedy)
 {
 	struct error err = { 0 };
 
-	cr_expect(map_of("0000000000000000 T do_wait\n0000000000000000 t pipe_read\n", &err) == NULL);
+	cr_expect(map_of("0000000000000000 T do_wait\n0000000000000000 t pipe_read\n", &err) ==
+	          NULL);
 	cr_expect(ne(str, err.text, ""));
 	cr_expect(ne(str, err.hint, ""));
 }
