@@ -82,7 +82,7 @@ static bool add_start(struct reading *r, uint64_t address)
 static bool add_symbol(struct kernel_map *m, struct reading *r, const struct symbol *symbol)
 {
 	struct wait wait;
-	char type = symbol->type | 32; // t and w: code
+	char type = (char)(symbol->type | 32); // t and w: code
 
 	if (!symbol->address || (type != 't' && type != 'w'))
 		return true;

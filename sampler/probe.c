@@ -146,6 +146,7 @@ static enum metric find_cause(const struct probe *p, int pid, const struct probe
 static size_t read_stack(struct probe *p, int pid, uint64_t sp)
 {
 	struct iovec local = { p->stack, p->stack_bytes };
+	// NOLINTNEXTLINE(performance-no-int-to-ptr): an address in the other process
 	struct iovec remote = { (void *)(uintptr_t)sp, p->stack_bytes };
 	ssize_t size = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
