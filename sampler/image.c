@@ -4,26 +4,19 @@
 #include "base/error.h"
 #include "sampler/bytes.h"
 
-#include <dirent.h>
 #include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 /* More than any linker writes; a larger number is damage. */
 #define SEGMENTS_MAX      1024
 #define SECTIONS_MAX      100000
 #define NOTES_BYTES_MAX   (64u << 10)
 #define SECTION_BYTES_MAX (512u << 20)
-#define VDSO_BYTES_MAX    (1u << 20)
 
 /* zlib and zstd reach about 1000; a larger claim is damage. */
 #define COMPRESSION_MAX 2000
@@ -196,6 +189,23 @@ struct image *image_of_bytes(uint8_t *bytes, size_t size, struct error *err)
 	return image_new(-1, bytes, size, err);
 }
 
+struct image *image_of_file(int fd, struct error *err)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+		close(fd);
+		error_set(err, 0, "not a regular file");
+		return NULL;
+	}
+	return image_new(fd, NULL, (uint64_t)status.st_size, err);
+}
+
+int image_descriptor(const struct image *image)
+{
+	return image->fd;
+}
+
 void image_free(struct image *image)
 {
 	if (!image)
@@ -206,189 +216,6 @@ void image_free(struct image *image)
 	free(image->segments);
 	free(image->code);
 	free(image);
-}
-
-/* Overlay and btrfs report another device to stat() than to perf, so the inode decides, and the
-   build-id if both sides know it. */
-static bool is_mapped_file(const struct module *module, const struct image *image, ino_t inode)
-{
-	bool both = module->build_id_size && image->build_id_size;
-
-	if (both)
-		return module->build_id_size == image->build_id_size &&
-		       memcmp(module->build_id, image->build_id, image->build_id_size) == 0;
-	return !module->inode || module->inode == inode;
-}
-
-/* Takes FD. NULL if that is not MODULE's file. */
-static struct image *open_descriptor(int fd, const struct module *module, struct error *err)
-{
-	struct stat status;
-
-	if (fd < 0) {
-		error_set(err, errno, "could not open \"%s\"", module->path);
-		return NULL;
-	}
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-		close(fd);
-		error_set(err, 0, "\"%s\" is not a regular file", module->path);
-		return NULL;
-	}
-
-	cleanup(image) struct image *image = image_new(fd, NULL, (uint64_t)status.st_size, err);
-	if (!image) {
-		error_wrap(err, "\"%s\"", module->path);
-		return NULL;
-	}
-	if (!is_mapped_file(module, image, status.st_ino)) {
-		error_set(err, 0, "\"%s\" is not the file that was mapped", module->path);
-		return NULL;
-	}
-	return steal(image);
-}
-
-static struct image *open_path(const char *path, const struct module *module, struct error *err)
-{
-	// Not blocking: the path may lead to a FIFO by now.
-	return open_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), module,
-	                       err);
-}
-
-/* What the process still maps is there to open, even if no path leads to it any more. */
-static struct image *open_map_files(const struct module *module, pid_t pid, struct error *err)
-{
-	char path[PATH_MAX];
-	struct image *image = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files", pid);
-	DIR *directory = module->inode ? opendir(path) : NULL;
-	if (!directory)
-		return NULL;
-	for (struct dirent *entry; !image && (entry = readdir(directory));) {
-		struct stat status;
-		if (entry->d_name[0] == '.' ||
-		    fstatat(dirfd(directory), entry->d_name, &status, 0) ||
-		    status.st_ino != module->inode)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%s", pid, entry->d_name);
-		image = open_path(path, module, err);
-	}
-	closedir(directory);
-	return image;
-}
-
-static struct image *open_file(const struct module *module, pid_t pid, struct error *err)
-{
-	char path[PATH_MAX + 32];
-	struct image *image = NULL;
-
-	if (module->fd >= 0)
-		return open_descriptor(fcntl(module->fd, F_DUPFD_CLOEXEC, 0), module, err);
-	error_set(err, 0, "\"%s\" is no absolute path", module->path);
-	if (module->path[0] == '/' && pid > 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", pid, module->path);
-		image = open_path(path, module, err);
-	}
-	if (!image && module->path[0] == '/')
-		image = open_path(module->path, module, err);
-	if (!image && pid > 0)
-		image = open_map_files(module, pid, err);
-	if (!image && pid > 0 && module->inode) {
-		// Reading map_files needs privileges that this link does not.
-		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-		image = open_path(path, module, err);
-	}
-	return image;
-}
-
-/* Leaves an open descriptor for those who come later, where PATH would mislead them. */
-static void keep_reachable(struct module *module, const struct image *image)
-{
-	struct stat ours, named;
-
-	if (module->fd >= 0 || fstat(image->fd, &ours) < 0)
-		return;
-	if (stat(module->path, &named) == 0 && named.st_dev == ours.st_dev &&
-	    named.st_ino == ours.st_ino)
-		return;
-	module->fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0); // -1 if there are too many: no worse
-}
-
-/* The size of the vDSO that the kernel put at BYTES. */
-static size_t vdso_size(const uint8_t *bytes)
-{
-	const Elf64_Ehdr *eh = (const void *)bytes;
-	const Elf64_Phdr *ph = (const void *)(bytes + eh->e_phoff);
-	uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * eh->e_shentsize;
-
-	for (size_t i = 0; i < eh->e_phnum; i++)
-		if (ph[i].p_type == PT_LOAD && ph[i].p_offset + ph[i].p_filesz > end)
-			end = ph[i].p_offset + ph[i].p_filesz;
-	return end;
-}
-
-/* Every 64-bit process of one kernel has the same vDSO, so ours will do. */
-static struct image *copy_own_vdso(struct error *err)
-{
-	const uint8_t *own = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	size_t size = own ? vdso_size(own) : 0;
-	uint8_t *copy = size && size <= VDSO_BYTES_MAX ? malloc(size) : NULL;
-
-	if (!copy) {
-		error_set(err, 0, "this process has no vDSO");
-		return NULL;
-	}
-	memcpy(copy, own, size);
-	return image_of_bytes(copy, size, err);
-}
-
-static struct image *copy_vdso_of(pid_t pid, const struct mapping *where, struct error *err)
-{
-	uint64_t size = where->end - where->start;
-	uint8_t *copy = size <= VDSO_BYTES_MAX ? malloc(size) : NULL;
-	struct iovec local = { copy, size };
-	struct iovec remote = { (void *)where->start, size };
-
-	if (!copy || process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)size) {
-		free(copy);
-		error_set(err, errno, "could not read the vDSO of process %d", pid);
-		return NULL;
-	}
-	return image_of_bytes(copy, size, err);
-}
-
-static struct image *open_vdso(const struct module *module, const struct mapping *where, pid_t pid,
-                               struct error *err)
-{
-	cleanup(image) struct image *own = copy_own_vdso(err);
-
-	if (own && is_mapped_file(module, own, module->inode) &&
-	    own->size <= where->end - where->start)
-		return steal(own);
-	return pid > 0 ? copy_vdso_of(pid, where, err) : NULL;
-}
-
-struct image *image_open(struct module *module, const struct mapping *where, pid_t pid,
-                         struct error *err)
-{
-	cleanup(image) struct image *image = NULL;
-
-	if (module->kind == MODULE_VDSO)
-		image = open_vdso(module, where, pid, err);
-	else if (module->kind == MODULE_ELF)
-		image = open_file(module, pid, err);
-	else
-		error_set(err, 0, "\"%s\" is no file", module->path);
-	if (!image)
-		return NULL;
-
-	if (!module->build_id_size && image->build_id_size) {
-		memcpy(module->build_id, image->build_id, image->build_id_size);
-		module->build_id_size = (uint8_t)image->build_id_size;
-	}
-	if (image->fd >= 0)
-		keep_reachable(module, image);
-	return steal(image);
 }
 
 bool image_locate(const struct image *image, struct mapping *mapping)

@@ -36,11 +36,17 @@ struct image_section {
 struct image *image_open(struct module *module, const struct mapping *where, pid_t pid,
                          struct error *err);
 
+/* The image in a regular file. FD becomes the image's own, also on error. */
+struct image *image_of_file(int fd, struct error *err);
+
 /* An image of SIZE bytes laid out like the file; BYTES become the image's own, also on error. */
 struct image *image_of_bytes(uint8_t *bytes, size_t size, struct error *err);
 void image_free(struct image *image);
 
 CLEANUP(image, struct image *, image_free)
+
+/* Open on the file; -1 if the image is in memory. */
+int image_descriptor(const struct image *image);
 
 /* Sets mapping->bias. False if the file has no segment that would be mapped like that. */
 bool image_locate(const struct image *image, struct mapping *mapping);

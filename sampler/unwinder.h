@@ -51,7 +51,7 @@ CLEANUP(unwinder, struct unwinder *, unwinder_free)
  * A truncated stack ends with a FRAME_MARK, MARK_TRUNCATED (counted in the result).
  */
 size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
-                       const struct event_sample *sample, int pid, struct frame *frames,
-                       size_t max, uint32_t *flags);
+                       const struct event_sample *sample, int pid, struct frame *frames, size_t max,
+                       uint32_t *flags);
 
 const struct unwinder_stats *unwinder_stats(const struct unwinder *u);
