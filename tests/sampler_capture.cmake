@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module cpu_account ladder mapper perf_event proc_task tasks)
+foreach(module cpu_account ladder mapper perf_event proc_task tasks tracker)
   unit(${module} LIBS sampler)
 endforeach()
 

@@ -152,10 +152,14 @@ static pid_t start(const char *const *argv, int *gate)
 	return child;
 }
 
+// How long the collector of this test is kept from its work at first.
+static unsigned delay_us;
+
 static void drain_until_exit(struct sampler *s, pid_t child)
 {
 	struct error err = { 0 };
 
+	usleep(delay_us);
 	while (wait4(child, &seen.wait_status, WNOHANG, &seen.usage) == 0) {
 		struct pollfd work = { .fd = sampler_fd(s), .events = POLLIN };
 		int timeout = sampler_timeout_ms(s);
@@ -483,6 +487,24 @@ Test(sampler, forget_the_unreadable_program)
 {
 	unlink(UNREADABLE);
 	cr_expect(ne(int, access(UNREADABLE, F_OK), 0));
+}
+
+Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the_rate)
+{
+	static const struct sampler_options fast = { .off_cpu = true,
+		                                     .frequency_hz = 10000,
+		                                     .stack_bytes = 65528 };
+	static const char *const argv[] = { SAMPLER_CHILD, "threads", "60", NULL };
+
+	delay_us = 900000;
+	record_with(argv, &fast);
+	if (seen.weight_ns[METRIC_ON_CPU] < 1200 * MS)
+		cr_skip("the machine was too busy to lose anything");
+	cr_expect(gt(u64, seen.status.lost, 100));
+	cr_expect(lt(u32, seen.status.frequency_hz, 10000));
+	cr_expect(gt(u64, seen.mark_ns[MARK_UNKNOWN], 0), "what was lost is marked");
+	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
+	cr_expect(cpu > 0.5 && cpu < 2, "%.3f of the CPU time", cpu);
 }
 
 static void refuse_perf_events(void)
