@@ -300,3 +300,63 @@ Test(unwinder, the_vdso_is_unwound_by_its_own_rules)
 	cr_expect(eq(u64, scene_stack_address(scene, frames[1]), caller));
 	cr_expect(eq(u32, frames[1].kind, FRAME_RETURN));
 }
+
+static uint64_t random_word(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Mostly code addresses and stack addresses, sometimes anything. */
+static uint64_t random_value(const struct scene_stack *scene, uint64_t stack)
+{
+	uint64_t word = random_word();
+
+	switch (word >> 61) {
+	case 0:
+		return random_word();
+	case 1:
+	case 2:
+	case 3:
+		return (stack + (word & 0x1fff)) & ~(word >> 60 & 7);
+	default:
+		return scene->expected[word % scene->expected_count].address + (word >> 8 & 0xfff) -
+		       0x800;
+	}
+}
+
+Test(unwinder, registers_and_stacks_of_any_kind_do_no_harm)
+{
+	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "signal", NULL);
+	static uint64_t stack[1024];
+
+	cr_assert(scene != NULL);
+	for (int mode = UNWIND_BY_TABLE; mode <= UNWIND_BY_LIBUNWIND; mode++) {
+		cleanup(unwinder) struct unwinder *u = unwinder_new(scene->modules, mode, NULL);
+		struct event_sample sample = scene->sample;
+		uint64_t longest = 0;
+		for (int round = 0; round < 20000; round++) {
+			uint64_t start = random_word() & 0x7ffffffffff8;
+			uint32_t flags;
+			for (int i = 0; i < 1024; i++)
+				stack[i] = random_value(scene, start);
+			for (int i = 0; i < REG_COUNT; i++)
+				sample.regs[i] = random_value(scene, start);
+			sample.regs[REG_RSP] = start + (random_word() & 7 ? 0 : 3);
+			sample.stack = (const uint8_t *)stack;
+			sample.stack_bytes = (uint32_t)(random_word() % (sizeof(stack) + 1));
+			sample.has_rbp = random_word() & 1;
+			size_t max = 1 + random_word() % STACK_MAX_FRAMES;
+			size_t count =
+				unwinder_unwind(u, scene->space, &sample, 0, frames, max, &flags);
+			cr_assert(le(sz, count, max));
+			cr_assert(ge(sz, count, 1));
+			longest = count > longest ? count : longest;
+		}
+		cr_expect(gt(u64, longest, 3), "some of them lead somewhere");
+	}
+}
