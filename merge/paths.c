@@ -121,39 +121,111 @@ static bool is_kept(struct quota *quota, uint64_t weight)
 	return quota->left && quota->left--;
 }
 
-bool paths_fold(struct paths *p, const uint64_t *weights, uint32_t keep, uint32_t folded_location,
-                uint32_t *map)
+// What a folding knows about the old nodes [id - 1].
+struct folding {
+	const struct paths *old;
+	const uint64_t *weights;
+	uint64_t *below;   // of that, in callees
+	uint32_t *anchors; // new node that takes in what is folded here
+	bool *gone;        // it is folded
+	uint32_t *map;     // its new node
+	uint32_t location; // of what takes folded nodes in
+};
+
+static void folding_at_scope_end(struct folding *f)
 {
-	// By new id: the child that takes its folded callees in.
-	cleanup_free uint32_t *folded = calloc((size_t)p->count + 1, sizeof(*folded));
-	struct quota quota = find_quota(p, weights, keep);
-	uint32_t count = 0;
+	free(f->below);
+	free(f->anchors);
+	free(f->gone);
+}
 
-	if (!folded)
+static bool folding_init(struct folding *f)
+{
+	uint32_t count = f->old->count;
+
+	f->below = calloc((size_t)count + 1, sizeof(*f->below));
+	f->anchors = calloc((size_t)count + 1, sizeof(*f->anchors));
+	f->gone = calloc((size_t)count + 1, sizeof(*f->gone));
+	if (!f->below || !f->anchors || !f->gone)
 		return false;
-	for (uint32_t i = 0; i < p->count; i++) {
-		struct path_node node = p->nodes[i];
-		bool is_folded = node.location == folded_location && node.parent;
-		// Read before anything is written: a new id never exceeds the old one.
-		uint32_t parent = node.parent ? map[node.parent - 1] : 0;
-
-		if (parent && p->nodes[parent - 1].location == folded_location &&
-		    p->nodes[parent - 1].parent) {
-			map[i] = parent;
-		} else if (!parent || (!is_folded && is_kept(&quota, weights[i]))) {
-			p->nodes[count++] = (struct path_node){ parent, node.location };
-			map[i] = count;
-		} else {
-			if (!folded[parent]) {
-				p->nodes[count++] = (struct path_node){ parent, folded_location };
-				folded[parent] = count;
-			}
-			map[i] = folded[parent];
-		}
-	}
-	p->count = count;
-	rebuild_index(p);
+	for (uint32_t i = 0; i < count; i++)
+		if (f->old->nodes[i].parent)
+			f->below[f->old->nodes[i].parent - 1] += f->weights[i];
 	return true;
+}
+
+/*
+ * How a folding goes about it. With leaves, "anchor > [folded] > leaf" is what remains of a
+ * path: every function keeps its own time, only callers between are forgotten.
+ */
+struct manner {
+	uint32_t keep;    // nodes that stay
+	uint32_t anchors; // of these, the heaviest, beside the roots
+	bool leaves;
+};
+
+// The new node for node I, which goes.
+static uint32_t fold_node(struct paths *p, const struct folding *f, uint32_t i, bool leaves)
+{
+	uint32_t location = f->old->nodes[i].location;
+	uint32_t folded = paths_child(p, f->anchors[i], f->location);
+
+	if (!folded || !leaves || location == f->location || f->weights[i] == f->below[i])
+		return folded;
+	return paths_child(p, folded, location);
+}
+
+// False if there is no memory, or more nodes than BUDGET.
+static bool build_folded(struct paths *p, struct folding *f, struct manner manner, uint32_t budget)
+{
+	struct quota kept = find_quota(f->old, f->weights, manner.keep);
+	struct quota anchors = find_quota(f->old, f->weights, manner.anchors);
+
+	for (uint32_t i = 0; i < f->old->count && p->count <= budget; i++) {
+		struct path_node node = f->old->nodes[i];
+		uint32_t caller = node.parent - 1; // of no meaning for a root
+		f->gone[i] = node.parent && (f->gone[caller] || node.location == f->location ||
+		                             !is_kept(&kept, f->weights[i]));
+		f->anchors[i] = node.parent ? f->anchors[caller] : 0;
+		if (f->gone[i])
+			f->map[i] = fold_node(p, f, i, manner.leaves);
+		else
+			f->map[i] =
+				paths_append(p, node.parent ? f->map[caller] : 0, node.location);
+		if (!f->map[i])
+			return false;
+		if (!node.parent || (!f->gone[i] && is_kept(&anchors, f->weights[i])))
+			f->anchors[i] = f->map[i];
+	}
+	return p->count <= budget;
+}
+
+bool paths_fold(struct paths *p, const uint64_t *weights, uint32_t keep, uint32_t budget,
+                uint32_t folded_location, uint32_t *map)
+{
+	const struct manner manners[] = {
+		{ keep, keep / 64, true },
+		{ keep, 0, true },
+		{ keep, keep, false },
+	};
+	cleanup(folding) struct folding f = {
+		.old = p, .weights = weights, .map = map, .location = folded_location
+	};
+
+	if (!folding_init(&f))
+		return false;
+	for (size_t i = 0; i < sizeof(manners) / sizeof(manners[0]); i++) {
+		struct paths folded;
+		bool last = i + 1 == sizeof(manners) / sizeof(manners[0]);
+		if (paths_init(&folded) &&
+		    build_folded(&folded, &f, manners[i], last ? UINT32_MAX : budget)) {
+			paths_fini(p);
+			*p = folded;
+			return true;
+		}
+		paths_fini(&folded);
+	}
+	return false;
 }
 
 void paths_move_locations(struct paths *p, const uint32_t *map)

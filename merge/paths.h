@@ -42,13 +42,15 @@ uint32_t paths_child(struct paths *p, uint32_t parent, uint32_t location);
 uint32_t paths_append(struct paths *p, uint32_t parent, uint32_t location);
 
 /*
- * Folds the lightest subtrees, so that besides the roots at most KEEP nodes stay, and
- * one child at FOLDED_LOCATION under each that lost children. WEIGHTS holds
- * each node's total, itself and all below [id - 1]. MAP receives each node's new id, or that of
- * the folded child that took it in. False (and unchanged) if there is no memory.
+ * Folds the lightest subtrees, so that besides the roots at most KEEP nodes stay.
+ * What is folded is found below a child at FOLDED_LOCATION of one of its callers
+ * that stay: its own location without those between, so that every location keeps its own
+ * time; or, where that would make more than BUDGET nodes in all, just that child. WEIGHTS holds
+ * each node's total, itself and all below [id - 1]. MAP receives each node's
+ * new id. False (and unchanged, but for MAP) if there is no memory.
  */
-bool paths_fold(struct paths *p, const uint64_t *weights, uint32_t keep, uint32_t folded_location,
-                uint32_t *map);
+bool paths_fold(struct paths *p, const uint64_t *weights, uint32_t keep, uint32_t budget,
+                uint32_t folded_location, uint32_t *map);
 
 /* Gives each node that is no root the location MAP[location - 1]. */
 void paths_move_locations(struct paths *p, const uint32_t *map);

@@ -158,23 +158,24 @@ static uint64_t *weigh_nodes(const struct profile *p)
 	return weights;
 }
 
+static uint32_t root_count(const struct profile *p)
+{
+	return threads_slots_max(p->limits.threads);
+}
+
 static bool fold(struct profile *p, uint32_t keep)
 {
 	cleanup_free uint64_t *weights = weigh_nodes(p);
 	cleanup_free uint32_t *map = calloc(p->paths.count, sizeof(*map));
 	uint32_t folded = locations_add(&p->locations, folded_frame);
 
-	if (!weights || !map || !folded || !paths_fold(&p->paths, weights, keep, folded, map))
+	if (!weights || !map || !folded ||
+	    !paths_fold(&p->paths, weights, keep, 2 * (keep + root_count(p)), folded, map))
 		return false;
 	cells_move_nodes(&p->cells, map);
 	forget_last_paths(p);
 	drop_locations(p);
 	return true;
-}
-
-static uint32_t root_count(const struct profile *p)
-{
-	return threads_slots_max(p->limits.threads);
 }
 
 static bool make_node_room(struct profile *p, uint32_t wanted)

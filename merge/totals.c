@@ -14,6 +14,18 @@ static const struct location *location_of_node(const struct profile *p, uint32_t
 	return node->parent ? locations_get(&p->locations, node->location) : NULL;
 }
 
+// It stands for a path, or is what remains of one.
+static bool is_folded(const struct profile *p, uint32_t id)
+{
+	for (int level = 0; level < 2 && id; level++) {
+		const struct location *location = location_of_node(p, id);
+		if (location && location_is_mark(location, MARK_FOLDED))
+			return true;
+		id = paths_node(&p->paths, id)->parent;
+	}
+	return false;
+}
+
 void query_totals(const struct profile *p, struct totals *totals)
 {
 	*totals = (struct totals){
@@ -25,12 +37,11 @@ void query_totals(const struct profile *p, struct totals *totals)
 	};
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];
-		const struct location *location = location_of_node(p, cell->node);
 		if (metric_is_off_cpu(cell->metric))
 			totals->off_cpu_ns += cell->ns;
 		else
 			totals->on_cpu_ns += cell->ns;
-		if (location && location_is_mark(location, MARK_FOLDED))
+		if (is_folded(p, cell->node))
 			totals->folded_ns += cell->ns;
 	}
 }

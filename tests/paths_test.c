@@ -56,7 +56,7 @@ Test(paths, folding_keeps_the_heaviest_and_their_callers)
 	uint32_t map[6];
 
 	plant(&p);
-	cr_assert(paths_fold(&p, weights, 2, FOLDED, map));
+	cr_assert(paths_fold(&p, weights, 2, 4, FOLDED, map));
 	// The root, 20, 30 and one child for the rest of what 20 has called.
 	cr_expect(eq(u32, p.count, 4));
 	cr_expect(eq(u32, paths_node(&p, map[2])->location, 30));
@@ -68,6 +68,24 @@ Test(paths, folding_keeps_the_heaviest_and_their_callers)
 	paths_fini(&p);
 }
 
+Test(paths, with_room_for_them_folded_leaves_keep_their_location)
+{
+	struct paths p;
+	uint32_t map[6];
+
+	plant(&p);
+	cr_assert(paths_fold(&p, weights, 2, 100, FOLDED, map));
+	// Below the root, as no other is heavy enough: [folded] with 40, 50 and 60.
+	cr_expect(eq(u32, p.count, 7));
+	for (int i = 3; i < 6; i++) {
+		const struct path_node *leaf = paths_node(&p, map[i]);
+		cr_expect(eq(u32, leaf->location, 10 * ((uint32_t)i + 1)), "node %d", i);
+		cr_expect(eq(u32, paths_node(&p, leaf->parent)->location, FOLDED));
+		cr_expect(eq(u32, paths_node(&p, leaf->parent)->parent, 1));
+	}
+	paths_fini(&p);
+}
+
 Test(paths, folding_twice_folds_the_folded)
 {
 	struct paths p;
@@ -75,8 +93,8 @@ Test(paths, folding_twice_folds_the_folded)
 	const uint64_t again[] = { 60, 60, 40, 20 };
 
 	plant(&p);
-	cr_assert(paths_fold(&p, weights, 2, FOLDED, map));
-	cr_assert(paths_fold(&p, again, 0, FOLDED, map));
+	cr_assert(paths_fold(&p, weights, 2, 4, FOLDED, map));
+	cr_assert(paths_fold(&p, again, 0, 2, FOLDED, map));
 	cr_expect(eq(u32, p.count, 2), "the root and its folded child");
 	cr_expect(eq(u32, paths_node(&p, 2)->location, FOLDED));
 	for (int i = 1; i < 4; i++)
@@ -95,7 +113,7 @@ Test(paths, of_nodes_that_weigh_the_same_the_older_stay)
 		paths_child(&p, i, i + 1); // one long chain
 		same[i] = 7;
 	}
-	cr_assert(paths_fold(&p, same, 10, FOLDED, map));
+	cr_assert(paths_fold(&p, same, 10, 12, FOLDED, map));
 	cr_expect(eq(u32, p.count, 12), "root, 10 nodes, the folded one");
 	cr_expect(eq(u32, map[10], 11));
 	cr_expect(eq(u32, map[100], 12));
@@ -121,7 +139,7 @@ Test(paths, no_more_than_asked_for_stay_whatever_they_weigh)
 		}
 		for (uint32_t id = COUNT; id > 3; id--)
 			totals[paths_node(&p, id)->parent - 1] += totals[id - 1];
-		cr_assert(paths_fold(&p, totals, keep, FOLDED, map));
+		cr_assert(paths_fold(&p, totals, keep, 0, FOLDED, map));
 		uint32_t kept = 0;
 		for (uint32_t id = 1; id <= p.count; id++) {
 			cr_assert(lt(u32, paths_node(&p, id)->parent, id));
