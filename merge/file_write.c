@@ -39,19 +39,19 @@ static const char schema[] =
 	"CREATE TABLE node_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE cell_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE checksum(crc32 INTEGER);"
-	"CREATE TABLE function(id INTEGER PRIMARY KEY, name INTEGER, module INTEGER, file INTEGER,"
-	" line INTEGER, kernel INTEGER, inlined INTEGER, samples INTEGER, " TIMES ");"
-	"CREATE TABLE function_line(id INTEGER PRIMARY KEY, name INTEGER, module INTEGER,"
-	" file INTEGER, line INTEGER, samples INTEGER, " TIMES ");"
+	"CREATE TABLE function(id INTEGER PRIMARY KEY, name INTEGER, label TEXT, module INTEGER,"
+	" file INTEGER, line INTEGER, kernel INTEGER, inlined INTEGER, samples INTEGER, " TIMES ");"
+	"CREATE TABLE function_line(id INTEGER PRIMARY KEY, name INTEGER, label TEXT,"
+	" module INTEGER, file INTEGER, line INTEGER, samples INTEGER, " TIMES ");"
 	"CREATE VIEW hotspot(function, file, line, module, samples, self_on_ns, self_off_ns,"
 	" total_on_ns, total_off_ns) AS"
-	" SELECT n.text, f.text, r.line, m.path, r.samples, " TIMES_OF(
+	" SELECT coalesce(n.text, r.label), f.text, r.line, m.path, r.samples, " TIMES_OF(
 		"r") " FROM function r"
 		     " LEFT JOIN string n ON n.id = r.name LEFT JOIN string f ON f.id = r.file"
 		     " LEFT JOIN module m ON m.id = r.module;"
 		     "CREATE VIEW line(function, file, line, module, samples, self_on_ns, self_off_ns,"
 		     " total_on_ns, total_off_ns) AS"
-		     " SELECT n.text, f.text, r.line, m.path, r.samples, " TIMES_OF(
+		     " SELECT coalesce(n.text, r.label), f.text, r.line, m.path, r.samples, " TIMES_OF(
 			     "r") " FROM function_line r"
 				  " LEFT JOIN string n ON n.id = r.name LEFT JOIN string f ON f.id = r.file"
 				  " LEFT JOIN module m ON m.id = r.module;";
@@ -420,12 +420,13 @@ static void put_times(struct writer *w, const struct row *row)
 	put_int(w, (int64_t)total_off);
 }
 
-// A name that the profile does not hold as such ("[libfoo.so]") is NULL.
-static void put_key(struct writer *w, const struct key *key)
+// Where the profile has no name, there is what stands for one: "[libfoo.so]".
+static void put_key(struct writer *w, const struct key *key, const struct row *row)
 {
 	bool has_module = key->group == KEY_CODE || key->group == KEY_NAMELESS;
 
 	put_id(w, key->function);
+	put_text(w, key->function ? NULL : row->name);
 	put_id(w, has_module ? key->module : 0);
 	put_id(w, key->file);
 	put_id(w, key->line);
@@ -437,11 +438,11 @@ static int write_functions(struct writer *w)
 	const struct query by_function = { .by = BY_FUNCTION };
 	cleanup(rows) struct rows *rows = query_run(w->profile, &by_function, w->err);
 
-	if (!rows || begin_table(w, "function", 12, false) < 0)
+	if (!rows || begin_table(w, "function", 13, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count; i++) {
 		put_int(w, (int64_t)i + 1);
-		put_key(w, &answer_of(rows)->keys[i]);
+		put_key(w, &answer_of(rows)->keys[i], &rows->rows[i]);
 		put_int(w, rows->rows[i].kernel);
 		put_int(w, rows->rows[i].inlined);
 		put_int(w, (int64_t)rows->rows[i].self_samples);
@@ -458,11 +459,11 @@ static int write_lines(struct writer *w)
 	const struct query by_line = { .by = BY_LINE }; // most self first
 	cleanup(rows) struct rows *rows = query_run(w->profile, &by_line, w->err);
 
-	if (!rows || begin_table(w, "function_line", 10, false) < 0)
+	if (!rows || begin_table(w, "function_line", 11, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count && rows->rows[i].self; i++) {
 		put_int(w, (int64_t)i + 1);
-		put_key(w, &answer_of(rows)->keys[i]);
+		put_key(w, &answer_of(rows)->keys[i], &rows->rows[i]);
 		put_int(w, (int64_t)rows->rows[i].self_samples);
 		put_times(w, &rows->rows[i]);
 		if (put_row(w) < 0)
