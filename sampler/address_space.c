@@ -132,6 +132,17 @@ struct mapping *address_space_find(struct address_space *space, uint64_t address
 	return &space->mappings[at];
 }
 
+void address_space_neighbours(struct address_space *space, uint64_t address,
+                              struct mapping *neighbours[2])
+{
+	size_t at = first_behind(space, address);
+
+	neighbours[0] = at ? &space->mappings[at - 1] : NULL;
+	if (at < space->count && space->mappings[at].start <= address)
+		at++;
+	neighbours[1] = at < space->count ? &space->mappings[at] : NULL;
+}
+
 size_t address_space_count(const struct address_space *space)
 {
 	return space->count;

@@ -39,6 +39,11 @@ void address_space_clear(struct address_space *space);
 /* NULL if nothing is mapped at ADDRESS. Valid until the space changes. */
 struct mapping *address_space_find(struct address_space *space, uint64_t address);
 
+/* The mapping that ends last at or before ADDRESS, and the one that begins first behind it: the
+   rest of a file is mapped beside its code. NULL where there is none. */
+void address_space_neighbours(struct address_space *space, uint64_t address,
+                              struct mapping *neighbours[2]);
+
 size_t address_space_count(const struct address_space *space);
 
 /* Equal for spaces that were mapped alike, so what is cached for one holds for the other. */

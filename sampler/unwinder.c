@@ -25,9 +25,7 @@ struct unwinder {
 	const struct event_sample *sample;
 	size_t cursor; // frames that libunwind has stepped over in this stack, if CURSOR_BEGUN
 	bool cursor_begun;
-	// The module that libunwind asked for last, whose sections it reads now.
-	struct unwind_module *searched;
-	uint64_t searched_bias;
+	struct unwind_module *searched; // libunwind has asked for it last
 };
 
 /* What one call of unwinder_unwind() fills. */
@@ -62,40 +60,47 @@ static bool read_image(struct image *image, uint64_t address, uint64_t *word)
 	                 image_read(image, address, word, sizeof(*word)));
 }
 
-static bool read_searched(const struct unwinder *u, uint64_t address, uint64_t *word)
+/* The search table that we have made for the module that libunwind is looking into. */
+static bool read_made(const struct unwinder *u, uint64_t address, uint64_t *word)
 {
 	const struct unwind_module *module = u->searched;
 
-	if (!module || !module->image)
+	if (address < MADE_TABLE || !module || !module->made)
 		return false;
 	struct image_section made = { .bytes = module->made,
 		                      .size = module->search.count * 8,
 		                      .address = MADE_TABLE };
-	if (made.bytes && read_section(&made, address, word))
-		return true;
-	address -= u->searched_bias;
-	return read_section(&module->eh_frame_hdr, address, word) ||
-	       read_section(&module->eh_frame, address, word) ||
-	       read_image(module->image, address, word);
+	return read_section(&made, address, word);
 }
 
-static bool read_code(struct unwinder *u, uint64_t address, uint64_t *word)
+/* What the file mapped at MAPPING has at ADDRESS, there or beside it. */
+static bool read_file(struct unwinder *u, struct mapping *mapping, uint64_t address, uint64_t *word)
 {
-	struct mapping *mapping = address_space_find(u->walk.space, address);
 	struct unwind_module *module =
 		mapping ? unwind_modules_get(u->modules, mapping, u->walk.pid) : NULL;
 
-	return module && read_image(module->image, address - mapping->bias, word);
+	if (!module || !module->image)
+		return false;
+	address -= mapping->bias;
+	return read_section(&module->eh_frame_hdr, address, word) ||
+	       read_section(&module->eh_frame, address, word) ||
+	       read_image(module->image, address, word);
 }
 
 static bool libunwind_read(void *context, uint64_t address, uint64_t *word)
 {
 	struct unwinder *u = context;
 	uint64_t into = address - u->memory.start;
+	struct mapping *beside[2];
 
 	if (into < u->memory.size && u->memory.size - into >= sizeof(*word))
 		return stack_memory_read(&u->memory, address, word);
-	return read_searched(u, address, word) || read_code(u, address, word) ||
+	if (read_made(u, address, word) ||
+	    read_file(u, address_space_find(u->walk.space, address), address, word))
+		return true;
+	// Only code is known of the address space; unwind information is data.
+	address_space_neighbours(u->walk.space, address, beside);
+	return read_file(u, beside[0], address, word) || read_file(u, beside[1], address, word) ||
 	       stack_memory_read(&u->memory, address, word);
 }
 
@@ -109,7 +114,6 @@ static bool libunwind_find(void *context, uint64_t pc, struct unwind_search *fou
 	if (!module || !unwind_module_sections(u->modules, module))
 		return false;
 	u->searched = module;
-	u->searched_bias = mapping->bias;
 	*found = (struct unwind_search){
 		.start = mapping->start,
 		.end = mapping->end,
@@ -215,7 +219,7 @@ static enum walk_step step_by_libunwind(struct unwinder *u, size_t depth)
 		return WALK_STUCK;
 	}
 	u->cursor++;
-	// It also says "end" of frames that have a caller, and the table knows the true ends.
+	// The table knows the true ends; this frame is none of them.
 	if (unwinder_libunwind_step(u->libunwind) != LIBUNWIND_CALLER) {
 		u->cursor_begun = false;
 		return WALK_STUCK;

@@ -102,6 +102,26 @@ Test(address_space, agrees_with_a_page_table_over_many_random_mappings)
 	}
 }
 
+Test(address_space, what_lies_beside_an_address_is_found)
+{
+	static const struct {
+		uint64_t address;
+		uint32_t before, behind; // modules
+	} rows[] = {
+		{ 0x500, 0, 1 },  { 0x1800, 0, 2 }, { 0x2000, 1, 2 },
+		{ 0x3500, 1, 2 }, { 0x4000, 1, 0 }, { 0x5000, 2, 0 },
+	};
+	cleanup(address_space) struct address_space *space = space_with(0x1000, 0x1000, 0, 1);
+
+	cr_assert(address_space_map(space, 0x4000, 0x1000, 0, 2));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct mapping *near[2];
+		address_space_neighbours(space, rows[i].address, near);
+		cr_expect(eq(u32, near[0] ? near[0]->module : 0, rows[i].before), "row %zu", i);
+		cr_expect(eq(u32, near[1] ? near[1]->module : 0, rows[i].behind), "row %zu", i);
+	}
+}
+
 Test(address_space, a_copy_lives_on_its_own)
 {
 	cleanup(address_space) struct address_space *parent = space_with(0x1000, 0x1000, 0, 1);
