@@ -237,7 +237,7 @@ static void check_seccomp(struct finding *f)
 
 	while (file && fgets(line, sizeof(line), file))
 		if (strncmp(line, "Seccomp:", 8) == 0)
-			mode = atoi(line + 8);
+			mode = (int)strtol(line + 8, NULL, 10);
 	found(f, LEVEL_INFO, "%s", mode ? "a filter is active (a container or a sandbox)" : "none");
 }
 
@@ -245,11 +245,13 @@ static void check_cpus(struct finding *f)
 {
 	char quota[64] = "";
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	double microseconds, period;
+	char *rest;
 
 	// As seen from inside a container, its own group is the root.
 	read_setting("/sys/fs/cgroup/cpu.max", quota, sizeof(quota));
-	if (sscanf(quota, "%lf %lf", &microseconds, &period) == 2 && period > 0)
+	double microseconds = strtod(quota, &rest); // "max 100000" if there is none
+	double period = strtod(rest, NULL);
+	if (rest != quota && period > 0)
 		found(f, LEVEL_INFO, "%u of %ld allowed, quota of %.1f CPUs", facts_cpus(), online,
 		      microseconds / period);
 	else

@@ -187,8 +187,9 @@ static size_t clean_one(char *to, const char *from, size_t bytes, int32_t code, 
 	}
 	if (code < 0 || is_control(code) || (ascii && code >= 0x80)) {
 		const char *mark = ascii ? "?" : "\uFFFD";
-		memcpy(to, mark, strlen(mark));
-		return strlen(mark);
+		for (bytes = 0; mark[bytes]; bytes++)
+			to[bytes] = mark[bytes];
+		return bytes;
 	}
 	memcpy(to, from, bytes);
 	return bytes;

@@ -28,8 +28,9 @@ static void wait_for_gate(int gate)
 		_exit(EXIT_OURS);
 }
 
-static void run_child(const int gate[2], const int exec[2], char *const *argv,
-                      const struct session *session, const struct job *job)
+__attribute__((noreturn)) static void run_child(const int gate[2], const int exec[2],
+                                                char *const *argv, const struct session *session,
+                                                const struct job *job)
 {
 	// Our copy of the writing end would keep the gate open after the parent's death.
 	close(gate[1]);
@@ -59,7 +60,7 @@ static int open_pipes(int gate[2], int exec[2], struct error *err)
 int launch_start(struct launch *launch, char *const *argv, const struct session *session,
                  const struct job *job, struct error *err)
 {
-	int gate[2], exec[2];
+	int gate[2] = { -1, -1 }, exec[2] = { -1, -1 };
 
 	*launch = (struct launch){ .pid = -1, .pidfd = -1, .gate = -1, .exec = -1 };
 	if (open_pipes(gate, exec, err) < 0)

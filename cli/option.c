@@ -154,16 +154,18 @@ static int (*const setters[])(const struct option_spec *, const char *, const ch
 	[OPTION_CHOICE] = set_choice,   [OPTION_TEXT] = set_text,
 };
 
-// Where getopt's value FOUND (a letter, or LONG_BASE + index) stands in the tables.
+// What getopt's value FOUND (a letter, or LONG_BASE + index) stands for. It gives out only what it
+// was told, so the search cannot fail; without a hit the first option would do.
 static size_t find_option(const struct getopt_tables *t, int found)
 {
-	size_t i = 0;
+	size_t hit = 0;
 
 	if (found >= LONG_BASE)
 		return (size_t)(found - LONG_BASE);
-	while (t->specs[i]->letter != found)
-		i++;
-	return i;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->specs[i]->letter == found)
+			hit = i;
+	return hit;
 }
 
 // "-F" or "--frequency", as the user wrote it.
@@ -204,8 +206,9 @@ int option_parse(const struct option_group *groups, size_t group_count, int argc
 		if (found == '?')
 			return unknown_option(&t, argv[optind - 1], err);
 		size_t i = find_option(&t, found);
-		if (setters[t.specs[i]->kind](t.specs[i], spelled(&t, found).text, optarg,
-		                              t.values[i], err) < 0)
+		const struct option_spec *spec = t.specs[i];
+		if (!spec || setters[spec->kind](spec, spelled(&t, found).text, optarg, t.values[i],
+		                                 err) < 0)
 			return -1;
 	}
 	return optind;

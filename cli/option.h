@@ -22,14 +22,14 @@ enum option_kind {
 };
 
 struct option_spec {
-	char letter; /* 0 if it has none */
 	const char *name;
-	const char *argument; /* "HZ"; NULL for switches */
-	const char *help;     /* one line, no period */
+	const char *argument;       /* "HZ"; NULL for switches */
+	const char *help;           /* one line, no period */
+	size_t offset;              /* of its value in the group's values */
+	const char *const *choices; /* CHOICE: ends with NULL */
+	uint32_t min, max;          /* NUMBER */
 	enum option_kind kind;
-	size_t offset; /* of its value in the group's values */
-	uint32_t min, max;
-	const char *const *choices; /* ends with NULL */
+	char letter; /* 0 if it has none */
 };
 
 struct option_group {

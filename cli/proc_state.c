@@ -17,7 +17,10 @@ char proc_state(pid_t pid)
 	stat[size] = '\0';
 	// The name may hold anything, so the state follows the last parenthesis.
 	const char *name_end = strrchr(stat, ')');
-	return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+
+	if (!name_end || name_end[1] != ' ')
+		return '\0';
+	return name_end[2];
 }
 
 uint64_t proc_signal_mask(pid_t pid, const char *field)

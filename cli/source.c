@@ -48,7 +48,7 @@ static bool read_line(FILE *file, char *buffer, size_t size)
 	for (; c != EOF && c != '\n'; c = getc_unlocked(file)) {
 		bool leading = !used && (c == ' ' || c == '\t');
 		if (!leading && used + 1 < size)
-			buffer[used++] = c == '\t' ? ' ' : (char)c;
+			buffer[used++] = (char)(c == '\t' ? ' ' : c);
 	}
 	while (used && (buffer[used - 1] == '\r' || buffer[used - 1] == ' '))
 		used--;

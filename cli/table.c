@@ -182,7 +182,7 @@ static struct libscols_table *lay_out(const struct table *table, const size_t *w
 		return NULL;
 	// The widths are settled here: the library is to align and to colour.
 	scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS);
-	scols_table_set_termwidth(out, 10 * TERMINAL_WIDTH_MAX);
+	scols_table_set_termwidth(out, (size_t)10 * TERMINAL_WIDTH_MAX);
 	scols_table_enable_noencoding(out, 1);
 	scols_table_enable_minout(out, 1);
 	scols_table_enable_colors(out, table->terminal->color);

@@ -139,7 +139,7 @@ static size_t add_rows(struct table *table, const struct layout *layout)
 {
 	const struct view *view = layout->text->view;
 	bool whole_report = view->sort < 0 && view->by < 0;
-	uint64_t least = (uint64_t)(view->min_percent / 100 * (double)layout->rows->all);
+	uint64_t least = (uint64_t)(view_min_share(view, false) * (double)layout->rows->all);
 	size_t added = 0;
 
 	for (size_t i = 0; i < layout->rows->count && added < view->top; i++) {

@@ -53,7 +53,7 @@ static bool add_row(const struct text *text, struct table *table, const struct r
 static size_t add_rows(const struct text *text, struct table *table, const struct rows *rows,
                        bool *newer)
 {
-	uint64_t least = (uint64_t)(text->view->min_percent / 100 * (double)rows->all);
+	uint64_t least = (uint64_t)(view_min_share(text->view, false) * (double)rows->all);
 	size_t added = 0;
 
 	for (size_t i = 0; i < rows->count && added < text->view->top; i++) {

@@ -72,10 +72,11 @@ static void add_child(struct walk *w, const struct call_node *node, bool last, b
 	size_t kept = w->prefix_length;
 
 	add_node(w, node, branch);
-	if (kept + strlen(below) < sizeof(w->prefix)) {
-		strcpy(w->prefix + kept, below);
-		w->prefix_length += strlen(below);
-	}
+	int added = snprintf(w->prefix + kept, sizeof(w->prefix) - kept, "%s", below);
+	if (kept + (size_t)added < sizeof(w->prefix))
+		w->prefix_length += (size_t)added;
+	else
+		w->prefix[kept] = '\0';
 	add_children(w, node, depth + 1);
 	w->prefix_length = kept;
 	w->prefix[kept] = '\0';
@@ -94,7 +95,7 @@ static void add_children(struct walk *w, const struct call_node *node, int depth
 int text_tree(const struct text *text, struct error *err)
 {
 	struct query query = view_query(text->view, BY_FUNCTION, SORT_TOTAL);
-	double share = text->view->min_percent / 100;
+	double share = view_min_share(text->view, true);
 	cleanup(call_tree) struct call_tree *tree =
 		query_call_tree(text->profile, &query, share, err);
 

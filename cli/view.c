@@ -41,7 +41,7 @@ static const struct option_spec specs[] = {
 	  .argument = "X",
 	  .kind = OPTION_PERCENT,
 	  .offset = AT(min_percent),
-	  .help = "leave out rows below X % (0.5)" },
+	  .help = "leave out rows below X % (0.5; 2 in trees)" },
 	{ .name = "thread",
 	  .argument = "NAME",
 	  .kind = OPTION_TEXT,
@@ -111,7 +111,7 @@ struct view view_default(void)
 		.sort = VIEW_SORT_NONE,
 		.by = -1,
 		.top = VIEW_TOP_DEFAULT,
-		.min_percent = 0.5,
+		.min_percent = -1,
 		.color = COLOR_AUTO,
 	};
 }
@@ -140,6 +140,13 @@ struct query view_query(const struct view *view, enum query_by by, enum query_so
 		.from_ns = view->from_ns,
 		.to_ns = view->to_ns,
 	};
+}
+
+double view_min_share(const struct view *view, bool tree)
+{
+	if (view->min_percent >= 0)
+		return view->min_percent / 100;
+	return tree ? 0.02 : 0.005;
 }
 
 bool view_is_filtered(const struct view *view)

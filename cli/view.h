@@ -23,7 +23,7 @@ struct view {
 	int sort; /* enum view_sort; NONE: the whole report */
 	int by;   /* enum query_by, -1: not asked for */
 	uint32_t top;
-	double min_percent;
+	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;
 	const char *thread, *process, *hide, *user_code; /* as in struct query */
 	uint64_t from_ns, to_ns;
@@ -43,6 +43,9 @@ struct option_group view_options(struct view *view);
 
 /* The question that VIEW asks, less its table: by and sort are the caller's. */
 struct query view_query(const struct view *view, enum query_by by, enum query_sort sort);
+
+/* The least share of a row, 0 to 1: a tree has many more of them than a table. */
+double view_min_share(const struct view *view, bool tree);
 
 /* True if VIEW leaves anything out of the run: then the verdict on all of it is not shown. */
 bool view_is_filtered(const struct view *view);

@@ -19,7 +19,7 @@ static void forget(const sigset_t *watched)
 		;
 }
 
-static void watch(int pipe, int answer, const sigset_t *watched)
+__attribute__((noreturn)) static void watch(int pipe, int answer, const sigset_t *watched)
 {
 	char byte;
 
