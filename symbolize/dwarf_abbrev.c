@@ -223,7 +223,8 @@ static bool read_table(struct abbrev_table *table, struct bytes section)
 	// Only now do the attributes stay where they are.
 	size_t at = 0;
 	for (size_t i = 0; i < table->count; i++) {
-		table->abbrevs[i].attributes = table->attributes + at;
+		if (table->abbrevs[i].attribute_count)
+			table->abbrevs[i].attributes = table->attributes + at;
 		at += table->abbrevs[i].attribute_count;
 	}
 	if (!table->dense && table->count)

@@ -22,6 +22,8 @@ struct elf_module {
 	struct dwarf_file *dwarf, *alt_dwarf;
 	struct dwarf_resolver *resolver;
 	char debug_path[PATH_MAX];
+	char alt_why[256]; // why ALT is missing, if it should be there
+	bool has_lines;    // some address that was asked for had one
 	struct debug_status status;
 };
 
@@ -59,6 +61,8 @@ static void fetch_debug(struct elf_module *m, struct bytes build_id)
 {
 	struct error err = { 0 };
 
+	if (!m->debug && *m->context->debuginfod_trouble)
+		set_text(m->status.reason, m->context->debuginfod_trouble);
 	if (m->debug || !m->context->debuginfod || !build_id.size)
 		return;
 	cleanup_close int fd = debuginfod_fetch(m->context->debuginfod, build_id, m->path, &err);
@@ -101,7 +105,7 @@ static int open_alt(struct elf_module *m, struct elf_file *elf, struct error *er
 
 	if (elf == m->debug && m->debug_path[0] == '/')
 		search.path = m->debug_path;
-	m->alt = debug_file_find_alt(elf, &search, m->status.reason, sizeof(m->status.reason));
+	m->alt = debug_file_find_alt(elf, &search, m->alt_why, sizeof(m->alt_why));
 	if (!m->alt)
 		return 0;
 	struct dwarf_sections sections = dwarf_sections_of(m->alt, "");
@@ -337,23 +341,22 @@ static int add_symbols(struct elf_module *m, const uint64_t *addresses, size_t c
 	return 0;
 }
 
+// Of what was linked in, perhaps only parts that do not run were compiled with -g.
 static void note_lines(struct elf_module *m, const struct frames *frames)
 {
-	bool has_lines = false;
-
-	for (size_t i = 0; i < frames->count && !has_lines; i++)
-		has_lines = frames->items[i].line > 0;
 	if (m->status.level != DEBUG_LINES)
 		return;
-	if (*dwarf_resolver_trouble(m->resolver)) {
-		set_text(m->status.reason, dwarf_resolver_trouble(m->resolver));
-	} else if (!has_lines && frames->address_count && !*m->status.reason) {
-		// Of what was linked in, only parts that did not run were compiled with -g.
-		set_text(m->status.reason, "no debug information for the code that ran");
+	for (size_t i = 0; i < frames->count && !m->has_lines; i++)
+		m->has_lines = frames->items[i].line > 0;
+	const char *trouble = dwarf_resolver_trouble(m->resolver);
+	if (!*trouble && m->alt_why[0])
+		trouble = m->alt_why;
+	if (!*trouble && !m->has_lines && frames->address_count)
+		trouble = "no debug information for the code that ran";
+	set_text(m->status.reason, trouble);
+	m->status.remedy[0] = '\0';
+	if (!m->has_lines && frames->address_count)
 		set_remedy(m);
-	} else if (has_lines) {
-		m->status.remedy[0] = '\0';
-	}
 }
 
 int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t count,

@@ -16,7 +16,8 @@ struct strings;
 /* What modules share; all of it must outlive them. */
 struct elf_module_context {
 	const char *debug_directories;
-	struct debuginfod *debuginfod; /* NULL: do not ask */
+	struct debuginfod *debuginfod;  /* NULL: do not ask */
+	const char *debuginfod_trouble; /* why it cannot be asked though it should; or "" */
 	struct strings *paths;
 	struct demangler *names;
 };

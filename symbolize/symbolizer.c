@@ -75,8 +75,11 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 	if (options->debuginfod)
 		s->debuginfod = debuginfod_new(options->progress, options->progress_context,
 		                               &s->debuginfod_error);
-	s->context =
-		(struct elf_module_context){ s->directories, s->debuginfod, s->paths, s->names };
+	s->context = (struct elf_module_context){ .debug_directories = s->directories,
+		                                  .debuginfod = s->debuginfod,
+		                                  .debuginfod_trouble = s->debuginfod_error.text,
+		                                  .paths = s->paths,
+		                                  .names = s->names };
 	return steal(s);
 }
 

@@ -5,6 +5,12 @@ foreach(module cover debug_file demangle dwarf_file elf_file elf_symbols jit_map
 endforeach()
 target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up
 
+# Every way out when there is no memory: the allocations of all that is linked in fail in turn.
+unit(symbolizer_memory LIBS symbolize)
+target_compile_options(symbolizer_memory_test PRIVATE -g)
+target_link_options(symbolizer_memory_test PRIVATE
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
+
 foreach(target elf_notes jit_map jitdump kallsyms line_program symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()

@@ -302,6 +302,34 @@ Test(files, a_module_that_is_no_elf_file_is_an_answer_and_no_error, .init = setu
 	             NULL));
 }
 
+Test(files, debuginfod_is_asked_only_if_wanted_and_says_what_it_lacks, .init = setup,
+     .fini = teardown)
+{
+	char url[128], path[128];
+	struct module module = library_module();
+
+	if (!dlopen("libdebuginfod.so.1", RTLD_NOW))
+		cr_skip_test("there is no libdebuginfod");
+	snprintf(path, sizeof(path), "%s/cache", directory);
+	setenv("DEBUGINFOD_CACHE_PATH", path, 1);
+	snprintf(url, sizeof(url), "file://%s", directory);
+	snprintf(path, sizeof(path), "%s/buildid", directory);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/buildid/0102030405060708", directory);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/buildid/0102030405060708/debuginfo", directory);
+	cr_assert(eq(int, rename(library, path), 0));
+	for (int i = 0; i < 3; i++) {
+		struct symbolizer_options options = { .debuginfod = i > 0,
+			                              .debug_directories = "/nonexistent" };
+		setenv("DEBUGINFOD_URLS", i == 1 ? "" : url, 1);
+		cleanup(symbolizer) struct symbolizer *s = start(&options);
+		cr_expect(eq(u32, resolve(s, &module, 0x1010).count, i == 2), "round %d", i);
+		const char *reason = symbolizer_debug_status(s, &module)->reason;
+		cr_expect(eq(int, strstr(reason, "none is named") != NULL, i == 1), "%s", reason);
+	}
+}
+
 // ---- code that is in no file
 
 Test(files, code_made_at_run_time_is_named_by_its_map, .init = setup, .fini = teardown)
