@@ -74,7 +74,7 @@ struct sampler_status {
 	bool off_cpu_exact;        /* intervals come from SWITCH records */
 	uint32_t frequency_hz;     /* the rate in force */
 	uint64_t samples;          /* on-CPU samples delivered */
-	uint64_t lost;             /* records lost, samples and others: PERF_FORMAT_LOST, agent's rings */
+	uint64_t lost;             /* records lost, samples or not, by the kernel and the agent */
 	uint64_t truncated;        /* stacks with missing callers */
 	uint64_t joined;           /* stacks completed from memory */
 	uint64_t guessed;          /* stacks with a guessed frame pointer */
