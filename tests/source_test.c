@@ -66,10 +66,12 @@ Test(source, a_relative_path_starts_where_the_program_ran)
 Test(source, it_is_said_if_the_source_is_newer_than_the_program)
 {
 	struct utimbuf old = { .actime = 1000, .modtime = 1000 };
+	struct utimbuf late = { .actime = time(NULL) + 60, .modtime = time(NULL) + 60 };
 	char line[64];
 	bool newer = false;
 
 	write_source("here\n");
+	utime(path, &late);
 	cr_assert(source_line(path, NULL, 1, "/proc/self/exe", line, sizeof(line), &newer));
 	cr_expect(newer);
 	utime(path, &old);
