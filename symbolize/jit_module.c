@@ -93,17 +93,41 @@ static const char *intern(struct strings *strings, const char *text, size_t leng
 	return strings_get(strings, strings_add_bytes(strings, text, length));
 }
 
+static bool is_text(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ')
+			return false;
+	return true;
+}
+
+// V8's file names are of strings that have moved away, and so may be anything (seen in node
+// 20.20.2); its names of functions, which end in the file, are right.
+static void set_source(const struct jit_search *search, const struct jitdump_hit *hit,
+                       struct jit_name *name, struct frame_found *frame)
+{
+	struct jit_name file;
+	int line;
+
+	frame->line = hit->line;
+	if (jit_map_source(name, &file, &line)) {
+		frame->file = intern(search->paths, file.text, file.length);
+		frame->line = hit->line ? hit->line : line;
+	} else if (hit->file && is_text(hit->file)) {
+		frame->file = intern(search->paths, hit->file, strlen(hit->file));
+	}
+}
+
 static int add_dump_frames(const struct jit_search *search, const struct jitdump_hit *hits,
                            size_t count, struct frames *frames)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct jitdump_hit *hit = &hits[i];
-		struct frame_found frame = { .line = hit->line };
-		if (!hit->name)
+		struct frame_found frame = { 0 };
+		if (!hits[i].name)
 			continue;
-		frame.function = demangler_name(search->names, hit->name, strlen(hit->name));
-		if (hit->file)
-			frame.file = intern(search->paths, hit->file, strlen(hit->file));
+		struct jit_name name = { hits[i].name, (uint32_t)strlen(hits[i].name) };
+		set_source(search, &hits[i], &name, &frame);
+		frame.function = demangler_name(search->names, name.text, name.length);
 		if (!frame.function || !frames_add(frames, i, frame))
 			return -1;
 	}

@@ -101,13 +101,21 @@ static bool read_records(struct dump *dump, struct cursor *c)
 	return true;
 }
 
+// V8 counts from the start of an ELF header that it thinks stands before the code.
+static uint64_t bias_of(const struct code *code)
+{
+	struct cursor c = cursor_at(code->lines, 0);
+
+	return cursor_u64(&c) - code->original == 0x40 ? 0x40 : 0;
+}
+
 // The entry with the highest address that is not above ADDRESS. They come in order.
 static void find_line(const struct code *code, uint64_t address, struct jitdump_hit *hit)
 {
 	struct cursor c = cursor_at(code->lines, 0);
 	const char *file = NULL;
 
-	address = address - code->start + code->original;
+	address = address - code->start + code->original + bias_of(code);
 	while (cursor_left(&c) >= 17) {
 		uint64_t start = cursor_u64(&c);
 		int line = (int)cursor_u32(&c);

@@ -80,7 +80,7 @@ static void put_move(struct writer *w, uint64_t from, uint64_t to, uint64_t size
 	end_record(w);
 }
 
-static void put_lines(struct writer *w, uint64_t start)
+static void put_lines_at(struct writer *w, uint64_t start, uint64_t bias)
 {
 	static const struct {
 		uint64_t offset;
@@ -92,12 +92,17 @@ static void put_lines(struct writer *w, uint64_t start)
 	put(w, start, 8);
 	put(w, 3, 8);
 	for (size_t i = 0; i < 3; i++) {
-		put(w, start + lines[i].offset, 8);
+		put(w, start + lines[i].offset + bias, 8);
 		put(w, (uint64_t)lines[i].line, 4);
 		put(w, 0, 4);
 		put_text(w, lines[i].file);
 	}
 	end_record(w);
+}
+
+static void put_lines(struct writer *w, uint64_t start)
+{
+	put_lines_at(w, start, 0);
 }
 
 static struct jitdump_hit find(const struct writer *w, uint64_t address)
@@ -133,6 +138,18 @@ Test(jitdump, code_has_the_lines_of_the_record_before_it)
 	}
 	cr_expect(eq(ptr, (void *)find(&w, 0x1020).name, NULL));
 	cr_expect(eq(int, find(&w, 0x2000).line, 0));
+}
+
+Test(jitdump, lines_of_V8_are_moved_to_where_the_code_is)
+{
+	struct writer w;
+
+	begin(&w);
+	put_lines_at(&w, 0x1000, 0x40);
+	put_load(&w, 0x1000, 0x60, 1, "fit");
+	cr_expect(eq(int, find(&w, 0x1000).line, 10));
+	cr_expect(eq(int, find(&w, 0x1008).line, 12));
+	cr_expect(eq(int, find(&w, 0x105f).line, 3));
 }
 
 Test(jitdump, code_that_moves_takes_its_name_and_lines_along)
