@@ -149,7 +149,9 @@ const struct event *agent_source_next(struct source *source, uint64_t until_ns, 
 			return NULL;
 		}
 		if (!take_record(s, until_ns)) {
-			follow_end(s->follow, s->now_ns, forget, s);
+			// Nor have those been seen that were written during the round.
+			follow_end(s->follow, until_ns < s->now_ns ? until_ns : s->now_ns, forget,
+			           s);
 			s->phase = IN_LOOKS;
 		}
 	}

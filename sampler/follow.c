@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define ROUND_MIN_NS     (10 * NS_PER_MS)
-#define ROUND_MAX_NS     (500 * NS_PER_MS)
-#define COST_SHARE       100               // a round takes at most one in so many of the time
+#define ROUND_MAX_NS     (200 * NS_PER_MS)
+#define COST_SHARE       50                // a round takes at most one in so many of the time
 #define SLACK_SAMPLED_NS (100 * NS_PER_US) // the jitter between two clocks read in one handler
 #define SLACK_LOOKED_NS  (5 * NS_PER_MS)   // the kernel adds up a running thread's time at its tick
 #define COMM_MAX         15
@@ -23,14 +23,14 @@ struct task {
 	uint32_t tid;
 	struct timeline timeline;
 	bool told;                // its FORK has been handed on
-	uint32_t found_in;        // the round in which a listing first had it
+	uint64_t found_ns;        // when a listing first had it; 0: none did
 	bool listed;              // by the listing under way
 	uint64_t run_ns, wait_ns; // by the last look
 	uint64_t looked_ns;
 	uint64_t told_cpu_ns; // of a process without agent: up to its last stackless sample
 	uint64_t recent_ns;   // how long it ran between the last two looks
 	uint64_t gap_ns;      // and how long that was
-	uint32_t missing_in;  // the round in which a listing first did not have it; 0: none
+	uint64_t missing_ns;  // when a listing first did not have it; 0: none
 	const char *name;
 };
 
@@ -45,8 +45,8 @@ struct proc {
 	bool exec_by_look; // a look has found that it exec'd, and no agent has spoken since
 	uint64_t start_ns;
 	uint64_t last_ns; // when it was last known to be there
-	uint32_t found_in;
-	uint32_t missing_in; // the round in which it was first found to be gone; 0: none
+	uint64_t found_ns;
+	uint64_t missing_ns; // when it was first found to be gone; 0: it is there
 };
 
 struct follow {
@@ -56,6 +56,7 @@ struct follow {
 	size_t queue_at, queue_count, queue_capacity;
 	uint32_t round;
 	uint64_t round_ns, previous_round_ns, due_ns;
+	uint64_t read_until_ns; // older records have all been given
 	struct strings
 		*names; // of events that are not from records, as the queue outlives all else
 };
@@ -318,10 +319,16 @@ static void tell_exec(struct follow *f, struct proc *p, const char *name, uint64
 
 static void tell_end(struct follow *f, struct proc *p, struct task *task, uint64_t time_ns)
 {
-	if (!task->told)
-		return;
-	time_ns = later(time_ns, task->timeline.emitted_ns);
-	push(f, RECORD_EXIT, p, task, time_ns);
+	if (task->told)
+		push(f, RECORD_EXIT, p, task, later(time_ns, task->timeline.emitted_ns));
+}
+
+// Nobody said when it ended: it was last seen by a look.
+static void tell_vanished(struct follow *f, struct proc *p, struct task *task)
+{
+	if (task->told && !task->timeline.out)
+		tell_running(f, p, task, task->looked_ns, task->run_ns, 0);
+	tell_end(f, p, task, task->looked_ns);
 }
 
 // Records.
@@ -433,7 +440,7 @@ static void on_exit_record(struct follow *f, struct proc *p, const struct record
 	tell_end(f, p, task, record->time_ns);
 	p->last_ns = later(p->last_ns, record->time_ns);
 	task->told = false;
-	task->found_in = UINT32_MAX; // it may still be listed for a moment: that is no new thread
+	task->found_ns = UINT64_MAX; // it may still be listed for a moment: that is no new thread
 }
 
 void follow_record(struct follow *f, const struct record *record)
@@ -498,8 +505,8 @@ static void on_listed_thread(void *context, uint32_t tid)
 	if (!task)
 		return;
 	task->listed = true;
-	if (!task->found_in)
-		task->found_in = listing->f->round;
+	if (!task->found_ns)
+		task->found_ns = clock_now_ns();
 }
 
 static void on_listed_child(void *context, uint32_t pid)
@@ -508,23 +515,23 @@ static void on_listed_child(void *context, uint32_t pid)
 	struct proc *p = add_proc(listing->f, pid, listing->pid);
 
 	// A child is the program of its parent until its image changes.
-	if (p && !p->told && !p->found_in) {
-		p->found_in = listing->f->round;
+	if (p && !p->told && !p->found_ns) {
+		p->found_ns = clock_now_ns();
 		p->image = find_proc(listing->f, listing->pid)->image;
 	}
 }
 
-// Records of a task may still be on their way when a listing has it: it has a round's time.
-static bool is_overdue(const struct follow *f, uint32_t found_in)
+// What was found before the last record was read has had its chance to speak for itself.
+static bool is_overdue(const struct follow *f, uint64_t found_ns)
 {
-	return found_in && found_in < f->round;
+	return found_ns && found_ns < f->read_until_ns;
 }
 
 static void tell_listed(struct follow *f, struct proc *p)
 {
 	for (size_t i = 0; i < p->task_count; i++) {
 		struct task *task = &p->tasks[i];
-		if (p->told && !task->told && is_overdue(f, task->found_in))
+		if (p->told && !task->told && is_overdue(f, task->found_ns))
 			tell_thread(f, p, task, p->pid, later(f->previous_round_ns, p->start_ns));
 	}
 }
@@ -534,12 +541,12 @@ static void drop_vanished(struct follow *f, struct proc *p)
 	for (size_t i = p->task_count; i-- > 0;) {
 		struct task *task = &p->tasks[i];
 		if (task->listed) {
-			task->missing_in = 0;
+			task->missing_ns = 0;
 			continue;
 		}
-		if (!task->missing_in)
-			task->missing_in = f->round;
-		if (!is_overdue(f, task->missing_in))
+		if (!task->missing_ns)
+			task->missing_ns = clock_now_ns();
+		if (!is_overdue(f, task->missing_ns))
 			continue;
 		tell_end(f, p, task,
 		         later(task->looked_ns, p->last_ns < f->round_ns ? p->last_ns : 0));
@@ -568,7 +575,15 @@ static void take_image(struct follow *f, struct proc *p, const struct proc_stat 
 		return;
 	p->exec_by_look = true;
 	p->agent = false;
-	tell_exec(f, p, stat->name, clock_now_ns());
+	uint64_t now = clock_now_ns();
+	struct task *main = find_task(p, p->pid);
+	if (main && main->told) {
+		// What it has run for until now was for the other program, more or less.
+		look_at_task(p, main);
+		tell_running(f, p, main, main->looked_ns, main->run_ns, 0);
+		now = main->timeline.emitted_ns;
+	}
+	tell_exec(f, p, stat->name, now);
 }
 
 static bool has_unknown_thread(const struct proc *p, uint32_t count)
@@ -576,7 +591,7 @@ static bool has_unknown_thread(const struct proc *p, uint32_t count)
 	if (count != p->task_count)
 		return true;
 	for (size_t i = 0; i < p->task_count; i++)
-		if (!p->tasks[i].told || p->tasks[i].missing_in)
+		if (!p->tasks[i].told || p->tasks[i].missing_ns)
 			return true;
 	return false;
 }
@@ -656,7 +671,7 @@ static bool visit(struct follow *f, struct proc *p)
 		take_image(f, p, &stat);
 	if (p->waiting)
 		return true;
-	if (!p->told && is_overdue(f, p->found_in)) {
+	if (!p->told && is_overdue(f, p->found_ns)) {
 		if (!p->parent_pid)
 			p->parent_pid = stat.parent_pid;
 		uint64_t start = later(stat.start_ns, f->previous_round_ns);
@@ -675,16 +690,17 @@ static bool visit(struct follow *f, struct proc *p)
 static void tell_gone(struct follow *f, struct proc *p)
 {
 	for (size_t i = p->task_count; i-- > 0;)
-		tell_end(f, p, &p->tasks[i], p->last_ns);
+		tell_vanished(f, p, &p->tasks[i]);
 	free(p->tasks);
 	*p = f->procs[--f->proc_count];
 }
 
-void follow_end(struct follow *f, uint64_t now_ns, void (*gone)(void *context, uint32_t pid),
+void follow_end(struct follow *f, uint64_t read_until_ns, void (*gone)(void *context, uint32_t pid),
                 void *context)
 {
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
+	f->read_until_ns = read_until_ns;
 	for (size_t i = f->proc_count; i-- > 0;) {
 		uint32_t pid = f->procs[i].pid;
 		if (visit(f, &f->procs[i])) {
@@ -693,9 +709,9 @@ void follow_end(struct follow *f, uint64_t now_ns, void (*gone)(void *context, u
 			continue;
 		}
 		// What it has written last is read in the next round.
-		if (!f->procs[i].missing_in)
-			f->procs[i].missing_in = f->round;
-		if (!is_overdue(f, f->procs[i].missing_in))
+		if (!f->procs[i].missing_ns)
+			f->procs[i].missing_ns = clock_now_ns();
+		if (!is_overdue(f, f->procs[i].missing_ns))
 			continue;
 		tell_gone(f, &f->procs[i]);
 		gone(context, pid);
@@ -704,7 +720,7 @@ void follow_end(struct follow *f, uint64_t now_ns, void (*gone)(void *context, u
 	uint64_t wait = cost * COST_SHARE;
 	if (wait < ROUND_MIN_NS)
 		wait = ROUND_MIN_NS;
-	f->due_ns = now_ns + (wait < ROUND_MAX_NS ? wait : ROUND_MAX_NS);
+	f->due_ns = f->round_ns + (wait < ROUND_MAX_NS ? wait : ROUND_MAX_NS);
 }
 
 uint64_t follow_due_ns(const struct follow *f)

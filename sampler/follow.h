@@ -35,12 +35,14 @@ void follow_begin(struct follow *f, uint64_t now_ns);
 /* RECORD is sound (record_is_sound()); events may point into it until the next call. */
 void follow_record(struct follow *f, const struct record *record);
 
-/* GONE is told of each process that is no more. */
-void follow_end(struct follow *f, uint64_t now_ns, void (*gone)(void *context, uint32_t pid),
+/* All records that are older than READ_UNTIL_NS have been given. GONE is told of each process that
+   is no more. */
+void follow_end(struct follow *f, uint64_t read_until_ns, void (*gone)(void *context, uint32_t pid),
                 void *context);
 
 /* NULL if there are no more. */
 const struct event *follow_next(struct follow *f);
 
-/* When the next round is due: looking takes at most a hundredth of a CPU. */
+/* When the next round is due: looking takes a fiftieth of a CPU, or what five rounds a second take.
+ */
 uint64_t follow_due_ns(const struct follow *f);

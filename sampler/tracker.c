@@ -26,6 +26,7 @@ struct tracker {
 	struct off_cpu *off_cpu; // NULL: the source tells nothing of switches
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
+	bool estimated; // switches come late: what a thread does now is not known yet
 	bool finishing;
 	bool no_memory;   // an event could not be handled
 	uint64_t events;  // handled so far
@@ -122,6 +123,7 @@ void tracker_adjust(struct tracker *t, const struct source_facts *facts)
 {
 	t->rules.switches = facts->switches;
 	t->rules.kernel_samples = facts->kernel_samples;
+	t->estimated = facts->switches_estimated;
 	t->rules.period_ns = NS_PER_SEC / (facts->frequency_hz ? facts->frequency_hz : 1);
 }
 
@@ -562,7 +564,7 @@ void tracker_flush(struct tracker *t, uint64_t now_ns)
 {
 	struct flush flush = { t, now_ns };
 
-	if (!t->rules.kernel_samples)
+	if (!t->rules.kernel_samples && !t->estimated)
 		tasks_each_thread(t->tasks, flush_thread, &flush);
 }
 

@@ -172,16 +172,14 @@ static void on_gone(void *context, uint32_t pid)
 
 Test(follow, a_process_that_vanished_ends_a_round_later)
 {
-	uint64_t now = clock_now_ns();
-
 	begin_process();
-	follow_begin(follow, now);
-	follow_end(follow, now, on_gone, NULL);
+	follow_begin(follow, clock_now_ns());
+	follow_end(follow, clock_now_ns() - 1000, on_gone, NULL);
 	cr_expect(eq(u32, gone_pid, 0), "records of it may still come");
 	while (follow_next(follow))
 		;
-	follow_begin(follow, now + 1);
-	follow_end(follow, now + 1, on_gone, NULL);
+	follow_begin(follow, clock_now_ns());
+	follow_end(follow, clock_now_ns(), on_gone, NULL);
 	cr_expect(eq(u32, gone_pid, PID));
 	expect(RECORD_EXIT, PID);
 }

@@ -21,7 +21,7 @@ static struct record *reserve(struct agent *a, struct lane *lane, uint16_t type,
 	memset(record, 0, size);
 	record->type = type;
 	record->pid = a->pid;
-	record->tid = lane == a->process ? a->pid : lane->tid;
+	record->tid = lane->tid ? lane->tid : a->pid;
 	record->time_ns = clock_now_ns();
 	return record;
 }
@@ -92,12 +92,10 @@ bool agent_attach(struct agent *a)
 	if (!lock(&a->attaching))
 		return false; // another thread, or the code that this handler interrupted
 	if (rings_start(&a->rings, a->rings.directory, a->pid, a->born_ns))
-		a->process = rings_claim(&a->rings, a->pid);
+		a->process = rings_claim(&a->rings, 0); // of no thread: the main thread has another
 	a->on = a->process != NULL;
-	if (a->on) {
+	if (a->on)
 		introduce(a);
-		a->process->tid = 0; // the main thread is another lane
-	}
 	unlock(&a->attaching);
 	return a->on;
 }

@@ -4,6 +4,7 @@
 #include "tracer/agent/system.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 #define DATA_BYTES       (1u << 20)
 #define DATA_BYTES_WHOLE (1u << 18) // where the file has to be allocated whole
 #define STEP_BYTES       ((size_t)64 << 10)
+#define PATIENCE         1000
 #define START_OVER_AT    ((uint64_t)128 << 10)
 
 // "DIRECTORY/PID-IMAGE-NUMBER"; snprintf() is not async-signal-safe.
@@ -256,9 +258,22 @@ struct lane *rings_claim(struct rings *r, uint32_t tid)
 		lane = take_any(r, tid);
 	if (lane)
 		begin(lane, tid);
-	else
-		__atomic_fetch_add(&r->files[0]->unsampled, 1, __ATOMIC_RELAXED);
 	errno = error;
+	return lane;
+}
+
+struct lane *rings_claim_patiently(struct rings *r, uint32_t tid)
+{
+	struct lane *lane = rings_claim(r, tid);
+
+	// Another thread, perhaps without a CPU at the moment, is adding a file.
+	for (int i = 0; !lane && i < PATIENCE && __atomic_load_n(&r->growing, __ATOMIC_RELAXED);
+	     i++) {
+		sched_yield();
+		lane = rings_claim(r, tid);
+	}
+	if (!lane && r->files[0])
+		__atomic_fetch_add(&r->files[0]->unsampled, 1, __ATOMIC_RELAXED);
 	return lane;
 }
 

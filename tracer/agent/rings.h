@@ -70,8 +70,11 @@ bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint
 /* Forgets all files, which a fork has handed down, and unmaps them. Keeps the directory. */
 void rings_abandon(struct rings *r);
 
-/* A lane for TID, adding a file if need be. NULL if there is none to be had (counted). */
+/* A lane for TID, adding a file if need be. NULL if there is none to be had, or not now. */
 struct lane *rings_claim(struct rings *r, uint32_t tid);
+
+/* The same, not for handlers: yields while another thread adds a file. A NULL is counted. */
+struct lane *rings_claim_patiently(struct rings *r, uint32_t tid);
 
 /* The lane's thread is gone; the ring is given to another when it has been drained. */
 void rings_release(struct lane *lane);

@@ -84,7 +84,7 @@ static void head(struct record *record, uint16_t type, const struct rings *rings
 	record->type = type;
 	record->flags = 0;
 	record->pid = rings->pid;
-	record->tid = lane->tid;
+	record->tid = lane->tid ? lane->tid : rings->pid; // the process has a lane of its own
 	record->time_ns = clock_now_ns();
 }
 

@@ -127,7 +127,7 @@ void threads_start(struct agent *a)
 	agent = a;
 	have_key = pthread_key_create(&end_key, end) == 0;
 	find_main_stack();
-	struct lane *lane = rings_claim(&a->rings, own_tid());
+	struct lane *lane = rings_claim_patiently(&a->rings, own_tid());
 	if (!lane)
 		return;
 	adopt(lane);
@@ -163,7 +163,7 @@ struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argu
 {
 	if (!a->on || a->pid != (uint32_t)getpid() || !agent_attach(a))
 		return NULL;
-	struct lane *lane = rings_claim(&a->rings, 0);
+	struct lane *lane = rings_claim_patiently(&a->rings, 0);
 	if (!lane)
 		return NULL;
 	__atomic_fetch_add(&pending, 1, __ATOMIC_SEQ_CST);

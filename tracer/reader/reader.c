@@ -23,8 +23,9 @@ struct file {
 	uint32_t pid;
 	uint32_t ring_count, data_bytes;
 	uint64_t image_ns;
-	bool gone;          /* the process is no more */
-	uint32_t open_mask; /* rings that are in use here */
+	bool gone;             /* the process is no more */
+	uint32_t open_mask;    /* rings that are in use here */
+	uint32_t refused_mask; /* rings that somebody else has read or scribbled in */
 	struct ring rings[PROTOCOL_RINGS_MAX];
 };
 
@@ -169,16 +170,28 @@ static void add_files(struct reader *r)
 	closedir(directory);
 }
 
-static void open_rings(struct file *file)
+static void open_ring(struct reader *r, struct file *file, uint32_t index)
 {
-	uint32_t made = __atomic_load_n(&file->header->made, __ATOMIC_ACQUIRE) & ~file->open_mask;
+	void *memory = (char *)file->header + protocol_ring_offset(index, file->data_bytes);
+	struct ring *ring = &file->rings[index];
 
-	for (uint32_t i = 0; made && i < file->ring_count; i++) {
-		void *memory = (char *)file->header + protocol_ring_offset(i, file->data_bytes);
-		if ((made & UINT32_C(1) << i) &&
-		    ring_open(&file->rings[i], memory, protocol_ring_bytes(file->data_bytes)))
-			file->open_mask |= UINT32_C(1) << i;
+	// Nobody but us reads it, so it begins at its beginning.
+	if (ring_open(ring, memory, protocol_ring_bytes(file->data_bytes)) && ring->position == 0) {
+		file->open_mask |= UINT32_C(1) << index;
+		return;
 	}
+	file->refused_mask |= UINT32_C(1) << index;
+	r->damaged++;
+}
+
+static void open_rings(struct reader *r, struct file *file)
+{
+	uint32_t made = __atomic_load_n(&file->header->made, __ATOMIC_ACQUIRE) &
+	                ~(file->open_mask | file->refused_mask);
+
+	for (uint32_t i = 0; made && i < file->ring_count; i++)
+		if (made & UINT32_C(1) << i)
+			open_ring(r, file, i);
 }
 
 static void sift_up(struct entry *heap, size_t at)
@@ -235,7 +248,7 @@ static bool push_file(struct reader *r, struct file *file)
 {
 	size_t before = r->heap_count;
 
-	open_rings(file);
+	open_rings(r, file);
 	for (uint32_t i = 0; i < file->ring_count; i++)
 		if (file->open_mask & UINT32_C(1) << i)
 			push_ring(r, file, &file->rings[i]);
