@@ -70,6 +70,7 @@ static bool reap(struct collect *c)
 		job_stopped(c->job, WSTOPSIG(status));
 		return false;
 	}
+	c->job->child = 0;
 	c->run.exit_status = status;
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
 	c->run.target_cpu_ns = usage_cpu_ns(&usage);

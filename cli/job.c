@@ -62,6 +62,8 @@ static void handle_one(struct job *job, const struct signalfd_siginfo *info, boo
 
 	if (signal == SIGCHLD) {
 		*child = true;
+	} else if (job->child <= 0) {
+		return; // its number may be somebody else's by now
 	} else if (signal == SIGCONT) {
 		if (proc_state(job->child) == 'T')
 			kill(job->child, SIGCONT);

@@ -26,7 +26,7 @@ struct job {
 	sigset_t old_mask; /* as we were started: the target gets them back */
 	struct sigaction old_child, old_pipe;
 	struct witness witness;
-	pid_t child;
+	pid_t child;         /* the target; 0 when there is none (yet, or any more) */
 	unsigned interrupts; /* SIGINTs so far */
 };
 

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,12 +203,16 @@ int recording_symbolize(struct recording *r, struct error *err)
 
 int recording_save(struct recording *r, struct error *err)
 {
+	sigset_t old;
+
 	if (!r->path[0])
 		return 0;
-	if (profile_write(r->profile, r->path, err) < 0) {
-		error_wrap(err, "the profile is not kept");
-		return -1;
-	}
+	// A Ctrl-C here would leave a temporary file behind.
+	sigprocmask(SIG_BLOCK, &r->job.handled, &old);
+	int failed = profile_write(r->profile, r->path, err);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (failed)
+		return error_wrap(err, "the profile is not kept");
 	if (r->options->output)
 		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report %s)", r->path,
 		         r->path);

@@ -70,11 +70,11 @@ static void conclude(struct recording *r, FILE *report)
 {
 	struct error err;
 
+	job_close(&r->job);
 	if (recording_symbolize(r, &err) < 0)
 		message_error(NULL, &err);
 	if (recording_save(r, &err) < 0)
 		message_error(NULL, &err);
-	job_close(&r->job);
 	if (!r->options->no_report && print_report(r, report, &err) < 0)
 		message_error(NULL, &err);
 }
