@@ -42,16 +42,15 @@ static void increase(struct cell *cell, const struct cell *by)
 	cell->samples += by->samples;
 }
 
-// The cell that equals CELL in its key, or NULL and the slot where it would be.
+// The cell that equals CELL in its key, or NULL; and the slot where it is or would be.
 static struct cell *find(const struct cells *c, const struct cell *cell, uint32_t *slot)
 {
 	uint32_t at = hash_start(&c->index, hash_of(cell));
 
-	for (; c->index.slots[at]; at = hash_next(&c->index, at))
-		if (same(&c->cells[c->index.slots[at] - 1], cell))
-			return &c->cells[c->index.slots[at] - 1];
+	while (c->index.slots[at] && !same(&c->cells[c->index.slots[at] - 1], cell))
+		at = hash_next(&c->index, at);
 	*slot = at;
-	return NULL;
+	return c->index.slots[at] ? &c->cells[c->index.slots[at] - 1] : NULL;
 }
 
 bool cells_put(struct cells *c, const struct cell *cell)
@@ -145,7 +144,7 @@ uint32_t cells_fit(struct cells *c, const struct interval *interval)
 // PART of WHOLE as a share of WEIGHT, without overflow.
 static uint64_t share(uint64_t weight, uint64_t part, uint64_t whole)
 {
-	return (uint64_t)((unsigned __int128)weight * part / whole);
+	return whole ? (uint64_t)((unsigned __int128)weight * part / whole) : weight;
 }
 
 bool cells_add(struct cells *c, uint32_t node, enum metric metric, const struct interval *interval,

@@ -317,23 +317,22 @@ static void lose(struct profile *p, uint64_t weight_ns)
 	p->lost_ns += weight_ns;
 }
 
-void profile_add_stack(struct profile *p, const struct stack *given)
+void profile_add_stack(struct profile *p, const struct stack *stack)
 {
-	struct stack stack = bounded(given);
-	struct interval interval = { stack.time_ns, stack.duration_ns, stack.weight_ns,
-		                     stack.samples };
-	uint32_t slot = threads_slot(&p->threads, stack.thread);
-	uint64_t missing_ns = stack.weight_ns;
+	struct stack cut = bounded(stack);
+	struct interval interval = { cut.time_ns, cut.duration_ns, cut.weight_ns, cut.samples };
+	uint32_t slot = threads_slot(&p->threads, cut.thread);
+	uint64_t missing_ns = cut.weight_ns;
 
-	note_time(p, stack.time_ns);
-	if (!slot || (unsigned)stack.metric >= METRIC_COUNT) {
-		lose(p, stack.weight_ns);
+	note_time(p, cut.time_ns);
+	if (!slot || (unsigned)cut.metric >= METRIC_COUNT) {
+		lose(p, cut.weight_ns);
 		return;
 	}
 	// Root, frames, and the marks that may be added.
-	bool room = make_node_room(p, stack.count + 3) && make_cell_room(p, &interval);
-	uint32_t node = room ? node_of(p, slot, &stack) : 0;
-	if (!node || !cells_add(&p->cells, node, stack.metric, &interval, &missing_ns))
+	bool room = make_node_room(p, cut.count + 3) && make_cell_room(p, &interval);
+	uint32_t node = room ? node_of(p, slot, &cut) : 0;
+	if (!node || !cells_add(&p->cells, node, cut.metric, &interval, &missing_ns))
 		lose(p, missing_ns);
 }
 
