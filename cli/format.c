@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/format.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <stdio.h>
@@ -236,6 +237,106 @@ static size_t tail_start(const char *text, size_t width)
 	return at;
 }
 
+// The length of "operator<<" and its like, whose brackets are no brackets; 0 for anything else.
+static size_t operator_length(const char *text)
+{
+	static const char *const signs[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>",
+		                             "<=",  ">=",  "->",  "()",  "<",  ">" };
+	size_t word = strlen("operator");
+
+	if (strncmp(text, "operator", word) != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		if (strncmp(text + word, signs[i], strlen(signs[i])) == 0)
+			return word + strlen(signs[i]);
+	return word;
+}
+
+// Where the bracket that opens at TEXT ends, behind its partner; NULL if it has none.
+static const char *skip_bracket(const char *text, char opening, char closing)
+{
+	int depth = 0;
+
+	for (const char *p = text; *p; p++) {
+		depth += *p == opening;
+		if (*p == closing && p[-1] != '-' && --depth == 0)
+			return p + 1;
+	}
+	return NULL;
+}
+
+static bool is_fixed_part(const char *text)
+{
+	return strncmp(text, "(anonymous namespace)", 21) == 0 || strncmp(text, "()", 2) == 0;
+}
+
+// "std::vector<int, std::allocator<int> >::at(unsigned long)" → "std::vector<...>::at(...)".
+// Brackets of the kind OPENING only.
+static char *fold_brackets(const char *text, char opening, char closing, const char *mark)
+{
+	char *folded = malloc(2 * strlen(text) + 8);
+	size_t at = 0;
+
+	while (folded && *text) {
+		const char *behind = *text == opening && !is_fixed_part(text)
+		                             ? skip_bracket(text, opening, closing)
+		                             : NULL;
+		size_t verbatim = operator_length(text);
+		if (behind) {
+			at += (size_t)sprintf(folded + at, "%c%s%c", opening, mark, closing);
+			text = behind;
+			continue;
+		}
+		for (verbatim = verbatim ? verbatim : 1; verbatim; verbatim--)
+			folded[at++] = *text++;
+	}
+	if (folded)
+		folded[at] = '\0';
+	return folded;
+}
+
+// The namespace of a compiler's library versions says nothing to anybody.
+static void drop_abi_namespaces(char *text)
+{
+	static const char abi[] = "__cxx11::";
+
+	for (char *p; (p = strstr(text, abi));)
+		memmove(p, p + strlen(abi), strlen(p + strlen(abi)) + 1);
+}
+
+// What tells functions apart is their name, not the types that it was made for; of a long name the
+// end, not the namespaces.
+static char *clip_name(const char *text, size_t width, bool ascii)
+{
+	const char *mark = ascii ? "..." : "\u2026";
+	cleanup_free char *plain = fold_brackets(text, '(', ')', mark);
+
+	if (!plain || format_width(plain) <= width)
+		return steal(plain);
+	cleanup_free char *bare = fold_brackets(plain, '<', '>', mark);
+	if (!bare)
+		return NULL;
+	drop_abi_namespaces(bare);
+	return format_clip(bare, width, strstr(bare, "::") ? CLIP_START : CLIP_MIDDLE, ascii);
+}
+
+// In a tree a name stands behind branches, which stay.
+static char *clip_symbol(const char *text, size_t width, bool ascii)
+{
+	size_t branches = 0;
+	char *out = NULL;
+
+	while (text[branches] && (strchr(" |`-", text[branches]) || text[branches] & 0x80))
+		branches++;
+	cleanup_free char *before = strndup(text, branches);
+	size_t taken = before ? format_width(before) : 0;
+	cleanup_free char *name =
+		clip_name(text + branches, width > taken ? width - taken : 0, ascii);
+	if (!before || !name || asprintf(&out, "%s%s", before, name) < 0)
+		return NULL;
+	return out;
+}
+
 char *format_clip(const char *text, size_t width, enum clip clip, bool ascii)
 {
 	const char *mark = ascii ? "..." : "\u2026";
@@ -244,6 +345,8 @@ char *format_clip(const char *text, size_t width, enum clip clip, bool ascii)
 
 	if (format_width(text) <= width)
 		return strdup(text);
+	if (clip == CLIP_SYMBOL)
+		return clip_symbol(text, width, ascii);
 	if (width <= mark_width)
 		return strndup(text, fitting_bytes(text, width));
 

@@ -50,7 +50,8 @@ size_t format_width(const char *text);
 char *format_clean(const char *text, bool ascii);
 
 enum clip {
-	CLIP_MIDDLE, /* names: both ends tell */
+	CLIP_SYMBOL, /* functions: arguments of templates and calls go first, then the middle */
+	CLIP_MIDDLE, /* other names: both ends tell */
 	CLIP_START,  /* paths: the end tells */
 	CLIP_END     /* source text: the start tells */
 };

@@ -107,6 +107,13 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 	add_place(table, layout, row);
 }
 
+static enum clip name_clip(enum query_by by)
+{
+	return by == BY_FUNCTION                  ? CLIP_SYMBOL
+	       : by == BY_FILE || by == BY_MODULE ? CLIP_START
+	                                          : CLIP_MIDDLE;
+}
+
 // Fills COLUMNS for LAYOUT; returns how many there are.
 static size_t make_columns(const struct layout *layout, struct column *columns)
 {
@@ -124,7 +131,7 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 	columns[count++] = (struct column){
 		layout->by == BY_THREAD || layout->by == BY_PROCESS ? "name" : "where",
 		COLUMN_TEXT,
-		layout->by == BY_FILE || layout->by == BY_MODULE ? CLIP_START : CLIP_MIDDLE,
+		name_clip(layout->by),
 		1,
 	};
 	if (layout->by == BY_FUNCTION)

@@ -31,7 +31,7 @@ struct walk {
 
 static const struct column columns[] = {
 	{ "total", COLUMN_NUMBER, 0, 0 },   { "%", COLUMN_NUMBER, 0, 0 },
-	{ "self %", COLUMN_NUMBER, 0, 0 },  { "where", COLUMN_TEXT, CLIP_MIDDLE, 3 },
+	{ "self %", COLUMN_NUMBER, 0, 0 },  { "where", COLUMN_TEXT, CLIP_SYMBOL, 3 },
 	{ "", COLUMN_TEXT, CLIP_START, 1 },
 };
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define FEW_SAMPLES  50   /* fewer rank nothing: a share of 10 % is then +-9 points */
+#define NAME_WIDTH   60   /* of a function in a sentence */
 #define FLAT_SHARE   0.04 /* MAQAO's limit for "no loop stands out" */
 #define UNSEEN_SHARE 0.5  /* of the CPU time */
 #define WAIT_SHARE   0.5  /* of the critical thread's life */
@@ -68,9 +69,11 @@ static const char *thread_name(const struct account *account, char *buffer, size
 }
 
 // "decode (augment.c:88)", "memcpy in libc.so.6", "copy_page in the kernel".
-static void name_place(const char *function, const char *file, int line, const char *module,
+static void name_place(const char *name, const char *file, int line, const char *module,
                        char *buffer, size_t size)
 {
+	cleanup_free char *clipped = format_clip(name, NAME_WIDTH, CLIP_SYMBOL, false);
+	const char *function = clipped ? clipped : name;
 	char place[256];
 
 	text_place(file, line, module, place, sizeof(place));

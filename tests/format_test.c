@@ -179,3 +179,38 @@ Test(format, without_utf8_the_ellipsis_is_three_dots)
 	cr_expect(eq(str, clipped, "ab...ij"));
 	free(clipped);
 }
+
+Test(format, a_long_symbol_keeps_the_functions_own_name)
+{
+	static const struct {
+		size_t width;
+		const char *text, *clipped;
+	} rows[] = {
+		{ 60, "std::vector<int, std::allocator<int> >::at(unsigned long)",
+		  "std::vector<int, std::allocator<int> >::at(unsigned long)" },
+		{ 50, "std::vector<int, std::allocator<int> >::at(unsigned long)",
+		  "std::vector<int, std::allocator<int> >::at(…)" },
+		{ 40, "std::vector<int, std::allocator<int> >::at(unsigned long)",
+		  "std::vector<…>::at(…)" },
+		{ 12, "std::vector<int, std::allocator<int> >::at(unsigned long)", "…r<…>::at(…)" },
+		{ 24, "bool a::operator< <char>(std::less<char>, int)",
+		  "bool a::operator< <…>(…)" },
+		{ 30, "std::ostream& operator<<(std::ostream&, std::string const&)",
+		  "std::ostream& operator<<(…)" },
+		{ 36, "std::unique_ptr<T, D>::operator->() const noexcept [clone]",
+		  "…operator->() const noexcept [clone]" },
+		{ 36, "(anonymous namespace)::f(int, char, long, double)",
+		  "(anonymous namespace)::f(…)" },
+		{ 20, "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop" },
+		{ 30, "std::__cxx11::basic_string<char, std::allocator<char> >::compare(int) const",
+		  "…c_string<…>::compare(…) const" },
+		{ 16, "  │  └─ std::vector<int>::at(int)", "  │  └─ …::at(…)" },
+		{ 10, "broken<name(that<never ends", "broke…ends" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *clipped = format_clip(rows[i].text, rows[i].width, CLIP_SYMBOL, false);
+		cr_expect(eq(str, clipped, (char *)rows[i].clipped), "row %zu", i);
+		free(clipped);
+	}
+}
