@@ -66,7 +66,7 @@ struct source *agent_source_open(const struct source_ops *ops, const struct sour
 		return NULL;
 	uint32_t tick = tick_hz();
 	s->base.facts = (struct source_facts){
-		.kernel_samples = !directory, // looks do not tell user from kernel time
+		.kernel_samples = true, // each sample knows which it is
 		.switches = true,
 		.switches_estimated = true,
 		.frequency_hz = request->frequency_hz < tick ? request->frequency_hz : tick,

@@ -369,7 +369,8 @@ static void on_sample(struct follow *f, struct proc *p, const struct record_samp
 	const uint8_t *tail = (const uint8_t *)(sample + 1);
 	event->sample = (struct event_sample){
 		.kind = SAMPLE_ON_CPU,
-		.weight_ns = is_in_kernel(sample) ? 0 : sample->weight_ns,
+		.weight_ns = sample->weight_ns,
+		.in_kernel = is_in_kernel(sample),
 		.cpu_time_ns = sample->cpu_time_ns,
 		.has_user = true,
 		.has_rbp = true,

@@ -277,6 +277,10 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
+	if (event->sample.in_kernel) {
+		split.kernel_ns += split.user_ns;
+		split.user_ns = 0;
+	}
 	cpu_account_keep(thread, frames, count, flags);
 	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1);
 	if (t->off_cpu)

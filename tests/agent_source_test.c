@@ -99,7 +99,6 @@ Test(agent_source, programs_without_agent_are_followed)
 	expect_sums();
 	cr_expect(ge(u32, run.processes, 2));
 	cr_expect(eq(u32, run.processes, run.processes_ended));
-	expect_cpu(0.5);
 }
 
 Test(agent_source, a_killed_process_ends_too)

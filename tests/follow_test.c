@@ -114,13 +114,13 @@ Test(follow, samples_bring_the_switches_between_them)
 	expect_no_more();
 }
 
-Test(follow, a_tick_in_a_system_call_weighs_no_user_time)
+Test(follow, a_tick_in_a_system_call_is_kernel_time)
 {
 	begin_process();
 	give_sample(PID, 2000, 1000, true);
-	cr_expect(eq(u64, follow_next(follow)->sample.weight_ns, 0));
+	cr_expect(follow_next(follow)->sample.in_kernel);
 	give_sample(PID, 3000, 2000, false);
-	cr_expect(eq(u64, follow_next(follow)->sample.weight_ns, 4));
+	cr_expect(not(follow_next(follow)->sample.in_kernel));
 }
 
 Test(follow, time_without_a_stack_is_time_but_no_sample)
