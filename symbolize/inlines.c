@@ -55,10 +55,18 @@ static bool is_hit(struct walk *w, const struct entry *entry)
 	return false;
 }
 
+// Strict DWARF 2 cannot say that code is in several pieces: an inlined call has none then, and a
+// function has several entries, of which one holds what is inlined into all of them.
+static bool may_be_in_pieces(const struct walk *w, const struct abbrev *abbrev)
+{
+	return !abbrev->has_code || w->unit->version <= 2;
+}
+
 // Puts the addresses in the ranges that is_hit() has read into SCOPE.
 static void mark(struct walk *w, uint32_t scope)
 {
 	const struct range_list *list = &w->in->ranges;
+	bool keep = w->unit->version <= 2 && !w->in->scopes[scope - 1].outer;
 
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->items[i].start < w->in->lowest_code)
@@ -67,7 +75,8 @@ static void mark(struct walk *w, uint32_t scope)
 		for (; at < w->count && w->addresses[at] < list->items[i].end; at++) {
 			if (!dwarf_file_burn(w->unit->file, 1))
 				return;
-			w->scopes[at] = scope;
+			if (!keep || !w->scopes[at])
+				w->scopes[at] = scope;
 		}
 	}
 }
@@ -86,13 +95,6 @@ static uint32_t add_scope(struct walk *w, const struct entry *entry, uint32_t ou
 	unit_number(&entry->values[SLOT_CALL_FILE], &scope->call_file);
 	unit_number(&entry->values[SLOT_CALL_LINE], &scope->call_line);
 	return (uint32_t)in->count;
-}
-
-// Strict DWARF 2 cannot say that code is in several pieces: it gives a function its largest one,
-// and an inlined call none at all. What is inlined into them has its place all the same.
-static bool may_be_in_pieces(const struct walk *w, const struct abbrev *abbrev)
-{
-	return !abbrev->has_code || (w->deep && w->unit->version <= 2);
 }
 
 // Looks at a function or an inlined call that has code: down into it if it is hit.
@@ -123,7 +125,7 @@ static bool enter_block(struct walk *w, const struct abbrev *abbrev, struct curs
 		return true;
 	}
 	unit_read(w->unit, abbrev, c, &entry);
-	return !c->bad && is_hit(w, &entry);
+	return !c->bad && (is_hit(w, &entry) || may_be_in_pieces(w, abbrev));
 }
 
 /*

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// elf_mutation FILE...: real files of all kinds, damaged in many ways. The symbolizer may say
-// less of them, or nonsense, but never crash, and never take long. The seeds are fixed.
+// elf_mutation FILE [PART...]: a real file, and then the files that hold parts of its debug
+// information, damaged in many ways, the PARTs in place. The symbolizer may say less of them, or
+// nonsense, but never crash, and never take long. The seeds are fixed.
 #include "base/clock.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/symbolizer.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -61,28 +63,45 @@ static void damage(uint8_t *bytes, struct spot spot, struct random *r)
 	}
 }
 
-static int resolve(const uint8_t *bytes, size_t size, uint64_t low, uint64_t step)
+// The code of the file that is asked about.
+struct code {
+	const char *path;
+	uint64_t start, step;
+};
+
+// Asks about the file PATH, or about what FD is open on. The result is how much was known.
+static int resolve(const struct code *code, const char *path, int fd)
 {
-	static const struct symbolizer_options options = { .debug_directories = "/nonexistent" };
+	struct symbolizer_options options = { .debug_directories = getenv("DEBUG_DIRECTORIES") };
 	static uint64_t addresses[COUNT];
 	static struct symbol_chain chains[COUNT];
-	cleanup_close int fd = memfd_create("mutant", MFD_CLOEXEC);
-	struct module module = {
-		.id = 1, .kind = MODULE_ELF, .path = "/nonexistent/mutant", .fd = fd
-	};
+	struct module module = { .id = 1, .kind = MODULE_ELF, .path = path, .fd = fd };
+	int known = 0;
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		return -1;
 	for (size_t i = 0; i < COUNT; i++)
-		addresses[i] = low + i * step;
+		addresses[i] = code->start + i * code->step;
 	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, NULL);
 	if (!s || symbolizer_resolve(s, &module, addresses, COUNT, chains, NULL) < 0)
 		return -1;
-	int found = 0;
 	for (size_t i = 0; i < COUNT; i++)
-		for (uint32_t k = 0; k < chains[i].count; k++)
-			found += chains[i].symbols[k].function != NULL;
-	return found;
+		known += (int)chains[i].count;
+	return known;
+}
+
+static bool write_bytes(int fd, const uint8_t *bytes, size_t size)
+{
+	return fd >= 0 && write(fd, bytes, size) == (ssize_t)size;
+}
+
+static int resolve_mutant(const struct code *code, const char *part, const uint8_t *bytes,
+                          size_t size)
+{
+	if (strcmp(part, code->path) != 0) {
+		cleanup_close int fd = open(part, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		return write_bytes(fd, bytes, size) ? resolve(code, code->path, -1) : -1;
+	}
+	cleanup_close int fd = memfd_create("mutant", MFD_CLOEXEC);
+	return write_bytes(fd, bytes, size) ? resolve(code, part, fd) : -1;
 }
 
 static uint8_t *read_all(const char *path, size_t *size)
@@ -100,44 +119,58 @@ static uint8_t *read_all(const char *path, size_t *size)
 	return NULL;
 }
 
-static int mutate(const char *path, uint64_t seed)
+static bool find_code(const char *path, struct code *code)
+{
+	cleanup(elf_file) struct elf_file *elf = elf_file_open(path, NULL);
+	const struct elf_section *text = elf ? elf_file_find(elf, ".text") : NULL;
+
+	if (!text)
+		return false;
+	*code = (struct code){ path, text->address, text->size / COUNT + 1 };
+	return true;
+}
+
+static int mutate(const struct code *code, const char *part, uint64_t seed)
 {
 	size_t size;
-	cleanup_free uint8_t *original = read_all(path, &size);
+	cleanup_free uint8_t *original = read_all(part, &size);
 	cleanup_free uint8_t *mutant = original ? malloc(size) : NULL;
-	cleanup(elf_file) struct elf_file *elf =
-		original ? elf_file_from_memory((struct bytes){ original, size }, NULL, NULL)
-			 : NULL;
-	const struct elf_section *text = elf ? elf_file_find(elf, ".text") : NULL;
 	struct random random = { seed * UINT64_C(0x9e3779b97f4a7c15) + 1 };
 	uint64_t slowest_ns = 0;
+	bool good = true;
 
-	if (!text || !mutant) {
-		fprintf(stderr, "%s: cannot be used\n", path);
+	if (!mutant)
 		return -1;
-	}
-	uint64_t step = text->size / COUNT + 1;
-	int whole = resolve(original, size, text->address, step);
-	for (int i = 0; i < MUTANTS; i++) {
+	cleanup(elf_file) struct elf_file *elf =
+		elf_file_from_memory((struct bytes){ original, size }, NULL, NULL);
+	int whole = resolve(code, code->path, -1);
+	for (int i = 0; i < MUTANTS && good; i++) {
 		size_t cut = i % 5 == 0 ? next(&random) % size : size;
 		memcpy(mutant, original, size);
 		damage(mutant, choose_spot(elf, size, &random), &random);
 		uint64_t start_ns = clock_now_ns();
-		resolve(mutant, cut, text->address, step);
+		good = resolve_mutant(code, part, mutant, cut) >= 0;
 		uint64_t took_ns = clock_now_ns() - start_ns;
 		slowest_ns = took_ns > slowest_ns ? took_ns : slowest_ns;
 	}
-	printf("%s: %d frames whole; %d mutants, the slowest took %.3f s\n", path, whole, MUTANTS,
+	if (strcmp(part, code->path) != 0)
+		good &= resolve_mutant(code, part, original, size) == whole;
+	printf("%s: %d frames whole; %d mutants, the slowest took %.3f s\n", part, whole, MUTANTS,
 	       (double)slowest_ns / 1e9);
-	return whole > 0 && slowest_ns < LIMIT_NS ? 0 : -1;
+	return good && whole > 0 && slowest_ns < LIMIT_NS ? 0 : -1;
 }
 
 int main(int argc, char **argv)
 {
-	int status = 0;
+	struct code code;
+	int status = argc > 1 ? 0 : 2;
 
+	if (argc > 1 && !find_code(argv[1], &code)) {
+		fprintf(stderr, "%s: has no code\n", argv[1]);
+		return 2;
+	}
 	for (int i = 1; i < argc; i++)
-		if (mutate(argv[i], (uint64_t)i) < 0)
+		if (mutate(&code, argv[i], (uint64_t)i) < 0)
 			status = 1;
-	return argc > 1 ? status : 2;
+	return status;
 }

@@ -13,6 +13,7 @@ that of llvm-symbolizer. Variants whose tools are missing are skipped, and said 
 With --mutate it runs elf_mutation on the files instead.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
@@ -481,7 +482,13 @@ def check(variant, sources, options):
     directory = tempfile.mkdtemp(prefix="variant-", dir=options.keep)
     program, reference = build(variant, sources, directory)
     if options.mutate:
-        print(variant.name, run(options.dump, program).replace(directory, ""), end="", flush=True)
+        parts = [path for pattern in ("*.dwo", "*.dwp", "common.debug", ".debug/*",
+                                      "debug/.build-id/*/*")
+                 for path in glob.glob(os.path.join(directory, pattern))]
+        text = run(options.dump, program, *parts,
+                   env=dict(os.environ, DEBUG_DIRECTORIES=os.path.join(directory, "debug")))
+        print("".join(f"{variant.name:26} {line}\n" for line in text.splitlines())
+              .replace(directory + "/", ""), end="", flush=True)
         return True, 1, 1
     addresses = text_addresses(program, options.addresses)
     chains, status = ours(options.dump, program, addresses, os.path.join(directory, "debug"))
@@ -537,7 +544,8 @@ def main():
             try:
                 one_good, n, r = check(variant, sources, options)
             except subprocess.CalledProcessError as error:
-                print(f"FAIL   {variant.name:32} {' '.join(error.cmd)[:120]}\n{error.stderr[-800:]}")
+                print(f"FAIL   {variant.name:32} {' '.join(error.cmd)[:120]}\n"
+                      f"{(error.stdout or '')[-400:]}{error.stderr[-1600:]}")
                 one_good, n, r = False, 0, 0
             good, asked, right = good and one_good, asked + n, right + r
     if asked and not options.mutate:
