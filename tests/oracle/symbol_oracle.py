@@ -493,8 +493,7 @@ def check(variant, sources, options):
     addresses = text_addresses(program, options.addresses)
     chains, status = ours(options.dump, program, addresses, os.path.join(directory, "debug"))
     tools = {"addr2line": addr2line, "llvm-symbolizer": llvm_symbolizer}
-    whole = program if variant.after in (dwz_alone, dwz_multifile) else reference
-    references = [tools[t](whole, addresses) for t in tools if have(t)]
+    references = [tools[t](reference, addresses) for t in tools if have(t)]
     names = demangle({f[0] for r in references for chain in r.values() for f in chain})
     references = [{a: [(names[f[0]], f[1], f[2]) for f in chain] for a, chain in r.items()}
                   for r in references]
