@@ -66,13 +66,15 @@ int main(void)
 	coroutine_context.uc_stack.ss_size = STACK_BYTES;
 	makecontext(&coroutine_context, coroutine, 0);
 	for (int round = truth_rounds(); round > 0; round--) {
-		TRUTH("total", "interrupt", 0, interrupt());
+		interrupt();
 		swapcontext(&main_context, &coroutine_context);
 	}
 	truth_add("self", "on_alternate_stack", __FILE__, at_handler, handler_ns);
 	truth_add("path", "handler;on_alternate_stack", 0, 0, handler_ns);
 	truth_add("self", "in_coroutine", __FILE__, at_coroutine, coroutine_ns);
 	truth_add("path", "coroutine;in_coroutine", 0, 0, coroutine_ns);
+	// A sample holds one stack only. The rest is read from memory a little later, or never.
+	truth_fact("least total", "interrupt", 35);
 	truth_print();
 	free(stack.ss_sp);
 	free(coroutine_context.uc_stack.ss_sp);

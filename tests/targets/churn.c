@@ -26,9 +26,12 @@ int main(void)
 			library ? (uint64_t(*)(uint64_t, int *))dlsym(library, "plugin_run") : NULL;
 		if (!run)
 			return 1;
-		TRUTH("total", names[i % 2], 0, run(n, &at[i % 2]));
+		run(n, &at[i % 2]);
 		dlclose(library);
 	}
+	// A turn is about as long as a sampling period: the two need not come out even.
+	for (int i = 0; i < 2; i++)
+		truth_fact("least total", names[i], 40);
 	truth_print();
 	return 0;
 }
