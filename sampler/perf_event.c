@@ -22,8 +22,14 @@
 #define STACK_BYTES_MAX  65528
 #define HEADERS_BYTES    640 // of a sample beside its stack: registers and a kernel chain
 
-// Switch samples in frequency mode: at most about so many a second for each thread and CPU.
-#define SWITCH_FREQUENCY 999
+// Switch samples in frequency mode: at most about so many a second for each thread. Two switches
+// in quick succession raise the period, and a short process inherits it: at a lower frequency every
+// third wait of a compiler driver went unseen.
+#define SWITCH_FREQUENCY 4999
+
+// And for all threads together: bursts of so many, and so many a second in the long run.
+#define SWITCH_BURST  500
+#define SWITCH_BUDGET 10000
 
 struct cpu_events {
 	int clock_fd;  // has the ring
@@ -37,6 +43,9 @@ struct perf_source {
 	size_t ring_bytes;
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
+	int64_t switch_credit;    // switch samples that the budget still allows
+	uint64_t credited_ns;     // when it was last added to
+	bool switches_paused;
 	int epoll;
 	struct event event;
 	struct perf_rings rings;
@@ -360,6 +369,31 @@ static void drop_hung_up(struct perf_source *s)
 	}
 }
 
+static void switch_samples(struct perf_source *s, unsigned long request)
+{
+	for (size_t i = 0; i < s->rings.count; i++)
+		ioctl(s->cpus[i].switch_fd, request, 0); // reaches the inherited events too
+}
+
+// A storm of switches would cost the program more than its stacks are worth, and crowd out all
+// other records: pauses keep to the budget, and off_cpu looks at what they miss.
+static void keep_budget(struct perf_source *s, uint64_t now_ns)
+{
+	if (!s->base.facts.switch_samples)
+		return;
+	s->switch_credit += (int64_t)((now_ns - s->credited_ns) / (NS_PER_SEC / SWITCH_BUDGET));
+	s->credited_ns = now_ns;
+	if (s->switch_credit > SWITCH_BURST)
+		s->switch_credit = SWITCH_BURST;
+	if (!s->switches_paused && s->switch_credit < 0) {
+		switch_samples(s, PERF_EVENT_IOC_DISABLE);
+		s->switches_paused = true;
+	} else if (s->switches_paused && s->switch_credit == SWITCH_BURST) {
+		switch_samples(s, PERF_EVENT_IOC_ENABLE);
+		s->switches_paused = false;
+	}
+}
+
 static const struct event *next_event(struct source *source, uint64_t until_ns, struct error *err)
 {
 	struct perf_source *s = (struct perf_source *)source;
@@ -369,6 +403,7 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 	if (s->looked_until_ns != until_ns) {
 		s->looked_until_ns = until_ns;
 		drop_hung_up(s);
+		keep_budget(s, clock_now_ns());
 		if (perf_rings_look(&s->rings, err) < 0)
 			return NULL;
 	}
@@ -384,6 +419,8 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 		if (verdict == PERF_RECORD_EVENT) {
 			if (s->event.type == RECORD_LOST)
 				s->lost += s->event.lost;
+			if (s->event.type == RECORD_SAMPLE)
+				s->switch_credit -= s->event.sample.kind == SAMPLE_SWITCH;
 			return &s->event;
 		}
 	}
