@@ -162,7 +162,8 @@ class Places(Case):
     def test_a_program_that_is_deleted_while_it_runs(self):
         copy = os.path.join(self.work, "gone")
         shutil.copy(target("shares"), copy)
-        done = self.profile_run(["sh", "-c", f"{copy} & sleep 0.1; rm {copy}; wait"])
+        done = self.profile_run(["sh", "-c", f"{copy} & sleep 0.5; rm {copy}; wait"],
+                                env=self.environment(TRUTH_MS="1500"))
         self.assertEqual(done.status, 0)
         self.assertIn("hot_a", done.report)
 

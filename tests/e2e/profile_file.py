@@ -13,6 +13,8 @@ import zlib
 
 def plain_name(name):
     """A function's name without return type, parameters, clone suffixes and lambda numbers."""
+    if name.startswith("JS:"):
+        return name
     name = re.sub(r"\s*\[clone [^]]*\]|\.(isra|part|constprop|cold|lto_priv)(\.\d+)*$", "", name)
     name = re.sub(r"\{lambda\([^)]*\)(#\d+)?\}", "{lambda}", name)
     depth = 0

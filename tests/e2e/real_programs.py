@@ -21,6 +21,7 @@ from harness import BOTTLENECK
 from profile_file import ProfileFile, plain_name
 
 POINTS = 1.5
+ALIASES = {"cfree@GLIBC_2.2.5": "free", "cfree": "free"}
 HZ = 999
 
 
@@ -114,7 +115,7 @@ def programs(scale):
         write(os.path.join(d, "s.sh"), BASH.replace("COUNT", str(60000 * scale)))
 
     def perl_setup(d):
-        write(os.path.join(d, "s.pl"), PERL.replace("COUNT", str(300000 * scale)))
+        write(os.path.join(d, "s.pl"), PERL.replace("COUNT", str(900000 * scale)))
 
     def node_setup(d):
         write(os.path.join(d, "s.js"), NODE.replace("DEPTH", str(30 + scale // 2)).replace("COUNT", str(100000 * scale)))
@@ -197,10 +198,15 @@ def run_once(prefix, program, directory, scale):
 
 
 def function_name(name, module):
-    """Code without a name counts for its module."""
+    """One name for what perf and we call by different aliases of one address; code without a name
+    counts for its module."""
+    if name.startswith("JS:"):
+        return name.split(" ")[0]  # without the position
+    name = re.sub(r"^(__GI_+|__libc_|_+libc_)+", "", plain_name(name)).replace("memcpy", "memmove")
+    name = ALIASES.get(name, name)
     if not name or re.match(r"(0x)?[0-9a-f]{6,}$|\[unknown\]", name):
         return f"[{os.path.basename(module)}]"
-    return plain_name(name)
+    return name
 
 
 def perf_shares(path):
