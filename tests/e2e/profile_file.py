@@ -200,16 +200,18 @@ class ProfileFile:
         return bool(self.run["kernel_stacks"])
 
     def host_function_shares(self, function_name):
-        """Self share by the function that stands in the binary, kernel as one."""
+        """Self share by the function that stands in the binary, kernel as one, of the time that was
+        sampled: tasks too short for a sample have exact times, but no stacks."""
         shares = collections.Counter()
         for node, ns in self.on_cpu.items():
             stack = self.stack(node)
-            if not stack:
+            if not any(frame.name or frame.module for frame in stack):
                 continue
             i = len(stack) - 1
             while i > 0 and stack[i].inlined:
                 i -= 1
             leaf = stack[i]
             name = "[kernel]" if leaf.kernel else function_name(leaf.name, leaf.module)
-            shares[name] += 100 * ns / self.all_ns
-        return shares
+            shares[name] += ns
+        seen = sum(shares.values())
+        return {name: 100 * ns / seen for name, ns in shares.items()}

@@ -112,13 +112,13 @@ class Program:
 def programs(scale):
     """SCALE 1 is some tenths of a second each, 6 is a few seconds."""
     def bash_setup(d):
-        write(os.path.join(d, "s.sh"), BASH.replace("COUNT", str(60000 * scale)))
+        write(os.path.join(d, "s.sh"), BASH.replace("COUNT", str(150000 * scale)))
 
     def perl_setup(d):
         write(os.path.join(d, "s.pl"), PERL.replace("COUNT", str(900000 * scale)))
 
     def node_setup(d):
-        write(os.path.join(d, "s.js"), NODE.replace("DEPTH", str(30 + scale // 2)).replace("COUNT", str(100000 * scale)))
+        write(os.path.join(d, "s.js"), NODE.replace("DEPTH", str(30 + scale // 2)).replace("COUNT", str(300000 * scale)))
 
     def musl_setup(d):
         write(os.path.join(d, "m.c"), """
@@ -202,7 +202,7 @@ def function_name(name, module):
     counts for its module."""
     if name.startswith("JS:"):
         return name.split(" ")[0]  # without the position
-    name = re.sub(r"^(__GI_+|__libc_|_+libc_)+", "", plain_name(name)).replace("memcpy", "memmove")
+    name = re.sub(r"^(__GI_+)?(_*libc_)?", "", plain_name(name)).replace("memcpy", "memmove")
     name = ALIASES.get(name, name)
     if not name or re.match(r"(0x)?[0-9a-f]{6,}$|\[unknown\]", name):
         return f"[{os.path.basename(module)}]"
