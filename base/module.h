@@ -28,7 +28,8 @@ enum module_kind {
 struct module {
 	uint32_t id; /* 1 and up */
 	enum module_kind kind;
-	const char *path; /* as the target saw it: "/usr/lib/x.so", "[vdso]", "[kernel]", "[jit 4711]" */
+	const char *path; /* as the target saw it: "/usr/lib/x.so", "[vdso]", "[kernel]", "[jit
+	                     4711]" */
 	pid_t pid;        /* JIT: whose memory; others: a process that mapped it */
 	dev_t device;     /* of the mapped file; 0 if unknown */
 	ino_t inode;      /* 0 if unknown */

@@ -37,25 +37,25 @@ struct record {
 _Static_assert(sizeof(struct record) == 24, "record header");
 
 /* Registers in DWARF's x86-64 order (System V psABI, figure 3.36). */
-enum reg {
-	REG_RAX,
-	REG_RDX,
-	REG_RCX,
-	REG_RBX,
-	REG_RSI,
-	REG_RDI,
-	REG_RBP,
-	REG_RSP,
-	REG_R8,
-	REG_R9,
-	REG_R10,
-	REG_R11,
-	REG_R12,
-	REG_R13,
-	REG_R14,
-	REG_R15,
-	REG_RIP,
-	REG_COUNT
+enum dwarf_register {
+	DWARF_RAX,
+	DWARF_RDX,
+	DWARF_RCX,
+	DWARF_RBX,
+	DWARF_RSI,
+	DWARF_RDI,
+	DWARF_RBP,
+	DWARF_RSP,
+	DWARF_R8,
+	DWARF_R9,
+	DWARF_R10,
+	DWARF_R11,
+	DWARF_R12,
+	DWARF_R13,
+	DWARF_R14,
+	DWARF_R15,
+	DWARF_RIP,
+	DWARF_REGISTERS
 };
 
 enum sample_kind {
@@ -70,12 +70,12 @@ enum sample_flags {
 };
 
 /* Followed by kernel_count u64 (kernel addresses, innermost first), then stack_bytes of user
-   stack from regs[REG_RSP] up, then padding. */
+   stack from regs[DWARF_RSP] up, then padding. */
 struct record_sample {
 	struct record head;
 	uint64_t weight_ns;   /* CPU time since the thread's last sample */
 	uint64_t cpu_time_ns; /* the thread's CPU clock, user and kernel; 0 if unknown */
-	uint64_t regs[REG_COUNT];
+	uint64_t regs[DWARF_REGISTERS];
 	uint32_t kind; /* enum sample_kind */
 	uint32_t kernel_count;
 	uint32_t stack_bytes;

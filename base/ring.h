@@ -33,7 +33,7 @@ struct ring_header {
 	uint32_t pid; /* of the producer */
 	uint32_t tid;
 	uint8_t pad0[40];
-	uint64_t head; /* producer: bytes written since the start */
+	uint64_t head;    /* producer: bytes written since the start */
 	uint64_t dropped; /* producer: records that found no room */
 	uint8_t pad1[48];
 	uint64_t tail; /* consumer: bytes read since the start */

@@ -51,14 +51,14 @@ enum stack_flags {
 
 /* One sample, or one off-CPU interval. */
 struct stack {
-	uint32_t thread;        /* the number the sampler gave in struct thread_event */
-	enum metric metric;     /* what the weight is */
-	uint64_t time_ns;       /* on-CPU: when it was taken; off-CPU: when the interval began */
-	uint64_t duration_ns;   /* off-CPU: length of the interval; on-CPU: 0 */
-	uint64_t weight_ns;     /* time that this stack stands for */
-	uint32_t samples;       /* 1, or 0 where the weight is a remainder of another sample */
-	uint32_t flags;         /* enum stack_flags */
-	uint32_t count;         /* frames */
+	uint32_t thread;      /* the number the sampler gave in struct thread_event */
+	enum metric metric;   /* what the weight is */
+	uint64_t time_ns;     /* on-CPU: when it was taken; off-CPU: when the interval began */
+	uint64_t duration_ns; /* off-CPU: length of the interval; on-CPU: 0 */
+	uint64_t weight_ns;   /* time that this stack stands for */
+	uint32_t samples;     /* 1, or 0 where the weight is a remainder of another sample */
+	uint32_t flags;       /* enum stack_flags */
+	uint32_t count;       /* frames */
 	const struct frame *frames; /* innermost first; borrowed, valid during the call */
 };
 

@@ -2,8 +2,8 @@
 #include "sampler/cfi_section.h"
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/record.h"
-#include "sampler/bytes.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -36,13 +36,13 @@ void cfi_section_fini(struct cfi_section *section)
 	*section = (struct cfi_section){ 0 };
 }
 
-static struct bytes bytes_between(const struct cfi_section *section, size_t start, size_t end)
+static struct cursor cursor_between(const struct cfi_section *section, size_t start, size_t end)
 {
-	return bytes_of(section->bytes + start, end - start);
+	return cursor_of(section->bytes + start, end - start);
 }
 
 /* An address written as ENCODING; what we cannot follow sets FAILED. */
-static uint64_t read_pointer(const struct cfi_section *section, struct bytes *b, uint8_t encoding)
+static uint64_t read_pointer(const struct cfi_section *section, struct cursor *b, uint8_t encoding)
 {
 	uint64_t here = section->address + (uint64_t)(b->at - section->bytes);
 	uint64_t value;
@@ -51,35 +51,35 @@ static uint64_t read_pointer(const struct cfi_section *section, struct bytes *b,
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		value = bytes_uint64(b);
+		value = cursor_u64(b);
 		break;
 	case DW_EH_PE_udata4:
-		value = bytes_uint32(b);
+		value = cursor_u32(b);
 		break;
 	case DW_EH_PE_sdata4:
-		value = (uint64_t)(int64_t)(int32_t)bytes_uint32(b);
+		value = (uint64_t)(int64_t)(int32_t)cursor_u32(b);
 		break;
 	case DW_EH_PE_udata2:
-		value = bytes_uint16(b);
+		value = cursor_u16(b);
 		break;
 	case DW_EH_PE_sdata2:
-		value = (uint64_t)(int64_t)(int16_t)bytes_uint16(b);
+		value = (uint64_t)(int64_t)(int16_t)cursor_u16(b);
 		break;
 	case DW_EH_PE_uleb128:
-		value = bytes_uleb128(b);
+		value = cursor_uleb(b);
 		break;
 	case DW_EH_PE_sleb128:
-		value = (uint64_t)bytes_sleb128(b);
+		value = (uint64_t)cursor_sleb(b);
 		break;
 	default:
 		value = 0;
-		b->failed = true;
+		b->bad = true;
 	}
 
 	if ((encoding & 0xf0) == DW_EH_PE_pcrel)
 		value += here;
 	else if ((encoding & 0xf0) != DW_EH_PE_absptr)
-		b->failed = true; // relative to something that no x86-64 compiler uses, or indirect
+		b->bad = true; // relative to something that no x86-64 compiler uses, or indirect
 	return value;
 }
 
@@ -88,63 +88,63 @@ struct entry {
 	size_t id_at;      // where the CIE pointer or id stands
 	uint64_t id;
 	bool is_cie;
-	struct bytes rest; // behind the id
+	struct cursor rest; // behind the id
 };
 
 /* Reads the head of the entry at OFFSET. False if there is none; a terminator has END behind it
    and an empty rest. */
 static bool read_entry(const struct cfi_section *section, size_t offset, struct entry *entry)
 {
-	struct bytes b = bytes_between(section, offset, section->size);
-	uint64_t length = bytes_uint32(&b);
+	struct cursor b = cursor_between(section, offset, section->size);
+	uint64_t length = cursor_u32(&b);
 	bool wide = length == UINT32_MAX;
 
 	if (wide)
-		length = bytes_uint64(&b);
+		length = cursor_u64(&b);
 	const uint8_t *start = b.at;
-	if (b.failed || !bytes_take(&b, length))
+	if (b.bad || !cursor_take(&b, length))
 		return false;
 
 	entry->start = offset;
 	entry->end = (size_t)(b.at - section->bytes);
 	entry->id_at = (size_t)(start - section->bytes);
-	entry->rest = bytes_of(start, length);
+	entry->rest = cursor_of(start, length);
 	if (!length)
 		return true;
 	if (section->debug_frame && wide) {
-		entry->id = bytes_uint64(&entry->rest);
+		entry->id = cursor_u64(&entry->rest);
 		entry->is_cie = entry->id == UINT64_MAX;
 	} else {
-		entry->id = bytes_uint32(&entry->rest);
+		entry->id = cursor_u32(&entry->rest);
 		entry->is_cie = entry->id == (section->debug_frame ? UINT32_MAX : 0);
 	}
-	return !entry->rest.failed;
+	return !entry->rest.bad;
 }
 
 /* The letters after 'z' and their data. */
-static void read_augmentation(const struct cfi_section *section, struct bytes *b,
+static void read_augmentation(const struct cfi_section *section, struct cursor *b,
                               const char *letters, struct cfi_cie *cie)
 {
-	uint64_t size = bytes_uleb128(b);
-	const uint8_t *data = bytes_take(b, size);
+	uint64_t size = cursor_uleb(b);
+	const uint8_t *data = cursor_take(b, size);
 
 	if (!data)
 		return;
-	struct bytes rest = bytes_of(data, size);
+	struct cursor rest = cursor_of(data, size);
 	cie->augmented = true;
 	for (; *letters; letters++) {
 		switch (*letters) {
 		case 'R':
-			cie->pointer_encoding = bytes_uint8(&rest);
+			cie->pointer_encoding = cursor_u8(&rest);
 			break;
 		case 'L':
-			bytes_uint8(&rest);
+			cursor_u8(&rest);
 			break;
 		case 'P': {
-			uint8_t encoding = bytes_uint8(&rest);
-			bool failed = rest.failed;
+			uint8_t encoding = cursor_u8(&rest);
+			bool failed = rest.bad;
 			read_pointer(section, &rest, encoding & 0x0f); // only its length matters
-			rest.failed = failed;
+			rest.bad = failed;
 			break;
 		}
 		case 'S':
@@ -161,7 +161,7 @@ static void read_augmentation(const struct cfi_section *section, struct bytes *b
 struct machine {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
-	struct bytes code;
+	struct cursor code;
 	struct cfi_state state;
 	uint64_t address;
 	bool unusable; // met an instruction that we cannot follow
@@ -180,25 +180,25 @@ static void ignore_row(void *context, uint64_t address, const struct cfi_state *
 }
 
 /* Everything up to the instructions. */
-static bool read_cie_head(const struct cfi_section *section, struct bytes *b, struct cfi_cie *cie)
+static bool read_cie_head(const struct cfi_section *section, struct cursor *b, struct cfi_cie *cie)
 {
-	uint8_t version = bytes_uint8(b);
-	const char *letters = bytes_text(b);
+	uint8_t version = cursor_u8(b);
+	const char *letters = cursor_string(b);
 
 	if (!letters || !(version == 1 || version == 3 || version == 4))
 		return false;
-	if (version == 4 && (bytes_uint8(b) != 8 || bytes_uint8(b) != 0))
+	if (version == 4 && (cursor_u8(b) != 8 || cursor_u8(b) != 0))
 		return false; // other sizes of addresses, or segments
 	if (strcmp(letters, "eh") == 0)
-		bytes_uint64(b); // g++ 2
-	cie->code_alignment = bytes_uleb128(b);
-	cie->data_alignment = bytes_sleb128(b);
-	cie->return_column = version == 1 ? bytes_uint8(b) : (uint32_t)bytes_uleb128(b);
+		cursor_u64(b); // g++ 2
+	cie->code_alignment = cursor_uleb(b);
+	cie->data_alignment = cursor_sleb(b);
+	cie->return_column = version == 1 ? cursor_u8(b) : (uint32_t)cursor_uleb(b);
 	if (*letters == 'z')
 		read_augmentation(section, b, letters + 1, cie);
 	else if (*letters && strcmp(letters, "eh") != 0)
 		return false;
-	return !b->failed;
+	return !b->bad;
 }
 
 static void read_cie(const struct cfi_section *section, size_t offset, struct cfi_cie *cie)
@@ -252,7 +252,7 @@ static int64_t find_cie(struct cfi_section *s, uint32_t offset)
 
 static bool read_fde(struct cfi_section *section, struct entry *entry, struct cfi_fde *fde)
 {
-	struct bytes *b = &entry->rest;
+	struct cursor *b = &entry->rest;
 	uint64_t cie_at = section->debug_frame ? entry->id : entry->id_at - entry->id;
 
 	if (cie_at >= section->size)
@@ -265,12 +265,12 @@ static bool read_fde(struct cfi_section *section, struct entry *entry, struct cf
 	fde->start = read_pointer(section, b, cie->pointer_encoding);
 	fde->size = read_pointer(section, b, cie->pointer_encoding & 0x0f);
 	if (cie->augmented)
-		bytes_take(b, bytes_uleb128(b));
+		cursor_take(b, cursor_uleb(b));
 	fde->offset = (uint32_t)entry->start;
 	fde->program = (uint32_t)(b->at - section->bytes);
 	fde->program_end = (uint32_t)entry->end;
 	fde->cie = (uint32_t)index;
-	return !b->failed && fde->size && fde->start + fde->size > fde->start;
+	return !b->bad && fde->size && fde->start + fde->size > fde->start;
 }
 
 bool cfi_section_next(struct cfi_section *section, struct cfi_fde *fde)
@@ -281,7 +281,7 @@ bool cfi_section_next(struct cfi_section *section, struct cfi_fde *fde)
 		if (!read_entry(section, section->next, &entry))
 			break;
 		section->next = entry.end;
-		if (bytes_left(&entry.rest) && !entry.is_cie && read_fde(section, &entry, fde))
+		if (cursor_left(&entry.rest) && !entry.is_cie && read_fde(section, &entry, fde))
 			return true;
 	}
 	section->next = section->size;
@@ -296,7 +296,7 @@ const struct cfi_cie *cfi_section_cie(const struct cfi_section *section, const s
 /* Where the machine keeps the rule of COLUMN; NULL if nobody asks for it. */
 static struct cfi_saved *saved(struct machine *m, uint64_t column)
 {
-	if (column == REG_RBP)
+	if (column == DWARF_RBP)
 		return &m->state.rbp;
 	if (column == m->cie->return_column)
 		return &m->state.return_address;
@@ -325,7 +325,7 @@ static void save_at_cfa(struct machine *m, uint64_t column, int64_t factored)
 
 static void restore(struct machine *m, uint64_t column)
 {
-	if (column == REG_RBP)
+	if (column == DWARF_RBP)
 		save(m, column, m->cie->initial.rbp);
 	else if (column == m->cie->return_column)
 		save(m, column, m->cie->initial.return_address);
@@ -333,8 +333,8 @@ static void restore(struct machine *m, uint64_t column)
 
 static struct cfi_expression read_expression(struct machine *m)
 {
-	uint64_t size = bytes_uleb128(&m->code);
-	const uint8_t *bytes = bytes_take(&m->code, size);
+	uint64_t size = cursor_uleb(&m->code);
+	const uint8_t *bytes = cursor_take(&m->code, size);
 
 	if (!bytes)
 		return (struct cfi_expression){ 0 };
@@ -381,26 +381,26 @@ static void recall(struct machine *m)
 /* The instructions that say where the CFA is; false if OP is none of them. */
 static bool step_cfa(struct machine *m, uint8_t op)
 {
-	struct bytes *b = &m->code;
+	struct cursor *b = &m->code;
 	uint64_t column;
 
 	switch (op) {
 	case DW_CFA_def_cfa:
-		column = bytes_uleb128(b);
-		define_cfa(m, column, (int64_t)bytes_uleb128(b));
+		column = cursor_uleb(b);
+		define_cfa(m, column, (int64_t)cursor_uleb(b));
 		return true;
 	case DW_CFA_def_cfa_sf:
-		column = bytes_uleb128(b);
-		define_cfa(m, column, factored(m, bytes_sleb128(b)));
+		column = cursor_uleb(b);
+		define_cfa(m, column, factored(m, cursor_sleb(b)));
 		return true;
 	case DW_CFA_def_cfa_register:
-		define_cfa(m, bytes_uleb128(b), m->state.cfa_offset);
+		define_cfa(m, cursor_uleb(b), m->state.cfa_offset);
 		return true;
 	case DW_CFA_def_cfa_offset:
-		define_cfa(m, m->state.cfa_register, (int64_t)bytes_uleb128(b));
+		define_cfa(m, m->state.cfa_register, (int64_t)cursor_uleb(b));
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
-		define_cfa(m, m->state.cfa_register, factored(m, bytes_sleb128(b)));
+		define_cfa(m, m->state.cfa_register, factored(m, cursor_sleb(b)));
 		return true;
 	case DW_CFA_def_cfa_expression:
 		m->state.cfa_expression = read_expression(m);
@@ -415,46 +415,46 @@ static bool step_cfa(struct machine *m, uint8_t op)
 /* The instructions that say where a register is; false if OP is none of them. */
 static bool step_register(struct machine *m, uint8_t op)
 {
-	struct bytes *b = &m->code;
+	struct cursor *b = &m->code;
 	uint64_t column;
 
 	switch (op) {
 	case DW_CFA_offset_extended:
-		column = bytes_uleb128(b);
-		save_at_cfa(m, column, (int64_t)bytes_uleb128(b));
+		column = cursor_uleb(b);
+		save_at_cfa(m, column, (int64_t)cursor_uleb(b));
 		return true;
 	case DW_CFA_offset_extended_sf:
-		column = bytes_uleb128(b);
-		save_at_cfa(m, column, bytes_sleb128(b));
+		column = cursor_uleb(b);
+		save_at_cfa(m, column, cursor_sleb(b));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		column = bytes_uleb128(b);
-		save_at_cfa(m, column, (int64_t)-bytes_uleb128(b));
+		column = cursor_uleb(b);
+		save_at_cfa(m, column, (int64_t)-cursor_uleb(b));
 		return true;
 	case DW_CFA_restore_extended:
-		restore(m, bytes_uleb128(b));
+		restore(m, cursor_uleb(b));
 		return true;
 	case DW_CFA_undefined:
-		save(m, bytes_uleb128(b), (struct cfi_saved){ .kind = SAVED_UNDEFINED });
+		save(m, cursor_uleb(b), (struct cfi_saved){ .kind = SAVED_UNDEFINED });
 		return true;
 	case DW_CFA_same_value:
-		save(m, bytes_uleb128(b), (struct cfi_saved){ .kind = SAVED_NOT });
+		save(m, cursor_uleb(b), (struct cfi_saved){ .kind = SAVED_NOT });
 		return true;
 	case DW_CFA_register:
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		column = bytes_uleb128(b);
-		bytes_uleb128(b);
+		column = cursor_uleb(b);
+		cursor_uleb(b);
 		save(m, column, (struct cfi_saved){ .kind = SAVED_OTHER });
 		return true;
 	case DW_CFA_expression:
-		column = bytes_uleb128(b);
+		column = cursor_uleb(b);
 		save(m, column,
 		     (struct cfi_saved){ .kind = SAVED_AT_EXPRESSION,
 		                         .expression = read_expression(m) });
 		return true;
 	case DW_CFA_val_expression:
-		column = bytes_uleb128(b);
+		column = cursor_uleb(b);
 		read_expression(m);
 		save(m, column, (struct cfi_saved){ .kind = SAVED_OTHER });
 		return true;
@@ -471,7 +471,7 @@ static void step_other(struct machine *m, uint8_t op)
 	case DW_CFA_GNU_window_save:
 		break;
 	case DW_CFA_GNU_args_size:
-		bytes_uleb128(&m->code);
+		cursor_uleb(&m->code);
 		break;
 	case DW_CFA_remember_state:
 		remember(m);
@@ -493,16 +493,16 @@ static uint64_t moves_to(struct machine *m, uint8_t op)
 	case DW_CFA_set_loc:
 		return read_pointer(m->section, &m->code, m->cie->pointer_encoding);
 	case DW_CFA_advance_loc1:
-		delta = bytes_uint8(&m->code);
+		delta = cursor_u8(&m->code);
 		break;
 	case DW_CFA_advance_loc2:
-		delta = bytes_uint16(&m->code);
+		delta = cursor_u16(&m->code);
 		break;
 	case DW_CFA_advance_loc4:
-		delta = bytes_uint32(&m->code);
+		delta = cursor_u32(&m->code);
 		break;
 	case CFA_MIPS_ADVANCE_LOC8:
-		delta = bytes_uint64(&m->code);
+		delta = cursor_u64(&m->code);
 		break;
 	default:
 		if ((op & 0xc0) != DW_CFA_advance_loc)
@@ -515,7 +515,7 @@ static uint64_t moves_to(struct machine *m, uint8_t op)
 static void step(struct machine *m, uint8_t op)
 {
 	if ((op & 0xc0) == DW_CFA_offset)
-		save_at_cfa(m, op & 0x3f, (int64_t)bytes_uleb128(&m->code));
+		save_at_cfa(m, op & 0x3f, (int64_t)cursor_uleb(&m->code));
 	else if ((op & 0xc0) == DW_CFA_restore)
 		restore(m, op & 0x3f);
 	else
@@ -529,15 +529,15 @@ static void run(struct machine *m, uint64_t end,
 	static const struct cfi_state unknown = { .cfa = CFA_UNKNOWN };
 
 	m->changed = true;
-	while (bytes_left(&m->code) && !m->unusable) {
-		uint8_t op = bytes_uint8(&m->code);
+	while (cursor_left(&m->code) && !m->unusable) {
+		uint8_t op = cursor_u8(&m->code);
 		uint64_t to = moves_to(m, op);
 		if (to == UINT64_MAX) {
 			step(m, op);
-			m->unusable |= m->code.failed;
+			m->unusable |= m->code.bad;
 			continue;
 		}
-		if (m->code.failed || to < m->address) {
+		if (m->code.bad || to < m->address) {
 			m->unusable = true;
 			break;
 		}
@@ -566,7 +566,7 @@ void cfi_section_run(const struct cfi_section *section, const struct cfi_fde *fd
 	// Field by field: clearing the remembered states would cost more than the program.
 	m.section = section;
 	m.cie = cie;
-	m.code = bytes_between(section, fde->program, fde->program_end);
+	m.code = cursor_between(section, fde->program, fde->program_end);
 	m.state = cie->initial;
 	m.address = fde->start;
 	m.unusable = false;

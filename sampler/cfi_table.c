@@ -2,9 +2,9 @@
 #include "sampler/cfi_table.h"
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/record.h"
-#include "sampler/bytes.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -52,12 +52,12 @@ struct builder {
 
 /* The constant of the expression that linkers give their PLT:
    rsp + 8 + ((rip & 15) >= CONSTANT) * 8; -1 if it is another one. */
-static int plt_constant(struct bytes e)
+static int plt_constant(struct cursor e)
 {
 	static const uint8_t head[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
 	static const uint8_t tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
 
-	if (bytes_left(&e) != sizeof(head) + 1 + sizeof(tail) ||
+	if (cursor_left(&e) != sizeof(head) + 1 + sizeof(tail) ||
 	    memcmp(e.at, head, sizeof(head)) != 0 ||
 	    memcmp(e.at + sizeof(head) + 1, tail, sizeof(tail)) != 0)
 		return -1;
@@ -66,40 +66,40 @@ static int plt_constant(struct bytes e)
 }
 
 /* Takes "register OP + OFFSET" from the front of E. False if it begins otherwise. */
-static bool take_offset(struct bytes *e, uint8_t op, int32_t *offset)
+static bool take_offset(struct cursor *e, uint8_t op, int32_t *offset)
 {
-	if (bytes_uint8(e) != op)
+	if (cursor_u8(e) != op)
 		return false;
-	int64_t wide = bytes_sleb128(e);
+	int64_t wide = cursor_sleb(e);
 	*offset = (int32_t)wide;
-	return !e->failed && wide == *offset;
+	return !e->bad && wide == *offset;
 }
 
-static bool set_memory_cfa(struct cfi_rule *rule, struct bytes e)
+static bool set_memory_cfa(struct cfi_rule *rule, struct cursor e)
 {
-	bool rsp = bytes_left(&e) && *e.at == DW_OP_breg7;
+	bool rsp = cursor_left(&e) && *e.at == DW_OP_breg7;
 
 	rule->cfa = rsp ? CFI_RSP_MEMORY : CFI_RBP_MEMORY;
 	if (!take_offset(&e, rsp ? DW_OP_breg7 : DW_OP_breg6, &rule->offset) ||
-	    bytes_uint8(&e) != DW_OP_deref)
+	    cursor_u8(&e) != DW_OP_deref)
 		return false;
-	if (bytes_left(&e)) { // asm by hand: "*(rsp + n) + 8"
-		if (bytes_uint8(&e) != DW_OP_plus_uconst)
+	if (cursor_left(&e)) { // asm by hand: "*(rsp + n) + 8"
+		if (cursor_u8(&e) != DW_OP_plus_uconst)
 			return false;
-		uint64_t add = bytes_uleb128(&e);
+		uint64_t add = cursor_uleb(&e);
 		rule->add = (uint8_t)add;
 		if (add != rule->add)
 			return false;
 	}
-	return !e.failed && !bytes_left(&e);
+	return !e.bad && !cursor_left(&e);
 }
 
-static struct bytes expression(const struct builder *b, struct cfi_expression e)
+static struct cursor expression(const struct builder *b, struct cfi_expression e)
 {
-	return bytes_of(b->section->bytes + e.offset, e.size);
+	return cursor_of(b->section->bytes + e.offset, e.size);
 }
 
-static bool set_expression_cfa(struct cfi_rule *rule, struct bytes e)
+static bool set_expression_cfa(struct cfi_rule *rule, struct cursor e)
 {
 	int constant = plt_constant(e);
 
@@ -117,11 +117,11 @@ static bool set_cfa(const struct builder *b, struct cfi_rule *rule, const struct
 	if (state->cfa == CFA_EXPRESSION)
 		return set_expression_cfa(rule, expression(b, state->cfa_expression));
 
-	if (state->cfa_register >= REG_RIP)
+	if (state->cfa_register >= DWARF_RIP)
 		return false;
-	rule->cfa = state->cfa_register == REG_RSP   ? CFI_RSP
-	            : state->cfa_register == REG_RBP ? CFI_RBP
-	                                             : CFI_REGISTER;
+	rule->cfa = state->cfa_register == DWARF_RSP   ? CFI_RSP
+	            : state->cfa_register == DWARF_RBP ? CFI_RBP
+	                                               : CFI_REGISTER;
 	rule->add = rule->cfa == CFI_REGISTER ? (uint8_t)state->cfa_register : 0;
 	rule->offset = (int32_t)state->cfa_offset;
 	return rule->offset == state->cfa_offset;
@@ -139,9 +139,9 @@ static bool set_rbp(const struct builder *b, struct cfi_rule *rule, const struct
 		rule->rbp_offset = (int32_t)rbp->offset;
 		return rule->rbp_offset == rbp->offset;
 	case SAVED_AT_EXPRESSION: {
-		struct bytes e = expression(b, rbp->expression);
+		struct cursor e = expression(b, rbp->expression);
 		rule->rbp = CFI_RBP_AT_RBP;
-		return take_offset(&e, DW_OP_breg6, &rule->rbp_offset) && !bytes_left(&e);
+		return take_offset(&e, DW_OP_breg6, &rule->rbp_offset) && !cursor_left(&e);
 	}
 	default:
 		return false;
@@ -155,8 +155,8 @@ static bool is_ucontext(const struct builder *b, const struct cfi_saved *return_
 
 	if (return_address->kind != SAVED_AT_EXPRESSION)
 		return false;
-	struct bytes e = expression(b, return_address->expression);
-	return bytes_left(&e) == sizeof(rip) && memcmp(e.at, rip, sizeof(rip)) == 0;
+	struct cursor e = expression(b, return_address->expression);
+	return cursor_left(&e) == sizeof(rip) && memcmp(e.at, rip, sizeof(rip)) == 0;
 }
 
 static struct cfi_rule make_rule(const struct builder *b, const struct cfi_state *state)

@@ -15,17 +15,17 @@
 
 struct event_sample {
 	enum sample_kind kind;
-	uint64_t weight_ns;     /* user-visible CPU time that this sample stands for */
-	uint64_t cpu_time_ns;   /* the thread's CPU clock (user and kernel); 0 if unknown */
-	bool in_kernel;         /* taken in the kernel, of which no chain tells: MARK_KERNEL on top */
-	bool has_user;          /* regs and stack are there */
-	bool has_rbp;           /* false: only RSP and RIP are known (probes) */
-	uint64_t regs[REG_COUNT];
-	const uint8_t *stack;   /* memory from regs[REG_RSP] up; may be unaligned */
+	uint64_t weight_ns;   /* user-visible CPU time that this sample stands for */
+	uint64_t cpu_time_ns; /* the thread's CPU clock (user and kernel); 0 if unknown */
+	bool in_kernel;       /* taken in the kernel, of which no chain tells: MARK_KERNEL on top */
+	bool has_user;        /* regs and stack are there */
+	bool has_rbp;         /* false: only RSP and RIP are known (probes) */
+	uint64_t regs[DWARF_REGISTERS];
+	const uint8_t *stack; /* memory from regs[DWARF_RSP] up; may be unaligned */
 	uint32_t stack_bytes;
 	const uint64_t *kernel; /* kernel addresses, innermost first; may be unaligned */
 	uint32_t kernel_count;
-	int32_t syscall;        /* probes: the system call it is blocked in; -1: none or unknown */
+	int32_t syscall; /* probes: the system call it is blocked in; -1: none or unknown */
 };
 
 struct event_map {

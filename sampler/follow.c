@@ -347,9 +347,9 @@ static struct task *told_task(struct follow *f, struct proc *p, uint32_t tid, ui
 // return address in rcx (or rcx is two bytes on, if the call is to be made again).
 static bool is_in_kernel(const struct record_sample *sample)
 {
-	uint64_t rip = sample->regs[REG_RIP];
+	uint64_t rip = sample->regs[DWARF_RIP];
 
-	return sample->regs[REG_RCX] == rip || sample->regs[REG_RCX] == rip + 2;
+	return sample->regs[DWARF_RCX] == rip || sample->regs[DWARF_RCX] == rip + 2;
 }
 
 static void on_sample(struct follow *f, struct proc *p, const struct record_sample *sample)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/image.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
-#include "sampler/bytes.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -84,14 +84,14 @@ static void *copy_file(const struct image *image, uint64_t offset, uint64_t size
 }
 
 /* Notes are {name size, data size, type, name, data}, each padded to 4 bytes. */
-static void take_build_id(struct image *image, struct bytes notes)
+static void take_build_id(struct image *image, struct cursor notes)
 {
-	while (bytes_left(&notes) >= 12 && !image->build_id_size) {
-		uint32_t name_size = bytes_uint32(&notes);
-		uint32_t data_size = bytes_uint32(&notes);
-		uint32_t type = bytes_uint32(&notes);
-		const uint8_t *name = bytes_take(&notes, ((uint64_t)name_size + 3) & ~UINT64_C(3));
-		const uint8_t *data = bytes_take(&notes, data_size);
+	while (cursor_left(&notes) >= 12 && !image->build_id_size) {
+		uint32_t name_size = cursor_u32(&notes);
+		uint32_t data_size = cursor_u32(&notes);
+		uint32_t type = cursor_u32(&notes);
+		const uint8_t *name = cursor_take(&notes, ((uint64_t)name_size + 3) & ~UINT64_C(3));
+		const uint8_t *data = cursor_take(&notes, data_size);
 		if (!name || !data)
 			return;
 		if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(name, "GNU", 4) == 0 &&
@@ -100,7 +100,7 @@ static void take_build_id(struct image *image, struct bytes notes)
 			image->build_id_size = data_size;
 		}
 		size_t padding = -data_size & 3;
-		bytes_take(&notes, padding < bytes_left(&notes) ? padding : bytes_left(&notes));
+		cursor_take(&notes, padding < cursor_left(&notes) ? padding : cursor_left(&notes));
 	}
 }
 
@@ -110,7 +110,7 @@ static void read_notes(struct image *image, const Elf64_Phdr *ph)
 	cleanup_free uint8_t *notes = copy_file(image, ph->p_offset, size);
 
 	if (notes)
-		take_build_id(image, bytes_of(notes, size));
+		take_build_id(image, cursor_of(notes, size));
 }
 
 static void take_program_header(struct image *image, const Elf64_Phdr *ph)
@@ -432,14 +432,14 @@ static bool load(const struct image *image, uint64_t address, uint64_t size,
 /* Without a section header only the entry of length 0 tells where the entries end. */
 static void cut_at_terminator(struct image_section *section)
 {
-	struct bytes b = bytes_of(section->bytes, section->size);
+	struct cursor b = cursor_of(section->bytes, section->size);
 
-	while (bytes_left(&b) >= 4) {
+	while (cursor_left(&b) >= 4) {
 		const uint8_t *start = b.at;
-		uint64_t length = bytes_uint32(&b);
+		uint64_t length = cursor_u32(&b);
 		if (length == UINT32_MAX)
-			length = bytes_uint64(&b);
-		if (!length || !bytes_take(&b, length)) {
+			length = cursor_u64(&b);
+		if (!length || !cursor_take(&b, length)) {
 			section->size = (size_t)(start - section->bytes);
 			return;
 		}

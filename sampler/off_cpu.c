@@ -382,7 +382,7 @@ static enum metric cause_of_chain(struct off_cpu *o, const struct event_sample *
 	if (!sample->has_user)
 		return wait.cause;
 	// A system call keeps its arguments in its caller's registers.
-	return wait_with_arguments(wait, sample->regs[REG_RDI], sample->regs[REG_RSI]);
+	return wait_with_arguments(wait, sample->regs[DWARF_RDI], sample->regs[DWARF_RSI]);
 }
 
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/perf_record.h"
 
-#include "sampler/bytes.h"
+#include "base/bytes.h"
 
 #include <string.h>
 
@@ -12,9 +12,9 @@
 // A sample begins with its identifier, then pid and tid, then its time.
 #define SAMPLE_TIME_OFFSET (sizeof(struct perf_event_header) + 16)
 
-static const char *take_text(struct bytes *b)
+static const char *take_text(struct cursor *b)
 {
-	const char *text = bytes_text(b);
+	const char *text = cursor_string(b);
 
 	return text ? text : "";
 }
@@ -30,9 +30,10 @@ size_t perf_record_time_offset(const struct perf_event_header *header)
 }
 
 // perf's order of registers (asm/perf_regs.h) in DWARF numbers.
-static const uint8_t dwarf_register[REG_COUNT] = {
-	REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_RIP,
-	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+static const uint8_t dwarf_register[DWARF_REGISTERS] = {
+	DWARF_RAX, DWARF_RBX, DWARF_RCX, DWARF_RDX, DWARF_RSI, DWARF_RDI,
+	DWARF_RBP, DWARF_RSP, DWARF_RIP, DWARF_R8,  DWARF_R9,  DWARF_R10,
+	DWARF_R11, DWARF_R12, DWARF_R13, DWARF_R14, DWARF_R15,
 };
 
 static bool is_context_mark(uint64_t address)
@@ -42,12 +43,12 @@ static bool is_context_mark(uint64_t address)
 
 // The chain is [mark, kernel addresses, other marks and theirs]: the slice behind the first
 // mark, up to the next, can be used where it lies.
-static void take_kernel_chain(struct bytes *b, struct event_sample *sample)
+static void take_kernel_chain(struct cursor *b, struct event_sample *sample)
 {
-	uint64_t count = bytes_uint64(b);
-	const uint8_t *chain = count <= UINT16_MAX ? bytes_take(b, count * 8) : NULL;
+	uint64_t count = cursor_u64(b);
+	const uint8_t *chain = count <= UINT16_MAX ? cursor_take(b, count * 8) : NULL;
 	if (!chain) {
-		b->failed = true;
+		b->bad = true;
 		return;
 	}
 
@@ -63,110 +64,110 @@ static void take_kernel_chain(struct bytes *b, struct event_sample *sample)
 	sample->kernel_count = (uint32_t)(end - first);
 }
 
-static void take_user(struct bytes *b, struct event_sample *sample)
+static void take_user(struct cursor *b, struct event_sample *sample)
 {
-	uint64_t abi = bytes_uint64(b);
+	uint64_t abi = cursor_u64(b);
 	if (abi != PERF_SAMPLE_REGS_ABI_NONE)
-		for (size_t i = 0; i < REG_COUNT; i++)
-			sample->regs[dwarf_register[i]] = bytes_uint64(b);
+		for (size_t i = 0; i < DWARF_REGISTERS; i++)
+			sample->regs[dwarf_register[i]] = cursor_u64(b);
 
-	uint64_t room = bytes_uint64(b);
-	sample->stack = bytes_take(b, room);
-	uint64_t used = room ? bytes_uint64(b) : 0;
+	uint64_t room = cursor_u64(b);
+	sample->stack = cursor_take(b, room);
+	uint64_t used = room ? cursor_u64(b) : 0;
 	if (used > room)
-		b->failed = true;
+		b->bad = true;
 	sample->stack_bytes = (uint32_t)used;
 	// Registers of a 32-bit program lead into code that we have no rules for. In the kernel
 	// without a byte of stack: an exit or an exec has already taken the memory away, and what
 	// is at that address by the time we look belongs to somebody else.
-	sample->has_user = !b->failed && abi == PERF_SAMPLE_REGS_ABI_64 &&
-	                   (used || !sample->kernel_count);
+	sample->has_user =
+		!b->bad && abi == PERF_SAMPLE_REGS_ABI_64 && (used || !sample->kernel_count);
 	sample->has_rbp = sample->has_user;
 }
 
-static enum perf_verdict decode_sample(const struct perf_format *format, struct bytes *b,
+static enum perf_verdict decode_sample(const struct perf_format *format, struct cursor *b,
                                        struct event *out)
 {
 	struct event_sample *sample = &out->sample;
-	uint64_t identifier = bytes_uint64(b);
+	uint64_t identifier = cursor_u64(b);
 
 	out->type = RECORD_SAMPLE;
-	out->pid = bytes_uint32(b);
-	out->tid = bytes_uint32(b);
-	out->time_ns = bytes_uint64(b);
+	out->pid = cursor_u32(b);
+	out->tid = cursor_u32(b);
+	out->time_ns = cursor_u64(b);
 	memset(sample, 0, sizeof(*sample));
 	sample->kind = format->switch_id && identifier == format->switch_id ? SAMPLE_SWITCH
 	                                                                    : SAMPLE_ON_CPU;
 	sample->syscall = -1;
-	uint64_t period = bytes_uint64(b);
+	uint64_t period = cursor_u64(b);
 	if (sample->kind == SAMPLE_ON_CPU)
 		sample->weight_ns = period; // task-clock counts nanoseconds
 	if (format->kernel)
 		take_kernel_chain(b, sample);
 	take_user(b, sample);
-	return b->failed ? PERF_RECORD_DAMAGED : PERF_RECORD_EVENT;
+	return b->bad ? PERF_RECORD_DAMAGED : PERF_RECORD_EVENT;
 }
 
-static void decode_map(struct bytes *b, uint16_t misc, struct event *out)
+static void decode_map(struct cursor *b, uint16_t misc, struct event *out)
 {
 	struct event_map *map = &out->map;
 
 	out->type = RECORD_MAP;
-	out->pid = bytes_uint32(b);
-	out->tid = bytes_uint32(b);
+	out->pid = cursor_u32(b);
+	out->tid = cursor_u32(b);
 	memset(map, 0, sizeof(*map));
-	map->start = bytes_uint64(b);
-	map->length = bytes_uint64(b);
-	map->file_offset = bytes_uint64(b);
+	map->start = cursor_u64(b);
+	map->length = cursor_u64(b);
+	map->file_offset = cursor_u64(b);
 	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		const uint8_t *size = bytes_take(b, 4); // and three bytes of padding
-		map->build_id = bytes_take(b, 20);
+		const uint8_t *size = cursor_take(b, 4); // and three bytes of padding
+		map->build_id = cursor_take(b, 20);
 		map->build_id_size = size && *size <= 20 ? *size : 0;
 	} else {
-		map->device_major = bytes_uint32(b);
-		map->device_minor = bytes_uint32(b);
-		map->inode = bytes_uint64(b);
-		bytes_uint64(b); // inode generation
+		map->device_major = cursor_u32(b);
+		map->device_minor = cursor_u32(b);
+		map->inode = cursor_u64(b);
+		cursor_u64(b); // inode generation
 	}
-	map->protection = bytes_uint32(b);
-	bytes_uint32(b); // flags
+	map->protection = cursor_u32(b);
+	cursor_u32(b); // flags
 	map->path = take_text(b);
 }
 
-static void decode_name(struct bytes *b, uint16_t misc, struct event *out)
+static void decode_name(struct cursor *b, uint16_t misc, struct event *out)
 {
 	out->type = misc & PERF_RECORD_MISC_COMM_EXEC ? RECORD_EXEC : RECORD_THREAD;
-	out->pid = bytes_uint32(b);
-	out->tid = bytes_uint32(b);
+	out->pid = cursor_u32(b);
+	out->tid = cursor_u32(b);
 	out->name = take_text(b);
 }
 
 // FORK and EXIT: pid, parent's pid, tid, parent's tid.
-static void decode_task(struct bytes *b, uint32_t type, struct event *out)
+static void decode_task(struct cursor *b, uint32_t type, struct event *out)
 {
 	out->type = type == PERF_RECORD_FORK ? RECORD_FORK : RECORD_EXIT;
-	out->pid = bytes_uint32(b);
-	out->fork.parent_pid = bytes_uint32(b);
-	out->tid = bytes_uint32(b);
-	out->fork.parent_tid = bytes_uint32(b);
+	out->pid = cursor_u32(b);
+	out->fork.parent_pid = cursor_u32(b);
+	out->tid = cursor_u32(b);
+	out->fork.parent_tid = cursor_u32(b);
 }
 
-static void decode_switch(struct bytes *trailer, uint16_t misc, struct event *out)
+static void decode_switch(struct cursor *trailer, uint16_t misc, struct event *out)
 {
 	out->type = RECORD_SWITCH;
-	out->pid = bytes_uint32(trailer);
-	out->tid = bytes_uint32(trailer);
+	out->pid = cursor_u32(trailer);
+	out->tid = cursor_u32(trailer);
 	out->sched.in = !(misc & PERF_RECORD_MISC_SWITCH_OUT);
 	out->sched.preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 }
 
-static void decode_lost(struct bytes *b, uint32_t type, struct event *out)
+static void decode_lost(struct cursor *b, uint32_t type, struct event *out)
 {
 	out->type = RECORD_LOST;
 	out->pid = out->tid = 0;
 	if (type == PERF_RECORD_LOST)
-		bytes_uint64(b); // the event's id
-	out->lost = bytes_uint64(b);
+		cursor_u64(b); // the event's id
+	out->lost = cursor_u64(b);
 }
 
 // A task that died before its record was written, or of another pid namespace.
@@ -187,13 +188,13 @@ enum perf_verdict perf_record_decode(const struct perf_format *format, const voi
 
 	const uint8_t *start = bytes;
 	const uint8_t *end = start + header.size;
-	struct bytes body = bytes_of(start + sizeof(header), header.size - sizeof(header));
+	struct cursor body = cursor_of(start + sizeof(header), header.size - sizeof(header));
 	if (header.type == PERF_RECORD_SAMPLE) {
 		enum perf_verdict verdict = decode_sample(format, &body, out);
 		return verdict == PERF_RECORD_EVENT && is_nobody(out) ? PERF_RECORD_SKIP : verdict;
 	}
 
-	struct bytes trailer = bytes_of(end - TRAILER_BYTES, TRAILER_BYTES);
+	struct cursor trailer = cursor_of(end - TRAILER_BYTES, TRAILER_BYTES);
 	body.end = trailer.at;
 	memcpy(&out->time_ns, start + perf_record_time_offset(&header), 8);
 	switch (header.type) {
@@ -217,7 +218,7 @@ enum perf_verdict perf_record_decode(const struct perf_format *format, const voi
 	default:
 		return PERF_RECORD_SKIP;
 	}
-	if (body.failed)
+	if (body.bad)
 		return PERF_RECORD_DAMAGED;
 	return is_nobody(out) ? PERF_RECORD_SKIP : PERF_RECORD_EVENT;
 }

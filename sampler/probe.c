@@ -159,8 +159,8 @@ static void fill_sample(struct event_sample *sample, const struct probe *p,
 	memset(sample, 0, sizeof(*sample));
 	sample->kind = SAMPLE_PROBE;
 	sample->has_user = stack_bytes > 0;
-	sample->regs[REG_RSP] = call->sp;
-	sample->regs[REG_RIP] = call->pc;
+	sample->regs[DWARF_RSP] = call->sp;
+	sample->regs[DWARF_RIP] = call->pc;
 	sample->stack = p->stack;
 	sample->stack_bytes = (uint32_t)stack_bytes;
 	sample->syscall = call->number;

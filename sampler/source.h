@@ -42,12 +42,12 @@ struct source_request {
 
 /* What an open source delivers. */
 struct source_facts {
-	bool kernel_samples;   /* samples are taken in the kernel too; else only in user code */
-	bool kernel_stacks;    /* samples taken in the kernel have a kernel chain */
-	bool switches;         /* RECORD_SWITCH: on-CPU and off-CPU times are exact */
+	bool kernel_samples;     /* samples are taken in the kernel too; else only in user code */
+	bool kernel_stacks;      /* samples taken in the kernel have a kernel chain */
+	bool switches;           /* RECORD_SWITCH: on-CPU and off-CPU times are exact */
 	bool switches_estimated; /* they are laid so that exact totals come true (rungs 3 and 4) */
-	bool switch_samples;   /* SAMPLE_SWITCH */
-	uint32_t frequency_hz; /* the rate in force */
+	bool switch_samples;     /* SAMPLE_SWITCH */
+	uint32_t frequency_hz;   /* the rate in force */
 	char note[160]; /* something to tell the user ("rings are only 256 KB: ..."), or "" */
 };
 

@@ -212,7 +212,7 @@ static size_t add_user_frames(struct tracker *t, struct process *process, const 
 
 	if (!sample->has_user)
 		return 0;
-	if (!address_space_find(process->space, sample->regs[REG_RIP]))
+	if (!address_space_find(process->space, sample->regs[DWARF_RIP]))
 		mapper_reread(t->modules, process, event->time_ns);
 
 	uint32_t before = *flags;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(UNWINDER_LIBUNWIND_REGS == REG_COUNT, "the same registers");
+_Static_assert(UNWINDER_LIBUNWIND_REGS == DWARF_REGISTERS, "the same registers");
 
 /* Where libunwind sees the search tables that we have made: no process has memory there. */
 #define MADE_TABLE (UINT64_C(1) << 62)
@@ -21,7 +21,7 @@ struct unwinder {
 	struct unwinder_stats stats;
 	struct stack_memory memory;
 	struct walk walk;
-	uint64_t interrupted[REG_COUNT]; // of the walk
+	uint64_t interrupted[DWARF_REGISTERS]; // of the walk
 	const struct event_sample *sample;
 	size_t cursor; // frames that libunwind has stepped over in this stack, if CURSOR_BEGUN
 	bool cursor_begun;
@@ -179,8 +179,8 @@ static bool place_cursor(struct unwinder *u, size_t depth)
 	uint64_t pc, sp;
 
 	if (!u->cursor_begun || u->cursor > depth) {
-		uint32_t all = (1u << REG_COUNT) - 1;
-		uint32_t known = u->sample->has_rbp ? all : 1u << REG_RIP | 1u << REG_RSP;
+		uint32_t all = (1u << DWARF_REGISTERS) - 1;
+		uint32_t known = u->sample->has_rbp ? all : 1u << DWARF_RIP | 1u << DWARF_RSP;
 		u->cursor = 0;
 		u->cursor_begun =
 			unwinder_libunwind_begin(u->libunwind, u->sample->regs, known,
@@ -191,8 +191,8 @@ static bool place_cursor(struct unwinder *u, size_t depth)
 			u->cursor_begun = false;
 		u->cursor++;
 	}
-	return u->cursor_begun && unwinder_libunwind_get(u->libunwind, REG_RIP, &pc) &&
-	       unwinder_libunwind_get(u->libunwind, REG_RSP, &sp) && pc == u->walk.pc &&
+	return u->cursor_begun && unwinder_libunwind_get(u->libunwind, DWARF_RIP, &pc) &&
+	       unwinder_libunwind_get(u->libunwind, DWARF_RSP, &sp) && pc == u->walk.pc &&
 	       sp == u->walk.sp;
 }
 
@@ -201,10 +201,10 @@ static bool take_cursor(struct unwinder *u, bool exact)
 {
 	struct walk *w = &u->walk;
 
-	if (!unwinder_libunwind_get(u->libunwind, REG_RIP, &w->pc) ||
-	    !unwinder_libunwind_get(u->libunwind, REG_RSP, &w->sp))
+	if (!unwinder_libunwind_get(u->libunwind, DWARF_RIP, &w->pc) ||
+	    !unwinder_libunwind_get(u->libunwind, DWARF_RSP, &w->sp))
 		return false;
-	w->has_rbp = unwinder_libunwind_get(u->libunwind, REG_RBP, &w->rbp);
+	w->has_rbp = unwinder_libunwind_get(u->libunwind, DWARF_RBP, &w->rbp);
 	w->regs = NULL;
 	w->exact = exact;
 	return true;
@@ -340,7 +340,7 @@ static void begin(struct unwinder *u, struct address_space *space,
 {
 	const uint64_t *regs = sample->regs;
 
-	stack_memory_set(&u->memory, sample->stack, regs[REG_RSP], sample->stack_bytes, pid);
+	stack_memory_set(&u->memory, sample->stack, regs[DWARF_RSP], sample->stack_bytes, pid);
 	u->sample = sample;
 	u->cursor_begun = false;
 	u->searched = NULL;
@@ -349,9 +349,9 @@ static void begin(struct unwinder *u, struct address_space *space,
 		.space = space,
 		.memory = &u->memory,
 		.pid = pid,
-		.pc = regs[REG_RIP],
-		.sp = regs[REG_RSP],
-		.rbp = regs[REG_RBP],
+		.pc = regs[DWARF_RIP],
+		.sp = regs[DWARF_RSP],
+		.rbp = regs[DWARF_RBP],
 		.exact = true,
 		.has_rbp = sample->has_rbp,
 		.regs = sample->has_rbp ? regs : NULL,

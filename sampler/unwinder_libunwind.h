@@ -15,8 +15,8 @@
 struct error;
 struct unwinder_libunwind;
 
-/* Registers go by DWARF number, as in enum reg: <libunwind.h> brings <sys/ucontext.h>, which has
-   other constants of the same names. */
+/* Registers go by DWARF number, as in enum dwarf_register: <libunwind.h> brings <sys/ucontext.h>,
+   which has other constants of the same names. */
 #define UNWINDER_LIBUNWIND_REGS 17
 
 /* Where the unwind information of the code at some address is; run-time addresses. */

@@ -2,12 +2,13 @@
 #include "sampler/walk.h"
 
 /* Where struct ucontext, as the kernel puts it on the stack of a signal handler, has each
-   register, by enum reg. */
-static const uint8_t ucontext_offsets[REG_COUNT] = {
-	[REG_RAX] = 144, [REG_RDX] = 136, [REG_RCX] = 152, [REG_RBX] = 128, [REG_RSI] = 112,
-	[REG_RDI] = 104, [REG_RBP] = 120, [REG_RSP] = 160, [REG_R8] = 40,   [REG_R9] = 48,
-	[REG_R10] = 56,  [REG_R11] = 64,  [REG_R12] = 72,  [REG_R13] = 80,  [REG_R14] = 88,
-	[REG_R15] = 96,  [REG_RIP] = 168,
+   register, by enum dwarf_register. */
+static const uint8_t ucontext_offsets[DWARF_REGISTERS] = {
+	[DWARF_RAX] = 144, [DWARF_RDX] = 136, [DWARF_RCX] = 152, [DWARF_RBX] = 128,
+	[DWARF_RSI] = 112, [DWARF_RDI] = 104, [DWARF_RBP] = 120, [DWARF_RSP] = 160,
+	[DWARF_R8] = 40,   [DWARF_R9] = 48,   [DWARF_R10] = 56,  [DWARF_R11] = 64,
+	[DWARF_R12] = 72,  [DWARF_R13] = 80,  [DWARF_R14] = 88,  [DWARF_R15] = 96,
+	[DWARF_RIP] = 168,
 };
 
 /* How far behind its entry a function without a rule is taken for itself. */
@@ -55,16 +56,16 @@ static enum walk_step go(struct walk *w, uint64_t pc, uint64_t sp, bool exact)
 
 enum walk_step walk_by_ucontext(struct walk *w)
 {
-	uint64_t regs[REG_COUNT];
+	uint64_t regs[DWARF_REGISTERS];
 
-	for (int i = 0; i < REG_COUNT; i++)
+	for (int i = 0; i < DWARF_REGISTERS; i++)
 		if (!stack_memory_read(w->memory, w->sp + ucontext_offsets[i], &regs[i]))
 			return WALK_STUCK;
-	enum walk_step step = go(w, regs[REG_RIP], regs[REG_RSP], true);
+	enum walk_step step = go(w, regs[DWARF_RIP], regs[DWARF_RSP], true);
 	if (step == WALK_CALLER) {
 		memcpy(w->interrupted, regs, sizeof(regs));
 		w->regs = w->interrupted;
-		w->rbp = regs[REG_RBP];
+		w->rbp = regs[DWARF_RBP];
 		w->has_rbp = true;
 	}
 	return step;

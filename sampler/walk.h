@@ -25,8 +25,10 @@ struct walk {
 	uint64_t pc, sp, rbp;
 	bool exact; /* PC was interrupted; else it is a return address */
 	bool has_rbp;
-	const uint64_t *regs;  /* all registers by enum reg, where PC was interrupted; else NULL */
-	uint64_t *interrupted; /* room for REG_COUNT of them, for what a signal has interrupted */
+	const uint64_t *regs;  /* all registers by enum dwarf_register, where PC was interrupted;
+	                          else NULL */
+	uint64_t *interrupted; /* room for DWARF_REGISTERS of them, for what a signal has
+	                          interrupted */
 	/* Where that is: see walk_locate(). */
 	struct unwind_module *module; /* NULL: in no mapping */
 	uint64_t address;             /* PC in the module */

@@ -31,7 +31,7 @@ static bool calls(struct walk *caller, const struct call_site *site, const struc
 static bool fits(const struct walk *w, uint64_t slot, const struct callee *callee)
 {
 	struct stack_memory memory = *w->memory;
-	uint64_t interrupted[REG_COUNT];
+	uint64_t interrupted[DWARF_REGISTERS];
 	struct walk trial = *w;
 	struct call_site site;
 

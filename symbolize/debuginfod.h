@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 struct debuginfod;
 struct error;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 struct error;
 

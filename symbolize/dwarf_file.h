@@ -14,7 +14,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 struct error;
 struct dwarf_file;

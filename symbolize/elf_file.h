@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 #include <sys/stat.h>
 

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 struct jit_name {
 	const char *text; /* in the map, not ended by NUL; NULL if unknown */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 struct jitdump_hit {
 	const char *name; /* in the dump; NULL if unknown */

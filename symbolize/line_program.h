@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "symbolize/bytes.h"
+#include "base/bytes.h"
 
 struct line_program;
 

@@ -102,7 +102,7 @@ Test(agent_sample, registers_and_stack_are_those_of_the_interrupted_function)
 
 	take_one(32768);
 	const struct record_sample *sample = written(&ring);
-	uint64_t sp = sample->regs[REG_RSP];
+	uint64_t sp = sample->regs[DWARF_RSP];
 	cr_expect(eq(u64, sample->weight_ns, 45));
 	cr_expect(eq(u64, sample->cpu_time_ns, 123));
 	cr_expect(eq(u32, sample->head.tid, 78));
@@ -124,7 +124,7 @@ Test(agent_sample, no_more_stack_is_copied_than_asked_for_or_than_there_is)
 	lane->stack_high = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)7;
 	take_one(32768);
 	const struct record_sample *sample = written(&ring);
-	cr_expect(eq(u64, sample->regs[REG_RSP] + sample->stack_bytes, lane->stack_high));
+	cr_expect(eq(u64, sample->regs[DWARF_RSP] + sample->stack_bytes, lane->stack_high));
 }
 
 Test(agent_sample, time_without_a_stack_is_told_once)

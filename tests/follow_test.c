@@ -52,8 +52,8 @@ static void give_sample(uint32_t tid, uint64_t time_ns, uint64_t cpu_ns, bool in
 	memset(sample, 0, sizeof(*sample));
 	sample->weight_ns = 4;
 	sample->cpu_time_ns = cpu_ns;
-	sample->regs[REG_RIP] = 0x5000;
-	sample->regs[REG_RCX] = in_kernel ? 0x5000 : 1;
+	sample->regs[DWARF_RIP] = 0x5000;
+	sample->regs[DWARF_RCX] = in_kernel ? 0x5000 : 1;
 	sample->stack_bytes = 16;
 	give(RECORD_SAMPLE, tid, time_ns, sizeof(*sample) + 16);
 }
@@ -108,7 +108,7 @@ Test(follow, samples_bring_the_switches_between_them)
 	const struct event *event = follow_next(follow);
 	cr_assert(event != NULL);
 	cr_expect(eq(u32, event->sample.stack_bytes, 16));
-	cr_expect(eq(u64, event->sample.regs[REG_RIP], 0x5000));
+	cr_expect(eq(u64, event->sample.regs[DWARF_RIP], 0x5000));
 	cr_expect(eq(ptr, (void *)event->sample.stack,
 	             (char *)memory + sizeof(struct record_sample)));
 	expect_no_more();

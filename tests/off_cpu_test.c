@@ -47,7 +47,7 @@ enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
 	view->until_ns = next_look.until_ns;
 	view->cause = next_look.cause;
 	view->sample.has_user = next_look.result == PROBE_STACK;
-	view->sample.regs[REG_RIP] = next_look.pc;
+	view->sample.regs[DWARF_RIP] = next_look.pc;
 	next_look.looks++;
 	return next_look.result;
 }
@@ -57,7 +57,7 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        uint32_t *flags)
 {
 	(void)u, (void)space, (void)pid, (void)max;
-	frames[0] = (struct frame){ sample->regs[REG_RIP], 1, FRAME_EXACT };
+	frames[0] = (struct frame){ sample->regs[DWARF_RIP], 1, FRAME_EXACT };
 	*flags = 0;
 	return 1;
 }
@@ -150,7 +150,7 @@ static void sample(uint64_t time_ns, uint64_t pc, uint64_t kernel)
 
 	event.sample.kind = SAMPLE_SWITCH;
 	event.sample.has_user = true;
-	event.sample.regs[REG_RIP] = pc;
+	event.sample.regs[DWARF_RIP] = pc;
 	event.sample.kernel = &kernel;
 	event.sample.kernel_count = kernel != 0;
 	off_cpu_sample(o, &thread, &event);

@@ -76,7 +76,7 @@ static void make_sample(struct maker *m, uint64_t id, uint64_t time, const uint6
 	put64(m, chain_count);
 	put(m, chain, chain_count * 8);
 	put64(m, PERF_SAMPLE_REGS_ABI_64);
-	for (uint64_t i = 0; i < REG_COUNT; i++)
+	for (uint64_t i = 0; i < DWARF_REGISTERS; i++)
 		put64(m, 100 + i);
 	put64(m, stack_room);
 	if (stack_room) {
@@ -108,12 +108,12 @@ Test(perf_record, a_sample_has_registers_in_dwarf_order_and_its_stack_in_place)
 	cr_expect(eq(u64, e.sample.weight_ns, 1001001));
 	cr_expect(e.sample.has_user && e.sample.has_rbp);
 	// perf: AX BX CX DX SI DI BP SP IP R8 ..
-	cr_expect(eq(u64, e.sample.regs[REG_RAX], 100));
-	cr_expect(eq(u64, e.sample.regs[REG_RBX], 101));
-	cr_expect(eq(u64, e.sample.regs[REG_RBP], 106));
-	cr_expect(eq(u64, e.sample.regs[REG_RSP], 107));
-	cr_expect(eq(u64, e.sample.regs[REG_RIP], 108));
-	cr_expect(eq(u64, e.sample.regs[REG_R15], 116));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RAX], 100));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RBX], 101));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RBP], 106));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RSP], 107));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RIP], 108));
+	cr_expect(eq(u64, e.sample.regs[DWARF_R15], 116));
 	cr_expect(eq(u32, e.sample.stack_bytes, 48));
 	cr_expect(e.sample.stack > m.bytes && e.sample.stack < m.bytes + m.size);
 }

@@ -138,7 +138,7 @@ Test(probe, near_the_end_of_the_stack_less_is_read)
 	probe_run_start(&child, PROBE_CHILD_O2, "pause");
 	cr_assert(eq(int, (int)look_until(p, &child, METRIC_OFF_SLEEP, &view), PROBE_STACK));
 	cr_expect(lt(u32, view.sample.stack_bytes, 1 << 20));
-	cr_expect(eq(u64, (view.sample.regs[REG_RSP] + view.sample.stack_bytes) % 4096, 0));
+	cr_expect(eq(u64, (view.sample.regs[DWARF_RSP] + view.sample.stack_bytes) % 4096, 0));
 	probe_run_stop(&child);
 }
 

@@ -255,8 +255,8 @@ Test(tracker, user_frames_are_named_by_the_mapping_they_lie_in)
 		            .syscall = -1 },
 	};
 
-	tick.sample.regs[REG_RIP] = 0x10042;
-	tick.sample.regs[REG_RSP] = 0x7000;
+	tick.sample.regs[DWARF_RIP] = 0x10042;
+	tick.sample.regs[DWARF_RSP] = 0x7000;
 	give_exec(PID, "app", 10);
 	give(map, PID, PID, 10);
 	story[0] = '\0';

@@ -213,8 +213,8 @@ Test(unwinder, a_recursion_too_deep_is_cut_and_says_so)
 /* What a probe of a blocked thread knows. */
 static void forget_registers(struct event_sample *sample)
 {
-	for (int i = 0; i < REG_COUNT; i++)
-		if (i != REG_RSP && i != REG_RIP)
+	for (int i = 0; i < DWARF_REGISTERS; i++)
+		if (i != DWARF_RSP && i != DWARF_RIP)
 			sample->regs[i] = 0;
 	sample->has_rbp = false;
 }
@@ -248,8 +248,8 @@ Test(unwinder, an_address_in_no_mapping_is_a_frame_without_a_module)
 	uint32_t flags;
 
 	cr_assert(scene != NULL);
-	scene->sample.regs[REG_RIP] = 0x1234;
-	scene->sample.regs[REG_RBP] = 0;
+	scene->sample.regs[DWARF_RIP] = 0x1234;
+	scene->sample.regs[DWARF_RBP] = 0;
 	cr_assert(ge(sz, unwind(scene, UNWIND_BY_TABLE, 0, &flags), 2));
 	cr_expect(eq(u64, frames[0].address, 0x1234));
 	cr_expect(eq(u32, frames[0].module, 0));
@@ -263,13 +263,13 @@ static void call(struct event_sample *sample, uint64_t address)
 	uint8_t *stack = malloc(sample->stack_bytes + 8);
 
 	cr_assert(stack != NULL);
-	memcpy(stack, &sample->regs[REG_RIP], 8);
+	memcpy(stack, &sample->regs[DWARF_RIP], 8);
 	memcpy(stack + 8, sample->stack, sample->stack_bytes);
 	free((void *)sample->stack);
 	sample->stack = stack;
 	sample->stack_bytes += 8;
-	sample->regs[REG_RSP] -= 8;
-	sample->regs[REG_RIP] = address;
+	sample->regs[DWARF_RSP] -= 8;
+	sample->regs[DWARF_RIP] = address;
 }
 
 /* The address of a function in the vDSO's image, which every process shares. */
@@ -289,7 +289,7 @@ Test(unwinder, the_vdso_is_unwound_by_its_own_rules)
 	uint32_t flags;
 
 	cr_assert(scene != NULL);
-	uint64_t function = vdso_function(), caller = scene->sample.regs[REG_RIP];
+	uint64_t function = vdso_function(), caller = scene->sample.regs[DWARF_RIP];
 	cr_assert(function && scene->vdso);
 	call(&scene->sample, scene->vdso + function);
 	size_t count = unwind(scene, UNWIND_BY_TABLE, 0, &flags);
@@ -344,9 +344,9 @@ Test(unwinder, registers_and_stacks_of_any_kind_do_no_harm)
 			uint32_t flags;
 			for (int i = 0; i < 1024; i++)
 				stack[i] = random_value(scene, start);
-			for (int i = 0; i < REG_COUNT; i++)
+			for (int i = 0; i < DWARF_REGISTERS; i++)
 				sample.regs[i] = random_value(scene, start);
-			sample.regs[REG_RSP] = start + (random_word() & 7 ? 0 : 3);
+			sample.regs[DWARF_RSP] = start + (random_word() & 7 ? 0 : 3);
 			sample.stack = (const uint8_t *)stack;
 			sample.stack_bytes = (uint32_t)(random_word() % (sizeof(stack) + 1));
 			sample.has_rbp = random_word() & 1;

@@ -36,7 +36,7 @@ static void take_map(struct scene_stack *scene, const char *line)
 
 static void take_regs(struct scene_stack *scene, const char *line)
 {
-	for (int i = 0; i < REG_COUNT; i++) {
+	for (int i = 0; i < DWARF_REGISTERS; i++) {
 		char *end;
 		scene->sample.regs[i] = strtoul(line, &end, 16);
 		line = end;

@@ -12,7 +12,7 @@
 #define PAGE          ((uintptr_t)4096)
 #define PAGES_AT_ONCE 17 // CONFIG_STACK_MAX, not aligned
 
-_Static_assert(CONTEXT_REGISTERS == REG_COUNT, "the same registers in the same order");
+_Static_assert(CONTEXT_REGISTERS == DWARF_REGISTERS, "the same registers in the same order");
 
 // Not memcpy(): a sanitizer would object to what lies between the frames' variables.
 static void copy(void *to, const void *from, size_t size)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 // Few programs use real-time signals, and those that do take the first or the last ones.
@@ -35,10 +36,24 @@ static void die(int number)
 	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
+// The mask that the kernel would have set for the target's handler.
+static void set_mask(const struct sigaction *action, int number, const void *context)
+{
+	const ucontext_t *uc = context;
+	sigset_t mask;
+
+	sigorset(&mask, &uc->uc_sigmask, &action->sa_mask);
+	if (!(action->sa_flags & SA_NODEFER))
+		sigaddset(&mask, number);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, NSIG / 8);
+}
+
 // The signal is the target's own: do what it asked for.
 static void forward(int number, siginfo_t *info, void *context)
 {
 	struct sigaction action = target_action;
+
+	set_mask(&action, number, context);
 
 	if (action.sa_flags & SA_RESETHAND)
 		target_action.sa_handler = SIG_DFL;
@@ -74,6 +89,11 @@ static bool install(void)
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | (target_interrupts ? 0 : SA_RESTART),
 	};
 
+	// A timer of the target's fires at the same tick of the kernel. Its handler must wait for
+	// ours: on top of ours, where our signal is blocked, it would never be sampled.
+	sigfillset(&ours.sa_mask);
+	sigdelset(&ours.sa_mask, SIGSEGV);
+	sigdelset(&ours.sa_mask, SIGBUS);
 	return libc_action(our_signal, &ours, NULL) == 0;
 }
 

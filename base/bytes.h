@@ -38,6 +38,12 @@ static inline struct cursor cursor_at(struct bytes b, uint64_t offset)
 	return (struct cursor){ b.data + offset, b.data + b.size, false };
 }
 
+/* A cursor over SIZE bytes from START on. */
+static inline struct cursor cursor_of(const uint8_t *start, size_t size)
+{
+	return (struct cursor){ start, start + size, false };
+}
+
 static inline size_t cursor_left(const struct cursor *c)
 {
 	return (size_t)(c->end - c->at);
