@@ -19,7 +19,7 @@ struct event_sample {
 	uint64_t cpu_time_ns; /* the thread's CPU clock (user and kernel); 0 if unknown */
 	bool in_kernel;       /* taken in the kernel, of which no chain tells: MARK_KERNEL on top */
 	bool has_user;        /* regs and stack are there */
-	bool has_rbp;         /* false: only RSP and RIP are known (probes) */
+	bool has_rbp;         /* false: only RSP, RIP and RDI are known (probes) */
 	uint64_t regs[DWARF_REGISTERS];
 	const uint8_t *stack; /* memory from regs[DWARF_RSP] up; may be unaligned */
 	uint32_t stack_bytes;

@@ -14,6 +14,9 @@ _Static_assert(UNWINDER_LIBUNWIND_REGS == DWARF_REGISTERS, "the same registers")
 /* Where libunwind sees the search tables that we have made: no process has memory there. */
 #define MADE_TABLE (UINT64_C(1) << 62)
 
+/* What a probe tells of a thread in a system call. */
+#define PROBED_REGISTERS (1u << DWARF_RIP | 1u << DWARF_RSP | 1u << DWARF_RDI)
+
 struct unwinder {
 	enum unwinder_mode mode;
 	struct unwind_modules *modules;
@@ -180,7 +183,7 @@ static bool place_cursor(struct unwinder *u, size_t depth)
 
 	if (!u->cursor_begun || u->cursor > depth) {
 		uint32_t all = (1u << DWARF_REGISTERS) - 1;
-		uint32_t known = u->sample->has_rbp ? all : 1u << DWARF_RIP | 1u << DWARF_RSP;
+		uint32_t known = u->sample->has_rbp ? all : PROBED_REGISTERS;
 		u->cursor = 0;
 		u->cursor_begun =
 			unwinder_libunwind_begin(u->libunwind, u->sample->regs, known,
@@ -225,7 +228,8 @@ static enum walk_step step_by_libunwind(struct unwinder *u, size_t depth)
 		return WALK_STUCK;
 	}
 	struct walk before = *w;
-	if (take_cursor(u, w->rule->signal) && w->pc && w->sp > before.sp) {
+	// vfork() has popped its return address into a register: its caller's sp is its own.
+	if (take_cursor(u, w->rule->signal) && w->pc && w->sp + before.exact > before.sp) {
 		u->stats.libunwind_frames++;
 		return WALK_CALLER;
 	}

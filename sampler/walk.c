@@ -180,8 +180,9 @@ static enum walk_step step_frame_pointer(struct walk *w)
 
 	if (!w->has_rbp)
 		return WALK_STUCK;
-	if (!w->rbp && !w->exact)
-		return WALK_END; // as the ABI marks the outermost frame
+	// As the ABI marks the outermost frame, and a program's very first code is.
+	if (!w->rbp && (!w->exact || w->module))
+		return WALK_END;
 	if (w->rbp < w->sp || w->rbp & 7 || !stack_memory_read(w->memory, w->rbp, &rbp) ||
 	    !stack_memory_read(w->memory, w->rbp + 8, &pc))
 		return WALK_STUCK;
