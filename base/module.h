@@ -35,7 +35,7 @@ struct module {
 	ino_t inode;      /* 0 if unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size; /* 0 if unknown */
-	int fd; /* open on the mapped file where PATH no longer leads to it (deleted, another mount
+	int fd; /* open on the mapped file if PATH may not lead to it (deleted, another mount
 	           namespace); else -1. Owned by the registry. */
 };
 

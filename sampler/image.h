@@ -30,7 +30,8 @@ struct image_section {
  * Opens MODULE (ELF or vDSO), whose code PID has mapped at WHERE: as its process sees
  * the path, as we see it, or through what the process still holds open; and
  * only if it is the file that was mapped, by inode and build-id. Fills
- * module->build_id, and module->fd where PATH leads us elsewhere. NULL if the
+ * module->build_id, and module->fd if there are descriptors to spare, or where PATH
+ * leads us elsewhere. NULL if the
  * file cannot be had or is no x86-64 ELF file. PID may be dead, or 0: unknown.
  */
 struct image *image_open(struct module *module, const struct mapping *where, pid_t pid,

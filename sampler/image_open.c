@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -104,18 +105,31 @@ static struct image *open_file(const struct module *module, pid_t pid, struct er
 	return image;
 }
 
-/* Leaves an open descriptor for those who come later, where PATH would mislead them. */
-static void keep_reachable(struct module *module, const struct image *image)
+/* Whether PATH leads us, too, to what the process has mapped. */
+static bool is_at_its_path(const struct module *module, const struct image *image)
 {
 	struct stat ours, named;
 
-	if (module->fd >= 0 || fstat(image_descriptor(image), &ours) < 0)
+	return fstat(image_descriptor(image), &ours) == 0 && stat(module->path, &named) == 0 &&
+	       named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
+}
+
+static bool is_descriptor_to_spare(int fd)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd < limit.rlim_cur / 2;
+}
+
+/* Leaves an open descriptor for those who come later: PATH may mislead them, or be gone by then. */
+static void keep_reachable(struct module *module, const struct image *image)
+{
+	if (module->fd >= 0)
 		return;
-	if (stat(module->path, &named) == 0 && named.st_dev == ours.st_dev &&
-	    named.st_ino == ours.st_ino)
-		return;
-	module->fd = fcntl(image_descriptor(image), F_DUPFD_CLOEXEC,
-	                   0); // -1 if there are too many: no worse
+	cleanup_close int fd = fcntl(image_descriptor(image), F_DUPFD_CLOEXEC, 0);
+	// Threads, too, need descriptors; a build can have a thousand programs.
+	if (fd >= 0 && (is_descriptor_to_spare(fd) || !is_at_its_path(module, image)))
+		module->fd = steal_fd(&fd);
 }
 
 /* The size of the vDSO that the kernel put at BYTES. */

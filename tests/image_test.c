@@ -9,7 +9,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char directory[] = "/tmp/image_test.XXXXXX";
 
@@ -66,7 +68,7 @@ static struct image *open_module(struct module *module, pid_t pid, struct error 
 	return image_open(module, &where, pid, err);
 }
 
-Test(image, a_file_gives_its_build_id_and_needs_no_descriptor)
+Test(image, a_file_gives_its_build_id_and_stays_open)
 {
 	struct module module = module_of(in_directory("scene"), 0);
 	struct error err = { 0 };
@@ -79,7 +81,33 @@ Test(image, a_file_gives_its_build_id_and_needs_no_descriptor)
 	cr_expect(eq(sz, image_build_id(image, &id), 20));
 	cr_expect(eq(u8, module.build_id_size, 20));
 	cr_expect(eq(int, memcmp(id, module.build_id, 20), 0));
-	cr_expect(eq(int, module.fd, -1));
+	// It may be deleted before its names are read.
+	cr_expect(ge(int, module.fd, 0));
+	close_at_scope_end(&module.fd);
+}
+
+Test(image, without_descriptors_to_spare_only_what_has_no_path_stays_open)
+{
+	const char *path = in_directory("scene");
+	struct error err = { 0 };
+
+	copy_scene("scene", path);
+	cleanup(scene_stack) struct scene_stack *scene = scene_stack_new(path, "plain", NULL);
+	cr_assert(scene != NULL);
+	// Three quarters of those that we may have are taken.
+	struct rlimit few = { 64, 64 };
+	cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &few), 0));
+	while (dup(STDOUT_FILENO) < 48)
+		;
+	for (int deleted = 0; deleted < 2; deleted++) {
+		struct module module = module_of(path, scene->process.pid);
+		if (deleted)
+			unlink(path);
+		cleanup(image) struct image *image = open_module(&module, scene->process.pid, &err);
+		cr_assert(image != NULL, "%s", err.text);
+		cr_expect(eq(int, module.fd >= 0, deleted), "deleted: %d", deleted);
+		close_at_scope_end(&module.fd);
+	}
 }
 
 Test(image, a_deleted_file_is_read_through_its_process_and_stays_open)
