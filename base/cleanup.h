@@ -12,7 +12,7 @@
 
 /* Defines NAME, to be put in front of a TYPE whose destructor is FREE(TYPE). */
 #define CLEANUP(name, type, free_function)                                                         \
-	static inline void name##_at_scope_end(type *p)                                            \
+	static inline void name##_at_scope_end(type *p) /* NOLINT(bugprone-macro-parentheses) */   \
 	{                                                                                          \
 		free_function(*p);                                                                 \
 	}
