@@ -137,18 +137,16 @@ static const char *path_of(struct dwarf_resolver *r, struct batch *b, uint64_t f
 	return strings_get(r->source.paths, strings_add(r->source.paths, path));
 }
 
-// C has no namespaces: its names are whole. So are those of the linker.
-static bool is_bare(const struct unit *unit, const struct scope *scope)
+// C has no namespaces: its names are whole.
+static bool has_whole_names(const struct unit *unit)
 {
 	static const uint64_t whole[] = { DW_LANG_C89, DW_LANG_C,  DW_LANG_C99,
 		                          DW_LANG_C11, DW_LANG_Go, DW_LANG_Mips_Assembler };
 
-	if (scope->is_linkage)
-		return false;
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
 		if (unit->language == whole[i])
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 static struct frame_found make_frame(struct dwarf_resolver *r, const struct batch *b,
@@ -158,7 +156,9 @@ static struct frame_found make_frame(struct dwarf_resolver *r, const struct batc
 
 	if (scope && scope->name) {
 		frame.function = demangler_name(r->source.names, scope->name, strlen(scope->name));
-		frame.is_bare = is_bare(b->unit, scope);
+		// Those of the linker are whole in every language.
+		frame.is_bare = !has_whole_names(b->unit) && !scope->is_linkage;
+		frame.start = has_whole_names(b->unit) ? scope->start : 0;
 	}
 	return frame;
 }

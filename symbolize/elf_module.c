@@ -341,6 +341,68 @@ static int add_symbols(struct elf_module *m, const uint64_t *addresses, size_t c
 	return 0;
 }
 
+/*
+ * A name that begins with an underscore may be what the C library calls a function
+ * among its own: "__GI___libc_malloc" of what everyone knows as "malloc".
+ */
+static bool may_have_alias(const struct frame_found *frame)
+{
+	return frame && frame->start && frame->function && frame->function[0] == '_';
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t sort_starts(uint64_t *starts, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(starts, count, sizeof(*starts), by_value);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || starts[kept - 1] != starts[i])
+			starts[kept++] = starts[i];
+	return kept;
+}
+
+// Of the names of one function's start the best, in place of what DWARF calls it.
+static bool give_alias(struct elf_module *m, struct frame_found *frame, struct symbol_name *name)
+{
+	if (!name->text || name->is_plt || name->start != frame->start || is_mangled(name))
+		return true;
+	strip_clone(name);
+	frame->function = readable(m, name);
+	return frame->function != NULL;
+}
+
+static int add_aliases(struct elf_module *m, struct frames *frames)
+{
+	cleanup_free uint64_t *starts = malloc((frames->address_count + 1) * sizeof(*starts));
+	size_t found = 0;
+
+	for (size_t i = 0; starts && i < frames->address_count; i++)
+		if (may_have_alias(outermost(frames, i)))
+			starts[found++] = outermost(frames, i)->start;
+	if (!starts || !found)
+		return starts ? 0 : -1;
+	found = sort_starts(starts, found);
+	cleanup_free struct symbol_name *names = calloc(found, sizeof(*names));
+	if (!names || find_symbols(m, starts, found, names) < 0)
+		return -1;
+	for (size_t i = 0; i < frames->address_count; i++) {
+		struct frame_found *frame = outermost(frames, i);
+		if (!may_have_alias(frame))
+			continue;
+		uint64_t *at = bsearch(&frame->start, starts, found, sizeof(*starts), by_value);
+		if (!give_alias(m, frame, &names[at - starts]))
+			return -1;
+	}
+	return 0;
+}
+
 // Of what was linked in, perhaps only parts that do not run were compiled with -g.
 static void note_lines(struct elf_module *m, const struct frames *frames)
 {
@@ -364,7 +426,7 @@ int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t c
 {
 	if (m->resolver && dwarf_resolver_run(m->resolver, addresses, count, frames, err) < 0)
 		return -1;
-	if (add_symbols(m, addresses, count, frames) < 0)
+	if (add_symbols(m, addresses, count, frames) < 0 || add_aliases(m, frames) < 0)
 		return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
 	note_lines(m, frames);
 	return 0;

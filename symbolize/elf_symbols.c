@@ -74,22 +74,35 @@ static bool is_function(const struct elf_file *elf, const struct elf_symbol *sym
 	       !is_local_label(symbol);
 }
 
-// Of names for the same code: what everyone may call, and what a person would write.
+// Of names for the same code: what everyone may call, and what a person would write. The weak
+// name is as good as another: the C library makes that of "read" and keeps "__read" to itself.
 static int rank_of(const struct elf_symbol *symbol)
 {
-	int rank = symbol->binding == STB_LOCAL ? 0 : symbol->binding == STB_WEAK ? 20 : 30;
+	int rank = symbol->type == STT_NOTYPE ? 0 : 1000;
+	size_t underscores = strspn(symbol->name, "_");
 
-	rank += symbol->type == STT_NOTYPE ? 0 : 100;
-	if (symbol->name[0] == '_' && symbol->name[1] != 'Z' && symbol->name[1] != 'R')
-		rank -= symbol->name[1] == '_' ? 14 : 12;
-	return rank;
+	rank += symbol->binding == STB_LOCAL ? 0 : 100;
+	rank += symbol->binding == STB_WEAK ? 0 : 1;
+	if (underscores == 1 && (symbol->name[1] == 'Z' || symbol->name[1] == 'R'))
+		return rank; // mangled
+	if (strncmp(symbol->name, "__GI_", 5) == 0)
+		return rank - 80; // how glibc marks what it calls itself
+	return rank - (int)(underscores < 20 ? underscores : 20) * 4;
 }
 
+static size_t name_length(const char *name)
+{
+	return strcspn(name, "@"); // of a version
+}
+
+// At last the longer name, as perf does: "__memmove_..." of what is "__memcpy_...", too.
 static bool is_better(const struct candidate *a, const struct candidate *b)
 {
 	if (!b->name || a->start != b->start)
 		return !b->name || a->start > b->start;
-	return a->rank != b->rank ? a->rank > b->rank : a->end > b->end;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	return a->end != b->end ? a->end > b->end : name_length(a->name) > name_length(b->name);
 }
 
 static size_t lower_bound(const struct search *s, uint64_t wanted)
@@ -123,7 +136,7 @@ static void consider(struct search *s, const struct elf_symbol *symbol)
 			candidate.end = section->address + section->size;
 	} else {
 		candidate.end = candidate.start;
-		candidate.rank += 1000;
+		candidate.rank += 10000;
 	}
 	if (is_better(&candidate, &s->nearest[at]))
 		s->nearest[at] = candidate;
@@ -131,13 +144,11 @@ static void consider(struct search *s, const struct elf_symbol *symbol)
 
 static void give_name(struct symbol_name *name, const struct candidate *candidate)
 {
-	const char *version = strchr(candidate->name, '@');
-
 	if (name->text)
 		return;
 	name->text = candidate->name;
-	name->length =
-		(uint32_t)(version ? (size_t)(version - candidate->name) : strlen(candidate->name));
+	name->length = (uint32_t)name_length(candidate->name);
+	name->start = candidate->start;
 }
 
 // Carries the candidates on to the addresses behind, as long as they cover them.
@@ -266,7 +277,7 @@ static void name_stub(struct elf_file *elf, const struct elf_section *section, u
 	const char *target = is_first ? NULL : stub_target(elf, code, section->address + offset);
 
 	if (target && *target)
-		*name = (struct symbol_name){ target, (uint32_t)strcspn(target, "@"), true };
+		*name = (struct symbol_name){ target, (uint32_t)name_length(target), true, 0 };
 }
 
 void elf_symbols_find_plt(struct elf_file *elf, const uint64_t *addresses, size_t count,

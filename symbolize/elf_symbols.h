@@ -11,13 +11,15 @@
 struct symbol_name {
 	const char *text; /* in the file, mangled, not ended by NUL; NULL if unknown */
 	uint32_t length;
-	bool is_plt; /* the stub that calls it */
+	bool is_plt;    /* the stub that calls it */
+	uint64_t start; /* of the function; of a stub 0 */
 };
 
 /*
  * Fills those of NAMES (one for each of ADDRESSES, ascending) that are unknown
  * yet from the table SECTION, ".symtab" or ".dynsym". A symbol that covers the
- * address comes first, of several the innermost, of aliases the global one.
+ * address comes first, of several the innermost, of aliases the exported one with the
+ * fewest underscores in front.
  * The result says whether there is such a table; -1 if there is no memory.
  */
 int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,

@@ -17,6 +17,7 @@ struct frame_found {
 	const char *file;     /* NULL if unknown */
 	int line;             /* 0 if unknown */
 	bool is_bare;         /* FUNCTION lacks its namespace and parameters */
+	uint64_t start;       /* where FUNCTION, of C or the assembler, is entered; else 0 */
 };
 
 struct frames {

@@ -94,6 +94,8 @@ static uint32_t add_scope(struct walk *w, const struct entry *entry, uint32_t ou
 	scope->name = unit_function_name(w->unit, entry, &scope->is_linkage);
 	unit_number(&entry->values[SLOT_CALL_FILE], &scope->call_file);
 	unit_number(&entry->values[SLOT_CALL_LINE], &scope->call_line);
+	if (!outer && in->ranges.count)
+		scope->start = in->ranges.items[0].start;
 	return (uint32_t)in->count;
 }
 

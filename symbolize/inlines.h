@@ -15,6 +15,7 @@ struct scope {
 	const char *name; /* in the file, mangled; NULL if unknown */
 	bool is_linkage;  /* the name is the linker's, not a bare one */
 	uint64_t call_file, call_line;
+	uint64_t start; /* where a function is entered; 0: inlined, or unknown */
 };
 
 struct inlines {

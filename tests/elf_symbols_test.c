@@ -121,12 +121,35 @@ Test(elf_symbols, of_aliases_the_one_that_people_call_is_taken)
 		{ "malloc@@GLIBC_2.2.5", 0x1000, 0x10, FUNC(GLOBAL), TEXT },
 		{ "weak_malloc", 0x1000, 0x10, FUNC(WEAK), TEXT },
 		{ "start_label", 0x1000, 0, LABEL(GLOBAL), TEXT },
+		{ "__nanosleep", 0x1100, 0x10, FUNC(GLOBAL), TEXT },
+		{ "nanosleep", 0x1100, 0x10, FUNC(WEAK), TEXT },
+		{ "__memmove_erms", 0x1200, 0x10, FUNC(LOCAL), TEXT },
+		{ "__memcpy_erms", 0x1200, 0x10, FUNC(LOCAL), TEXT },
+		{ "__GI___memcpy_erms", 0x1200, 0x10, FUNC(LOCAL), TEXT },
+		{ "_ZN3barC1Ev", 0x1300, 0x10, FUNC(GLOBAL), TEXT },
+		{ "_bar", 0x1300, 0x10, FUNC(GLOBAL), TEXT },
 	};
+	static const char *const expected[] = { "malloc", "nanosleep", "__memmove_erms",
+		                                "_ZN3barC1Ev" };
 	static struct elf_builder builder;
-	cleanup(elf_file) struct elf_file *elf = make(&builder, rows, 5);
+	cleanup(elf_file) struct elf_file *elf = make(&builder, rows, 12);
 	char buffer[64];
 
-	cr_expect(eq(str, (char *)name_at(elf, 0x1008, buffer), "malloc"));
+	for (size_t i = 0; i < 4; i++)
+		cr_expect(eq(str, (char *)name_at(elf, 0x1008 + i * 0x100, buffer),
+		             (char *)expected[i]));
+}
+
+Test(elf_symbols, the_start_of_the_function_comes_with_its_name)
+{
+	static const struct row rows[] = { { "table", 0x1010, 0x10, FUNC(GLOBAL), TEXT } };
+	static struct elf_builder builder;
+	cleanup(elf_file) struct elf_file *elf = make(&builder, rows, 1);
+	struct symbol_name name = { 0 };
+	uint64_t address = 0x1018;
+
+	cr_assert(eq(int, elf_symbols_find(elf, ".symtab", &address, 1, &name), 1));
+	cr_expect(eq(u64, name.start, 0x1010));
 }
 
 Test(elf_symbols, names_that_are_known_are_left_alone)
@@ -134,7 +157,7 @@ Test(elf_symbols, names_that_are_known_are_left_alone)
 	static const struct row rows[] = { { "table", 0x1000, 0x10, FUNC(GLOBAL), TEXT } };
 	static struct elf_builder builder;
 	cleanup(elf_file) struct elf_file *elf = make(&builder, rows, 1);
-	struct symbol_name names[2] = { { "known", 5, false }, { 0 } };
+	struct symbol_name names[2] = { { "known", 5, false, 0 }, { 0 } };
 	uint64_t addresses[2] = { 0x1000, 0x1001 };
 
 	cr_assert(eq(int, elf_symbols_find(elf, ".symtab", addresses, 2, names), 1));

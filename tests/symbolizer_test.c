@@ -97,6 +97,33 @@ Test(symbolizer, inlined_calls_are_a_chain_with_the_lines_of_the_calls)
 	cr_expect(eq(str, (char *)symbolizer_debug_status(s, &self)->reason, ""));
 }
 
+// As in a C library: what its callers write, and what it calls itself.
+static __attribute__((noinline, used)) uint64_t __internal_call(void)
+{
+	return innermost() + (uint64_t)(sink & 0);
+}
+__attribute__((weak, alias("__internal_call"))) uint64_t known_call(void);
+
+static __attribute__((noinline)) uint64_t _without_alias(void)
+{
+	return innermost() - (uint64_t)(sink & 0);
+}
+
+Test(symbolizer, the_name_that_callers_know_stands_for_the_internal_one)
+{
+	cleanup(symbolizer) struct symbolizer *s = start(NULL);
+	struct module self = { .id = 1, .kind = MODULE_ELF, .path = "/proc/self/exe", .fd = -1 };
+	const uint64_t addresses[] = { known_call(), _without_alias() };
+	static const char *const names[] = { "known_call", "_without_alias" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct symbol_chain chain = resolve(s, &self, addresses[i] - program_base() - 1);
+		cr_assert(eq(u32, chain.count, 2));
+		cr_expect(eq(str, (char *)chain.symbols[0].function, "innermost"));
+		cr_expect(eq(str, (char *)chain.symbols[1].function, (char *)names[i]));
+	}
+}
+
 Test(symbolizer, many_addresses_at_once_give_what_single_ones_give)
 {
 	enum {
