@@ -52,6 +52,49 @@ Test(agent_signals, a_signal_that_is_no_tick_reaches_the_target)
 	cr_expect(eq(int, calls, 1));
 }
 
+static sigset_t mask_seen;
+
+static void see_mask(int number)
+{
+	(void)number;
+	sigprocmask(SIG_BLOCK, NULL, &mask_seen);
+}
+
+Test(agent_signals, the_targets_handler_has_the_mask_that_it_asked_for)
+{
+	struct sigaction mine = { .sa_handler = see_mask };
+	int number = signals_number();
+	sigset_t blocked, after;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	sigaddset(&mine.sa_mask, SIGUSR1);
+	signals_action(sigaction, number, &mine, NULL);
+	raise(number);
+	cr_expect(eq(int, sigismember(&mask_seen, number), 1));
+	cr_expect(eq(int, sigismember(&mask_seen, SIGUSR1), 1));
+	cr_expect(eq(int, sigismember(&mask_seen, SIGWINCH), 1), "what the thread blocks");
+	cr_expect(eq(int, sigismember(&mask_seen, SIGUSR2), 0), "not what ours blocks");
+	mine.sa_flags = SA_NODEFER;
+	signals_action(sigaction, number, &mine, NULL);
+	raise(number);
+	cr_expect(eq(int, sigismember(&mask_seen, number), 0));
+	sigprocmask(SIG_BLOCK, NULL, &after);
+	cr_expect(eq(int, sigismember(&after, SIGUSR1), 0), "it is as before");
+	cr_expect(eq(int, sigismember(&after, SIGWINCH), 1));
+}
+
+Test(agent_signals, other_handlers_wait_for_ours_and_faults_do_not)
+{
+	struct sigaction ours;
+
+	sigaction(signals_number(), NULL, &ours);
+	cr_expect(eq(int, sigismember(&ours.sa_mask, SIGVTALRM), 1));
+	cr_expect(eq(int, sigismember(&ours.sa_mask, SIGSEGV), 0));
+	cr_expect(eq(int, sigismember(&ours.sa_mask, SIGSYS), 0));
+}
+
 Test(agent_signals, without_a_handler_the_signal_kills_as_it_would, .signal = SIGTERM)
 {
 	// Criterion knows the classic signals only: ours has no name, so the child tells.

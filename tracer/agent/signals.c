@@ -54,7 +54,6 @@ static void forward(int number, siginfo_t *info, void *context)
 	struct sigaction action = target_action;
 
 	set_mask(&action, number, context);
-
 	if (action.sa_flags & SA_RESETHAND)
 		target_action.sa_handler = SIG_DFL;
 	if (action.sa_flags & SA_SIGINFO)
@@ -79,6 +78,8 @@ static void handler(int number, siginfo_t *info, void *context)
 
 static bool install(void)
 {
+	// SIGSYS: a seccomp filter may trap our system calls, too.
+	static const int raised[] = { SIGSEGV, SIGBUS, SIGSYS, SIGTRAP, SIGILL, SIGFPE };
 	// SA_RESTART is for the target's own use of the signal: ticks come only while it runs.
 	bool target_interrupts =
 		(target_action.sa_flags & SA_SIGINFO ||
@@ -90,10 +91,11 @@ static bool install(void)
 	};
 
 	// A timer of the target's fires at the same tick of the kernel. Its handler must wait for
-	// ours: on top of ours, where our signal is blocked, it would never be sampled.
+	// ours: on top of ours, where our signal is blocked, it would never be sampled. Signals
+	// that an instruction raises cannot wait: blocked, they would end the process.
 	sigfillset(&ours.sa_mask);
-	sigdelset(&ours.sa_mask, SIGSEGV);
-	sigdelset(&ours.sa_mask, SIGBUS);
+	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		sigdelset(&ours.sa_mask, raised[i]);
 	return libc_action(our_signal, &ours, NULL) == 0;
 }
 
