@@ -570,6 +570,9 @@ static void take_image(struct follow *f, struct proc *p, const struct proc_stat 
 {
 	uint64_t before = p->image;
 
+	// It is ending, and has no memory any more; or an exec has not come so far.
+	if (stat->image == 0)
+		return;
 	p->image = stat->image;
 	// 0: it is new to us, or has told of its exec itself.
 	if (before == 0 || before == stat->image)

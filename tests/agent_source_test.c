@@ -109,6 +109,14 @@ Test(agent_source, a_killed_process_ends_too)
 	expect_cpu(0.85);
 }
 
+Test(agent_source, a_process_that_is_long_in_ending_is_one_process)
+{
+	run_on(RUNG_AGENT, "memory");
+	cr_expect(eq(u32, run.processes, 1));
+	cr_expect(eq(u32, run.processes_ended, 1));
+	cr_expect(eq(u32, run.thread_count, 1));
+}
+
 Test(agent_source, five_hundred_threads_all_end)
 {
 	run_on(RUNG_AGENT, "threads");

@@ -433,6 +433,20 @@ static int run_locks(void)
 	return 0;
 }
 
+// Ends for a while: its memory takes long to be given back.
+static int run_memory(void)
+{
+	size_t size = (size_t)256 << 20;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return 1;
+	madvise(memory, size, MADV_NOHUGEPAGE);
+	for (size_t at = 0; at < size; at += 4096)
+		memory[at] = 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -461,6 +475,7 @@ int main(int argc, char **argv)
 		{ "no-descriptors", run_no_descriptors },
 		{ "waits", run_waits },
 		{ "locks", run_locks },
+		{ "memory", run_memory },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
