@@ -23,7 +23,8 @@ enum record_type {
 	RECORD_LOST = 7,
 	RECORD_THREAD = 8, /* a thread has a name */
 	RECORD_STRING = 9,
-	RECORD_NOTE = 10
+	RECORD_NOTE = 10,
+	RECORD_UNMAP = 11
 };
 
 struct record {
@@ -98,6 +99,14 @@ struct record_map {
 	uint8_t build_id[32];
 };
 _Static_assert(sizeof(struct record_map) == 24 + 48 + 32, "map");
+
+/* What was mapped here is gone. */
+struct record_unmap {
+	struct record head;
+	uint64_t start;
+	uint64_t length;
+};
+_Static_assert(sizeof(struct record_unmap) == 24 + 16, "unmap");
 
 /* RECORD_EXEC and RECORD_THREAD: followed by the name and its NUL. */
 struct record_name {

@@ -94,10 +94,30 @@ static size_t cut(struct address_space *space, uint64_t start, uint64_t end)
 	return at;
 }
 
+static uint64_t end_of(uint64_t start, uint64_t length)
+{
+	return start + length < start ? UINT64_MAX : start + length;
+}
+
+bool address_space_unmap(struct address_space *space, uint64_t start, uint64_t length)
+{
+	uint64_t end = end_of(start, length);
+
+	if (!length)
+		return true;
+	if (!array_reserve(&space->mappings, &space->capacity, space->count + 1))
+		return false;
+
+	cut(space, start, end);
+	space->last = 0;
+	space->fingerprint = hash_pair(hash_pair(space->fingerprint, start), end);
+	return true;
+}
+
 bool address_space_map(struct address_space *space, uint64_t start, uint64_t length,
                        uint64_t file_offset, uint32_t module)
 {
-	uint64_t end = start + length < start ? UINT64_MAX : start + length;
+	uint64_t end = end_of(start, length);
 
 	if (!length)
 		return true;

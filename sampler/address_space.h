@@ -3,7 +3,7 @@
  * What is mapped where in one process: executable mappings only.
  *
  * The kernel reports maps but no unmaps, so a later mapping replaces what it
- * overlaps. Lookups remember the last hit: consecutive frames are neighbours.
+ * overlaps. The agent reports both. Lookups remember the last hit: consecutive frames are neighbours.
  */
 #pragma once
 
@@ -32,6 +32,9 @@ CLEANUP(address_space, struct address_space *, address_space_free)
 /* Adds a mapping, cutting what it overlaps. False if there is no memory. */
 bool address_space_map(struct address_space *space, uint64_t start, uint64_t length,
                        uint64_t file_offset, uint32_t module);
+
+/* Forgets what is mapped from START on. False if there is no memory. */
+bool address_space_unmap(struct address_space *space, uint64_t start, uint64_t length);
 
 /* Forgets all mappings (exec). */
 void address_space_clear(struct address_space *space);

@@ -44,7 +44,7 @@ struct event {
 	uint64_t time_ns;
 	union {
 		struct event_sample sample;
-		struct event_map map;
+		struct event_map map; /* RECORD_UNMAP: start and length */
 		struct {
 			uint32_t parent_pid, parent_tid;
 		} fork;

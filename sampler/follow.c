@@ -399,6 +399,13 @@ static void on_map(struct follow *f, struct proc *p, const struct record_map *ma
 	};
 }
 
+static void on_unmap(struct follow *f, struct proc *p, const struct record_unmap *unmap)
+{
+	struct event *event = push(f, RECORD_UNMAP, p, NULL, unmap->head.time_ns);
+
+	event->map = (struct event_map){ .start = unmap->start, .length = unmap->length };
+}
+
 static void on_fork(struct follow *f, struct proc *p, const struct record_fork *fork)
 {
 	if (fork->head.tid == p->pid) {
@@ -458,6 +465,9 @@ void follow_record(struct follow *f, const struct record *record)
 		break;
 	case RECORD_MAP:
 		on_map(f, p, (const struct record_map *)record);
+		break;
+	case RECORD_UNMAP:
+		on_unmap(f, p, (const struct record_unmap *)record);
 		break;
 	case RECORD_FORK:
 		on_fork(f, p, (const struct record_fork *)record);

@@ -9,6 +9,7 @@
  *	FORK  → the child process or thread; before anything else of it, if seen at all
  *	EXEC  → the process is another program: its mappings are gone
  *	MAP   → executable memory; before the samples in it, if seen at all
+ *	UNMAP → it is gone. Need not be told where a MAP of what came after it will be
  *	SAMPLE, SWITCH, THREAD (a name), LOST
  *	EXIT  → one for every thread that it reported; the last one ends the process
  *

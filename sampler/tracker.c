@@ -510,6 +510,18 @@ static void on_map(struct tracker *t, const struct event *event)
 		t->no_memory = true;
 }
 
+static void on_unmap(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (!process)
+		return;
+	if (!address_space_unmap(process->space, event->map.start, event->map.length))
+		t->no_memory = true;
+	// What is loaded there next need not be told: the first sample in it finds it.
+	mapper_reset(process);
+}
+
 static void on_exit_event(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tasks_find_thread(t->tasks, event->pid, event->tid);
@@ -541,6 +553,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_EXEC] = on_exec,       [RECORD_FORK] = on_fork,
 		[RECORD_EXIT] = on_exit_event, [RECORD_SWITCH] = on_switch,
 		[RECORD_LOST] = on_lost,       [RECORD_THREAD] = on_name,
+		[RECORD_UNMAP] = on_unmap,
 	};
 	size_t type = (size_t)event->type;
 

@@ -37,6 +37,20 @@ Test(address_space, an_address_is_found_from_the_first_byte_to_the_last)
 	cr_expect(eq(str, (char *)at(space, 0x2000), "none"));
 }
 
+Test(address_space, what_is_unmapped_is_not_found)
+{
+	cleanup(address_space) struct address_space *space = space_with(0x1000, 0x3000, 0, 7);
+	uint64_t before = address_space_fingerprint(space);
+
+	cr_expect(address_space_unmap(space, 0x2000, 0x1000));
+	cr_expect(eq(str, (char *)at(space, 0x1fff), "1000-2000+0@7"));
+	cr_expect(eq(str, (char *)at(space, 0x2000), "none"));
+	cr_expect(eq(str, (char *)at(space, 0x3000), "3000-4000+2000@7"));
+	cr_expect(not(eq(u64, address_space_fingerprint(space), before)));
+	cr_expect(address_space_unmap(space, 0, UINT64_MAX));
+	cr_expect(eq(sz, address_space_count(space), 0));
+}
+
 Test(address_space, a_later_mapping_cuts_what_it_overlaps)
 {
 	static const struct {

@@ -183,3 +183,18 @@ Test(follow, a_process_that_vanished_ends_a_round_later)
 	cr_expect(eq(u32, gone_pid, PID));
 	expect(RECORD_EXIT, PID);
 }
+
+Test(follow, what_is_unmapped_is_passed_on)
+{
+	struct record_unmap *unmap = (struct record_unmap *)memory;
+
+	unmap->start = 0x7000;
+	unmap->length = 0x2000;
+	give(RECORD_UNMAP, PID, 5, sizeof(*unmap));
+	const struct event *event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(int, (int)event->type, RECORD_UNMAP));
+	cr_expect(eq(u64, event->map.start, 0x7000));
+	cr_expect(eq(u64, event->map.length, 0x2000));
+	cr_expect(follow_next(follow) == NULL);
+}

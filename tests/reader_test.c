@@ -241,9 +241,15 @@ Test(reader, records_whose_parts_do_not_fit_are_not_sound)
 	record->size = sizeof(*sample) - 8;
 	cr_expect(not(record_is_sound(record)));
 
+	record->type = RECORD_UNMAP;
+	record->size = sizeof(struct record_unmap) - 8;
+	cr_expect(not(record_is_sound(record)));
+	record->size = sizeof(struct record_unmap);
+	cr_expect(record_is_sound(record));
+
 	memset(memory, 'x', sizeof(memory));
 	record->size = 32;
-	for (uint16_t type = RECORD_MAP; type <= RECORD_NOTE; type++) {
+	for (uint16_t type = RECORD_MAP; type <= RECORD_UNMAP; type++) {
 		static const int with_text[] = { RECORD_MAP, RECORD_EXEC, RECORD_THREAD,
 			                         RECORD_NOTE };
 		record->type = type;

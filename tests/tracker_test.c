@@ -262,6 +262,16 @@ Test(tracker, user_frames_are_named_by_the_mapping_they_lie_in)
 	story[0] = '\0';
 	give(tick, PID, PID, 11);
 	cr_expect(strstr(story, "T1 1 x1: =42@[jit 4194400]") == story, "%s", story);
+
+	struct event unmap = { .type = RECORD_UNMAP, .map = { .start = 0x10000, .length = 4096 } };
+	give(unmap, PID, PID, 12);
+	story[0] = '\0';
+	give(tick, PID, PID, 13);
+	cr_expect(strstr(story, "[jit") == NULL, "gone: %s", story);
+	give(map, PID, PID, 14);
+	story[0] = '\0';
+	give(tick, PID, PID, 15);
+	cr_expect(strstr(story, "=42@[jit 4194400]") != NULL, "and there again: %s", story);
 }
 
 Test(tracker, at_the_end_all_threads_end_in_order)

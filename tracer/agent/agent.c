@@ -5,12 +5,15 @@
 #include "tracer/agent/maps.h"
 #include "tracer/agent/sample.h"
 
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define COMM_MAX 16
+#define COMM_MAX   16
+#define COST_SHARE 20 // reading the mappings takes at most one in so many of the time
+#define PATIENCE   1000
 
 static struct record *reserve(struct agent *a, struct lane *lane, uint16_t type, size_t size)
 {
@@ -100,6 +103,25 @@ bool agent_attach(struct agent *a)
 	return a->on;
 }
 
+static void write_unmap(void *context, uintptr_t start, uintptr_t end)
+{
+	struct agent *a = context;
+
+	if (!agent_attach(a))
+		return;
+	// What comes there next may look the same.
+	a->known_count = a->lasting_count;
+	struct record_unmap *unmap =
+		(struct record_unmap *)reserve(a, a->process, RECORD_UNMAP, sizeof(*unmap));
+	if (!unmap)
+		return;
+	unmap->start = start;
+	unmap->length = end - start;
+	// What will be told from now on has come after that.
+	a->maps_ns = unmap->head.time_ns;
+	lane_commit(a->process, &unmap->head, sizeof(*unmap));
+}
+
 bool agent_start(struct agent *a, const char *directory, const char *config)
 {
 	if (strlen(directory) >= sizeof(a->rings.directory))
@@ -114,6 +136,8 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 	if (!agent_attach(a))
 		return false;
 	agent_write_maps(a);
+	a->lasting_count = a->known_count;
+	objects_look(&a->objects, write_unmap, a);
 	return true;
 }
 
@@ -123,6 +147,7 @@ void agent_fork(struct agent *a)
 	a->process = NULL;
 	a->attaching = a->speaking = 0;
 	a->forked = true;
+	a->over = false;
 	a->parent_pid = a->pid;
 	a->pid = (uint32_t)getpid();
 	a->born_ns = a->maps_ns = clock_now_ns();
@@ -167,13 +192,58 @@ static void write_map(void *context, const struct map *map)
 	lane_commit(a->process, &record->head, size);
 }
 
+static void write_maps(struct agent *a)
+{
+	uint64_t now = clock_now_ns();
+
+	maps_each(write_map, a);
+	a->maps_ns = now;
+	a->loaded = false;
+	uint64_t end = clock_now_ns();
+	a->maps_due_ns = end + (end - now) * COST_SHARE;
+}
+
 void agent_write_maps(struct agent *a)
 {
 	if (!a->process || !lock(&a->speaking))
 		return;
-	uint64_t now = clock_now_ns();
-	maps_each(write_map, a);
-	a->maps_ns = now;
+	write_maps(a);
+	unlock(&a->speaking);
+}
+
+// Another thread speaks but for a moment. Unless that lasts, and then the next look makes good.
+static bool lock_patiently(int *flag)
+{
+	for (int i = 0; i < PATIENCE; i++) {
+		if (lock(flag))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+// Not in a vfork child, which has its parent's memory.
+static bool may_speak(const struct agent *a)
+{
+	return a->on && !a->over && a->pid == (uint32_t)getpid();
+}
+
+void agent_before_unload(struct agent *a)
+{
+	if (!may_speak(a) || !lock_patiently(&a->speaking))
+		return;
+	a->loaded |= objects_look(&a->objects, write_unmap, a);
+	// What lives for less than a sample is not worth the cost.
+	if (a->loaded && a->process && clock_now_ns() >= a->maps_due_ns)
+		write_maps(a);
+	unlock(&a->speaking);
+}
+
+void agent_after_unload(struct agent *a)
+{
+	if (!may_speak(a) || !lock_patiently(&a->speaking))
+		return;
+	a->loaded |= objects_look(&a->objects, write_unmap, a);
 	unlock(&a->speaking);
 }
 

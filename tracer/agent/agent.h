@@ -10,6 +10,7 @@
 #pragma once
 
 #include "tracer/agent/config.h"
+#include "tracer/agent/objects.h"
 #include "tracer/agent/rings.h"
 
 #include <stdbool.h>
@@ -32,6 +33,11 @@ struct agent {
 	uint64_t maps_ns;                      /* when the mappings were last read */
 	uint64_t known_maps[AGENT_MAPS_KNOWN]; /* hashes of those that have been written */
 	uint32_t known_count;
+	uint32_t lasting_count; /* of them, those that were there at the start: they stay */
+	uint64_t maps_due_ns;   /* not before, or reading them would cost too much */
+	struct objects objects;
+	bool loaded; /* objects have come since the mappings were last read */
+	bool over;   /* nothing is said of the process any more */
 };
 
 /* A program has begun in this process. A is zeroed. False: the agent stays off. */
@@ -45,6 +51,13 @@ bool agent_attach(struct agent *a);
 
 /* Executable mappings that have not been told yet. */
 void agent_write_maps(struct agent *a);
+
+/*
+ * Before and after the program unloads an object. What goes away is told as it was, and that it is
+ * gone, as the next object may come to lie in its place. Not for handlers.
+ */
+void agent_before_unload(struct agent *a);
+void agent_after_unload(struct agent *a);
 
 /* A thread begins in LANE (its tid and parent_tid are set), or ends. */
 void agent_write_begin(struct agent *a, struct lane *lane);

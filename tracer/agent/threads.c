@@ -152,6 +152,7 @@ void threads_finish(struct agent *a)
 	if (!lane || lane->tid != own_tid())
 		return;
 	agent_write_maps(a);
+	a->over = true;
 	disarm(lane);
 	mine = NULL;
 	ended = true;

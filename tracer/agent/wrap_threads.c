@@ -16,7 +16,7 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
                              void *dso) __attribute__((weak));
 
 static struct agent agent;
-static void *next_pthread_create, *next_thrd_create;
+static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
 static void after_fork(void)
 {
@@ -86,6 +86,22 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 static int run_c11(void *lane)
 {
 	return (int)(intptr_t)threads_run(lane);
+}
+
+// What comes to lie in its place is not to be taken for it.
+EXPORT int dlclose(void *handle)
+{
+	typedef int close(void *);
+	close *next = (close *)wrap_next(&next_dlclose, "dlclose");
+	int error = errno;
+
+	agent_before_unload(&agent);
+	errno = error;
+	int result = next(handle);
+	error = errno;
+	agent_after_unload(&agent);
+	errno = error;
+	return result;
 }
 
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argument)

@@ -392,6 +392,8 @@ bool record_is_sound(const struct record *record)
 		return text_ends(record, sizeof(struct record_name));
 	case RECORD_FORK:
 		return record->size >= sizeof(struct record_fork);
+	case RECORD_UNMAP:
+		return record->size >= sizeof(struct record_unmap);
 	case RECORD_LOST:
 		return record->size >= sizeof(struct record_lost);
 	case RECORD_NOTE:
