@@ -4,13 +4,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/ladder.h"
+#include "sampler/priority.h"
 #include "sampler/source.h"
 #include "sampler/tracker.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
+#include <sys/wait.h>
 
 // Events come from several rings: one that is being written may be this much behind.
 #define SETTLE_NS          NS_PER_MS
@@ -23,7 +24,6 @@
 #define STACK_BYTES_MAX    65528
 #define LOST_SHARE_TOO_BIG 50 // one event in so many
 #define COLLECTOR_SHARE    2  // of a CPU: one in so many
-#define COLLECTOR_NICE     (-15)
 
 struct sampler {
 	struct sampler_options options;
@@ -31,7 +31,9 @@ struct sampler {
 	struct tracker *tracker;
 	struct source *source;
 	int epoll;
-	int nice; // the collector's own, before we asked for more
+	pid_t child;
+	struct priority priority;
+	bool busy; // the collector takes more of a CPU than it should
 	bool finishing;
 
 	struct {
@@ -72,6 +74,7 @@ void sampler_free(struct sampler *s)
 {
 	if (!s)
 		return;
+	priority_give_back(&s->priority);
 	if (s->source)
 		s->source->ops->close(s->source);
 	tracker_free(s->tracker);
@@ -103,14 +106,6 @@ static void report_rung(struct sampler *s, const struct ladder_report *report)
 	memcpy(status->rung_note, facts->note, sizeof(status->rung_note));
 }
 
-// Events wait in rings of fixed size while a full machine keeps the collector waiting. Where we
-// may not ask for more than our share, we do without.
-static void ask_for_priority(struct sampler *s)
-{
-	s->nice = getpriority(PRIO_PROCESS, 0);
-	setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
-}
-
 int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 {
 	struct ladder_report report;
@@ -132,13 +127,14 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 	s->window.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0)
 		return -1;
-	ask_for_priority(s);
+	s->child = child;
+	priority_ask(&s->priority);
 	return wait_for_source(s, err);
 }
 
-static bool is_overrun(uint64_t wall_ns, uint64_t cpu_ns, uint64_t events, uint64_t lost)
+static bool is_overrun(uint64_t events, uint64_t lost)
 {
-	return lost * LOST_SHARE_TOO_BIG > events || cpu_ns * COLLECTOR_SHARE > wall_ns;
+	return lost * LOST_SHARE_TOO_BIG > events;
 }
 
 static void lower_frequency(struct sampler *s)
@@ -161,8 +157,8 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t lost = s->source->ops->lost(s->source, false);
 	uint64_t events = tracker_events(s->tracker);
-	if (is_overrun(wall, cpu - s->window.cpu_ns, events - s->window.events,
-	               lost - s->window.lost))
+	s->busy = (cpu - s->window.cpu_ns) * COLLECTOR_SHARE > wall;
+	if (s->busy || is_overrun(events - s->window.events, lost - s->window.lost))
 		lower_frequency(s);
 	s->window.since_ns = now_ns;
 	s->window.cpu_ns = cpu;
@@ -208,15 +204,34 @@ int sampler_timeout_ms(const struct sampler *s)
 	return tracker_timeout_ms(s->tracker, now, timeout);
 }
 
+static bool child_has_ended(const struct sampler *s)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)s->child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	       info.si_pid != 0;
+}
+
+static void choose_priority(struct sampler *s)
+{
+	// The caller reaps a child that has ended, see priority.h.
+	if (s->busy || child_has_ended(s))
+		priority_eager(&s->priority);
+	else
+		priority_urgent(&s->priority);
+}
+
 int sampler_drain(struct sampler *s, struct error *err)
 {
 	uint64_t now = clock_now_ns();
+	int result = handle_until(s, now - SETTLE_NS, err);
 
-	if (handle_until(s, now - SETTLE_NS, err) < 0)
-		return -1;
-	tracker_probe(s->tracker, clock_now_ns());
-	keep_house(s, now);
-	return 0;
+	if (result == 0) {
+		tracker_probe(s->tracker, clock_now_ns());
+		keep_house(s, now);
+	}
+	choose_priority(s);
+	return result;
 }
 
 int sampler_finish(struct sampler *s, struct error *err)
@@ -229,7 +244,7 @@ int sampler_finish(struct sampler *s, struct error *err)
 	s->finishing = true;
 	tracker_finish(s->tracker, now);
 	update_status(s);
-	setpriority(PRIO_PROCESS, 0, s->nice);
+	priority_give_back(&s->priority);
 	return result;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module cpu_account ladder mapper perf_event proc_task tasks tracker)
+foreach(module cpu_account ladder mapper perf_event priority proc_task tasks tracker)
   unit(${module} LIBS sampler)
 endforeach()
 

@@ -494,7 +494,7 @@ Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the
 	static const struct sampler_options fast = { .off_cpu = true,
 		                                     .frequency_hz = 10000,
 		                                     .stack_bytes = 65528 };
-	static const char *const argv[] = { SAMPLER_CHILD, "threads", "60", NULL };
+	static const char *const argv[] = { SAMPLER_CHILD, "threads", "120", NULL };
 
 	delay_us = 900000;
 	record_with(argv, &fast);
