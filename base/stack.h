@@ -26,7 +26,8 @@ enum frame_kind {
 enum mark {
 	MARK_KERNEL = 1,    /* kernel time whose kernel frames could not be seen */
 	MARK_TRUNCATED = 2, /* callers are missing above this point */
-	MARK_UNKNOWN = 3    /* time of the thread whose stack could not be read */
+	MARK_UNKNOWN = 3,   /* time of the thread whose stack could not be read */
+	MARK_SHORT = 4      /* time of a thread that ended before its first sample was due */
 };
 
 struct frame {

@@ -74,6 +74,8 @@ static struct key key_of_mark(uint64_t mark)
 		return (struct key){ .group = KEY_KERNEL, .kernel = true };
 	case MARK_TRUNCATED:
 		return (struct key){ .group = KEY_TRUNCATED };
+	case MARK_SHORT:
+		return (struct key){ .group = KEY_SHORT };
 	case MARK_FOLDED:
 		return (struct key){ .group = KEY_FOLDED };
 	default:
@@ -238,10 +240,15 @@ static const char *name_of_slot(const struct profile *p, uint32_t text)
 const char *key_name(const struct profile *p, const struct key *key, struct strings *texts)
 {
 	static const char *const fixed[] = {
-		[KEY_KERNEL] = "[kernel]",          [KEY_JIT] = "[jit]",
-		[KEY_NO_MODULE] = "[unknown]",      [KEY_TRUNCATED] = "[callers missing]",
-		[KEY_UNKNOWN] = "[stack not seen]", [KEY_FOLDED] = "[folded]",
-		[KEY_HIDDEN] = "[hidden]",          [KEY_OUTSIDE] = "[outside user code]",
+		[KEY_KERNEL] = "[kernel]",
+		[KEY_JIT] = "[jit]",
+		[KEY_NO_MODULE] = "[unknown]",
+		[KEY_TRUNCATED] = "[callers missing]",
+		[KEY_UNKNOWN] = "[stack not seen]",
+		[KEY_FOLDED] = "[folded]",
+		[KEY_SHORT] = "[too short to sample]",
+		[KEY_HIDDEN] = "[hidden]",
+		[KEY_OUTSIDE] = "[outside user code]",
 	};
 	const struct process_info *process;
 

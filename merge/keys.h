@@ -23,6 +23,7 @@ enum key_group {
 	KEY_NO_MODULE, /* code in no known mapping */
 	KEY_TRUNCATED,
 	KEY_UNKNOWN,
+	KEY_SHORT,
 	KEY_FOLDED,
 	KEY_HIDDEN,  /* all frames were hidden */
 	KEY_OUTSIDE, /* no frame is the user's code */

@@ -12,6 +12,10 @@
 // those of a random process do. One in e^16 is longer than this: then samples were not taken.
 #define LONGEST_GAP_SAMPLES 16
 
+// What a thread may run without a sample because it is too short for one, not because samples
+// were not taken.
+#define SHORT_SAMPLES 4
+
 uint64_t cpu_account_clock(const struct thread *thread, uint64_t now_ns)
 {
 	const struct off_cpu_state *state = &thread->off_cpu;
@@ -34,7 +38,7 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 
 static struct cpu_split hand_on(struct thread *thread, struct cpu_split split)
 {
-	thread->sampled_ns += split.user_ns + split.kernel_ns + split.unknown_ns;
+	thread->sampled_ns += split.user_ns + split.kernel_ns + split.short_ns + split.unknown_ns;
 	return split;
 }
 
@@ -106,6 +110,12 @@ void cpu_account_keep(struct thread *thread, const struct frame *frames, size_t 
 	cpu->frame_flags = flags;
 }
 
+void cpu_account_exec(struct thread *thread)
+{
+	thread->cpu.frame_count = 0;
+	thread->cpu.sample_ns = 0;
+}
+
 void cpu_account_switched(struct thread *thread)
 {
 	thread->cpu.switched = true;
@@ -119,6 +129,15 @@ static uint64_t kernel_rest(const struct cpu_account *cpu, uint64_t rest_ns, uin
 	return cpu->sample_ns ? kernel_share(cpu, rest_ns) : 0;
 }
 
+// Not if its samples may have been lost.
+static bool is_short(const struct thread *thread, uint64_t rest_ns,
+                     const struct cpu_account_rules *rules)
+{
+	bool lost = rules->loss_ns && rules->loss_ns >= thread->start_ns;
+
+	return !lost && rest_ns <= SHORT_SAMPLES * rules->period_ns;
+}
+
 struct cpu_split cpu_account_rest(struct thread *thread, uint64_t clock_ns,
                                   const struct cpu_account_rules *rules)
 {
@@ -130,10 +149,12 @@ struct cpu_split cpu_account_rest(struct thread *thread, uint64_t clock_ns,
 	uint64_t rest = not_handed_on(thread, clock_ns);
 	if (!rules->kernel_samples)
 		split.kernel_ns = kernel_rest(cpu, rest, rules->period_ns);
-	if (!cpu->sample_ns)
+	if (!cpu->sample_ns && is_short(thread, rest, rules))
+		split.short_ns = rest - split.kernel_ns;
+	else if (!cpu->sample_ns)
 		split.unknown_ns = rest - split.kernel_ns;
 	else if (rules->kernel_samples && rest > LONGEST_GAP_SAMPLES * rules->period_ns)
 		split.unknown_ns = rest - LONGEST_GAP_SAMPLES * rules->period_ns;
-	split.user_ns = rest - split.kernel_ns - split.unknown_ns;
+	split.user_ns = rest - split.kernel_ns - split.short_ns - split.unknown_ns;
 	return hand_on(thread, split);
 }

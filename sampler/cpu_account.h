@@ -6,7 +6,8 @@
  * sample stands for all of it since the sample before: the weights of a thread
  * add up to its CPU time, whatever ticks the kernel skipped or moved to another
  * thread by swapping contexts. What comes after the last sample goes to that
- * sample's stack; time of which no sample tells is marked as unknown.
+ * sample's stack. A thread may end before its first sample is due, and is marked
+ * as too short; other time of which no sample tells is marked as unknown.
  *
  *	clock    ├────────────┬────────────┬─────────────┬─────┤ end
  *	samples               ╵ stands for ╵ all before  ╵ and for the rest
@@ -28,6 +29,7 @@
 struct cpu_split {
 	uint64_t user_ns;   /* for the sample's own stack */
 	uint64_t kernel_ns; /* kernel time that it does not show: MARK_KERNEL on top of its stack */
+	uint64_t short_ns;  /* MARK_SHORT */
 	uint64_t unknown_ns; /* MARK_UNKNOWN */
 };
 
@@ -49,6 +51,9 @@ struct cpu_split cpu_account_sample(struct thread *thread, const struct event *e
 /* Remembers the sample's stack for what may come after it. Without memory there is none. */
 void cpu_account_keep(struct thread *thread, const struct frame *frames, size_t count,
                       uint32_t flags);
+
+/* THREAD runs another program, of which no sample has told yet. */
+void cpu_account_exec(struct thread *thread);
 
 /* THREAD has left a CPU. */
 void cpu_account_switched(struct thread *thread);

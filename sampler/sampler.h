@@ -75,7 +75,7 @@ struct sampler_status {
 	uint32_t frequency_hz;     /* the rate in force */
 	uint64_t samples;          /* on-CPU samples delivered */
 	uint64_t lost;             /* records lost, samples or not, by the kernel and the agent */
-	uint64_t truncated;        /* stacks with missing callers */
+	uint64_t truncated;        /* those of the samples with missing callers */
 	uint64_t joined;           /* stacks completed from memory */
 	uint64_t guessed;          /* stacks with a guessed frame pointer */
 	uint64_t libunwind_frames; /* frames that the table could not step and libunwind did */

@@ -30,7 +30,8 @@ struct tracker {
 	bool finishing;
 	bool no_memory;   // an event could not be handled
 	uint64_t events;  // handled so far
-	uint64_t samples; // among them
+	uint64_t samples; // on a CPU, among them
+	uint64_t cut;     // among those
 	uint32_t unseen_processes;
 	char unseen_name[64];
 
@@ -240,7 +241,7 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
                         const struct cpu_split *split, struct frame *frames, size_t count,
                         uint32_t flags, uint32_t samples)
 {
-	struct frame unknown = mark_of(MARK_UNKNOWN);
+	struct frame unseen = mark_of(MARK_SHORT);
 	struct stack stack = {
 		.thread = thread->number,
 		.metric = METRIC_ON_CPU,
@@ -259,9 +260,12 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 	stack.count = (uint32_t)(count < STACK_MAX_FRAMES ? count + 1 : count);
 	stack.weight_ns = split->kernel_ns;
 	give_stack(t, &stack);
-	stack.frames = &unknown;
+	stack.frames = &unseen;
 	stack.count = 1;
 	stack.flags = 0;
+	stack.weight_ns = split->short_ns;
+	give_stack(t, &stack);
+	unseen = mark_of(MARK_UNKNOWN);
 	stack.weight_ns = split->unknown_ns;
 	give_stack(t, &stack);
 }
@@ -287,6 +291,7 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
 	thread->process->samples++;
 	t->samples++;
+	t->cut += (flags & STACK_TRUNCATED) != 0;
 }
 
 // A source that probes by itself: what the thread waits for, for as long as the source says.
@@ -479,7 +484,7 @@ static void on_exec(struct tracker *t, const struct event *event)
 		// Other threads die in an exec, and the caller takes the name of the first.
 		end_threads(t, process, thread, event->time_ns);
 		give_rest(t, thread, event->time_ns);
-		cpu_account_keep(thread, NULL, 0, 0);
+		cpu_account_exec(thread);
 	}
 	address_space_clear(process->space);
 	mapper_reset(process);
@@ -619,7 +624,7 @@ void tracker_report(const struct tracker *t, struct sampler_status *status)
 	const struct unwinder_stats *stats = unwinder_stats(t->unwinder);
 
 	status->samples = t->samples;
-	status->truncated = stats->truncated;
+	status->truncated = t->cut;
 	status->joined = stats->joined;
 	status->guessed = stats->guessed;
 	status->libunwind_frames = stats->libunwind_frames;

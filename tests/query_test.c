@@ -140,10 +140,12 @@ Test(query, code_without_names_is_one_row_a_module)
 	add(&f, 1, METRIC_ON_CPU, 3, "main a.c:1 > ?@vdso");
 	add(&f, 1, METRIC_ON_CPU, 2, "[cut] > main a.c:1");
 	add(&f, 1, METRIC_ON_CPU, 1, "");
+	add(&f, 1, METRIC_ON_CPU, 10, "[short]");
 	name_all(&f);
 	cr_expect(eq(str, (char *)ask(&f, &(struct query){ 0 }),
-	             "[libc.so.6] 17/17, [kernel] 9/9, [jit] 7/7, [unknown] 6/6, [vdso] 3/3, "
-	             "main 2/44, [stack not seen] 1/1, [callers missing] 0/2"));
+	             "[libc.so.6] 17/17, [too short to sample] 10/10, [kernel] 9/9, [jit] 7/7, "
+	             "[unknown] 6/6, [vdso] 3/3, main 2/44, [stack not seen] 1/1, "
+	             "[callers missing] 0/2"));
 	cleanup(rows) struct rows *rows = query_run(f.profile, &(struct query){ 0 }, NULL);
 	cr_expect(row_called(rows, "[kernel]")->kernel);
 	cr_expect(eq(ptr, (void *)row_called(rows, "[kernel]")->module, NULL));

@@ -234,6 +234,29 @@ Test(tracker, time_after_the_last_sample_goes_to_its_stack)
 	expect_story("T1 3 x0: =1111@[kernel]\nend T1 on 4\nend P1 at 20\n");
 }
 
+Test(tracker, a_program_that_ends_before_its_first_sample_is_too_short_for_one)
+{
+	give_exec(PID, "app", 10);
+	give_tick(PID, PID, NULL, 0, 11);
+	give_exec(PID, "other", 12);
+	story[0] = '\0';
+	give_switch(PID, PID, false, 14);
+	give_exit(PID, PID, 20);
+	expect_story("T1 2 x0: #4@-\nend T1 on 4\nend P1 at 20\n");
+}
+
+Test(tracker, a_thread_whose_samples_may_be_lost_is_not_too_short_for_one)
+{
+	struct event lost = { .type = RECORD_LOST, .lost = 7 };
+
+	give_exec(PID, "app", 10);
+	give(lost, 0, 0, 11);
+	story[0] = '\0';
+	give_switch(PID, PID, false, 14);
+	give_exit(PID, PID, 20);
+	expect_story("T1 4 x0: #3@-\nend T1 on 4\nend P1 at 20\n");
+}
+
 Test(tracker, user_frames_are_named_by_the_mapping_they_lie_in)
 {
 	static const uint8_t stack[64];
