@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/kallsyms.h"
 #include "cli/agent_path.h"
 #include "cli/capability.h"
 #include "cli/command.h"
@@ -65,6 +66,11 @@ static int out_of_memory(struct error *err)
 static int open_sampler(struct recording *r, struct error *err)
 {
 	const struct run_options *options = r->options;
+
+	r->kernel_names = kallsyms_new(KALLSYMS_PATH);
+	r->modules = modules_new();
+	if (!r->kernel_names || !r->modules)
+		return out_of_memory(err);
 	struct sampler_options wanted = {
 		.frequency_hz = options->frequency_hz,
 		.stack_bytes = options->stack_bytes,
@@ -72,11 +78,8 @@ static int open_sampler(struct recording *r, struct error *err)
 		.best_rung = (enum rung)(options->rung + 1),
 		.off_cpu = !options->no_off_cpu,
 		.agent_directory = r->session ? session_directory(r->session) : NULL,
+		.kernel_names = r->kernel_names,
 	};
-
-	r->modules = modules_new();
-	if (!r->modules)
-		return out_of_memory(err);
 	r->profile = profile_new(r->modules, NULL, err);
 	if (!r->profile)
 		return -1;
@@ -141,6 +144,8 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	let_go_of_streams(r->options);
 	if (open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
 		return -1;
+	if (sampler_status(r->sampler)->kernel_stacks)
+		kallsyms_start(r->kernel_names);
 	r->collect = (struct collect){
 		.sampler = r->sampler,
 		.profile = r->profile,
@@ -189,6 +194,7 @@ int recording_symbolize(struct recording *r, struct error *err)
 	struct progress progress;
 	struct symbolizer_options options = {
 		.debuginfod = r->options->debuginfod,
+		.kernel_names = r->kernel_names,
 		.progress = progress_tell,
 		.progress_context = &progress,
 	};
@@ -225,6 +231,7 @@ void recording_close(struct recording *r)
 {
 	launch_close(&r->launch);
 	sampler_free(r->sampler);
+	kallsyms_free(r->kernel_names);
 	session_free(r->session);
 	profile_free(r->profile);
 	modules_free(r->modules);

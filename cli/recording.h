@@ -16,6 +16,7 @@
 
 #include <limits.h>
 
+struct kallsyms;
 struct session;
 
 struct recording {
@@ -25,6 +26,7 @@ struct recording {
 	struct launch launch;
 	struct modules *modules;
 	struct profile *profile;
+	struct kallsyms *kernel_names; /* for the sampler and for the symbolizer */
 	struct sampler *sampler;
 	struct sink sink;
 	struct checkpoint checkpoint;

@@ -3,13 +3,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/kallsyms.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-
-// A kernel has some 10^5 symbols; a text with more of them than this is none.
-#define SYMBOLS_MAX ((size_t)4 << 20)
 
 // Without a symbol behind it a function is taken to be no longer than this.
 #define FUNCTION_BYTES_MAX ((uint64_t)64 << 10)
@@ -24,101 +22,47 @@ struct kernel_map {
 	size_t count, capacity;
 };
 
-/* While the names are read. */
-struct reading {
-	struct wait_filter filter;
-	uint64_t *starts; /* of all functions: to see where the ranges end */
-	size_t start_count, start_capacity;
-};
-
-struct symbol {
-	uint64_t address;
-	char type;
-	const char *name;
-	size_t length;
-};
-
-static bool parse_hex(const char **text, uint64_t *value)
-{
-	const char *p = *text;
-
-	for (*value = 0; p - *text < 16; p++) {
-		unsigned digit = (unsigned char)*p;
-		if (digit - '0' < 10u)
-			digit -= '0';
-		else if ((digit | 32u) - 'a' < 6u)
-			digit = (digit | 32u) - 'a' + 10u;
-		else
-			break;
-		*value = *value << 4 | digit;
-	}
-	if (p == *text)
-		return false;
-	*text = p;
-	return true;
-}
-
-/* "ffffffff81371a30 t do_signal_stop\t[module]" */
-static bool parse_line(const char *line, struct symbol *symbol)
-{
-	if (!parse_hex(&line, &symbol->address) || line[0] != ' ' || line[1] == '\0' ||
-	    line[2] != ' ')
-		return false;
-	symbol->type = line[1];
-	symbol->name = line + 3;
-	symbol->length = strcspn(symbol->name, " \t\n");
-	return symbol->length > 0;
-}
-
-static bool add_start(struct reading *r, uint64_t address)
-{
-	if (r->start_count >= SYMBOLS_MAX ||
-	    !array_reserve(&r->starts, &r->start_capacity, r->start_count + 1))
-		return false;
-	r->starts[r->start_count++] = address;
-	return true;
-}
-
-static bool add_symbol(struct kernel_map *m, struct reading *r, const struct symbol *symbol)
+static bool add_symbol(struct kernel_map *m, const struct wait_filter *filter,
+                       const struct kallsym *symbol)
 {
 	struct wait wait;
-	char type = (char)(symbol->type | 32); // t and w: code
 
-	if (!symbol->address || (type != 't' && type != 'w'))
+	if (!wait_filter_passes(filter, symbol->name, strnlen(symbol->name, 3)))
 		return true;
-	if (!add_start(r, symbol->address))
-		return false;
-	if (!wait_filter_passes(&r->filter, symbol->name, symbol->length))
-		return true;
-	wait = wait_of_function(symbol->name, symbol->length);
+	wait = wait_of_function(symbol->name, strcspn(symbol->name, " ")); // without its module
 	if (wait.rank == WAIT_UNKNOWN)
 		return true;
 	if (!array_reserve(&m->ranges, &m->capacity, m->count + 1))
 		return false;
-	m->ranges[m->count++] = (struct range){ symbol->address, UINT64_MAX, wait };
+	m->ranges[m->count++] = (struct range){ symbol->address, 0, wait };
 	return true;
 }
 
-static bool read_symbols(struct kernel_map *m, struct reading *r, FILE *file)
+/* A function reaches to the next one, which is rarely one that we keep. */
+static void end_range(struct range *range, uint64_t next)
 {
-	char line[1024];
-	struct symbol symbol;
-	bool whole = true; // the last piece read ended a line
+	uint64_t longest = range->start + FUNCTION_BYTES_MAX;
 
-	while (fgets(line, sizeof(line), file)) {
-		bool begins = whole;
-		whole = strchr(line, '\n') != NULL;
-		if (begins && parse_line(line, &symbol) && !add_symbol(m, r, &symbol))
+	range->end = next > range->start && next < longest ? next : longest;
+}
+
+/* Symbols come in order of address. */
+static bool add_symbols(struct kernel_map *m, const struct kallsyms *names)
+{
+	struct wait_filter filter;
+	size_t open = 0; // the first range whose end is not known
+
+	wait_filter_init(&filter);
+	for (size_t i = 0; i < kallsyms_count(names); i++) {
+		struct kallsym symbol = kallsyms_at(names, i);
+		while (open < m->count && m->ranges[open].start < symbol.address)
+			end_range(&m->ranges[open++], symbol.address);
+		if (!add_symbol(m, &filter, &symbol))
 			return false;
 	}
+	while (open < m->count)
+		end_range(&m->ranges[open++], UINT64_MAX);
 	return true;
-}
-
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
 }
 
 /* The last range that begins at or before ADDRESS. */
@@ -136,37 +80,12 @@ static struct range *range_before(const struct kernel_map *m, uint64_t address)
 	return low ? &m->ranges[low - 1] : NULL;
 }
 
-/* A function reaches to the next one, which is rarely one that we keep. */
-static void find_ends(struct kernel_map *m, const struct reading *r)
+struct kernel_map *kernel_map_new(struct kallsyms *names, struct error *err)
 {
-	for (size_t i = 0; i < m->count; i++) {
-		struct range *range = &m->ranges[i];
-		range->end = range->start + FUNCTION_BYTES_MAX;
-		if (i + 1 < m->count && range[1].start > range->start &&
-		    range[1].start < range->end)
-			range->end = range[1].start;
-	}
-	for (size_t i = 0; i < r->start_count; i++) {
-		struct range *range = range_before(m, r->starts[i] - 1);
-		if (range && r->starts[i] < range->end)
-			range->end = r->starts[i];
-	}
-}
-
-struct kernel_map *kernel_map_read(FILE *file, struct error *err)
-{
+	if (kallsyms_load(names, err) < 0)
+		return NULL;
 	cleanup(kernel_map) struct kernel_map *m = calloc(1, sizeof(*m));
-	struct reading reading = { 0 };
-
-	wait_filter_init(&reading.filter);
-	bool read = m && read_symbols(m, &reading, file);
-
-	if (read && m->count) {
-		qsort(m->ranges, m->count, sizeof(*m->ranges), compare_ranges);
-		find_ends(m, &reading);
-	}
-	free(reading.starts);
-	if (!read) {
+	if (!m || !add_symbols(m, names)) {
 		error_set(err, ENOMEM, "could not keep the names of kernel functions");
 		return NULL;
 	}
@@ -180,12 +99,13 @@ struct kernel_map *kernel_map_read(FILE *file, struct error *err)
 
 struct kernel_map *kernel_map_open(const char *path, struct error *err)
 {
-	cleanup_fclose FILE *file = fopen(path, "re");
-	if (!file) {
-		error_set(err, errno, "could not open \"%s\"", path);
+	cleanup(kallsyms) struct kallsyms *names = kallsyms_new(path);
+
+	if (!names) {
+		error_set(err, ENOMEM, "could not open \"%s\"", path);
 		return NULL;
 	}
-	return kernel_map_read(file, err);
+	return kernel_map_new(names, err);
 }
 
 void kernel_map_free(struct kernel_map *m)

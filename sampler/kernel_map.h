@@ -12,16 +12,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct error;
+struct kallsyms;
 struct kernel_map;
 
-/* Reads a text like /proc/kallsyms. NULL on error, also if the addresses in it are hidden. */
-struct kernel_map *kernel_map_read(FILE *file, struct error *err);
+/* Loads NAMES. NULL on error, also if the addresses in it are hidden. */
+struct kernel_map *kernel_map_new(struct kallsyms *names, struct error *err);
 
-#define KALLSYMS "/proc/kallsyms" /* the running kernel's; takes some 50 ms */
-
+/* The same from a file of its own. */
 struct kernel_map *kernel_map_open(const char *path, struct error *err);
 void kernel_map_free(struct kernel_map *m); /* NULL is fine */
 

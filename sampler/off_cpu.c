@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/kallsyms.h"
 #include "sampler/kernel_map.h"
 #include "sampler/probe.h"
 
@@ -77,7 +78,7 @@ struct off_cpu *off_cpu_new(const struct off_cpu_options *options, struct module
 	if (!o->options.probe_after_ns)
 		o->options.probe_after_ns = PROBE_AFTER_DEFAULT_NS;
 	if (!o->options.kallsyms)
-		o->options.kallsyms = KALLSYMS;
+		o->options.kallsyms = KALLSYMS_PATH;
 	o->unwinder = unwinder;
 	o->stack = stack;
 	o->context = context;
@@ -367,18 +368,27 @@ static size_t unwind(struct off_cpu *o, const struct thread *thread,
 	                       (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);
 }
 
+static const struct kernel_map *kernel_map_of(struct off_cpu *o)
+{
+	const struct off_cpu_options *options = &o->options;
+
+	if (!o->kernel_map_tried)
+		o->kernel_map = options->names ? kernel_map_new(options->names, NULL)
+		                               : kernel_map_open(options->kallsyms, NULL);
+	o->kernel_map_tried = true;
+	return o->kernel_map;
+}
+
 static enum metric cause_of_chain(struct off_cpu *o, const struct event_sample *sample)
 {
 	struct wait wait;
 
 	if (!sample->kernel_count)
 		return METRIC_OFF_OTHER;
-	if (!o->kernel_map_tried)
-		o->kernel_map = kernel_map_open(o->options.kallsyms, NULL);
-	o->kernel_map_tried = true;
-	if (!o->kernel_map) // looks will tell
+	const struct kernel_map *map = kernel_map_of(o);
+	if (!map) // looks will tell
 		return METRIC_OFF_OTHER;
-	wait = kernel_map_wait(o->kernel_map, sample->kernel, sample->kernel_count);
+	wait = kernel_map_wait(map, sample->kernel, sample->kernel_count);
 	if (!sample->has_user)
 		return wait.cause;
 	// A system call keeps its arguments in its caller's registers.

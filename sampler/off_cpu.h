@@ -33,12 +33,14 @@
 #include <stdint.h>
 
 struct error;
+struct kallsyms;
 struct off_cpu;
 
 struct off_cpu_options {
 	bool switch_samples;     /* SAMPLE_SWITCH events will come: probe only what they miss */
 	uint64_t probe_after_ns; /* between looks at a thread, at least; 0: 5 ms */
 	const char *kallsyms;    /* borrowed; NULL: the running kernel's */
+	struct kallsyms *names;  /* borrowed; what has read it, or will; NULL: read KALLSYMS */
 };
 
 /* STACK gets each finished interval. UNWINDER, MODULES and CONTEXT are borrowed. */

@@ -67,7 +67,10 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 	s->options.stack_bytes = clamp(options->stack_bytes, SAMPLER_STACK_BYTES_DEFAULT,
 	                               STACK_BYTES_MIN, STACK_BYTES_MAX);
 	s->tracker = tracker_new(modules, options->unwinder, sink, err);
-	return s->tracker ? steal(s) : NULL;
+	if (!s->tracker)
+		return NULL;
+	tracker_set_kernel_names(s->tracker, options->kernel_names);
+	return steal(s);
 }
 
 void sampler_free(struct sampler *s)

@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 struct error;
+struct kallsyms;
 struct sampler;
 
 /* The capture ladder: best first. Probed by opening, never by reading a sysctl. */
@@ -49,6 +50,7 @@ struct sampler_options {
 	enum rung best_rung;         /* do not try better rungs than this (tests, --rung) */
 	bool off_cpu;                /* default true */
 	const char *agent_directory; /* private directory of the agent's rings; NULL: no rung 3 */
+	struct kallsyms *kernel_names; /* borrowed; NULL: it reads them if it needs them */
 };
 
 #define SAMPLER_FREQUENCY_DEFAULT   999

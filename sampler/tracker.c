@@ -20,7 +20,8 @@
 
 struct tracker {
 	struct sampler_sink sink;
-	struct modules *modules; // borrowed
+	struct modules *modules;       // borrowed
+	struct kallsyms *kernel_names; // borrowed; may be NULL
 	struct tasks *tasks;
 	struct unwinder *unwinder;
 	struct off_cpu *off_cpu; // NULL: the source tells nothing of switches
@@ -128,10 +129,16 @@ void tracker_adjust(struct tracker *t, const struct source_facts *facts)
 	t->rules.period_ns = NS_PER_SEC / (facts->frequency_hz ? facts->frequency_hz : 1);
 }
 
+void tracker_set_kernel_names(struct tracker *t, struct kallsyms *names)
+{
+	t->kernel_names = names;
+}
+
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,
                   struct error *err)
 {
-	struct off_cpu_options options = { .switch_samples = facts->switch_samples };
+	struct off_cpu_options options = { .switch_samples = facts->switch_samples,
+		                           .names = t->kernel_names };
 
 	t->tell_off_cpu = off_cpu;
 	tracker_adjust(t, facts);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct error;
+struct kallsyms;
 struct tracker;
 
 /* MODULES and what the sink leads to must outlive the tracker. */
@@ -26,6 +27,9 @@ struct tracker *tracker_new(struct modules *modules, enum unwinder_kind unwinder
 void tracker_free(struct tracker *t); /* NULL is fine */
 
 CLEANUP(tracker, struct tracker *, tracker_free)
+
+/* Before tracker_start(): the kernel's functions, borrowed. NULL: it reads them by itself. */
+void tracker_set_kernel_names(struct tracker *t, struct kallsyms *names);
 
 /* Before the first event. OFF_CPU: whether the sink wants to hear of waiting. */
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,

@@ -3,12 +3,12 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/kallsyms.h"
 #include "base/strings.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/jit_module.h"
-#include "symbolize/kernel_symbols.h"
 #include "symbolize/package.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct block {
 
 struct symbolizer {
 	struct symbolizer_options options;
-	char *directories, *kallsyms, *jit_directory;
+	char *directories, *jit_directory;
 	struct strings *paths; // and other texts that are given out
 	struct demangler *names;
 	struct debuginfod *debuginfod;
@@ -44,9 +44,7 @@ struct symbolizer {
 	size_t module_count, module_capacity;
 	struct jitdump_path *dumps;
 	size_t dump_count, dump_capacity;
-	struct kernel_symbols *kernel; // NULL until a kernel address is asked for
-	bool kernel_tried;
-	struct error kernel_error;
+	struct kallsyms *kernel, *own_kernel; // the second is NULL if somebody lends us his
 	struct block *blocks;
 };
 
@@ -62,12 +60,15 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 	if (s) {
 		s->options = *options;
 		s->directories = copy_or(options->debug_directories, "/usr/lib/debug");
-		s->kallsyms = copy_or(options->kallsyms, "/proc/kallsyms");
 		s->jit_directory = copy_or(options->jit_directory, "/tmp");
+		s->kernel = options->kernel_names;
+		if (!s->kernel)
+			s->kernel = s->own_kernel =
+				kallsyms_new(options->kallsyms ? options->kallsyms : KALLSYMS_PATH);
 		s->paths = strings_new();
 		s->names = demangler_new();
 	}
-	if (!s || !s->directories || !s->kallsyms || !s->jit_directory || !s->paths || !s->names) {
+	if (!s || !s->directories || !s->kernel || !s->jit_directory || !s->paths || !s->names) {
 		error_set(err, ENOMEM, "could not start the symbolizer");
 		return NULL;
 	}
@@ -96,12 +97,11 @@ void symbolizer_free(struct symbolizer *s)
 	}
 	free(s->modules);
 	free(s->dumps);
-	kernel_symbols_free(s->kernel);
+	kallsyms_free(s->own_kernel);
 	debuginfod_free(s->debuginfod);
 	demangler_free(s->names);
 	strings_free(s->paths);
 	free(s->directories);
-	free(s->kallsyms);
 	free(s->jit_directory);
 	free(s);
 }
@@ -142,20 +142,18 @@ static struct known_module *get_module(struct symbolizer *s, const struct module
 
 static void open_kernel(struct symbolizer *s, struct debug_status *status)
 {
-	if (!s->kernel_tried) {
-		s->kernel_tried = true;
-		s->kernel = kernel_symbols_new(s->kallsyms, &s->kernel_error);
-	}
-	if (!s->kernel) {
-		error_message(&s->kernel_error, status->reason, sizeof(status->reason));
-	} else if (kernel_symbols_are_hidden(s->kernel)) {
+	struct error err;
+
+	if (kallsyms_load(s->kernel, &err) < 0) {
+		error_message(&err, status->reason, sizeof(status->reason));
+	} else if (kallsyms_are_hidden(s->kernel)) {
 		snprintf(status->reason, sizeof(status->reason),
 		         "the kernel hides the addresses of its functions");
 		snprintf(status->remedy, sizeof(status->remedy),
 		         "sysctl kernel.kptr_restrict=0, or run as root");
 	} else {
 		status->level = DEBUG_SYMBOLS;
-		snprintf(status->source, sizeof(status->source), "%s", s->kallsyms);
+		snprintf(status->source, sizeof(status->source), "%s", kallsyms_path(s->kernel));
 	}
 }
 
@@ -165,8 +163,8 @@ static int resolve_kernel(struct symbolizer *s, struct debug_status *status,
 {
 	*status = (struct debug_status){ 0 };
 	open_kernel(s, status);
-	for (size_t i = 0; s->kernel && i < count; i++) {
-		const char *name = kernel_symbols_find(s->kernel, addresses[i]);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = kallsyms_find(s->kernel, addresses[i]);
 		struct frame_found frame = { .function = name };
 		if (name && !frames_add(frames, i, frame))
 			return error_set(err, ENOMEM, "could not look up kernel addresses");

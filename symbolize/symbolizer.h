@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct error;
+struct kallsyms;
 struct symbolizer;
 
 /* One function at one address. */
@@ -53,6 +54,7 @@ struct symbolizer_options {
 	const char *debug_directories; /* colon-separated; NULL: /usr/lib/debug */
 	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS; default no */
 	const char *kallsyms;          /* NULL: /proc/kallsyms (tests give a file) */
+	struct kallsyms *kernel_names; /* borrowed: read already, or soon; NULL: reads KALLSYMS */
 	const char *jit_directory;     /* NULL: /tmp, for perf-PID.map and jit-PID.dump */
 	/* Called now and then with what is being read; may be NULL. */
 	void (*progress)(void *context, const char *what);

@@ -5,7 +5,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define FIXTURE   TESTS_DIR "/data/kallsyms.txt"
 #define CHAIN_MAX 16
@@ -108,10 +111,12 @@ Test(kernel_map, chains_of_a_real_kernel_are_told_apart)
 
 static struct kernel_map *map_of(const char *text, struct error *err)
 {
-	cleanup_fclose FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	char path[64];
+	cleanup_close int fd = memfd_create("kallsyms", MFD_CLOEXEC);
 
-	cr_assert(file != NULL);
-	return kernel_map_read(file, err);
+	cr_assert(eq(int, (int)write(fd, text, strlen(text)), (int)strlen(text)));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return kernel_map_open(path, err);
 }
 
 Test(kernel_map, a_function_ends_where_any_other_begins)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover debug_file demangle dwarf_file elf_file elf_symbols jit_map jitdump
-        kernel_symbols line_program package symbolizer)
+        line_program package symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up

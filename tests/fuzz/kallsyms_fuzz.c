@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/kernel_symbols.h"
+#include "base/kallsyms.h"
 
+#include <stdio.h>
 #include <sys/mman.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,11 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	cleanup(kernel_symbols) struct kernel_symbols *k = kernel_symbols_new(path, NULL);
-	if (!k)
+	cleanup(kallsyms) struct kallsyms *k = kallsyms_new(path);
+	if (!k || kallsyms_load(k, NULL) < 0)
 		return 0;
-	kernel_symbols_find(k, 0xffffffff81000010);
-	kernel_symbols_find(k, 0);
-	kernel_symbols_find(k, UINT64_MAX);
+	kallsyms_find(k, 0xffffffff81000010);
+	kallsyms_find(k, 0);
+	kallsyms_find(k, UINT64_MAX);
 	return 0;
 }
