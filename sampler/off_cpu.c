@@ -535,7 +535,14 @@ int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms)
 static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
 	static const struct frame unknown = { MARK_UNKNOWN, 0, FRAME_MARK };
+	const struct cpu_account *cpu = &thread->cpu;
 
+	// It waited for a CPU where it had run and would have run on.
+	if (cpu->frame_count)
+		take_pending(o, thread, METRIC_OFF_RUNNABLE,
+		             thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns,
+		             stack_of(thread, METRIC_OFF_RUNNABLE, cpu->frames, cpu->frame_count,
+		                      cpu->frame_flags));
 	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)
 		take_pending(o, thread, cause, thread->off_cpu.pending[cause].ns, now_ns,
 		             stack_of(thread, cause, &unknown, 1, 0));

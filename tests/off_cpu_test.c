@@ -241,6 +241,25 @@ Test(off_cpu, the_stack_of_one_interval_is_not_used_for_the_next)
 	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 5 * MS));
 }
 
+Test(off_cpu, a_thread_that_ends_waiting_for_a_cpu_had_stopped_where_it_was_seen_last)
+{
+	struct frame last = { 0xc, 1, FRAME_EXACT };
+
+	start(true);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	off_cpu_switch(o, &thread, 4 * MS, false, true);
+	thread.cpu.frames = &last;
+	thread.cpu.frame_count = 1;
+	in(10 * MS);
+	out(11 * MS);
+	in(13 * MS);
+	finish(MS, 14 * MS);
+	cr_expect(eq(u64, handed_to(0xc), 6 * MS));
+	cr_expect(eq(u64, handed_ns[METRIC_OFF_RUNNABLE], 6 * MS));
+	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 2 * MS), "a wait of which nothing is known");
+}
+
 Test(off_cpu, a_poll_without_descriptors_is_a_sleep)
 {
 	start(true);

@@ -51,7 +51,7 @@ static struct {
 	uint32_t process_count, thread_count, threads_ended;
 	uint64_t weight_ns[METRIC_COUNT];
 	uint64_t ticks, whole, made_ns, kernel_ns;
-	uint64_t mark_ns[4];
+	uint64_t mark_ns[MARK_SHORT + 1];
 	struct sampler_status status;
 	struct rusage usage;
 	int wait_status;
