@@ -29,8 +29,11 @@ e2e(e2e_transparency_no_perf transparency --fast --no-perf)
 
 # Known truth: every program by itself, so that the one that fails is named.
 get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
+# Each thread's first sample comes a full period after its start, so what 500 threads of 4 ms do in
+# their first moments is seen less than it is worth.
+set(tolerance_crowd --tolerance 2.5)
 foreach(name ${truth_targets})
-  e2e(truth_${name} truth ${name})
+  e2e(truth_${name} truth ${tolerance_${name}} ${name})
 endforeach()
 foreach(name shares recursion inlines threads forks execs dlopened)
   e2e(truth_${name}_no_perf truth --no-perf --tolerance 3 ${name})
