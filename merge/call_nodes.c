@@ -14,7 +14,7 @@
 struct merged {
 	uint32_t parent; // id; 0 for the root
 	uint32_t key;
-	uint32_t line;        // of its heaviest address
+	uint32_t line;        // id in keys->lines: of its heaviest address; 0: none is known
 	uint64_t line_weight; // what that weighs
 	uint64_t self, total, samples;
 	bool inlined;
@@ -230,7 +230,7 @@ static void choose_lines(struct builder *b)
 			if (frame->hidden)
 				continue;
 			const struct key *line = &b->keys->lines.keys[frame->line - 1];
-			choose_line(&b->merged[at - 1], line->line, line->inlined,
+			choose_line(&b->merged[at - 1], frame->line, line->inlined,
 			            b->weights[id - 1]);
 			at = b->merged[at - 1].parent;
 		}
@@ -249,9 +249,10 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, uint32_t 
 		return true;
 	const struct key *key = &b->keys->keys.keys[merged->key - 1];
 	node->name = key_name(p, key, tree->texts);
-	node->file = strings_get(p->strings, key->file);
+	const struct key *line = merged->line ? &b->keys->lines.keys[merged->line - 1] : key;
+	node->file = strings_get(p->strings, line->file);
 	node->module = key_module(p, key);
-	node->line = (int)merged->line;
+	node->line = (int)line->line;
 	node->kernel = key->kernel;
 	node->inlined = merged->inlined;
 	return node->name != NULL;

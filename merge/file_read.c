@@ -424,13 +424,18 @@ static int take_place(struct reader *r, struct columns *c, uint32_t row)
 	uint32_t texts = strings_count(r->profile->strings);
 	uint64_t function = *columns_at(c, 0, row), file = *columns_at(c, 1, row);
 	uint64_t line = *columns_at(c, 2, row), inlined = *columns_at(c, 3, row);
+	uint64_t declared = *columns_at(c, 4, row);
 
-	if (function > texts || file > texts || line > INT_MAX || inlined > 1)
+	if (function > texts || file > texts || line > INT_MAX || inlined > 1 || declared > texts)
 		return damaged(r, "a line of code cannot be");
 	if (!array_reserve(&l->places, &l->place_capacity, (size_t)l->place_count + 1))
 		return no_memory(r);
 	l->places[l->place_count++] =
-		(struct place){ (uint32_t)function, (uint32_t)file, (uint32_t)line, inlined };
+		(struct place){ .function = (uint32_t)function,
+		                .file = (uint32_t)file,
+		                .line = (uint32_t)line,
+		                .declared = (uint32_t)(declared ? declared : file),
+		                .inlined = inlined };
 	return 0;
 }
 

@@ -327,6 +327,8 @@ static void fill_place(const struct writer *w, uint32_t index, struct columns *c
 	*columns_at(c, 1, at) = place->file;
 	*columns_at(c, 2, at) = place->line;
 	*columns_at(c, 3, at) = place->inlined;
+	// Mostly the file that the line is in: then 0.
+	*columns_at(c, 4, at) = place->declared == place->file ? 0 : place->declared;
 }
 
 static void fill_location(const struct writer *w, uint32_t index, struct columns *c, uint32_t at)

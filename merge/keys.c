@@ -125,7 +125,10 @@ static struct key key_of(const struct profile *p, const struct location *locatio
 	}
 	code.function = place->function;
 	code.inlined = place->inlined;
-	code.line = by == BY_LINE ? place->line : 0;
+	if (by == BY_LINE)
+		code.line = place->line;
+	else if (place->declared)
+		code.file = place->declared; // its lines may be in others, too
 	return code;
 }
 

@@ -35,7 +35,7 @@ struct key {
 	uint32_t group;    /* enum key_group */
 	uint32_t function; /* string */
 	uint32_t module;   /* module id; a slot by thread or process */
-	uint32_t file;     /* string */
+	uint32_t file;     /* string; of a function: where it is declared, if that is known */
 	uint32_t line;
 	/* Not part of the identity: */
 	bool kernel;

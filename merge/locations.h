@@ -22,6 +22,7 @@ struct place {
 	uint32_t function; /* string; 0 if unknown */
 	uint32_t file;     /* string; 0 if unknown */
 	uint32_t line;     /* 0 if unknown */
+	uint32_t declared; /* string: the file where the function is declared; 0 if unknown */
 	bool inlined;      /* it stands inside the next place of the chain */
 };
 

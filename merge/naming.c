@@ -79,7 +79,8 @@ static int name_location(struct profile *p, uint32_t id, const struct symbol_cha
 		*place = (struct place){ .line = symbol->line > 0 ? (uint32_t)symbol->line : 0,
 			                 .inlined = symbol->inlined };
 		if (!keep_text(p, symbol->function, &place->function) ||
-		    !keep_text(p, symbol->file, &place->file))
+		    !keep_text(p, symbol->file, &place->file) ||
+		    !keep_text(p, symbol->declared, &place->declared))
 			return no_memory(err);
 	}
 	return locations_name(&p->locations, id, batch->places, count) ? 0 : no_memory(err);

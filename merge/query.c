@@ -114,6 +114,13 @@ static void fill_row(const struct scope *scope, const struct key *key, const str
 	}
 }
 
+// A function's lines may be in other files than the one that declares it.
+static void show_line(struct key *key, const struct key *line)
+{
+	key->file = line->file;
+	key->line = line->line;
+}
+
 static int fill_rows(struct answer *answer, const struct scope *scope, const struct keys *keys,
                      const struct tallies *tallies, struct error *err)
 {
@@ -128,7 +135,7 @@ static int fill_rows(struct answer *answer, const struct scope *scope, const str
 		if (!row->name)
 			return error_set(err, ENOMEM, "could not rank the profile");
 		if (best[id - 1])
-			key.line = keys->lines.keys[best[id - 1] - 1].line;
+			show_line(&key, &keys->lines.keys[best[id - 1] - 1]);
 		fill_row(scope, &key, &tallies->keys[id - 1], row);
 		if (row->total)
 			answer->keys[answer->rows.count++] = key;

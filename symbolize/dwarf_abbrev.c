@@ -35,6 +35,8 @@ static enum slot slot_of(uint64_t attribute)
 	case DW_AT_abstract_origin:
 	case DW_AT_specification:
 		return SLOT_ORIGIN;
+	case DW_AT_decl_file:
+		return SLOT_DECL_FILE;
 	case DW_AT_call_file:
 		return SLOT_CALL_FILE;
 	case DW_AT_call_line:

@@ -538,26 +538,26 @@ static bool read_entry_at(struct unit *unit, uint64_t offset, struct entry *entr
 	return !c.bad;
 }
 
-const char *unit_function_name(const struct unit *unit, const struct entry *entry, bool *is_linkage)
+struct function_name unit_function_name(struct unit *unit, const struct entry *entry)
 {
-	const char *plain = NULL;
+	struct function_name name = { 0 };
 	struct entry origin;
 
 	for (int hop = 0; hop < ORIGINS_MAX; hop++) {
 		const char *linkage = unit_text(unit, &entry->values[SLOT_LINKAGE_NAME]);
-		*is_linkage = linkage != NULL;
-		if (linkage)
-			return linkage;
-		if (!plain)
-			plain = unit_text(unit, &entry->values[SLOT_NAME]);
+		name.is_linkage = linkage != NULL;
+		if (linkage || !name.text)
+			name.text = linkage ? linkage : unit_text(unit, &entry->values[SLOT_NAME]);
+		if (!name.decl_unit && unit_number(&entry->values[SLOT_DECL_FILE], &name.decl_file))
+			name.decl_unit = unit;
 		uint64_t offset;
 		struct unit *next = resolve_reference(unit, &entry->values[SLOT_ORIGIN], &offset);
-		if (!next || !read_entry_at(next, offset, &origin))
+		if (linkage || !next || !read_entry_at(next, offset, &origin))
 			break;
 		unit = next;
 		entry = &origin;
 	}
-	return plain;
+	return name;
 }
 
 static void take_bases(struct unit *unit, const struct entry *root)

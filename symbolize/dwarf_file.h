@@ -13,8 +13,8 @@
  */
 #pragma once
 
-#include "base/cleanup.h"
 #include "base/bytes.h"
+#include "base/cleanup.h"
 
 struct error;
 struct dwarf_file;
@@ -35,6 +35,7 @@ enum slot {
 	SLOT_NAME,
 	SLOT_LINKAGE_NAME,
 	SLOT_ORIGIN, /* DW_AT_abstract_origin or DW_AT_specification */
+	SLOT_DECL_FILE,
 	SLOT_CALL_FILE,
 	SLOT_CALL_LINE,
 	SLOT_STMT_LIST,
@@ -173,9 +174,12 @@ bool unit_number(const struct value *value, uint64_t *number);
 bool unit_ranges(const struct unit *unit, const struct value *low, const struct value *high,
                  const struct value *ranges, struct range_list *list);
 
-/*
- * The linkage name of ENTRY (*IS_LINKAGE), else its plain name, from wherever its origins
- * hold it. NULL if it has none.
- */
-const char *unit_function_name(const struct unit *unit, const struct entry *entry,
-                               bool *is_linkage);
+struct function_name {
+	const char *text; /* the linkage name, else the plain one; NULL if it has none */
+	bool is_linkage;
+	struct unit *decl_unit; /* whose line table knows DECL_FILE; NULL if unknown */
+	uint64_t decl_file;     /* where the function is declared */
+};
+
+/* What ENTRY is called, from wherever its origins hold that. */
+struct function_name unit_function_name(struct unit *unit, const struct entry *entry);

@@ -20,11 +20,14 @@ struct dwarf_resolver {
 	struct dwarf_resolver_source source;
 	struct dwarf_units *units;
 	struct split_dwarf *split;
+	struct unit *other; // whose lines these are: one that holds declarations
+	struct line_program *other_lines;
 };
 
 // The addresses of one unit, and what is found of them.
 struct batch {
 	struct unit *unit;
+	struct unit *functions; // UNIT, or the split one that it stands for
 	size_t count;
 	uint64_t *addresses;
 	uint32_t *places; // of each address in the caller's list
@@ -66,6 +69,7 @@ void dwarf_resolver_free(struct dwarf_resolver *r)
 		return;
 	dwarf_units_free(r->units);
 	split_dwarf_free(r->split);
+	line_program_free(r->other_lines);
 	free(r);
 }
 
@@ -104,14 +108,19 @@ static bool batch_init(struct batch *b, const struct owned *owned, size_t count,
 	return true;
 }
 
-static void find_lines(struct dwarf_resolver *r, struct batch *b)
+static struct line_program *open_lines(const struct unit *unit)
 {
-	const struct dwarf_sections *sections = dwarf_file_sections(r->source.dwarf);
+	const struct dwarf_sections *sections = dwarf_file_sections(unit->file);
 	struct line_sections lines = { sections->line, sections->str, sections->line_str };
 
-	if (!b->unit->has_lines)
-		return;
-	b->lines = line_program_new(&lines, b->unit->line_offset, b->unit->comp_dir, b->unit->name);
+	if (!unit->has_lines)
+		return NULL;
+	return line_program_new(&lines, unit->line_offset, unit->comp_dir, unit->name);
+}
+
+static void find_lines(struct dwarf_resolver *r, struct batch *b)
+{
+	b->lines = open_lines(b->unit);
 	if (b->lines && dwarf_file_burn(r->source.dwarf, b->count))
 		dwarf_file_burn(r->source.dwarf, line_program_run(b->lines, r->source.lowest_code,
 		                                                  b->addresses, b->count, b->rows));
@@ -125,16 +134,42 @@ static bool find_functions(struct dwarf_resolver *r, struct batch *b)
 		struct unit *split = split_dwarf_find(r->split, unit);
 		unit = split ? split : unit;
 	}
+	b->functions = unit;
 	return inlines_find(&b->inlines, unit, b->addresses, b->count, b->scopes);
 }
 
-static const char *path_of(struct dwarf_resolver *r, struct batch *b, uint64_t file)
+static const char *path_of(struct dwarf_resolver *r, const struct line_program *lines,
+                           uint64_t file)
 {
 	char path[PATH_MAX];
 
-	if (!b->lines || !line_program_path(b->lines, file, path, sizeof(path)))
+	if (!lines || !line_program_path(lines, file, path, sizeof(path)))
 		return NULL;
 	return strings_get(r->source.paths, strings_add(r->source.paths, path));
+}
+
+// The declarations of other units, as link-time optimization and dwz make them, come in runs.
+static const struct line_program *lines_of(struct dwarf_resolver *r, const struct batch *b,
+                                           struct unit *unit)
+{
+	if (unit == b->functions)
+		return b->lines;
+	if (unit == r->other)
+		return r->other_lines;
+	line_program_free(r->other_lines);
+	r->other = unit;
+	r->other_lines = open_lines(unit);
+	return r->other_lines;
+}
+
+static const char *declared_in(struct dwarf_resolver *r, const struct batch *b, struct scope *scope)
+{
+	const struct function_name *name = &scope->name;
+
+	if (!scope->is_looked_up && name->decl_unit)
+		scope->declared = path_of(r, lines_of(r, b, name->decl_unit), name->decl_file);
+	scope->is_looked_up = true;
+	return scope->declared;
 }
 
 // C has no namespaces: its names are whole.
@@ -150,14 +185,16 @@ static bool has_whole_names(const struct unit *unit)
 }
 
 static struct frame_found make_frame(struct dwarf_resolver *r, const struct batch *b,
-                                     const struct scope *scope)
+                                     struct scope *scope)
 {
 	struct frame_found frame = { .is_bare = true };
 
-	if (scope && scope->name) {
-		frame.function = demangler_name(r->source.names, scope->name, strlen(scope->name));
+	if (scope && scope->name.text) {
+		const char *name = scope->name.text;
+		frame.function = demangler_name(r->source.names, name, strlen(name));
+		frame.declared = declared_in(r, b, scope);
 		// Those of the linker are whole in every language.
-		frame.is_bare = !has_whole_names(b->unit) && !scope->is_linkage;
+		frame.is_bare = !has_whole_names(b->unit) && !scope->name.is_linkage;
 		frame.start = has_whole_names(b->unit) ? scope->start : 0;
 	}
 	return frame;
@@ -175,9 +212,9 @@ static bool add_chain(struct dwarf_resolver *r, struct batch *b, size_t index,
 	if (!number && !known)
 		return true;
 	for (int depth = 0; depth < INLINE_DEPTH_MAX; depth++) {
-		const struct scope *scope = number ? &b->inlines.scopes[number - 1] : NULL;
+		struct scope *scope = number ? &b->inlines.scopes[number - 1] : NULL;
 		struct frame_found frame = make_frame(r, b, scope);
-		frame.file = known ? path_of(r, b, file) : NULL;
+		frame.file = known ? path_of(r, b->lines, file) : NULL;
 		frame.line = line <= INT_MAX ? (int)line : 0;
 		if (!frames_add(frames, b->places[index], frame))
 			return false;

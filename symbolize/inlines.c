@@ -91,7 +91,7 @@ static uint32_t add_scope(struct walk *w, const struct entry *entry, uint32_t ou
 	}
 	struct scope *scope = &in->scopes[in->count++];
 	*scope = (struct scope){ .outer = outer };
-	scope->name = unit_function_name(w->unit, entry, &scope->is_linkage);
+	scope->name = unit_function_name(w->unit, entry);
 	unit_number(&entry->values[SLOT_CALL_FILE], &scope->call_file);
 	unit_number(&entry->values[SLOT_CALL_LINE], &scope->call_line);
 	if (!outer && in->ranges.count)

@@ -11,9 +11,10 @@
 
 /* A function, or an inlined call of one. */
 struct scope {
-	uint32_t outer;   /* number of the scope that it is inlined into; 0: it is a function */
-	const char *name; /* in the file, mangled; NULL if unknown */
-	bool is_linkage;  /* the name is the linker's, not a bare one */
+	uint32_t outer; /* number of the scope that it is inlined into; 0: it is a function */
+	struct function_name name; /* mangled */
+	const char *declared;      /* file; NULL if unknown, or not looked up */
+	bool is_looked_up;
 	uint64_t call_file, call_line;
 	uint64_t start; /* where a function is entered; 0: inlined, or unknown */
 };

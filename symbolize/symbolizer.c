@@ -220,7 +220,7 @@ static int give_chains(struct symbolizer *s, const struct frames *frames,
 		for (uint32_t k = 0; k < count; k++) {
 			const struct frame_found *frame = &frames->items[frames->first[i] + k];
 			symbols[k] = (struct symbol){ frame->function, frame->file, frame->line,
-				                      k + 1 < count };
+				                      k + 1 < count, frame->declared };
 		}
 		chains[i] = (struct symbol_chain){ count, count ? symbols : NULL };
 	}

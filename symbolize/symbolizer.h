@@ -25,6 +25,7 @@ struct symbol {
 	const char *file;     /* full path as the compiler was told; NULL if unknown */
 	int line;             /* 0 if unknown */
 	bool inlined;         /* its code stands inside the next symbol of the chain */
+	const char *declared; /* the file where FUNCTION is declared; NULL if unknown */
 };
 
 /* What is known of one address. */

@@ -71,18 +71,20 @@ static uint32_t module_called(struct fixture *f, const char *name)
 	return 0;
 }
 
-// "name file:line", of which the latter may be missing.
+// "name file:line declared", of which the latter may be missing.
 static struct symbol symbol_of(const char *text)
 {
-	char function[64] = "", file[64] = "";
+	char function[64] = "", file[64] = "", declared[64] = "";
 	int line = 0;
 	struct symbol symbol = { 0 };
 
-	cr_assert(sscanf(text, "%63s %63[^:]:%d", function, file, &line) >= 1);
+	cr_assert(sscanf(text, "%63s %63[^:]:%d %63s", function, file, &line, declared) >= 1);
 	if (strcmp(function, "?") != 0)
 		symbol.function = strdup(function);
 	if (*file)
 		symbol.file = strdup(file);
+	if (*declared)
+		symbol.declared = strdup(declared);
 	symbol.line = line;
 	return symbol;
 }

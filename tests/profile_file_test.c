@@ -373,9 +373,9 @@ Test(profile_file, a_newer_schema_is_refused_in_words)
 {
 	fill();
 	write_profile();
-	change("PRAGMA user_version=2");
+	change("PRAGMA user_version=3");
 	cr_expect(eq(str, (char *)ending(refusal()),
-	             "was written by a newer bottleneck (schema 2, this one reads 1)"));
+	             "was written by a newer bottleneck (schema 3, this one reads 2)"));
 }
 
 Test(profile_file, changes_to_a_profile_are_noticed)

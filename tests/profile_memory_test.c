@@ -54,8 +54,8 @@ struct symbolizer {
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err)
 {
-	static const struct symbol symbols[] = { { "inner", "a.c", 3, true },
-		                                 { "outer", "a.c", 9, false } };
+	static const struct symbol symbols[] = { { "inner", "a.c", 3, true, "a.c" },
+		                                 { "outer", "a.c", 9, false, "a.c" } };
 
 	(void)s, (void)module, (void)addresses, (void)err;
 	for (size_t i = 0; i < count; i++)

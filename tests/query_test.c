@@ -110,6 +110,22 @@ Test(query, statics_of_one_name_stay_apart)
 	             "init 5/5, init 4/4, init 3/3, main 0/12"));
 }
 
+Test(query, a_function_with_lines_in_two_files_is_one_row)
+{
+	add(&f, 1, METRIC_ON_CPU, 5, "main a.c:1 > parse p.c:10 p.c");
+	add(&f, 1, METRIC_ON_CPU, 7, "main a.c:1 > parse p.y:4 p.c");
+	add(&f, 1, METRIC_ON_CPU, 2, "main a.c:1 > parse p.y:5 other.c");
+	name_all(&f);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &(struct query){ 0 }, NULL);
+	cr_expect(eq(str, (char *)rows_text(rows), "parse 12/12, parse 2/2, main 0/14"));
+	cr_expect(eq(str, (char *)rows->rows[0].file, "p.y"), "where most of its time is");
+	cr_expect(eq(int, rows->rows[0].line, 4));
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .by = BY_FILE }),
+	             "p.y 9/9, p.c 5/5, a.c 0/14"));
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .by = BY_LINE }),
+	             "parse 7/7, parse 5/5, parse 2/2, main 0/14"));
+}
+
 Test(query, lines_files_and_modules_are_rows_too)
 {
 	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1 > min h.h:2|work a.c:5");

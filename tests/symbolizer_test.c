@@ -34,6 +34,7 @@ static struct symbol_chain resolve(struct symbolizer *s, const struct module *mo
 
 // ---- this program itself, which is built with -g
 
+static const char *const this_file = __FILE__;
 static volatile int sink;
 
 static inline __attribute__((always_inline)) uint64_t innermost(void)
@@ -95,6 +96,21 @@ Test(symbolizer, inlined_calls_are_a_chain_with_the_lines_of_the_calls)
 	}
 	cr_expect(eq(int, symbolizer_debug_status(s, &self)->level, DEBUG_LINES));
 	cr_expect(eq(str, (char *)symbolizer_debug_status(s, &self)->reason, ""));
+}
+
+static uint64_t generated(void);
+
+Test(symbolizer, a_function_is_declared_in_one_file_wherever_its_lines_are)
+{
+	cleanup(symbolizer) struct symbolizer *s = start(NULL);
+	struct module self = { .id = 1, .kind = MODULE_ELF, .path = "/proc/self/exe", .fd = -1 };
+	struct symbol_chain chain = resolve(s, &self, generated() - program_base() - 1);
+
+	cr_assert(eq(u32, chain.count, 1));
+	cr_assert(chain.symbols[0].file && chain.symbols[0].declared);
+	cr_expect(eq(str, strrchr(chain.symbols[0].file, '/') + 1, "grammar.y"));
+	cr_expect(eq(int, chain.symbols[0].line, 7));
+	cr_expect(eq(str, (char *)chain.symbols[0].declared, (char *)this_file));
 }
 
 // As in a C library: what its callers write, and what it calls itself.
@@ -419,4 +435,16 @@ Test(symbolizer, a_module_that_was_never_asked_for_has_no_status)
 	struct module module = { .id = 7, .kind = MODULE_ELF, .path = "/proc/self/exe", .fd = -1 };
 
 	cr_expect(eq(int, symbolizer_debug_status(s, &module)->level, DEBUG_NONE));
+}
+
+// As a parser generator writes it: lines of another file inside a function. The last one here, for
+// all lines below count as the other file's.
+static __attribute__((noinline)) uint64_t generated(void)
+{
+	uint64_t here;
+
+#line 7 "grammar.y"
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(here));
+	sink++;
+	return here;
 }
