@@ -24,7 +24,16 @@ enum record_type {
 	RECORD_THREAD = 8, /* a thread has a name */
 	RECORD_STRING = 9,
 	RECORD_NOTE = 10,
-	RECORD_UNMAP = 11
+	RECORD_UNMAP = 11,
+	RECORD_OP_BEGIN = 12,
+	RECORD_OP_END = 13,
+	RECORD_OP_MARK = 14,  /* an instant with a name */
+	RECORD_OP_NAME = 15,  /* what an op's name id means; before its first use */
+	RECORD_OP_SITE = 16,  /* a copy of the stack where ops begin */
+	RECORD_OP_COUNT = 17, /* ops of one name that left no BEGIN and END */
+	RECORD_ALLOC = 18,    /* a sampled allocation */
+	RECORD_FREE = 19,     /* a sampled allocation is freed */
+	RECORD_MEMORY = 20    /* all allocations of a process so far */
 };
 
 struct record {
@@ -140,6 +149,112 @@ struct record_note {
 	int32_t errnum;
 	uint32_t code; /* enum note_code of the writer */
 };
+
+/*
+ * An op is a named interval. Those of one thread nest, and end in the thread
+ * where they began; a range (OP_RANGE) does not nest and may end anywhere in
+ * its process. (head.pid, name, begin_ns) tells an op from all others, as no
+ * two of a thread begin in one nanosecond.
+ */
+enum op_flags {
+	OP_RANGE = 1 << 0,
+	OP_UNORDERED = 1 << 1, /* END: ops that began later are still open */
+	OP_LEFT_OPEN = 1 << 2  /* END: made up at the end of the thread or the process */
+};
+
+/* What the numbers behind a BEGIN or a MARK are. Stored in profile files: append only. */
+enum op_detail {
+	OP_DETAIL_NONE = 0,
+	OP_DETAIL_SHAPE = 1,    /* what the op was done on: m, n, k; dimensions */
+	OP_DETAIL_UNSIGNED = 2, /* a number of the program's own */
+	OP_DETAIL_SIGNED = 3,
+	OP_DETAIL_DOUBLE = 4 /* its bits */
+};
+
+/*
+ * RECORD_OP_BEGIN and RECORD_OP_MARK, at head.time_ns. Followed by detail_count u64.
+ *
+ *	owner           the function that the op belongs to: its frame holds STACK, or is
+ *	  (wrappers)    the first one above it
+ *	  hook          ours: STACK is its CFA, CALLER its return address
+ */
+struct record_op_begin {
+	struct record head;
+	uint64_t stack;
+	uint64_t caller;
+	uint32_t name;
+	uint16_t detail; /* enum op_detail */
+	uint16_t detail_count;
+};
+_Static_assert(sizeof(struct record_op_begin) == 24 + 24, "op begin");
+
+/* head.time_ns is the end; head.tid the thread that ended it. */
+struct record_op_end {
+	struct record head;
+	uint64_t begin_ns;
+	uint64_t uncounted_ns; /* of ops right below it that left no BEGIN and END */
+	uint64_t allocated_bytes, freed_bytes; /* by its thread while it was open */
+	uint32_t name;
+	uint32_t begin_tid; /* the thread that began it */
+};
+_Static_assert(sizeof(struct record_op_end) == 24 + 40, "op end");
+
+/* Followed by the name and its NUL. Names of different DOMAINs are different. */
+struct record_op_name {
+	struct record head;
+	uint32_t name;
+	uint32_t domain;   /* a name's id that came before; 0: none */
+	uint32_t category; /* the same */
+	uint8_t provider;  /* enum op_provider, base/op.h */
+	uint8_t reserved[3];
+};
+_Static_assert(sizeof(struct record_op_name) == 24 + 16, "op name");
+
+/* The stack at the first begin whose hook returned to CALLER. Followed by stack_bytes. */
+struct record_op_site {
+	struct record head;
+	uint64_t stack, caller; /* as in struct record_op_begin */
+	uint64_t regs[DWARF_REGISTERS];
+	uint32_t stack_bytes;
+	uint32_t name;
+};
+_Static_assert(sizeof(struct record_op_site) == 24 + 16 + 17 * 8 + 8, "op site");
+
+/* All since the process began; later ones replace earlier ones. */
+struct record_op_count {
+	struct record head;
+	uint64_t calls, total_ns, self_ns;
+	uint32_t name;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_op_count) == 24 + 32, "op count");
+
+/*
+ * Allocations are sampled by bytes: each byte with the same chance. WEIGHT_BYTES is what this one
+ * stands for. Followed by stack_bytes of stack from regs[DWARF_RSP] up.
+ */
+struct record_alloc {
+	struct record head;
+	uint64_t address, bytes, weight_bytes;
+	uint64_t regs[DWARF_REGISTERS];
+	uint32_t stack_bytes;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_alloc) == 24 + 24 + 17 * 8 + 8, "alloc");
+
+struct record_free {
+	struct record head;
+	uint64_t address; /* of a sampled allocation */
+};
+_Static_assert(sizeof(struct record_free) == 24 + 8, "free");
+
+/* Totals since the process began; later ones replace earlier ones. */
+struct record_memory {
+	struct record head;
+	uint64_t allocations, frees;
+	uint64_t allocated_bytes, freed_bytes;
+};
+_Static_assert(sizeof(struct record_memory) == 24 + 32, "memory");
 
 /* Rounds a record's size up to its alignment. */
 static inline size_t record_align(size_t size)

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "base/op.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/strings.h"
+
+#include <string.h>
+
+struct ops {
+	struct strings *texts;
+	struct op **ops; // each on its own, so that it never moves
+	size_t count, capacity;
+	struct hash index;
+};
+
+const char *op_provider_name(enum op_provider provider)
+{
+	static const char *const names[OP_PROVIDERS] = {
+		[OP_NVTX] = "nvtx",     [OP_ITT] = "itt",       [OP_BLAS] = "blas",
+		[OP_LAPACK] = "lapack", [OP_FFTW] = "fftw",     [OP_TRACE] = "trace",
+		[OP_TORCH] = "torch",   [OP_PYTHON] = "python",
+	};
+
+	return (unsigned)provider < OP_PROVIDERS && names[provider] ? names[provider] : "unknown";
+}
+
+struct ops *ops_new(void)
+{
+	struct ops *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->texts = strings_new();
+	if (!o->texts || !hash_init(&o->index, 64)) {
+		ops_free(o);
+		return NULL;
+	}
+	return o;
+}
+
+void ops_free(struct ops *o)
+{
+	if (!o)
+		return;
+	for (size_t i = 0; i < o->count; i++)
+		free(o->ops[i]);
+	free(o->ops);
+	hash_fini(&o->index);
+	strings_free(o->texts);
+	free(o);
+}
+
+static uint64_t hash_of(const struct op *op)
+{
+	uint64_t name = hash_bytes(op->name, strlen(op->name));
+
+	return hash_pair(name, hash_bytes(op->domain, strlen(op->domain)) + op->provider);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	const struct ops *o = context;
+
+	return hash_of(o->ops[id - 1]);
+}
+
+static bool same(const struct op *a, const struct op *b)
+{
+	return a->provider == b->provider && strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->domain, b->domain) == 0;
+}
+
+static const char *keep(struct ops *o, const char *text)
+{
+	return strings_get(o->texts, strings_add(o->texts, text));
+}
+
+static struct op *append(struct ops *o, const struct op *wanted)
+{
+	cleanup_free struct op *op = malloc(sizeof(*op));
+
+	if (!op || !array_reserve(&o->ops, &o->capacity, o->count + 1))
+		return NULL;
+	*op = (struct op){
+		.id = (uint32_t)o->count + 1,
+		.provider = wanted->provider,
+		.domain = keep(o, wanted->domain),
+		.category = keep(o, wanted->category),
+		.name = keep(o, wanted->name),
+	};
+	if (!op->domain || !op->category || !op->name)
+		return NULL;
+	o->ops[o->count++] = op;
+	return steal(op);
+}
+
+const struct op *ops_add(struct ops *o, const struct op *wanted)
+{
+	if (hash_is_full(&o->index) && !hash_grow(&o->index, hash_of_id, o))
+		return NULL;
+
+	uint32_t at;
+	for (at = hash_start(&o->index, hash_of(wanted)); o->index.slots[at];
+	     at = hash_next(&o->index, at)) {
+		const struct op *known = o->ops[o->index.slots[at] - 1];
+		if (same(known, wanted))
+			return known;
+	}
+	const struct op *op = append(o, wanted);
+	if (op)
+		hash_insert(&o->index, at, op->id);
+	return op;
+}
+
+const struct op *ops_get(const struct ops *o, uint32_t id)
+{
+	return id && id <= o->count ? o->ops[id - 1] : NULL;
+}
+
+uint32_t ops_count(const struct ops *o)
+{
+	return (uint32_t)o->count;
+}

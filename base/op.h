@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ops: named intervals of a program's work, and the names themselves.
+ *
+ * An op's identity is its provider, its domain and its name; every process that
+ * uses it means the same op. The registry gives each a number, which is the
+ * op's identity from the sampler to the profile file. Entries are never removed
+ * and never move while the registry lives. One thread at a time.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Who saw it. Stored in profile files: append only. */
+enum op_provider {
+	OP_NVTX = 1,
+	OP_ITT = 2,
+	OP_BLAS = 3, /* BLAS and CBLAS */
+	OP_LAPACK = 4,
+	OP_FFTW = 5,
+	OP_TRACE = 6, /* --trace: a function of the user's choice */
+	OP_TORCH = 7,
+	OP_PYTHON = 8,
+	OP_PROVIDERS
+};
+
+/* "nvtx", "blas" …; never NULL. */
+const char *op_provider_name(enum op_provider provider);
+
+struct op {
+	uint32_t id; /* 1 and up */
+	enum op_provider provider;
+	const char *domain;   /* "" if none */
+	const char *category; /* "" if none; the first one that was seen with the op */
+	const char *name;
+};
+
+struct ops;
+
+struct ops *ops_new(void); /* NULL if there is no memory */
+void ops_free(struct ops *o);
+
+CLEANUP(ops, struct ops *, ops_free)
+
+/* The op that equals WANTED in provider, domain and name; added, with its texts copied, if it is
+   new. NULL if there is no memory. */
+const struct op *ops_add(struct ops *o, const struct op *wanted);
+
+/* NULL if there is no such id. */
+const struct op *ops_get(const struct ops *o, uint32_t id);
+
+/* Ids run from 1 to this number. */
+uint32_t ops_count(const struct ops *o);
