@@ -53,10 +53,10 @@ static int print_report(const struct recording *r, FILE *out, struct error *err)
 		return error_set(err, errno, "could not print the report");
 	int failed = text_print(&text, err);
 	if (fclose(memory) == 0 && !failed) {
-		if (r->options->report_file && ftruncate(fileno(out), 0) < 0)
-			errno = 0; // a pipe or a device: it was empty
-		else if (out == stderr)
+		if (out == stderr || out == stdout)
 			fputc('\n', out); // the program may not have ended its last line
+		else if (ftruncate(fileno(out), 0) < 0)
+			errno = 0; // a pipe or a device: it was empty
 		fwrite(page, 1, size, out);
 		if (fflush(out) != 0)
 			failed = error_set(err, errno, "could not write the report");

@@ -95,6 +95,13 @@ class Streams(Case):
             done = self.bare(["sh", "-c", f'exec "$0" sh -c "exit 5" {closed}', BOTTLENECK])
             self.assertEqual(done.returncode, 5, closed)
 
+    def test_a_report_on_stdout_leaves_what_stands_in_its_file(self):
+        done = self.bare(["sh", "-c", '{ echo before; "$0" -R - printf "no newline"; } > all',
+                          BOTTLENECK])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(self.work, "all"), encoding="utf-8") as file:
+            self.assertTrue(file.read().startswith("before\nno newline\nbottleneck: printf"))
+
     def test_a_report_nobody_reads_is_no_reason_to_fail(self):
         done = self.bare(["sh", "-c", '{ "$0" sh -c "exit 6"; echo $? >&3; } 2>&1 3>status | true',
                           BOTTLENECK])
