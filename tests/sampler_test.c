@@ -28,7 +28,7 @@
 #define UNREADABLE "/tmp/bottleneck_unreadable"
 
 struct seen_thread {
-	uint32_t process;
+	uint32_t process, tid;
 	char name[16];
 	uint64_t start_ns, end_ns;
 	uint64_t exact_ns[METRIC_COUNT];
@@ -90,6 +90,7 @@ static void see_thread(void *context, const struct thread_event *event)
 		cr_expect(eq(u32, event->thread, ++seen.thread_count), "numbers go in order");
 		thread->start_ns = event->time_ns;
 		thread->process = event->process;
+		thread->tid = event->tid;
 	}
 	snprintf(thread->name, sizeof(thread->name), "%s", event->name);
 }
@@ -371,6 +372,8 @@ Test(sampler, a_daemon_that_outlives_the_program_is_closed_at_the_end)
 	record(SAMPLER_CHILD, "daemon");
 	expect_accounts_to_balance();
 	cr_assert(eq(u32, seen.process_count, 3));
+	// It holds this test's output open: whoever reads that would wait for it to end.
+	cr_expect(eq(int, kill((pid_t)seen.threads[3].tid, SIGKILL), 0), "it is still there");
 	cr_expect(eq(u32, seen.processes[3].parent, 2));
 	cr_expect(gt(u64, seen.threads[3].weight_ns[METRIC_ON_CPU], 0));
 	cr_expect(eq(u32, seen.status.unseen_processes, 0), "it is not unseen, only not over");
@@ -494,7 +497,7 @@ Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the
 	static const struct sampler_options fast = { .off_cpu = true,
 		                                     .frequency_hz = 10000,
 		                                     .stack_bytes = 65528 };
-	static const char *const argv[] = { SAMPLER_CHILD, "threads", "120", NULL };
+	static const char *const argv[] = { SAMPLER_CHILD, "threads", "60", NULL };
 
 	delay_us = 900000;
 	record_with(argv, &fast);
