@@ -120,18 +120,25 @@ void proc_stat_threads(uint32_t pid, void (*visit)(void *context, uint32_t tid),
 	closedir(directory);
 }
 
+void proc_stat_children_parse(const char *text, void (*visit)(void *context, uint32_t pid),
+                              void *context)
+{
+	char *end;
+
+	for (const char *at = text;; at = end) {
+		unsigned long child = strtoul(at, &end, 10);
+		if (end == at || *end != ' ')
+			return; // the last one may be cut
+		visit(context, (uint32_t)child);
+	}
+}
+
 void proc_stat_children(uint32_t pid, uint32_t tid, void (*visit)(void *context, uint32_t pid),
                         void *context)
 {
 	char path[64], text[16384]; // some 2,000 children of one thread
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, tid);
-	if (!read_text(path, text, sizeof(text)))
-		return;
-	for (char *at = text, *end;; at = end) {
-		unsigned long child = strtoul(at, &end, 10);
-		if (end == at || *end != ' ')
-			return; // the last one may be cut
-		visit(context, (uint32_t)child);
-	}
+	if (read_text(path, text, sizeof(text)))
+		proc_stat_children_parse(text, visit, context);
 }

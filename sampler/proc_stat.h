@@ -33,3 +33,7 @@ bool proc_stat_name(uint32_t pid, uint32_t tid, char name[16]);
 void proc_stat_threads(uint32_t pid, void (*visit)(void *context, uint32_t tid), void *context);
 void proc_stat_children(uint32_t pid, uint32_t tid, void (*visit)(void *context, uint32_t pid),
                         void *context);
+
+/* TEXT is that of /proc/PID/task/TID/children: "12 345 ". */
+void proc_stat_children_parse(const char *text, void (*visit)(void *context, uint32_t pid),
+                              void *context);

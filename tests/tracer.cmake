@@ -42,6 +42,8 @@ foreach(module follow timeline proc_stat)
   unit(${module} LIBS sampler)
 endforeach()
 fuzz(record LIBS sampler reader)
+fuzz(proc_stat LIBS sampler)
+fuzz(map_parse LIBS agent_core)
 
 # The agent in programs: hard ones, real ones, and ones that it cannot get into.
 add_executable(agent_target agent_target.c)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Lines of /proc/PID/maps, whose paths are the target's to choose.
+#include "base/cleanup.h"
+#include "tracer/agent/maps.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void take(const char *line, size_t length)
+{
+	struct map map;
+
+	if (map_parse(line, length, &map) &&
+	    (map.end <= map.start || strnlen(map.path, sizeof(map.path)) == sizeof(map.path)))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *at = (const char *)data;
+	const char *end = at + size;
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((newline ? newline : end) - at);
+		// A copy of just that length, so that the sanitizer sees a read beyond it.
+		cleanup_free char *line = malloc(length ? length : 1);
+		if (!line)
+			return 0;
+		memcpy(line, at, length);
+		take(line, length);
+		at += length + 1;
+	}
+	return 0;
+}
