@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+/*
+ * query_call_tree(). The tree is built from the top, a level at a time, and only below what
+ * is heavy enough to be shown: a profile of many light paths takes no memory for them.
+ */
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/keys.h"
@@ -10,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A node while the tree is built: by function below its caller, numbered in order of appearance.
+// A node while the tree is built: by function below its caller. Callers come first.
 struct merged {
 	uint32_t parent; // id; 0 for the root
 	uint32_t key;
-	uint32_t line;        // id in keys->lines: of its heaviest address; 0: none is known
+	uint32_t line; // id in keys->lines: of its heaviest address; 0: none is known
+	bool inlined;
 	uint64_t line_weight; // what that weighs
 	uint64_t self, total, samples;
-	bool inlined;
 };
 
 struct call_tree {
@@ -25,59 +29,122 @@ struct call_tree {
 	struct strings *texts;
 };
 
+struct weight {
+	uint64_t ns, samples;
+};
+
+// One frame of one path node: a merged node has as many as there are ways to it.
+struct member {
+	uint32_t key;
+	uint32_t node;   // of the paths
+	uint32_t frame;  // index in keys->frames, or one of those below
+	uint32_t merged; // id of what it belongs to; while it has none, of its caller
+};
+
+#define FRAME_ROOT     UINT32_MAX       // a thread
+#define FRAME_HOMELESS (UINT32_MAX - 1) // what a thread spent in no frame that counts
+#define FRAME_NONE     (UINT32_MAX - 2)
+
+struct members {
+	struct member *members;
+	size_t count, capacity;
+};
+
 struct builder {
 	const struct scope *scope;
 	struct keys *keys;
-	uint32_t *owners;
+	bool user_code;
+	struct weight *owned;  // [path node - 1]: what belongs to its frames, by it or its callees
+	struct weight *below;  // [path node - 1]: the same, with all that its callees own
 	struct merged *merged; // [id - 1]
-	uint32_t count;
-	size_t capacity;
-	struct hash index;
-	uint32_t *bottom;            // [path node - 1]: the merged node of its innermost frame
-	uint32_t *homes;             // [path node - 1]: the merged node that its own time goes to
-	uint64_t *weights, *samples; // [path node - 1]: with all below
-	uint32_t homeless;
+	size_t count, capacity;
+	struct members level, found; // of the nodes of this level; of those below one of them
+	struct members next;
+	uint32_t homeless; // key
+	double least;      // what a node must weigh
 };
-
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct builder *b = context;
-
-	return hash_pair(b->merged[id - 1].parent, b->merged[id - 1].key);
-}
-
-static uint32_t merged_child(struct builder *b, uint32_t parent, uint32_t key)
-{
-	if (hash_is_full(&b->index) && !hash_grow(&b->index, hash_of_id, b))
-		return 0;
-
-	uint32_t at = hash_start(&b->index, hash_pair(parent, key));
-	for (; b->index.slots[at]; at = hash_next(&b->index, at)) {
-		const struct merged *known = &b->merged[b->index.slots[at] - 1];
-		if (known->parent == parent && known->key == key)
-			return b->index.slots[at];
-	}
-	if (!array_reserve(&b->merged, &b->capacity, (size_t)b->count + 1))
-		return 0;
-	b->merged[b->count++] = (struct merged){ .parent = parent, .key = key };
-	hash_insert(&b->index, at, b->count);
-	return b->count;
-}
 
 static void builder_fini(struct builder *b)
 {
-	free(b->owners);
+	free(b->owned);
+	free(b->below);
 	free(b->merged);
-	hash_fini(&b->index);
-	free(b->bottom);
-	free(b->homes);
-	free(b->weights);
-	free(b->samples);
+	free(b->level.members);
+	free(b->found.members);
+	free(b->next.members);
 }
 
 static void builder_at_scope_end(struct builder *b)
 {
 	builder_fini(b);
+}
+
+static void add_weight(struct weight *to, const struct weight *by)
+{
+	to->ns += by->ns;
+	to->samples += by->samples;
+}
+
+static struct weight weight_of(const struct builder *b, uint32_t node)
+{
+	const struct scope *scope = b->scope;
+	struct weight own = { 0 };
+
+	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
+		const struct cell *cell = &scope->profile->cells.cells[scope->cells[i]];
+		if (!scope->metrics[cell->metric])
+			continue;
+		own.ns += cell->ns;
+		own.samples += cell->samples;
+	}
+	return own;
+}
+
+static const struct path_node *path_of(const struct builder *b, uint32_t node)
+{
+	return paths_node(&b->scope->profile->paths, node);
+}
+
+// The frame of path node NODE that its own time belongs to, and that of callees without one.
+static uint32_t owner_in(const struct builder *b, uint32_t node)
+{
+	const struct path_node *path = path_of(b, node);
+
+	if (!path->parent)
+		return FRAME_HOMELESS;
+	for (uint32_t i = b->keys->first[path->location];
+	     i-- > b->keys->first[path->location - 1];) {
+		const struct key_frame *frame = &b->keys->frames[i];
+		if (!frame->hidden && (frame->user || !b->user_code))
+			return i;
+	}
+	return FRAME_NONE;
+}
+
+// The first frame from AT on that is not hidden.
+static uint32_t visible_from(const struct builder *b, uint32_t node, uint32_t at)
+{
+	for (; at < b->keys->first[path_of(b, node)->location]; at++)
+		if (!b->keys->frames[at].hidden)
+			return at;
+	return FRAME_NONE;
+}
+
+// Callees have larger numbers: each hands what it does not own itself to its caller.
+static void weigh_nodes(struct builder *b)
+{
+	for (uint32_t id = b->scope->profile->paths.count; id > 0; id--) {
+		uint32_t parent = path_of(b, id)->parent;
+		struct weight own = weight_of(b, id);
+		add_weight(&b->owned[id - 1], &own);
+		if (parent && owner_in(b, id) == FRAME_NONE) {
+			add_weight(&b->owned[parent - 1], &b->owned[id - 1]);
+			b->owned[id - 1] = (struct weight){ 0 };
+		}
+		add_weight(&b->below[id - 1], &b->owned[id - 1]);
+		if (parent)
+			add_weight(&b->below[parent - 1], &b->below[id - 1]);
+	}
 }
 
 static bool builder_init(struct builder *b, const struct scope *scope, struct keys *keys,
@@ -86,123 +153,89 @@ static bool builder_init(struct builder *b, const struct scope *scope, struct ke
 	size_t nodes = (size_t)scope->profile->paths.count + 1;
 	struct key homeless = { .group = query->user_code ? KEY_OUTSIDE : KEY_HIDDEN };
 
-	*b = (struct builder){ .scope = scope, .keys = keys };
-	b->owners = scope_owners(scope, keys, query->user_code != NULL);
-	b->bottom = calloc(nodes, sizeof(*b->bottom));
-	b->homes = calloc(nodes, sizeof(*b->homes));
-	b->weights = calloc(nodes, sizeof(*b->weights));
-	b->samples = calloc(nodes, sizeof(*b->samples));
+	*b = (struct builder){ .scope = scope, .keys = keys, .user_code = query->user_code };
+	b->owned = calloc(nodes, sizeof(*b->owned));
+	b->below = calloc(nodes, sizeof(*b->below));
 	b->homeless = key_table_add(&keys->keys, &homeless);
-	return b->owners && b->bottom && b->homes && b->weights && b->samples && b->homeless &&
-	       hash_init(&b->index, 1024) && merged_child(b, 0, 0) == 1;
+	if (!b->owned || !b->below || !b->homeless)
+		return false;
+	weigh_nodes(b);
+	return true;
 }
 
-static void weigh_node(struct builder *b, uint32_t node)
+static bool add_member(struct members *to, const struct member *member)
+{
+	if (!array_reserve(&to->members, &to->capacity, to->count + 1))
+		return false;
+	to->members[to->count++] = *member;
+	return true;
+}
+
+static bool find_frame(struct builder *b, uint32_t caller, uint32_t node, uint32_t frame)
+{
+	return add_member(&b->found, &(struct member){ .key = b->keys->frames[frame].key,
+	                                               .node = node,
+	                                               .frame = frame,
+	                                               .merged = caller });
+}
+
+// After NODE and all below it, within what is below TOP; 0: that was all.
+static uint32_t next_aside(const struct scope *scope, uint32_t node, uint32_t top)
+{
+	while (node != top && !scope->sibling[node - 1])
+		node = paths_node(&scope->profile->paths, node)->parent;
+	return node == top ? 0 : scope->sibling[node - 1];
+}
+
+// Those below path node TOP, and below its callees that are hidden altogether.
+static bool find_below(struct builder *b, uint32_t caller, uint32_t top)
 {
 	const struct scope *scope = b->scope;
+	uint32_t next;
 
-	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
-		const struct cell *cell = &scope->profile->cells.cells[scope->cells[i]];
-		if (!scope->metrics[cell->metric])
+	for (uint32_t node = scope->first_child[top - 1]; node; node = next) {
+		uint32_t frame = FRAME_NONE;
+		next = next_aside(scope, node, top);
+		if (!b->below[node - 1].ns)
 			continue;
-		b->weights[node - 1] += cell->ns;
-		b->samples[node - 1] += cell->samples;
-	}
-}
-
-// Gives each node's own time to its home, then adds what is below it up.
-static void weigh_nodes(struct builder *b)
-{
-	for (uint32_t id = b->scope->profile->paths.count; id > 0; id--) {
-		uint32_t parent = paths_node(&b->scope->profile->paths, id)->parent;
-		uint64_t below = b->weights[id - 1], samples_below = b->samples[id - 1];
-		weigh_node(b, id);
-		if (b->homes[id - 1]) {
-			b->merged[b->homes[id - 1] - 1].self += b->weights[id - 1] - below;
-			b->merged[b->homes[id - 1] - 1].samples +=
-				b->samples[id - 1] - samples_below;
-		}
-		if (parent) {
-			b->weights[parent - 1] += b->weights[id - 1];
-			b->samples[parent - 1] += b->samples[id - 1];
-		}
-	}
-	for (uint32_t id = b->count; id > 0; id--) {
-		struct merged *node = &b->merged[id - 1];
-		node->total += node->self;
-		if (node->parent) {
-			b->merged[node->parent - 1].total += node->total;
-			b->merged[node->parent - 1].samples += node->samples;
-		}
-	}
-}
-
-// By thread and by process, those are the first level of the tree.
-static uint32_t root_of(struct builder *b, const struct path_node *node, enum query_by by)
-{
-	struct key key = { .group = KEY_THREAD, .module = node->location };
-
-	if (by != BY_THREAD && by != BY_PROCESS)
-		return 1;
-	if (by == BY_PROCESS)
-		key = (struct key){
-			.group = KEY_PROCESS,
-			.module = threads_get(&b->scope->profile->threads, node->location)->process
-		};
-	uint32_t id = key_table_add(&b->keys->keys, &key);
-	return id ? merged_child(b, 1, id) : 0;
-}
-
-// Where the time goes that no frame owns: beside the outermost functions.
-static uint32_t homeless_below(struct builder *b, uint32_t root)
-{
-	return merged_child(b, root, b->homeless);
-}
-
-static bool place_frames(struct builder *b, uint32_t id, const struct path_node *node)
-{
-	uint32_t at = b->bottom[node->parent - 1];
-	uint32_t home = b->homes[node->parent - 1];
-
-	for (uint32_t i = b->keys->first[node->location - 1]; i < b->keys->first[node->location];
-	     i++) {
-		if (!b->keys->frames[i].hidden)
-			at = merged_child(b, at, b->keys->frames[i].key);
-		if (!at)
-			return false;
-		if (b->owners[id - 1] == i)
-			home = at;
-	}
-	b->bottom[id - 1] = at;
-	b->homes[id - 1] = home;
-	return true;
-}
-
-/*
- * Callers come before callees, so each node finds where its caller stands. A
- * node whose own time nobody owns has the home of its root.
- */
-static bool place_nodes(struct builder *b, enum query_by by)
-{
-	const struct profile *p = b->scope->profile;
-
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
-		if (node->parent) {
-			if (b->bottom[node->parent - 1] && !place_frames(b, id, node))
+		frame = visible_from(b, node, b->keys->first[path_of(b, node)->location - 1]);
+		if (frame != FRAME_NONE) {
+			if (!find_frame(b, caller, node, frame))
 				return false;
-			continue;
+		} else if (scope->first_child[node - 1]) {
+			next = scope->first_child[node - 1];
 		}
-		if (!b->scope->threads[node->location - 1])
-			continue; // with all that is below: their caller stands nowhere
-		uint32_t root = root_of(b, node, by);
-		uint32_t home = root ? homeless_below(b, root) : 0;
-		if (!home)
-			return false;
-		b->bottom[id - 1] = root;
-		b->homes[id - 1] = home;
 	}
 	return true;
+}
+
+static bool find_callees(struct builder *b, const struct member *of)
+{
+	if (of->frame == FRAME_HOMELESS)
+		return true;
+	if (of->frame == FRAME_ROOT) {
+		struct member homeless = { b->homeless, of->node, FRAME_HOMELESS, of->merged };
+		if (b->owned[of->node - 1].ns && !add_member(&b->found, &homeless))
+			return false;
+		return find_below(b, of->merged, of->node);
+	}
+	uint32_t inner = visible_from(b, of->node, of->frame + 1);
+	if (inner != FRAME_NONE)
+		return find_frame(b, of->merged, of->node, inner);
+	return find_below(b, of->merged, of->node);
+}
+
+static struct weight total_of(const struct builder *b, const struct member *member)
+{
+	const struct weight *owned = &b->owned[member->node - 1];
+	struct weight total = b->below[member->node - 1];
+
+	if (member->frame == FRAME_HOMELESS)
+		return *owned;
+	if (member->frame == FRAME_ROOT || owner_in(b, member->node) >= member->frame)
+		return total;
+	// An inlined function that is not the one inside which the time was spent.
+	return (struct weight){ total.ns - owned->ns, total.samples - owned->samples };
 }
 
 static void choose_line(struct merged *node, uint32_t line, bool inlined, uint64_t weight)
@@ -214,33 +247,145 @@ static void choose_line(struct merged *node, uint32_t line, bool inlined, uint64
 	node->line_weight = weight;
 }
 
-// Each function's line is that of its heaviest address. Upwards from each node's innermost frame.
-static void choose_lines(struct builder *b)
+static void join(const struct builder *b, struct merged *node, const struct member *member)
 {
-	const struct profile *p = b->scope->profile;
+	struct weight total = total_of(b, member);
 
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
-		uint32_t at = b->bottom[id - 1];
-		if (!node->parent || !at)
-			continue;
-		uint32_t first = b->keys->first[node->location - 1];
-		for (uint32_t i = b->keys->first[node->location]; i-- > first;) {
-			const struct key_frame *frame = &b->keys->frames[i];
-			if (frame->hidden)
-				continue;
-			const struct key *line = &b->keys->lines.keys[frame->line - 1];
-			choose_line(&b->merged[at - 1], frame->line, line->inlined,
-			            b->weights[id - 1]);
-			at = b->merged[at - 1].parent;
-		}
-	}
+	node->total += total.ns;
+	node->samples += total.samples;
+	if (member->frame == FRAME_ROOT)
+		return;
+	if (owner_in(b, member->node) == member->frame || member->frame == FRAME_HOMELESS)
+		node->self += b->owned[member->node - 1].ns;
+	if (member->frame == FRAME_HOMELESS)
+		return;
+	uint32_t line = b->keys->frames[member->frame].line;
+	choose_line(node, line, b->keys->lines.keys[line - 1].inlined, total.ns);
 }
 
-static bool fill_node(const struct builder *b, struct call_tree *tree, uint32_t id,
+// Makes COUNT members one node, if that is heavy enough.
+static bool merge_members(struct builder *b, struct member *members, size_t count)
+{
+	struct merged node = { .parent = members->merged, .key = members->key };
+
+	for (size_t i = 0; i < count; i++)
+		join(b, &node, &members[i]);
+	if (!node.total || (double)node.total < b->least)
+		return true;
+	if (!array_reserve(&b->merged, &b->capacity, b->count + 1))
+		return false;
+	b->merged[b->count++] = node;
+	for (size_t i = 0; i < count; i++) {
+		members[i].merged = (uint32_t)b->count;
+		if (!add_member(&b->next, &members[i]))
+			return false;
+	}
+	return true;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *left = a, *right = b;
+
+	if (left->key != right->key)
+		return left->key < right->key ? -1 : 1;
+	if (left->node != right->node)
+		return left->node < right->node ? -1 : 1;
+	return left->frame < right->frame ? -1 : 1;
+}
+
+// Makes nodes of what was found below one caller.
+static bool merge_found(struct builder *b)
+{
+	struct member *members = b->found.members;
+	size_t count = b->found.count;
+
+	b->found.count = 0;
+	if (count)
+		qsort(members, count, sizeof(*members), compare_members);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count; end++)
+			if (members[end].key != members[first].key)
+				break;
+		if (!merge_members(b, members + first, end - first))
+			return false;
+	}
+	return true;
+}
+
+static bool build_level(struct builder *b)
+{
+	for (size_t i = 0; i < b->level.count; i++) {
+		const struct member *member = &b->level.members[i];
+		bool last = i + 1 == b->level.count || member[1].merged != member->merged;
+		if (!find_callees(b, member) || (last && !merge_found(b)))
+			return false;
+	}
+	return true;
+}
+
+// What became of the members of a level is the next one.
+static void swap_levels(struct builder *b)
+{
+	struct members done = b->level;
+
+	b->level = b->next;
+	b->next = done;
+	b->next.count = 0;
+}
+
+// By thread and by process, those are the first level of the tree.
+static uint32_t key_of_root(struct builder *b, uint32_t slot, enum query_by by)
+{
+	struct key key = { .group = KEY_THREAD, .module = slot };
+
+	if (by == BY_PROCESS)
+		key = (struct key){
+			.group = KEY_PROCESS,
+			.module = threads_get(&b->scope->profile->threads, slot)->process,
+		};
+	return key_table_add(&b->keys->keys, &key);
+}
+
+static bool build_roots(struct builder *b, enum query_by by, double min_share)
+{
+	const struct scope *scope = b->scope;
+	bool grouped = by == BY_THREAD || by == BY_PROCESS;
+	struct merged all = { 0 };
+
+	for (uint32_t id = scope->first_root; id; id = scope->sibling[id - 1]) {
+		struct member root = { .node = id, .frame = FRAME_ROOT, .merged = 1 };
+		root.key = grouped ? key_of_root(b, path_of(b, id)->location, by) : 0;
+		if ((grouped && !root.key) || !add_member(grouped ? &b->found : &b->level, &root))
+			return false;
+		join(b, &all, &root);
+	}
+	if (!array_reserve(&b->merged, &b->capacity, 1))
+		return false;
+	b->merged[b->count++] = all;
+	b->least = min_share * (double)all.total;
+	if (!grouped)
+		return true;
+	bool merged = merge_found(b);
+	swap_levels(b);
+	return merged;
+}
+
+static bool build(struct builder *b, enum query_by by, double min_share)
+{
+	if (!build_roots(b, by, min_share))
+		return false;
+	while (b->level.count) {
+		if (!build_level(b))
+			return false;
+		swap_levels(b);
+	}
+	return true;
+}
+
+static bool fill_node(const struct builder *b, struct call_tree *tree, const struct merged *merged,
                       struct call_node *node)
 {
-	const struct merged *merged = &b->merged[id - 1];
 	const struct profile *p = b->scope->profile;
 
 	*node = (struct call_node){ .name = "all", .self = merged->self, .total = merged->total };
@@ -301,25 +446,27 @@ static struct call_node *sort_list(struct call_node *list)
 	return sorted;
 }
 
-static int link_tree(const struct builder *b, struct call_tree *tree, double min_share,
-                     struct error *err)
+static int no_memory(struct error *err)
 {
-	double least = min_share * (double)b->merged[0].total;
+	return error_set(err, ENOMEM, "could not build the call tree");
+}
 
+static int link_tree(const struct builder *b, struct call_tree *tree, struct error *err)
+{
 	tree->nodes = calloc(b->count, sizeof(*tree->nodes));
 	tree->texts = strings_new();
 	if (!tree->nodes || !tree->texts)
-		return error_set(err, ENOMEM, "could not build the call tree");
-	for (uint32_t id = 1; id <= b->count; id++)
-		if (!fill_node(b, tree, id, &tree->nodes[id - 1]))
-			return error_set(err, ENOMEM, "could not build the call tree");
+		return no_memory(err);
+	for (size_t i = 0; i < b->count; i++)
+		if (!fill_node(b, tree, &b->merged[i], &tree->nodes[i]))
+			return no_memory(err);
 	// Callees first: when a node is put into its caller's list, its own is complete.
-	for (uint32_t id = b->count; id > 0; id--) {
-		struct call_node *node = &tree->nodes[id - 1];
+	for (size_t i = b->count; i-- > 0;) {
+		struct call_node *node = &tree->nodes[i];
 		node->child = sort_list(node->child);
-		if (id == 1 || !node->total || (double)node->total < least)
-			continue;
-		struct call_node *parent = &tree->nodes[b->merged[id - 1].parent - 1];
+		if (i == 0)
+			break;
+		struct call_node *parent = &tree->nodes[b->merged[i].parent - 1];
 		node->next = parent->child;
 		parent->child = node;
 	}
@@ -338,18 +485,12 @@ struct call_tree *query_call_tree(const struct profile *p, const struct query *q
 	if (scope_init(&scope, p, query, err) < 0 ||
 	    keys_init(&keys, p, &by_function, true, err) < 0)
 		return NULL;
-	if (!builder_init(&b, &scope, &keys, query) || !place_nodes(&b, query->by)) {
-		error_set(err, ENOMEM, "could not build the call tree");
-		return NULL;
-	}
-	weigh_nodes(&b);
-	choose_lines(&b);
 	cleanup(call_tree) struct call_tree *tree = calloc(1, sizeof(*tree));
-	if (!tree) {
-		error_set(err, ENOMEM, "could not build the call tree");
+	if (!tree || !builder_init(&b, &scope, &keys, query) || !build(&b, query->by, min_share)) {
+		no_memory(err);
 		return NULL;
 	}
-	if (link_tree(&b, tree, min_share, err) < 0)
+	if (link_tree(&b, tree, err) < 0)
 		return NULL;
 	return steal(tree);
 }
