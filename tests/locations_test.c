@@ -39,7 +39,7 @@ Test(locations, a_mark_is_one_location_and_needs_no_name)
 
 Test(locations, a_chain_is_kept_as_it_was_given)
 {
-	const struct place chain[] = { { 1, 2, 3, true }, { 4, 5, 6, false } };
+	const struct place chain[] = { { 1, 2, 3, 7, true }, { 4, 5, 6, 0, false } };
 	uint32_t id = locations_add(&l, (struct frame){ 0x10, 1, FRAME_EXACT });
 
 	cr_assert(locations_name(&l, id, chain, 2));
