@@ -20,7 +20,8 @@
 #define RINGS_FREE_BYTES ((size_t)64 * 1024 * 1024) // up to here rings may be larger than needed,
 #define RING_SPARE       4                          // at most by so much
 #define STACK_BYTES_MAX  65528
-#define HEADERS_BYTES    640 // of a sample beside its stack: registers and a kernel chain
+#define FORMAT_LOST      (1u << 4) // PERF_FORMAT_LOST, which headers before Linux 6.0 do not have
+#define HEADERS_BYTES    640       // of a sample beside its stack: registers and a kernel chain
 
 // Switch samples in frequency mode: at most about so many a second for each thread. Two switches
 // in quick succession raise the period, and a short process inherits it: at a lower frequency every
@@ -128,7 +129,7 @@ static struct perf_event_attr clock_attr(const struct source_request *request, b
 		.sample_type = PERF_RECORD_SAMPLE_TYPE | (kernel ? PERF_SAMPLE_CALLCHAIN : 0),
 		.sample_regs_user = PERF_RECORD_REGS,
 		.sample_stack_user = stack < STACK_BYTES_MAX ? stack : STACK_BYTES_MAX,
-		.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.read_format = PERF_FORMAT_ID | FORMAT_LOST,
 		.disabled = 1,
 		.enable_on_exec = 1,
 		.inherit = 1,
@@ -172,8 +173,8 @@ static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t 
 
 	events->switch_fd = -1;
 	events->clock_fd = open_event(attr, child, cpu);
-	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & PERF_FORMAT_LOST) {
-		attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST; // before Linux 6.0
+	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & FORMAT_LOST) {
+		attr->read_format &= ~(uint64_t)FORMAT_LOST; // before Linux 6.0
 		events->clock_fd = open_event(attr, child, cpu);
 	}
 	if (events->clock_fd < 0)
