@@ -2,6 +2,7 @@
 #include "cli/collect.h"
 
 #include "base/clock.h"
+#include "cli/ahead.h"
 #include "cli/checkpoint.h"
 #include "cli/job.h"
 #include "cli/launch.h"
@@ -92,6 +93,7 @@ static int step(struct collect *c, struct error *err)
 	if (timeout_ms < 0 || timeout_ms > POLL_LIMIT_MS)
 		timeout_ms = POLL_LIMIT_MS;
 	timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
+	timeout_ms = ahead_timeout_ms(c->ahead, now_ns, timeout_ms);
 	if (poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms) < 0 && errno != EINTR)
 		return error_set(err, errno, "could not wait for the program");
 	drain(c);
@@ -99,7 +101,10 @@ static int step(struct collect *c, struct error *err)
 		return 1;
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
-	checkpoint_maybe(c->checkpoint, c->profile, &c->run, clock_now_ns());
+	ahead_maybe(c->ahead, c->profile, clock_now_ns());
+	// A fork waits for whoever is in the middle of an allocation, be he ever so slow.
+	if (ahead_is_idle(c->ahead))
+		checkpoint_maybe(c->checkpoint, c->profile, &c->run, clock_now_ns());
 	return 0;
 }
 

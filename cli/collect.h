@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ahead;
 struct checkpoint;
 struct job;
 struct launch;
@@ -23,6 +24,7 @@ struct collect {
 	struct job *job;
 	const struct launch *launch;
 	struct checkpoint *checkpoint;
+	struct ahead *ahead;
 
 	/* Facts about the run: what is known at its start is given, the rest is filled in. */
 	struct run run;

@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/state.h"
 #include "sampler/sampler.h"
+#include "symbolize/early.h"
 #include "symbolize/symbolizer.h"
 #include "tracer/reader/session.h"
 #include "tracer/reader/target.h"
@@ -131,6 +132,17 @@ static int open_session(struct recording *r, struct error *err)
 	return r->session ? 0 : -1;
 }
 
+// Names are looked up ahead, unless that means to ask servers.
+static int open_early(struct recording *r, struct error *err)
+{
+	struct symbolizer_options options = { .kernel_names = r->kernel_names };
+
+	if (r->options->debuginfod)
+		return 0;
+	r->early = early_new(&options, err);
+	return r->early ? 0 : -1;
+}
+
 // The child is forked before anything big is in memory: what we hold would count as its peak.
 int recording_start(struct recording *r, int *status, struct error *err)
 {
@@ -153,10 +165,14 @@ int recording_start(struct recording *r, int *status, struct error *err)
 		.job = &r->job,
 		.launch = &r->launch,
 		.checkpoint = &r->checkpoint,
+		.ahead = &r->ahead,
 	};
+	if (open_early(r, err) < 0)
+		return -1;
 	if (facts_take(&r->facts, argv, &r->collect.run) < 0)
 		return out_of_memory(err);
 	checkpoint_init(&r->checkpoint, r->path[0] ? r->path : NULL, clock_now_ns());
+	ahead_init(&r->ahead, r->early, clock_now_ns());
 	return launch_release(&r->launch, argv[0], status, err);
 }
 
@@ -188,21 +204,34 @@ int recording_wait(struct recording *r, struct error *err)
 	return profile_set_run(r->profile, &r->collect.run, err);
 }
 
-int recording_symbolize(struct recording *r, struct error *err)
+static int symbolize(struct recording *r, struct progress *progress, struct error *err)
 {
-	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
-	struct progress progress;
 	struct symbolizer_options options = {
 		.debuginfod = r->options->debuginfod,
 		.kernel_names = r->kernel_names,
 		.progress = progress_tell,
-		.progress_context = &progress,
+		.progress_context = progress,
 	};
+
+	if (!r->early) {
+		cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
+		return s ? profile_symbolize(r->profile, s, err) : -1;
+	}
+	struct symbolizer *s = early_finish(r->early);
+	symbolizer_set_progress(s, progress_tell, progress);
+	int failed = profile_symbolize(r->profile, s, err);
+	symbolizer_set_progress(s, NULL, NULL);
+	return failed;
+}
+
+int recording_symbolize(struct recording *r, struct error *err)
+{
+	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
+	struct progress progress;
 
 	progress_start(&progress, &terminal);
 	progress.wanted = progress.wanted && !r->options->view.quiet;
-	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
-	int failed = s ? profile_symbolize(r->profile, s, err) : -1;
+	int failed = symbolize(r, &progress, err);
 	progress_end(&progress);
 	return failed;
 }
@@ -230,6 +259,7 @@ int recording_save(struct recording *r, struct error *err)
 void recording_close(struct recording *r)
 {
 	launch_close(&r->launch);
+	early_free(r->early); // before what it reads
 	sampler_free(r->sampler);
 	kallsyms_free(r->kernel_names);
 	session_free(r->session);

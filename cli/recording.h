@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "cli/ahead.h"
 #include "cli/checkpoint.h"
 #include "cli/collect.h"
 #include "cli/facts.h"
@@ -16,6 +17,7 @@
 
 #include <limits.h>
 
+struct early;
 struct kallsyms;
 struct session;
 
@@ -28,6 +30,8 @@ struct recording {
 	struct profile *profile;
 	struct kallsyms *kernel_names; /* for the sampler and for the symbolizer */
 	struct sampler *sampler;
+	struct early *early; /* NULL: all names are looked up at the end */
+	struct ahead ahead;
 	struct sink sink;
 	struct checkpoint checkpoint;
 	struct collect collect;

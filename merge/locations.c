@@ -95,7 +95,7 @@ bool locations_name(struct locations *l, uint32_t id, const struct place *places
 
 void locations_drop(struct locations *l, const bool *kept, uint32_t *map)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, asked = 0;
 
 	l->unnamed = 0;
 	for (uint32_t i = 0; i < l->count; i++) {
@@ -105,8 +105,10 @@ void locations_drop(struct locations *l, const bool *kept, uint32_t *map)
 		l->locations[count++] = l->locations[i];
 		map[i] = count;
 		l->unnamed += !l->locations[i].named;
+		asked += i < l->asked;
 	}
 	l->count = count;
+	l->asked = asked;
 	memset(l->index.slots, 0, ((size_t)l->index.mask + 1) * sizeof(*l->index.slots));
 	l->index.used = 0;
 	for (uint32_t id = 1; id <= count; id++)

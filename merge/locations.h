@@ -44,6 +44,7 @@ struct locations {
 	uint32_t place_count;
 	size_t place_capacity;
 	uint32_t unnamed;
+	uint32_t asked; /* of the ids up to this one the names are being looked up early */
 };
 
 bool locations_init(struct locations *l); /* false if there is no memory */

@@ -2,6 +2,7 @@
 // profile_symbolize(): one batch of addresses a module.
 #include "base/error.h"
 #include "merge/profile_data.h"
+#include "symbolize/early.h"
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
@@ -39,11 +40,12 @@ static int compare_wanted(const void *a, const void *b)
 	return (left->address > right->address) - (left->address < right->address);
 }
 
-static size_t collect(const struct locations *l, struct wanted *wanted)
+// Those of the locations behind AFTER, sorted.
+static size_t collect(const struct locations *l, uint32_t after, struct wanted *wanted)
 {
 	size_t count = 0;
 
-	for (uint32_t id = 1; id <= l->count; id++) {
+	for (uint32_t id = after + 1; id <= l->count; id++) {
 		const struct location *location = locations_get(l, id);
 		struct frame frame = { location->address, location->module, location->kind };
 		if (!location->named)
@@ -132,6 +134,16 @@ static int name_module(struct profile *p, struct symbolizer *s, const struct wan
 	return module ? keep_facts(p, s, module, err) : 0;
 }
 
+// Where those of the module of FIRST end.
+static size_t module_end(const struct wanted *wanted, size_t first, size_t count)
+{
+	size_t end = first + 1;
+
+	while (end < count && wanted[end].module == wanted[first].module)
+		end++;
+	return end;
+}
+
 int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err)
 {
 	cleanup(batch) struct batch batch = {
@@ -144,13 +156,31 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 	if (!batch.wanted || !batch.addresses || !batch.chains || !batch.places ||
 	    !profile_make_facts(p))
 		return no_memory(err);
-	size_t count = collect(&p->locations, batch.wanted);
+	size_t count = collect(&p->locations, 0, batch.wanted);
 	for (size_t first = 0, end; first < count; first = end) {
-		for (end = first + 1; end < count; end++)
-			if (batch.wanted[end].module != batch.wanted[first].module)
-				break;
+		end = module_end(batch.wanted, first, count);
 		if (name_module(p, s, batch.wanted + first, end - first, &batch, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+void profile_ask_early(struct profile *p, struct early *early)
+{
+	struct locations *l = &p->locations;
+	size_t room = l->count - l->asked;
+	cleanup_free struct wanted *wanted = calloc(room + 1, sizeof(*wanted));
+	cleanup_free uint64_t *addresses = calloc(room + 1, sizeof(*addresses));
+
+	if (!wanted || !addresses)
+		return;
+	size_t count = collect(l, l->asked, wanted);
+	l->asked = l->count;
+	for (size_t first = 0, end; first < count; first = end) {
+		end = module_end(wanted, first, count);
+		const struct module *module = modules_get(p->modules, wanted[first].module);
+		size_t distinct = distinct_addresses(wanted + first, end - first, addresses);
+		if (module && !early_ask(early, module, addresses, distinct))
+			return;
+	}
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct early;
 struct error;
 struct profile;
 struct symbolizer;
@@ -77,6 +78,13 @@ const struct run *profile_run(const struct profile *p);
 
 /* Names every location that is not named yet. */
 int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err);
+
+/*
+ * Has EARLY look up what was added since the last call, so that profile_symbolize() has less to
+ * do. Whatever is in the way only leaves more to that.
+ */
+void profile_ask_early(struct profile *p, struct early *early);
+
 bool profile_is_symbolized(const struct profile *p);
 
 /*

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/kallsyms.h"
 #include "base/strings.h"
+#include "symbolize/answers.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
 #include "symbolize/elf_module.h"
@@ -18,6 +19,7 @@
 struct known_module {
 	uint32_t id;
 	struct elf_module *elf;     // ELF and vDSO
+	struct answers answers;     // of those; what else there is may change its mind
 	struct debug_status status; // the others
 };
 
@@ -88,8 +90,10 @@ void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->module_count; i++)
+	for (size_t i = 0; i < s->module_count; i++) {
 		elf_module_free(s->modules[i].elf);
+		answers_fini(&s->modules[i].answers);
+	}
 	while (s->blocks) {
 		struct block *next = s->blocks->next;
 		free(s->blocks);
@@ -227,22 +231,69 @@ static int give_chains(struct symbolizer *s, const struct frames *frames,
 	return 0;
 }
 
-int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
-                       size_t count, struct symbol_chain *chains, struct error *err)
+static int look_up(struct symbolizer *s, const struct module *module, struct known_module *known,
+                   const uint64_t *addresses, size_t count, struct symbol_chain *chains,
+                   struct error *err)
 {
 	struct frames frames;
-
-	report_progress(s, module);
-	struct known_module *known = get_module(s, module, err);
-	if (!known)
-		return -1;
 	int result = -1;
+
 	if (!frames_init(&frames, count))
 		error_set(err, ENOMEM, "could not look up %zu addresses", count);
 	else if (find_frames(s, module, known, addresses, count, &frames, err) == 0)
 		result = give_chains(s, &frames, chains, err);
 	frames_fini(&frames);
+	if (result == 0 && known->elf) {
+		// Where there is no memory to remember, it is looked up again.
+		for (size_t i = 0; i < count; i++)
+			if (!answers_add(&known->answers, addresses[i], chains[i]))
+				break;
+	}
 	return result;
+}
+
+// Some of the addresses have been asked before: looks up the others.
+static int look_up_rest(struct symbolizer *s, const struct module *module,
+                        struct known_module *known, const uint64_t *addresses, size_t count,
+                        struct symbol_chain *chains, struct error *err)
+{
+	cleanup_free uint64_t *rest = malloc(count * sizeof(*rest));
+	cleanup_free struct symbol_chain *found = calloc(count, sizeof(*found));
+	size_t missing = 0;
+
+	if (!rest || !found)
+		return error_set(err, ENOMEM, "could not look up %zu addresses", count);
+	for (size_t i = 0; i < count; i++)
+		if (!answers_find(&known->answers, addresses[i]))
+			rest[missing++] = addresses[i];
+	if (missing && look_up(s, module, known, rest, missing, found, err) < 0)
+		return -1;
+	for (size_t i = 0, k = 0; i < count; i++) {
+		if (k < missing && rest[k] == addresses[i])
+			chains[i] = found[k++];
+		else
+			chains[i] = *answers_find(&known->answers, addresses[i]);
+	}
+	return 0;
+}
+
+int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
+                       size_t count, struct symbol_chain *chains, struct error *err)
+{
+	report_progress(s, module);
+	struct known_module *known = get_module(s, module, err);
+	if (!known)
+		return -1;
+	if (count && known->answers.count)
+		return look_up_rest(s, module, known, addresses, count, chains, err);
+	return look_up(s, module, known, addresses, count, chains, err);
+}
+
+void symbolizer_set_progress(struct symbolizer *s,
+                             void (*progress)(void *context, const char *what), void *context)
+{
+	s->options.progress = progress;
+	s->options.progress_context = context;
 }
 
 int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)

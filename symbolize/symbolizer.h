@@ -70,10 +70,15 @@ CLEANUP(symbolizer, struct symbolizer *, symbolizer_free)
 /*
  * Looks up ADDRESSES (ascending, distinct, already stepped back into the call
  * by frame_lookup_address()) in MODULE and fills one chain for each. What is not known is an
- * empty chain, not an error; -1 only if there is no memory.
+ * empty chain, not an error; -1 only if there is no memory. What was found in a file is
+ * remembered: to ask for it again costs next to nothing.
  */
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err);
+
+/* Who is told from now on what is being read, in place of the one in the options. May be NULL. */
+void symbolizer_set_progress(struct symbolizer *s,
+                             void (*progress)(void *context, const char *what), void *context);
 
 /*
  * Tells where the jitdump of PID is, a path that we can open; the sampler sees it

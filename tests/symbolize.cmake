@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-foreach(module cover debug_file demangle dwarf_file elf_file elf_symbols jit_map jitdump
+foreach(module cover debug_file demangle dwarf_file early elf_file elf_symbols jit_map jitdump
         line_program package symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up
+target_compile_options(early_test PRIVATE -g)
 
 # Every way out when there is no memory: the allocations of all that is linked in fail in turn.
 unit(symbolizer_memory LIBS symbolize)
