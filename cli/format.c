@@ -270,8 +270,8 @@ static bool is_fixed_part(const char *text)
 	return strncmp(text, "(anonymous namespace)", 21) == 0 || strncmp(text, "()", 2) == 0;
 }
 
-// "std::vector<int, std::allocator<int> >::at(unsigned long)" → "std::vector<...>::at(...)".
-// Brackets of the kind OPENING only.
+// "std::vector<int, std::allocator<int> >::at(unsigned long)" → "std::vector<…>::at(…)", or
+// "std::vector::at" if MARK is NULL. Brackets of the kind OPENING only.
 static char *fold_brackets(const char *text, char opening, char closing, const char *mark)
 {
 	char *folded = malloc(2 * strlen(text) + 8);
@@ -283,7 +283,9 @@ static char *fold_brackets(const char *text, char opening, char closing, const c
 		                             : NULL;
 		size_t verbatim = operator_length(text);
 		if (behind) {
-			at += (size_t)sprintf(folded + at, "%c%s%c", opening, mark, closing);
+			if (mark)
+				at += (size_t)sprintf(folded + at, "%c%s%c", opening, mark,
+				                      closing);
 			text = behind;
 			continue;
 		}
@@ -295,13 +297,88 @@ static char *fold_brackets(const char *text, char opening, char closing, const c
 	return folded;
 }
 
-// The namespace of a compiler's library versions says nothing to anybody.
-static void drop_abi_namespaces(char *text)
+// What a library calls its string says nothing to anybody.
+static void shorten_strings(char *text)
 {
-	static const char abi[] = "__cxx11::";
+	static const char *const known[][2] = {
+		{ "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+		  "std::string" },
+		{ "std::basic_string_view<char, std::char_traits<char> >", "std::string_view" },
+		{ "__cxx11::", "" },
+	};
 
-	for (char *p; (p = strstr(text, abi));)
-		memmove(p, p + strlen(abi), strlen(p + strlen(abi)) + 1);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t from = strlen(known[i][0]), to = strlen(known[i][1]);
+		for (char *p = text; (p = strstr(p, known[i][0])); p += to) {
+			memcpy(p, known[i][1], to);
+			memmove(p + to, p + from, strlen(p + from) + 1);
+		}
+	}
+}
+
+// The end of the part of a qualified name that TEXT begins with: "::", or the end.
+static const char *part_end(const char *text)
+{
+	for (int depth = 0; *text; text++) {
+		size_t verbatim = operator_length(text);
+		if (verbatim) {
+			text += verbatim - 1;
+			continue;
+		}
+		depth += (*text == '<' || *text == '(') - (*text == '>' || *text == ')');
+		if (!depth && text[0] == ':' && text[1] == ':')
+			return text;
+	}
+	return text;
+}
+
+// "bool a::less" → "a::less"; of a function with its parameters only, as only those have a type.
+static const char *skip_type(const char *text)
+{
+	const char *name = text;
+
+	for (int depth = 0; *text; text++) {
+		if (operator_length(text))
+			break;
+		depth += (*text == '<' || *text == '(') - (*text == '>' || *text == ')');
+		if (!depth && *text == ' ' && text[1] && text[1] != '(' && text[1] != '[')
+			name = text + 1;
+	}
+	return name;
+}
+
+// Drops what follows the parameters (" const", " [clone .cold]"), and the type before the name.
+static void drop_surroundings(char *name)
+{
+	char *parameters = strrchr(name, ')');
+
+	if (!parameters)
+		return;
+	parameters[1] = '\0';
+	memmove(name, skip_type(name), strlen(skip_type(name)) + 1);
+}
+
+// From the least to the most that is lost, as far as it takes to fit into WIDTH.
+static char *drop_types(const char *plain, size_t width)
+{
+	cleanup_free char *name = strdup(plain);
+
+	if (!name)
+		return NULL;
+	drop_surroundings(name);
+	cleanup_free char *called = fold_brackets(name, '(', ')', NULL);
+	char *bare = called ? fold_brackets(called, '<', '>', NULL) : NULL;
+	if (!bare)
+		return NULL;
+	for (size_t length = strlen(bare); length && bare[length - 1] == ' ';)
+		bare[--length] = '\0'; // "operator< <char>"
+	while (format_width(bare) > width || strncmp(bare, "::", 2) == 0) {
+		const char *rest = part_end(bare);
+		if (strncmp(rest, "::", 2) != 0)
+			break;
+		memmove(bare, rest + 2, strlen(rest + 2) + 1);
+	}
+	return bare;
 }
 
 // What tells functions apart is their name, not the types that it was made for; of a long name the
@@ -309,15 +386,21 @@ static void drop_abi_namespaces(char *text)
 static char *clip_name(const char *text, size_t width, bool ascii)
 {
 	const char *mark = ascii ? "..." : "\u2026";
-	cleanup_free char *plain = fold_brackets(text, '(', ')', mark);
+	cleanup_free char *known = strdup(text);
 
+	if (known)
+		shorten_strings(known);
+	cleanup_free char *plain = known ? fold_brackets(known, '(', ')', mark) : NULL;
 	if (!plain || format_width(plain) <= width)
 		return steal(plain);
-	cleanup_free char *bare = fold_brackets(plain, '<', '>', mark);
-	if (!bare)
-		return NULL;
-	drop_abi_namespaces(bare);
-	return format_clip(bare, width, strstr(bare, "::") ? CLIP_START : CLIP_MIDDLE, ascii);
+	cleanup_free char *folded = fold_brackets(plain, '<', '>', mark);
+	if (!folded || format_width(folded) <= width)
+		return steal(folded);
+	// Those of C and of what is in brackets of our own have nothing to drop.
+	cleanup_free char *bare = strstr(folded, "::") || strchr(folded, '(')
+	                                  ? drop_types(folded, width)
+	                                  : strdup(folded);
+	return bare ? format_clip(bare, width, CLIP_MIDDLE, ascii) : NULL;
 }
 
 // In a tree a name stands behind branches, which stay.

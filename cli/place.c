@@ -53,14 +53,19 @@ const struct call_node *place_caller(const struct call_tree *tree, const char *f
 
 const struct call_node *place_heaviest(const struct call_tree *tree)
 {
-	const struct call_node *root = call_tree_root(tree), *own = NULL;
+	const struct call_node *root = call_tree_root(tree), *own = NULL, *called = NULL;
 
 	// Below half of the whole, "the heaviest path" would be one among many.
 	for (const struct call_node *node = root->child; node; node = node->child) {
 		if (node->total * 2 < root->total)
 			break;
-		if (!place_is_foreign(node->module, node->file))
+		if (!place_is_foreign(node->module, node->file)) {
 			own = node;
+			called = NULL;
+		} else if (!called && node->name[0] != '[') {
+			called = node;
+		}
 	}
-	return own;
+	// Code without a name says less than the name of what it calls.
+	return own && own->name[0] == '[' && called ? called : own;
 }

@@ -16,6 +16,32 @@ void text_heading(const struct text *text, const char *name, const char *note)
 	fputc('\n', text->out);
 }
 
+bool text_is_startup(const char *function)
+{
+	static const char *const names[] = {
+		"_start",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"__libc_start_main_alias_2",
+		"__libc_start_call_main",
+		"start_thread",
+		"clone",
+		"clone3",
+		"__clone3",
+		"entry_SYSCALL_64_after_hwframe",
+		"do_syscall_64",
+		"x64_sys_call",
+		"asm_exc_page_fault",
+		"ret_from_fork",
+		"ret_from_fork_asm",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(function, names[i]) == 0)
+			return true;
+	return false;
+}
+
 const char *text_wait_kind(enum metric metric)
 {
 	static const char *const kinds[METRIC_COUNT] = {
@@ -86,6 +112,8 @@ static int print_chosen(const struct text *text, struct error *err)
 
 	if (view->sort == VIEW_SORT_LINE || view->by == BY_LINE)
 		failed = text_lines(text, err);
+	else if (view->by == BY_THREAD || view->by == BY_PROCESS)
+		failed = text_owners(text, (enum query_by)view->by, err);
 	else if (view->by >= 0 || view->sort >= 0)
 		failed = text_hotspots(text, view->by >= 0 ? (enum query_by)view->by : BY_FUNCTION,
 		                       sort, err);

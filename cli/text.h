@@ -35,6 +35,7 @@ int text_verdict(const struct text *text, const struct totals *totals, struct er
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                   struct error *err);
+int text_owners(const struct text *text, enum query_by by, struct error *err);
 int text_lines(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
@@ -45,6 +46,9 @@ struct rows *text_rows(const struct text *text, enum query_by by, enum query_sor
 
 /* Prints the heading of a section: NAME in bold, NOTE behind it in pale. */
 void text_heading(const struct text *text, const char *name, const char *note);
+
+/* What every program, and every system call, has above its own code: true, and no news. */
+bool text_is_startup(const char *function);
 
 /* What an off-CPU metric is called in a column ("lock wait"); "" for METRIC_ON_CPU. */
 const char *text_wait_kind(enum metric metric);

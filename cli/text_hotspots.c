@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranked tables by function, module, file, thread or process.
+// Ranked tables by function, module or file.
 #include "cli/text.h"
 
 #include "base/error.h"
@@ -12,37 +12,20 @@
 #include <string.h>
 
 static const char *const titles[] = {
-	[BY_FUNCTION] = "hotspots", [BY_LINE] = "hot lines", [BY_MODULE] = "modules",
-	[BY_FILE] = "files",        [BY_THREAD] = "threads", [BY_PROCESS] = "processes",
+	[BY_FUNCTION] = "hotspots",
+	[BY_LINE] = "hot lines",
+	[BY_MODULE] = "modules",
+	[BY_FILE] = "files",
 };
-
-// What every program has above its own code: true, and no news.
-static bool is_startup(const struct row *row)
-{
-	static const char *const names[] = {
-		"_start",
-		"__libc_start_main",
-		"__libc_start_main_impl",
-		"__libc_start_main_alias_2",
-		"__libc_start_call_main",
-		"start_thread",
-		"clone",
-		"clone3",
-		"__clone3",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(row->name, names[i]) == 0)
-			return true;
-	return false;
-}
 
 static enum style heat(double share)
 {
 	return share >= 0.2 ? STYLE_HOT : share >= 0.05 ? STYLE_WARM : STYLE_PLAIN;
 }
 
-#define WIDE 80 /* terminals below this get fewer columns */
+#define WIDE      80   /* terminals below this get fewer columns */
+#define WIDEST    100  /* and those below this, no time that the table is not ranked by */
+#define TIE_SHARE 0.05 /* the order of smaller rows is of no use to anybody */
 
 struct layout {
 	const struct text *text;
@@ -50,24 +33,42 @@ struct layout {
 	struct time_unit unit;
 	enum query_by by;
 	enum query_sort sort;
-	bool wide;
+	bool wide, widest;
+	bool margins; // at least one row was sampled
+	bool *ties;   // whether a mark was printed
 };
 
 // It is the margin of the self time, and where the rows are ranked by it it says what the rank is
 // worth.
 static bool shows_margin(const struct layout *layout)
 {
-	return layout->wide && layout->sort == SORT_SELF;
+	return layout->wide && layout->sort == SORT_SELF && layout->margins;
+}
+
+static bool shows_time(const struct layout *layout, enum query_sort sort)
+{
+	return layout->widest || layout->sort == sort;
+}
+
+// Rows that somebody may act on, and of which the second may as well be the first.
+static bool is_tie(const struct layout *layout, const struct row *row)
+{
+	const struct row *end = layout->rows->rows + layout->rows->count;
+	double least = TIE_SHARE * (double)layout->rows->all;
+
+	return row->tied && row + 1 < end && (double)row[1].self >= least;
 }
 
 // "±0.6", "~" in front where the row cannot be told from the next one.
 static struct short_text margin(const struct layout *layout, const struct row *row)
 {
 	struct short_text out = { "" };
+	bool tie = is_tie(layout, row);
 
 	if (row->self && row->self_margin > 0)
-		snprintf(out.text, sizeof(out.text), "%s%s%.1f", row->tied ? "~" : "",
+		snprintf(out.text, sizeof(out.text), "%s%s%.1f", tie ? "~" : "",
 		         layout->text->terminal.plus_minus, 100 * row->self_margin);
+	*layout->ties |= tie && *out.text;
 	return out;
 }
 
@@ -75,10 +76,7 @@ static void add_place(struct table *table, const struct layout *layout, const st
 {
 	char place[512];
 
-	if (layout->by == BY_THREAD || layout->by == BY_PROCESS) {
-		snprintf(place, sizeof(place), "%u", row->id);
-		table_cell(table, place);
-	} else if (layout->by == BY_FUNCTION) {
+	if (layout->by == BY_FUNCTION) {
 		text_place(row->file, row->line, row->module, place, sizeof(place));
 		// Code without a name is called after its module already.
 		table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
@@ -93,11 +91,14 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 	bool by_self = layout->sort == SORT_SELF;
 
 	table_row(table, STYLE_PLAIN);
-	table_styled(table, format_time(row->self, layout->unit).text, by_self ? style : 0);
+	if (shows_time(layout, SORT_SELF))
+		table_styled(table, format_time(row->self, layout->unit).text, by_self ? style : 0);
 	table_styled(table, format_percent(row->self, all).text, by_self ? style : 0);
 	if (shows_margin(layout))
 		table_styled(table, margin(layout, row).text, STYLE_DIM);
-	table_styled(table, format_time(row->total, layout->unit).text, by_self ? 0 : style);
+	if (shows_time(layout, SORT_TOTAL))
+		table_styled(table, format_time(row->total, layout->unit).text,
+		             by_self ? 0 : style);
 	table_styled(table, format_percent(row->total, all).text, by_self ? 0 : style);
 	if (layout->by == BY_FUNCTION && layout->wide) {
 		const char *kind = text_row_kind(row);
@@ -119,25 +120,22 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 {
 	size_t count = 0;
 
-	columns[count++] = (struct column){ "self", COLUMN_NUMBER, 0, 0 };
-	columns[count++] = (struct column){ "%", COLUMN_NUMBER, 0, 0 };
+	if (shows_time(layout, SORT_SELF))
+		columns[count++] = (struct column){ "self", COLUMN_NUMBER, 0, 0 };
+	columns[count] = (struct column){ "self %", COLUMN_NUMBER, 0, 0 };
+	columns[count++].title = shows_time(layout, SORT_SELF) ? "%" : "self %";
 	if (shows_margin(layout))
 		columns[count++] =
 			(struct column){ layout->text->terminal.plus_minus, COLUMN_NUMBER, 0, 0 };
-	columns[count++] = (struct column){ "total", COLUMN_NUMBER, 0, 0 };
-	columns[count++] = (struct column){ "%", COLUMN_NUMBER, 0, 0 };
+	if (shows_time(layout, SORT_TOTAL))
+		columns[count++] = (struct column){ "total", COLUMN_NUMBER, 0, 0 };
+	columns[count] = (struct column){ "total %", COLUMN_NUMBER, 0, 0 };
+	columns[count++].title = shows_time(layout, SORT_TOTAL) ? "%" : "total %";
 	if (layout->by == BY_FUNCTION && layout->wide)
 		columns[count++] = (struct column){ "kind", COLUMN_WORD, 0, 0 };
-	columns[count++] = (struct column){
-		layout->by == BY_THREAD || layout->by == BY_PROCESS ? "name" : "where",
-		COLUMN_TEXT,
-		name_clip(layout->by),
-		1,
-	};
+	columns[count++] = (struct column){ "where", COLUMN_TEXT, name_clip(layout->by), 3 };
 	if (layout->by == BY_FUNCTION)
-		columns[count++] = (struct column){ "", COLUMN_TEXT, CLIP_START, 1 };
-	else if (layout->by == BY_THREAD || layout->by == BY_PROCESS)
-		columns[count++] = (struct column){ "id", COLUMN_NUMBER, 0, 0 };
+		columns[count++] = (struct column){ "", COLUMN_TEXT, CLIP_START, 2 };
 	return count;
 }
 
@@ -154,7 +152,7 @@ static size_t add_rows(struct table *table, const struct layout *layout)
 		uint64_t ranked = layout->sort == SORT_SELF ? row->self : row->total;
 		if (!ranked || ranked < least)
 			break;
-		if (whole_report && layout->sort == SORT_TOTAL && is_startup(row))
+		if (whole_report && layout->sort == SORT_TOTAL && text_is_startup(row->name))
 			continue;
 		add_row(table, layout, row);
 		added++;
@@ -162,13 +160,12 @@ static size_t add_rows(struct table *table, const struct layout *layout)
 	return added;
 }
 
-static bool has_ties(const struct rows *rows)
+static bool has_margins(const struct rows *rows)
 {
-	bool tied = false;
-
 	for (size_t i = 0; i < rows->count; i++)
-		tied |= rows->rows[i].tied;
-	return tied;
+		if (rows->rows[i].self && rows->rows[i].self_margin > 0)
+			return true;
+	return false;
 }
 
 static void print_heading(const struct layout *layout)
@@ -184,9 +181,8 @@ static void print_heading(const struct layout *layout)
 	snprintf(note, sizeof(note), "%s%s", time,
 	         view->thread || view->process ? "" : ", all threads");
 	if (shows_margin(layout))
-		snprintf(note + strlen(note), sizeof(note) - strlen(note), "; %s: 95 %% interval%s",
-		         layout->text->terminal.plus_minus,
-		         has_ties(layout->rows) ? ", ~: a tie" : "");
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "; %s: 95 %% interval",
+		         layout->text->terminal.plus_minus);
 	text_heading(layout->text, title, note);
 }
 
@@ -195,11 +191,21 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 {
 	cleanup(rows) struct rows *rows = text_rows(text, by, sort, err);
 	struct column columns[8];
+	bool ties = false;
 
 	if (!rows)
 		return -1;
-	struct layout layout = { text, rows, format_time_unit(rows->all),
-		                 by,   sort, text->terminal.width >= WIDE };
+	struct layout layout = {
+		.text = text,
+		.rows = rows,
+		.unit = format_time_unit(rows->all),
+		.by = by,
+		.sort = sort,
+		.wide = text->terminal.width >= WIDE,
+		.widest = text->terminal.width >= WIDEST,
+		.margins = has_margins(rows),
+		.ties = &ties,
+	};
 	cleanup(table) struct table *table =
 		table_new(columns, make_columns(&layout, columns), &text->terminal);
 	if (!table)
@@ -209,5 +215,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 	print_heading(&layout);
 	if (table_print(table, text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
+	if (ties)
+		fputs("  ~ cannot be told from the next row\n", text->out);
 	return 0;
 }

@@ -82,6 +82,14 @@ static void add_child(struct walk *w, const struct call_node *node, bool last, b
 	w->prefix[kept] = '\0';
 }
 
+// The way from the loader to main() takes lines and tells nothing.
+static const struct call_node *below_startup(const struct call_node *node)
+{
+	while (text_is_startup(node->name) && node->child && !node->child->next)
+		node = node->child;
+	return node;
+}
+
 static void add_children(struct walk *w, const struct call_node *node, int depth)
 {
 	bool chain = node->child && !node->child->next;
@@ -89,7 +97,7 @@ static void add_children(struct walk *w, const struct call_node *node, int depth
 	if (depth >= DEPTH_MAX)
 		return;
 	for (const struct call_node *child = node->child; child; child = child->next)
-		add_child(w, child, !child->next, chain, depth);
+		add_child(w, below_startup(child), !child->next, chain, depth);
 }
 
 int text_tree(const struct text *text, struct error *err)

@@ -20,6 +20,7 @@
 #define WAIT_SHARE   0.5  /* of the critical thread's life */
 #define BUSY_SHARE   0.5  /* of one CPU, by all threads together */
 #define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
+#define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
 
 struct evidence {
 	const struct run *run;
@@ -138,15 +139,22 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 	say(v, "%s %% of the time %s was ready to run but had no CPU.",
 	    format_percent(waited, f->account.lifetime_ns).text,
 	    thread_name(&f->account, name, sizeof(name)));
-	advise(v,
-	       "It may use %u CPU%s: run fewer threads or processes at once, or free the machine "
-	       "from other work.",
-	       f->run->cpus, f->run->cpus == 1 ? "" : "s");
-	const struct row *row = hottest(f);
+	double used = share(f->totals->on_cpu_ns, f->run->wall_ns);
+	if (used >= OWN_SHARE * f->run->cpus)
+		advise(v,
+		       "It kept the %u CPU%s that it may use busy by itself: run fewer threads or "
+		       "processes at once, or give it more CPUs.",
+		       f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	else
+		advise(v,
+		       "All of it together used %.1f of %u CPU%s: others had the rest. Measure "
+		       "it on a machine without other work.",
+		       used, f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
 	if (row) {
-		size_t used = strlen(v->next);
+		size_t length = strlen(v->next);
 		name_row(row, place, sizeof(place));
-		snprintf(v->next + used, sizeof(v->next) - used,
+		snprintf(v->next + length, sizeof(v->next) - length,
 		         " Of the CPU time, %s %% is spent in %s.",
 		         format_percent(row->self, f->cpu->all).text, place);
 	}

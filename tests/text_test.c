@@ -282,7 +282,70 @@ Test(text, a_thread_that_gets_no_cpu_is_told_so)
 	profile->account.ns[METRIC_ON_CPU] = 20 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_RUNNABLE] = 21234 * NS_PER_MS;
 	expect_verdict(profile, "the main thread was ready to run but had no CPU.");
-	expect_verdict(profile, "It may use 8 CPUs");
+	expect_verdict(profile, "of 8 CPUs: others had the rest.");
+	profile->run.cpus = 1;
+	profile->totals.on_cpu_ns = profile->run.wall_ns;
+	expect_verdict(profile, "It kept the 1 CPU that it may use busy by itself: run fewer");
+	profile->run.samples = 8;
+	char *page = print(profile, &(struct view){ .quiet = true, .by = -1, .sort = -1 },
+	                   terminal(200, false, false));
+	cr_expect(not(strstr(page, "Of the CPU time") != NULL), "of 8 samples: %s", page);
+	free(page);
+}
+
+Test(text, only_rows_that_matter_are_marked_as_ties)
+{
+	static const struct row rows[] = {
+		{ .name = "first", .self = 400, .total = 400, .self_margin = 0.03, .tied = true },
+		{ .name = "second", .self = 390, .total = 390, .self_margin = 0.03 },
+		{ .name = "third", .self = 160, .total = 160, .self_margin = 0.02, .tied = true },
+		{ .name = "fourth", .self = 40, .total = 40, .self_margin = 0.02, .tied = true },
+		{ .name = "fifth", .self = 10, .total = 10, .self_margin = 0.02, .tied = true },
+	};
+	static const char legend[] = "~ cannot be told from the next row";
+	struct view view = view_default();
+	struct profile *profile = fake_profile();
+
+	view.sort = VIEW_SORT_SELF;
+	profile->functions = rows;
+	profile->function_count = sizeof(rows) / sizeof(rows[0]);
+	profile->all = 1000;
+	char *page = print(profile, &view, terminal(100, false, false));
+	char *mark = strchr(page, '~'), *rest = NULL;
+	cr_assert(mark && strtok_r(mark, "\n", &rest));
+	cr_expect(strstr(mark, "first") != NULL, "the marked row: %s", mark);
+	cr_expect(strstr(rest, legend) == strchr(rest, '~'), "no other, and a legend: %s", rest);
+	free(page);
+	profile = fake_profile();
+	profile->functions = rows + 1;
+	profile->function_count = 4;
+	profile->all = 1000;
+	page = print(profile, &view, terminal(100, false, false));
+	cr_expect(not(strchr(page, '~') != NULL), "no mark, no legend: %s", page);
+	free(page);
+}
+
+Test(text, threads_by_what_they_did)
+{
+	static const struct row rows[] = {
+		{ .name = "worker",
+		  .id = 4711,
+		  .self = 4 * NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC,
+		               [METRIC_OFF_LOCK] = 800 * NS_PER_MS,
+		               [METRIC_OFF_FILE] = 200 * NS_PER_MS } },
+		{ .name = "main",
+		  .id = 4710,
+		  .self = 4 * NS_PER_SEC,
+		  .self_ns = { [METRIC_OFF_SLEEP] = 4 * NS_PER_SEC } },
+	};
+	struct view view = view_default();
+	struct profile *profile = fake_profile();
+
+	view.by = BY_THREAD;
+	profile->others = rows;
+	profile->other_count = 2;
+	expect_golden("by-thread", print(profile, &view, terminal(80, false, false)));
 }
 
 Test(text, a_flat_profile_is_called_flat)
