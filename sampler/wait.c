@@ -6,6 +6,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+// Headers before Linux 5.16 do not have it.
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
 struct call {
 	int number;
 	uint8_t cause;
