@@ -426,8 +426,11 @@ static int run_locks(void)
 	static char names[4][16] = { "locker1", "locker2", "locker3", "locker4" };
 	pthread_t threads[4];
 
+	// On a busy machine the first could else be done before the last begins, and nobody waits.
+	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, take_turns, names[i]);
+	pthread_mutex_unlock(&mutex);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
