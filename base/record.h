@@ -188,16 +188,20 @@ struct record_op_begin {
 };
 _Static_assert(sizeof(struct record_op_begin) == 24 + 24, "op begin");
 
-/* head.time_ns is the end; head.tid the thread that ended it. */
+/*
+ * head.time_ns is the end; head.tid the thread that ended it. Self: while no op that nests in it
+ * was open, whether that one has left a BEGIN or not. A range has no self.
+ */
 struct record_op_end {
 	struct record head;
 	uint64_t begin_ns;
-	uint64_t uncounted_ns; /* of ops right below it that left no BEGIN and END */
+	uint64_t self_ns;
 	uint64_t allocated_bytes, freed_bytes; /* by its thread while it was open */
+	uint64_t self_allocated_bytes, self_freed_bytes;
 	uint32_t name;
 	uint32_t begin_tid; /* the thread that began it */
 };
-_Static_assert(sizeof(struct record_op_end) == 24 + 40, "op end");
+_Static_assert(sizeof(struct record_op_end) == 24 + 56, "op end");
 
 /* Followed by the name and its NUL. Names of different DOMAINs are different. */
 struct record_op_name {

@@ -18,7 +18,7 @@ Test(agent_config, texts_give_numbers_and_defaults)
 		{ "colour=red,hz=250", 250, 32768 },
 		{ "hz=", 999, 32768 },
 		{ "hz=x,stack=4096", 999, 4096 },
-		{ "hz=0,stack=0", 1, 256 },
+		{ "hz=0,stack=0", 0, 256 },
 		{ "hz=99999999999999999999,stack=99999999999999999999", 100000, 65528 },
 		{ "stack=1001", 999, 1000 },
 	};
@@ -29,4 +29,14 @@ Test(agent_config, texts_give_numbers_and_defaults)
 		          rows[i].text);
 		cr_expect(eq(u32, config.stack_bytes, rows[i].stack_bytes), "\"%s\"", rows[i].text);
 	}
+}
+
+Test(agent_config, ops_and_allocations_are_off_unless_asked_for)
+{
+	struct config silent = config_parse("hz=99"), asked = config_parse("ops=6,malloc=4096");
+
+	cr_expect(eq(u32, silent.ops, 0));
+	cr_expect(eq(u32, silent.malloc_bytes, 0));
+	cr_expect(eq(u32, asked.ops, 6));
+	cr_expect(eq(u32, asked.malloc_bytes, 4096));
 }

@@ -34,6 +34,8 @@ if(NOT FUZZ) # which builds no targets
   add_dependencies(agent_objects_test truth_plugin_a)
 endif()
 unit(agent_sample SOURCES agent_signal.c LIBS agent_core tracer_test_support)
+unit(agent_op LIBS agent_core reader tracer_test_support)
+unit(stopwatch LIBS agent_core)
 unit(reader LIBS reader agent_core tracer_test_support)
 foreach(module session target)
   unit(${module} LIBS reader tracer_test_support)

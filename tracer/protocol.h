@@ -52,3 +52,37 @@ static inline size_t protocol_ring_offset(uint32_t index, uint32_t data_bytes)
 {
 	return PROTOCOL_FILE_BYTES + index * protocol_ring_bytes(data_bytes);
 }
+
+/*
+ * The names of a process's ops are in one more file, "PID-IMAGE-names": they grow at its end and
+ * never change, so that a name is there as soon as its id is, whatever becomes of the rings.
+ *
+ *	[struct protocol_names | struct protocol_name + text | struct protocol_name + text | …
+ *
+ * A name's id is the place of its entry in the file, in units of 8 bytes. The first entry of 0
+ * bytes is behind the last.
+ */
+#define PROTOCOL_NAMES_MAGIC UINT32_C(0x4e4e5442) /* "BTNN" */
+#define PROTOCOL_NAMES_BYTES ((size_t)4 << 20)
+#define PROTOCOL_NAME_TEXT   1000 /* longer names are cut */
+
+struct protocol_names {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t pid;
+	uint32_t reserved;
+	uint64_t image_ns;
+	uint64_t refused; /* ops whose names found no room */
+};
+_Static_assert(sizeof(struct protocol_names) == 32, "names header");
+
+struct protocol_name {
+	uint32_t bytes; /* of entry and text, a multiple of 8; stored last, with release */
+	uint32_t domain, category; /* ids of names; 0: none */
+	uint8_t provider;          /* enum op_provider */
+	uint8_t reserved[3];
+	/* Ops that found no room in their ring; atomic. */
+	uint64_t calls, total_ns, self_ns;
+	/* The text and its NUL follow. */
+};
+_Static_assert(sizeof(struct protocol_name) == 40, "name");

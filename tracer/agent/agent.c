@@ -128,11 +128,14 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 		return false;
 	strcpy(a->rings.directory, directory);
 	a->config = config_parse(config);
-	a->period_ns = NS_PER_SEC / a->config.frequency_hz;
+	a->period_ns = agent_samples(a) ? NS_PER_SEC / a->config.frequency_hz : 0;
 	a->pid = (uint32_t)getpid();
 	a->parent_pid = (uint32_t)getppid();
 	a->born_ns = a->maps_ns = clock_now_ns();
 	a->on = true;
+	// Without samples there is nothing to say before the first op.
+	if (!agent_samples(a))
+		return true;
 	if (!agent_attach(a))
 		return false;
 	agent_write_maps(a);
@@ -145,7 +148,7 @@ void agent_fork(struct agent *a)
 {
 	rings_abandon(&a->rings);
 	a->process = NULL;
-	a->attaching = a->speaking = 0;
+	a->attaching = a->speaking = a->naming = 0;
 	a->forked = true;
 	a->over = false;
 	a->parent_pid = a->pid;
@@ -225,7 +228,7 @@ static bool lock_patiently(int *flag)
 // Not in a vfork child, which has its parent's memory.
 static bool may_speak(const struct agent *a)
 {
-	return a->on && !a->over && a->pid == (uint32_t)getpid();
+	return a->on && agent_samples(a) && !a->over && a->pid == (uint32_t)getpid();
 }
 
 void agent_before_unload(struct agent *a)

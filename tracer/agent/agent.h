@@ -25,6 +25,7 @@ struct agent {
 	bool on;       /* there is, or will be, somewhere to write */
 	bool forked;   /* this process has begun by a fork, not by exec */
 	int attaching; /* atomic: the files are being made */
+	int naming;    /* atomic: the file of names is */
 	uint32_t pid, parent_pid;
 	uint64_t born_ns;
 	struct rings rings;
@@ -45,6 +46,12 @@ bool agent_start(struct agent *a, const char *directory, const char *config);
 
 /* The process that A describes has forked, and this is the child. */
 void agent_fork(struct agent *a);
+
+/* Whether the agent samples; else it is here for ops alone, and another samples. */
+static inline bool agent_samples(const struct agent *a)
+{
+	return a->config.frequency_hz != 0;
+}
 
 /* Makes sure that there is somewhere to write: true if there is. */
 bool agent_attach(struct agent *a);

@@ -32,7 +32,9 @@ static uint32_t clamp(uint64_t value, uint32_t low, uint32_t high)
 struct config config_parse(const char *text)
 {
 	return (struct config){
-		.frequency_hz = clamp(number(text, "hz=", 999), 1, 100000),
+		.frequency_hz = clamp(number(text, "hz=", 999), 0, 100000),
 		.stack_bytes = clamp(number(text, "stack=", 32768), 256, CONFIG_STACK_MAX) & ~7u,
+		.ops = clamp(number(text, "ops=", 0), 0, UINT32_MAX),
+		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),
 	};
 }

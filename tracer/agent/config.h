@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector asks of the agent: "hz=999,stack=32768".
+ * What the collector asks of the agent: "hz=999,stack=32768,ops=30,malloc=524288".
  *
  * Unknown words are skipped, so that an older agent runs under a newer
  * collector; values out of range are clamped.
@@ -12,8 +12,10 @@
 #define CONFIG_STACK_MAX 65528
 
 struct config {
-	uint32_t frequency_hz;
-	uint32_t stack_bytes; /* a multiple of 8 */
+	uint32_t frequency_hz; /* 0: no samples are taken here */
+	uint32_t stack_bytes;  /* a multiple of 8 */
+	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
+	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 
 /* TEXT may be NULL: then everything has its default. */

@@ -43,13 +43,13 @@ static char *put_number(char *at, uint64_t number)
 	return put_text(at, first);
 }
 
-static void file_path(const struct rings *r, uint32_t number, char *path)
+static char *put_stem(const struct rings *r, char *path)
 {
 	char *at = put_text(path, r->directory);
 
 	at = put_number(put_text(at, "/"), r->pid);
 	at = put_number(put_text(at, "-"), r->image_ns);
-	put_number(put_text(at, "-"), number);
+	return put_text(at, "-");
 }
 
 // A file beyond the limit would be a SIGXFSZ for the target.
@@ -89,23 +89,28 @@ static size_t file_bytes(const struct rings *r)
 	return protocol_ring_offset(RINGS_PER_FILE, r->data_bytes);
 }
 
-static bool add_file(struct rings *r, uint32_t number)
+static void *make_file(struct rings *r, const char *path, size_t size)
 {
-	size_t size = file_bytes(r);
-	char path[sizeof(r->directory) + 64];
-
 	if (!size_is_allowed(size))
-		return false;
-	file_path(r, number, path);
+		return NULL;
 	int fd = system_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return false;
-	struct protocol_file *file = map_file(r, fd, size);
+		return NULL;
+	void *memory = map_file(r, fd, size);
 	system_close(fd);
-	if (!file) {
+	if (!memory)
 		unlink(path);
+	return memory;
+}
+
+static bool add_file(struct rings *r, uint32_t number)
+{
+	char path[sizeof(r->directory) + 64];
+
+	put_number(put_stem(r, path), number);
+	struct protocol_file *file = make_file(r, path, file_bytes(r));
+	if (!file)
 		return false;
-	}
 	file->version = PROTOCOL_VERSION;
 	file->pid = r->pid;
 	file->number = number;
@@ -116,6 +121,14 @@ static bool add_file(struct rings *r, uint32_t number)
 	r->files[number] = file;
 	__atomic_store_n(&r->lane_count, (number + 1) * RINGS_PER_FILE, __ATOMIC_RELEASE);
 	return true;
+}
+
+void *rings_map_names(struct rings *r)
+{
+	char path[sizeof(r->directory) + 64];
+
+	put_text(put_stem(r, path), "names");
+	return make_file(r, path, PROTOCOL_NAMES_BYTES);
 }
 
 // Whether the kernel gives out memory without a fault; an anonymous page tells.
@@ -244,6 +257,7 @@ static void begin(struct lane *lane, uint32_t tid)
 	lane->stack_low = lane->stack_high = 0;
 	lane->cpu_ns = 0;
 	lane->timer = -1;
+	lane->owed = 0;
 	lane->late = false;
 	lane->blocks_signal = false;
 	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
@@ -325,18 +339,37 @@ static void start_over(struct lane *lane)
 	ring_commit(&lane->ring, filler, rest);
 }
 
-struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size)
+size_t lane_room(struct lane *lane)
+{
+	start_over(lane);
+	uint64_t tail = __atomic_load_n(&lane->ring.header->tail, __ATOMIC_ACQUIRE);
+	size_t room = lane->ring.mask + 1 - (lane->ring.position - tail);
+
+	return room > lane->owed ? room - lane->owed : 0;
+}
+
+struct record *lane_take(struct lane *lane, bool by_populate, size_t size)
 {
 	size_t capacity = lane->ring.mask + 1;
-
-	start_over(lane);
 	size_t end = (lane->ring.position & lane->ring.mask) + size;
+
 	// Beyond the end comes a filler up to it, and then the record at the start.
-	if (!make_ready(lane, by_populate, end < capacity ? end : capacity)) {
+	if (make_ready(lane, by_populate, end < capacity ? end : capacity))
+		return ring_reserve(&lane->ring, size);
+	__atomic_fetch_add(&lane->ring.header->dropped, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size)
+{
+	size_t room = lane_room(lane);
+
+	// What a filler takes at the end is not known to be free.
+	if (lane->owed && room < 2 * size) {
 		__atomic_fetch_add(&lane->ring.header->dropped, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	return ring_reserve(&lane->ring, size);
+	return lane_take(lane, by_populate, size);
 }
 
 void lane_commit(struct lane *lane, struct record *record, size_t size)

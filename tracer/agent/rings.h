@@ -28,11 +28,15 @@ enum lane_state {
 	LANE_DONE
 };
 
+struct op_thread;
+
 struct lane {
 	int state;    /* enum lane_state; atomic */
 	uint32_t tid; /* atomic: a scan of other threads' lanes reads it */
 	struct ring ring;
-	size_t ready; /* data bytes from the start that are safe to touch */
+	size_t ready;          /* data bytes from the start that are safe to touch */
+	size_t owed;           /* bytes that nobody but the ENDs of open ops may take */
+	struct op_thread *ops; /* see op.h; stays when the lane goes to another thread */
 
 	/* The thread that writes here. */
 	uintptr_t stack_low, stack_high; /* 0: bounds unknown */
@@ -82,6 +86,18 @@ void rings_release(struct lane *lane);
 /* The live lane of TID, NULL if it has none. Looks at *HINT first and moves it on. */
 struct lane *rings_find(struct rings *r, uint32_t tid, uint32_t *hint);
 
-/* As ring_reserve() and ring_commit(), but memory-safe and starting over whenever it is drained. */
+/*
+ * As ring_reserve() and ring_commit(), but memory-safe, starting over whenever it is drained, and
+ * leaving what is owed.
+ */
 struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size);
 void lane_commit(struct lane *lane, struct record *record, size_t size);
+
+/* Bytes that are free and not owed. Starts over if it can. */
+size_t lane_room(struct lane *lane);
+
+/* Room that has been seen to be there, or is owed. NULL only if there is no memory for it. */
+struct record *lane_take(struct lane *lane, bool by_populate, size_t size);
+
+/* Makes the file of names. NULL if that cannot be. */
+void *rings_map_names(struct rings *r);

@@ -61,17 +61,23 @@ static size_t at_most(size_t size, uintptr_t from, uintptr_t end)
 	return end - from < size ? end - from : size;
 }
 
+size_t sample_copy_stack(void *to, const struct lane *lane, uintptr_t sp, size_t size)
+{
+	if (!within(sp, lane->stack_low, lane->stack_high))
+		return sample_copy_unknown(to, sp, size);
+	size = at_most(size, sp, lane->stack_high);
+	copy(to, (const void *)sp, size);
+	return size & ~(size_t)7;
+}
+
 static size_t copy_stack(void *to, const struct lane *lane, const void *context, uintptr_t sp,
                          size_t size)
 {
 	uintptr_t base;
 	size_t alternate;
 
-	if (within(sp, lane->stack_low, lane->stack_high)) {
-		size = at_most(size, sp, lane->stack_high);
-		copy(to, (const void *)sp, size);
-		return size & ~(size_t)7;
-	}
+	if (within(sp, lane->stack_low, lane->stack_high))
+		return sample_copy_stack(to, lane, sp, size);
 	context_alternate_stack(context, &base, &alternate);
 	if (within(sp, base, base + alternate))
 		size = at_most(size, sp, base + alternate);

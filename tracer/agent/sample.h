@@ -17,6 +17,9 @@
 /* Copies from address SP up, at most SIZE bytes, as far as memory is mapped. Returns the count. */
 size_t sample_copy_unknown(void *to, uintptr_t sp, size_t size);
 
+/* The same from the thread's own stack or wherever SP is. LANE knows the stack's bounds, or not. */
+size_t sample_copy_stack(void *to, const struct lane *lane, uintptr_t sp, size_t size);
+
 /*
  * Writes what CONTEXT (a handler's third argument) interrupted into LANE. False if the ring is
  * full: the weight is then that of the next sample.

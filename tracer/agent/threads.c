@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/maps.h"
+#include "tracer/agent/op.h"
 #include "tracer/agent/system.h"
 #include "tracer/agent/ticker.h"
 
@@ -46,6 +47,8 @@ static uint32_t own_tid(void)
 
 static bool arm(struct lane *lane, uint32_t tid)
 {
+	if (!agent_samples(agent))
+		return false;
 	lane->timer = ticker_start(tid, agent->period_ns);
 	if (lane->timer < 0)
 		return false;
@@ -70,6 +73,7 @@ static void end(void *argument)
 	if (lane != mine || lane->tid != own_tid())
 		return;
 	int error = errno;
+	op_thread_end(lane);
 	disarm(lane);
 	ended = true;
 	mine = NULL;
@@ -126,6 +130,8 @@ void threads_start(struct agent *a)
 {
 	agent = a;
 	have_key = pthread_key_create(&end_key, end) == 0;
+	if (!agent_samples(a))
+		return;
 	find_main_stack();
 	struct lane *lane = rings_claim_patiently(&a->rings, own_tid());
 	if (!lane)
@@ -142,7 +148,7 @@ void threads_fork(struct agent *a)
 	ended = false;
 	armed = pending = 0;
 	scanning = 0;
-	fork_timer = ticker_start(own_tid(), a->period_ns);
+	fork_timer = agent_samples(a) ? ticker_start(own_tid(), a->period_ns) : -1;
 }
 
 void threads_finish(struct agent *a)
@@ -151,7 +157,9 @@ void threads_finish(struct agent *a)
 
 	if (!lane || lane->tid != own_tid())
 		return;
-	agent_write_maps(a);
+	op_thread_end(lane);
+	if (agent_samples(a))
+		agent_write_maps(a);
 	a->over = true;
 	disarm(lane);
 	mine = NULL;
@@ -162,7 +170,7 @@ void threads_finish(struct agent *a)
 struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
                              size_t stack_bytes)
 {
-	if (!a->on || a->pid != (uint32_t)getpid() || !agent_attach(a))
+	if (!a->on || !agent_samples(a) || a->pid != (uint32_t)getpid() || !agent_attach(a))
 		return NULL;
 	struct lane *lane = rings_claim_patiently(&a->rings, 0);
 	if (!lane)
@@ -310,7 +318,7 @@ static struct lane *find_lane(uint32_t tid)
 	struct lane *lane = rings_find(&agent->rings, tid, &hint);
 	if (!lane && tid == agent->pid) {
 		lane = rings_claim(&agent->rings, tid);
-		if (lane) {
+		if (lane && fork_timer >= 0) {
 			lane->timer = fork_timer;
 			__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);
 		}
@@ -323,13 +331,32 @@ static struct lane *find_lane(uint32_t tid)
 	return lane;
 }
 
+struct lane *threads_lane(void)
+{
+	uint32_t tid = own_tid();
+	struct lane *lane = mine ? mine : find_lane(tid);
+
+	if (lane)
+		return lane->tid == tid ? lane : NULL; // in a vfork child: its parent's
+	if (ended || agent->pid != (uint32_t)getpid() || !agent_attach(agent))
+		return NULL;
+	lane = rings_claim(&agent->rings, tid);
+	if (!lane)
+		return NULL;
+	lane->parent_tid = agent->pid;
+	agent_write_begin(agent, lane);
+	adopt(lane);
+	arm(lane, tid);
+	return lane;
+}
+
 void threads_tick(const void *context, uint32_t overrun)
 {
 	uint32_t tid = own_tid();
 	struct lane *lane = mine ? mine : find_lane(tid);
 
 	// In a vfork child, thread-local memory is its parent's.
-	if (!lane || lane->tid != tid)
+	if (!lane || lane->tid != tid || op_is_inside())
 		return;
 	agent_tick(agent, lane, context, overrun);
 	scan_if_due();

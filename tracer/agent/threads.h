@@ -17,6 +17,12 @@ struct lane;
 /* The main thread, at the start of the program. */
 void threads_start(struct agent *a);
 
+/*
+ * The calling thread's lane, claimed if it has none yet; NULL if there is none to be had. For
+ * handlers too.
+ */
+struct lane *threads_lane(void);
+
 /* In a forked child: the calling thread is the only one. */
 void threads_fork(struct agent *a);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
+#include "tracer/agent/op.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap.h"
 #include "tracer/protocol.h"
@@ -23,6 +24,7 @@ static void after_fork(void)
 	int error = errno;
 
 	if (agent.on) {
+		op_fork(&agent);
 		agent_fork(&agent);
 		threads_fork(&agent);
 	}
@@ -32,12 +34,15 @@ static void after_fork(void)
 __attribute__((constructor)) static void start(void)
 {
 	const char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
+	const char *config = getenv(PROTOCOL_ENV_CONFIG);
 	int error = errno;
 
-	if (directory && gnu_get_libc_version && __register_atfork && wrap_start_signals() &&
-	    agent_start(&agent, directory, getenv(PROTOCOL_ENV_CONFIG))) {
+	if (directory && gnu_get_libc_version && __register_atfork &&
+	    (config_parse(config).frequency_hz == 0 || wrap_start_signals()) &&
+	    agent_start(&agent, directory, config)) {
 		__register_atfork(NULL, NULL, after_fork, NULL);
 		threads_start(&agent);
+		op_start(&agent);
 	}
 	errno = error;
 }

@@ -2,9 +2,11 @@
 #include "tracer/reader/reader.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/ring.h"
 #include "tracer/protocol.h"
+#include "tracer/reader/op_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,9 +25,10 @@ struct file {
 	uint32_t pid;
 	uint32_t ring_count, data_bytes;
 	uint64_t image_ns;
-	bool gone;             /* the process is no more */
-	uint32_t open_mask;    /* rings that are in use here */
-	uint32_t refused_mask; /* rings that somebody else has read or scribbled in */
+	bool gone;              /* the process is no more */
+	struct op_names *names; /* instead of rings */
+	uint32_t open_mask;     /* rings that are in use here */
+	uint32_t refused_mask;  /* rings that somebody else has read or scribbled in */
 	struct ring rings[PROTOCOL_RINGS_MAX];
 };
 
@@ -44,6 +47,10 @@ struct reader {
 	size_t heap_count, heap_capacity;
 	uint8_t *record; /* the copy given out */
 	size_t record_capacity;
+	uint8_t *told; /* records to be given out before it: what it needs to be understood */
+	size_t told_bytes, told_capacity, told_at;
+	const struct record *after;            /* given out when all has been told */
+	uint64_t image_ns;                     // of the record that was given out last
 	uint64_t past_dropped, past_unsampled; /* of files that are closed */
 	uint64_t damaged;
 };
@@ -66,6 +73,7 @@ struct reader *reader_new(const char *directory, struct error *err)
 
 static void file_free(struct file *file)
 {
+	op_names_free(file->names);
 	if (file->header)
 		munmap((void *)file->header, file->size);
 	free(file);
@@ -80,6 +88,7 @@ void reader_free(struct reader *r)
 	free(r->files);
 	free(r->heap);
 	free(r->record);
+	free(r->told);
 	if (r->directory >= 0)
 		close(r->directory);
 	free(r);
@@ -132,6 +141,12 @@ static struct file *open_file(struct reader *r, const char *name)
 		return NULL;
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory != MAP_FAILED) {
+		file->names = op_names_new(memory, size);
+		if (file->names) {
+			file->pid = op_names_pid(file->names);
+			file->image_ns = op_names_image_ns(file->names);
+			return file;
+		}
 		file->header = memory;
 		file->size = size;
 		if (take_header(file))
@@ -257,7 +272,7 @@ static bool push_file(struct reader *r, struct file *file)
 
 static uint64_t file_dropped(const struct file *file)
 {
-	uint64_t dropped = 0;
+	uint64_t dropped = file->names ? op_names_refused(file->names) : 0;
 
 	for (uint32_t i = 0; i < file->ring_count; i++)
 		if (file->open_mask & UINT32_C(1) << i)
@@ -268,8 +283,63 @@ static uint64_t file_dropped(const struct file *file)
 static void close_file(struct reader *r, struct file *file)
 {
 	r->past_dropped += file_dropped(file);
-	r->past_unsampled += file->header->unsampled;
+	if (file->header)
+		r->past_unsampled += file->header->unsampled;
 	file_free(file);
+}
+
+static void keep_told(void *context, const struct record *record)
+{
+	struct reader *r = context;
+
+	if (!array_reserve(&r->told, &r->told_capacity, r->told_bytes + record->size))
+		return;
+	memcpy(r->told + r->told_bytes, record, record->size);
+	r->told_bytes += record->size;
+}
+
+static void forget_told(struct reader *r)
+{
+	if (r->told_at == r->told_bytes)
+		r->told_at = r->told_bytes = 0;
+}
+
+void reader_count_ops(struct reader *r, uint64_t now_ns)
+{
+	forget_told(r);
+	for (size_t i = 0; i < r->file_count; i++)
+		if (r->files[i]->names)
+			op_names_tell_counts(r->files[i]->names, now_ns, keep_told, r);
+}
+
+static bool is_same_image(const struct file *a, const struct file *b)
+{
+	return a->pid == b->pid && a->image_ns == b->image_ns;
+}
+
+static bool has_rings(const struct reader *r, const struct file *names)
+{
+	for (size_t i = 0; i < r->file_count; i++)
+		if (!r->files[i]->names && is_same_image(r->files[i], names))
+			return true;
+	return false;
+}
+
+// Names go when all rings have been drained that use them.
+static void close_names(struct reader *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->file_count; i++) {
+		struct file *file = r->files[i];
+		if (!file->names || !file->gone || has_rings(r, file)) {
+			r->files[kept++] = file;
+			continue;
+		}
+		op_names_tell_counts(file->names, clock_now_ns(), keep_told, r);
+		close_file(r, file);
+	}
+	r->file_count = kept;
 }
 
 void reader_poll(struct reader *r)
@@ -277,16 +347,18 @@ void reader_poll(struct reader *r)
 	size_t kept = 0;
 
 	add_files(r);
+	forget_told(r);
 	r->heap_count = 0;
 	for (size_t i = 0; i < r->file_count; i++) {
 		struct file *file = r->files[i];
 		bool was_gone = file->gone; // a look after it was gone sees all that it wrote
-		if (!push_file(r, file) && was_gone)
+		if (!file->names && !push_file(r, file) && was_gone)
 			close_file(r, file);
 		else
 			r->files[kept++] = file;
 	}
 	r->file_count = kept;
+	close_names(r);
 }
 
 // Copies the record that the ring has peeked: the target can still write to the original.
@@ -321,18 +393,89 @@ static struct record *take_first(struct reader *r)
 	return copy;
 }
 
-const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *image_ns)
+static struct op_names *find_names(const struct reader *r, uint32_t pid, uint64_t image_ns)
+{
+	for (size_t i = 0; i < r->file_count; i++)
+		if (r->files[i]->names && r->files[i]->pid == pid &&
+		    r->files[i]->image_ns == image_ns)
+			return r->files[i]->names;
+	return NULL;
+}
+
+// The name that RECORD uses; 0: none.
+static uint32_t name_of(const struct record *record)
+{
+	switch (record->type) {
+	case RECORD_OP_BEGIN:
+	case RECORD_OP_MARK:
+		return ((const struct record_op_begin *)record)->name;
+	case RECORD_OP_END:
+		return ((const struct record_op_end *)record)->name;
+	case RECORD_OP_SITE:
+		return ((const struct record_op_site *)record)->name;
+	default:
+		return 0;
+	}
+}
+
+// What has to be known before RECORD; returns whether there is something.
+static bool tell_name(struct reader *r, const struct record *record, uint64_t image_ns)
+{
+	uint32_t name = name_of(record);
+
+	if (!name)
+		return false;
+	struct op_names *names = find_names(r, record->pid, image_ns);
+	if (!names) {
+		add_files(r); // it has come since the last look
+		names = find_names(r, record->pid, image_ns);
+	}
+	forget_told(r);
+	if (names)
+		op_names_tell(names, name, record, keep_told, r);
+	return r->told_at < r->told_bytes;
+}
+
+static const struct record *next_told(struct reader *r)
+{
+	if (r->told_at < r->told_bytes) {
+		const struct record *told = (const struct record *)(r->told + r->told_at);
+		r->told_at += told->size;
+		return told;
+	}
+	const struct record *after = r->after;
+	r->after = NULL;
+	return after;
+}
+
+// The next sound record of a ring.
+static const struct record *next_written(struct reader *r, uint64_t until_ns)
 {
 	while (r->heap_count && r->heap[0].time_ns <= until_ns) {
 		uint64_t image = r->heap[0].file->image_ns;
 		const struct record *record = take_first(r);
 		if (!record || !record_is_sound(record))
 			continue;
-		if (image_ns)
-			*image_ns = image;
+		r->image_ns = image;
 		return record;
 	}
 	return NULL;
+}
+
+const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *image_ns)
+{
+	const struct record *record = next_told(r);
+
+	if (!record) {
+		record = next_written(r, until_ns);
+		if (record && tell_name(r, record, r->image_ns)) {
+			r->after = record;
+			record = next_told(r);
+		}
+	}
+	if (record && image_ns)
+		*image_ns = r->image_ns;
+	return record;
 }
 
 void reader_process_gone(struct reader *r, uint32_t pid)
@@ -355,7 +498,8 @@ uint64_t reader_unsampled(const struct reader *r)
 	uint64_t unsampled = r->past_unsampled;
 
 	for (size_t i = 0; i < r->file_count; i++)
-		unsampled += r->files[i]->header->unsampled;
+		if (r->files[i]->header)
+			unsampled += r->files[i]->header->unsampled;
 	return unsampled;
 }
 
@@ -378,6 +522,25 @@ static bool sample_is_sound(const struct record_sample *sample)
 	return (uint64_t)sample->kernel_count * 8 + sample->stack_bytes <= room;
 }
 
+static bool begin_is_sound(const struct record_op_begin *begin)
+{
+	return begin->head.size >= sizeof(*begin) &&
+	       begin->detail_count * sizeof(uint64_t) <= begin->head.size - sizeof(*begin);
+}
+
+static bool site_is_sound(const struct record_op_site *site)
+{
+	return site->head.size >= sizeof(*site) &&
+	       site->stack_bytes <= site->head.size - sizeof(*site);
+}
+
+static bool alloc_is_sound(const struct record_alloc *alloc)
+{
+	return alloc->head.size >= sizeof(*alloc) &&
+	       alloc->stack_bytes <= alloc->head.size - sizeof(*alloc);
+}
+
+// OP_NAME and OP_COUNT are made by the reader itself; in a ring they are somebody else's.
 bool record_is_sound(const struct record *record)
 {
 	switch (record->type) {
@@ -392,10 +555,26 @@ bool record_is_sound(const struct record *record)
 		return text_ends(record, sizeof(struct record_name));
 	case RECORD_FORK:
 		return record->size >= sizeof(struct record_fork);
+	case RECORD_OP_NAME:
+	case RECORD_OP_COUNT:
+		return false;
 	case RECORD_UNMAP:
 		return record->size >= sizeof(struct record_unmap);
 	case RECORD_LOST:
 		return record->size >= sizeof(struct record_lost);
+	case RECORD_OP_BEGIN:
+	case RECORD_OP_MARK:
+		return begin_is_sound((const struct record_op_begin *)record);
+	case RECORD_OP_END:
+		return record->size >= sizeof(struct record_op_end);
+	case RECORD_OP_SITE:
+		return site_is_sound((const struct record_op_site *)record);
+	case RECORD_ALLOC:
+		return alloc_is_sound((const struct record_alloc *)record);
+	case RECORD_FREE:
+		return record->size >= sizeof(struct record_free);
+	case RECORD_MEMORY:
+		return record->size >= sizeof(struct record_memory);
 	case RECORD_NOTE:
 		return record->size >= sizeof(struct record_note) &&
 		       text_ends(record, sizeof(struct record_note));

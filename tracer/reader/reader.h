@@ -29,9 +29,16 @@ void reader_poll(struct reader *r);
 /*
  * The oldest record that is not younger than UNTIL_NS; NULL if there is none. It is a
  * copy, valid until the next call; its size is at least that of its type's struct
- * (record_is_sound()). *IMAGE_NS, unless IMAGE_NS is NULL, tells when its program began.
+ * (record_is_sound()). An op's RECORD_OP_NAME comes before its first other record. *IMAGE_NS,
+ * unless IMAGE_NS is NULL, tells when its program began.
  */
 const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *image_ns);
+
+/*
+ * Has the counts of ops that left no records given out next, as RECORD_OP_COUNT. They are also
+ * given when the files of a process go.
+ */
+void reader_count_ops(struct reader *r, uint64_t now_ns);
 
 /* PID is no more: its files go as soon as they are drained. */
 void reader_process_gone(struct reader *r, uint32_t pid);

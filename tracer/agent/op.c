@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/op.h"
+
+#include "base/hash.h"
+#include "tracer/agent/agent.h"
+#include "tracer/agent/registers.h"
+#include "tracer/agent/sample.h"
+#include "tracer/agent/threads.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define END_BYTES   sizeof(struct record_op_end)
+#define LOOK_BYTES  ((size_t)64 << 10) // the ring's room is looked at after so many at the latest
+#define FILL_BYTES  ((size_t)4096)     // more than fillers take between two looks
+#define SITES       4096               // a power of two
+#define SITES_TRIED 8
+#define SITE_STACK  8192
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define OWN         __thread __attribute__((tls_model("initial-exec")))
+OWN struct op_memory op_memory;
+static OWN struct op_thread *mine;
+static OWN bool ended;
+
+static struct agent *agent; // NULL: nothing is collected
+static struct names names;
+static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
+static uint32_t generation;   // of this process; grows with each fork
+// The kernel wipes it in a child, of which no handler may have told.
+static uint32_t *witness;
+
+static uint32_t *map_witness(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
+		return page;
+	munmap(page, 4096); // a kernel before 4.14: forks without handlers are not noticed
+	return NULL;
+}
+
+void op_start(struct agent *a)
+{
+	static uint32_t otherwise;
+
+	witness = map_witness();
+	if (!witness)
+		witness = &otherwise;
+	*witness = ++generation;
+	stopwatch_start();
+	agent = a;
+}
+
+// The other threads are not there any more.
+static void drop_threads(struct rings *r)
+{
+	for (uint32_t i = 0; i < r->lane_count; i++) {
+		if (r->lanes[i].ops)
+			munmap(r->lanes[i].ops, sizeof(struct op_thread));
+		r->lanes[i].ops = NULL;
+	}
+}
+
+void op_fork(struct agent *a)
+{
+	drop_threads(&a->rings);
+	names_abandon(&names);
+	memset(sites, 0, sizeof(sites));
+	mine = NULL;
+	ended = false;
+	*witness = ++generation;
+}
+
+static bool attach_names(void)
+{
+	if (likely(names.file))
+		return true;
+	if (__atomic_exchange_n(&agent->naming, 1, __ATOMIC_ACQUIRE))
+		return false; // another thread is at it
+	void *memory = names.file ? NULL : rings_map_names(&agent->rings);
+	if (memory)
+		names_start(&names, memory, agent->rings.by_populate, agent->pid, agent->born_ns);
+	__atomic_store_n(&agent->naming, 0, __ATOMIC_RELEASE);
+	return names.file;
+}
+
+static struct op_thread *map_thread(struct lane *lane)
+{
+	if (lane->ops)
+		return lane->ops;
+	void *memory = mmap(NULL, sizeof(struct op_thread), PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory != MAP_FAILED)
+		lane->ops = memory;
+	return lane->ops;
+}
+
+// The calling thread's first op.
+static struct op_thread *begin_thread(void)
+{
+	struct lane *lane = threads_lane();
+	struct op_thread *t = lane ? map_thread(lane) : NULL;
+
+	if (!t || !attach_names())
+		return NULL;
+	t->lane = lane;
+	t->generation = generation;
+	t->tid = lane->tid;
+	t->depth = 0;
+	t->inside = 0;
+	t->room = 0;
+	t->watch = (struct stopwatch){ 0 };
+	memset(t->cache, 0, sizeof(t->cache)); // another thread's names are as good, but of old ids
+	lane->owed = 0;
+	mine = t;
+	return t;
+}
+
+// The target has called clone() or fork() by itself.
+static void notice_fork(void)
+{
+	struct agent *a = agent;
+
+	if (*witness == generation)
+		return;
+	op_fork(a);
+	agent_fork(a);
+	threads_fork(a);
+}
+
+static struct op_thread *enter_slowly(void)
+{
+	int error = errno;
+	struct op_thread *t = NULL;
+
+	if (agent && agent->on && !ended && !(mine && mine->inside)) {
+		notice_fork();
+		t = mine ? mine : begin_thread();
+	}
+	if (t)
+		t->inside = 1;
+	errno = error;
+	return t;
+}
+
+struct op_thread *op_enter(void)
+{
+	struct op_thread *t = mine;
+
+	if (unlikely(!t || t->inside || t->generation != *witness))
+		return enter_slowly();
+	t->inside = 1;
+	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
+	return t;
+}
+
+void op_leave(struct op_thread *t)
+{
+	__asm__ volatile("" ::: "memory");
+	t->inside = 0;
+}
+
+bool op_is_inside(void)
+{
+	return mine && mine->inside;
+}
+
+static bool is_cached(const struct op_cached *cached, const struct name *name)
+{
+	return cached->id && cached->text == name->text && cached->domain == name->domain &&
+	       names_entry(&names, cached->id)->provider == name->provider &&
+	       strncmp(names_text(&names, cached->id), name->text, PROTOCOL_NAME_TEXT) == 0;
+}
+
+uint32_t op_name_in(struct op_thread *t, const struct name *name)
+{
+	uint64_t key = (uint64_t)(uintptr_t)name->text + name->domain;
+	struct op_cached *cached = &t->cache[hash_mix(key) % OP_CACHE];
+
+	if (likely(is_cached(cached, name)))
+		return cached->id;
+	uint32_t id = names_id(&names, name);
+	*cached = (struct op_cached){ name->text, name->domain, id };
+	return id;
+}
+
+uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain, const char *text)
+{
+	struct name name = { .provider = provider, .domain = domain, .text = text };
+
+	return op_name_in(t, &name);
+}
+
+static bool has_room(struct op_thread *t, size_t size)
+{
+	if (likely(t->room >= size))
+		return true;
+	size_t room = lane_room(t->lane);
+	room = room > FILL_BYTES ? room - FILL_BYTES : 0;
+	t->room = room < LOOK_BYTES ? room : LOOK_BYTES;
+	return t->room >= size;
+}
+
+// Room that is known to be free: only its place is to be found.
+static void *take(struct op_thread *t, size_t size)
+{
+	struct lane *lane = t->lane;
+	size_t at = lane->ring.position & lane->ring.mask;
+
+	if (likely(at + size <= lane->ready))
+		return lane->ring.data + at;
+	return lane_take(lane, agent->rings.by_populate, size);
+}
+
+static void head(const struct op_thread *t, struct record *record, uint16_t type, uint16_t flags,
+                 uint64_t time_ns)
+{
+	record->type = type;
+	record->flags = flags;
+	record->pid = agent->pid;
+	record->tid = t->tid;
+	record->time_ns = time_ns;
+}
+
+static bool is_new_site(uint64_t caller)
+{
+	for (uint32_t i = 0; i < SITES_TRIED; i++) {
+		uint64_t *site = &sites[(hash_mix(caller) + i) % SITES];
+		uint64_t known = __atomic_load_n(site, __ATOMIC_RELAXED);
+		if (likely(known == caller))
+			return false;
+		if (!known && __atomic_compare_exchange_n(site, &known, caller, false,
+		                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+// Where hooks are called from for the first time, the collector gets to see the stack.
+static __attribute__((noinline)) void write_site(struct op_thread *t, uint32_t name,
+                                                 struct op_here here, uint64_t now)
+{
+	size_t size = sizeof(struct record_op_site) + SITE_STACK;
+	struct record_op_site *site =
+		(struct record_op_site *)lane_reserve(t->lane, agent->rings.by_populate, size);
+
+	t->room = 0;
+	if (!site)
+		return;
+	head(t, &site->head, RECORD_OP_SITE, 0, now);
+	site->stack = here.stack;
+	site->caller = here.caller;
+	site->name = name;
+	registers_here(site->regs);
+	site->stack_bytes =
+		(uint32_t)sample_copy_stack(site + 1, t->lane, site->regs[DWARF_RSP], SITE_STACK);
+	lane_commit(t->lane, &site->head, record_align(sizeof(*site) + site->stack_bytes));
+}
+
+static bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint64_t now,
+                        uint32_t name, struct op_here here, const struct op_details *d)
+{
+	uint16_t count = d ? d->count : 0;
+	size_t size = sizeof(struct record_op_begin) + count * sizeof(uint64_t);
+
+	if (unlikely(is_new_site(here.caller)))
+		write_site(t, name, here, now);
+	if (unlikely(!has_room(t, size + END_BYTES)))
+		return false;
+	struct record_op_begin *begin = take(t, size);
+	if (unlikely(!begin))
+		return false;
+	head(t, &begin->head, type, flags, now);
+	begin->stack = here.stack;
+	begin->caller = here.caller;
+	begin->name = name;
+	begin->detail = d ? d->kind : OP_DETAIL_NONE;
+	begin->detail_count = count;
+	if (count)
+		memcpy(begin + 1, d->values, count * sizeof(uint64_t));
+	t->room -= size;
+	lane_commit(t->lane, &begin->head, size);
+	return true;
+}
+
+static void owe_end(struct op_thread *t)
+{
+	t->room -= END_BYTES;
+	t->lane->owed += END_BYTES;
+}
+
+void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                 const struct op_details *d)
+{
+	uint32_t depth = t->depth++;
+
+	if (unlikely(depth >= OP_DEPTH_MAX)) {
+		if (name)
+			names_count(&names, name, 0, 0);
+		return;
+	}
+	struct op_open *open = &t->open[depth];
+	uint64_t now = stopwatch_now_ns(&t->watch);
+	*open = (struct op_open){
+		.begin_ns = now,
+		.from_ns = now,
+		.allocated_bytes = op_memory.allocated_bytes,
+		.freed_bytes = op_memory.freed_bytes,
+		.name = name,
+		.owner = owner,
+	};
+	open->written = name && write_begin(t, RECORD_OP_BEGIN, 0, now, name, here, d);
+	if (likely(open->written))
+		owe_end(t);
+}
+
+void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d)
+{
+	op_begin_in(t, 0, name, here, d);
+}
+
+static void write_end(struct op_thread *t, const struct op_open *open,
+                      const struct record_op_end *facts, uint16_t flags)
+{
+	t->lane->owed -= END_BYTES;
+	struct record_op_end *end = take(t, END_BYTES);
+	if (unlikely(!end))
+		return;
+	*end = *facts;
+	head(t, &end->head, RECORD_OP_END, flags, facts->head.time_ns);
+	end->begin_ns = open->begin_ns;
+	end->name = open->name;
+	end->begin_tid = t->tid;
+	lane_commit(t->lane, &end->head, END_BYTES);
+}
+
+// OPEN, which the next outer op is AROUND (or NULL), is no more.
+static void close_op(struct op_thread *t, struct op_open *open, struct op_open *around,
+                     uint64_t now, uint16_t flags)
+{
+	uint64_t allocated = op_memory.allocated_bytes - open->allocated_bytes;
+	uint64_t freed = op_memory.freed_bytes - open->freed_bytes;
+	uint64_t total = now - open->begin_ns;
+	struct record_op_end facts = {
+		.head.time_ns = now,
+		.self_ns = total - open->below_ns,
+		.allocated_bytes = allocated,
+		.freed_bytes = freed,
+		.self_allocated_bytes = allocated - open->below_allocated_bytes,
+		.self_freed_bytes = freed - open->below_freed_bytes,
+	};
+
+	if (around) {
+		around->below_ns += now - open->from_ns;
+		around->below_allocated_bytes += allocated;
+		around->below_freed_bytes += freed;
+	}
+	if (likely(open->written))
+		write_end(t, open, &facts, flags);
+	else if (open->name)
+		names_count(&names, open->name, total, facts.self_ns);
+}
+
+static void end_innermost(struct op_thread *t, uint16_t flags)
+{
+	struct op_open *open = &t->open[t->depth - 1];
+	uint64_t now = stopwatch_now_ns(&t->watch);
+
+	t->depth--;
+	close_op(t, open, t->depth ? open - 1 : NULL, now, flags);
+}
+
+void op_end(struct op_thread *t)
+{
+	if (unlikely(!t->depth))
+		return;
+	if (unlikely(t->depth > OP_DEPTH_MAX))
+		t->depth--;
+	else
+		end_innermost(t, 0);
+}
+
+// What began later goes on, in the op around this one: it was on top until now.
+static void end_below(struct op_thread *t, uint32_t index)
+{
+	struct op_open *open = &t->open[index];
+	uint64_t now = stopwatch_now_ns(&t->watch);
+
+	open->below_ns += now - open[1].from_ns;
+	open[1].from_ns = now;
+	close_op(t, open, index ? open - 1 : NULL, now, OP_UNORDERED);
+	t->depth--;
+	memmove(open, open + 1, (t->depth - index) * sizeof(*open));
+}
+
+// In whose open ops the ones deeper than are kept cannot be told apart: they end first.
+bool op_end_in(struct op_thread *t, uint32_t owner)
+{
+	if (unlikely(t->depth > OP_DEPTH_MAX)) {
+		t->depth--;
+		return true;
+	}
+	for (uint32_t i = t->depth; i > 0; i--) {
+		if (t->open[i - 1].owner != owner)
+			continue;
+		if (likely(i == t->depth))
+			end_innermost(t, 0);
+		else
+			end_below(t, i - 1);
+		return true;
+	}
+	return false;
+}
+
+uint32_t op_depth_in(const struct op_thread *t, uint32_t owner)
+{
+	uint32_t kept = t->depth < OP_DEPTH_MAX ? t->depth : OP_DEPTH_MAX;
+	uint32_t count = t->depth - kept;
+
+	for (uint32_t i = 0; i < kept; i++)
+		count += t->open[i].owner == owner;
+	return count;
+}
+
+struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_here here,
+                               const struct op_details *d)
+{
+	uint64_t now = stopwatch_now_ns(&t->watch);
+	struct op_range range = { now, t->tid, name };
+
+	if (!name || !write_begin(t, RECORD_OP_BEGIN, OP_RANGE, now, name, here, d))
+		range.tid = 0; // its end counts it
+	return range;
+}
+
+void op_range_end(struct op_thread *t, struct op_range range)
+{
+	uint64_t now = stopwatch_now_ns(&t->watch);
+	struct record_op_end *end = NULL;
+
+	if (range.tid && has_room(t, END_BYTES))
+		end = take(t, END_BYTES);
+	if (!end) {
+		if (range.name)
+			names_count(&names, range.name, now - range.begin_ns, 0);
+		return;
+	}
+	*end = (struct record_op_end){ .begin_ns = range.begin_ns,
+		                       .name = range.name,
+		                       .begin_tid = range.tid };
+	head(t, &end->head, RECORD_OP_END, OP_RANGE, now);
+	t->room -= END_BYTES;
+	lane_commit(t->lane, &end->head, END_BYTES);
+}
+
+void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d)
+{
+	uint64_t now = stopwatch_now_ns(&t->watch);
+
+	if (!name || !write_begin(t, RECORD_OP_MARK, 0, now, name, here, d))
+		if (name)
+			names_count(&names, name, 0, 0);
+}
+
+void op_thread_end(struct lane *lane)
+{
+	struct op_thread *t = mine;
+
+	ended = true;
+	mine = NULL;
+	if (!t || t->lane != lane)
+		return;
+	if (t->depth > OP_DEPTH_MAX)
+		t->depth = OP_DEPTH_MAX;
+	while (t->depth)
+		end_innermost(t, OP_LEFT_OPEN);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ops of the calling thread: what every provider's hooks call.
+ *
+ *	EXPORT int nvtxRangePushA(const char *text)
+ *	{
+ *		struct op_thread *t = op_enter();
+ *		if (t) {
+ *			op_begin(t, op_name(t, &name), OP_HERE(), NULL);
+ *			op_leave(t);
+ *		}
+ *	}
+ *
+ * op_enter() gives NULL where nothing is to be written: no collector, a hook
+ * that a signal handler calls in the middle of another hook of its thread, a
+ * thread that is ending. Between enter and leave nothing of the target's may be
+ * called. Hooks keep errno.
+ *
+ * What is written about an op is all or nothing: a BEGIN is written only where
+ * room is left for the ENDs of all that is open. An op without one is counted
+ * with its name (names_count()), and its time is told to the op around it, so
+ * that calls, total and self time stay exact.
+ *
+ *	[ring: … BEGIN a  BEGIN b  END b …  | room owed to END a ]
+ */
+#pragma once
+
+#include "tracer/agent/names.h"
+#include "tracer/agent/stopwatch.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agent;
+struct lane;
+
+#define OP_DEPTH_MAX   2048 /* deeper ops are counted only */
+#define OP_CACHE       256
+#define OP_DETAILS_MAX 64
+
+/* Where a hook was called from. */
+struct op_here {
+	uint64_t stack, caller; /* its CFA and its return address */
+};
+
+#define OP_HERE()                                                                                  \
+	((struct op_here){ (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),                             \
+	                   (uint64_t)(uintptr_t)__builtin_return_address(0) })
+
+/* What an op was done on; NULL: nothing. */
+struct op_details {
+	uint16_t kind; /* enum op_detail */
+	uint16_t count;
+	const uint64_t *values;
+};
+
+/* What a thread has allocated and freed so far; exact. */
+struct op_memory {
+	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+};
+
+/* The calling thread's; the malloc provider counts there. */
+extern __thread struct op_memory op_memory __attribute__((tls_model("initial-exec")));
+
+struct op_open {
+	uint64_t begin_ns;
+	uint64_t from_ns;  /* where the time begins that it takes from the op around it */
+	uint64_t below_ns; /* taken by ops right below it */
+	uint64_t allocated_bytes, freed_bytes; /* of the thread, at the begin */
+	uint64_t below_allocated_bytes, below_freed_bytes;
+	uint32_t name;
+	uint32_t owner; /* see op_begin_in() */
+	bool written;
+};
+
+struct op_cached {
+	const char *text;
+	uint32_t domain, id;
+};
+
+struct op_thread {
+	struct lane *lane;
+	uint32_t generation; /* of the process: a fork without handlers shows */
+	uint32_t tid;
+	int inside; /* a hook of this thread is at work */
+	uint32_t depth;
+	uint64_t room; /* bytes of the ring that are free and owed to nobody; at most */
+	struct stopwatch watch;
+	struct op_cached cache[OP_CACHE];
+	struct op_open open[OP_DEPTH_MAX];
+};
+
+/* The process has begun, or is a child of fork(): before agent_fork(). */
+void op_start(struct agent *a);
+void op_fork(struct agent *a);
+
+/* The thread whose lane this is ends: what is open is closed (OP_LEFT_OPEN). */
+void op_thread_end(struct lane *lane);
+
+struct op_thread *op_enter(void);
+void op_leave(struct op_thread *t);
+
+/* Whether the calling thread is in a hook: its ring is not to be touched. For tick handlers. */
+bool op_is_inside(void);
+
+/*
+ * The id of a name; 0 if it found no room, which every function here takes for "not written".
+ * TEXT's address only speeds things up: another text at the same address is another name.
+ */
+uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain, const char *text);
+uint32_t op_name_in(struct op_thread *t, const struct name *name);
+
+/* An op of the thread begins, or the innermost one ends. An end without a begin is ignored. */
+void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d);
+void op_end(struct op_thread *t);
+
+/* The same for providers whose domains nest each by itself. OWNER is any number of theirs. */
+void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                 const struct op_details *d);
+bool op_end_in(struct op_thread *t, uint32_t owner); /* false: nothing was open */
+
+/* How many are open in OWNER. */
+uint32_t op_depth_in(const struct op_thread *t, uint32_t owner);
+
+/*
+ * A range begins, and ends in whatever thread. The returned value (0: not written) is what the end
+ * needs; it is unique in the process.
+ */
+struct op_range {
+	uint64_t begin_ns;
+	uint32_t tid, name;
+};
+struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_here here,
+                               const struct op_details *d);
+void op_range_end(struct op_thread *t, struct op_range range);
+
+void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d);
