@@ -2,19 +2,12 @@
 // profile_symbolize(): one batch of addresses a module.
 #include "base/error.h"
 #include "merge/profile_data.h"
-#include "symbolize/early.h"
+#include "merge/wanted.h"
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-// A location that wants a name.
-struct wanted {
-	uint64_t address; // to look up
-	uint32_t module;
-	uint32_t location;
-};
 
 struct batch {
 	struct wanted *wanted; // sorted by module, then address
@@ -29,31 +22,6 @@ static void batch_at_scope_end(struct batch *batch)
 	free(batch->addresses);
 	free(batch->chains);
 	free(batch->places);
-}
-
-static int compare_wanted(const void *a, const void *b)
-{
-	const struct wanted *left = a, *right = b;
-
-	if (left->module != right->module)
-		return left->module < right->module ? -1 : 1;
-	return (left->address > right->address) - (left->address < right->address);
-}
-
-// Those of the locations behind AFTER, sorted.
-static size_t collect(const struct locations *l, uint32_t after, struct wanted *wanted)
-{
-	size_t count = 0;
-
-	for (uint32_t id = after + 1; id <= l->count; id++) {
-		const struct location *location = locations_get(l, id);
-		struct frame frame = { location->address, location->module, location->kind };
-		if (!location->named)
-			wanted[count++] = (struct wanted){ frame_lookup_address(frame),
-				                           location->module, id };
-	}
-	qsort(wanted, count, sizeof(*wanted), compare_wanted);
-	return count;
 }
 
 static int no_memory(struct error *err)
@@ -102,23 +70,13 @@ static int keep_facts(struct profile *p, struct symbolizer *s, const struct modu
 	return 0;
 }
 
-static size_t distinct_addresses(const struct wanted *wanted, size_t count, uint64_t *addresses)
-{
-	size_t distinct = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!distinct || addresses[distinct - 1] != wanted[i].address)
-			addresses[distinct++] = wanted[i].address;
-	return distinct;
-}
-
 // Names COUNT locations of one module.
 static int name_module(struct profile *p, struct symbolizer *s, const struct wanted *wanted,
                        size_t count, struct batch *batch, struct error *err)
 {
 	static const struct symbol_chain nothing = { 0 };
 	const struct module *module = modules_get(p->modules, wanted->module);
-	size_t distinct = distinct_addresses(wanted, count, batch->addresses);
+	size_t distinct = wanted_addresses(wanted, count, batch->addresses);
 	size_t at = 0;
 
 	memset(batch->chains, 0, distinct * sizeof(*batch->chains));
@@ -134,16 +92,6 @@ static int name_module(struct profile *p, struct symbolizer *s, const struct wan
 	return module ? keep_facts(p, s, module, err) : 0;
 }
 
-// Where those of the module of FIRST end.
-static size_t module_end(const struct wanted *wanted, size_t first, size_t count)
-{
-	size_t end = first + 1;
-
-	while (end < count && wanted[end].module == wanted[first].module)
-		end++;
-	return end;
-}
-
 int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err)
 {
 	cleanup(batch) struct batch batch = {
@@ -156,31 +104,11 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 	if (!batch.wanted || !batch.addresses || !batch.chains || !batch.places ||
 	    !profile_make_facts(p))
 		return no_memory(err);
-	size_t count = collect(&p->locations, 0, batch.wanted);
+	size_t count = wanted_collect(&p->locations, 0, batch.wanted);
 	for (size_t first = 0, end; first < count; first = end) {
-		end = module_end(batch.wanted, first, count);
+		end = wanted_module_end(batch.wanted, first, count);
 		if (name_module(p, s, batch.wanted + first, end - first, &batch, err) < 0)
 			return -1;
 	}
 	return 0;
-}
-
-void profile_ask_early(struct profile *p, struct early *early)
-{
-	struct locations *l = &p->locations;
-	size_t room = l->count - l->asked;
-	cleanup_free struct wanted *wanted = calloc(room + 1, sizeof(*wanted));
-	cleanup_free uint64_t *addresses = calloc(room + 1, sizeof(*addresses));
-
-	if (!wanted || !addresses)
-		return;
-	size_t count = collect(l, l->asked, wanted);
-	l->asked = l->count;
-	for (size_t first = 0, end; first < count; first = end) {
-		end = module_end(wanted, first, count);
-		const struct module *module = modules_get(p->modules, wanted[first].module);
-		size_t distinct = distinct_addresses(wanted + first, end - first, addresses);
-		if (module && !early_ask(early, module, addresses, distinct))
-			return;
-	}
 }
