@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
 #include "tests/temporary.h"
 #include "tracer/agent/rings.h"
 #include "tracer/reader/reader.h"
@@ -218,6 +219,49 @@ Test(reader, dropped_records_are_counted_beyond_the_end_of_the_process)
 	reader_process_gone(reader, 77);
 	reader_poll(reader);
 	cr_expect(eq(u64, reader_dropped(reader), 1));
+}
+
+static int count_records(void)
+{
+	int count = 0;
+
+	while (reader_next(reader, UINT64_MAX, NULL))
+		count++;
+	return count;
+}
+
+Test(reader, a_file_that_is_cut_short_ends_alone_and_is_counted)
+{
+	static const struct {
+		bool mapped, begun;
+		off_t left;
+	} cuts[] = { { false, false, 4096 }, { true, false, 0 }, { true, true, 4096 } };
+	static struct rings cut, other;
+	char path[128];
+
+	cr_assert(rings_start(&other, directory, 90, 5));
+	struct lane *others = rings_claim(&other, 90);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert(rings_start(&cut, directory, 80 + i, 5));
+		snprintf(path, sizeof(path), "%s/%u-5-0", directory, 80 + i);
+		cleanup_close int fd = open(path, O_RDWR);
+		struct lane *lane = rings_claim(&cut, 80 + i);
+		for (uint64_t time = 1; time <= 2000; time++)
+			put(lane, time, 24);
+		if (cuts[i].mapped)
+			reader_poll(reader);
+		if (cuts[i].begun)
+			cr_expect(reader_next(reader, UINT64_MAX, NULL) != NULL);
+		cr_assert(eq(int, ftruncate(fd, cuts[i].left), 0));
+		cr_expect(lt(int, count_records(), 2000), "cut %u", i);
+		reader_poll(reader);
+		cr_expect(eq(u64, reader_damaged(reader), i), "cut %u", i);
+		put(others, 5000, 24);
+		reader_poll(reader);
+		cr_expect(eq(int, count_records(), 1), "the other process is read on");
+		rings_abandon(&cut);
+	}
+	rings_abandon(&other);
 }
 
 Test(reader, records_whose_parts_do_not_fit_are_not_sound)

@@ -5,7 +5,6 @@
 #include "tracer/protocol.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #define CHAIN_MAX 3 // a name, its domain, its category: these have none
 
@@ -30,7 +29,7 @@ struct name_copy {
 	size_t length;
 };
 
-struct op_names *op_names_new(void *memory, size_t size)
+struct op_names *op_names_new(const void *memory, size_t size)
 {
 	const struct protocol_names *file = memory;
 
@@ -52,7 +51,6 @@ void op_names_free(struct op_names *n)
 {
 	if (!n)
 		return;
-	munmap((void *)n->file, n->size);
 	free(n->entries);
 	free(n);
 }

@@ -15,8 +15,8 @@
 
 struct op_names;
 
-/* Takes MEMORY (SIZE bytes, shared, unmapped by op_names_free()). NULL if it holds no names. */
-struct op_names *op_names_new(void *memory, size_t size);
+/* Reads MEMORY (SIZE bytes, shared), which must outlive it. NULL if it holds no names. */
+struct op_names *op_names_new(const void *memory, size_t size);
 void op_names_free(struct op_names *n); /* NULL is fine */
 
 CLEANUP(op_names, struct op_names *, op_names_free)

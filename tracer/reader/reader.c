@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mapped.h"
 #include "base/ring.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/op_names.h"
@@ -12,15 +13,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define DATA_BYTES_MAX (64u << 20)
 #define FILES_MAX      65536
 
 struct file {
-	const struct protocol_file *header;
-	size_t size;
+	struct mapped map;
+	const struct protocol_file *header; /* NULL: it holds names */
 	/* What the header said when it was checked: the target may change it. */
 	uint32_t pid;
 	uint32_t ring_count, data_bytes;
@@ -74,8 +74,7 @@ struct reader *reader_new(const char *directory, struct error *err)
 static void file_free(struct file *file)
 {
 	op_names_free(file->names);
-	if (file->header)
-		munmap((void *)file->header, file->size);
+	mapped_close(&file->map);
 	free(file);
 }
 
@@ -105,7 +104,7 @@ static bool take_header(struct file *file)
 	if (header.version != PROTOCOL_VERSION || header.ring_count == 0 ||
 	    header.ring_count > PROTOCOL_RINGS_MAX || header.data_bytes == 0 ||
 	    header.data_bytes > DATA_BYTES_MAX ||
-	    protocol_ring_offset(header.ring_count, header.data_bytes) != file->size)
+	    protocol_ring_offset(header.ring_count, header.data_bytes) != file->map.size)
 		return false;
 	file->pid = header.pid;
 	file->ring_count = header.ring_count;
@@ -139,16 +138,14 @@ static struct file *open_file(struct reader *r, const char *name)
 	struct file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory != MAP_FAILED) {
-		file->names = op_names_new(memory, size);
+	if (mapped_open(&file->map, fd, size, MAPPED_SHARED, NULL) == 0) {
+		file->names = op_names_new(file->map.data, size);
 		if (file->names) {
 			file->pid = op_names_pid(file->names);
 			file->image_ns = op_names_image_ns(file->names);
 			return file;
 		}
-		file->header = memory;
-		file->size = size;
+		file->header = (const struct protocol_file *)file->map.data;
 		if (take_header(file))
 			return file;
 	}
@@ -352,7 +349,10 @@ void reader_poll(struct reader *r)
 	for (size_t i = 0; i < r->file_count; i++) {
 		struct file *file = r->files[i];
 		bool was_gone = file->gone; // a look after it was gone sees all that it wrote
-		if (!file->names && !push_file(r, file) && was_gone)
+		if (mapped_shrank(&file->map)) {
+			r->damaged++;
+			close_file(r, file);
+		} else if (!file->names && !push_file(r, file) && was_gone)
 			close_file(r, file);
 		else
 			r->files[kept++] = file;
@@ -505,7 +505,11 @@ uint64_t reader_unsampled(const struct reader *r)
 
 uint64_t reader_damaged(const struct reader *r)
 {
-	return r->damaged;
+	uint64_t damaged = r->damaged;
+
+	for (size_t i = 0; i < r->file_count; i++)
+		damaged += mapped_shrank(&r->files[i]->map);
+	return damaged;
 }
 
 static bool text_ends(const struct record *record, size_t offset)

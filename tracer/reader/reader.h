@@ -5,7 +5,8 @@
  * A reader watches one private directory. Every file is checked (owner, type,
  * size, what its header says), mapped and unlinked; its rings are merged in the
  * order of time. Nothing in them is trusted: records are copied out whole
- * before anyone looks at them, damaged rings are left alone and counted.
+ * before anyone looks at them, damaged rings are left alone and counted, and a
+ * file that the target cuts short takes nobody else down.
  */
 #pragma once
 
@@ -43,7 +44,8 @@ void reader_count_ops(struct reader *r, uint64_t now_ns);
 /* PID is no more: its files go as soon as they are drained. */
 void reader_process_gone(struct reader *r, uint32_t pid);
 
-/* Records that found no room in their ring; threads that have none; rings found damaged. */
+/* Records that found no room in their ring; threads that have none; rings found damaged, or cut
+ * short by the target. */
 uint64_t reader_dropped(const struct reader *r);
 uint64_t reader_unsampled(const struct reader *r);
 uint64_t reader_damaged(const struct reader *r);
