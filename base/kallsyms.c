@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/kallsyms_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,19 +16,15 @@
 #define BLOCK_BYTES ((size_t)1 << 20)
 #define TEXT_MAX    ((size_t)1 << 30) // so that offsets fit
 
-struct function {
-	uint64_t address;
-	uint32_t name; // offset in TEXT
-};
-
 struct kallsyms {
 	char *path;
-	char *text; // as it was read; then only the names, packed
-	size_t size, capacity;
-	struct function *functions;
-	size_t count, function_capacity;
+	struct kallsyms_table table; // its text is what was read, and then only the names, packed
 	bool hidden;
 	bool loaded, started;
+	char *cache; // file; NULL: none
+	uint64_t key;
+	bool from_cache;
+	char *cached_text;  // of the table before, whose names are still in use
 	struct error error; // why it could not be loaded
 	pthread_t thread;
 	int nice;
@@ -43,6 +40,12 @@ struct kallsyms *kallsyms_new(const char *path)
 	return k && k->path ? steal(k) : NULL;
 }
 
+int kallsyms_set_cache(struct kallsyms *k, const char *file)
+{
+	k->cache = strdup(file);
+	return k->cache ? 0 : -1;
+}
+
 void kallsyms_free(struct kallsyms *k)
 {
 	if (!k)
@@ -52,24 +55,29 @@ void kallsyms_free(struct kallsyms *k)
 		pthread_join(k->thread, NULL);
 	}
 	free(k->path);
-	free(k->text);
-	free(k->functions);
+	free(k->cache);
+	free(k->cached_text);
+	free(k->table.text);
+	free(k->table.functions);
 	free(k);
 }
 
 // /proc gives some kilobytes at a time, whatever is asked for.
 static int read_blocks(struct kallsyms *k, int fd)
 {
-	while (k->size < TEXT_MAX && !atomic_load(&k->unwanted)) {
-		if (k->capacity - k->size <= BLOCK_BYTES / 2 &&
-		    !array_reserve(&k->text, &k->capacity, k->capacity + BLOCK_BYTES))
+	struct kallsyms_table *t = &k->table;
+
+	while (t->text_bytes < TEXT_MAX && !atomic_load(&k->unwanted)) {
+		if (t->text_capacity - t->text_bytes <= BLOCK_BYTES / 2 &&
+		    !array_reserve(&t->text, &t->text_capacity, t->text_capacity + BLOCK_BYTES))
 			return error_set(&k->error, ENOMEM, "could not read \"%s\"", k->path);
-		ssize_t got = read(fd, k->text + k->size, k->capacity - k->size - 1);
+		ssize_t got =
+			read(fd, t->text + t->text_bytes, t->text_capacity - t->text_bytes - 1);
 		if (got < 0 && errno != EINTR)
 			return error_set(&k->error, errno, "could not read \"%s\"", k->path);
 		if (got == 0)
 			break;
-		k->size += got > 0 ? (size_t)got : 0;
+		t->text_bytes += got > 0 ? (size_t)got : 0;
 	}
 	return 0;
 }
@@ -112,6 +120,7 @@ static bool is_code(char type)
 /* "ffffffff81371a30 t name" or, of a module, "... t name\t[module]": the name to KEPT. */
 static int keep_line(struct kallsyms *k, const char *line, const char *end, size_t *kept)
 {
+	struct kallsyms_table *t = &k->table;
 	uint64_t address;
 
 	if (!parse_hex(&line, end, &address) || end - line < 4 || line[0] != ' ' || line[2] != ' ')
@@ -121,11 +130,11 @@ static int keep_line(struct kallsyms *k, const char *line, const char *end, size
 		return 0;
 	line += 3;
 	size_t length = (size_t)(end - line);
-	if (!array_reserve(&k->functions, &k->function_capacity, k->count + 1))
+	if (!array_reserve(&t->functions, &t->capacity, t->count + 1))
 		return error_set(&k->error, ENOMEM, "could not read \"%s\"", k->path);
-	k->functions[k->count++] = (struct function){ address, (uint32_t)*kept };
+	t->functions[t->count++] = (struct kallsyms_function){ address, (uint32_t)*kept, 0 };
 	// Shorter than what has been read of it, so it lies before all that has not been.
-	char *name = memmove(k->text + *kept, line, length);
+	char *name = memmove(t->text + *kept, line, length);
 	char *tab = memchr(name, '\t', length);
 	if (tab)
 		*tab = ' ';
@@ -136,11 +145,12 @@ static int keep_line(struct kallsyms *k, const char *line, const char *end, size
 
 static int parse(struct kallsyms *k)
 {
-	const char *line = k->text, *end = k->text + k->size;
+	struct kallsyms_table *t = &k->table;
+	const char *line = t->text, *end = t->text + t->text_bytes;
 	size_t kept = 0;
 
 	k->hidden = true;
-	if (!k->size)
+	if (!t->text_bytes)
 		return 0;
 	while (line < end) {
 		const char *stop = memchr(line, '\n', (size_t)(end - line));
@@ -151,14 +161,15 @@ static int parse(struct kallsyms *k)
 			return -1;
 		line = next;
 	}
-	char *less = realloc(k->text, kept + 1);
-	k->text = less ? less : k->text;
+	char *less = realloc(t->text, kept + 1);
+	t->text = less ? less : t->text;
+	t->text_bytes = kept;
 	return 0;
 }
 
 static int by_address(const void *a, const void *b)
 {
-	const struct function *x = a, *y = b;
+	const struct kallsyms_function *x = a, *y = b;
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
@@ -168,25 +179,44 @@ static int by_address(const void *a, const void *b)
 // The kernel comes in order; its modules, above it, mostly do not.
 static void sort(struct kallsyms *k)
 {
-	struct function *f = k->functions;
-	size_t ordered = 1;
+	struct kallsyms_function *f = k->table.functions;
+	size_t ordered = 1, count = k->table.count;
 
-	while (ordered < k->count && f[ordered - 1].address <= f[ordered].address)
+	while (ordered < count && f[ordered - 1].address <= f[ordered].address)
 		ordered++;
-	if (ordered >= k->count)
+	if (ordered >= count)
 		return;
-	qsort(f + ordered, k->count - ordered, sizeof(*f), by_address);
+	qsort(f + ordered, count - ordered, sizeof(*f), by_address);
 	if (f[ordered].address < f[ordered - 1].address)
-		qsort(f, k->count, sizeof(*f), by_address);
+		qsort(f, count, sizeof(*f), by_address);
+}
+
+static void load_list(struct kallsyms *k)
+{
+	if (read_text(k) < 0 || atomic_load(&k->unwanted) || parse(k) < 0)
+		k->table.count = 0;
+	else
+		sort(k);
 }
 
 static void load(struct kallsyms *k)
 {
-	if (read_text(k) < 0 || atomic_load(&k->unwanted) || parse(k) < 0)
-		k->count = 0;
-	else
-		sort(k);
+	if (k->cache)
+		k->key = kallsyms_cache_key(k->path);
+	k->from_cache = k->key && kallsyms_cache_read(k->cache, k->key, &k->table);
+	if (!k->from_cache)
+		load_list(k);
 	k->loaded = true;
+}
+
+// In place of what the cache holds, the list itself.
+static void load_again(struct kallsyms *k)
+{
+	free(k->table.functions);
+	k->cached_text = k->table.text;
+	k->table = (struct kallsyms_table){ 0 };
+	k->from_cache = false;
+	load_list(k);
 }
 
 static void *load_in_background(void *context)
@@ -240,30 +270,67 @@ bool kallsyms_are_hidden(const struct kallsyms *k)
 
 size_t kallsyms_count(const struct kallsyms *k)
 {
-	return k->count;
+	return k->table.count;
+}
+
+static const char *name_at(const struct kallsyms *k, size_t index)
+{
+	return k->table.text + k->table.functions[index].name;
 }
 
 struct kallsym kallsyms_at(const struct kallsyms *k, size_t index)
 {
-	const struct function *function = &k->functions[index];
-
-	return (struct kallsym){ function->address, k->text + function->name };
+	return (struct kallsym){ k->table.functions[index].address, name_at(k, index) };
 }
 
-const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
+// How many functions start at or before ADDRESS.
+static size_t count_before(const struct kallsyms *k, uint64_t address)
 {
-	size_t low = 0, high = k->count;
+	size_t low = 0, high = k->table.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (k->functions[middle].address <= address)
+		if (k->table.functions[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
+	return low;
+}
+
+// The kernel itself and each of its modules are in one piece: between two functions of one of
+// them there can be no code that has come since.
+static bool is_sure(const struct kallsyms *k, size_t before)
+{
+	if (!k->from_cache)
+		return true;
+	if (!before || before == k->table.count)
+		return false;
+	const char *owner = strchr(name_at(k, before - 1), '[');
+	const char *next = strchr(name_at(k, before), '[');
+	return owner && next ? strcmp(owner, next) == 0 : owner == next;
+}
+
+const char *kallsyms_find(struct kallsyms *k, uint64_t address)
+{
+	size_t before = count_before(k, address);
+
+	if (!is_sure(k, before)) {
+		load_again(k);
+		before = count_before(k, address);
+	}
+	if (!before)
 		return NULL;
-	while (low > 1 && k->functions[low - 2].address == k->functions[low - 1].address)
-		low--;
-	return k->text + k->functions[low - 1].name;
+	const struct kallsyms_function *f = k->table.functions;
+	while (before > 1 && f[before - 2].address == f[before - 1].address)
+		before--;
+	return name_at(k, before - 1);
+}
+
+void kallsyms_save(struct kallsyms *k)
+{
+	bool was_cached = k->from_cache || k->cached_text;
+
+	if (k->loaded && !k->started && k->key && !was_cached && k->table.count)
+		kallsyms_cache_write(k->cache, k->key, &k->table);
 }

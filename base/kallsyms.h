@@ -27,6 +27,12 @@ struct kallsym {
 /* The list at PATH, which is copied. Nothing is read yet. NULL if there is no memory. */
 struct kallsyms *kallsyms_new(const char *path);
 
+/*
+ * Before the first load: FILE, which need not be there, is read in place of the list if it was
+ * made of the same one (base/kallsyms_cache.h). -1 if there is no memory.
+ */
+int kallsyms_set_cache(struct kallsyms *k, const char *file);
+
 /* Stops what is going on in the background. NULL is fine. */
 void kallsyms_free(struct kallsyms *k);
 
@@ -49,5 +55,11 @@ bool kallsyms_are_hidden(const struct kallsyms *k);
 size_t kallsyms_count(const struct kallsyms *k);
 struct kallsym kallsyms_at(const struct kallsyms *k, size_t index);
 
-/* The name of the last function that starts at or before ADDRESS; NULL if there is none. */
-const char *kallsyms_find(const struct kallsyms *k, uint64_t address);
+/*
+ * The name of the last function that starts at or before ADDRESS; NULL if there is none. It
+ * reads the list itself if the cache cannot know. Names live as long as K.
+ */
+const char *kallsyms_find(struct kallsyms *k, uint64_t address);
+
+/* Writes the cache if there is to be one and the list was read. */
+void kallsyms_save(struct kallsyms *k);

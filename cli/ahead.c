@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/kallsyms.h"
 #include "merge/profile.h"
 #include "symbolize/early.h"
 
@@ -12,12 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_NS (200 * NS_PER_MS)
-#define LAST_NS  (60 * NS_PER_SEC) // between two, of a run of hours
+#define KERNEL_NS (20 * NS_PER_MS) // a program of that age is worth the kernel's names
+#define FIRST_NS  (200 * NS_PER_MS)
+#define LAST_NS   (60 * NS_PER_SEC) // between two, of a run of hours
 
-void ahead_init(struct ahead *a, struct early *early, uint64_t now_ns)
+void ahead_init(struct ahead *a, struct early *early, struct kallsyms *kernel_names,
+                uint64_t now_ns)
 {
-	*a = (struct ahead){ early, now_ns + FIRST_NS, FIRST_NS };
+	*a = (struct ahead){
+		.early = early,
+		.kernel_names = kernel_names,
+		.next_ns = now_ns + (kernel_names ? KERNEL_NS : FIRST_NS),
+		.interval_ns = FIRST_NS,
+	};
 }
 
 // How many tasks of the machine run or wait for a CPU: "0.20 0.18 0.12 1/80 11206". 0 if unknown.
@@ -46,12 +54,17 @@ static bool has_idle_cpu(void)
 
 void ahead_maybe(struct ahead *a, struct profile *profile, uint64_t now_ns)
 {
-	if (!a->early || now_ns < a->next_ns)
+	if (now_ns < a->next_ns)
 		return;
-	if (!early_is_idle(a->early) || !has_idle_cpu()) {
-		a->next_ns = now_ns + a->interval_ns / 2;
+	if (a->kernel_names) {
+		kallsyms_start(a->kernel_names);
+		a->kernel_names = NULL;
+		a->next_ns = now_ns + FIRST_NS;
 		return;
 	}
+	a->next_ns = now_ns + a->interval_ns / 2;
+	if (!a->early || !early_is_idle(a->early) || !has_idle_cpu())
+		return;
 	profile_ask_early(profile, a->early);
 	a->interval_ns = a->interval_ns * 2 < LAST_NS ? a->interval_ns * 2 : LAST_NS;
 	a->next_ns = now_ns + a->interval_ns;
@@ -59,7 +72,7 @@ void ahead_maybe(struct ahead *a, struct profile *profile, uint64_t now_ns)
 
 int ahead_timeout_ms(const struct ahead *a, uint64_t now_ns, int limit_ms)
 {
-	if (!a->early)
+	if (!a->early && !a->kernel_names)
 		return limit_ms;
 	uint64_t left_ms = a->next_ns > now_ns ? (a->next_ns - now_ns) / NS_PER_MS + 1 : 0;
 	return left_ms < (uint64_t)limit_ms ? (int)left_ms : limit_ms;

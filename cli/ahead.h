@@ -2,7 +2,8 @@
 /*
  * When to look up names while the program still runs: now and then, less and
  * less often, and only if a CPU has nothing else to do. Then the report comes
- * sooner, and the program is not slowed down for it.
+ * sooner, and the program is not slowed down for it. The kernel's names are read
+ * once the program has shown that it is not over at once.
  */
 #pragma once
 
@@ -10,16 +11,19 @@
 #include <stdint.h>
 
 struct early;
+struct kallsyms;
 struct profile;
 
 struct ahead {
 	struct early *early; /* NULL: nothing is looked up ahead */
 	uint64_t next_ns;    /* CLOCK_MONOTONIC */
 	uint64_t interval_ns;
+	struct kallsyms *kernel_names; /* NULL: nothing is to be read */
 };
 
-/* EARLY may be NULL. */
-void ahead_init(struct ahead *a, struct early *early, uint64_t now_ns);
+/* EARLY and KERNEL_NAMES may be NULL. */
+void ahead_init(struct ahead *a, struct early *early, struct kallsyms *kernel_names,
+                uint64_t now_ns);
 
 /* Asks for the names of what has come in, if it is time. */
 void ahead_maybe(struct ahead *a, struct profile *profile, uint64_t now_ns);

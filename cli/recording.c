@@ -64,11 +64,23 @@ static int out_of_memory(struct error *err)
 	return error_set(err, ENOMEM, "could not start");
 }
 
+// Without a place for it the kernel is asked for its list each time.
+static struct kallsyms *open_kernel_names(void)
+{
+	cleanup(kallsyms) struct kallsyms *names = kallsyms_new(KALLSYMS_PATH);
+	char cache[PATH_MAX];
+
+	if (names && state_kallsyms(cache, sizeof(cache), NULL) == 0 &&
+	    kallsyms_set_cache(names, cache) < 0)
+		return NULL;
+	return steal(names);
+}
+
 static int open_sampler(struct recording *r, struct error *err)
 {
 	const struct run_options *options = r->options;
 
-	r->kernel_names = kallsyms_new(KALLSYMS_PATH);
+	r->kernel_names = open_kernel_names();
 	r->modules = modules_new();
 	if (!r->kernel_names || !r->modules)
 		return out_of_memory(err);
@@ -156,8 +168,6 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	let_go_of_streams(r->options);
 	if (open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
 		return -1;
-	if (sampler_status(r->sampler)->kernel_stacks)
-		kallsyms_start(r->kernel_names);
 	r->collect = (struct collect){
 		.sampler = r->sampler,
 		.profile = r->profile,
@@ -172,7 +182,8 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	if (facts_take(&r->facts, argv, &r->collect.run) < 0)
 		return out_of_memory(err);
 	checkpoint_init(&r->checkpoint, r->path[0] ? r->path : NULL, clock_now_ns());
-	ahead_init(&r->ahead, r->early, clock_now_ns());
+	bool kernel = sampler_status(r->sampler)->kernel_stacks;
+	ahead_init(&r->ahead, r->early, kernel ? r->kernel_names : NULL, clock_now_ns());
 	return launch_release(&r->launch, argv[0], status, err);
 }
 
@@ -261,6 +272,8 @@ void recording_close(struct recording *r)
 	launch_close(&r->launch);
 	early_free(r->early); // before what it reads
 	sampler_free(r->sampler);
+	if (r->kernel_names)
+		kallsyms_save(r->kernel_names);
 	kallsyms_free(r->kernel_names);
 	session_free(r->session);
 	profile_free(r->profile);

@@ -11,23 +11,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STATE_FILE "bottleneck/last.bneck"
+#define LAST_RUN "bottleneck/last.bneck"
+#define KALLSYMS "bottleneck/kallsyms"
 
-int state_path(char *buffer, size_t size, struct error *err)
+static int path_of(const char *file, char *buffer, size_t size, struct error *err)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int length;
 
 	// The specification has relative paths ignored.
 	if (state && *state == '/')
-		length = snprintf(buffer, size, "%s/" STATE_FILE, state);
+		length = snprintf(buffer, size, "%s/%s", state, file);
 	else if (home && *home == '/')
-		length = snprintf(buffer, size, "%s/.local/state/" STATE_FILE, home);
+		length = snprintf(buffer, size, "%s/.local/state/%s", home, file);
 	else
 		return error_set(err, 0, "neither XDG_STATE_HOME nor HOME is set");
 	if (length < 0 || (size_t)length >= size)
 		return error_set(err, ENAMETOOLONG, "could not keep the last run");
 	return 0;
+}
+
+int state_path(char *buffer, size_t size, struct error *err)
+{
+	return path_of(LAST_RUN, buffer, size, err);
 }
 
 // Makes every missing directory above PATH, for the user alone.
@@ -51,6 +57,11 @@ int state_prepare(char *buffer, size_t size, struct error *err)
 	if (state_path(buffer, size, err) < 0 || make_parents(buffer, err) < 0)
 		return -1;
 	return state_check_output(buffer, err);
+}
+
+int state_kallsyms(char *buffer, size_t size, struct error *err)
+{
+	return path_of(KALLSYMS, buffer, size, err) < 0 ? -1 : make_parents(buffer, err);
 }
 
 int state_check_output(const char *path, struct error *err)

@@ -102,3 +102,16 @@ Test(state, an_output_is_a_file_in_a_directory_that_can_be_written)
 	if (geteuid() != 0)
 		cr_expect(eq(int, state_check_output("/proc/out.bneck", NULL), -1));
 }
+
+Test(state, the_list_of_the_kernel_lies_beside_the_last_run)
+{
+	char path[PATH_MAX], wanted[PATH_MAX];
+	struct stat st;
+
+	cr_assert(eq(int, state_kallsyms(path, sizeof(path), NULL), 0));
+	snprintf(wanted, sizeof(wanted), "%s/.local/state/bottleneck/kallsyms", home);
+	cr_expect(eq(str, path, wanted));
+	*strrchr(wanted, '/') = '\0';
+	cr_assert(eq(int, stat(wanted, &st), 0));
+	cr_expect(eq(int, st.st_mode & 0777, 0700));
+}

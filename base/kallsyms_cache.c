@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "base/kallsyms_cache.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC      "kallsym1"
+#define COUNT_MAX  ((uint64_t)1 << 24)
+#define BYTES_MAX  ((uint64_t)1 << 30)
+#define FIRST_PART 4096 /* of the list: as much as the kernel writes in one go */
+
+struct header {
+	char magic[8];
+	uint64_t key;
+	uint64_t count;
+	uint64_t text_bytes;
+};
+
+_Static_assert(sizeof(struct header) == 32, "what is in the files");
+_Static_assert(sizeof(struct kallsyms_function) == 16, "what is in the files");
+
+static ssize_t read_start(const char *path, char *buffer, size_t size)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd < 0 ? -1 : read(fd, buffer, size);
+}
+
+// Name, size and address of each module, but not how many use it.
+static uint64_t hash_modules(uint64_t key)
+{
+	cleanup_fclose FILE *file = fopen("/proc/modules", "re");
+	char line[4096], name[256], address[32], state[32];
+	unsigned long long size;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%255s %llu %*s %*s %31s %31s", name, &size, state, address) != 4)
+			return 0;
+		key = hash_pair(key, hash_bytes(name, strlen(name)));
+		key = hash_pair(key, hash_bytes(state, strlen(state)));
+		key = hash_pair(key, hash_bytes(address, strlen(address)) ^ size);
+	}
+	return key;
+}
+
+uint64_t kallsyms_cache_key(const char *path)
+{
+	char boot[64], first[FIRST_PART];
+	ssize_t boot_bytes = read_start("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	ssize_t first_bytes = read_start(path, first, sizeof(first));
+
+	if (boot_bytes < 32 || first_bytes <= 0)
+		return 0;
+	uint64_t key = hash_bytes(boot, (size_t)boot_bytes);
+	return hash_modules(hash_pair(key, hash_bytes(first, (size_t)first_bytes)));
+}
+
+static bool read_all(int fd, void *buffer, size_t size)
+{
+	char *at = buffer;
+
+	while (size) {
+		ssize_t got = read(fd, at, size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		size -= (size_t)got;
+	}
+	return true;
+}
+
+static bool is_sound(const struct kallsyms_table *t)
+{
+	uint64_t before = 1;
+
+	if (t->text[t->text_bytes - 1] != '\0')
+		return false;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct kallsyms_function *f = &t->functions[i];
+		if (f->address < before || f->name >= t->text_bytes)
+			return false;
+		before = f->address;
+	}
+	return true;
+}
+
+static bool fits(const struct header *header, const struct stat *st)
+{
+	return header->count && header->count <= COUNT_MAX && header->text_bytes &&
+	       header->text_bytes <= BYTES_MAX &&
+	       (uint64_t)st->st_size == sizeof(*header) +
+	                                        header->count * sizeof(struct kallsyms_function) +
+	                                        header->text_bytes;
+}
+
+static bool read_table(int fd, const struct header *header, struct kallsyms_table *t)
+{
+	t->count = t->capacity = (size_t)header->count;
+	t->text_bytes = t->text_capacity = (size_t)header->text_bytes;
+	t->functions = malloc(t->count * sizeof(*t->functions));
+	t->text = malloc(t->text_bytes);
+	return t->functions && t->text &&
+	       read_all(fd, t->functions, t->count * sizeof(*t->functions)) &&
+	       read_all(fd, t->text, t->text_bytes) && is_sound(t);
+}
+
+bool kallsyms_cache_read(const char *file, uint64_t key, struct kallsyms_table *table)
+{
+	cleanup_close int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct header header;
+	struct stat st;
+
+	if (!key || fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid() || (st.st_mode & 077))
+		return false;
+	if (!read_all(fd, &header, sizeof(header)) ||
+	    memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0 || header.key != key ||
+	    !fits(&header, &st))
+		return false;
+	if (read_table(fd, &header, table))
+		return true;
+	free(table->functions);
+	free(table->text);
+	*table = (struct kallsyms_table){ 0 };
+	return false;
+}
+
+// "name [bpf]", "name [__builtin__ftrace]": not from a module, so nothing says when it goes.
+static bool comes_and_goes(const char *name)
+{
+	const char *owner = strchr(name, '[');
+
+	return owner && (strcmp(owner, "[bpf]") == 0 || strncmp(owner, "[__builtin__", 12) == 0);
+}
+
+static size_t choose(const struct kallsyms_table *t, struct kallsyms_function *chosen)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (!comes_and_goes(t->text + t->functions[i].name))
+			chosen[count++] = t->functions[i];
+	return count;
+}
+
+static bool write_all(FILE *out, const struct header *header,
+                      const struct kallsyms_function *functions, const char *text)
+{
+	return fwrite(header, sizeof(*header), 1, out) == 1 &&
+	       fwrite(functions, sizeof(*functions), header->count, out) == header->count &&
+	       fwrite(text, 1, header->text_bytes, out) == header->text_bytes && fflush(out) == 0;
+}
+
+void kallsyms_cache_write(const char *file, uint64_t key, const struct kallsyms_table *t)
+{
+	cleanup_free struct kallsyms_function *chosen = calloc(t->count + 1, sizeof(*chosen));
+	cleanup_free char *temporary = NULL;
+
+	if (!key || !chosen || !t->text_bytes || asprintf(&temporary, "%s.XXXXXX", file) < 0)
+		return;
+	struct header header = { .magic = MAGIC, .key = key, .text_bytes = t->text_bytes };
+	header.count = choose(t, chosen);
+	cleanup_close int fd = mkostemp(temporary, O_CLOEXEC);
+	cleanup_fclose FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (out)
+		steal_fd(&fd);
+	if (fd >= 0 ||
+	    (out && (!write_all(out, &header, chosen, t->text) || rename(temporary, file) < 0)))
+		unlink(temporary);
+}
