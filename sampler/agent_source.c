@@ -160,8 +160,14 @@ const struct event *agent_source_next(struct source *source, uint64_t until_ns, 
 uint64_t agent_source_lost(struct source *source, bool exact)
 {
 	const struct agent_source *s = (const struct agent_source *)source;
+	uint64_t damaged = s->reader ? reader_damaged(s->reader) : 0;
 
-	(void)exact;
+	if (exact && damaged)
+		snprintf(
+			source->facts.note, sizeof(source->facts.note),
+			"the target has written over, or cut short, %lu of the rings that hold its "
+			"samples",
+			(unsigned long)damaged);
 	return s->reader ? reader_dropped(s->reader) : 0;
 }
 

@@ -173,6 +173,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 static void update_status(struct sampler *s)
 {
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
+	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);
 }
 

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static struct rung_run run;
 
@@ -115,6 +116,16 @@ Test(agent_source, a_process_that_is_long_in_ending_is_one_process)
 	cr_expect(eq(u32, run.processes, 1));
 	cr_expect(eq(u32, run.processes_ended, 1));
 	cr_expect(eq(u32, run.thread_count, 1));
+}
+
+Test(agent_source, a_process_that_cuts_its_rings_short_takes_nobody_down)
+{
+	run_on(RUNG_AGENT, "cut-rings");
+	if (WIFEXITED(run.status) && WEXITSTATUS(run.status) == 125)
+		cr_skip("the collector was too fast for the target to find its rings");
+	cr_expect(eq(u32, run.processes_ended, 1));
+	cr_expect(strstr(run.sampler.rung_note, "cut short") != NULL, "%s", run.sampler.rung_note);
+	expect_lives();
 }
 
 Test(agent_source, five_hundred_threads_all_end)

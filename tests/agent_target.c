@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // agent_target MODE: does what programs do that makes life hard for an agent inside them, and
 // prints what came of it. The output has to be the same with the agent and without.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -450,6 +451,23 @@ static int run_memory(void)
 	return 0;
 }
 
+// The agent's files, if the collector has not taken their names away already.
+static int run_cut_rings(void)
+{
+	const char *path = getenv("BOTTLENECK_AGENT_DIR");
+	DIR *directory = path ? opendir(path) : NULL;
+	int fds[16], count = 0;
+
+	for (struct dirent *entry; directory && count < 16 && (entry = readdir(directory));)
+		if (entry->d_name[0] != '.')
+			fds[count++] = openat(dirfd(directory), entry->d_name, O_RDWR);
+	burn(100);
+	for (int i = 0; i < count; i++)
+		if (ftruncate(fds[i], 0) < 0)
+			return 1;
+	_exit(count ? 6 : 125); // before the next tick, which would be a SIGBUS
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -479,6 +497,7 @@ int main(int argc, char **argv)
 		{ "waits", run_waits },
 		{ "locks", run_locks },
 		{ "memory", run_memory },
+		{ "cut-rings", run_cut_rings },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
