@@ -2,12 +2,14 @@
 #include "symbolize/elf_file.h"
 
 #include "base/error.h"
+#include "base/mapped.h"
 #include "symbolize/decompress.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
+
+#define SHRANK "the file shrank while it was read"
 
 struct inflated {
 	const struct elf_section *section;
@@ -17,7 +19,7 @@ struct inflated {
 struct elf_file {
 	struct bytes image;
 	void *owned; // free()d
-	bool mapped; // munmap()ed
+	struct mapped map;
 	bool is_64;
 	uint16_t machine;
 	uint64_t program_headers; // offset
@@ -156,18 +158,20 @@ struct elf_file *elf_file_open_fd(int fd, struct error *err)
 		error_set(err, 0, "not an ELF file");
 		return NULL;
 	}
-	void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (image == MAP_FAILED) {
-		error_set(err, errno, "could not map the file");
+	struct mapped map;
+	if (mapped_open(&map, fd, (size_t)st.st_size, MAPPED_READ, err) < 0)
 		return NULL;
-	}
-	struct bytes bytes = { image, (size_t)st.st_size };
+	struct bytes bytes = { map.data, map.size };
 	struct elf_file *elf = elf_file_from_memory(bytes, NULL, err);
-	if (elf)
-		elf->mapped = true;
-	else
-		munmap(image, bytes.size);
-	return elf;
+	if (mapped_shrank(&map))
+		error_set(err, 0, SHRANK);
+	if (elf && !mapped_shrank(&map)) {
+		elf->map = map;
+		return elf;
+	}
+	elf_file_close(elf);
+	mapped_close(&map);
+	return NULL;
 }
 
 struct elf_file *elf_file_open(const char *path, struct error *err)
@@ -193,8 +197,7 @@ void elf_file_close(struct elf_file *elf)
 		free((void *)elf->inflated[i].bytes.data);
 	free(elf->inflated);
 	free(elf->sections);
-	if (elf->mapped)
-		munmap((void *)elf->image.data, elf->image.size);
+	mapped_close(&elf->map);
 	free(elf->owned);
 	free(elf);
 }
@@ -234,7 +237,8 @@ const struct elf_section *elf_file_find(const struct elf_file *elf, const char *
 
 const char *elf_file_trouble(const struct elf_file *elf)
 {
-	return elf->trouble;
+	// What was found damaged is explained by that.
+	return mapped_shrank(&elf->map) ? SHRANK : elf->trouble;
 }
 
 // SHF_COMPRESSED: an Elf_Chdr in front. The older .zdebug_*: "ZLIB" and a big-endian size.

@@ -5,6 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <zlib.h>
 
 // A file with the sections "", ".shstrtab", ".text", ".note" and ".debug_info" (compressed).
@@ -149,4 +151,34 @@ Test(elf_file, a_section_table_that_is_cut_off_is_read_as_far_as_it_goes)
 	cr_assert(elf != NULL);
 	cr_expect(ge(sz, elf_file_section_count(elf), 5));
 	cr_expect(le(sz, elf_file_section_count(elf), sizeof(*image) / sizeof(Elf64_Shdr)));
+}
+
+static int copy_of_ourselves(void)
+{
+	cleanup_close int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = memfd_create("elf_file", MFD_CLOEXEC);
+	char buffer[65536];
+
+	for (ssize_t count; (count = read(from, buffer, sizeof(buffer))) > 0;)
+		cr_assert(eq(sz, (size_t)write(to, buffer, (size_t)count), (size_t)count));
+	return to;
+}
+
+Test(elf_file, a_file_that_is_cut_short_while_it_is_read_says_so)
+{
+	cleanup_close int fd = copy_of_ourselves();
+	struct error err = { 0 };
+	cleanup(elf_file) struct elf_file *elf = elf_file_open_fd(fd, &err);
+	unsigned sum = 0;
+
+	cr_assert(elf != NULL, "%s", err.text);
+	struct bytes image = elf_file_image(elf);
+	cr_assert(gt(sz, image.size, 8192));
+	cr_assert(eq(int, ftruncate(fd, 4096), 0));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), ""),
+	          "it is not known before it is missed");
+	for (size_t i = 4096; i < image.size; i++)
+		sum += image.data[i];
+	cr_expect(eq(uint, sum, 0));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), "the file shrank while it was read"));
 }
