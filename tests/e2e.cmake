@@ -18,7 +18,7 @@ function(e2e name script)
     ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
 endfunction()
 
-foreach(part manners terminal privileges damaged package report_options)
+foreach(part manners terminal completion privileges damaged package report_options)
   e2e(e2e_${part} ${part})
 endforeach()
 # It sets the sysctl, for all.

@@ -38,6 +38,13 @@ _bottleneck() {
 	[[ ${COMP_WORDS[1]} == report || ${COMP_WORDS[1]} == check ]] && verb=${COMP_WORDS[1]}
 	[[ $cur == = ]] && cur=
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+	case $prev in
+	-o | --output | -R | --report)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	esac
 	values=$(_bottleneck_values "$prev")
 	if [[ $values ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
@@ -57,8 +64,9 @@ _bottleneck() {
 	elif ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "run report check" -c -- "$cur")
 	else
+		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi
 }
 
-complete -o filenames -F _bottleneck bottleneck
+complete -F _bottleneck bottleneck

@@ -1,34 +1,44 @@
 # SPDX-License-Identifier: MIT
-# fish completion for bottleneck(1).
+# fish completion for bottleneck(1): the options are those of --help.
+
+function __bottleneck_runs
+    set -l words (commandline -opc)
+    set -l verb run
+    if contains -- "$words[2]" report check
+        set verb $words[2]
+    end
+    contains -- $verb $argv
+end
+
 complete -c bottleneck -n __fish_use_subcommand -a run -d 'run a program and report'
 complete -c bottleneck -n __fish_use_subcommand -a report -d 'print a saved run again'
 complete -c bottleneck -n __fish_use_subcommand -a check -d 'what can be measured here'
-complete -c bottleneck -n __fish_use_subcommand -xa '(__fish_complete_subcommand)'
-complete -c bottleneck -s F -l frequency -x -d 'samples per second'
-complete -c bottleneck -s o -l output -r -d 'keep the profile here'
-complete -c bottleneck -s R -l report -r -d 'write the report here'
-complete -c bottleneck -l rung -xa 'kernel user agent proc'
-complete -c bottleneck -l unwinder -xa 'table libunwind'
-complete -c bottleneck -l sort -xa 'self total line'
-complete -c bottleneck -l by -xa 'function line module file thread process'
-complete -c bottleneck -l color -xa 'auto always never'
-complete -c bottleneck -l call-tree -d 'who calls whom'
-complete -c bottleneck -s n -l top -x -d 'rows of each table'
-complete -c bottleneck -l min-pct -x -d 'leave out rows below this share'
-complete -c bottleneck -l thread -x
-complete -c bottleneck -l process -x
-complete -c bottleneck -l from -x
-complete -c bottleneck -l to -x
-complete -c bottleneck -l on-cpu
-complete -c bottleneck -l off-cpu
-complete -c bottleneck -l hide -x
-complete -c bottleneck -l user-code -x
-complete -c bottleneck -l width -x
-complete -c bottleneck -s q -l quiet
-complete -c bottleneck -s v -l verbose
-complete -c bottleneck -l no-report
-complete -c bottleneck -l no-off-cpu
-complete -c bottleneck -l stack-size -x
-complete -c bottleneck -l debuginfod
-complete -c bottleneck -s h -l help
-complete -c bottleneck -s V -l version
+complete -c bottleneck -n '__bottleneck_runs run' -xa '(__fish_complete_subcommand)'
+complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'samples per second of CPU time of each thread (999)'
+complete -c bottleneck -n '__bottleneck_runs run' -l stack-size -x -d 'of the stack to copy with each sample (32768)'
+complete -c bottleneck -n '__bottleneck_runs run' -l unwinder -xa 'table libunwind' -d 'table or libunwind (slower)'
+complete -c bottleneck -n '__bottleneck_runs run' -l rung -xa 'kernel user agent proc' -d 'no better access than kernel, user, agent or proc'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-off-cpu -d 'do not look at what threads wait for'
+complete -c bottleneck -n '__bottleneck_runs run' -s o -l output -r -d 'keep the profile here, not as the last run'
+complete -c bottleneck -n '__bottleneck_runs run' -s R -l report -r -d 'write the report here, not to stderr'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-report -d 'only keep the profile'
+complete -c bottleneck -n '__bottleneck_runs run report' -l debuginfod -d 'fetch debug information from DEBUGINFOD_URLS'
+complete -c bottleneck -s h -l help -d 'print this and exit'
+complete -c bottleneck -n '__bottleneck_runs run' -s V -l version -d 'print the version and exit'
+complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'self total line' -d 'one table, ranked by self, total or line'
+complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process' -d 'function, line, module, file, thread, process'
+complete -c bottleneck -n '__bottleneck_runs run report' -l call-tree -d 'who calls whom, with shares'
+complete -c bottleneck -n '__bottleneck_runs run report' -s n -l top -x -d 'rows of each table (15)'
+complete -c bottleneck -n '__bottleneck_runs run report' -l min-pct -x -d 'leave out rows below X % (0.5; 2 in trees)'
+complete -c bottleneck -n '__bottleneck_runs run report' -l thread -x -d 'only the threads of this name or number'
+complete -c bottleneck -n '__bottleneck_runs run report' -l process -x -d 'only the processes of this name or number'
+complete -c bottleneck -n '__bottleneck_runs run report' -l from -x -d 'only what happened after this time of the run'
+complete -c bottleneck -n '__bottleneck_runs run report' -l to -x -d 'only what happened before this time of the run'
+complete -c bottleneck -n '__bottleneck_runs run report' -l on-cpu -d 'only time on a CPU'
+complete -c bottleneck -n '__bottleneck_runs run report' -l off-cpu -d 'only time spent waiting'
+complete -c bottleneck -n '__bottleneck_runs run report' -l hide -x -d 'give their time to the callers'
+complete -c bottleneck -n '__bottleneck_runs run report' -l user-code -x -d 'give all time to these files or modules'
+complete -c bottleneck -l width -x -d 'of the report (the terminal\'s, else 100)'
+complete -c bottleneck -l color -xa 'auto always never' -d 'auto, always or never'
+complete -c bottleneck -n '__bottleneck_runs run report' -s q -l quiet -d 'the answer only: no tables'
+complete -c bottleneck -n '__bottleneck_runs run report' -s v -l verbose -d 'more about how the numbers came about'

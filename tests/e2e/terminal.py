@@ -11,9 +11,9 @@ from harness import BOTTLENECK, Case, main, need
 
 
 class Terminal:
-    """An interactive bash on a terminal of its own."""
+    """An interactive shell, bash if nothing else is said, on a terminal of its own."""
 
-    def __init__(self, case):
+    def __init__(self, case, shell=("bash", "--norc", "--noprofile", "-i")):
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -21,7 +21,7 @@ class Terminal:
             env = case.environment(PS1="prompt> ", TERM="xterm", HISTFILE="/dev/null",
                                    PROMPT_COMMAND="", BASH_SILENCE_DEPRECATION_WARNING="1",
                                    INPUTRC="/dev/null")
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], env)
+            os.execvpe(shell[0], list(shell), env)
         case.addCleanup(self.close)
         self.expect("prompt> ")
 
