@@ -149,10 +149,10 @@ Test(dwarf_file, inlined_calls_are_found_with_their_names_and_lines)
 	cr_assert(eq(sz, dwarf_file_unit_count(file), 1));
 	cr_assert(inlines_find(&inlines, dwarf_file_unit(file, 0), addresses, 4, scopes));
 	const struct scope *tiny = &inlines.scopes[scopes[1] - 1];
-	cr_expect(eq(str, (char *)inlines.scopes[scopes[0] - 1].name, "first"));
-	cr_expect(eq(str, (char *)tiny->name, "tiny"));
+	cr_expect(eq(str, (char *)inlines.scopes[scopes[0] - 1].name.text, "first"));
+	cr_expect(eq(str, (char *)tiny->name.text, "tiny"));
 	cr_expect(eq(u64, tiny->call_line, 42));
-	cr_expect(eq(str, (char *)inlines.scopes[tiny->outer - 1].name, "second"));
+	cr_expect(eq(str, (char *)inlines.scopes[tiny->outer - 1].name.text, "second"));
 	cr_expect(eq(u32, scopes[2], tiny->outer));
 	cr_expect(eq(u32, scopes[3], 0));
 	inlines_fini(&inlines);
@@ -195,7 +195,7 @@ Test(dwarf_file, an_origin_that_is_its_own_origin_ends)
 	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
 	cr_assert(inlines_find(&inlines, dwarf_file_unit(file, 0), &address, 1, &scope));
 	cr_assert(ne(u32, scope, 0));
-	cr_expect(eq(ptr, (void *)inlines.scopes[scope - 1].name, NULL));
+	cr_expect(eq(ptr, (void *)inlines.scopes[scope - 1].name.text, NULL));
 	inlines_fini(&inlines);
 }
 
