@@ -20,14 +20,15 @@
 enum frame_kind {
 	FRAME_EXACT = 1,  /* interrupted here (leaf, or below a signal handler) */
 	FRAME_RETURN = 2, /* will return to here */
-	FRAME_MARK = 3    /* stands for something that has no code: address is an enum mark */
+	FRAME_MARK = 3,   /* stands for something that has no code: address is an enum mark */
+	FRAME_OP = 4      /* an op that its caller has begun: address is its id (base/op.h) */
 };
 
 enum mark {
 	MARK_KERNEL = 1,    /* kernel time whose kernel frames could not be seen */
 	MARK_TRUNCATED = 2, /* callers are missing above this point */
 	MARK_UNKNOWN = 3,   /* time of the thread whose stack could not be read */
-	MARK_SHORT = 4      /* time of a thread that ended before its first sample was due */
+	MARK_SHORT = 4      /* time of a thread before its first sample was due */
 };
 
 struct frame {
@@ -61,6 +62,53 @@ struct stack {
 	uint32_t flags;       /* enum stack_flags */
 	uint32_t count;       /* frames */
 	const struct frame *frames; /* innermost first; borrowed, valid during the call */
+};
+
+/* An op that has ended, or a mark: then it ends where it begins. */
+struct op_event {
+	uint32_t thread; /* number of the thread that began it */
+	uint32_t op;     /* id, see base/op.h */
+	uint32_t parent; /* id of the op right around it; 0: none */
+	uint32_t flags;  /* enum op_flags, base/record.h */
+	bool mark;
+	uint64_t begin_ns, end_ns;
+	uint64_t self_ns; /* exact: while no op was open within it */
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t self_allocated_bytes, self_freed_bytes;
+	struct frame caller; /* where it was begun; module 0 if unknown */
+	uint16_t detail;     /* enum op_detail */
+	uint16_t detail_count;
+	const uint64_t *details; /* borrowed, valid during the call */
+};
+
+/* Ops that left no events of their own: how many, and how long they took together. */
+struct op_count_event {
+	uint32_t process; /* number */
+	uint32_t op;
+	uint64_t calls, total_ns, self_ns; /* what has come since the last event of this op */
+};
+
+/* A sampled allocation, for the WEIGHT_BYTES that it stands for. */
+struct alloc_event {
+	uint32_t thread;
+	uint64_t time_ns;
+	uint64_t address, bytes, weight_bytes;
+	uint32_t flags;             /* enum stack_flags */
+	uint32_t count;             /* frames */
+	const struct frame *frames; /* innermost first; borrowed, valid during the call */
+};
+
+/* A sampled allocation has been freed. */
+struct free_event {
+	uint32_t process;
+	uint64_t time_ns, address;
+};
+
+/* All allocations of a process, exact. */
+struct memory_event {
+	uint32_t process;
+	uint64_t time_ns;
+	uint64_t allocations, frees, allocated_bytes, freed_bytes;
 };
 
 /* A process has begun, or has become another program by exec. */

@@ -114,11 +114,7 @@ void cpu_account_exec(struct thread *thread)
 {
 	thread->cpu.frame_count = 0;
 	thread->cpu.sample_ns = 0;
-}
-
-void cpu_account_switched(struct thread *thread)
-{
-	thread->cpu.switched = true;
+	thread->cpu.begun_ns = thread->sampled_ns;
 }
 
 // A thread of which samples in user code saw nothing, though several were due, was in the kernel.
@@ -136,6 +132,23 @@ static bool is_short(const struct thread *thread, uint64_t rest_ns,
 	bool lost = rules->loss_ns && rules->loss_ns >= thread->start_ns;
 
 	return !lost && rest_ns <= SHORT_SAMPLES * rules->period_ns;
+}
+
+// The kernel starts a new period with each thread: its first moments, such as all it does before
+// it first waits, would else count for what it did when that was over, in every thread.
+struct cpu_split cpu_account_switched(struct thread *thread, bool preempted,
+                                      const struct cpu_account_rules *rules)
+{
+	struct cpu_account *cpu = &thread->cpu;
+	uint64_t clock = cpu_account_clock(thread, 0);
+	struct cpu_split split = { 0 };
+
+	cpu->switched = true;
+	if (!rules->switches || rules->estimated || preempted || cpu->sample_ns ||
+	    clock > cpu->begun_ns + rules->period_ns)
+		return split;
+	split.short_ns = not_handed_on(thread, clock);
+	return hand_on(thread, split);
 }
 
 struct cpu_split cpu_account_rest(struct thread *thread, uint64_t clock_ns,

@@ -6,8 +6,9 @@
  * sample stands for all of it since the sample before: the weights of a thread
  * add up to its CPU time, whatever ticks the kernel skipped or moved to another
  * thread by swapping contexts. What comes after the last sample goes to that
- * sample's stack. A thread may end before its first sample is due, and is marked
- * as too short; other time of which no sample tells is marked as unknown.
+ * sample's stack. What a thread does before its first sample is due, in runs that
+ * end before it, no sample can tell, and is marked as too short; other time of
+ * which no sample tells is marked as unknown.
  *
  *	clock    ├────────────┬────────────┬─────────────┬─────┤ end
  *	samples               ╵ stands for ╵ all before  ╵ and for the rest
@@ -36,6 +37,7 @@ struct cpu_split {
 /* What the source in use can do. */
 struct cpu_account_rules {
 	bool switches;       /* the thread's clock is exact */
+	bool estimated;      /* in its sums: switches come late, and lie about where they were */
 	bool kernel_samples; /* samples see kernel time themselves */
 	uint64_t period_ns;  /* CPU time from sample to sample */
 	uint64_t loss_ns;    /* time of the last record that told of a loss; 0: none */
@@ -55,8 +57,11 @@ void cpu_account_keep(struct thread *thread, const struct frame *frames, size_t 
 /* THREAD runs another program, of which no sample has told yet. */
 void cpu_account_exec(struct thread *thread);
 
-/* THREAD has left a CPU. */
-void cpu_account_switched(struct thread *thread);
+/* THREAD has left a CPU, PREEMPTED while it wanted to run on: what it did until then if it is done
+   and no sample was due yet, which counts as handed on. Else nothing: the next sample stands for
+   it. */
+struct cpu_split cpu_account_switched(struct thread *thread, bool preempted,
+                                      const struct cpu_account_rules *rules);
 
 /*
  * What no sample stands for by CLOCK_NS of THREAD's clock, to be put on the kept stack; counts as

@@ -411,6 +411,17 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
 }
 
+const struct frame *off_cpu_stack(const struct thread *thread, size_t *count, uint32_t *flags)
+{
+	const struct off_cpu_state *s = &thread->off_cpu;
+
+	if (!s->out || s->seen != SEEN_BY_SAMPLE || !s->has_frames)
+		return NULL;
+	*count = s->frame_count;
+	*flags = s->frame_flags;
+	return s->frames;
+}
+
 void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,
                      size_t count, uint32_t flags, uint64_t time_ns)
 {
@@ -535,14 +546,17 @@ int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms)
 static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
 	static const struct frame unknown = { MARK_UNKNOWN, 0, FRAME_MARK };
+	const struct frame brief = { MARK_SHORT, thread->process->program, FRAME_MARK };
 	const struct cpu_account *cpu = &thread->cpu;
+	struct stack stack = stack_of(thread, METRIC_OFF_RUNNABLE, &brief, 1, 0);
 
-	// It waited for a CPU where it had run and would have run on.
+	// It waited for a CPU where it had run and would have run on, or at its very start.
 	if (cpu->frame_count)
+		stack = stack_of(thread, METRIC_OFF_RUNNABLE, cpu->frames, cpu->frame_count,
+		                 cpu->frame_flags);
+	if (cpu->frame_count || !cpu->sample_ns)
 		take_pending(o, thread, METRIC_OFF_RUNNABLE,
-		             thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns,
-		             stack_of(thread, METRIC_OFF_RUNNABLE, cpu->frames, cpu->frame_count,
-		                      cpu->frame_flags));
+		             thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns, stack);
 	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)
 		take_pending(o, thread, cause, thread->off_cpu.pending[cause].ns, now_ns,
 		             stack_of(thread, cause, &unknown, 1, 0));

@@ -66,6 +66,10 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
    SWITCH record of the same switch). */
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event);
 
+/* The stack with which THREAD has left its CPU, COUNT frames that are valid until its next event;
+   NULL if it is not known. */
+const struct frame *off_cpu_stack(const struct thread *thread, size_t *count, uint32_t *flags);
+
 /* THREAD was sampled on its CPU, with these frames (at least one). That is where it is preempted,
    so they take its pending METRIC_OFF_RUNNABLE time. If it counts as off the CPU, then the record
    of its coming in was lost, and it comes in now. */

@@ -191,6 +191,7 @@ struct process *tasks_fork(struct tasks *t, struct process *parent, uint32_t pid
 	}
 	if (child) {
 		child->parent = parent->number;
+		child->program = parent->program;
 		memcpy(child->command, parent->command, sizeof(child->command));
 	}
 	return child;

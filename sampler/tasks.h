@@ -24,6 +24,8 @@ struct process {
 	uint64_t start_ns;
 	struct address_space *space;
 	char command[64];
+	uint32_t program;       /* module of the program that it runs; 0: not known */
+	bool loading;           /* it has exec'd, and the next mapping is the program's */
 	uint64_t maps_again_ns; /* do not read /proc/PID/maps again before, see sampler/mapper.h */
 	uint64_t maps_wait_ns;
 	uint32_t live_threads;
@@ -35,6 +37,7 @@ struct process {
 /* The on-CPU state of a thread: see sampler/cpu_account.h, which alone touches it. */
 struct cpu_account {
 	uint64_t sample_ns;      /* when its last sample was taken; 0: never */
+	uint64_t begun_ns;       /* its clock when the program began that it runs */
 	uint64_t window_ns;      /* CPU time of about the last 256 samples, */
 	uint64_t window_user_ns; /* and how much of it the samples saw in user code */
 	bool switched;           /* it has left the CPU since its last sample */

@@ -27,7 +27,6 @@ struct tracker {
 	struct off_cpu *off_cpu; // NULL: the source tells nothing of switches
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
-	bool estimated; // switches come late: what a thread does now is not known yet
 	bool finishing;
 	bool no_memory;   // an event could not be handled
 	uint64_t events;  // handled so far
@@ -125,7 +124,7 @@ void tracker_adjust(struct tracker *t, const struct source_facts *facts)
 {
 	t->rules.switches = facts->switches;
 	t->rules.kernel_samples = facts->kernel_samples;
-	t->estimated = facts->switches_estimated;
+	t->rules.estimated = facts->switches_estimated;
 	t->rules.period_ns = NS_PER_SEC / (facts->frequency_hz ? facts->frequency_hz : 1);
 }
 
@@ -243,12 +242,37 @@ static struct frame mark_of(enum mark mark)
 	return (struct frame){ .address = mark, .kind = FRAME_MARK };
 }
 
+// What no sample could tell. If it has ended at a switch, then on top of where that was.
+static void give_short(struct tracker *t, const struct thread *thread, uint64_t time_ns,
+                       uint64_t weight_ns)
+{
+	struct stack stack = {
+		.thread = thread->number,
+		.metric = METRIC_ON_CPU,
+		.time_ns = time_ns,
+		.weight_ns = weight_ns,
+		.count = 1,
+		.frames = t->stack,
+	};
+	size_t count = 0;
+	const struct frame *frames = off_cpu_stack(thread, &count, &stack.flags);
+
+	if (!weight_ns)
+		return;
+	t->stack[0] = mark_of(MARK_SHORT);
+	t->stack[0].module = thread->process->program;
+	if (frames)
+		memcpy(t->stack + 1, frames, count * sizeof(*frames));
+	stack.count += (uint32_t)(count < STACK_MAX_FRAMES ? count : STACK_MAX_FRAMES - 1);
+	give_stack(t, &stack);
+}
+
 // FRAMES[-1] is free, for the mark of kernel time.
 static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_ns,
                         const struct cpu_split *split, struct frame *frames, size_t count,
                         uint32_t flags, uint32_t samples)
 {
-	struct frame unseen = mark_of(MARK_SHORT);
+	struct frame unseen = mark_of(MARK_UNKNOWN);
 	struct stack stack = {
 		.thread = thread->number,
 		.metric = METRIC_ON_CPU,
@@ -270,11 +294,9 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 	stack.frames = &unseen;
 	stack.count = 1;
 	stack.flags = 0;
-	stack.weight_ns = split->short_ns;
-	give_stack(t, &stack);
-	unseen = mark_of(MARK_UNKNOWN);
 	stack.weight_ns = split->unknown_ns;
 	give_stack(t, &stack);
+	give_short(t, thread, time_ns, split->short_ns);
 }
 
 static void on_tick(struct tracker *t, struct thread *thread, const struct event *event)
@@ -495,6 +517,8 @@ static void on_exec(struct tracker *t, const struct event *event)
 	}
 	address_space_clear(process->space);
 	mapper_reset(process);
+	process->program = 0;
+	process->loading = true;
 	proc_task_command(event->pid, event->name, process->command, sizeof(process->command));
 	announce_process(t, process, event->time_ns, again);
 	rename_thread(thread, event->name);
@@ -514,12 +538,25 @@ static void on_name(struct tracker *t, const struct event *event)
 	announce_thread(t, thread, event->time_ns);
 }
 
+// The kernel maps a program before the libraries that it needs.
+static void name_program(struct process *process, const struct event_map *map)
+{
+	const struct mapping *mapping = address_space_find(process->space, map->start);
+
+	process->program = mapping ? mapping->module : 0;
+	process->loading = !mapping;
+}
+
 static void on_map(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = thread_of(t, event, true);
 
-	if (thread && !mapper_add(t->modules, thread->process, &event->map))
+	if (!thread)
+		return;
+	if (!mapper_add(t->modules, thread->process, &event->map))
 		t->no_memory = true;
+	if (thread->process->loading)
+		name_program(thread->process, &event->map);
 }
 
 static void on_unmap(struct tracker *t, const struct event *event)
@@ -549,8 +586,10 @@ static void on_switch(struct tracker *t, const struct event *event)
 	if (!thread || !t->off_cpu)
 		return;
 	off_cpu_switch(t->off_cpu, thread, event->time_ns, event->sched.in, event->sched.preempted);
-	if (!event->sched.in)
-		cpu_account_switched(thread);
+	if (event->sched.in)
+		return;
+	struct cpu_split split = cpu_account_switched(thread, event->sched.preempted, &t->rules);
+	give_short(t, thread, event->time_ns, split.short_ns);
 }
 
 static void on_lost(struct tracker *t, const struct event *event)
@@ -593,7 +632,7 @@ void tracker_flush(struct tracker *t, uint64_t now_ns)
 {
 	struct flush flush = { t, now_ns };
 
-	if (!t->rules.kernel_samples && !t->estimated)
+	if (!t->rules.kernel_samples && !t->rules.estimated)
 		tasks_each_thread(t->tasks, flush_thread, &flush);
 }
 

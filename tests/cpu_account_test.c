@@ -101,7 +101,7 @@ Test(cpu_account, with_switches_in_between_the_share_of_many_samples_decides)
 	for (uint64_t tick = 1; tick <= 4000; tick++) {
 		if (rand() & 0x100)
 			continue;
-		cpu_account_switched(&thread);
+		cpu_account_switched(&thread, false, &user_only);
 		struct cpu_split split = sample_at(&thread, tick * PERIOD, &user_only);
 		kernel += split.kernel_ns;
 		total += sum(split);
@@ -120,7 +120,7 @@ Test(cpu_account, uneven_gaps_of_pure_user_time_are_not_taken_for_the_kernel)
 	srand(2);
 	for (int i = 0; i < 4000; i++) {
 		time += (uint64_t)rand() % (2 * PERIOD);
-		cpu_account_switched(&thread);
+		cpu_account_switched(&thread, false, &user_only);
 		kernel += sample_at(&thread, time, &user_only).kernel_ns;
 	}
 	cr_expect(lt(dbl, (double)kernel / (double)time, 0.04));
@@ -160,6 +160,36 @@ Test(cpu_account, a_thread_without_a_sample_is_too_short_or_was_in_the_kernel)
 	          "50 ticks in user code cannot all be missed");
 }
 
+Test(cpu_account, what_a_thread_does_before_its_first_sample_is_due_no_sample_tells)
+{
+	struct thread thread = running(), late = running();
+	struct cpu_split split;
+
+	thread.ns[METRIC_ON_CPU] = MS / 4;
+	thread.off_cpu.out = true;
+	split = cpu_account_switched(&thread, true, &kernel_too);
+	cr_expect(eq(u64, sum(split), 0), "it is not done: a sample may still tell");
+	split = cpu_account_switched(&thread, false, &kernel_too);
+	cr_expect(eq(u64, split.short_ns, MS / 4));
+	thread.ns[METRIC_ON_CPU] = MS / 2;
+	split = cpu_account_switched(&thread, false, &kernel_too);
+	cr_expect(eq(u64, split.short_ns, MS / 4), "once for each run");
+	thread.ns[METRIC_ON_CPU] = 2 * MS;
+	cr_expect(eq(u64, sum(cpu_account_switched(&thread, false, &kernel_too)), 0),
+	          "one was due by now");
+
+	late.ns[METRIC_ON_CPU] = MS / 4;
+	late.off_cpu.out = true;
+	late.cpu.sample_ns = 1;
+	cr_expect(eq(u64, sum(cpu_account_switched(&late, false, &kernel_too)), 0),
+	          "it has been sampled");
+	cpu_account_rest(&late, MS / 4, &kernel_too);
+	cpu_account_exec(&late);
+	late.ns[METRIC_ON_CPU] = MS / 2;
+	cr_expect(eq(u64, cpu_account_switched(&late, false, &kernel_too).short_ns, MS / 4),
+	          "but not in this program");
+}
+
 Test(cpu_account, weights_add_up_to_the_clock_whatever_happens)
 {
 	static const struct cpu_account_rules *const all[] = { &kernel_too, &user_only };
@@ -172,7 +202,7 @@ Test(cpu_account, weights_add_up_to_the_clock_whatever_happens)
 		for (int i = 0; i < 2000; i++) {
 			time += (uint64_t)rand() % (i % 100 ? 2 * PERIOD : 90 * PERIOD);
 			if (rand() & 0x100)
-				cpu_account_switched(&thread);
+				total += sum(cpu_account_switched(&thread, false, &rules));
 			if (i % 500 == 0)
 				rules.loss_ns = time;
 			total += sum(sample_at(&thread, time, &rules));

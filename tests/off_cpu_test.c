@@ -183,7 +183,7 @@ Test(off_cpu, a_thread_is_runnable_until_it_first_runs)
 	finish(10 * MS, 20 * MS);
 	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 3 * MS));
 	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 7 * MS));
-	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 3 * MS));
+	cr_expect(eq(u64, handed_to(MARK_SHORT), 3 * MS), "no sample ever told what it is");
 }
 
 Test(off_cpu, a_thread_that_is_first_switched_out_has_been_running)
