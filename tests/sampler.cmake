@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 unit(address_space LIBS sampler)
+unit(op_stack LIBS sampler)
 unit(unwind_modules LIBS sampler dl)
 unit(cfi_table LIBS sampler PkgConfig::DW PkgConfig::ELF)
 

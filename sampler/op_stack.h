@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The open ops of one thread, and their places in its stack.
+ *
+ * Which ops are open when a sample is taken is exact: both carry times of one
+ * clock. Where each stands is found by address. The function that has begun an
+ * op, its owner, is still there while the op is open (or the op stands nowhere):
+ * its frame is the one that holds the op's address.
+ *
+ *	main          [0x9f0, 0xa00)
+ *	step          [0x980, 0x9f0)   ◄── op "forward", address 0x988
+ *	              ── op "forward" ──
+ *	gemm          [0x900, 0x980)
+ *
+ * Where the owner itself runs, the op stands on top, and its frame once more.
+ */
+#pragma once
+
+#include "base/stack.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OP_STACK_MAX 4096 /* deeper ops are not kept */
+
+struct open_op {
+	uint32_t op; /* id, see base/op.h */
+	bool range;
+	uint64_t begin_ns;
+	uint64_t address;   /* in the owner's frame, if nothing better is known */
+	uint64_t frame_end; /* where the owner's frame ends, if that is known; else 0 */
+	struct frame caller;
+	uint16_t detail, detail_count;
+	uint64_t *details; /* owned */
+};
+
+struct op_stack {
+	struct open_op *ops; /* in the order of their begins */
+	size_t count, capacity;
+	uint64_t untold; /* ops that found no place here */
+};
+
+void op_stack_fini(struct op_stack *s);
+
+/* OP (whose details are copied) has begun. False if there is no room for it. */
+bool op_stack_begin(struct op_stack *s, const struct open_op *op);
+
+/* The op that began at BEGIN_NS; NULL if there is none. */
+struct open_op *op_stack_find(struct op_stack *s, uint64_t begin_ns);
+
+/* The innermost op around OP that is no range; NULL: none. */
+const struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op);
+
+void op_stack_end(struct op_stack *s, struct open_op *op);
+
+/*
+ * FRAMES (COUNT of them, innermost first, room for MAX) with SPS, each one's stack pointer, get the
+ * open ops between them. FRAMES that are marks have a stack pointer of 0. Returns the new count;
+ * ops for which there is no room are left out.
+ */
+size_t op_stack_place(const struct op_stack *s, struct frame *frames, const uint64_t *sps,
+                      size_t count, size_t max);
