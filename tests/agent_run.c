@@ -61,7 +61,11 @@ static uint64_t children_cpu_ns(void)
 
 static struct session *open_session(const struct agent_run_options *options)
 {
-	struct session_options wanted = { AGENT_LIBRARY, options->hz ? options->hz : 999, 32768 };
+	struct session_options wanted = {
+		.library = AGENT_LIBRARY,
+		.frequency_hz = options->hz ? options->hz : 999,
+		.stack_bytes = 32768,
+	};
 	struct error err = { 0 };
 	struct session *session = session_new(&wanted, &err);
 

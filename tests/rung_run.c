@@ -127,7 +127,11 @@ static void drain_until_exit(struct rung_run *run, struct sampler *sampler, pid_
 
 void rung_run(struct rung_run *run, enum rung rung, char *const argv[])
 {
-	struct session_options wanted = { AGENT_LIBRARY, 999, 32768 };
+	struct session_options wanted = {
+		.library = AGENT_LIBRARY,
+		.frequency_hz = 999,
+		.stack_bytes = 32768,
+	};
 	struct error err = { 0 };
 	int gate[2];
 

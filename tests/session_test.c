@@ -12,7 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct session_options options = { "/opt/agent.so", 250, 4096 };
+static const struct session_options options = { .library = "/opt/agent.so",
+	                                        .frequency_hz = 250,
+	                                        .stack_bytes = 4096,
+	                                        .ops = 6,
+	                                        .malloc_bytes = 512 };
 
 Test(session, the_directory_is_ours_alone_and_goes_with_all_that_is_in_it)
 {
@@ -64,7 +68,7 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	cr_expect(eq(int, session_export(session, NULL), 0));
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so"));
 	cr_expect(eq(str, getenv(PROTOCOL_ENV_DIRECTORY), (char *)session_directory(session)));
-	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), "hz=250,stack=4096"));
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), "hz=250,stack=4096,ops=6,malloc=512"));
 	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
 	session_export(session, NULL);
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));
@@ -75,7 +79,7 @@ Test(session, a_library_that_cannot_be_preloaded_is_an_error)
 	static const char *const paths[] = { "/with blank/agent.so", "/with:colon/agent.so" };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct session_options bad = { paths[i], 1, 1 };
+		struct session_options bad = { .library = paths[i] };
 		struct error err = { 0 };
 		cr_expect(session_new(&bad, &err) == NULL);
 		cr_expect(strstr(err.text, paths[i]) != NULL);

@@ -12,6 +12,12 @@ add_dependencies(agent_run bottleneck-agent)
 add_executable(agent_report agent_report.c)
 target_link_libraries(agent_report PRIVATE agent_run)
 
+# Runs programs under the agent and prints what it tells of their ops.
+add_executable(op_report op_report.c)
+target_link_libraries(op_report PRIVATE reader)
+target_compile_definitions(op_report PRIVATE AGENT_LIBRARY="$<TARGET_FILE:bottleneck-agent>")
+add_dependencies(op_report bottleneck-agent)
+
 # Runs programs under the sampler, on a rung of the test's choice.
 add_library(rung_run STATIC rung_run.c)
 target_link_libraries(rung_run PUBLIC sampler reader)
@@ -46,6 +52,29 @@ endforeach()
 fuzz(record LIBS sampler reader)
 fuzz(proc_stat LIBS sampler)
 fuzz(map_parse LIBS agent_core)
+
+# Both sides at once under TSan, which goes with no other sanitizer and not with every kernel.
+include(CheckCSourceRuns)
+if(NOT FUZZ AND NOT SANITIZE)
+  set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
+  check_c_source_runs("int main(void) { return 0; }" TSAN_RUNS)
+  unset(CMAKE_REQUIRED_FLAGS)
+endif()
+if(TSAN_RUNS)
+  set(race_sources agent_race.c temporary.c)
+  foreach(part base agent_core reader)
+    get_target_property(folder ${part} SOURCE_DIR)
+    get_target_property(files ${part} SOURCES)
+    list(TRANSFORM files PREPEND ${folder}/)
+    list(APPEND race_sources ${files})
+  endforeach()
+  add_executable(agent_race ${race_sources})
+  target_link_libraries(agent_race PRIVATE flags)
+  target_compile_options(agent_race PRIVATE -fsanitize=thread -O1)
+  target_link_options(agent_race PRIVATE -fsanitize=thread)
+  add_test(NAME agent_race COMMAND agent_race)
+  set_tests_properties(agent_race PROPERTIES LABELS unit TIMEOUT 300)
+endif()
 
 # The agent in programs: hard ones, real ones, and ones that it cannot get into.
 add_executable(agent_target agent_target.c)

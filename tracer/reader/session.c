@@ -121,10 +121,10 @@ static bool export_preload(const struct session *s)
 
 int session_export(const struct session *s, struct error *err)
 {
-	char config[64];
+	char config[96];
 
-	snprintf(config, sizeof(config), "hz=%u,stack=%u", s->options.frequency_hz,
-	         s->options.stack_bytes);
+	snprintf(config, sizeof(config), "hz=%u,stack=%u,ops=%u,malloc=%u", s->options.frequency_hz,
+	         s->options.stack_bytes, s->options.ops, s->options.malloc_bytes);
 	if (export_preload(s) && setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
 		return 0;

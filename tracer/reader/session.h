@@ -16,6 +16,8 @@ struct session_options {
 	const char *library;   /* absolute path of libbottleneck-agent.so */
 	uint32_t frequency_hz; /* for the agent */
 	uint32_t stack_bytes;
+	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
+	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 
 /* Makes the directory (0700, ours alone). NULL on error. */
