@@ -38,6 +38,45 @@ struct event_map {
 	const char *path;
 };
 
+/* RECORD_OP_BEGIN, RECORD_OP_MARK; see base/record.h. OP is an id of base/op.h. */
+struct event_op {
+	uint32_t op;
+	uint32_t flags;
+	uint64_t stack, caller;
+	uint16_t detail, detail_count;
+	const uint64_t *details;
+};
+
+struct event_op_end {
+	uint32_t op;
+	uint32_t flags;
+	uint32_t begin_tid;
+	uint64_t begin_ns, self_ns;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t self_allocated_bytes, self_freed_bytes;
+};
+
+struct event_op_site {
+	uint32_t op;
+	uint64_t stack, caller;
+	struct event_sample at;
+};
+
+/* What has come since the last event of this op. */
+struct event_op_count {
+	uint32_t op;
+	uint64_t calls, total_ns, self_ns;
+};
+
+struct event_alloc {
+	uint64_t address, bytes, weight_bytes;
+	struct event_sample at;
+};
+
+struct event_memory {
+	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+};
+
 struct event {
 	enum record_type type;
 	uint32_t pid, tid;
@@ -53,5 +92,12 @@ struct event {
 			bool in, preempted;
 		} sched; /* RECORD_SWITCH */
 		uint64_t lost;
+		struct event_op op;
+		struct event_op_end op_end;
+		struct event_op_site op_site;
+		struct event_op_count op_count;
+		struct event_alloc alloc;
+		uint64_t freed; /* RECORD_FREE: address */
+		struct event_memory memory;
 	};
 };

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/op_records.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+struct known {
+	uint32_t pid, name;
+	uint64_t image_ns;
+	uint32_t op;                       /* id; 0: the entry is free */
+	uint64_t calls, total_ns, self_ns; /* of RECORD_OP_COUNT, as told so far */
+};
+
+struct op_records {
+	struct ops *ops;
+	struct known *known; /* [id - 1] of the index */
+	size_t count, capacity;
+	struct hash index;
+	uint64_t nameless;
+};
+
+struct op_records *op_records_new(struct ops *ops)
+{
+	struct op_records *r = calloc(1, sizeof(*r));
+
+	if (!r || !hash_init(&r->index, 64)) {
+		free(r);
+		return NULL;
+	}
+	r->ops = ops;
+	return r;
+}
+
+void op_records_free(struct op_records *r)
+{
+	if (!r)
+		return;
+	free(r->known);
+	hash_fini(&r->index);
+	free(r);
+}
+
+static uint64_t hash_of(uint32_t pid, uint64_t image_ns, uint32_t name)
+{
+	return hash_pair((uint64_t)pid << 32 | name, image_ns);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	const struct known *known = &((const struct op_records *)context)->known[id - 1];
+
+	return hash_of(known->pid, known->image_ns, known->name);
+}
+
+// The slot of the name, or the free one where it belongs.
+static uint32_t slot_of(const struct op_records *r, uint32_t pid, uint64_t image_ns, uint32_t name)
+{
+	uint32_t at;
+
+	for (at = hash_start(&r->index, hash_of(pid, image_ns, name)); r->index.slots[at];
+	     at = hash_next(&r->index, at)) {
+		const struct known *known = &r->known[r->index.slots[at] - 1];
+		if (known->pid == pid && known->name == name && known->image_ns == image_ns)
+			break;
+	}
+	return at;
+}
+
+static struct known *find(const struct op_records *r, uint32_t pid, uint64_t image_ns,
+                          uint32_t name)
+{
+	uint32_t id = r->index.slots[slot_of(r, pid, image_ns, name)];
+
+	return id ? &r->known[id - 1] : NULL;
+}
+
+static const char *text_of(const struct op_records *r, const struct record *record,
+                           uint64_t image_ns, uint32_t name)
+{
+	const struct known *known = name ? find(r, record->pid, image_ns, name) : NULL;
+	const struct op *op = known ? ops_get(r->ops, known->op) : NULL;
+
+	return op ? op->name : "";
+}
+
+static void learn(struct op_records *r, const struct record_op_name *name, uint64_t image_ns)
+{
+	uint32_t pid = name->head.pid;
+	struct op wanted = {
+		.provider = name->provider,
+		.domain = text_of(r, &name->head, image_ns, name->domain),
+		.category = text_of(r, &name->head, image_ns, name->category),
+		.name = (const char *)(name + 1),
+	};
+
+	if (find(r, pid, image_ns, name->name) ||
+	    (hash_is_full(&r->index) && !hash_grow(&r->index, hash_of_id, r)) ||
+	    !array_reserve(&r->known, &r->capacity, r->count + 1))
+		return;
+	const struct op *op = ops_add(r->ops, &wanted);
+	if (!op)
+		return;
+	r->known[r->count++] = (struct known){
+		.pid = pid, .name = name->name, .image_ns = image_ns, .op = op->id
+	};
+	hash_insert(&r->index, slot_of(r, pid, image_ns, name->name), (uint32_t)r->count);
+}
+
+// Entries keep their places only while nothing is dropped: what stays is put in anew.
+void op_records_forget(struct op_records *r, uint32_t pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->known[i].pid != pid)
+			r->known[kept++] = r->known[i];
+	if (kept == r->count)
+		return;
+	r->count = kept;
+	r->index.used = 0;
+	memset(r->index.slots, 0, ((size_t)r->index.mask + 1) * sizeof(*r->index.slots));
+	for (size_t i = 0; i < kept; i++) {
+		const struct known *known = &r->known[i];
+		uint32_t at = slot_of(r, known->pid, known->image_ns, known->name);
+		hash_insert(&r->index, at, (uint32_t)i + 1);
+	}
+}
+
+uint64_t op_records_nameless(const struct op_records *r)
+{
+	return r->nameless;
+}
+
+static uint32_t op_of(struct op_records *r, const struct record *record, uint64_t image_ns,
+                      uint32_t name)
+{
+	const struct known *known = find(r, record->pid, image_ns, name);
+
+	r->nameless += !known;
+	return known ? known->op : 0;
+}
+
+static bool take_begin(struct op_records *r, const struct record_op_begin *begin, uint64_t image_ns,
+                       struct event *event)
+{
+	event->op = (struct event_op){
+		.op = op_of(r, &begin->head, image_ns, begin->name),
+		.flags = begin->head.flags,
+		.stack = begin->stack,
+		.caller = begin->caller,
+		.detail = begin->detail,
+		.detail_count = begin->detail_count,
+		.details = (const uint64_t *)(begin + 1),
+	};
+	return event->op.op != 0;
+}
+
+static bool take_end(struct op_records *r, const struct record_op_end *end, uint64_t image_ns,
+                     struct event *event)
+{
+	event->op_end = (struct event_op_end){
+		.op = op_of(r, &end->head, image_ns, end->name),
+		.flags = end->head.flags,
+		.begin_tid = end->begin_tid,
+		.begin_ns = end->begin_ns,
+		.self_ns = end->self_ns,
+		.allocated_bytes = end->allocated_bytes,
+		.freed_bytes = end->freed_bytes,
+		.self_allocated_bytes = end->self_allocated_bytes,
+		.self_freed_bytes = end->self_freed_bytes,
+	};
+	return event->op_end.op != 0;
+}
+
+static bool take_site(struct op_records *r, const struct record_op_site *site, uint64_t image_ns,
+                      struct event *event)
+{
+	event->op_site.op = op_of(r, &site->head, image_ns, site->name);
+	event->op_site.stack = site->stack;
+	event->op_site.caller = site->caller;
+	event->op_site.at = (struct event_sample){
+		.has_user = true,
+		.has_rbp = true,
+		.stack = (const uint8_t *)(site + 1),
+		.stack_bytes = site->stack_bytes,
+		.syscall = -1,
+	};
+	memcpy(event->op_site.at.regs, site->regs, sizeof(site->regs));
+	return true;
+}
+
+// Counts come as they stand; what has come since is told.
+static bool take_count(struct op_records *r, const struct record_op_count *count, uint64_t image_ns,
+                       struct event *event)
+{
+	struct known *known = find(r, count->head.pid, image_ns, count->name);
+
+	if (!known || count->calls <= known->calls)
+		return false;
+	event->op_count = (struct event_op_count){
+		.op = known->op,
+		.calls = count->calls - known->calls,
+		.total_ns = count->total_ns - known->total_ns,
+		.self_ns = count->self_ns - known->self_ns,
+	};
+	known->calls = count->calls;
+	known->total_ns = count->total_ns;
+	known->self_ns = count->self_ns;
+	return true;
+}
+
+static bool take_alloc(const struct record_alloc *alloc, struct event *event)
+{
+	event->alloc.address = alloc->address;
+	event->alloc.bytes = alloc->bytes;
+	event->alloc.weight_bytes = alloc->weight_bytes;
+	event->alloc.at = (struct event_sample){
+		.has_user = true,
+		.has_rbp = true,
+		.stack = (const uint8_t *)(alloc + 1),
+		.stack_bytes = alloc->stack_bytes,
+		.syscall = -1,
+	};
+	memcpy(event->alloc.at.regs, alloc->regs, sizeof(alloc->regs));
+	return true;
+}
+
+static bool take_memory(const struct record_memory *memory, struct event *event)
+{
+	event->memory = (struct event_memory){
+		.allocations = memory->allocations,
+		.frees = memory->frees,
+		.allocated_bytes = memory->allocated_bytes,
+		.freed_bytes = memory->freed_bytes,
+	};
+	return true;
+}
+
+bool op_records_take(struct op_records *r, const struct record *record, uint64_t image_ns,
+                     struct event *event)
+{
+	event->type = record->type;
+	event->pid = record->pid;
+	event->tid = record->tid;
+	event->time_ns = record->time_ns;
+	switch (record->type) {
+	case RECORD_OP_NAME:
+		learn(r, (const struct record_op_name *)record, image_ns);
+		return false;
+	case RECORD_OP_BEGIN:
+	case RECORD_OP_MARK:
+		return take_begin(r, (const struct record_op_begin *)record, image_ns, event);
+	case RECORD_OP_END:
+		return take_end(r, (const struct record_op_end *)record, image_ns, event);
+	case RECORD_OP_SITE:
+		return take_site(r, (const struct record_op_site *)record, image_ns, event);
+	case RECORD_OP_COUNT:
+		return take_count(r, (const struct record_op_count *)record, image_ns, event);
+	case RECORD_ALLOC:
+		return take_alloc((const struct record_alloc *)record, event);
+	case RECORD_FREE:
+		event->freed = ((const struct record_free *)record)->address;
+		return true;
+	case RECORD_MEMORY:
+		return take_memory((const struct record_memory *)record, event);
+	default:
+		return false;
+	}
+}
