@@ -30,16 +30,25 @@ struct search {
 	uint64_t best_self;
 };
 
+// Code without a name says less than the name of the library function that it calls.
+static const struct call_node *better(const struct call_node *own, const struct call_node *node)
+{
+	bool named = node->name[0] != '[' && !node->kernel;
+
+	if (!place_is_foreign(node->module, node->file))
+		return node;
+	return own && own->name[0] == '[' && named ? node : own;
+}
+
 static void search_below(struct search *s, const struct call_node *node,
                          const struct call_node *own, int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
-		bool foreign = place_is_foreign(node->module, node->file);
 		if (own && node->self > s->best_self && strcmp(node->name, s->function) == 0) {
 			s->best_self = node->self;
 			s->best = own;
 		}
-		search_below(s, node->child, foreign ? own : node, depth + 1);
+		search_below(s, node->child, better(own, node), depth + 1);
 	}
 }
 
@@ -53,19 +62,13 @@ const struct call_node *place_caller(const struct call_tree *tree, const char *f
 
 const struct call_node *place_heaviest(const struct call_tree *tree)
 {
-	const struct call_node *root = call_tree_root(tree), *own = NULL, *called = NULL;
+	const struct call_node *root = call_tree_root(tree), *own = NULL;
 
 	// Below half of the whole, "the heaviest path" would be one among many.
 	for (const struct call_node *node = root->child; node; node = node->child) {
 		if (node->total * 2 < root->total)
 			break;
-		if (!place_is_foreign(node->module, node->file)) {
-			own = node;
-			called = NULL;
-		} else if (!called && node->name[0] != '[') {
-			called = node;
-		}
+		own = better(own, node);
 	}
-	// Code without a name says less than the name of what it calls.
-	return own && own->name[0] == '[' && called ? called : own;
+	return own;
 }

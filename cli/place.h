@@ -13,10 +13,11 @@
 bool place_is_foreign(const char *module, const char *file);
 
 /*
- * The function of the user's own code below which most time of FUNCTION (of
- * MODULE) was spent; NULL if there is none. Borrowed from TREE.
+ * The function of the user's own code below which most time of FUNCTION was
+ * spent, or where that has no name the library function that it calls; NULL if there is none.
+ * Borrowed from TREE.
  */
 const struct call_node *place_caller(const struct call_tree *tree, const char *function);
 
-/* The innermost function of the user's own code on the heaviest path; NULL if there is none. */
+/* The innermost such function on the heaviest path; NULL if there is none. */
 const struct call_node *place_heaviest(const struct call_tree *tree);

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/format.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/state.h"
@@ -92,6 +93,32 @@ static int name_addresses(struct profile *profile, bool debuginfod, struct error
 	return failed;
 }
 
+// All of it or nothing: half a report before an error would look like a whole one.
+static int print_text(const struct profile *profile, const struct view *view, struct error *err)
+{
+	cleanup_free char *page = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&page, &size);
+	struct text text = {
+		.out = memory,
+		.profile = profile,
+		.view = view,
+		.terminal = terminal_of(stdout, (int)view->width, (enum color_when)view->color),
+	};
+
+	if (!memory)
+		return error_set(err, errno, "could not print the report");
+	int failed = text_print(&text, err);
+	if (fclose(memory) != 0 && !failed)
+		failed = error_set(err, errno, "could not print the report");
+	if (failed)
+		return -1;
+	fwrite(page, 1, size, stdout);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return error_set(err, errno, "could not write the report");
+	return 0;
+}
+
 static int print(const struct report_options *options, struct error *err)
 {
 	const struct view *view = &options->view;
@@ -100,17 +127,10 @@ static int print(const struct report_options *options, struct error *err)
 
 	if (!profile || name_addresses(profile, options->debuginfod, err) < 0)
 		return -1;
-	struct text text = {
-		.out = stdout,
-		.profile = profile,
-		.view = view,
-		.terminal = terminal_of(stdout, (int)view->width, (enum color_when)view->color),
-	};
-	if (text_print(&text, err) < 0)
-		return -1;
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return error_set(err, errno, "could not write the report");
-	return 0;
+	if (view->from_ns && view->from_ns >= profile_run(profile)->wall_ns)
+		return error_set(err, 0, "--from is later than the end of the run (%s)",
+		                 format_duration(profile_run(profile)->wall_ns).text);
+	return print_text(profile, view, err);
 }
 
 static int run(int argc, char **argv)

@@ -229,6 +229,9 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	    format_percent(ns[most], f->account.lifetime_ns).text,
 	    thread_name(&f->account, name, sizeof(name)), wait_phrase(most),
 	    node ? ", mostly in " : "", node ? place : "");
+	if (most == METRIC_OFF_PIPE && f->totals->processes > 1)
+		return advise(v, "The other end is slower. See what the other processes did "
+		                 "meanwhile: bottleneck report --by process");
 	return advise(v, "%s", wait_advice(most));
 }
 

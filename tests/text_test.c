@@ -256,6 +256,35 @@ Test(text, waiting_is_blamed_on_the_users_own_function)
 	                        "threads, mostly in collect_results (pool.c:120).");
 }
 
+Test(text, code_without_a_name_is_told_by_what_it_calls)
+{
+	struct call_node leaf = { .name = "clock_nanosleep", .module = "/usr/lib/libc.so.6" };
+	struct call_node called = { .name = "nanosleep", .module = "/usr/lib/libc.so.6" };
+	struct call_node own = { .name = "[sleep]", .module = "/usr/bin/sleep" };
+	struct profile *profile = fake_profile();
+
+	leaf.total = called.total = own.total = NS_PER_SEC;
+	called.child = &leaf;
+	own.child = &called;
+	profile->wait_tree = &own;
+	profile->account.ns[METRIC_ON_CPU] = 0;
+	profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 0;
+	expect_verdict(profile, "signal, mostly in nanosleep in libc.so.6.");
+}
+
+Test(text, the_other_end_of_a_pipe_may_be_in_the_profile)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 0;
+	profile->account.ns[METRIC_OFF_PIPE] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	expect_verdict(profile, "profile that program");
+	profile->totals.processes = 2;
+	expect_verdict(profile, "bottleneck report --by process");
+}
+
 Test(text, a_main_thread_that_waits_while_others_work_is_no_verdict)
 {
 	struct profile *profile = fake_profile();
