@@ -9,8 +9,13 @@ foreach(module account profile profile_file query)
 endforeach()
 
 # Every allocation of ours can be made to fail.
+unit(histogram LIBS merge m)
 unit(profile_memory LIBS merge)
 target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)
 
 fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+
+# What a profile grows to in hours: replay HOURS prints it.
+add_executable(replay EXCLUDE_FROM_ALL bench/replay.c replay.c)
+target_link_libraries(replay PRIVATE flags merge)
