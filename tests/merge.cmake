@@ -10,6 +10,7 @@ endforeach()
 
 # Every allocation of ours can be made to fail.
 unit(histogram LIBS merge m)
+unit(op_table LIBS merge)
 unit(profile_memory LIBS merge)
 target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)

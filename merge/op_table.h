@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is kept of ops: sums by (op, around, shape, caller, thread), in bounded
+ * memory, and when they were.
+ *
+ * Beyond a limit new rows leave out their shape, caller and the op around them;
+ * that is counted. Times are kept in bins whose width doubles when there are too
+ * many, as in merge/cells.h. One thread at a time.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "merge/histogram.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct op_key {
+	uint32_t op;     /* id, base/op.h */
+	uint32_t parent; /* id of the op around it; 0: none */
+	uint32_t shape;  /* string; 0: none */
+	uint32_t caller; /* location; 0: unknown */
+	uint32_t thread; /* slot */
+};
+
+/* What adds up. */
+struct op_sums {
+	uint64_t calls;   /* all: timed and untimed */
+	uint64_t untimed; /* those without a duration of their own */
+	uint64_t left_open;
+	uint64_t marks;
+	uint64_t total_ns; /* without those that are open within themselves */
+	uint64_t sum_ns;   /* with them: calls × average */
+	uint64_t self_ns;
+	uint64_t allocated_bytes, freed_bytes; /* as total_ns */
+	uint64_t self_allocated_bytes, self_freed_bytes;
+	uint64_t flops;
+};
+
+struct op_entry {
+	struct op_key key;
+	struct op_sums sums;
+	uint64_t first_begin_ns, first_ns; /* of the earliest call; 0, 0: none was timed */
+	uint64_t min_ns, max_ns;
+	struct histogram durations;
+};
+
+/* Ops that began in one bin. */
+struct op_bin {
+	uint32_t entry; /* index + 1 */
+	uint32_t bin;
+	uint64_t calls, total_ns, self_ns;
+};
+
+/* One call, or several without times of their own. */
+struct op_call {
+	struct op_key key;
+	uint64_t begin_ns, duration_ns;
+	bool within_itself;
+	struct op_sums
+		sums; /* total_ns and sum_ns are worked out from the duration of timed calls */
+};
+
+struct op_table {
+	struct op_entry *entries;
+	uint32_t count;
+	size_t capacity;
+	struct hash index;
+	struct op_bin *bins;
+	uint32_t bin_count;
+	size_t bin_capacity;
+	struct hash bin_index;
+	uint64_t origin_ns; /* where bin 0 begins; 0: no call yet */
+	uint64_t bin_ns;
+	uint32_t entries_max, bins_max;
+	uint64_t folded; /* calls whose shape, caller and parent were left out */
+	uint64_t lost;   /* calls that found no memory */
+};
+
+#define OP_TABLE_ENTRIES 65536
+#define OP_TABLE_BINS    131072
+
+/* False if there is no memory. Limits of 0: the defaults. */
+bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max);
+void op_table_fini(struct op_table *t);
+
+void op_table_add(struct op_table *t, const struct op_call *call);
+
+/* Adds what stands in a file. False if there is no memory. */
+struct op_entry *op_table_append(struct op_table *t, const struct op_key *key);
+bool op_table_append_bin(struct op_table *t, const struct op_bin *bin);
+
+/* Adds FROM's sums to TO's. */
+void op_sums_add(struct op_sums *to, const struct op_sums *from);
