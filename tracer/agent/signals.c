@@ -124,7 +124,7 @@ int signals_number(void)
 	return our_signal;
 }
 
-int ticker_start(uint32_t tid, uint64_t period_ns)
+bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
 {
 	// The kernel's name for the CPU clock of one thread; see clock_getcpuclockid(3).
 	clockid_t clock = (clockid_t)(~tid << 3 | 4 | 2);
@@ -137,16 +137,17 @@ int ticker_start(uint32_t tid, uint64_t period_ns)
 		                   (long)(period_ns % 1000000000) };
 	// The first tick that hits the thread counts, so that short threads have their fair chance.
 	struct itimerspec setting = { .it_interval = period, .it_value = { 0, 1 } };
-	int ticker;
 
+	*ticker = -1;
 	event._sigev_un._tid = (pid_t)tid;
 	// Not timer_create(): glibc's may allocate.
-	if (!our_signal || syscall(SYS_timer_create, clock, &event, &ticker) < 0)
-		return -1;
-	if (syscall(SYS_timer_settime, ticker, 0, &setting, NULL) == 0)
-		return ticker;
-	ticker_stop(ticker);
-	return -1;
+	if (!our_signal || syscall(SYS_timer_create, clock, &event, ticker) < 0)
+		return false;
+	if (syscall(SYS_timer_settime, *ticker, 0, &setting, NULL) == 0)
+		return true;
+	ticker_stop(*ticker);
+	*ticker = -1;
+	return false;
 }
 
 void ticker_stop(int ticker)

@@ -35,7 +35,8 @@ static struct agent *agent;
 static pthread_key_t end_key;
 static bool have_key;
 static int scanning;
-static uint64_t next_scan_ns, scan_gap_ns = SCAN_MIN_NS;
+static uint64_t next_scan_ns; // atomic
+static uint64_t scan_gap_ns = SCAN_MIN_NS;
 static uint32_t armed;   // atomic: threads with a timer
 static uint32_t pending; // atomic: threads that are being made, and will arm themselves
 static int fork_timer = -1;
@@ -49,8 +50,7 @@ static bool arm(struct lane *lane, uint32_t tid)
 {
 	if (!agent_samples(agent))
 		return false;
-	lane->timer = ticker_start(tid, agent->period_ns);
-	if (lane->timer < 0)
+	if (!ticker_start(tid, agent->period_ns, &lane->timer))
 		return false;
 	__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);
 	return true;
@@ -148,7 +148,9 @@ void threads_fork(struct agent *a)
 	ended = false;
 	armed = pending = 0;
 	scanning = 0;
-	fork_timer = agent_samples(a) ? ticker_start(own_tid(), a->period_ns) : -1;
+	fork_timer = -1;
+	if (agent_samples(a))
+		ticker_start(own_tid(), a->period_ns, &fork_timer);
 }
 
 void threads_finish(struct agent *a)
@@ -217,6 +219,8 @@ static void arm_other(uint32_t tid)
 		return;
 	lane->late = true;
 	lane->parent_tid = agent->pid;
+	// Its thread, which reads that, finds the lane by its number.
+	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
 	if (!arm(lane, tid))
 		rings_release(lane);
 }
@@ -299,12 +303,13 @@ static void scan_if_due(void)
 	uint64_t now = clock_now_ns();
 	int idle = 0;
 
-	if (now < next_scan_ns || !__atomic_compare_exchange_n(&scanning, &idle, 1, false,
-	                                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (now < __atomic_load_n(&next_scan_ns, __ATOMIC_RELAXED) ||
+	    !__atomic_compare_exchange_n(&scanning, &idle, 1, false, __ATOMIC_ACQUIRE,
+	                                 __ATOMIC_RELAXED))
 		return;
 	if (!all_known())
 		scan();
-	next_scan_ns = now + scan_gap_ns;
+	__atomic_store_n(&next_scan_ns, now + scan_gap_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
 }
 

@@ -4,9 +4,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* A timer on thread TID's CPU clock that ticks every PERIOD_NS in that thread. -1: none to be had.
+/*
+ * A timer on thread TID's CPU clock that ticks every PERIOD_NS in that thread. *TICKER is there
+ * before its first tick; -1 and false: none to be had.
  */
-int ticker_start(uint32_t tid, uint64_t period_ns);
+bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker);
 void ticker_stop(int ticker);
