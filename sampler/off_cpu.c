@@ -364,8 +364,11 @@ static size_t unwind(struct off_cpu *o, const struct thread *thread,
 	*flags = 0;
 	if (!sample->has_user)
 		return 0;
-	return unwinder_unwind(o->unwinder, thread->process->space, sample,
-	                       (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);
+	size_t count =
+		unwinder_unwind(o->unwinder, thread->process->space, sample,
+	                        (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);
+	return op_stack_place(&thread->ops, o->frames, unwinder_stack_pointers(o->unwinder), count,
+	                      STACK_MAX_FRAMES);
 }
 
 static const struct kernel_map *kernel_map_of(struct off_cpu *o)

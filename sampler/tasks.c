@@ -36,12 +36,14 @@ static void free_thread(struct thread *thread)
 {
 	free(thread->off_cpu.frames);
 	free(thread->cpu.frames);
+	op_stack_fini(&thread->ops);
 	free(thread);
 }
 
 static void free_process(struct process *process)
 {
 	address_space_free(process->space);
+	op_sites_fini(&process->sites);
 	free(process);
 }
 

@@ -13,6 +13,8 @@
 #include "base/stack.h"
 #include "sampler/address_space.h"
 #include "sampler/off_cpu_state.h"
+#include "sampler/op_site.h"
+#include "sampler/op_stack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,9 +31,10 @@ struct process {
 	uint64_t maps_again_ns; /* do not read /proc/PID/maps again before, see sampler/mapper.h */
 	uint64_t maps_wait_ns;
 	uint32_t live_threads;
-	uint64_t samples;     /* on-CPU samples seen */
-	bool announced;       /* the sink knows it */
-	struct process *next; /* in its hash chain */
+	uint64_t samples;      /* on-CPU samples seen */
+	struct op_sites sites; /* where its ops are begun */
+	bool announced;        /* the sink knows it */
+	struct process *next;  /* in its hash chain */
 };
 
 /* The on-CPU state of a thread: see sampler/cpu_account.h, which alone touches it. */
@@ -58,6 +61,7 @@ struct thread {
 	uint64_t sampled_ns;       /* weights handed on so far */
 	struct off_cpu_state off_cpu;
 	struct cpu_account cpu;
+	struct op_stack ops; /* that are open */
 	struct thread *next; /* in its hash chain */
 };
 

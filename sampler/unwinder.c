@@ -17,6 +17,9 @@ _Static_assert(UNWINDER_LIBUNWIND_REGS == DWARF_REGISTERS, "the same registers")
 /* What a probe tells of a thread in a system call. */
 #define PROBED_REGISTERS (1u << DWARF_RIP | 1u << DWARF_RSP | 1u << DWARF_RDI)
 
+/* What the last frame before a cut is taken to hold: its end is not known. */
+#define CUT_FRAME 4096
+
 struct unwinder {
 	enum unwinder_mode mode;
 	struct unwind_modules *modules;
@@ -29,11 +32,13 @@ struct unwinder {
 	size_t cursor; // frames that libunwind has stepped over in this stack, if CURSOR_BEGUN
 	bool cursor_begun;
 	struct unwind_module *searched; // libunwind has asked for it last
+	uint64_t sps[STACK_MAX_FRAMES]; // of the frames of the last stack
 };
 
 /* What one call of unwinder_unwind() fills. */
 struct output {
 	struct frame *frames;
+	uint64_t *sps;
 	size_t count, max;
 	uint32_t flags;
 };
@@ -161,6 +166,7 @@ static bool push(struct output *out, const struct walk *w)
 {
 	if (out->count + 1 >= out->max)
 		return false;
+	out->sps[out->count] = w->sp;
 	out->frames[out->count++] = (struct frame){
 		.address = w->address,
 		.module = w->module ? w->module->id : 0,
@@ -375,8 +381,10 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        const struct event_sample *sample, int pid, struct frame *frames, size_t max,
                        uint32_t *flags)
 {
-	struct output out = { .frames = frames, .max = max };
+	struct output out = { .frames = frames, .sps = u->sps, .max = max };
 
+	if (out.max > STACK_MAX_FRAMES)
+		out.max = STACK_MAX_FRAMES;
 	*flags = 0;
 	if (!sample->has_user || !max)
 		return 0;
@@ -387,11 +395,17 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 		out.flags |= STACK_JOINED;
 	if (end == WALK_STUCK) {
 		out.flags |= STACK_TRUNCATED;
+		u->sps[out.count] = u->walk.sp + CUT_FRAME;
 		frames[out.count++] = (struct frame){ MARK_TRUNCATED, 0, FRAME_MARK };
 	}
 	count(u, &out);
 	*flags = out.flags;
 	return out.count;
+}
+
+const uint64_t *unwinder_stack_pointers(const struct unwinder *u)
+{
+	return u->sps;
 }
 
 const struct unwinder_stats *unwinder_stats(const struct unwinder *u)

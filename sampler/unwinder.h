@@ -54,4 +54,11 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        const struct event_sample *sample, int pid, struct frame *frames, size_t max,
                        uint32_t *flags);
 
+/*
+ * The stack pointer at each frame that the last call of unwinder_unwind() wrote: the frame lies
+ * from there to its caller's. Valid until the next call.
+ */
+const uint64_t *unwinder_stack_pointers(const struct unwinder *u);
+
+
 const struct unwinder_stats *unwinder_stats(const struct unwinder *u);
