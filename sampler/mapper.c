@@ -100,27 +100,44 @@ void mapper_reset(struct process *process)
 	process->maps_wait_ns = 0;
 }
 
+// The number at *AT and the AFTER behind it, or else false.
+static bool take(char **at, int base, char after, uint64_t *number)
+{
+	char *end;
+
+	*number = strtoull(*at, &end, base);
+	if (end == *at || *end != after)
+		return false;
+	*at = end + 1;
+	return true;
+}
+
 bool mapper_parse(char *line, struct event_map *map)
 {
-	unsigned long start, end, offset, inode;
-	unsigned major, minor;
-	char protection[5];
-	int path = 0;
+	uint64_t start, end, offset, major, minor;
+	char *at = line, *path;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, protection, &offset, &major,
-	           &minor, &inode, &path) < 7 ||
-	    end <= start || !path)
+	if (!take(&at, 16, '-', &start) || !take(&at, 16, ' ', &end) || end <= start ||
+	    strcspn(at, " ") != 4 || at[4] != ' ')
+		return false;
+	bool executable = at[2] == 'x';
+	at += 5;
+	if (!take(&at, 16, ' ', &offset) || !take(&at, 16, ':', &major) ||
+	    !take(&at, 16, ' ', &minor))
+		return false;
+	uint64_t inode = strtoull(at, &path, 10);
+	if (path == at)
 		return false;
 	*map = (struct event_map){
 		.start = start,
 		.length = end - start,
 		.file_offset = offset,
 		.inode = inode,
-		.device_major = major,
-		.device_minor = minor,
-		.protection = strchr(protection, 'x') ? PROT_EXEC : 0,
-		.path = line + path,
+		.device_major = (uint32_t)major,
+		.device_minor = (uint32_t)minor,
+		.protection = executable ? PROT_EXEC : 0,
+		.path = path + strspn(path, " "),
 	};
 	return true;
 }

@@ -13,6 +13,10 @@
 #define PF_EXITING     0x4 /* include/linux/sched.h */
 #define COMM_BYTES_MAX 15
 
+#define FIELD_STATE    3 // numbered as in proc(5)
+#define FIELD_FLAGS    9
+#define FIELD_START    22
+
 // Reads at most SIZE - 1 bytes and ends them with NUL.
 static size_t read_file(const char *path, char *text, size_t size)
 {
@@ -25,27 +29,40 @@ static size_t read_file(const char *path, char *text, size_t size)
 	return count > 0 ? (size_t)count : 0;
 }
 
+// The fields behind the name, by their numbers in proc(5). False if there are not that many.
+static bool parse_fields(const char *at, struct proc_task *task)
+{
+	uint64_t value[FIELD_START + 1] = { 0 };
+
+	if (at[0] != ' ' || !at[1])
+		return false;
+	task->state = at[1];
+	at += 2;
+	for (int field = FIELD_STATE + 1; field <= FIELD_START; field++) {
+		char *end;
+		value[field] = strtoull(at, &end, 10); // negative ones are of no interest
+		if (end == at)
+			return false;
+		at = end;
+	}
+	task->exiting = value[FIELD_FLAGS] & PF_EXITING;
+	task->start_ticks = value[FIELD_START];
+	return true;
+}
+
 bool proc_task_parse(const char *text, struct proc_task *task)
 {
 	// pid (name) state ppid ...: the name may hold anything, so its end is the last ')'.
 	const char *open = strchr(text, '(');
 	const char *close = strrchr(text, ')');
-	unsigned long flags;
-	unsigned long long start;
 
-	if (!open || !close || close < open)
-		return false;
-	if (sscanf(close + 1,
-	           " %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-	           &task->state, &flags, &start) != 3)
+	if (!open || !close || close < open || !parse_fields(close + 1, task))
 		return false;
 	size_t length = (size_t)(close - open - 1);
 	if (length >= sizeof(task->name))
 		length = sizeof(task->name) - 1;
 	memcpy(task->name, open + 1, length);
 	task->name[length] = '\0';
-	task->exiting = flags & PF_EXITING;
-	task->start_ticks = start;
 	return true;
 }
 
