@@ -51,7 +51,7 @@ foreach(module follow timeline proc_stat)
 endforeach()
 fuzz(record LIBS sampler reader)
 fuzz(proc_stat LIBS sampler)
-fuzz(map_parse LIBS agent_core)
+fuzz(map_parse LIBS agent_core sampler)
 
 # Both sides at once under TSan, which goes with no other sanitizer and not with every kernel.
 include(CheckCSourceRuns)

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Lines of /proc/PID/maps, whose paths are the target's to choose.
+// Lines of /proc/PID/maps, whose paths are the target's to choose: as the agent reads them, and
+// as the collector does.
 #include "base/cleanup.h"
+#include "sampler/mapper.h"
 #include "tracer/agent/maps.h"
 
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void collect(const char *line, size_t length)
+{
+	struct event_map map;
+	cleanup_free char *text = strndup(line, length);
+
+	if (text && mapper_parse(text, &map) && (map.length == 0 || strlen(map.path) > length))
+		abort();
+}
 
 static void take(const char *line, size_t length)
 {
@@ -30,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			return 0;
 		memcpy(line, at, length);
 		take(line, length);
+		collect(line, length);
 		at += length + 1;
 	}
 	return 0;
