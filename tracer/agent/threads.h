@@ -36,7 +36,7 @@ void threads_finish(struct agent *a);
  */
 struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
                              size_t stack_bytes);
-void *threads_run(void *lane);
+void *threads_run(void *argument);
 void threads_cancel(struct lane *lane);
 
 /* A tick of the calling thread. */

@@ -13,6 +13,7 @@
 
 // Only glibc has these; elsewhere they are NULL, by which we know.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
                              void *dso) __attribute__((weak));
 
