@@ -92,7 +92,8 @@ static int step(struct collect *c, struct error *err)
 
 	if (timeout_ms < 0 || timeout_ms > POLL_LIMIT_MS)
 		timeout_ms = POLL_LIMIT_MS;
-	timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
+	if (ahead_is_idle(c->ahead)) // else it may be due, and would not be done
+		timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
 	timeout_ms = ahead_timeout_ms(c->ahead, now_ns, timeout_ms);
 	if (poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms) < 0 && errno != EINTR)
 		return error_set(err, errno, "could not wait for the program");

@@ -16,11 +16,18 @@
 
 #define INLINE_DEPTH_MAX 512
 
+// What one look into a unit has shown of it, so that the next one is short.
+struct unit_index {
+	struct line_index lines;
+	struct inline_index functions;
+};
+
 struct dwarf_resolver {
 	struct dwarf_resolver_source source;
 	struct dwarf_units *units;
 	struct split_dwarf *split;
-	struct unit *other; // whose lines these are: one that holds declarations
+	struct unit_index **indexes; // by number of the unit; NULL before the first look
+	struct unit *other;          // whose lines these are: one that holds declarations
 	struct line_program *other_lines;
 };
 
@@ -56,17 +63,31 @@ struct dwarf_resolver *dwarf_resolver_new(const struct dwarf_resolver_source *so
 	r->split = split_dwarf_new(source->dwarf, source->root, source->dwp_base);
 	if (!r->units)
 		return NULL;
-	if (!r->split) {
+	r->indexes = calloc(dwarf_file_unit_count(source->dwarf) + 1, sizeof(struct unit_index *));
+	if (!r->split || !r->indexes) {
 		error_set(err, ENOMEM, "could not read the debug information");
 		return NULL;
 	}
 	return steal(r);
 }
 
+static void free_indexes(struct dwarf_resolver *r)
+{
+	for (size_t i = 0; r->indexes && i < dwarf_file_unit_count(r->source.dwarf); i++) {
+		if (!r->indexes[i])
+			continue;
+		line_index_fini(&r->indexes[i]->lines);
+		inline_index_fini(&r->indexes[i]->functions);
+		free(r->indexes[i]);
+	}
+	free(r->indexes);
+}
+
 void dwarf_resolver_free(struct dwarf_resolver *r)
 {
 	if (!r)
 		return;
+	free_indexes(r);
 	dwarf_units_free(r->units);
 	split_dwarf_free(r->split);
 	line_program_free(r->other_lines);
@@ -118,9 +139,22 @@ static struct line_program *open_lines(const struct unit *unit)
 	return line_program_new(&lines, unit->line_offset, unit->comp_dir, unit->name);
 }
 
+// NULL if there is no memory: then each look is as long as the first.
+static struct unit_index *index_of(struct dwarf_resolver *r, const struct unit *unit)
+{
+	struct unit_index **index = &r->indexes[unit - dwarf_file_unit(r->source.dwarf, 0)];
+
+	if (!*index)
+		*index = calloc(1, sizeof(**index));
+	return *index;
+}
+
 static void find_lines(struct dwarf_resolver *r, struct batch *b)
 {
 	b->lines = open_lines(b->unit);
+	struct unit_index *index = index_of(r, b->unit);
+	if (b->lines && index)
+		line_program_set_index(b->lines, &index->lines);
 	if (b->lines && dwarf_file_burn(r->source.dwarf, b->count))
 		dwarf_file_burn(r->source.dwarf, line_program_run(b->lines, r->source.lowest_code,
 		                                                  b->addresses, b->count, b->rows));
@@ -135,6 +169,8 @@ static bool find_functions(struct dwarf_resolver *r, struct batch *b)
 		unit = split ? split : unit;
 	}
 	b->functions = unit;
+	struct unit_index *index = index_of(r, b->unit);
+	b->inlines.index = index ? &index->functions : NULL;
 	return inlines_find(&b->inlines, unit, b->addresses, b->count, b->scopes);
 }
 

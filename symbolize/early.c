@@ -123,8 +123,10 @@ static bool start(struct early *e)
 {
 	sigset_t all, old;
 
-	// Signals are for those who wait for them.
+	// Signals are for those who wait for them; but this one is about what the thread itself
+	// does.
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	e->running = pthread_create(&e->thread, NULL, work, e) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -14,6 +14,8 @@ struct walk {
 	size_t count;
 	uint32_t *scopes;
 	bool deep; // look for functions everywhere, not just where they usually are
+	struct function_index *index; // to fill; NULL: none
+	uint64_t entry;               // offset of the one that is looked at
 	bool out_of_memory;
 };
 
@@ -22,6 +24,13 @@ void inlines_fini(struct inlines *in)
 	free(in->scopes);
 	free(in->ranges.items);
 	*in = (struct inlines){ 0 };
+}
+
+void inline_index_fini(struct inline_index *index)
+{
+	free(index->usual.items);
+	free(index->all.items);
+	*index = (struct inline_index){ 0 };
 }
 
 static size_t lower_bound(const struct walk *w, uint64_t wanted)
@@ -53,6 +62,23 @@ static bool is_hit(struct walk *w, const struct entry *entry)
 			return true;
 	}
 	return false;
+}
+
+// Notes where the function is whose ranges is_hit() has read.
+static void note_function(struct walk *w)
+{
+	const struct range_list *list = &w->in->ranges;
+	struct function_index *index = w->index;
+
+	for (size_t i = 0; index && i < list->count; i++) {
+		if (!array_reserve(&index->items, &index->capacity, index->count + 1)) {
+			w->index = NULL; // stays incomplete
+			return;
+		}
+		index->items[index->count++] =
+			(struct function_range){ list->items[i].start, list->items[i].end,
+			                         w->entry };
+	}
 }
 
 // Strict DWARF 2 cannot say that code is in several pieces: an inlined call has none then, and a
@@ -103,10 +129,14 @@ static uint32_t add_scope(struct walk *w, const struct entry *entry, uint32_t ou
 static bool enter(struct walk *w, const struct abbrev *abbrev, struct cursor *c, uint32_t outer,
                   uint32_t *scope)
 {
+	// What stands in another function is found with that, unless all are looked for.
+	bool is_function = abbrev->tag == DW_TAG_subprogram && (!*scope || w->deep);
 	struct entry entry;
 
 	unit_read(w->unit, abbrev, c, &entry);
 	bool hit = !c->bad && is_hit(w, &entry);
+	if (is_function && !c->bad)
+		note_function(w);
 	if (c->bad || (!hit && !may_be_in_pieces(w, abbrev)))
 		return false;
 	uint32_t number = add_scope(w, &entry, outer);
@@ -173,17 +203,15 @@ static bool visit(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 	return true;
 }
 
-static void walk_unit(struct walk *w)
+// Walks over the entries at C and behind it, or over the first of them ALONE. True at a clean end.
+static bool walk_entries(struct walk *w, struct cursor c, bool alone)
 {
 	uint32_t levels[DEPTH_MAX] = { 0 }; // the scope at each depth
-	struct cursor c = unit_cursor(w->unit, w->unit->root);
-	const struct abbrev *abbrev = unit_next(w->unit, &c);
+	size_t depth = 1;
 
-	if (!abbrev || !abbrev->has_children)
-		return;
-	unit_skip(w->unit, abbrev, &c);
-	for (size_t depth = 1; depth && !c.bad && !w->out_of_memory;) {
-		abbrev = unit_next(w->unit, &c);
+	do {
+		w->entry = unit_offset_of(w->unit, &c);
+		const struct abbrev *abbrev = unit_next(w->unit, &c);
 		if (!abbrev) {
 			depth--;
 			continue;
@@ -197,7 +225,50 @@ static void walk_unit(struct walk *w)
 		}
 		c = attributes;
 		unit_skip_tree(w->unit, abbrev, &c);
+	} while (depth > alone && !c.bad && !w->out_of_memory);
+	return !c.bad && !w->out_of_memory;
+}
+
+static void walk_unit(struct walk *w)
+{
+	struct cursor c = unit_cursor(w->unit, w->unit->root);
+	const struct abbrev *abbrev = unit_next(w->unit, &c);
+
+	if (!abbrev || !abbrev->has_children)
+		return;
+	unit_skip(w->unit, abbrev, &c);
+	if (w->index)
+		w->index->count = 0;
+	bool clean = walk_entries(w, c, false);
+	if (w->index)
+		w->index->complete = clean;
+}
+
+static void walk_hit_functions(struct walk *w, const struct function_index *index)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < index->count && !w->out_of_memory; i++) {
+		const struct function_range *range = &index->items[i];
+		size_t at = lower_bound(w, range->start);
+		if (range->start < w->in->lowest_code || range->offset == last || at == w->count ||
+		    w->addresses[at] >= range->end)
+			continue;
+		last = range->offset;
+		walk_entries(w, unit_cursor(w->unit, last), true);
 	}
+}
+
+// INDEX may be NULL.
+static void walk(struct walk *w, struct function_index *index)
+{
+	if (index && index->complete) {
+		walk_hit_functions(w, index);
+		return;
+	}
+	// A function in pieces may have to be entered though none of them is hit.
+	w->index = w->unit->version > 2 ? index : NULL;
+	walk_unit(w);
 }
 
 // A second walk for those that the first has not found: functions of local classes and lambdas.
@@ -222,7 +293,7 @@ static bool find_deep(struct walk *w)
 	deep.count = count;
 	deep.scopes = scopes;
 	deep.deep = true;
-	walk_unit(&deep);
+	walk(&deep, w->in->index ? &w->in->index->all : NULL);
 	for (size_t i = 0, k = 0; i < w->count; i++)
 		if (!w->scopes[i])
 			w->scopes[i] = scopes[k++];
@@ -232,13 +303,13 @@ static bool find_deep(struct walk *w)
 bool inlines_find(struct inlines *in, struct unit *unit, const uint64_t *addresses, size_t count,
                   uint32_t *scopes)
 {
-	struct walk walk = {
+	struct walk w = {
 		.in = in, .unit = unit, .addresses = addresses, .count = count, .scopes = scopes
 	};
 
 	memset(scopes, 0, count * sizeof(*scopes));
 	if (!unit_prepare(unit))
 		return true;
-	walk_unit(&walk);
-	return find_deep(&walk);
+	walk(&w, in->index ? &in->index->usual : NULL);
+	return find_deep(&w);
 }

@@ -28,6 +28,7 @@ struct line_program {
 	const char **directories;
 	size_t directory_count, directory_capacity;
 	struct bytes code;
+	struct line_index *index; // NULL: none is wanted
 };
 
 static bool add_directory(struct line_program *p, const char *name)
@@ -213,6 +214,17 @@ void line_program_free(struct line_program *p)
 	free(p);
 }
 
+void line_program_set_index(struct line_program *program, struct line_index *index)
+{
+	program->index = index;
+}
+
+void line_index_fini(struct line_index *index)
+{
+	free(index->items);
+	*index = (struct line_index){ 0 };
+}
+
 // The state machine of DWARF 5, section 6.2, as far as it says what line an address is of.
 struct machine {
 	const struct line_program *program;
@@ -226,6 +238,8 @@ struct machine {
 	uint64_t line;
 	bool has_previous; // there is a row before in this sequence
 	bool is_discarded;
+	bool has_ended;
+	uint64_t low, high; // of the rows of this sequence
 	uint64_t previous_address;
 	struct line_row previous;
 	size_t next;   // the first address that is not below PREVIOUS_ADDRESS
@@ -239,6 +253,7 @@ static void begin_sequence(struct machine *m)
 	m->line = 1;
 	m->has_previous = false;
 	m->is_discarded = false;
+	m->has_ended = false;
 }
 
 static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t wanted)
@@ -259,6 +274,7 @@ static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t want
 static void emit_row(struct machine *m)
 {
 	if (!m->has_previous) {
+		m->low = m->high = m->address;
 		m->is_discarded = m->address < m->lowest_code;
 		m->next = m->is_discarded ? m->count
 		                          : lower_bound(m->addresses, m->count, m->address);
@@ -269,6 +285,8 @@ static void emit_row(struct machine *m)
 		if (m->address < m->previous_address && !m->is_discarded) // out of order
 			m->next = lower_bound(m->addresses, m->count, m->address);
 	}
+	m->low = m->address < m->low ? m->address : m->low;
+	m->high = m->address > m->high ? m->address : m->high;
 	m->has_previous = true;
 	m->previous_address = m->address;
 	m->previous = (struct line_row){ (uint32_t)m->file, (uint32_t)m->line, true };
@@ -286,7 +304,7 @@ static void run_extended(struct machine *m, struct cursor *c)
 	switch (cursor_u8(&operands)) {
 	case DW_LNE_end_sequence:
 		emit_row(m);
-		begin_sequence(m);
+		m->has_ended = true;
 		break;
 	case DW_LNE_set_address:
 		m->address = cursor_number(&operands, length - 1 == 4 ? 4 : 8);
@@ -340,6 +358,70 @@ static void run_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	}
 }
 
+// Up to its end. The result is the number of operations run.
+static uint64_t run_sequence(struct machine *m, struct cursor *c)
+{
+	uint64_t operations = 0;
+
+	begin_sequence(m);
+	while (!c->bad && c->at < c->end && m->fuel && !m->has_ended) {
+		uint8_t opcode = cursor_u8(c);
+		if (opcode >= m->program->opcode_base)
+			run_special(m, opcode);
+		else if (opcode)
+			run_standard(m, opcode, c);
+		else
+			run_extended(m, c);
+		operations++;
+	}
+	return operations;
+}
+
+// False if there is no memory.
+static bool note_sequence(struct machine *m, struct line_index *index, size_t offset)
+{
+	if (!m->has_previous || m->is_discarded || m->low == m->high)
+		return true; // says nothing about any address
+	if (!array_reserve(&index->items, &index->capacity, index->count + 1))
+		return false;
+	index->items[index->count++] = (struct line_sequence){ m->low, m->high, offset };
+	return true;
+}
+
+static uint64_t run_all(struct machine *m, struct line_index *index)
+{
+	struct cursor c = cursor_at(m->program->code, 0);
+	uint64_t operations = 0;
+	bool noted = true;
+
+	if (index)
+		index->count = 0;
+	while (!c.bad && c.at < c.end && m->fuel) {
+		size_t offset = (size_t)(c.at - m->program->code.data);
+		operations += run_sequence(m, &c);
+		noted = noted && index && note_sequence(m, index, offset);
+	}
+	if (index)
+		index->complete = noted && m->fuel;
+	return operations;
+}
+
+static uint64_t run_indexed(struct machine *m, const struct line_index *index)
+{
+	uint64_t operations = 0;
+
+	for (size_t i = 0; i < index->count && m->fuel; i++) {
+		const struct line_sequence *sequence = &index->items[i];
+		size_t at = lower_bound(m->addresses, m->count, sequence->low);
+		operations++;
+		if (at == m->count || m->addresses[at] >= sequence->high)
+			continue;
+		struct cursor c = cursor_at(m->program->code, sequence->offset);
+		operations += run_sequence(m, &c);
+	}
+	return operations;
+}
+
 uint64_t line_program_run(const struct line_program *program, uint64_t lowest_code,
                           const uint64_t *addresses, size_t count, struct line_row *rows)
 {
@@ -349,22 +431,11 @@ uint64_t line_program_run(const struct line_program *program, uint64_t lowest_co
 		             .count = count,
 		             .rows = rows,
 		             .fuel = program->code.size + 64 * (uint64_t)count };
-	struct cursor c = cursor_at(program->code, 0);
-	uint64_t operations = 0;
 
 	memset(rows, 0, count * sizeof(*rows));
-	begin_sequence(&m);
-	while (!c.bad && c.at < c.end && m.fuel) {
-		uint8_t opcode = cursor_u8(&c);
-		if (opcode >= program->opcode_base)
-			run_special(&m, opcode);
-		else if (opcode)
-			run_standard(&m, opcode, &c);
-		else
-			run_extended(&m, &c);
-		operations++;
-	}
-	return operations;
+	if (program->index && program->index->complete)
+		return run_indexed(&m, program->index);
+	return run_all(&m, program->index);
 }
 
 const char *line_program_path(const struct line_program *p, uint64_t file, char *buffer,

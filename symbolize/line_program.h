@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "base/cleanup.h"
 #include "base/bytes.h"
+#include "base/cleanup.h"
 
 struct line_program;
 
@@ -22,6 +22,21 @@ struct line_sections {
 	struct bytes line, str, line_str;
 };
 
+/* A piece of the program that is about some addresses, and can be run on its own. */
+struct line_sequence {
+	uint64_t low, high; /* of its rows */
+	size_t offset;      /* in the program */
+};
+
+/* All zeros at first; freed with line_index_fini(). */
+struct line_index {
+	struct line_sequence *items;
+	size_t count, capacity;
+	bool complete;
+};
+
+void line_index_fini(struct line_index *index);
+
 /*
  * Reads the header at OFFSET of SECTIONS.line. COMP_DIR, which may be NULL, must
  * live as long as the program. NULL if the header is damaged, or no memory.
@@ -31,6 +46,12 @@ struct line_program *line_program_new(const struct line_sections *sections, uint
 void line_program_free(struct line_program *program);
 
 CLEANUP(line_program, struct line_program *, line_program_free)
+
+/*
+ * The first line_program_run() from now on fills INDEX, which must live as long as the program
+ * and can go to another one of the same bytes; once it is filled only the pieces that matter run.
+ */
+void line_program_set_index(struct line_program *program, struct line_index *index);
 
 /*
  * Fills one row for each of ADDRESSES (ascending). Sequences that start below

@@ -293,3 +293,38 @@ Test(line_program, a_row_that_goes_back_and_forth_does_not_take_for_ever)
 	cr_expect(lt(u64, operations, used / 10), "it gave up after %lu", operations);
 	cr_expect(rows[0].known);
 }
+
+Test(line_program, the_pieces_that_matter_say_what_the_whole_program_says)
+{
+	struct line_index index = { 0 };
+	struct table t;
+
+	begin(&t);
+	// In order, out of order within itself, over the one before, and without a row that counts.
+	static const uint64_t starts[] = { 0x1000, 0x3000, 0x1008, 0x2000 };
+	for (size_t i = 0; i < 4; i++) {
+		set_address(&t, starts[i]);
+		row(&t, 0, (int)i + 1);
+		row(&t, 4, 2);
+		if (i == 1)
+			set_address(&t, 0x2ff0);
+		row(&t, 4, 1);
+		end_sequence(&t, i == 3 ? 0 : 8);
+	}
+	finish(&t);
+	cleanup(line_program) struct line_program *p = open_table(&t);
+	cr_assert(p != NULL);
+	for (int again = 0; again < 2; again++) {
+		for (uint64_t address = 0xff0; address < 0x3020; address++) {
+			struct line_row whole = find(&t, address, 0), piece;
+			line_program_set_index(p, &index);
+			uint64_t operations = line_program_run(p, 0, &address, 1, &piece);
+			cr_expect(eq(int, piece.known, whole.known), "%#lx", address);
+			cr_expect(eq(u32, piece.line, whole.line), "%#lx", address);
+			cr_assert(index.complete && index.count == 4);
+			if (address == 0x2800) // in none of them
+				cr_expect(eq(u64, operations, 4));
+		}
+	}
+	line_index_fini(&index);
+}
