@@ -27,6 +27,7 @@ void fixture_fini(struct fixture *f)
 		for (uint32_t s = 0; s < f->symbolizer.code[i].count; s++) {
 			free((char *)f->symbolizer.code[i].symbols[s].function);
 			free((char *)f->symbolizer.code[i].symbols[s].file);
+			free((char *)f->symbolizer.code[i].symbols[s].declared);
 		}
 	free(f->symbolizer.code);
 	profile_free(f->profile);
