@@ -45,9 +45,10 @@ static struct seen *add_up(const struct profile *p)
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];
 		struct seen *thread = &seen[slots[cell->node - 1] - 1];
-		thread->ns[cell->metric] += cell->ns;
+		uint64_t ns = cells_whole(&p->cells, cell);
+		thread->ns[cell->metric] += ns;
 		if (cell->metric == METRIC_ON_CPU && is_kernel_node(p, cell->node))
-			thread->kernel_ns += cell->ns;
+			thread->kernel_ns += ns;
 	}
 	return seen;
 }

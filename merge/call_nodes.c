@@ -94,8 +94,8 @@ static struct weight weight_of(const struct builder *b, uint32_t node)
 		const struct cell *cell = &scope->profile->cells.cells[scope->cells[i]];
 		if (!scope->metrics[cell->metric])
 			continue;
-		own.ns += cell->ns;
-		own.samples += cell->samples;
+		own.ns += scope_ns(scope, cell);
+		own.samples += scope_samples(scope, cell);
 	}
 	return own;
 }

@@ -40,6 +40,7 @@ static void increase(struct cell *cell, const struct cell *by)
 {
 	cell->ns += by->ns;
 	cell->samples += by->samples;
+	cell->rate = (int32_t)((uint32_t)cell->rate + (uint32_t)by->rate);
 }
 
 // The cell that equals CELL in its key, or NULL; and the slot where it is or would be.
@@ -76,6 +77,11 @@ bool cells_put(struct cells *c, const struct cell *cell)
 	return true;
 }
 
+static bool is_empty(const struct cell *cell)
+{
+	return !cell->ns && !cell->samples && !cell->rate;
+}
+
 // Puts every cell in again, in place: those whose keys have become equal are added up.
 static void merge_equal(struct cells *c)
 {
@@ -85,6 +91,8 @@ static void merge_equal(struct cells *c)
 	c->index.used = 0;
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t slot;
+		if (is_empty(&c->cells[i]))
+			continue; // an interval has ended where the next began
 		struct cell *known = find(c, &c->cells[i], &slot);
 		if (known) {
 			increase(known, &c->cells[i]);
@@ -98,8 +106,13 @@ static void merge_equal(struct cells *c)
 
 void cells_widen(struct cells *c)
 {
-	for (uint32_t i = 0; i < c->count; i++)
-		c->cells[i].bin /= 2;
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct cell *cell = &c->cells[i];
+		// What begins in the second half is not worth the first.
+		if (cell->bin % 2)
+			cell->ns -= (uint64_t)cell->rate * c->width_ns;
+		cell->bin /= 2;
+	}
 	c->last_bin /= 2;
 	c->width_ns *= 2;
 	merge_equal(c);
@@ -130,6 +143,12 @@ static uint64_t end_of(const struct cells *c, const struct interval *interval)
 	return interval->duration_ns < TIME_MAX - start ? start + interval->duration_ns : TIME_MAX;
 }
 
+// An interval that weighs what it lasts, as nearly all do, is worth the width of each bin in it.
+static bool has_edges(const struct interval *interval, uint64_t start, uint64_t end)
+{
+	return interval->weight_ns == end - start && end > start;
+}
+
 uint32_t cells_fit(struct cells *c, const struct interval *interval)
 {
 	uint64_t start = since_origin(c, interval->start_ns);
@@ -138,6 +157,8 @@ uint32_t cells_fit(struct cells *c, const struct interval *interval)
 
 	while (last / c->width_ns >= CELLS_BINS)
 		cells_widen(c);
+	if (has_edges(interval, start, end))
+		return 2;
 	return (uint32_t)(last / c->width_ns - start / c->width_ns) + 1;
 }
 
@@ -147,27 +168,54 @@ static uint64_t share(uint64_t weight, uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)((unsigned __int128)weight * part / whole) : weight;
 }
 
+static bool add_edges(struct cells *c, struct cell *cell, uint64_t start, uint64_t end)
+{
+	uint64_t width = c->width_ns;
+	uint64_t first = start / width, last = (end - 1) / width;
+
+	cell->bin = (uint16_t)first;
+	if (first == last) {
+		cell->ns = end - start;
+		return cells_put(c, cell);
+	}
+	cell->ns = first * width - start;
+	cell->rate = 1;
+	if (!cells_put(c, cell))
+		return false;
+	struct cell stop = { end - last * width, cell->node, 0, (uint16_t)last, cell->metric, -1 };
+	if (cells_put(c, &stop))
+		return true;
+	// It must not go on for ever. That cell is there, so this needs no memory.
+	*cell = (struct cell){ -cell->ns, cell->node, -cell->samples, cell->bin, cell->metric, -1 };
+	cells_put(c, cell);
+	return false;
+}
+
 bool cells_add(struct cells *c, uint32_t node, enum metric metric, const struct interval *interval,
                uint64_t *missing_ns)
 {
-	uint64_t start = since_origin(c, interval->start_ns);
-	uint64_t length = end_of(c, interval) - start;
-	uint64_t spent = 0;
+	struct cell cell = { .node = node,
+		             .metric = (uint16_t)metric,
+		             .samples = interval->samples };
 	uint32_t spans = cells_fit(c, interval);
-	uint64_t first = start / c->width_ns;
+	uint64_t start = since_origin(c, interval->start_ns);
+	uint64_t end = end_of(c, interval), spent = 0;
 
+	*missing_ns = interval->weight_ns;
+	if (has_edges(interval, start, end))
+		return add_edges(c, &cell, start, end);
 	for (uint32_t i = 0; i < spans; i++) {
 		// Cut at the end of each bin, so that the parts add up to the whole.
-		uint64_t until = i + 1 < spans ? (first + i + 1) * c->width_ns - start : length;
-		uint64_t upto = i + 1 < spans ? share(interval->weight_ns, until, length)
+		uint64_t until = (start / c->width_ns + i + 1) * c->width_ns - start;
+		uint64_t upto = i + 1 < spans ? share(interval->weight_ns, until, end - start)
 		                              : interval->weight_ns;
-		struct cell cell = { upto - spent, node, i ? 0 : interval->samples,
-			             (uint16_t)(first + i), (uint16_t)metric };
-		if (!cells_put(c, &cell)) {
-			*missing_ns = interval->weight_ns - spent;
+		cell.ns = upto - spent;
+		cell.bin = (uint16_t)(start / c->width_ns + i);
+		if (!cells_put(c, &cell))
 			return false;
-		}
+		cell.samples = 0;
 		spent = upto;
+		*missing_ns = interval->weight_ns - spent;
 	}
 	return true;
 }

@@ -6,6 +6,14 @@
  * run is the sum over its bins. There are at most CELLS_BINS bins. They start
  * at a millisecond and double in width whenever the run outgrows them, or when the
  * owner wants fewer cells. One thread at a time.
+ *
+ * A moment is one cell. An interval, which may cover thousands of bins, is two: where it
+ * begins and where it ends.
+ *
+ *	bin        3     4     5     6        the time in bin n is the ns of its cell, and
+ *	        |   ####|#####|##   |         the width of a bin for each interval that has
+ *	rate      +1           -1             begun by then and not ended: the sum of the
+ *	ns        -3           +2             rates of all cells up to n
  */
 #pragma once
 
@@ -19,11 +27,12 @@
 #define CELLS_BINS 4096
 
 struct cell {
-	uint64_t ns;
+	uint64_t ns; /* modulo 2^64: less than 0 where an interval begins */
 	uint32_t node;
 	uint32_t samples;
 	uint16_t bin;
 	uint16_t metric;
+	int32_t rate; /* intervals that begin here, less those that end */
 };
 
 struct cells {
@@ -47,13 +56,32 @@ struct interval {
 	uint32_t samples;
 };
 
-/* Widens the bins until INTERVAL fits. Returns how many bins it spans. */
+/* Widens the bins until INTERVAL fits. Returns how many cells it needs at most. */
 uint32_t cells_fit(struct cells *c, const struct interval *interval);
 
 /* Spreads INTERVAL evenly over its bins. False if there is no memory: then a part may be missing,
  *MISSING_NS. */
 bool cells_add(struct cells *c, uint32_t node, enum metric metric, const struct interval *interval,
                uint64_t *missing_ns);
+
+/*
+ * What CELL adds to the time of its node in the bins FIRST up to, but without, END. Only the
+ * sum over all cells of a node and metric means something: one may be less than 0, modulo 2^64.
+ */
+static inline uint64_t cells_between(const struct cells *c, const struct cell *cell, uint32_t first,
+                                     uint32_t end)
+{
+	uint32_t from = cell->bin > first ? cell->bin : first;
+	uint64_t ns = cell->bin >= first && cell->bin < end ? cell->ns : 0;
+
+	return from < end ? ns + (uint64_t)cell->rate * ((end - from) * c->width_ns) : ns;
+}
+
+/* The same for the whole run. */
+static inline uint64_t cells_whole(const struct cells *c, const struct cell *cell)
+{
+	return cells_between(c, cell, 0, CELLS_BINS);
+}
 
 /* Adds CELL as it is, e.g. from a file. False if there is no memory. */
 bool cells_put(struct cells *c, const struct cell *cell);

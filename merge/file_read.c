@@ -25,6 +25,9 @@ struct reader {
 	int64_t steps_left; // of SQLite's machine, in thousands
 	uint32_t checksum;
 	uint64_t places_used;
+	struct cell last_cell;
+	int64_t under_way; // intervals that have begun and not ended, after that
+	int64_t whole_ns;  // of all cells
 	struct error *err;
 };
 
@@ -484,15 +487,46 @@ static int take_node(struct reader *r, struct columns *c, uint32_t row)
 	return added == id ? 0 : damaged(r, "a call path is there twice");
 }
 
+static uint64_t cell_order(const struct cell *cell)
+{
+	return (uint64_t)cell->node << 32 | (uint64_t)cell->metric << 16 | cell->bin;
+}
+
+/*
+ * The intervals that are under way after CELL and those before it must be what it says, and no
+ * time may be less than nothing, or more than a sum can hold.
+ */
+static bool add_up_cell(struct reader *r, const struct cell *cell)
+{
+	const struct cell *last = &r->last_cell;
+	bool same = last->node == cell->node && last->metric == cell->metric;
+	int64_t width = (int64_t)r->profile->cells.width_ns;
+	__int128 between = 0;
+
+	if (last->node && cell_order(cell) <= cell_order(last))
+		return false;
+	if (same)
+		between = (__int128)r->under_way * width * (cell->bin - last->bin - 1);
+	else if (r->under_way)
+		return false; // they never end
+	r->under_way += cell->rate;
+	__int128 within = (__int128)r->under_way * width + (int64_t)cell->ns;
+	if (r->under_way < 0 || within < 0 || between + within > INT64_MAX - r->whole_ns)
+		return false;
+	r->whole_ns += (int64_t)(between + within);
+	r->last_cell = *cell;
+	return true;
+}
+
 static int take_cell(struct reader *r, struct columns *c, uint32_t row)
 {
 	struct profile *p = r->profile;
 	uint64_t node = *columns_at(c, 0, row), metric = *columns_at(c, 1, row);
 	uint64_t bin = *columns_at(c, 2, row), samples = *columns_at(c, 3, row);
-	uint32_t known = p->cells.count;
+	int64_t rate = unzigzag(*columns_at(c, 5, row));
 
 	if (!node || node > p->paths.count || metric >= METRIC_COUNT || bin >= CELLS_BINS ||
-	    samples > UINT32_MAX)
+	    samples > UINT32_MAX || rate < INT32_MIN || rate > INT32_MAX)
 		return damaged(r, "a time cannot be");
 	struct cell cell = {
 		.ns = samples * file_sample_ns(&p->run) +
@@ -501,13 +535,11 @@ static int take_cell(struct reader *r, struct columns *c, uint32_t row)
 		.samples = (uint32_t)samples,
 		.bin = (uint16_t)bin,
 		.metric = (uint16_t)metric,
+		.rate = (int32_t)rate,
 	};
-	// So that no sum of all of them can overflow.
-	if (cell.ns > INT64_MAX / FILE_ROWS_MAX)
+	if (!add_up_cell(r, &cell))
 		return damaged(r, "a time cannot be");
-	if (!cells_put(&p->cells, &cell))
-		return no_memory(r);
-	return p->cells.count > known ? 0 : damaged(r, "a time is there twice");
+	return cells_put(&p->cells, &cell) ? 0 : no_memory(r);
 }
 
 static int take_chunk(struct reader *r, struct columns *c, uint64_t *total,
@@ -582,6 +614,8 @@ static int read_all(struct reader *r)
 	    read_chunks(r, "node_chunk", NODE_WIDTH, NODE_DELTAS, take_node) < 0 ||
 	    read_chunks(r, "cell_chunk", CELL_WIDTH, CELL_DELTAS, take_cell) < 0)
 		return -1;
+	if (r->under_way)
+		return damaged(r, "a time cannot be");
 	return check_checksum(r);
 }
 

@@ -289,7 +289,9 @@ struct chunked {
 static int write_chunk(struct writer *w, uint32_t id, const struct columns *c)
 {
 	size_t size;
-	cleanup_free void *blob = columns_pack(c, &size);
+	// A checkpoint is replaced soon: it need not be small, but cheap.
+	int level = w->profile->run.complete ? 6 : 1;
+	cleanup_free void *blob = columns_pack(c, level, &size);
 
 	if (!blob)
 		return no_memory(w);
@@ -368,7 +370,7 @@ static int write_tree(struct writer *w)
 }
 
 /*
- * Cells go by node, so that the numbers of nodes and bins grow slowly. What a
+ * Cells go by node, metric and bin, so that their numbers grow slowly. What a
  * sample weighs is nearly the same for all, so only the difference to that is stored.
  */
 static void fill_cell(const struct profile *p, uint32_t index, struct columns *c, uint32_t at)
@@ -381,6 +383,29 @@ static void fill_cell(const struct profile *p, uint32_t index, struct columns *c
 	*columns_at(c, 3, at) = cell->samples;
 	*columns_at(c, 4, at) =
 		zigzag((int64_t)(cell->ns - cell->samples * file_sample_ns(&p->run)));
+	*columns_at(c, 5, at) = zigzag(cell->rate);
+}
+
+static int compare_cells(const void *a, const void *b, void *context)
+{
+	const struct cell *cells = context;
+	const struct cell *left = &cells[*(const uint32_t *)a];
+	const struct cell *right = &cells[*(const uint32_t *)b];
+
+	if (left->metric != right->metric)
+		return left->metric < right->metric ? -1 : 1;
+	return left->bin < right->bin ? -1 : left->bin > right->bin;
+}
+
+// Within each node; the scope has them by node.
+static void sort_cells(const struct scope *scope)
+{
+	const struct profile *p = scope->profile;
+
+	for (uint32_t i = 0; i < p->paths.count; i++)
+		qsort_r(scope->cells + scope->first_cell[i],
+		        scope->first_cell[i + 1] - scope->first_cell[i], sizeof(*scope->cells),
+		        compare_cells, p->cells.cells);
 }
 
 static int write_cells(struct writer *w)
@@ -397,6 +422,7 @@ static int write_cells(struct writer *w)
 		return no_memory(w);
 	if (begin_table(w, "cell_chunk", 3, true) < 0)
 		return -1;
+	sort_cells(&scope);
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		fill_cell(p, scope.cells[i], &c, c.rows++);
 		if (c.rows < COLUMNS_ROWS && i + 1 < p->cells.count)

@@ -149,7 +149,7 @@ static uint64_t *weigh_nodes(const struct profile *p)
 	if (!weights)
 		return NULL;
 	for (uint32_t i = 0; i < p->cells.count; i++)
-		weights[p->cells.cells[i].node - 1] += p->cells.cells[i].ns;
+		weights[p->cells.cells[i].node - 1] += cells_whole(&p->cells, &p->cells.cells[i]);
 	for (uint32_t id = p->paths.count; id > 0; id--) {
 		uint32_t parent = paths_node(&p->paths, id)->parent;
 		if (parent)

@@ -83,30 +83,45 @@ static void link_nodes(struct scope *scope)
 	}
 }
 
-// A bin is in the window as a whole, or not at all: its start decides.
-static bool is_in_window(const struct scope *scope, const struct query *query, uint32_t bin)
+static uint64_t bin_start(const struct profile *p, uint32_t bin)
 {
-	const struct cells *cells = &scope->profile->cells;
 	// Signed: the first bin may begin before the run is said to.
-	int64_t start = (int64_t)(cells->origin_ns + bin * cells->width_ns -
-	                          profile_start_ns(scope->profile));
-	uint64_t at = start > 0 ? (uint64_t)start : 0;
+	int64_t start =
+		(int64_t)(p->cells.origin_ns + bin * p->cells.width_ns - profile_start_ns(p));
 
-	return at >= query->from_ns && (!query->to_ns || at < query->to_ns);
+	return start > 0 ? (uint64_t)start : 0;
 }
 
-static void sort_cells(struct scope *scope, const struct query *query)
+// A bin is in the window as a whole, or not at all: its start decides.
+static void choose_bins(struct scope *scope, const struct query *query)
+{
+	const struct profile *p = scope->profile;
+
+	while (scope->first_bin < CELLS_BINS && bin_start(p, scope->first_bin) < query->from_ns)
+		scope->first_bin++;
+	scope->end_bin = query->to_ns ? scope->first_bin : CELLS_BINS;
+	while (scope->end_bin < CELLS_BINS && bin_start(p, scope->end_bin) < query->to_ns)
+		scope->end_bin++;
+}
+
+// An interval that has begun before the window may reach into it.
+static bool tells_of_window(const struct scope *scope, const struct cell *cell)
+{
+	return cell->bin < scope->end_bin && (cell->bin >= scope->first_bin || cell->rate);
+}
+
+static void sort_cells(struct scope *scope)
 {
 	const struct cells *cells = &scope->profile->cells;
 	uint32_t *end = scope->first_cell + 1; // grows from each node's first to its end
 
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (is_in_window(scope, query, cells->cells[i].bin))
+		if (tells_of_window(scope, &cells->cells[i]))
 			end[cells->cells[i].node]++;
 	for (uint32_t node = 1; node <= scope->profile->paths.count; node++)
 		end[node] += end[node - 1];
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (is_in_window(scope, query, cells->cells[i].bin))
+		if (tells_of_window(scope, &cells->cells[i]))
 			scope->cells[end[cells->cells[i].node - 1]++] = i;
 }
 
@@ -132,7 +147,8 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 	}
 	choose_metrics(scope, query);
 	link_nodes(scope);
-	sort_cells(scope, query);
+	choose_bins(scope, query);
+	sort_cells(scope);
 	return 0;
 }
 

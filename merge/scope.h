@@ -24,8 +24,9 @@ struct scope {
 	bool *threads;                   /* [slot - 1]: asked for */
 	uint32_t *first_child, *sibling; /* [node - 1] */
 	uint32_t first_root;
-	uint32_t *first_cell; /* [node - 1]: index into cells; up to that of the next node */
-	uint32_t *cells;      /* those in the window, by node */
+	uint32_t *first_cell;        /* [node - 1]: index into cells; up to that of the next node */
+	uint32_t *cells;             /* those that tell of the window, by node */
+	uint32_t first_bin, end_bin; /* the window */
 };
 
 struct step {
@@ -41,6 +42,17 @@ void scope_fini(struct scope *scope);
 static inline void scope_at_scope_end(struct scope *scope)
 {
 	scope_fini(scope);
+}
+
+/* What CELL adds to the time in the window, and to the samples. See cells_between(). */
+static inline uint64_t scope_ns(const struct scope *scope, const struct cell *cell)
+{
+	return cells_between(&scope->profile->cells, cell, scope->first_bin, scope->end_bin);
+}
+
+static inline uint32_t scope_samples(const struct scope *scope, const struct cell *cell)
+{
+	return cell->bin >= scope->first_bin ? cell->samples : 0;
 }
 
 struct step scope_first(const struct scope *scope);

@@ -37,12 +37,13 @@ void query_totals(const struct profile *p, struct totals *totals)
 	};
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];
+		uint64_t ns = cells_whole(&p->cells, cell);
 		if (metric_is_off_cpu(cell->metric))
-			totals->off_cpu_ns += cell->ns;
+			totals->off_cpu_ns += ns;
 		else
-			totals->on_cpu_ns += cell->ns;
+			totals->on_cpu_ns += ns;
 		if (is_folded(p, cell->node))
-			totals->folded_ns += cell->ns;
+			totals->folded_ns += ns;
 	}
 }
 
@@ -94,9 +95,10 @@ static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
 			used[module] = true;
 	}
 	for (uint32_t i = 0; i < p->cells.count; i++) {
-		const struct location *location = location_of_node(p, p->cells.cells[i].node);
+		const struct cell *cell = &p->cells.cells[i];
+		const struct location *location = location_of_node(p, cell->node);
 		if (location && location->module <= known)
-			self_ns[location->module] += p->cells.cells[i].ns;
+			self_ns[location->module] += cells_whole(&p->cells, cell);
 	}
 }
 

@@ -36,7 +36,17 @@ static uint64_t sum_ns(void)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < c.count; i++)
-		sum += c.cells[i].ns;
+		sum += cells_whole(&c, &c.cells[i]);
+	return sum;
+}
+
+static uint64_t ns_in_bin(uint32_t node, uint32_t bin)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < c.count; i++)
+		if (c.cells[i].node == node)
+			sum += cells_between(&c, &c.cells[i], bin, bin + 1);
 	return sum;
 }
 
@@ -63,18 +73,67 @@ Test(cells, samples_of_one_node_metric_and_bin_are_one_cell)
 
 Test(cells, an_interval_is_spread_over_the_bins_that_it_spans)
 {
-	put(1, METRIC_OFF_FILE, 500, 2250, 2250);
-	cr_assert(eq(u32, c.count, 3));
-	cr_expect(eq(u64, c.cells[0].ns, 500 * NS_PER_US));
-	cr_expect(eq(u64, c.cells[1].ns, 1000 * NS_PER_US));
-	cr_expect(eq(u64, c.cells[2].ns, 750 * NS_PER_US));
-	cr_expect(eq(u64, sum_samples(), 1), "it is one sample");
+	// As long as it is, and one that is worth half of what it lasts.
+	static const uint64_t weights[] = { 2250, 1125 };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		put(i + 1, METRIC_OFF_FILE, 1500, 2250, weights[i]);
+		cr_expect(eq(u64, ns_in_bin(i + 1, 0), 0));
+		cr_expect(eq(u64, ns_in_bin(i + 1, 1), 500 * NS_PER_US * weights[i] / 2250));
+		cr_expect(eq(u64, ns_in_bin(i + 1, 2), 1000 * NS_PER_US * weights[i] / 2250));
+		cr_expect(eq(u64, ns_in_bin(i + 1, 3), 750 * NS_PER_US * weights[i] / 2250));
+		cr_expect(eq(u64, ns_in_bin(i + 1, 4), 0));
+	}
+	cr_expect(eq(u64, sum_samples(), 2), "each is one sample");
 }
 
 Test(cells, an_interval_that_ends_with_a_bin_leaves_the_next_alone)
 {
 	put(1, METRIC_OFF_FILE, 0, 2000, 2000);
+	put(1, METRIC_OFF_FILE, 5000, 1000, 1000);
+	cr_expect(eq(u32, c.last_bin, 5));
+	cr_expect(eq(u64, ns_in_bin(1, 1), NS_PER_MS));
+	cr_expect(eq(u64, ns_in_bin(1, 2), 0));
+	cr_expect(eq(u64, ns_in_bin(1, 5), NS_PER_MS));
+}
+
+Test(cells, an_interval_takes_two_cells_however_long_it_is)
+{
+	put(1, METRIC_OFF_SLEEP, 500, 3000000, 3000000);
 	cr_expect(eq(u32, c.count, 2));
+	cr_expect(eq(u64, ns_in_bin(1, 1234), NS_PER_MS));
+}
+
+Test(cells, intervals_without_a_gap_leave_no_cells_between_them)
+{
+	for (uint64_t i = 0; i < 512; i++)
+		put(1, METRIC_OFF_SLEEP, i * 8000, 8000, 8000);
+	for (int i = 0; i < 3; i++)
+		cells_widen(&c);
+	// Each end of one is in the bin before the start of the next.
+	cr_expect(eq(u64, ns_in_bin(1, 511), 8 * NS_PER_MS));
+	cells_widen(&c);
+	cr_expect(le(u32, c.count, 257));
+	cr_expect(eq(u64, sum_ns(), 4096 * NS_PER_MS));
+}
+
+Test(cells, widening_keeps_the_time_of_each_bin)
+{
+	uint64_t before[256];
+
+	srand(2);
+	for (int i = 0; i < 300; i++) {
+		uint64_t at = (uint64_t)rand() % 200000, length = (uint64_t)rand() % 50000;
+		put(1 + (uint32_t)i % 2, METRIC_OFF_LOCK, at, length, i % 3 ? length : length / 2);
+	}
+	for (int width = 0; width < 8; width++) {
+		for (uint32_t bin = 0; bin < 256; bin++)
+			before[bin] = ns_in_bin(2, bin);
+		cells_widen(&c);
+		for (uint32_t bin = 0; bin < 128; bin++)
+			cr_expect(eq(u64, ns_in_bin(2, bin), before[2 * bin] + before[2 * bin + 1]),
+			          "bin %u of %lu ns", bin, c.width_ns);
+	}
 }
 
 Test(cells, what_is_spread_adds_up_to_the_nanosecond)

@@ -373,9 +373,9 @@ Test(profile_file, a_newer_schema_is_refused_in_words)
 {
 	fill();
 	write_profile();
-	change("PRAGMA user_version=3");
+	change("PRAGMA user_version=4");
 	cr_expect(eq(str, (char *)ending(refusal()),
-	             "was written by a newer bottleneck (schema 3, this one reads 2)"));
+	             "was written by a newer bottleneck (schema 4, this one reads 3)"));
 }
 
 Test(profile_file, changes_to_a_profile_are_noticed)
