@@ -3,8 +3,8 @@
  * Keeps a recent copy of the profile on disk while the program runs, so that a
  * run of hours survives the end of bottleneck itself.
  *
- * A forked copy of the collector writes, one at a time and at most one
- * twentieth of the time, so the collector never waits for the disk.
+ * A forked copy of the collector writes, so the collector never waits for the disk: every
+ * 5 s, or less often where that would cost more than half a percent of the time.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ static uint8_t *put_column(const struct columns *c, uint32_t column, uint8_t *at
 	return at;
 }
 
-void *columns_pack(const struct columns *c, size_t *size)
+void *columns_pack(const struct columns *c, int level, size_t *size)
 {
 	cleanup_free uint8_t *plain = malloc((size_t)c->rows * c->width * VARINT_MAX + 1);
 	uint8_t *at = plain;
@@ -54,7 +54,7 @@ void *columns_pack(const struct columns *c, size_t *size)
 	uLong plain_size = (uLong)(at - plain);
 	uLongf packed_size = compressBound(plain_size);
 	cleanup_free uint8_t *packed = malloc(packed_size);
-	if (!packed || compress2(packed, &packed_size, plain, plain_size, 6) != Z_OK)
+	if (!packed || compress2(packed, &packed_size, plain, plain_size, level) != Z_OK)
 		return NULL;
 	*size = packed_size;
 	return steal(packed);

@@ -38,8 +38,8 @@ static inline uint64_t *columns_at(struct columns *c, uint32_t column, uint32_t 
 	return &c->values[(size_t)column * COLUMNS_ROWS + row];
 }
 
-/* The blob of the rows, to be freed with free(). NULL if there is no memory. */
-void *columns_pack(const struct columns *c, size_t *size);
+/* The blob of the rows, to be freed with free(); LEVEL is zlib's. NULL if there is no memory. */
+void *columns_pack(const struct columns *c, int level, size_t *size);
 
 /* Takes ROWS rows from BLOB. False if it does not hold just that, or if there is no memory. */
 bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t size);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_DEFAULT   (1u << 20)
-#define CELLS_DEFAULT   (1u << 20)
+#define NODES_DEFAULT   (1u << 19)
+#define CELLS_DEFAULT   (1u << 19)
 #define THREADS_DEFAULT 4096u
 
 // The reader refuses more than this (merge/file.h), so the writer must not get there.
@@ -192,7 +192,7 @@ static bool make_node_room(struct profile *p, uint32_t wanted)
  * Wider bins merge the cells of a node, fewer nodes those of a bin. While there are many
  * bins, or many cells for each node, the former costs least; else folding does.
  */
-#define BINS_ENOUGH  512
+#define BINS_ENOUGH  64
 #define CELLS_A_NODE 4
 
 static bool should_widen(const struct profile *p)

@@ -51,8 +51,8 @@ struct run {
 };
 
 struct profile_limits {
-	uint32_t nodes;   /* call-tree nodes; beyond, light subtrees are folded. Default 1 M */
-	uint32_t cells;   /* (node, metric, bin) cells; beyond, bins double. Default 1 M */
+	uint32_t nodes;   /* call-tree nodes; beyond, light subtrees are folded. Default 512 K */
+	uint32_t cells;   /* (node, metric, bin) cells; beyond, bins double. Default 512 K */
 	uint32_t threads; /* threads kept apart; beyond, by name. Default 4096 */
 };
 

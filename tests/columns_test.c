@@ -21,7 +21,7 @@ static void *pack_hard(struct columns *c, size_t *size)
 		*columns_at(c, 0, i) = hard[i];
 		*columns_at(c, 1, i) = hard[i];
 	}
-	return columns_pack(c, size);
+	return columns_pack(c, 6, size);
 }
 
 Test(columns, every_number_comes_back_plain_and_as_a_difference)
