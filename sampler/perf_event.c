@@ -24,23 +24,29 @@
 #define HEADERS_BYTES    640       // of a sample beside its stack: registers and a kernel chain
 
 // Switch samples in frequency mode: at most about so many a second for each thread. Two switches
-// in quick succession raise the period, and a short process inherits it: at a lower frequency every
-// third wait of a compiler driver went unseen.
-#define SWITCH_FREQUENCY 4999
+// in quick succession raise the period, and a short process inherits it: at 4999 Hz an eighth of
+// what the processes of a make of small recipes wait went unseen, at 19999 Hz a hundredth.
+#define SWITCH_FREQUENCY     19999
+#define SWITCH_FREQUENCY_MIN 999
 
 // And for all threads together: bursts of so many, and so many a second in the long run.
 #define SWITCH_BURST  500
-#define SWITCH_BUDGET 10000
+#define SWITCH_BUDGET 5000
+
+// They have rings of their own: a storm of them crowds out nothing else, and what a ring holds is
+// all that the storm can cost between two looks at it.
+#define SWITCH_RING_BYTES ((size_t)1024 * 1024)
 
 struct cpu_events {
-	int clock_fd;  // has the ring
-	int switch_fd; // writes into the same ring; -1: no switch samples
+	int clock_fd;  // has the ring of the same number
+	int switch_fd; // has a ring behind all of those; -1: no switch samples
 	bool hung_up;  // no followed task is left that could run here
 };
 
 struct perf_source {
 	struct source base;
-	struct cpu_events *cpus; // as many as there are rings
+	struct cpu_events *cpus;
+	size_t cpu_count;
 	size_t ring_bytes;
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
@@ -161,15 +167,27 @@ static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	attr.freq = 1;
 	attr.sample_freq = SWITCH_FREQUENCY;
+	attr.wakeup_watermark = (uint32_t)(SWITCH_RING_BYTES / 4);
 	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
 	return attr;
+}
+
+// The kernel lowers kernel.perf_event_max_sample_rate by itself where samples take long.
+static int open_switches(struct perf_event_attr *attr, pid_t child, int cpu)
+{
+	int fd = open_event(attr, child, cpu);
+
+	while (fd < 0 && errno == EINVAL && attr->sample_freq / 2 > SWITCH_FREQUENCY_MIN) {
+		attr->sample_freq /= 2;
+		fd = open_event(attr, child, cpu);
+	}
+	return fd;
 }
 
 static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
                      bool switches)
 {
-	struct cpu_events *events = &s->cpus[s->rings.count];
-	struct perf_ring *ring = &s->rings.rings[s->rings.count];
+	struct cpu_events *events = &s->cpus[s->cpu_count];
 
 	events->switch_fd = -1;
 	events->clock_fd = open_event(attr, child, cpu);
@@ -179,14 +197,11 @@ static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t 
 	}
 	if (events->clock_fd < 0)
 		return false;
-	s->rings.count++;
-	ring->format.kernel = s->base.facts.kernel_stacks;
+	s->cpu_count++;
 	if (switches) {
 		struct perf_event_attr other = switch_attr(attr);
-		events->switch_fd = open_event(&other, child, cpu);
-		if (events->switch_fd < 0 ||
-		    ioctl(events->switch_fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0)
-			s->base.facts.switch_samples = false;
+		events->switch_fd = open_switches(&other, child, cpu);
+		s->base.facts.switch_samples &= events->switch_fd >= 0;
 	}
 	return true;
 }
@@ -197,7 +212,7 @@ static int open_cpus(struct perf_source *s, const struct source_request *request
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	s->cpus = calloc((size_t)cpus, sizeof(*s->cpus));
-	s->rings.rings = calloc((size_t)cpus, sizeof(*s->rings.rings));
+	s->rings.rings = calloc((size_t)cpus * 2, sizeof(*s->rings.rings));
 	if (!s->cpus || !s->rings.rings)
 		return ENOMEM;
 	attr.wakeup_watermark =
@@ -207,7 +222,7 @@ static int open_cpus(struct perf_source *s, const struct source_request *request
 		if (!open_cpu(s, &attr, request->child, cpu, s->base.facts.switch_samples) &&
 		    errno != ENODEV)
 			return errno;
-	return s->rings.count ? 0 : ENODEV;
+	return s->cpu_count ? 0 : ENODEV;
 }
 
 static size_t map_bytes(size_t ring_bytes)
@@ -215,28 +230,56 @@ static size_t map_bytes(size_t ring_bytes)
 	return ring_bytes + (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void unmap_rings(struct perf_source *s)
+static size_t bytes_of(const struct perf_source *s, size_t ring)
 {
-	for (size_t i = 0; i < s->rings.count; i++)
-		if (s->rings.rings[i].page)
-			munmap(s->rings.rings[i].page, map_bytes(s->ring_bytes));
-	for (size_t i = 0; i < s->rings.count; i++)
-		s->rings.rings[i].page = NULL;
+	return ring < s->cpu_count ? s->ring_bytes : SWITCH_RING_BYTES;
 }
 
-static int map_rings(struct perf_source *s)
+static void unmap_rings(struct perf_source *s, size_t from)
 {
-	for (size_t i = 0; i < s->rings.count; i++) {
-		void *page = mmap(NULL, map_bytes(s->ring_bytes), PROT_READ | PROT_WRITE,
-		                  MAP_SHARED, s->cpus[i].clock_fd, 0);
-		if (page == MAP_FAILED) {
-			int errnum = errno;
-			unmap_rings(s);
+	while (s->rings.count > from) {
+		size_t i = --s->rings.count;
+		munmap(s->rings.rings[i].page, map_bytes(bytes_of(s, i)));
+	}
+}
+
+static int map_ring(struct perf_source *s, int fd)
+{
+	struct perf_ring *ring = &s->rings.rings[s->rings.count];
+	size_t bytes = bytes_of(s, s->rings.count);
+	void *page = mmap(NULL, map_bytes(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return errno;
+	perf_ring_init(ring, page, bytes);
+	ring->format.kernel = s->base.facts.kernel_stacks;
+	s->rings.count++;
+	return 0;
+}
+
+static int map_clock_rings(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		int errnum = map_ring(s, s->cpus[i].clock_fd);
+		if (errnum) {
+			unmap_rings(s, 0);
 			return errnum;
 		}
-		perf_ring_init(&s->rings.rings[i], page, s->ring_bytes);
 	}
 	return 0;
+}
+
+static bool map_switch_rings(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		int fd = s->cpus[i].switch_fd;
+		struct perf_ring *ring = &s->rings.rings[s->rings.count];
+		if (map_ring(s, fd) || ioctl(fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0) {
+			unmap_rings(s, s->cpu_count);
+			return false;
+		}
+	}
+	return true;
 }
 
 // What an unprivileged user may lock is limited: smaller rings are better than none.
@@ -246,11 +289,11 @@ static int map_largest_rings(struct perf_source *s, size_t wanted, struct error 
 
 	s->ring_bytes = with_spare(wanted);
 
-	while ((errnum = map_rings(s)) && s->ring_bytes > RING_MIN_BYTES)
+	while ((errnum = map_clock_rings(s)) && s->ring_bytes > RING_MIN_BYTES)
 		s->ring_bytes /= 2;
 	if (errnum) {
 		error_set(err, errnum, "could not map %zu rings of %zu KB for perf events",
-		          s->rings.count, s->ring_bytes / 1024);
+		          s->cpu_count, s->ring_bytes / 1024);
 		return error_hint(err, "Raise kernel.perf_event_mlock_kb or `ulimit -l`.");
 	}
 	if (s->ring_bytes < wanted)
@@ -261,27 +304,29 @@ static int map_largest_rings(struct perf_source *s, size_t wanted, struct error 
 	return 0;
 }
 
-static int share_rings(struct perf_source *s, struct error *err)
+static bool wait_for_ring(struct perf_source *s, int fd, size_t cpu)
 {
-	for (size_t i = 0; i < s->rings.count; i++) {
-		struct cpu_events *cpu = &s->cpus[i];
-		struct epoll_event wanted = { .events = EPOLLIN, .data.u64 = i };
-		if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, cpu->clock_fd, &wanted) < 0)
+	struct epoll_event wanted = { .events = EPOLLIN, .data.u64 = cpu };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
+}
+
+static int wait_for_rings(struct perf_source *s, struct error *err)
+{
+	for (size_t i = 0; i < s->cpu_count; i++)
+		if (!wait_for_ring(s, s->cpus[i].clock_fd, i) ||
+		    (s->base.facts.switch_samples && !wait_for_ring(s, s->cpus[i].switch_fd, i)))
 			return error_set(err, errno, "could not wait for a perf event");
-		if (cpu->switch_fd >= 0 &&
-		    ioctl(cpu->switch_fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->clock_fd) < 0)
-			s->base.facts.switch_samples = false;
-	}
 	return 0;
 }
 
 // All CPUs have them or none, so that off_cpu knows what to expect.
 static void drop_switch_events(struct perf_source *s)
 {
-	for (size_t i = 0; i < s->rings.count; i++) {
+	s->base.facts.switch_samples = false;
+	for (size_t i = 0; i < s->cpu_count; i++) {
 		close_at_scope_end(&s->cpus[i].switch_fd);
 		s->cpus[i].switch_fd = -1;
-		s->rings.rings[i].format.switch_id = 0;
 	}
 }
 
@@ -291,8 +336,8 @@ static void close_source(struct source *source)
 
 	if (!s)
 		return;
-	unmap_rings(s);
-	for (size_t i = 0; i < s->rings.count; i++) {
+	unmap_rings(s, 0);
+	for (size_t i = 0; i < s->cpu_count; i++) {
 		close_at_scope_end(&s->cpus[i].switch_fd);
 		close_at_scope_end(&s->cpus[i].clock_fd);
 	}
@@ -330,12 +375,16 @@ static struct source *open_source(const struct source_request *request,
 		close_source(&s->base);
 		return NULL;
 	}
-	if (map_largest_rings(s, wanted, err) < 0 || share_rings(s, err) < 0) {
+	if (map_largest_rings(s, wanted, err) < 0) {
 		close_source(&s->base);
 		return NULL;
 	}
-	if (!s->base.facts.switch_samples)
+	if (!s->base.facts.switch_samples || !map_switch_rings(s))
 		drop_switch_events(s);
+	if (wait_for_rings(s, err) < 0) {
+		close_source(&s->base);
+		return NULL;
+	}
 	return &s->base;
 }
 
@@ -366,13 +415,15 @@ static void drop_hung_up(struct perf_source *s)
 		if (ready[i].events & (EPOLLHUP | EPOLLERR) && !cpu->hung_up) {
 			cpu->hung_up = true;
 			epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->clock_fd, NULL);
+			if (cpu->switch_fd >= 0)
+				epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->switch_fd, NULL);
 		}
 	}
 }
 
 static void switch_samples(struct perf_source *s, unsigned long request)
 {
-	for (size_t i = 0; i < s->rings.count; i++)
+	for (size_t i = 0; i < s->cpu_count; i++)
 		ioctl(s->cpus[i].switch_fd, request, 0); // reaches the inherited events too
 }
 
@@ -417,7 +468,9 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 			          record->type);
 			return NULL;
 		}
-		if (verdict == PERF_RECORD_EVENT) {
+		// A switch whose sample was lost is one that off_cpu looks at.
+		if (verdict == PERF_RECORD_EVENT &&
+		    !(ring->format.switch_id && s->event.type == RECORD_LOST)) {
 			if (s->event.type == RECORD_LOST)
 				s->lost += s->event.lost;
 			if (s->event.type == RECORD_SAMPLE)
@@ -444,8 +497,8 @@ static uint64_t count_lost(struct source *source, bool exact)
 	struct perf_source *s = (struct perf_source *)source;
 	uint64_t lost = 0;
 
-	for (size_t i = 0; exact && i < s->rings.count; i++)
-		lost += read_lost(s->cpus[i].clock_fd) + read_lost(s->cpus[i].switch_fd);
+	for (size_t i = 0; exact && i < s->cpu_count; i++)
+		lost += read_lost(s->cpus[i].clock_fd);
 	return lost > s->lost ? lost : s->lost;
 }
 
@@ -455,7 +508,7 @@ static bool set_frequency(struct source *source, uint32_t frequency_hz)
 	struct perf_source *s = (struct perf_source *)source;
 	uint64_t period = NS_PER_SEC / frequency_hz;
 
-	for (size_t i = 0; i < s->rings.count; i++)
+	for (size_t i = 0; i < s->cpu_count; i++)
 		if (ioctl(s->cpus[i].clock_fd, PERF_EVENT_IOC_PERIOD, &period) < 0)
 			return false;
 	s->base.facts.frequency_hz = frequency_hz;
