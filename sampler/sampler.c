@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/ladder.h"
+#include "sampler/op_source.h"
 #include "sampler/priority.h"
 #include "sampler/source.h"
 #include "sampler/tracker.h"
@@ -30,6 +31,7 @@ struct sampler {
 	struct sampler_status status;
 	struct tracker *tracker;
 	struct source *source;
+	struct op_source *ops; // NULL: the source has them, or there are none
 	int epoll;
 	pid_t child;
 	struct priority priority;
@@ -70,6 +72,7 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 	if (!s->tracker)
 		return NULL;
 	tracker_set_kernel_names(s->tracker, options->kernel_names);
+	tracker_set_wrappers(s->tracker, options->op_is_wrapper, options->op_context);
 	return steal(s);
 }
 
@@ -80,6 +83,7 @@ void sampler_free(struct sampler *s)
 	priority_give_back(&s->priority);
 	if (s->source)
 		s->source->ops->close(s->source);
+	op_source_free(s->ops);
 	tracker_free(s->tracker);
 	close_at_scope_end(&s->epoll);
 	free(s);
@@ -109,6 +113,15 @@ static void report_rung(struct sampler *s, const struct ladder_report *report)
 	memcpy(status->rung_note, facts->note, sizeof(status->rung_note));
 }
 
+// On rung 3 ops and samples come in the same rings.
+static int open_ops(struct sampler *s, struct error *err)
+{
+	if (!s->options.op_directory || s->status.rung == RUNG_AGENT)
+		return 0;
+	s->ops = op_source_new(s->options.op_directory, s->options.ops, err);
+	return s->ops ? 0 : -1;
+}
+
 int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 {
 	struct ladder_report report;
@@ -128,7 +141,8 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 	report_rung(s, &report);
 	s->window.since_ns = clock_now_ns();
 	s->window.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0)
+	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0 ||
+	    open_ops(s, err) < 0)
 		return -1;
 	s->child = child;
 	priority_ask(&s->priority);
@@ -175,6 +189,28 @@ static void update_status(struct sampler *s)
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);
+	if (s->ops)
+		s->status.lost_ops += op_source_lost(s->ops);
+}
+
+static void handle_ops(struct sampler *s, uint64_t until_ns)
+{
+	const struct event *event;
+
+	while (s->ops && (event = op_source_next(s->ops, until_ns)))
+		tracker_handle(s->tracker, event);
+}
+
+// The two sources' events in the order of time.
+static void handle(struct sampler *s, const struct event *event)
+{
+	handle_ops(s, event->time_ns);
+	if (s->ops && event->type == RECORD_EXIT) {
+		// A process that ends is forgotten: what its ops have left comes first.
+		op_source_conclude(s->ops, event->pid, event->time_ns);
+		handle_ops(s, event->time_ns);
+	}
+	tracker_handle(s->tracker, event);
 }
 
 static int handle_until(struct sampler *s, uint64_t until_ns, struct error *err)
@@ -182,8 +218,11 @@ static int handle_until(struct sampler *s, uint64_t until_ns, struct error *err)
 	struct error why = { 0 };
 	const struct event *event;
 
+	if (s->ops)
+		op_source_poll(s->ops, clock_now_ns());
 	while ((event = s->source->ops->next(s->source, until_ns, &why)))
-		tracker_handle(s->tracker, event);
+		handle(s, event);
+	handle_ops(s, until_ns);
 	update_status(s);
 	if (why.text[0]) {
 		if (err)
@@ -205,6 +244,8 @@ int sampler_timeout_ms(const struct sampler *s)
 
 	if (s->source && s->source->ops->timeout_ms)
 		timeout = s->source->ops->timeout_ms(s->source, now, timeout);
+	if (s->ops)
+		timeout = op_source_timeout_ms(s->ops, timeout);
 	return tracker_timeout_ms(s->tracker, now, timeout);
 }
 

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/module.h"
 #include "base/stack.h"
+#include "sampler/op_site.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@
 
 struct error;
 struct kallsyms;
+struct ops;
 struct sampler;
 
 /* The capture ladder: best first. Probed by opening, never by reading a sysctl. */
@@ -47,10 +49,14 @@ struct sampler_options {
 	uint32_t frequency_hz; /* samples per second of CPU time of a thread; default 999 */
 	uint32_t stack_bytes;  /* user stack to copy per sample; default 32768, at most 65528 */
 	enum unwinder_kind unwinder;
-	enum rung best_rung;         /* do not try better rungs than this (tests, --rung) */
-	bool off_cpu;                /* default true */
-	const char *agent_directory; /* private directory of the agent's rings; NULL: no rung 3 */
+	enum rung best_rung;           /* do not try better rungs than this (tests, --rung) */
+	bool off_cpu;                  /* default true */
+	const char *agent_directory;   /* private directory of the agent's rings; NULL: no rung 3 */
 	struct kallsyms *kernel_names; /* borrowed; NULL: it reads them if it needs them */
+	const char *op_directory;      /* of the agents' rings, for their ops; NULL: no ops */
+	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
+	op_is_wrapper *op_is_wrapper;  /* see sampler/op_site.h; NULL: there are none */
+	void *op_context;              /* of op_is_wrapper */
 };
 
 #define SAMPLER_FREQUENCY_DEFAULT   999
@@ -64,6 +70,11 @@ struct sampler_sink {
 	void (*thread)(void *context, const struct thread_event *event);
 	void (*thread_end)(void *context, const struct thread_end *end);
 	void (*stack)(void *context, const struct stack *stack);
+	void (*op)(void *context, const struct op_event *event);
+	void (*op_count)(void *context, const struct op_count_event *event);
+	void (*alloc)(void *context, const struct alloc_event *event);
+	void (*freed)(void *context, const struct free_event *event);
+	void (*memory)(void *context, const struct memory_event *event);
 };
 
 /* What the sampler did and could not do, for the report's limits. */
@@ -83,6 +94,7 @@ struct sampler_status {
 	uint64_t libunwind_frames; /* frames that the table could not step and libunwind did */
 	uint64_t fp_frames;        /* frames stepped by frame pointer for want of unwind rules */
 	uint64_t probes;           /* off-CPU probes */
+	uint64_t lost_ops;         /* records of ops lost, or that do not go together */
 	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …)
 	                            */
 	char unseen_name[64];      /* the first one of them */

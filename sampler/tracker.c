@@ -7,6 +7,7 @@
 #include "sampler/cpu_account.h"
 #include "sampler/mapper.h"
 #include "sampler/off_cpu.h"
+#include "sampler/op_tracker.h"
 #include "sampler/proc_task.h"
 #include "sampler/tasks.h"
 #include "sampler/unwinder.h"
@@ -27,6 +28,7 @@ struct tracker {
 	struct off_cpu *off_cpu; // NULL: the source tells nothing of switches
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
+	struct op_tracker ops;
 	bool finishing;
 	bool no_memory;   // an event could not be handled
 	uint64_t events;  // handled so far
@@ -52,6 +54,7 @@ struct tracker *tracker_new(struct modules *modules, enum unwinder_kind unwinder
 	}
 	t->modules = modules;
 	t->sink = *sink;
+	t->ops.sink = &t->sink;
 	t->unwinder = unwinder_new(modules, mode, err);
 	return t->unwinder ? steal(t) : NULL;
 }
@@ -133,6 +136,12 @@ void tracker_set_kernel_names(struct tracker *t, struct kallsyms *names)
 	t->kernel_names = names;
 }
 
+void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *context)
+{
+	t->ops.is_wrapper = is_wrapper;
+	t->ops.context = context;
+}
+
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,
                   struct error *err)
 {
@@ -212,29 +221,40 @@ static bool is_unmapped(const struct frame *frame)
 	return frame->kind != FRAME_MARK && !frame->module;
 }
 
-static size_t add_user_frames(struct tracker *t, struct process *process, const struct event *event,
-                              struct frame *frames, size_t max, uint32_t *flags)
+static size_t unwind(struct tracker *t, struct process *process, const struct event_sample *sample,
+                     uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
 {
-	const struct event_sample *sample = &event->sample;
+	int pid = (int)process->pid;
 
 	if (!sample->has_user)
 		return 0;
 	if (!address_space_find(process->space, sample->regs[DWARF_RIP]))
-		mapper_reread(t->modules, process, event->time_ns);
+		mapper_reread(t->modules, process, time_ns);
 
 	uint32_t before = *flags;
-	size_t count = unwinder_unwind(t->unwinder, process->space, sample, (int)event->pid, frames,
-	                               max, flags);
+	size_t count =
+		unwinder_unwind(t->unwinder, process->space, sample, pid, frames, max, flags);
 	for (size_t i = 0; i < count; i++) {
 		if (!is_unmapped(&frames[i]))
 			continue;
-		if (!mapper_reread(t->modules, process, event->time_ns))
+		if (!mapper_reread(t->modules, process, time_ns))
 			break;
 		*flags = before;
-		return unwinder_unwind(t->unwinder, process->space, sample, (int)event->pid, frames,
-		                       max, flags);
+		return unwinder_unwind(t->unwinder, process->space, sample, pid, frames, max,
+		                       flags);
 	}
 	return count;
+}
+
+// With the ops that are open.
+static size_t add_user_frames(struct tracker *t, const struct thread *thread,
+                              const struct event_sample *sample, uint64_t time_ns,
+                              struct frame *frames, size_t max, uint32_t *flags)
+{
+	size_t count = unwind(t, thread->process, sample, time_ns, frames, max, flags);
+
+	return op_stack_place(&thread->ops, frames, unwinder_stack_pointers(t->unwinder), count,
+	                      max);
 }
 
 static struct frame mark_of(enum mark mark)
@@ -305,7 +325,7 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	uint32_t flags = 0;
 	size_t count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
 
-	count += add_user_frames(t, thread->process, event, frames + count,
+	count += add_user_frames(t, thread, &event->sample, event->time_ns, frames + count,
 	                         STACK_MAX_FRAMES - count, &flags);
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
@@ -328,7 +348,8 @@ static void on_probe(struct tracker *t, struct thread *thread, const struct even
 {
 	struct frame *frames = t->stack + 1;
 	uint32_t flags = 0;
-	size_t count = add_user_frames(t, thread->process, event, frames, STACK_MAX_FRAMES, &flags);
+	size_t count = add_user_frames(t, thread, &event->sample, event->time_ns, frames,
+	                               STACK_MAX_FRAMES, &flags);
 	struct wait wait = wait_of_call(event->sample.syscall);
 
 	if (!count)
@@ -413,6 +434,7 @@ static void end_thread(struct tracker *t, struct thread *thread, uint64_t time_n
 	if (t->off_cpu)
 		off_cpu_end(t->off_cpu, thread, time_ns);
 	give_rest(t, thread, time_ns);
+	op_tracker_close(&t->ops, thread, time_ns);
 	give_thread_end(t, thread, time_ns);
 	tasks_end_thread(t->tasks, thread, &process_ended);
 	if (!process_ended)
@@ -514,6 +536,8 @@ static void on_exec(struct tracker *t, const struct event *event)
 		end_threads(t, process, thread, event->time_ns);
 		give_rest(t, thread, event->time_ns);
 		cpu_account_exec(thread);
+		op_tracker_close(&t->ops, thread, event->time_ns);
+		op_sites_fini(&process->sites);
 	}
 	address_space_clear(process->space);
 	mapper_reset(process);
@@ -597,6 +621,99 @@ static void on_lost(struct tracker *t, const struct event *event)
 	t->rules.loss_ns = event->time_ns;
 }
 
+// Ops and allocations.
+
+static void on_op_begin(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = thread_of(t, event, true);
+
+	if (thread)
+		op_tracker_begin(&t->ops, thread, event);
+}
+
+static void on_op_mark(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = thread_of(t, event, true);
+
+	if (thread)
+		op_tracker_mark(&t->ops, thread, event);
+}
+
+static void on_op_end(struct tracker *t, const struct event *event)
+{
+	op_tracker_end(&t->ops, tasks_find_thread(t->tasks, event->pid, event->op_end.begin_tid),
+	               event);
+}
+
+static void on_op_site(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = thread_of(t, event, true);
+	struct frame *frames = t->stack + 1;
+	uint32_t flags = 0;
+
+	if (!thread)
+		return;
+	size_t count = unwind(t, thread->process, &event->op_site.at, event->time_ns, frames,
+	                      STACK_MAX_FRAMES, &flags);
+	op_tracker_site(&t->ops, thread->process, event, frames,
+	                unwinder_stack_pointers(t->unwinder), count);
+}
+
+static void on_op_count(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process)
+		op_tracker_count(&t->ops, process, event);
+}
+
+static void on_alloc(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = thread_of(t, event, true);
+	struct alloc_event alloc = {
+		.time_ns = event->time_ns,
+		.address = event->alloc.address,
+		.bytes = event->alloc.bytes,
+		.weight_bytes = event->alloc.weight_bytes,
+		.frames = t->stack + 1,
+	};
+
+	if (!thread || !t->sink.alloc)
+		return;
+	alloc.thread = thread->number;
+	alloc.count = (uint32_t)add_user_frames(t, thread, &event->alloc.at, event->time_ns,
+	                                        t->stack + 1, STACK_MAX_FRAMES, &alloc.flags);
+	t->sink.alloc(t->sink.context, &alloc);
+}
+
+static void on_free(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+	struct free_event freed = { .time_ns = event->time_ns, .address = event->freed };
+
+	if (!process || !t->sink.freed)
+		return;
+	freed.process = process->number;
+	t->sink.freed(t->sink.context, &freed);
+}
+
+static void on_memory(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (!process || !t->sink.memory)
+		return;
+	struct memory_event memory = {
+		.process = process->number,
+		.time_ns = event->time_ns,
+		.allocations = event->memory.allocations,
+		.frees = event->memory.frees,
+		.allocated_bytes = event->memory.allocated_bytes,
+		.freed_bytes = event->memory.freed_bytes,
+	};
+	t->sink.memory(t->sink.context, &memory);
+}
+
 void tracker_handle(struct tracker *t, const struct event *event)
 {
 	static void (*const handlers[])(struct tracker *, const struct event *) = {
@@ -604,7 +721,11 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_EXEC] = on_exec,       [RECORD_FORK] = on_fork,
 		[RECORD_EXIT] = on_exit_event, [RECORD_SWITCH] = on_switch,
 		[RECORD_LOST] = on_lost,       [RECORD_THREAD] = on_name,
-		[RECORD_UNMAP] = on_unmap,
+		[RECORD_UNMAP] = on_unmap,     [RECORD_OP_BEGIN] = on_op_begin,
+		[RECORD_OP_END] = on_op_end,   [RECORD_OP_MARK] = on_op_mark,
+		[RECORD_OP_SITE] = on_op_site, [RECORD_OP_COUNT] = on_op_count,
+		[RECORD_ALLOC] = on_alloc,     [RECORD_FREE] = on_free,
+		[RECORD_MEMORY] = on_memory,
 	};
 	size_t type = (size_t)event->type;
 
@@ -676,6 +797,7 @@ void tracker_report(const struct tracker *t, struct sampler_status *status)
 	status->libunwind_frames = stats->libunwind_frames;
 	status->fp_frames = stats->fp_frames;
 	status->probes = t->off_cpu ? off_cpu_probes(t->off_cpu) : 0;
+	status->lost_ops = t->ops.unmatched;
 	status->unseen_processes = t->unseen_processes;
 	memcpy(status->unseen_name, t->unseen_name, sizeof(status->unseen_name));
 }

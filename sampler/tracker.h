@@ -31,6 +31,9 @@ CLEANUP(tracker, struct tracker *, tracker_free)
 /* Before tracker_start(): the kernel's functions, borrowed. NULL: it reads them by itself. */
 void tracker_set_kernel_names(struct tracker *t, struct kallsyms *names);
 
+/* Before the first event: who knows the machinery of providers of ops, see sampler/op_site.h. */
+void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *context);
+
 /* Before the first event. OFF_CPU: whether the sink wants to hear of waiting. */
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,
                   struct error *err);

@@ -149,8 +149,14 @@ void rung_run(struct rung_run *run, enum rung rung, char *const argv[])
 		.off_cpu = true,
 		.agent_directory = session ? session_directory(session) : NULL,
 	};
-	struct sampler_sink sink = { run,       on_process,    on_process_end,
-		                     on_thread, on_thread_end, on_stack };
+	struct sampler_sink sink = {
+		.context = run,
+		.process = on_process,
+		.process_end = on_process_end,
+		.thread = on_thread,
+		.thread_end = on_thread_end,
+		.stack = on_stack,
+	};
 	cleanup(modules) struct modules *modules = modules_new();
 	cleanup(sampler) struct sampler *sampler = sampler_new(&options, modules, &sink, &err);
 	if (!sampler || sampler_attach(sampler, child, &err) < 0)

@@ -131,8 +131,13 @@ static void see_stack(void *context, const struct stack *stack)
 		seen.whole += stack->samples;
 }
 
-static const struct sampler_sink sink = { NULL,       see_process,    see_process_end,
-	                                  see_thread, see_thread_end, see_stack };
+static const struct sampler_sink sink = {
+	.process = see_process,
+	.process_end = see_process_end,
+	.thread = see_thread,
+	.thread_end = see_thread_end,
+	.stack = see_stack,
+};
 
 static pid_t start(const char *const *argv, int *gate)
 {

@@ -71,8 +71,13 @@ static void on_stack(void *context, const struct stack *stack)
 
 static void set_up(void)
 {
-	static const struct sampler_sink sink = { NULL,      on_process,    on_process_end,
-		                                  on_thread, on_thread_end, on_stack };
+	static const struct sampler_sink sink = {
+		.process = on_process,
+		.process_end = on_process_end,
+		.thread = on_thread,
+		.thread_end = on_thread_end,
+		.stack = on_stack,
+	};
 	static const struct source_facts facts = { .kernel_samples = true,
 		                                   .kernel_stacks = true,
 		                                   .switches = true,

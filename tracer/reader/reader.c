@@ -309,6 +309,14 @@ void reader_count_ops(struct reader *r, uint64_t now_ns)
 			op_names_tell_counts(r->files[i]->names, now_ns, keep_told, r);
 }
 
+void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns)
+{
+	forget_told(r);
+	for (size_t i = 0; i < r->file_count; i++)
+		if (r->files[i]->names && r->files[i]->pid == pid)
+			op_names_tell_counts(r->files[i]->names, now_ns, keep_told, r);
+}
+
 static bool is_same_image(const struct file *a, const struct file *b)
 {
 	return a->pid == b->pid && a->image_ns == b->image_ns;

@@ -41,6 +41,9 @@ const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *
  */
 void reader_count_ops(struct reader *r, uint64_t now_ns);
 
+/* The same for process PID alone, which ends. */
+void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns);
+
 /* PID is no more: its files go as soon as they are drained. */
 void reader_process_gone(struct reader *r, uint32_t pid);
 

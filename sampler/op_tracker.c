@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/op_tracker.h"
+
+#include "sampler/address_space.h"
+
+// The call at CALLER, a return address of PROCESS.
+static struct frame frame_of(const struct process *process, uint64_t caller)
+{
+	const struct mapping *mapping = address_space_find(process->space, caller - 1);
+
+	if (!mapping)
+		return (struct frame){ 0 };
+	return (struct frame){ caller - mapping->bias, mapping->module, FRAME_RETURN };
+}
+
+static struct open_op open_of(const struct thread *thread, const struct event *event)
+{
+	const struct event_op *op = &event->op;
+	const struct op_site *site = op_sites_find(&thread->process->sites, op->caller);
+	struct open_op open = {
+		.op = op->op,
+		.range = (op->flags & OP_RANGE) != 0,
+		.begin_ns = event->time_ns,
+		.address = op->stack,
+		.detail = op->detail,
+		.detail_count = op->detail_count,
+		.details = (uint64_t *)op->details, // copied, not changed
+	};
+
+	if (!site) {
+		open.caller = frame_of(thread->process, op->caller);
+		return open;
+	}
+	open.address += site->skip;
+	open.frame_end = site->frame_end ? op->stack + site->frame_end : 0;
+	open.caller = site->owner;
+	return open;
+}
+
+void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	struct open_op open = open_of(thread, event);
+
+	t->unmatched += !op_stack_begin(&thread->ops, &open);
+}
+
+static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
+{
+	for (const struct open_op *around = ops->ops; around < op; around++)
+		if (around->op == op->op)
+			return true;
+	return false;
+}
+
+static struct op_event event_of(const struct thread *thread, const struct open_op *open)
+{
+	const struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
+
+	return (struct op_event){
+		.thread = thread->number,
+		.op = open->op,
+		.parent = around ? around->op : 0,
+		.flags = open->range ? OP_RANGE : 0,
+		.within_itself = !open->range && is_open_around(&thread->ops, open),
+		.begin_ns = open->begin_ns,
+		.caller = open->caller,
+		.detail = open->detail,
+		.detail_count = open->detail_count,
+		.details = open->details,
+	};
+}
+
+static void give(struct op_tracker *t, const struct op_event *event)
+{
+	if (t->sink->op)
+		t->sink->op(t->sink->context, event);
+}
+
+void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	struct open_op open = open_of(thread, event);
+	// It stands on top of all that is open.
+	const struct op_stack *ops = &thread->ops;
+	struct op_event mark = {
+		.thread = thread->number,
+		.op = open.op,
+		.parent = ops->count ? ops->ops[ops->count - 1].op : 0,
+		.mark = true,
+		.begin_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.caller = open.caller,
+		.detail = open.detail,
+		.detail_count = open.detail_count,
+		.details = open.details,
+	};
+
+	give(t, &mark);
+}
+
+static void take_end(struct op_event *op, const struct event *event)
+{
+	const struct event_op_end *end = &event->op_end;
+
+	op->flags |= end->flags;
+	op->end_ns = event->time_ns;
+	op->self_ns = end->self_ns;
+	op->allocated_bytes = end->allocated_bytes;
+	op->freed_bytes = end->freed_bytes;
+	op->self_allocated_bytes = end->self_allocated_bytes;
+	op->self_freed_bytes = end->self_freed_bytes;
+}
+
+// What nests in OPEN and has lost its own end has ended as well.
+static void close_within(struct op_tracker *t, struct thread *thread, size_t index,
+                         uint64_t time_ns)
+{
+	for (size_t i = thread->ops.count; i > index + 1; i--) {
+		struct open_op *within = &thread->ops.ops[i - 1];
+		if (within->range || within->begin_ns < thread->ops.ops[index].begin_ns)
+			continue;
+		struct op_event op = event_of(thread, within);
+		op.flags |= OP_LEFT_OPEN;
+		op.end_ns = time_ns;
+		give(t, &op);
+		op_stack_end(&thread->ops, within);
+	}
+}
+
+void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	const struct event_op_end *end = &event->op_end;
+	struct open_op *open = thread ? op_stack_find(&thread->ops, end->begin_ns) : NULL;
+
+	if (!open) {
+		t->unmatched++;
+		return;
+	}
+	size_t index = (size_t)(open - thread->ops.ops);
+	if (!(end->flags & (OP_UNORDERED | OP_RANGE)))
+		close_within(t, thread, index, event->time_ns);
+	open = &thread->ops.ops[index];
+	struct op_event op = event_of(thread, open);
+	take_end(&op, event);
+	give(t, &op);
+	op_stack_end(&thread->ops, open);
+}
+
+void op_tracker_site(struct op_tracker *t, struct process *process, const struct event *event,
+                     const struct frame *frames, const uint64_t *sps, size_t count)
+{
+	const struct event_op_site *site = &event->op_site;
+
+	op_sites_learn(&process->sites, site->caller, site->stack, frames, sps, count,
+	               t->is_wrapper, t->context);
+}
+
+void op_tracker_count(struct op_tracker *t, const struct process *process,
+                      const struct event *event)
+{
+	struct op_count_event count = {
+		.process = process->number,
+		.op = event->op_count.op,
+		.calls = event->op_count.calls,
+		.total_ns = event->op_count.total_ns,
+		.self_ns = event->op_count.self_ns,
+	};
+
+	if (t->sink->op_count)
+		t->sink->op_count(t->sink->context, &count);
+}
+
+void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns)
+{
+	uint64_t below_ns = 0;
+
+	while (thread->ops.count) {
+		struct open_op *open = &thread->ops.ops[thread->ops.count - 1];
+		struct op_event op = event_of(thread, open);
+		uint64_t total = time_ns > open->begin_ns ? time_ns - open->begin_ns : 0;
+		op.flags |= OP_LEFT_OPEN;
+		op.end_ns = open->begin_ns + total;
+		// What has ended within it is not remembered: at most this is its own.
+		op.self_ns = open->range ? 0 : total - (below_ns < total ? below_ns : total);
+		if (!open->range)
+			below_ns = total;
+		give(t, &op);
+		op_stack_end(&thread->ops, open);
+	}
+}
