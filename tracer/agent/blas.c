@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+/*
+ * BLAS and LAPACK under all their names: Fortran's, CBLAS's and LAPACKE's, each
+ * with 32-bit and 64-bit integers, and as the wheels of NumPy and SciPy rename
+ * them. An op is called as its routine is in the form at hand, without what
+ * tells the widths and the wheels apart: "dgemm", "cblas_dgemm",
+ * "LAPACKE_dgesv_work".
+ */
+#include "tracer/agent/blas_table.h"
+#include "tracer/agent/detour.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __x86_64__
+
+#define SHAPE_MAX      5
+#define NAME_MAX_BYTES 64
+#define LIBRARIES_MAX  32
+
+#define unlikely(x)    __builtin_expect(!!(x), 0)
+
+struct routine {
+	char name[20];
+	char arguments[32];
+	uint8_t level; // enum blas_level
+	bool real;
+};
+
+#define ROUTINE(name, level, real, arguments) { #name, arguments, level, real },
+static const struct routine routines[] = {
+	BLAS_C_ROUTINES(ROUTINE)       //
+	BLAS_ROUTINES(ROUTINE)         //
+	BLAS_FORTRAN_ROUTINES(ROUTINE) //
+	LAPACK_ROUTINES(ROUTINE)       //
+};
+
+enum {
+#define ONE(name, level, real, arguments) +1
+	C_ALONE = 0 BLAS_C_ROUTINES(ONE),
+	BOTH = 0 BLAS_ROUTINES(ONE),
+	FORTRAN_ALONE = 0 BLAS_FORTRAN_ROUTINES(ONE),
+	LAPACKS = 0 LAPACK_ROUTINES(ONE),
+	FORTRANS = BOTH + FORTRAN_ALONE + LAPACKS,
+	CBLASES = C_ALONE + BOTH,
+	STUBS = 4 * FORTRANS + 5 * CBLASES + 6 * LAPACKS
+};
+
+enum form {
+	FORTRAN,
+	CBLAS,
+	LAPACKE,
+	LAPACKE_WORK
+};
+
+// The order is that of the stubs.
+static const struct family {
+	char prefix[16], suffix[16];
+	uint8_t form; // enum form
+	bool wide;    // integers of 64 bits
+	uint16_t first, count;
+} families[] = {
+	{ "", "_", FORTRAN, false, C_ALONE, FORTRANS },
+	{ "", "_64_", FORTRAN, true, C_ALONE, FORTRANS },
+	{ "scipy_", "_", FORTRAN, false, C_ALONE, FORTRANS },
+	{ "scipy_", "_64_", FORTRAN, true, C_ALONE, FORTRANS },
+	{ "cblas_", "", CBLAS, false, 0, CBLASES },
+	{ "cblas_", "64_", CBLAS, true, 0, CBLASES },
+	{ "cblas_", "_64", CBLAS, true, 0, CBLASES },
+	{ "scipy_cblas_", "", CBLAS, false, 0, CBLASES },
+	{ "scipy_cblas_", "64_", CBLAS, true, 0, CBLASES },
+	{ "LAPACKE_", "", LAPACKE, false, CBLASES + FORTRAN_ALONE, LAPACKS },
+	{ "LAPACKE_", "64_", LAPACKE, true, CBLASES + FORTRAN_ALONE, LAPACKS },
+	{ "LAPACKE_", "_64", LAPACKE, true, CBLASES + FORTRAN_ALONE, LAPACKS },
+	{ "LAPACKE_", "_work", LAPACKE_WORK, false, CBLASES + FORTRAN_ALONE, LAPACKS },
+	{ "LAPACKE_", "_work64_", LAPACKE_WORK, true, CBLASES + FORTRAN_ALONE, LAPACKS },
+	{ "LAPACKE_", "_work_64", LAPACKE_WORK, true, CBLASES + FORTRAN_ALONE, LAPACKS },
+};
+
+#define FORTRAN_STUB(name, level, real, arguments)   "detour_stub " #name "_\n"
+#define FORTRAN64_STUB(name, level, real, arguments) "detour_stub " #name "_64_\n"
+#define WHEEL_STUB(name, level, real, arguments)     "detour_stub scipy_" #name "_\n"
+#define WHEEL64_STUB(name, level, real, arguments)   "detour_stub scipy_" #name "_64_\n"
+#define C_STUB(name, level, real, arguments)         "detour_stub cblas_" #name "\n"
+#define C64_STUB(name, level, real, arguments)       "detour_stub cblas_" #name "64_\n"
+#define C_64_STUB(name, level, real, arguments)      "detour_stub cblas_" #name "_64\n"
+#define WHEEL_C_STUB(name, level, real, arguments)   "detour_stub scipy_cblas_" #name "\n"
+#define WHEEL_C64_STUB(name, level, real, arguments) "detour_stub scipy_cblas_" #name "64_\n"
+#define E_STUB(name, level, real, arguments)         "detour_stub LAPACKE_" #name "\n"
+#define E64_STUB(name, level, real, arguments)       "detour_stub LAPACKE_" #name "64_\n"
+#define E_64_STUB(name, level, real, arguments)      "detour_stub LAPACKE_" #name "_64\n"
+#define WORK_STUB(name, level, real, arguments)      "detour_stub LAPACKE_" #name "_work\n"
+#define WORK64_STUB(name, level, real, arguments)    "detour_stub LAPACKE_" #name "_work64_\n"
+#define WORK_64_STUB(name, level, real, arguments)   "detour_stub LAPACKE_" #name "_work_64\n"
+
+#define FORTRAN_STUBS(X)                             BLAS_ROUTINES(X) BLAS_FORTRAN_ROUTINES(X) LAPACK_ROUTINES(X)
+#define C_STUBS(X)                                   BLAS_C_ROUTINES(X) BLAS_ROUTINES(X)
+
+detour_begin blas_begin;
+detour_end blas_end;
+
+// clang-format off
+DETOUR("blas",
+       FORTRAN_STUBS(FORTRAN_STUB) FORTRAN_STUBS(FORTRAN64_STUB)
+       FORTRAN_STUBS(WHEEL_STUB) FORTRAN_STUBS(WHEEL64_STUB)
+       C_STUBS(C_STUB) C_STUBS(C64_STUB) C_STUBS(C_64_STUB)
+       C_STUBS(WHEEL_C_STUB) C_STUBS(WHEEL_C64_STUB)
+       LAPACK_ROUTINES(E_STUB) LAPACK_ROUTINES(E64_STUB) LAPACK_ROUTINES(E_64_STUB)
+       LAPACK_ROUTINES(WORK_STUB) LAPACK_ROUTINES(WORK64_STUB) LAPACK_ROUTINES(WORK_64_STUB));
+// clang-format on
+
+// What a stub stands for, worked out at its first call; threads that do so at once agree.
+struct stub {
+	uint64_t known; // see detour_known()
+	uint8_t ready;
+	uint8_t rank;  // enum detour_rank
+	uint8_t words; // of arguments on the stack
+	uint8_t side;  // index of that argument; 0: none
+	uint8_t count; // of the shape
+	uint8_t shape[SHAPE_MAX];
+	bool pointers, wide, lapack;
+};
+static struct stub stubs[STUBS];
+
+static const struct family *family_of(uint64_t index, const struct routine **routine)
+{
+	const struct family *family = families;
+
+	for (; index >= family->count; family++)
+		index -= family->count;
+	*routine = &routines[family->first + index];
+	return family;
+}
+
+// The name of the function, or of its op.
+static void name_of(char name[NAME_MAX_BYTES], uint64_t index, bool as_op)
+{
+	const struct routine *routine;
+	const struct family *family = family_of(index, &routine);
+	static const char *const op_prefixes[] = { "", "cblas_", "LAPACKE_", "LAPACKE_" };
+	static const char *const op_suffixes[] = { "", "", "", "_work" };
+
+	snprintf(name, NAME_MAX_BYTES, "%s%s%s", as_op ? op_prefixes[family->form] : family->prefix,
+	         routine->name, as_op ? op_suffixes[family->form] : family->suffix);
+}
+
+// Whether an argument is passed among the integers and pointers, or at all.
+static bool is_integer(const struct routine *routine, enum form form, char argument)
+{
+	if (form == FORTRAN)
+		return argument != 'e';
+	if (form == CBLAS)
+		return !(argument == 'r' || (argument == 's' && routine->real));
+	return argument != 'o' && !(form == LAPACKE && (argument == 'w' || argument == 'l')) &&
+	       !(form == LAPACKE_WORK && argument == 'e');
+}
+
+static void add_argument(struct stub *stub, char argument, unsigned index)
+{
+	if (argument == 'N' && stub->count < SHAPE_MAX)
+		stub->shape[stub->count++] = (uint8_t)index;
+	else if (argument == 'S')
+		stub->side = (uint8_t)(index + 1);
+}
+
+static void prepare(uint64_t index)
+{
+	const struct routine *routine;
+	const struct family *family = family_of(index, &routine);
+	static const uint8_t ranks[] = { DETOUR_VECTOR, DETOUR_VECTOR, DETOUR_MATRIX,
+		                         DETOUR_LAPACK };
+	struct stub stub = { .pointers = family->form == FORTRAN,
+		             .wide = family->wide,
+		             .rank = ranks[routine->level],
+		             .lapack = routine->level == LAPACK };
+	unsigned count = family->form != FORTRAN && routine->level != BLAS_1; // order or layout
+
+	for (const char *argument = routine->arguments; *argument; argument++)
+		if (is_integer(routine, (enum form)family->form, *argument))
+			add_argument(&stub, *argument, count++);
+	for (const char *argument = routine->arguments; *argument && stub.pointers; argument++)
+		count += *argument == 't' || *argument == 'S'; // hidden lengths
+	stub.words = (uint8_t)(count > 6 ? count - 6 : 0);
+	stub.known = stubs[index].known;
+	stubs[index] = stub;
+	__atomic_store_n(&stubs[index].ready, 1, __ATOMIC_RELEASE);
+}
+
+// Zero for what cannot be a dimension, and for a pointer that cannot be one.
+static uint64_t read_dimension(const struct stub *stub, uint64_t argument)
+{
+	int64_t value;
+
+	if (!stub->pointers)
+		value = stub->wide ? (int64_t)argument : (int32_t)argument;
+	else if (argument < 4096)
+		value = 0;
+	else
+		value = stub->wide ? *(const int64_t *)argument : *(const int32_t *)argument;
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static bool is_right(const struct stub *stub, uint64_t argument)
+{
+	if (stub->pointers)
+		return argument >= 4096 && (*(const char *)argument | ' ') == 'r';
+	return stub->lapack ? ((char)argument | ' ') == 'r' : (int)argument == 142; // CblasRight
+}
+
+static uint16_t read_shape(const struct stub *stub, const struct detour_call *call,
+                           const uint64_t *frame, uint64_t shape[SHAPE_MAX + 1])
+{
+	uint16_t count = stub->count;
+
+	for (uint16_t i = 0; i < count; i++)
+		shape[i] = read_dimension(stub, detour_argument(call, frame, stub->shape[i]));
+	if (!stub->side)
+		return count;
+	bool right = is_right(stub, detour_argument(call, frame, stub->side - 1u));
+	shape[count] = shape[right];
+	return count + 1;
+}
+
+static uint32_t find_name(struct op_thread *t, uint64_t index)
+{
+	char text[NAME_MAX_BYTES];
+
+	name_of(text, index, true);
+	uint32_t id = op_name(t, stubs[index].lapack ? OP_LAPACK : OP_BLAS, 0, text);
+	detour_know(&stubs[index].known, t, id);
+	return id;
+}
+
+// Libraries that have been told of, and with how many threads.
+static struct {
+	uint64_t base; // what stands for it: its function that tells the number
+	int threads;
+} libraries[LIBRARIES_MAX];
+
+static bool is_news(uint64_t base, int threads)
+{
+	for (unsigned i = 0; i < LIBRARIES_MAX; i++) {
+		uint64_t known = __atomic_load_n(&libraries[i].base, __ATOMIC_RELAXED);
+		if (!known && __atomic_compare_exchange_n(&libraries[i].base, &known, base, false,
+		                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			known = base;
+		if (known == base)
+			return __atomic_exchange_n(&libraries[i].threads, threads,
+			                           __ATOMIC_RELAXED) != threads;
+	}
+	return false;
+}
+
+// How many threads the library uses that TARGET is in; 0: it does not say.
+static int thread_count(const void *target, uint64_t *base)
+{
+	static const char getters[][40] = {
+		"openblas_get_num_threads",       "openblas_get_num_threads64_",
+		"scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_",
+		"bli_thread_get_num_threads",     "MKL_Get_Max_Threads",
+	};
+
+	for (size_t i = 0; i < sizeof(getters) / sizeof(getters[0]); i++) {
+		int (*get)(void) = (int (*)(void))definition_beside(target, getters[i]);
+		if (!get)
+			continue;
+		*base = (uint64_t)get;
+		return get();
+	}
+	return 0;
+}
+
+// A mark: the library, and its number of threads.
+static void tell_threads(const void *target, const uint64_t *frame)
+{
+	uint64_t base = 0, value;
+	int threads = thread_count(target, &base);
+	char path[1024];
+
+	if (threads <= 0 || !is_news(base, threads) || !definition_path(target, path, sizeof(path)))
+		return;
+	struct op_thread *t = op_enter();
+	if (!t)
+		return;
+	struct name category = { .provider = OP_BLAS, .text = "threads" };
+	struct name name = { .provider = OP_BLAS, .text = path };
+	struct op_details details = { OP_DETAIL_UNSIGNED, 1, &value };
+	value = (uint64_t)threads;
+	name.category = op_name_in(t, &category);
+	op_mark(t, op_name_in(t, &name), detour_here(frame), &details);
+	op_leave(t);
+}
+
+static __attribute__((noinline)) void *find_target(uint64_t index, const uint64_t *frame)
+{
+	char name[NAME_MAX_BYTES];
+	int error = errno;
+
+	if (!stubs[index].ready)
+		prepare(index);
+	name_of(name, index, false);
+	void *target = definition_find(name, frame[1]);
+	if (target)
+		definition_remember((uint32_t)index, frame[1], target);
+	if (target && op_is_on(OP_BLAS))
+		tell_threads(target, frame);
+	errno = error;
+	return target;
+}
+
+struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uint64_t *frame)
+{
+	struct stub *stub = &stubs[index];
+	uint64_t shape[SHAPE_MAX + 1];
+	struct detour_way way = { definition_recall((uint32_t)index, frame[1]), -1 };
+
+	if (unlikely(!way.target))
+		way.target = find_target(index, frame);
+	// Without a target the caller has called NULL, but for us.
+	if (!way.target || !op_is_on(stub->lapack ? OP_LAPACK : OP_BLAS) ||
+	    detour_hides((enum detour_rank)stub->rank, frame))
+		return way;
+	uint16_t count = read_shape(stub, call, frame, shape);
+	struct op_details details = { OP_DETAIL_SHAPE, count, shape };
+	struct op_thread *t = op_enter();
+	if (!t)
+		return way;
+	uint32_t name = detour_known(&stub->known, t);
+	detour_open(t, (enum detour_rank)stub->rank, name ? name : find_name(t, index), frame,
+	            count ? &details : NULL);
+	op_leave(t);
+	way.words = stub->words;
+	return way;
+}
+
+void blas_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
+{
+	(void)index;
+	(void)call;
+	detour_close(frame);
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which function a call would have reached, had we not stood in front of it.
+ *
+ * The preloaded agent comes first for every object of the program, also for
+ * those whose own library of the same functions was loaded for them alone
+ * (RTLD_LOCAL, as Python does), and several such libraries may be there. What
+ * the loader would have found depends on the caller:
+ *
+ *	1. the only definition there is, whoever calls
+ *	2. the first one of the global scope behind us
+ *	3. the first one among the caller's object and the libraries it needs
+ *	4. the first one that was loaded
+ *
+ * Only where there are several is the loader asked, and its lock taken.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* NULL if no object but the agent defines NAME. Keeps errno. Not for handlers. */
+void *definition_find(const char *name, uint64_t caller);
+
+/* In the object around ADDRESS alone; NULL if it does not define NAME. */
+void *definition_beside(const void *address, const char *name);
+
+/* The path of the object around ADDRESS; false if there is none. */
+bool definition_path(const void *address, char *path, uint32_t size);
+
+/*
+ * What definition_find() has said, by call site. NUMBER tells the functions apart that
+ * one site may call. NULL: it is not known.
+ */
+void *definition_recall(uint32_t number, uint64_t caller);
+void definition_remember(uint32_t number, uint64_t caller, void *target);
+
+/* An object has been unloaded: what was remembered may be gone. */
+void definition_forget(void);
