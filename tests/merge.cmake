@@ -18,5 +18,6 @@ target_link_options(profile_memory_test PRIVATE
 fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 
 # What a profile grows to in hours: replay HOURS prints it.
+unit(replay SOURCES replay.c LIBS merge)
 add_executable(replay EXCLUDE_FROM_ALL bench/replay.c replay.c)
 target_link_libraries(replay PRIVATE flags merge)
