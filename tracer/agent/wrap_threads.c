@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
+#include "tracer/agent/definition.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap.h"
@@ -106,6 +107,7 @@ EXPORT int dlclose(void *handle)
 	int result = next(handle);
 	error = errno;
 	agent_after_unload(&agent);
+	definition_forget();
 	errno = error;
 	return result;
 }
