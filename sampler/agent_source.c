@@ -8,10 +8,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/follow.h"
+#include "sampler/op_records.h"
 #include "sampler/source.h"
 #include "tracer/reader/reader.h"
 
 #include <errno.h>
+
+#define COUNTS_NS NS_PER_SEC // how often ops that left no records are counted
 
 enum phase {
 	AT_REST,
@@ -22,7 +25,11 @@ enum phase {
 struct agent_source {
 	struct source base;
 	struct follow *follow;
-	struct reader *reader; // NULL: rung 4
+	struct reader *reader;  // NULL: rung 4
+	struct op_records *ops; // NULL: none are wanted
+	struct event op;        // of theirs, to be given next
+	bool has_op;
+	uint64_t counted_ns;
 	enum phase phase;
 	uint64_t now_ns; // when the round began
 };
@@ -33,6 +40,7 @@ static void agent_source_free(struct agent_source *s)
 		return;
 	follow_free(s->follow);
 	reader_free(s->reader);
+	op_records_free(s->ops);
 	free(s);
 }
 
@@ -64,6 +72,10 @@ struct source *agent_source_open(const struct source_ops *ops, const struct sour
 	s->reader = directory ? reader_new(directory, err) : NULL;
 	if (directory && !s->reader)
 		return NULL;
+	if (s->reader && request->ops && !(s->ops = op_records_new(request->ops))) {
+		error_set(err, ENOMEM, "could not start following ops");
+		return NULL;
+	}
 	uint32_t tick = tick_hz();
 	s->base.facts = (struct source_facts){
 		.kernel_samples = true, // each sample knows which it is
@@ -116,11 +128,16 @@ static void forget(void *context, uint32_t pid)
 // The next record's events. False if there are no more records.
 static bool take_record(struct agent_source *s, uint64_t until_ns)
 {
-	const struct record *record = s->reader ? reader_next(s->reader, until_ns, NULL) : NULL;
+	uint64_t image_ns;
+	const struct record *record =
+		s->reader ? reader_next(s->reader, until_ns, &image_ns) : NULL;
 
-	if (record)
+	if (!record)
+		return false;
+	s->has_op = s->ops && op_records_take(s->ops, record, image_ns, &s->op);
+	if (!s->has_op)
 		follow_record(s->follow, record);
-	return record != NULL;
+	return true;
 }
 
 static void begin_round(struct agent_source *s)
@@ -128,6 +145,10 @@ static void begin_round(struct agent_source *s)
 	s->now_ns = clock_now_ns();
 	if (s->reader)
 		reader_poll(s->reader);
+	if (s->ops && s->now_ns - s->counted_ns > COUNTS_NS) {
+		s->counted_ns = s->now_ns;
+		reader_count_ops(s->reader, s->now_ns);
+	}
 	follow_begin(s->follow, s->now_ns);
 	s->phase = IN_RECORDS;
 }
@@ -144,6 +165,10 @@ const struct event *agent_source_next(struct source *source, uint64_t until_ns, 
 		event = follow_next(s->follow);
 		if (event)
 			return event;
+		if (s->has_op) {
+			s->has_op = false;
+			return &s->op;
+		}
 		if (s->phase == IN_LOOKS) {
 			s->phase = AT_REST;
 			return NULL;
@@ -168,7 +193,9 @@ uint64_t agent_source_lost(struct source *source, bool exact)
 			"the target has written over, or cut short, %lu of the rings that hold its "
 			"samples",
 			(unsigned long)damaged);
-	return s->reader ? reader_dropped(s->reader) : 0;
+	if (!s->reader)
+		return 0;
+	return reader_dropped(s->reader) + (s->ops ? op_records_nameless(s->ops) : 0);
 }
 
 void agent_source_close(struct source *source)

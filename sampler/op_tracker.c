@@ -154,11 +154,10 @@ void op_tracker_site(struct op_tracker *t, struct process *process, const struct
 	               t->is_wrapper, t->context);
 }
 
-void op_tracker_count(struct op_tracker *t, const struct process *process,
-                      const struct event *event)
+void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event *event)
 {
 	struct op_count_event count = {
-		.process = process->number,
+		.process = process,
 		.op = event->op_count.op,
 		.calls = event->op_count.calls,
 		.total_ns = event->op_count.total_ns,

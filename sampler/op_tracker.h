@@ -33,9 +33,8 @@ void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct ev
 void op_tracker_site(struct op_tracker *t, struct process *process, const struct event *event,
                      const struct frame *frames, const uint64_t *sps, size_t count);
 
-/* RECORD_OP_COUNT. */
-void op_tracker_count(struct op_tracker *t, const struct process *process,
-                      const struct event *event);
+/* RECORD_OP_COUNT, of the process with this number. */
+void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event *event);
 
 /* THREAD ends, or becomes another program: what is open has ended. */
 void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns);

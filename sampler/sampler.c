@@ -133,6 +133,7 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 		.stack_bytes = s->options.stack_bytes,
 		.off_cpu = s->options.off_cpu,
 		.agent_directory = s->options.agent_directory,
+		.ops = s->options.op_directory ? s->options.ops : NULL,
 	};
 
 	s->source = ladder_climb(rungs, count, s->options.best_rung, &request, &report, err);

@@ -11,6 +11,7 @@
  *	MAP   → executable memory; before the samples in it, if seen at all
  *	UNMAP → it is gone. Need not be told where a MAP of what came after it will be
  *	SAMPLE, SWITCH, THREAD (a name), LOST
+ *	OP_*, ALLOC, FREE, MEMORY from rung 3, where they come with the samples
  *	EXIT  → one for every thread that it reported; the last one ends the process
  *
  * What a source cannot see it leaves out: the sampler makes a task on the spot
@@ -31,6 +32,7 @@
 #include <sys/types.h>
 
 struct error;
+struct ops;
 struct source;
 
 struct source_request {
@@ -39,6 +41,7 @@ struct source_request {
 	uint32_t stack_bytes;
 	bool off_cpu;                /* SWITCH records are wanted, and switch samples if allowed */
 	const char *agent_directory; /* see struct sampler_options; may be NULL */
+	struct ops *ops;             /* where ops get their numbers; NULL: none are wanted */
 };
 
 /* What an open source delivers. */

@@ -19,6 +19,13 @@
 // A thread that has run for so long without a sample is told of without one.
 #define SILENT_NS (500 * NS_PER_MS)
 
+// Of a process's ops some are only counted, and told of a little after its end.
+#define ENDED 256
+
+struct ended {
+	uint32_t pid, number;
+};
+
 struct tracker {
 	struct sampler_sink sink;
 	struct modules *modules;       // borrowed
@@ -29,6 +36,8 @@ struct tracker {
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
 	struct op_tracker ops;
+	struct ended ended[ENDED]; // a ring
+	uint32_t ended_count;
 	bool finishing;
 	bool no_memory;   // an event could not be handled
 	uint64_t events;  // handled so far
@@ -439,6 +448,7 @@ static void end_thread(struct tracker *t, struct thread *thread, uint64_t time_n
 	tasks_end_thread(t->tasks, thread, &process_ended);
 	if (!process_ended)
 		return;
+	t->ended[t->ended_count++ % ENDED] = (struct ended){ pid, process };
 	if (t->sink.process_end)
 		t->sink.process_end(t->sink.context, process, time_ns);
 	check_unseen(t, pid, time_ns);
@@ -659,9 +669,22 @@ static void on_op_site(struct tracker *t, const struct event *event)
 	                unwinder_stack_pointers(t->unwinder), count);
 }
 
+// Also of one that has ended lately; 0: none.
+static uint32_t process_number(struct tracker *t, uint32_t pid)
+{
+	const struct process *process = tasks_find_process(t->tasks, pid);
+
+	if (process)
+		return process->number;
+	for (uint32_t i = t->ended_count; i > 0 && t->ended_count - i < ENDED; i--)
+		if (t->ended[(i - 1) % ENDED].pid == pid)
+			return t->ended[(i - 1) % ENDED].number;
+	return 0;
+}
+
 static void on_op_count(struct tracker *t, const struct event *event)
 {
-	struct process *process = tasks_find_process(t->tasks, event->pid);
+	uint32_t process = process_number(t, event->pid);
 
 	if (process)
 		op_tracker_count(&t->ops, process, event);
@@ -699,12 +722,12 @@ static void on_free(struct tracker *t, const struct event *event)
 
 static void on_memory(struct tracker *t, const struct event *event)
 {
-	struct process *process = tasks_find_process(t->tasks, event->pid);
+	uint32_t process = process_number(t, event->pid);
 
 	if (!process || !t->sink.memory)
 		return;
 	struct memory_event memory = {
-		.process = process->number,
+		.process = process,
 		.time_ns = event->time_ns,
 		.allocations = event->memory.allocations,
 		.frees = event->memory.frees,
