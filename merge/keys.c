@@ -67,15 +67,17 @@ void keys_fini(struct keys *keys)
 	*keys = (struct keys){ 0 };
 }
 
-static struct key key_of_mark(uint64_t mark)
+static struct key key_of_mark(const struct location *location, enum query_by by)
 {
-	switch (mark) {
+	switch (location->address) {
 	case MARK_KERNEL:
 		return (struct key){ .group = KEY_KERNEL, .kernel = true };
 	case MARK_TRUNCATED:
 		return (struct key){ .group = KEY_TRUNCATED };
 	case MARK_SHORT:
-		return (struct key){ .group = KEY_SHORT };
+		// The program, not the module in which the time was spent.
+		return (struct key){ .group = KEY_SHORT,
+			             .module = by == BY_MODULE ? 0 : location->module };
 	case MARK_FOLDED:
 		return (struct key){ .group = KEY_FOLDED };
 	default:
@@ -90,7 +92,7 @@ static struct key key_of_module(const struct profile *p, const struct location *
 	enum key_group group = by == BY_MODULE ? KEY_MODULE : KEY_NAMELESS;
 
 	if (location->kind == FRAME_MARK)
-		return key_of_mark(location->address);
+		return key_of_mark(location, by);
 
 	const struct module *module = modules_get(p->modules, location->module);
 	if (!module)
@@ -101,7 +103,7 @@ static struct key key_of_module(const struct profile *p, const struct location *
 	case MODULE_JIT:
 		return (struct key){ .group = KEY_JIT };
 	case MODULE_MARK:
-		return key_of_mark(location->address);
+		return key_of_mark(location, by);
 	default:
 		return (struct key){ .group = group, .module = module->id };
 	}
@@ -217,6 +219,21 @@ int keys_init(struct keys *keys, const struct profile *p, const struct query *qu
 	return error_set(err, ENOMEM, "could not rank the profile");
 }
 
+// "[too short to sample: cc1]": what ran in it is unknown, which program it was is not.
+static const char *short_name(const struct module *program, struct strings *texts)
+{
+	cleanup_free char *text = NULL;
+
+	if (!program)
+		return "[too short to sample]";
+	const char *slash = strrchr(program->path, '/');
+	if (asprintf(&text, "[too short to sample: %s]", slash ? slash + 1 : program->path) < 0) {
+		text = NULL;
+		return NULL;
+	}
+	return strings_get(texts, strings_add(texts, text));
+}
+
 // "[libfoo.so]"; a path that is in brackets already stays as it is.
 static const char *bracketed(const char *path, struct strings *texts)
 {
@@ -243,15 +260,10 @@ static const char *name_of_slot(const struct profile *p, uint32_t text)
 const char *key_name(const struct profile *p, const struct key *key, struct strings *texts)
 {
 	static const char *const fixed[] = {
-		[KEY_KERNEL] = "[kernel]",
-		[KEY_JIT] = "[jit]",
-		[KEY_NO_MODULE] = "[unknown]",
-		[KEY_TRUNCATED] = "[callers missing]",
-		[KEY_UNKNOWN] = "[stack not seen]",
-		[KEY_FOLDED] = "[folded]",
-		[KEY_SHORT] = "[too short to sample]",
-		[KEY_HIDDEN] = "[hidden]",
-		[KEY_OUTSIDE] = "[outside user code]",
+		[KEY_KERNEL] = "[kernel]",          [KEY_JIT] = "[jit]",
+		[KEY_NO_MODULE] = "[unknown]",      [KEY_TRUNCATED] = "[callers missing]",
+		[KEY_UNKNOWN] = "[stack not seen]", [KEY_FOLDED] = "[folded]",
+		[KEY_HIDDEN] = "[hidden]",          [KEY_OUTSIDE] = "[outside user code]",
 	};
 	const struct process_info *process;
 
@@ -262,6 +274,8 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		return modules_get(p->modules, key->module)->path;
 	case KEY_NAMELESS:
 		return bracketed(modules_get(p->modules, key->module)->path, texts);
+	case KEY_SHORT:
+		return short_name(modules_get(p->modules, key->module), texts);
 	case KEY_THREAD:
 		return name_of_slot(p, threads_get(&p->threads, key->module)->name);
 	case KEY_PROCESS:

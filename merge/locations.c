@@ -61,7 +61,7 @@ static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 
 uint32_t locations_add(struct locations *l, struct frame frame)
 {
-	if (frame.kind == FRAME_MARK)
+	if (frame.kind == FRAME_MARK && frame.address != MARK_SHORT)
 		frame.module = 0; // one location, whatever stands for the mark
 
 	uint64_t hash = hash_of(frame.address, frame.module, frame.kind);

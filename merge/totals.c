@@ -97,7 +97,7 @@ static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];
 		const struct location *location = location_of_node(p, cell->node);
-		if (location && location->module <= known)
+		if (location && location->kind != FRAME_MARK && location->module <= known)
 			self_ns[location->module] += cells_whole(&p->cells, cell);
 	}
 }
