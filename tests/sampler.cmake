@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 unit(address_space LIBS sampler)
 unit(op_stack LIBS sampler)
+unit(op_tracker LIBS sampler)
 unit(op_site LIBS sampler)
 unit(op_records LIBS sampler)
 unit(unwind_modules LIBS sampler dl)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/op_tracker.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct tasks *tasks;
+static struct thread *thread;
+static char story[1024]; // what the sink hears: "name[total/self]<around flags"
+
+static void hear(void *context, const struct op_event *op)
+{
+	size_t used = strlen(story);
+
+	(void)context;
+	snprintf(story + used, sizeof(story) - used, "%u[%lu/%lu]<%u%s%s%s%s ", op->op,
+	         op->end_ns - op->begin_ns, op->self_ns, op->parent,
+	         op->flags & OP_LEFT_OPEN ? "?" : "", op->flags & OP_RANGE ? "r" : "",
+	         op->within_itself ? "*" : "", op->mark ? "m" : "");
+}
+
+static const struct sampler_sink sink = { .op = hear };
+static struct op_tracker tracker = { .sink = &sink };
+
+static void begin_all(void)
+{
+	tasks = tasks_new();
+	thread = tasks_thread(tasks, 7, 7, 1);
+}
+
+static void end_all(void)
+{
+	tasks_free(tasks);
+}
+
+TestSuite(op_tracker, .init = begin_all, .fini = end_all);
+
+static void begin(uint32_t op, uint64_t now, uint32_t flags)
+{
+	struct event event = { .type = RECORD_OP_BEGIN, .pid = 7, .tid = 7, .time_ns = now };
+
+	event.op.op = op;
+	event.op.flags = flags;
+	op_tracker_begin(&tracker, thread, &event);
+}
+
+static void end(uint64_t begin_ns, uint64_t now, uint64_t self_ns, uint32_t flags)
+{
+	struct event event = { .type = RECORD_OP_END, .pid = 7, .tid = 7, .time_ns = now };
+
+	event.op_end.begin_ns = begin_ns;
+	event.op_end.self_ns = self_ns;
+	event.op_end.flags = flags;
+	op_tracker_end(&tracker, thread, &event);
+}
+
+Test(op_tracker, an_op_is_told_when_it_ends_with_the_one_around_it)
+{
+	begin(1, 10, 0);
+	begin(2, 20, 0);
+	end(20, 50, 30, 0);
+	end(10, 60, 20, 0);
+	cr_expect(eq(str, story, "2[30/30]<1 1[50/20]<0 "));
+	cr_expect(eq(sz, thread->ops.count, 0));
+}
+
+Test(op_tracker, an_op_within_itself_says_so)
+{
+	begin(1, 10, 0);
+	begin(2, 20, 0);
+	begin(1, 30, 0);
+	end(30, 40, 10, 0);
+	end(20, 50, 20, 0);
+	end(10, 60, 20, 0);
+	cr_expect(eq(str, story, "1[10/10]<2* 2[30/20]<1 1[50/20]<0 "));
+}
+
+Test(op_tracker, a_range_is_around_nothing)
+{
+	begin(1, 10, OP_RANGE);
+	begin(2, 20, 0);
+	end(10, 30, 0, OP_RANGE);
+	end(20, 40, 20, 0);
+	cr_expect(eq(str, story, "1[20/0]<0r 2[20/20]<0 "));
+}
+
+Test(op_tracker, an_end_that_was_lost_comes_with_the_op_around)
+{
+	begin(1, 10, 0);
+	begin(2, 20, 0);
+	begin(3, 30, 0);
+	end(10, 60, 20, 0);
+	cr_expect(eq(str, story, "3[30/0]<2? 2[40/0]<1? 1[50/20]<0 "));
+}
+
+Test(op_tracker, an_end_out_of_order_leaves_the_others)
+{
+	begin(1, 10, 0);
+	begin(2, 20, 0);
+	end(10, 30, 10, OP_UNORDERED);
+	end(20, 50, 30, 0);
+	cr_expect(eq(str, story, "1[20/10]<0 2[30/30]<0 "));
+}
+
+Test(op_tracker, an_end_without_a_begin_is_counted)
+{
+	uint64_t before = tracker.unmatched;
+
+	end(10, 20, 0, 0);
+	cr_expect(eq(u64, tracker.unmatched, before + 1));
+	cr_expect(eq(str, story, ""));
+}
+
+Test(op_tracker, what_is_open_when_a_thread_ends_has_ended)
+{
+	begin(1, 10, 0);
+	begin(2, 20, 0);
+	op_tracker_close(&tracker, thread, 100);
+	cr_expect(eq(str, story, "2[80/80]<1? 1[90/10]<0? "));
+	cr_expect(eq(sz, thread->ops.count, 0));
+}
+
+Test(op_tracker, a_mark_has_a_time_and_no_length)
+{
+	struct event event = { .type = RECORD_OP_MARK, .pid = 7, .tid = 7, .time_ns = 30 };
+
+	begin(1, 10, 0);
+	event.op.op = 5;
+	op_tracker_mark(&tracker, thread, &event);
+	cr_expect(eq(str, story, "5[0/0]<1m "));
+}
+
+Test(op_tracker, a_site_moves_the_ops_address_to_its_owner)
+{
+	const struct frame frames[] = { { 1, 9, FRAME_EXACT },
+		                        { 2, 1, FRAME_RETURN },
+		                        { 3, 1, FRAME_RETURN } };
+	const uint64_t sps[] = { 0x100, 0x140, 0x1c0 };
+	struct event site = { .type = RECORD_OP_SITE, .pid = 7, .tid = 7 };
+	struct event event = { .type = RECORD_OP_BEGIN, .pid = 7, .tid = 7, .time_ns = 10 };
+
+	site.op_site.stack = 0x140;
+	site.op_site.caller = 77;
+	op_tracker_site(&tracker, thread->process, &site, frames, sps, 3);
+	event.op.op = 1;
+	event.op.stack = 0x940;
+	event.op.caller = 77;
+	op_tracker_begin(&tracker, thread, &event);
+	cr_expect(eq(u64, thread->ops.ops[0].address, 0x940));
+	cr_expect(eq(u64, thread->ops.ops[0].frame_end, 0x9c0));
+	cr_expect(eq(u64, thread->ops.ops[0].caller.address, 2));
+}
