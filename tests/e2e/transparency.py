@@ -51,7 +51,7 @@ def glib_suite(fast):
     names = [n for n in names if is_program(os.path.join(GLIB, n))]
     # Without --tap these are helpers, performance tests or need a session bus.
     skip = re.compile(r"gdbus|dbus|monitor|portal|server|launch|live-g-file|slow|testprog|helper|"
-                      r"application|apps$|desktop|performance|socket-client|httpd|send-data")
+                      r"application|apps$|desktop|performance|socket-client|httpd|send-data|fake-")
     names = [n for n in names if not skip.search(n)]
     names = [n for n in names if n in GLIB_FAST] if fast else names
     return Suite("glib", [(n, [os.path.join(GLIB, n), "--tap"]) for n in names])
@@ -70,8 +70,10 @@ def verdicts(text):
     """test name → result, from unittest -v or TAP."""
     result = {}
     for line in text.splitlines():
-        # unittest: "test_x (module.Class.test_x) ... ok", perhaps with words in between
-        match = re.match(r"(test\w+ \([\w.]+\)).*?(ok|FAIL|ERROR|skipped.*|expected failure)?$", line)
+        # unittest: "test_x (module.Class.test_x) ... ok", perhaps with words in between; psutil's
+        # have the full name alone.
+        match = re.match(r"(test\w+ \([\w.]+\)|[\w.]+\.test\w+)(?= |$).*?"
+                         r"(ok|FAIL|ERROR|skipped.*|expected failure)?$", line)
         if match and match[2]:
             result[match[1]] = match[2].split()[0]
         match = re.match(r"(ok|not ok) (\d+ \S.*?)(?: #.*)?$", line)
