@@ -2,6 +2,7 @@
 #include "base/hash.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool hash_init(struct hash *h, uint32_t slots)
 {
@@ -24,11 +25,17 @@ void hash_fini(struct hash *h)
 uint64_t hash_bytes(const void *bytes, size_t size)
 {
 	const unsigned char *p = bytes;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = size * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t word;
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-	return hash_mix(hash);
+	for (; size >= sizeof(word); p += sizeof(word), size -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	memcpy(&word, p, size);
+	return hash_mix(hash ^ word);
 }
 
 bool hash_grow(struct hash *h, uint64_t (*hash_of)(uint32_t id, const void *context),

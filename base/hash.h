@@ -46,7 +46,7 @@ static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 	return hash_mix(a ^ b * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* FNV-1a. */
+/* Eight bytes at a time, since the names of C++ are long. Not for foreign keys that attack. */
 uint64_t hash_bytes(const void *bytes, size_t size);
 
 static inline uint32_t hash_start(const struct hash *h, uint64_t hashed)
