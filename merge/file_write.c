@@ -513,10 +513,12 @@ static int write_checksum(struct writer *w)
 static int write_all(struct writer *w)
 {
 	char pragmas[128];
+	// Small pages waste less of a small file, large ones less beside long names.
+	int page = strings_count(w->profile->strings) > 1000 ? 4096 : 1024;
 
 	snprintf(pragmas, sizeof(pragmas),
-	         "PRAGMA page_size=1024; PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN;",
-	         FILE_APPLICATION_ID, FILE_SCHEMA);
+	         "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN;",
+	         page, FILE_APPLICATION_ID, FILE_SCHEMA);
 	if (run_sql(w, pragmas) < 0 || run_sql(w, schema) < 0 || write_strings(w) < 0 ||
 	    write_run(w) < 0 || write_modules(w) < 0 || write_processes(w) < 0 ||
 	    write_threads(w) < 0 || write_tree(w) < 0 || write_cells(w) < 0 ||
