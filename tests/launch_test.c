@@ -84,6 +84,8 @@ Test(launch, what_cannot_run_is_told_as_env_tells_it)
 		  "could not run \"/etc/passwd\": Permission denied" },
 	};
 
+	// A directory that may not be searched would change the answer.
+	setenv("PATH", "/usr/bin:/bin", 1);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *argv[] = { rows[i].program, NULL };
 		char text[ERROR_TEXT_SIZE + 128];

@@ -34,7 +34,9 @@ class Status(Case):
                 self.assertTrue(os.path.exists(done.profile))
 
     def test_a_command_that_is_not_there_is_127(self):
-        done = self.verb("--", "no-such-program-anywhere")
+        # A directory of PATH that may not be searched makes it 126, as in env(1).
+        done = self.verb("--", "no-such-program-anywhere",
+                         env=self.environment(PATH="/usr/bin:/bin"))
         self.assertEqual(done.returncode, 127)
         self.assert_clean_message(done, "no-such-program-anywhere")
 
