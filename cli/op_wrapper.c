@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "cli/op_wrapper.h"
+
+#include "base/module.h"
+#include "symbolize/elf_function.h"
+#include "tracer/protocol.h"
+
+#include <stddef.h>
+#include <string.h>
+
+// The first letters of file names.
+static const char *const libraries[] = { PROTOCOL_AGENT_LIBRARY, "libnvToolsExt.so", "libnvtx" };
+
+// The first letters of mangled names.
+static const char *const functions[] = {
+	"nvtx",                   // the C interface's inline functions, at -O0
+	"_ZN5nvtx3",              // namespace nvtx3
+	"_ZNK5nvtx3",             // and its const members
+	"__itt_",                 // the client's static part
+	"_ZN2at14RecordFunction", // the guard class around a PyTorch op
+	"_ZN2at19RecordFunctionGuard",
+};
+
+static bool begins_like_one(const char *name, const char *const *beginnings, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+#define BEGINS_LIKE(name, list) begins_like_one(name, list, sizeof(list) / sizeof((list)[0]))
+
+bool op_wrapper_is(void *context, struct frame frame)
+{
+	const struct module *module = modules_get(context, frame.module);
+	char name[256];
+
+	if (!module || module->kind != MODULE_ELF)
+		return false;
+	const char *slash = strrchr(module->path, '/');
+	if (BEGINS_LIKE(slash ? slash + 1 : module->path, libraries))
+		return true;
+	return elf_function_name(module, frame_lookup_address(frame), name, sizeof(name)) &&
+	       BEGINS_LIKE(name, functions);
+}

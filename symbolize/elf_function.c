@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/elf_function.h"
+
+#include "base/error.h"
+#include "symbolize/elf_file.h"
+#include "symbolize/elf_symbols.h"
+
+#include <stdio.h>
+
+static struct elf_file *open_module(const struct module *module)
+{
+	struct error ignored;
+
+	if (module->kind != MODULE_ELF)
+		return NULL;
+	return module->fd >= 0 ? elf_file_open_fd(module->fd, &ignored)
+	                       : elf_file_open(module->path, &ignored);
+}
+
+bool elf_function_name(const struct module *module, uint64_t address, char *name, size_t size)
+{
+	cleanup(elf_file) struct elf_file *elf = open_module(module);
+	struct symbol_name found = { 0 };
+
+	if (!elf)
+		return false;
+	if (elf_symbols_find(elf, ".symtab", &address, 1, &found) < 0)
+		return false;
+	if (!found.text && elf_symbols_find(elf, ".dynsym", &address, 1, &found) < 0)
+		return false;
+	if (!found.text)
+		return false;
+	snprintf(name, size, "%.*s", (int)found.length, found.text);
+	return true;
+}
