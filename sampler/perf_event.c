@@ -23,15 +23,12 @@
 #define FORMAT_LOST      (1u << 4) // PERF_FORMAT_LOST, which headers before Linux 6.0 do not have
 #define HEADERS_BYTES    640       // of a sample beside its stack: registers and a kernel chain
 
-// Switch samples in frequency mode: at most about so many a second for each thread. Two switches
-// in quick succession raise the period, and a short process inherits it: at 4999 Hz an eighth of
-// what the processes of a make of small recipes wait went unseen, at 19999 Hz a hundredth.
-#define SWITCH_FREQUENCY     19999
-#define SWITCH_FREQUENCY_MIN 999
-
-// And for all threads together: bursts of so many, and so many a second in the long run.
+// Every switch has a sample, as long as all threads together keep to bursts of so many, and to so
+// many a second in the long run. In frequency mode the kernel sees to it for each thread, but two
+// switches in quick succession raise the period, and all short processes inherit it: at 4999 Hz an
+// eighth of what the processes of a make of small recipes were blocked went unseen.
 #define SWITCH_BURST  500
-#define SWITCH_BUDGET 5000
+#define SWITCH_BUDGET 3000
 
 // They have rings of their own: a storm of them crowds out nothing else, and what a ring holds is
 // all that the storm can cost between two looks at it.
@@ -156,8 +153,7 @@ static struct perf_event_attr clock_attr(const struct source_request *request, b
 	};
 }
 
-// The stack of a thread that leaves the CPU. Frequency mode bounds what a program pays that
-// switches very often; one that switches seldom still gets a stack for every switch.
+// The stack of a thread that leaves the CPU.
 static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 {
 	struct perf_event_attr attr = *clock;
@@ -165,23 +161,10 @@ static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 	// The stack of a thread that waits stays as it is: what is missing can be read from there.
 	attr.sample_stack_user = clock->sample_stack_user / 2 & ~7u;
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	attr.freq = 1;
-	attr.sample_freq = SWITCH_FREQUENCY;
+	attr.sample_period = 1;
 	attr.wakeup_watermark = (uint32_t)(SWITCH_RING_BYTES / 4);
 	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
 	return attr;
-}
-
-// The kernel lowers kernel.perf_event_max_sample_rate by itself where samples take long.
-static int open_switches(struct perf_event_attr *attr, pid_t child, int cpu)
-{
-	int fd = open_event(attr, child, cpu);
-
-	while (fd < 0 && errno == EINVAL && attr->sample_freq / 2 > SWITCH_FREQUENCY_MIN) {
-		attr->sample_freq /= 2;
-		fd = open_event(attr, child, cpu);
-	}
-	return fd;
 }
 
 static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
@@ -200,7 +183,7 @@ static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t 
 	s->cpu_count++;
 	if (switches) {
 		struct perf_event_attr other = switch_attr(attr);
-		events->switch_fd = open_switches(&other, child, cpu);
+		events->switch_fd = open_event(&other, child, cpu);
 		s->base.facts.switch_samples &= events->switch_fd >= 0;
 	}
 	return true;
@@ -446,6 +429,18 @@ static void keep_budget(struct perf_source *s, uint64_t now_ns)
 	}
 }
 
+// What was lost has cost the program nearly as much as what was not. True if s->event is nothing
+// else: a switch without a sample is one that off_cpu looks at.
+static bool charge_switches(struct perf_source *s, const struct perf_ring *ring)
+{
+	bool lost = s->event.type == RECORD_LOST;
+
+	if (!ring->format.switch_id)
+		return false;
+	s->switch_credit -= lost ? (int64_t)s->event.lost : 1;
+	return lost;
+}
+
 static const struct event *next_event(struct source *source, uint64_t until_ns, struct error *err)
 {
 	struct perf_source *s = (struct perf_source *)source;
@@ -468,13 +463,9 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 			          record->type);
 			return NULL;
 		}
-		// A switch whose sample was lost is one that off_cpu looks at.
-		if (verdict == PERF_RECORD_EVENT &&
-		    !(ring->format.switch_id && s->event.type == RECORD_LOST)) {
+		if (verdict == PERF_RECORD_EVENT && !charge_switches(s, ring)) {
 			if (s->event.type == RECORD_LOST)
 				s->lost += s->event.lost;
-			if (s->event.type == RECORD_SAMPLE)
-				s->switch_credit -= s->event.sample.kind == SAMPLE_SWITCH;
 			return &s->event;
 		}
 	}
