@@ -27,9 +27,10 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
-OWN struct op_memory op_memory;
+OWN struct op_memory *op_memory;
 static OWN struct op_thread *mine;
 static OWN bool ended;
+static OWN bool lent; // the thread's lane: op_take_lane()
 
 static struct agent *agent; // NULL: nothing is collected
 static struct names names;
@@ -78,7 +79,7 @@ void op_fork(struct agent *a)
 	names_abandon(&names);
 	memset(sites, 0, sizeof(sites));
 	mine = NULL;
-	ended = false;
+	ended = lent = false;
 	*witness = ++generation;
 }
 
@@ -144,7 +145,7 @@ static struct op_thread *enter_slowly(void)
 	int error = errno;
 	struct op_thread *t = NULL;
 
-	if (agent && agent->on && !ended && !(mine && mine->inside)) {
+	if (agent && agent->on && !ended && !op_is_inside()) {
 		notice_fork();
 		t = mine ? mine : begin_thread();
 	}
@@ -173,7 +174,33 @@ void op_leave(struct op_thread *t)
 
 bool op_is_inside(void)
 {
-	return mine && mine->inside;
+	return lent || (mine && mine->inside);
+}
+
+struct lane *op_take_lane(void)
+{
+	int error = errno;
+	struct lane *lane = NULL;
+
+	if (agent && agent->on && !ended && !op_is_inside()) {
+		notice_fork();
+		lent = true;
+		lane = threads_lane();
+		lent = lane != NULL;
+		if (lane && mine)
+			mine->inside = 1;
+	}
+	errno = error;
+	return lane;
+}
+
+void op_give_lane(void)
+{
+	if (mine) {
+		mine->room = 0; // something has been written
+		mine->inside = 0;
+	}
+	lent = false;
 }
 
 static bool is_cached(const struct op_cached *cached, const struct name *name)
@@ -200,6 +227,16 @@ uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain
 	struct name name = { .provider = provider, .domain = domain, .text = text };
 
 	return op_name_in(t, &name);
+}
+
+static uint64_t allocated_bytes(void)
+{
+	return op_memory ? op_memory->allocated_bytes : 0;
+}
+
+static uint64_t freed_bytes(void)
+{
+	return op_memory ? op_memory->freed_bytes : 0;
 }
 
 static bool has_room(struct op_thread *t, size_t size)
@@ -315,8 +352,8 @@ void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_h
 	*open = (struct op_open){
 		.begin_ns = now,
 		.from_ns = now,
-		.allocated_bytes = op_memory.allocated_bytes,
-		.freed_bytes = op_memory.freed_bytes,
+		.allocated_bytes = allocated_bytes(),
+		.freed_bytes = freed_bytes(),
 		.name = name,
 		.owner = owner,
 	};
@@ -349,8 +386,8 @@ static void write_end(struct op_thread *t, const struct op_open *open,
 static void close_op(struct op_thread *t, struct op_open *open, struct op_open *around,
                      uint64_t now, uint16_t flags)
 {
-	uint64_t allocated = op_memory.allocated_bytes - open->allocated_bytes;
-	uint64_t freed = op_memory.freed_bytes - open->freed_bytes;
+	uint64_t allocated = allocated_bytes() - open->allocated_bytes;
+	uint64_t freed = freed_bytes() - open->freed_bytes;
 	uint64_t total = now - open->begin_ns;
 	struct record_op_end facts = {
 		.head.time_ns = now,

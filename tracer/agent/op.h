@@ -59,8 +59,8 @@ struct op_memory {
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
 };
 
-/* The calling thread's; the malloc provider counts there. */
-extern __thread struct op_memory op_memory __attribute__((tls_model("initial-exec")));
+/* The calling thread's, where the malloc provider counts; NULL: nothing so far. */
+extern __thread struct op_memory *op_memory __attribute__((tls_model("initial-exec")));
 
 struct op_open {
 	uint64_t begin_ns;
@@ -102,6 +102,13 @@ void op_leave(struct op_thread *t);
 
 /* Whether the calling thread is in a hook: its ring is not to be touched. For tick handlers. */
 bool op_is_inside(void);
+
+/*
+ * For writers of other records than ops': the calling thread's lane, where no hook and no handler
+ * writes until it is given back. NULL as in op_enter().
+ */
+struct lane *op_take_lane(void);
+void op_give_lane(void);
 
 /*
  * The id of a name; 0 if it found no room, which every function here takes for "not written".

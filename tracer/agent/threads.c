@@ -364,6 +364,7 @@ void threads_tick(const void *context, uint32_t overrun)
 	if (!lane || lane->tid != tid || op_is_inside())
 		return;
 	agent_tick(agent, lane, context, overrun);
+	op_give_lane(); // of which the sample has taken some
 	scan_if_due();
 }
 

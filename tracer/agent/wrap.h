@@ -18,3 +18,8 @@ void *wrap_next(void **cache, const char *name);
 
 /* Starts signals.h over libc's own functions. False: the agent stays off. */
 int wrap_start_signals(void);
+
+struct agent;
+
+/* From now on, what the process allocates is counted, if that can be. */
+void wrap_start_memory(struct agent *a);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
 #include "tracer/agent/definition.h"
+#include "tracer/agent/memory.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap.h"
@@ -29,6 +30,7 @@ static void after_fork(void)
 		op_fork(&agent);
 		agent_fork(&agent);
 		threads_fork(&agent);
+		memory_fork();
 	}
 	errno = error;
 }
@@ -45,6 +47,8 @@ __attribute__((constructor)) static void start(void)
 		__register_atfork(NULL, NULL, after_fork, NULL);
 		threads_start(&agent);
 		op_start(&agent);
+		if (agent.config.malloc_bytes)
+			wrap_start_memory(&agent);
 	}
 	errno = error;
 }
@@ -52,7 +56,10 @@ __attribute__((constructor)) static void start(void)
 __attribute__((destructor)) static void finish(void)
 {
 	// A vfork child that calls exit() gets here in its parent's memory.
-	if (agent.on && agent.process && agent.pid == (uint32_t)getpid())
+	if (!agent.on || agent.pid != (uint32_t)getpid())
+		return;
+	memory_finish();
+	if (agent.process)
 		threads_finish(&agent);
 }
 

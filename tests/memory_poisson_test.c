@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/memory_poisson.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+
+#define MEAN 524288
+
+// What the sum of weights of COUNT allocations of BYTES is off by, in standard deviations.
+static double error_of(struct poisson *p, uint64_t bytes, uint64_t count)
+{
+	uint64_t allocated = 0, next = poisson_distance(p), taken = 0;
+	double sum = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		allocated += bytes;
+		if (allocated < next)
+			continue;
+		sum += (double)poisson_weight(p, bytes);
+		taken++;
+		next = allocated + poisson_distance(p);
+	}
+	double chance = -expm1(-(double)bytes / (double)p->mean);
+	double sigma = (double)bytes / chance * sqrt((double)count * chance * (1 - chance));
+	cr_assert(gt(u64, taken, 1000));
+	return sigma > 0 ? (sum - (double)(count * bytes)) / sigma : 0;
+}
+
+Test(memory_poisson, distances_are_exponential)
+{
+	struct poisson p;
+	double sum = 0, squares = 0, n = 1000000;
+
+	poisson_start(&p, 7, MEAN);
+	for (int i = 0; i < (int)n; i++) {
+		double d = (double)poisson_distance(&p) / MEAN;
+		sum += d;
+		squares += d * d;
+	}
+	// Of an exponential of mean 1, d has variance 1, and d * d mean 2 and variance 20.
+	cr_expect(lt(dbl, fabs(sum / n - 1), 5 / sqrt(n)));
+	cr_expect(lt(dbl, fabs(squares / n - 2), 5 * sqrt(20 / n)));
+}
+
+Test(memory_poisson, the_shares_of_distances_are_those_of_an_exponential)
+{
+	struct poisson p;
+	int below[40] = { 0 }, n = 1000000;
+
+	poisson_start(&p, 11, MEAN);
+	for (int i = 0; i < n; i++) {
+		double d = (double)poisson_distance(&p) / MEAN;
+		for (int k = (int)ceil(d * 10); k < 40; k++)
+			below[k]++;
+	}
+	for (int k = 1; k < 40; k++) {
+		double expected = -expm1(-k / 10.0);
+		double sigma = sqrt(expected * (1 - expected) / n);
+		cr_expect(lt(dbl, fabs((double)below[k] / n - expected), 5 * sigma + 2.0 / MEAN),
+		          "up to %.1f", k / 10.0);
+	}
+}
+
+Test(memory_poisson, weights_are_what_the_formula_says)
+{
+	struct poisson p;
+
+	poisson_start(&p, 1, MEAN);
+	for (uint64_t bytes = 1; bytes < UINT64_C(1) << 40; bytes += bytes / 3 + 1) {
+		double exact = (double)bytes / -expm1(-(double)bytes / MEAN);
+		cr_expect(lt(dbl, fabs((double)poisson_weight(&p, bytes) - exact), 1), "%lu bytes",
+		          bytes);
+	}
+}
+
+Test(memory_poisson, the_sum_of_weights_is_unbiased_for_any_size)
+{
+	static const uint64_t sizes[] = { 24, 1000, 65544, 524288, 4 << 20, 64 << 20 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct poisson p;
+		uint64_t count = UINT64_C(20000) * MEAN / sizes[i];
+		poisson_start(&p, i + 1, MEAN);
+		double error = error_of(&p, sizes[i], count < 20000 ? 20000 : count);
+		cr_expect(lt(dbl, fabs(error), 5), "%lu bytes: %.1f sigma", sizes[i], error);
+	}
+}
+
+Test(memory_poisson, seeds_give_other_numbers)
+{
+	struct poisson a, b;
+
+	poisson_start(&a, 1, MEAN);
+	poisson_start(&b, 2, MEAN);
+	cr_expect(ne(u64, poisson_distance(&a), poisson_distance(&b)));
+}
+
+Test(memory_poisson, the_mean_may_change_at_any_sample)
+{
+	struct poisson p;
+	uint64_t allocated = 0, next, taken = 0;
+	double sum = 0, bytes = 5000;
+
+	poisson_start(&p, 5, MEAN);
+	next = poisson_distance(&p);
+	for (int i = 0; i < 20000000; i++) {
+		allocated += (uint64_t)bytes;
+		if (allocated < next)
+			continue;
+		sum += (double)poisson_weight(&p, (uint64_t)bytes);
+		p.mean = ++taken % 3 ? MEAN : MEAN / 4;
+		next = allocated + poisson_distance(&p);
+	}
+	cr_expect(lt(dbl, fabs(sum / (double)allocated - 1), 5 / sqrt((double)taken)));
+}
+
+Test(memory_poisson, more_than_the_budget_doubles_the_mean)
+{
+	struct poisson_budget b = { 0 };
+	uint64_t now = 10 * POISSON_WINDOW_NS;
+
+	poisson_spend(&b, now); // opens a window
+	for (int i = 0; i < POISSON_BUDGET; i++)
+		cr_expect(eq(u32, poisson_spend(&b, now + 1), 0));
+	cr_expect(eq(u32, poisson_spend(&b, now + 2), 1));
+	for (int i = 0; i < POISSON_BUDGET; i++)
+		cr_expect(eq(u32, poisson_spend(&b, now + 3), 1));
+	cr_expect(eq(u32, poisson_spend(&b, now + 4), 2));
+}
+
+Test(memory_poisson, the_mean_has_a_limit)
+{
+	struct poisson_budget b = { .window_ns = 5 };
+
+	for (int i = 0; i < 100 * (POISSON_BUDGET + 1); i++)
+		poisson_spend(&b, 6);
+	cr_expect(eq(u32, b.shift, POISSON_SHIFT_MAX));
+}
+
+Test(memory_poisson, a_quiet_process_gets_its_mean_back)
+{
+	struct poisson_budget b = { .shift = 10 };
+	uint64_t now = UINT64_C(1000) * POISSON_WINDOW_NS;
+
+	cr_expect(lt(u32, poisson_spend(&b, now), 10));
+	for (int i = 0; i < 4; i++)
+		now += 100 * POISSON_WINDOW_NS, poisson_spend(&b, now);
+	cr_expect(eq(u32, b.shift, 0));
+}
+
+Test(memory_poisson, what_keeps_within_the_budget_keeps_its_mean)
+{
+	struct poisson_budget b = { .window_ns = 1, .shift = 3 };
+
+	for (uint64_t now = 1; now < 100 * POISSON_WINDOW_NS;
+	     now += POISSON_WINDOW_NS / (POISSON_BUDGET / 2))
+		poisson_spend(&b, now);
+	cr_expect(eq(u32, b.shift, 3));
+}

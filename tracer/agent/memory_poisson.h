@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which allocations are sampled: each byte is hit with the same chance, one in
+ * so many (the mean), and an allocation is sampled if one of its bytes is.
+ *
+ *	bytes allocated ──────────x────────────────────x──x─────►
+ *	                 └ distance: exponential ┘
+ *
+ * An allocation of S bytes is hit with chance 1 - exp(-S/mean), so it stands
+ * for S over that: the sum of weights is unbiased at every site, whatever the
+ * sizes are. The chance of what comes next depends on nothing that came before,
+ * so the mean may change after any sample: it doubles while a process samples
+ * more often than the budget allows, and each weight goes by the mean that was
+ * in force.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define POISSON_BUDGET    50 /* samples in a window; above it the mean doubles */
+#define POISSON_WINDOW_NS UINT64_C(50000000)
+#define POISSON_SHIFT_MAX 24
+
+/* Of a process. All zero at its start. */
+struct poisson_budget {
+	uint64_t window_ns; /* atomic: when the window began */
+	uint32_t taken;     /* atomic: samples in it */
+	uint32_t shift;     /* atomic: how often the mean has been doubled */
+};
+
+/* Of a thread. */
+struct poisson {
+	uint64_t state;
+	uint64_t mean; /* in force until the next sample */
+};
+
+void poisson_start(struct poisson *p, uint64_t seed, uint64_t mean);
+
+/* Bytes to the next hit. */
+uint64_t poisson_distance(struct poisson *p);
+
+/* What an allocation of BYTES stands for that has been hit. */
+uint64_t poisson_weight(const struct poisson *p, uint64_t bytes);
+
+/* A sample is taken at NOW_NS: how often the mean is doubled from now on. */
+uint32_t poisson_spend(struct poisson_budget *b, uint64_t now_ns);

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// malloc() and its family. Each goes through a table of functions:
+//
+//	early      nothing is known yet: look, and go on with what has been found
+//	plain      straight on to the next allocator in scope: libc's, or the program's own
+//	counted    the same, and it is counted (memory.h)
+//
+// reallocarray(), strdup() and their like are made of these. What the allocator calls within itself
+// does not come by here.
+#include "tracer/agent/agent.h"
+#include "tracer/agent/memory.h"
+#include "tracer/agent/memory_early.h"
+#include "tracer/agent/wrap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+struct calls {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *p, size_t size);
+	void (*free)(void *p);
+	int (*posix_memalign)(void **p, size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	size_t (*malloc_usable_size)(void *p);
+};
+
+static struct calls real; // the next in scope
+static struct calls calls;
+static __thread bool looking __attribute__((tls_model("initial-exec")));
+static void *next_exit, *next_exit_c99;
+static struct agent *agent; // NULL: nothing is counted
+
+// Only where a sanitizer's runtime is in the process, which has its own ideas of malloc().
+extern void __asan_init(void) __attribute__((weak));
+extern void __hwasan_init(void) __attribute__((weak));
+extern void __lsan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
+static void *has_none(size_t size)
+{
+	(void)size;
+	errno = ENOMEM;
+	return NULL;
+}
+
+// What was there before the allocator was known stays where it is.
+static void *leave_early(void *p, size_t size)
+{
+	size_t had = memory_early_size(p);
+	void *moved = size ? calls.malloc(size) : NULL;
+
+	if (moved)
+		memcpy(moved, p, had < size ? had : size);
+	return moved;
+}
+
+static void plain_free(void *p)
+{
+	if (likely(!memory_early_owns(p)))
+		real.free(p);
+}
+
+static void *plain_realloc(void *p, size_t size)
+{
+	return unlikely(memory_early_owns(p)) ? leave_early(p, size) : real.realloc(p, size);
+}
+
+static size_t plain_usable_size(void *p)
+{
+	return unlikely(memory_early_owns(p)) ? memory_early_size(p) : real.malloc_usable_size(p);
+}
+
+static bool find_real(void)
+{
+	real.malloc = dlsym(RTLD_NEXT, "malloc");
+	real.calloc = dlsym(RTLD_NEXT, "calloc");
+	real.realloc = dlsym(RTLD_NEXT, "realloc");
+	real.free = dlsym(RTLD_NEXT, "free");
+	real.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	real.memalign = dlsym(RTLD_NEXT, "memalign");
+	real.valloc = dlsym(RTLD_NEXT, "valloc");
+	real.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+	real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	if (!real.pvalloc)
+		real.pvalloc = has_none; // musl
+	return real.malloc && real.calloc && real.realloc && real.free;
+}
+
+// False while a look is under way in this thread.
+static bool find(void)
+{
+	int error = errno;
+
+	if (looking)
+		return false;
+	looking = true;
+	bool found = find_real();
+	looking = false;
+	if (found) {
+		struct calls plain = real;
+		plain.realloc = plain_realloc;
+		plain.free = plain_free;
+		plain.malloc_usable_size = plain_usable_size;
+		calls = plain;
+	}
+	errno = error;
+	return found;
+}
+
+static void *early_malloc(size_t size)
+{
+	return find() ? calls.malloc(size) : memory_early_take(size, 1);
+}
+
+static void *early_calloc(size_t count, size_t size)
+{
+	if (find())
+		return calls.calloc(count, size);
+	return size && count > SIZE_MAX / size ? NULL : memory_early_take(count * size, 1);
+}
+
+static void *early_realloc(void *p, size_t size)
+{
+	if (find())
+		return calls.realloc(p, size);
+	void *moved = memory_early_take(size, 1);
+	if (moved && p)
+		memcpy(moved, p, memory_early_size(p) < size ? memory_early_size(p) : size);
+	return moved;
+}
+
+static void early_free(void *p)
+{
+	if (find())
+		calls.free(p);
+}
+
+static int early_posix_memalign(void **p, size_t alignment, size_t size)
+{
+	if (find())
+		return calls.posix_memalign(p, alignment, size);
+	*p = memory_early_take(size, alignment);
+	return *p ? 0 : ENOMEM;
+}
+
+static void *early_aligned_alloc(size_t alignment, size_t size)
+{
+	return find() ? calls.aligned_alloc(alignment, size) : memory_early_take(size, alignment);
+}
+
+static void *early_memalign(size_t alignment, size_t size)
+{
+	return find() ? calls.memalign(alignment, size) : memory_early_take(size, alignment);
+}
+
+static void *early_valloc(size_t size)
+{
+	return find() ? calls.valloc(size) : memory_early_take(size, 4096);
+}
+
+static void *early_pvalloc(size_t size)
+{
+	return find() ? calls.pvalloc(size) : NULL;
+}
+
+static size_t early_usable_size(void *p)
+{
+	return find() ? calls.malloc_usable_size(p) : memory_early_size(p);
+}
+
+static struct calls calls = {
+	early_malloc,        early_calloc,   early_realloc, early_free,    early_posix_memalign,
+	early_aligned_alloc, early_memalign, early_valloc,  early_pvalloc, early_usable_size,
+};
+
+static inline void *count(void *p)
+{
+	if (likely(p))
+		memory_allocated(p, real.malloc_usable_size(p));
+	return p;
+}
+
+static void *counted_malloc(size_t size)
+{
+	return count(real.malloc(size));
+}
+
+static void *counted_calloc(size_t number, size_t size)
+{
+	return count(real.calloc(number, size));
+}
+
+// A free and an allocation, wherever it comes to lie.
+static void *counted_realloc(void *p, size_t size)
+{
+	if (!p)
+		return count(real.realloc(p, size));
+	if (unlikely(memory_early_owns(p)))
+		return leave_early(p, size);
+	size_t before = real.malloc_usable_size(p);
+	memory_freed(p, before); // while it is not yet another's
+	void *moved = real.realloc(p, size);
+	if (!moved && size)
+		memory_kept(before);
+	return count(moved);
+}
+
+static void counted_free(void *p)
+{
+	if (unlikely(!p || memory_early_owns(p)))
+		return;
+	memory_freed(p, real.malloc_usable_size(p));
+	real.free(p);
+}
+
+static int counted_posix_memalign(void **p, size_t alignment, size_t size)
+{
+	int result = real.posix_memalign(p, alignment, size);
+
+	if (likely(result == 0))
+		count(*p);
+	return result;
+}
+
+static void *counted_aligned_alloc(size_t alignment, size_t size)
+{
+	return count(real.aligned_alloc(alignment, size));
+}
+
+static void *counted_memalign(size_t alignment, size_t size)
+{
+	return count(real.memalign(alignment, size));
+}
+
+static void *counted_valloc(size_t size)
+{
+	return count(real.valloc(size));
+}
+
+static void *counted_pvalloc(size_t size)
+{
+	return count(real.pvalloc(size));
+}
+
+static const struct calls counted = {
+	counted_malloc,         counted_calloc,        counted_realloc,  counted_free,
+	counted_posix_memalign, counted_aligned_alloc, counted_memalign, counted_valloc,
+	counted_pvalloc,        plain_usable_size,
+};
+
+static const void *object_of(const void *address)
+{
+	Dl_info info;
+
+	return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+// One allocator has them all, so that it can be asked how large its blocks are.
+static bool is_whole(void)
+{
+	const void *object = object_of((const void *)real.malloc);
+	const void *others[] = { real.calloc, real.realloc, real.free, real.posix_memalign,
+		                 real.malloc_usable_size };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (object_of(others[i]) != object)
+			return false;
+	return object;
+}
+
+// Else the program has an allocator in front of ours, and we see but some of the calls.
+static bool is_first(void)
+{
+	return object_of(dlsym(RTLD_DEFAULT, "malloc")) == object_of(&calls);
+}
+
+static bool is_sanitized(void)
+{
+	return __asan_init || __hwasan_init || __lsan_init || __msan_init || __tsan_init;
+}
+
+void wrap_start_memory(struct agent *a)
+{
+	if (calls.malloc == early_malloc && !find())
+		return;
+	// Found now, as their first call may come from a handler.
+	wrap_next(&next_exit, "_exit");
+	wrap_next(&next_exit_c99, "_Exit");
+	if (is_sanitized() || !is_first() || !is_whole())
+		return;
+	memory_start(a);
+	agent = a;
+	calls = counted;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	return calls.malloc(size);
+}
+
+EXPORT void *calloc(size_t number, size_t size)
+{
+	return calls.calloc(number, size);
+}
+
+EXPORT void *realloc(void *p, size_t size)
+{
+	return calls.realloc(p, size);
+}
+
+EXPORT void free(void *p)
+{
+	calls.free(p);
+}
+
+EXPORT int posix_memalign(void **p, size_t alignment, size_t size)
+{
+	return calls.posix_memalign(p, alignment, size);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	return calls.aligned_alloc(alignment, size);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	return calls.memalign(alignment, size);
+}
+
+EXPORT void *valloc(size_t size)
+{
+	return calls.valloc(size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	return calls.pvalloc(size);
+}
+
+EXPORT size_t malloc_usable_size(void *p)
+{
+	return calls.malloc_usable_size(p);
+}
+
+static _Noreturn void leave(void **next, const char *name, int status)
+{
+	typedef void leave_function(int);
+
+	// A vfork child leaves in its parent's memory.
+	if (agent && agent->pid == (uint32_t)getpid())
+		memory_finish();
+	((leave_function *)wrap_next(next, name))(status);
+	__builtin_unreachable();
+}
+
+// No destructor runs, so what is left is told here.
+EXPORT void _exit(int status)
+{
+	leave(&next_exit, "_exit", status);
+}
+
+EXPORT void _Exit(int status)
+{
+	leave(&next_exit_c99, "_Exit", status);
+}
