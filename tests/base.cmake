@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-foreach(module array error hash kallsyms mapped module op ring strings)
+foreach(module array error flops hash kallsyms mapped module op ring strings)
   unit(${module} LIBS base)
 endforeach()
