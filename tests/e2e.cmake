@@ -29,9 +29,9 @@ e2e(e2e_transparency_no_perf transparency --fast --no-perf)
 
 # Known truth: every program by itself, so that the one that fails is named.
 get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
-# Each thread's first sample comes a full period after its start, so what 500 threads of 4 ms do in
-# their first moments is seen less than it is worth.
-set(tolerance_crowd --tolerance 2.5)
+# The kernel starts a new period with each thread, so of what 500 threads of 4 ms do outside of work()
+# a little is never sampled: 0.3 to 1.2 points, 0.7 in the mean.
+set(tolerance_crowd --tolerance 1.5)
 foreach(name ${truth_targets})
   e2e(truth_${name} truth ${tolerance_${name}} ${name})
 endforeach()
