@@ -25,7 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < COUNT; i++)
 		addresses[i] = i < COUNT / 2 ? 0x1000 + i * 8 : 0x401000 + i * 8;
 	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, NULL);
-	if (s)
+	// A second look goes other ways than the first.
+	if (s &&
+	    symbolizer_resolve(s, &module, addresses + COUNT / 4, COUNT / 2, chains, NULL) == 0)
 		symbolizer_resolve(s, &module, addresses, COUNT, chains, NULL);
 	return 0;
 }
