@@ -117,6 +117,10 @@ struct record_unmap {
 };
 _Static_assert(sizeof(struct record_unmap) == 24 + 16, "unmap");
 
+enum thread_flags {
+	THREAD_GIVEN = 1 << 0 /* RECORD_THREAD: by the program, for profilers: above all others */
+};
+
 /* RECORD_EXEC and RECORD_THREAD: followed by the name and its NUL. */
 struct record_name {
 	struct record head;

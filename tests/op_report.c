@@ -8,7 +8,8 @@
  *	-o  providers, 1 << enum op_provider of base/op.h; else all
  *	-m  bytes of allocations for each that is sampled; else none
  *	-z  samples a second; else none. Samples are not printed
- *	-g  for golden files: no times, addresses and process numbers, and no sites
+ *	-g  for golden files: no times, addresses, sites, and no names of threads but the
+ *	    program's own
  *	-s  does not read the rings before the end
  */
 #include "base/array.h"
@@ -266,7 +267,8 @@ static void print_kind(const struct record *record, size_t program, const struct
 {
 	int64_t time_ns = (int64_t)(record->time_ns - all.begin_ns);
 
-	if (all.golden && !kind->golden)
+	if (all.golden &&
+	    (!kind->golden || (record->type == RECORD_THREAD && record->flags != THREAD_GIVEN)))
 		return;
 	if (!all.golden)
 		printf("%+.6f ", (double)time_ns / 1e9);

@@ -74,6 +74,36 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));
 }
 
+Test(session, injection_libraries_of_the_users_are_moved_and_ours_never_twice)
+{
+	cleanup(session) struct session *session = session_new(&options, NULL);
+
+	setenv("NVTX_INJECTION64_PATH", "/opt/nsight.so", 1);
+	unsetenv("INTEL_LIBITTNOTIFY64");
+	setenv(PROTOCOL_ENV_ITT_CHAIN, "stale", 1);
+	cr_expect(eq(int, session_export(session, NULL), 0));
+	cr_expect(eq(str, getenv("NVTX_INJECTION64_PATH"), "/opt/agent.so"));
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_NVTX_CHAIN), "/opt/nsight.so"));
+	cr_expect(eq(str, getenv("INTEL_LIBITTNOTIFY64"), "/opt/agent.so"));
+	cr_expect(eq(ptr, getenv(PROTOCOL_ENV_ITT_CHAIN), NULL));
+	setenv("NVTX_INJECTION64_PATH", "/elsewhere/" PROTOCOL_AGENT_LIBRARY, 1);
+	session_export(session, NULL);
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_NVTX_CHAIN), "/opt/nsight.so"),
+	          "a session within a session");
+}
+
+Test(session, a_provider_that_is_off_leaves_the_environment_alone)
+{
+	struct session_options without = { .library = "/opt/agent.so", .ops = 1u << 3 };
+	cleanup(session) struct session *session = session_new(&without, NULL);
+
+	setenv("NVTX_INJECTION64_PATH", "/opt/nsight.so", 1);
+	unsetenv("INTEL_LIBITTNOTIFY64");
+	session_export(session, NULL);
+	cr_expect(eq(str, getenv("NVTX_INJECTION64_PATH"), "/opt/nsight.so"));
+	cr_expect(eq(ptr, getenv("INTEL_LIBITTNOTIFY64"), NULL));
+}
+
 Test(session, a_library_that_cannot_be_preloaded_is_an_error)
 {
 	static const char *const paths[] = { "/with blank/agent.so", "/with:colon/agent.so" };

@@ -110,3 +110,7 @@ unit(agent_source LIBS rung_run)
 target_compile_definitions(agent_source_test PRIVATE TARGET="$<TARGET_FILE:agent_target>"
   HELLO_STATIC="$<TARGET_FILE:agent_target_static>")
 add_dependencies(agent_source_test agent_target agent_target_static)
+
+if(NOT FUZZ)
+  include(tracer_ops.cmake)
+endif()

@@ -21,14 +21,16 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_ENV_DIRECTORY "BOTTLENECK_AGENT_DIR" /* path of the directory */
-#define PROTOCOL_ENV_CONFIG    "BOTTLENECK_AGENT"     /* "hz=999,stack=32768", see agent/config.h */
-#define PROTOCOL_AGENT_LIBRARY "libbottleneck-agent.so"
+#define PROTOCOL_ENV_DIRECTORY  "BOTTLENECK_AGENT_DIR" /* path of the directory */
+#define PROTOCOL_ENV_CONFIG     "BOTTLENECK_AGENT" /* "hz=999,stack=32768", see agent/config.h */
+#define PROTOCOL_ENV_NVTX_CHAIN "BOTTLENECK_NVTX_CHAIN" /* the user's own injection libraries: */
+#define PROTOCOL_ENV_ITT_CHAIN  "BOTTLENECK_ITT_CHAIN"
+#define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
 
-#define PROTOCOL_MAGIC         UINT32_C(0x4b4e5442) /* "BTNK" */
-#define PROTOCOL_VERSION       1
-#define PROTOCOL_FILE_BYTES    ((size_t)4096)
-#define PROTOCOL_RINGS_MAX     32 /* in one file: bits of `made` */
+#define PROTOCOL_MAGIC          UINT32_C(0x4b4e5442) /* "BTNK" */
+#define PROTOCOL_VERSION        1
+#define PROTOCOL_FILE_BYTES     ((size_t)4096)
+#define PROTOCOL_RINGS_MAX      32 /* in one file: bits of `made` */
 
 struct protocol_file {
 	uint32_t magic;

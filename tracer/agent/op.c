@@ -63,6 +63,11 @@ void op_start(struct agent *a)
 	agent = a;
 }
 
+bool op_is_on(enum op_provider provider)
+{
+	return agent && agent->on && agent->config.ops & 1u << provider;
+}
+
 // The other threads are not there any more.
 static void drop_threads(struct rings *r)
 {
@@ -203,19 +208,32 @@ void op_give_lane(void)
 	lent = false;
 }
 
-static bool is_cached(const struct op_cached *cached, const struct name *name)
+static bool is_cached(const struct op_cached *cached, enum op_provider provider, uint32_t domain,
+                      const char *text)
 {
-	return cached->id && cached->text == name->text && cached->domain == name->domain &&
-	       names_entry(&names, cached->id)->provider == name->provider &&
-	       strncmp(names_text(&names, cached->id), name->text, PROTOCOL_NAME_TEXT) == 0;
+	return cached->id && cached->text == text && cached->domain == domain &&
+	       names_entry(&names, cached->id)->provider == provider &&
+	       strncmp(names_text(&names, cached->id), text, PROTOCOL_NAME_TEXT) == 0;
+}
+
+static uint32_t cache_slot(uint32_t domain, const char *text)
+{
+	return hash_mix((uint64_t)(uintptr_t)text + domain) % OP_CACHE;
+}
+
+uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
+                       const char *text)
+{
+	const struct op_cached *cached = &t->cache[cache_slot(domain, text)];
+
+	return is_cached(cached, provider, domain, text) ? cached->id : 0;
 }
 
 uint32_t op_name_in(struct op_thread *t, const struct name *name)
 {
-	uint64_t key = (uint64_t)(uintptr_t)name->text + name->domain;
-	struct op_cached *cached = &t->cache[hash_mix(key) % OP_CACHE];
+	struct op_cached *cached = &t->cache[cache_slot(name->domain, name->text)];
 
-	if (likely(is_cached(cached, name)))
+	if (likely(is_cached(cached, name->provider, name->domain, name->text)))
 		return cached->id;
 	uint32_t id = names_id(&names, name);
 	*cached = (struct op_cached){ name->text, name->domain, id };
@@ -337,6 +355,15 @@ static void owe_end(struct op_thread *t)
 	t->lane->owed += END_BYTES;
 }
 
+// How many of OWNER are among the outermost DEPTH ops.
+static uint32_t level_in(const struct op_thread *t, uint32_t owner, uint32_t depth)
+{
+	for (; depth > 0; depth--)
+		if (t->open[depth - 1].owner == owner)
+			return t->open[depth - 1].level + 1;
+	return 0;
+}
+
 void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
                  const struct op_details *d)
 {
@@ -356,6 +383,7 @@ void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_h
 		.freed_bytes = freed_bytes(),
 		.name = name,
 		.owner = owner,
+		.level = owner ? level_in(t, owner, depth) : 0,
 	};
 	open->written = name && write_begin(t, RECORD_OP_BEGIN, 0, now, name, here, d);
 	if (likely(open->written))
@@ -418,16 +446,6 @@ static void end_innermost(struct op_thread *t, uint16_t flags)
 	close_op(t, open, t->depth ? open - 1 : NULL, now, flags);
 }
 
-void op_end(struct op_thread *t)
-{
-	if (unlikely(!t->depth))
-		return;
-	if (unlikely(t->depth > OP_DEPTH_MAX))
-		t->depth--;
-	else
-		end_innermost(t, 0);
-}
-
 // What began later goes on, in the op around this one: it was on top until now.
 static void end_below(struct op_thread *t, uint32_t index)
 {
@@ -460,14 +478,16 @@ bool op_end_in(struct op_thread *t, uint32_t owner)
 	return false;
 }
 
+void op_end(struct op_thread *t)
+{
+	op_end_in(t, 0);
+}
+
 uint32_t op_depth_in(const struct op_thread *t, uint32_t owner)
 {
 	uint32_t kept = t->depth < OP_DEPTH_MAX ? t->depth : OP_DEPTH_MAX;
-	uint32_t count = t->depth - kept;
 
-	for (uint32_t i = 0; i < kept; i++)
-		count += t->open[i].owner == owner;
-	return count;
+	return t->depth - kept + level_in(t, owner, kept);
 }
 
 struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_here here,
@@ -508,6 +528,41 @@ void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const stru
 	if (!name || !write_begin(t, RECORD_OP_MARK, 0, now, name, here, d))
 		if (name)
 			names_count(&names, name, 0, 0);
+}
+
+void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns)
+{
+	(void)t; // whose names are those of the process
+	if (name)
+		names_count(&names, name, total_ns, 0);
+}
+
+// A record of HEAD_SIZE and TEXT behind it.
+static void write_text(struct op_thread *t, uint16_t type, uint16_t flags, uint32_t tid,
+                       size_t head_size, const char *text)
+{
+	size_t length = strnlen(text, PROTOCOL_NAME_TEXT);
+	size_t size = record_align(head_size + length + 1);
+	struct record *record = lane_reserve(t->lane, agent->rings.by_populate, size);
+
+	t->room = 0;
+	if (!record)
+		return;
+	memset(record, 0, size);
+	head(t, record, type, flags, stopwatch_now_ns(&t->watch));
+	record->tid = tid;
+	memcpy((char *)record + head_size, text, length);
+	lane_commit(t->lane, record, size);
+}
+
+void op_thread_name(struct op_thread *t, uint32_t tid, const char *name)
+{
+	write_text(t, RECORD_THREAD, THREAD_GIVEN, tid, sizeof(struct record_name), name);
+}
+
+void op_note(struct op_thread *t, const char *text)
+{
+	write_text(t, RECORD_NOTE, 0, t->tid, sizeof(struct record_note), text);
 }
 
 void op_thread_end(struct lane *lane)

@@ -70,6 +70,7 @@ struct op_open {
 	uint64_t below_allocated_bytes, below_freed_bytes;
 	uint32_t name;
 	uint32_t owner; /* see op_begin_in() */
+	uint32_t level; /* how many of the same owner are open below */
 	bool written;
 };
 
@@ -97,6 +98,9 @@ void op_fork(struct agent *a);
 /* The thread whose lane this is ends: what is open is closed (OP_LEFT_OPEN). */
 void op_thread_end(struct lane *lane);
 
+/* Whether PROVIDER is wanted, and the agent has somewhere to write. */
+bool op_is_on(enum op_provider provider);
+
 struct op_thread *op_enter(void);
 void op_leave(struct op_thread *t);
 
@@ -117,16 +121,27 @@ void op_give_lane(void);
 uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain, const char *text);
 uint32_t op_name_in(struct op_thread *t, const struct name *name);
 
-/* An op of the thread begins, or the innermost one ends. An end without a begin is ignored. */
+/* The same if the thread has asked for the name lately; else 0. */
+uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
+                       const char *text);
+
+/*
+ * An op of the thread begins, or the innermost one that has begun so ends. An end without a begin
+ * is ignored.
+ */
 void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d);
 void op_end(struct op_thread *t);
 
-/* The same for providers whose domains nest each by itself. OWNER is any number of theirs. */
+/*
+ * The same for providers whose domains nest each by itself. OWNER is any number of theirs, for
+ * which OP_OWNER() makes room beside those of others.
+ */
+#define OP_OWNER(provider, number) ((uint32_t)(provider) << 24 | ((number)&0xffffff))
 void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
                  const struct op_details *d);
 bool op_end_in(struct op_thread *t, uint32_t owner); /* false: nothing was open */
 
-/* How many are open in OWNER. */
+/* How many are open in OWNER, which is not 0. */
 uint32_t op_depth_in(const struct op_thread *t, uint32_t owner);
 
 /*
@@ -142,3 +157,12 @@ struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_her
 void op_range_end(struct op_thread *t, struct op_range range);
 
 void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d);
+
+/* An op is over that took TOTAL_NS, of which nothing else is known. */
+void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns);
+
+/* The program calls thread TID so. */
+void op_thread_name(struct op_thread *t, uint32_t tid, const char *name);
+
+/* Something the user should know. */
+void op_note(struct op_thread *t, const char *text);

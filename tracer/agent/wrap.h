@@ -16,6 +16,12 @@
 /* libc's own NAME, looked up once and kept in CACHE. */
 void *wrap_next(void **cache, const char *name);
 
+/*
+ * Starts the agent. Our constructor does so; those of other libraries may run, and get here by a
+ * hook, before it.
+ */
+void wrap_start(void);
+
 /* Starts signals.h over libc's own functions. False: the agent stays off. */
 int wrap_start_signals(void);
 

@@ -35,12 +35,16 @@ static void after_fork(void)
 	errno = error;
 }
 
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) void wrap_start(void)
 {
+	static bool started;
 	const char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
 	const char *config = getenv(PROTOCOL_ENV_CONFIG);
 	int error = errno;
 
+	if (started)
+		return;
+	started = true;
 	if (directory && gnu_get_libc_version && __register_atfork &&
 	    (config_parse(config).frequency_hz == 0 || wrap_start_signals()) &&
 	    agent_start(&agent, directory, config)) {

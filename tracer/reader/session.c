@@ -2,6 +2,7 @@
 #include "tracer/reader/session.h"
 
 #include "base/error.h"
+#include "base/op.h"
 #include "tracer/protocol.h"
 
 #include <dirent.h>
@@ -119,13 +120,52 @@ static bool export_preload(const struct session *s)
 	       setenv("LD_PRELOAD", value, 1) == 0;
 }
 
+// Where programs look for injection libraries of an API, and where ours looks for the user's own.
+static const struct injection {
+	enum op_provider provider;
+	const char *variable, *chain;
+} injections[] = {
+	{ OP_NVTX, "NVTX_INJECTION64_PATH", PROTOCOL_ENV_NVTX_CHAIN },
+	{ OP_ITT, "INTEL_LIBITTNOTIFY64", PROTOCOL_ENV_ITT_CHAIN },
+};
+
+// A session within a session finds ours there, and the user's one moved already.
+static bool is_agent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, PROTOCOL_AGENT_LIBRARY) == 0;
+}
+
+static bool export_injection(const struct session *s, const struct injection *injection)
+{
+	const char *theirs = getenv(injection->variable);
+
+	if (!(s->options.ops & 1u << injection->provider))
+		return true;
+	if (!theirs || !*theirs)
+		unsetenv(injection->chain);
+	else if (!is_agent(theirs) && setenv(injection->chain, theirs, 1) < 0)
+		return false;
+	return setenv(injection->variable, s->library, 1) == 0;
+}
+
+static bool export_injections(const struct session *s)
+{
+	for (size_t i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)
+		if (!export_injection(s, &injections[i]))
+			return false;
+	return true;
+}
+
 int session_export(const struct session *s, struct error *err)
 {
 	char config[96];
 
 	snprintf(config, sizeof(config), "hz=%u,stack=%u,ops=%u,malloc=%u", s->options.frequency_hz,
 	         s->options.stack_bytes, s->options.ops, s->options.malloc_bytes);
-	if (export_preload(s) && setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
+	if (export_preload(s) && export_injections(s) &&
+	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
 		return 0;
 	return error_set(err, errno, "could not set the agent's environment");

@@ -30,6 +30,7 @@ const char *session_directory(const struct session *s);
 
 /*
  * Puts what the agent needs into the environment of the calling process: for the child, between
- * fork and exec. What stands in LD_PRELOAD stays there, behind ours. -1 if there is no memory.
+ * fork and exec. What stands in LD_PRELOAD stays there, behind ours; other injection libraries
+ * of the user's are called by ours. -1 if there is no memory.
  */
 int session_export(const struct session *s, struct error *err);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/*
+ * itt_target [PART…]: calls ITT in every way that the agent knows; what it should say of each part
+ * is in itt/PART.txt. Ends with 1 if a call returns what it should not.
+ */
+#include "tests/ops/itt_shim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const id none;
+static int failures;
+
+static void expect(const char *what, bool holds)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "not so: %s\n", what);
+	failures++;
+}
+#define EXPECT(condition) expect(#condition, condition)
+
+static void tasks(void)
+{
+	domain *one = domain_create("one"), *two = domain_create("two");
+	string *outer = string_create("outer"), *inner = string_create("inner");
+
+	errno = 77;
+	CALL(task_begin, one, none, none, outer);
+	CALL(task_begin, two, none, none, inner);
+	CALL(task_begin, one, none, none, inner);
+	CALL(task_end, two);
+	CALL(task_end, one);
+	CALL(task_end, one);
+	CALL(task_end, one); // one too many
+	CALL(task_begin, NULL, none, none, NULL);
+	CALL(task_begin, one, none, none, &(string){ .text = NULL });
+	CALL(task_end, one);
+	CALL(task_end, NULL);
+	CALL(task_begin_ex, one, NULL, 0, none, none, outer);
+	CALL(task_begin_ex, one, &one, 5, none, none, outer); // another clock
+	CALL(task_end_ex, one, NULL, 0);
+	EXPECT(errno == 77);
+}
+
+__attribute__((visibility("default"))) void exported_function(void)
+{
+}
+
+static void hidden_function(void)
+{
+}
+
+// A function without a name is called by its place, which changes: only that it is there is told.
+static void functions(void)
+{
+	domain *d = domain_create("functions");
+	id work = { 5, 6, 0 };
+
+	CALL(task_begin_fn, d, none, none, (void *)exported_function);
+	CALL(task_end, d);
+	if (getenv("HIDDEN")) {
+		CALL(task_begin_fn, d, none, none, (void *)hidden_function);
+		CALL(task_end, d);
+		CALL(task_begin_fn, d, none, none, NULL);
+		CALL(task_end, d);
+	}
+	CALL(task_begin_overlapped, d, work, none, string_create("overlapped"));
+	CALL(task_end_overlapped, d, work);
+	EXPECT(itt_counter_inc_v3 == NULL); // what the agent does not have costs nothing
+}
+
+static domain *shared;
+
+static void *end_elsewhere(void *which)
+{
+	CALL(task_end_overlapped, shared, *(id *)which);
+	return NULL;
+}
+
+static void overlaps(void)
+{
+	id first = { 1, 0, 0 }, second = { 2, 0, 0 };
+	pthread_t thread;
+
+	shared = domain_create("overlaps");
+	CALL(task_begin_overlapped, shared, first, none, string_create("first"));
+	CALL(task_begin_overlapped, shared, second, none, string_create("second"));
+	CALL(region_begin, shared, first, none, string_create("region"));
+	CALL(task_end_overlapped, shared, first);
+	CALL(task_end_overlapped, shared, first); // again
+	CALL(region_end, shared, first);
+	pthread_create(&thread, NULL, end_elsewhere, &second);
+	pthread_join(thread, NULL);
+}
+
+static void frames(void)
+{
+	domain *d = domain_create("game");
+	id first = { 1, 0, 0 };
+	unsigned long long now = itt_get_timestamp ? itt_get_timestamp() : 0;
+
+	CALL(frame_begin_v3, d, NULL);
+	CALL(frame_begin_v3, d, &first);
+	CALL(frame_end_v3, d, NULL);
+	CALL(frame_end_v3, d, &first);
+	CALL(frame_submit_v3, d, NULL, now, now + 1000000);
+	CALL(frame_submit_v3, d, NULL, now, UINT64_MAX);
+	CALL(frame_submit_v3, d, NULL, now, now - 1); // not the truth
+	EXPECT(now != 0);
+}
+
+static void marks(void)
+{
+	domain *d = domain_create("marks");
+	uint64_t u64 = 1ull << 33;
+	int64_t s64[2] = { -1, 7 };
+	uint32_t u32 = 4000000000u;
+	int32_t s32 = -5;
+	uint16_t u16 = 65535;
+	int16_t s16 = -3;
+	float real32[2] = { 0.5f, 1.5f };
+	double real = 0.125;
+	static uint64_t many[100];
+	const struct {
+		int type;
+		size_t count;
+		void *data;
+		const char *key;
+	} values[] = { { ITT_U64, 1, &u64, "u64" },
+		       { ITT_S64, 2, s64, "s64" },
+		       { ITT_U32, 1, &u32, "u32" },
+		       { ITT_S32, 1, &s32, "s32" },
+		       { ITT_U16, 1, &u16, "u16" },
+		       { ITT_S16, 1, &s16, "s16" },
+		       { ITT_FLOAT, 2, real32, "float" },
+		       { ITT_DOUBLE, 1, &real, "double" },
+		       { 0, 1, &u64, "unknown" },
+		       { 9, 1, &u64, "newer" },
+		       { ITT_U64, 1, NULL, "without data" },
+		       { ITT_U64, 100, many, "many" } };
+
+	CALL(task_begin, d, none, none, string_create("task"));
+	CALL(marker, d, none, string_create("marker"), 3);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		CALL(metadata_add, d, none, string_create(values[i].key), values[i].type,
+		     values[i].count, values[i].data);
+	CALL(metadata_str_add, d, none, string_create("file"), "a.c and more", 3);
+	CALL(metadata_str_add, d, none, string_create("file"), "whole", 0);
+	CALL(metadata_str_add, d, none, NULL, NULL, 0);
+	CALL(pause);
+	CALL(resume);
+	CALL(counter_inc_v3, d, string_create("counter"));
+	CALL(task_end, d);
+	EXPECT(itt_api_version && strncmp(itt_api_version(), "ITT-API-Version 3", 17) == 0);
+}
+
+static void *be_named(void *d)
+{
+	CALL(thread_set_name, "worker");
+	CALL(task_begin, d, none, none, string_create("left open"));
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread;
+
+	CALL(thread_set_name, "main thread");
+	CALL(thread_set_name, NULL);
+	pthread_create(&thread, NULL, be_named, domain_create("threads"));
+	pthread_join(thread, NULL);
+}
+
+static void forks(void)
+{
+	domain *d = domain_create("family");
+	string *work = string_create("work");
+	id whole = { 1, 2, 0 };
+	int status = 1;
+
+	CALL(task_begin_overlapped, d, whole, none, string_create("whole"));
+	CALL(task_begin, d, none, none, work);
+	pid_t child = fork();
+	if (child == 0) {
+		CALL(task_end_overlapped, d, whole); // not the child's
+		CALL(task_end, d);
+		CALL(task_begin, d, none, none, work);
+		CALL(task_end, d);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	EXPECT(status == 0);
+	CALL(task_end, d);
+	CALL(task_end_overlapped, d, whole);
+}
+
+static const struct part {
+	const char *name;
+	void (*run)(void);
+} parts[] = {
+	{ "tasks", tasks },   { "functions", functions }, { "overlaps", overlaps },
+	{ "frames", frames }, { "marks", marks },         { "threads", threads },
+	{ "forks", forks },
+};
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		for (size_t j = 0; j < sizeof(parts) / sizeof(parts[0]); j++)
+			if (strcmp(argv[i], parts[j].name) == 0)
+				parts[j].run();
+	return failures != 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Injection libraries of the user's own, in front of which ours has been put:
+ * the session has moved their paths to variables that only we read.
+ */
+#pragma once
+
+/*
+ * The library that VARIABLE names, which the user has set as THEIRS; NULL if there is none, or it
+ * cannot be loaded, which is noted. Not for handlers.
+ */
+void *chain_open(const char *variable, const char *theirs);
+
+/* Its function NAME; NULL if it has none, or that is OURS: we were put in front of ourselves. */
+void *chain_find(void *library, const char *name, const void *ours);
