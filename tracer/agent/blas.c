@@ -318,8 +318,8 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 	if (unlikely(!way.target))
 		way.target = find_target(index, frame);
 	// Without a target the caller has called NULL, but for us.
-	if (!way.target || !op_is_on(stub->lapack ? OP_LAPACK : OP_BLAS) ||
-	    detour_hides((enum detour_rank)stub->rank, frame))
+	if (!way.target || detour_hides((enum detour_rank)stub->rank, frame) ||
+	    !op_is_on(stub->lapack ? OP_LAPACK : OP_BLAS))
 		return way;
 	uint16_t count = read_shape(stub, call, frame, shape);
 	struct op_details details = { OP_DETAIL_SHAPE, count, shape };

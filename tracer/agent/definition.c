@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/definition.h"
 
-#include "base/hash.h"
 #include "tracer/agent/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
-
-#define SITES       4096 // a power of two
-#define SITES_TRIED 4
 
 #ifndef STT_GNU_IFUNC
 #define STT_GNU_IFUNC 10
@@ -25,54 +21,31 @@ struct tables {
 	const uint16_t *versions;
 };
 
-// Addresses of sites are below 1 << 47, so that the routine's number fits on top.
-static struct {
-	uint64_t key;
-	void *target;
-} sites[SITES];
-
-static uint64_t key_of(uint32_t number, uint64_t caller)
-{
-	return caller ^ (uint64_t)(number + 1) << 47;
-}
-
-void *definition_recall(uint32_t number, uint64_t caller)
-{
-	uint64_t key = key_of(number, caller), first = hash_mix(key);
-
-	for (uint32_t i = 0; i < SITES_TRIED; i++) {
-		uint32_t at = (first + i) % SITES;
-		if (__atomic_load_n(&sites[at].key, __ATOMIC_ACQUIRE) != key)
-			continue;
-		void *target = __atomic_load_n(&sites[at].target, __ATOMIC_ACQUIRE);
-		// Another thread may have given the place away in between.
-		if (__atomic_load_n(&sites[at].key, __ATOMIC_ACQUIRE) == key)
-			return target;
-	}
-	return NULL;
-}
+struct definition_site definition_sites[DEFINITION_SITES];
 
 // Without a free place the first one is given away.
 void definition_remember(uint32_t number, uint64_t caller, void *target)
 {
-	uint64_t key = key_of(number, caller), first = hash_mix(key);
-	uint32_t at = first % SITES;
+	uint64_t key = definition_key(number, caller);
+	struct definition_site *site = &definition_sites[definition_place(key, 0)];
 
-	for (uint32_t i = 0; i < SITES_TRIED; i++)
-		if (!__atomic_load_n(&sites[(first + i) % SITES].key, __ATOMIC_RELAXED)) {
-			at = (first + i) % SITES;
-			break;
-		}
-	__atomic_store_n(&sites[at].key, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&sites[at].target, target, __ATOMIC_RELEASE);
-	__atomic_store_n(&sites[at].key, key, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < DEFINITION_SITES_TRIED; i++) {
+		struct definition_site *other = &definition_sites[definition_place(key, i)];
+		if (__atomic_load_n(&other->key, __ATOMIC_RELAXED))
+			continue;
+		site = other;
+		break;
+	}
+	__atomic_store_n(&site->key, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&site->target, target, __ATOMIC_RELEASE);
+	__atomic_store_n(&site->key, key, __ATOMIC_RELEASE);
 }
 
 void definition_forget(void)
 {
-	for (uint32_t i = 0; i < SITES; i++)
-		if (__atomic_load_n(&sites[i].key, __ATOMIC_RELAXED))
-			__atomic_store_n(&sites[i].key, 0, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < DEFINITION_SITES; i++)
+		if (__atomic_load_n(&definition_sites[i].key, __ATOMIC_RELAXED))
+			__atomic_store_n(&definition_sites[i].key, 0, __ATOMIC_RELEASE);
 }
 
 static bool holds(const struct dl_phdr_info *object, uintptr_t address)

@@ -17,7 +17,17 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#define DEFINITION_SITES       4096 /* a power of two */
+#define DEFINITION_SITES_TRIED 4
+
+struct definition_site {
+	uint64_t key; /* atomic */
+	void *target; /* atomic */
+};
+extern struct definition_site definition_sites[DEFINITION_SITES];
 
 /* NULL if no object but the agent defines NAME. Keeps errno. Not for handlers. */
 void *definition_find(const char *name, uint64_t caller);
@@ -32,8 +42,35 @@ bool definition_path(const void *address, char *path, uint32_t size);
  * What definition_find() has said, by call site. NUMBER tells the functions apart that
  * one site may call. NULL: it is not known.
  */
-void *definition_recall(uint32_t number, uint64_t caller);
+static inline void *definition_recall(uint32_t number, uint64_t caller);
 void definition_remember(uint32_t number, uint64_t caller, void *target);
 
 /* An object has been unloaded: what was remembered may be gone. */
 void definition_forget(void);
+
+/* Addresses of sites are below 1 << 47, so that the function's number fits on top. */
+static inline uint64_t definition_key(uint32_t number, uint64_t caller)
+{
+	return caller ^ (uint64_t)(number + 1) << 47;
+}
+
+static inline uint32_t definition_place(uint64_t key, uint32_t try)
+{
+	return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15) >> 52) + try) % DEFINITION_SITES;
+}
+
+static inline void *definition_recall(uint32_t number, uint64_t caller)
+{
+	uint64_t key = definition_key(number, caller);
+
+	for (uint32_t i = 0; i < DEFINITION_SITES_TRIED; i++) {
+		struct definition_site *site = &definition_sites[definition_place(key, i)];
+		if (__atomic_load_n(&site->key, __ATOMIC_ACQUIRE) != key)
+			continue;
+		void *target = __atomic_load_n(&site->target, __ATOMIC_ACQUIRE);
+		/* Another thread may have given the place away in between. */
+		if (__atomic_load_n(&site->key, __ATOMIC_ACQUIRE) == key)
+			return target;
+	}
+	return NULL;
+}

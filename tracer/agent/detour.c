@@ -11,7 +11,7 @@ struct nested {
 };
 
 OWN struct nested nested[NESTED_MAX];
-OWN unsigned depth;
+__thread unsigned detour_depth __attribute__((tls_model("initial-exec")));
 
 static void end(void)
 {
@@ -26,21 +26,19 @@ static void end(void)
 // What is further in than the frame at hand has been left without a return.
 static void close_left(uint64_t stack)
 {
-	while (depth && nested[depth - 1].stack <= stack) {
-		depth--;
+	while (detour_depth && nested[detour_depth - 1].stack <= stack) {
+		detour_depth--;
 		end();
 	}
 }
 
-bool detour_hides(enum detour_rank rank, const uint64_t *frame)
+bool detour_hides_within(enum detour_rank rank, const uint64_t *frame)
 {
-	if (__builtin_expect(!depth, 1))
-		return false;
 	close_left((uint64_t)(frame + 2));
-	if (!depth)
+	if (!detour_depth)
 		return false;
-	enum detour_rank around = nested[depth - 1].rank;
-	return depth == NESTED_MAX || rank <= DETOUR_VECTOR || around == rank ||
+	enum detour_rank around = nested[detour_depth - 1].rank;
+	return detour_depth == NESTED_MAX || rank <= DETOUR_VECTOR || around == rank ||
 	       around < DETOUR_LAPACK;
 }
 
@@ -49,7 +47,7 @@ void detour_open(struct op_thread *t, enum detour_rank rank, uint32_t name, cons
 {
 	struct op_here here = detour_here(frame);
 
-	nested[depth++] = (struct nested){ here.stack, rank };
+	nested[detour_depth++] = (struct nested){ here.stack, rank };
 	op_begin(t, name, here, d);
 }
 
@@ -59,8 +57,8 @@ void detour_close(const uint64_t *frame)
 
 	// What a call further out has closed already is not there any more.
 	close_left(stack - 1);
-	if (!depth || nested[depth - 1].stack != stack)
+	if (!detour_depth || nested[detour_depth - 1].stack != stack)
 		return;
-	depth--;
+	detour_depth--;
 	end();
 }

@@ -76,7 +76,16 @@ enum detour_rank {
  * call its own functions by their public names. Within LAPACK only BLAS 3 is seen: that is where
  * its time goes; its small BLAS 1 and 2 calls are many, and short.
  */
-bool detour_hides(enum detour_rank rank, const uint64_t *frame);
+static inline bool detour_hides(enum detour_rank rank, const uint64_t *frame);
+bool detour_hides_within(enum detour_rank rank, const uint64_t *frame);
+
+/* How many calls are open in this thread. */
+extern __thread unsigned detour_depth __attribute__((tls_model("initial-exec")));
+
+static inline bool detour_hides(enum detour_rank rank, const uint64_t *frame)
+{
+	return detour_depth && detour_hides_within(rank, frame);
+}
 
 /* An op begins at a call that is not hidden; detour_close() in the END of the same call. */
 void detour_open(struct op_thread *t, enum detour_rank rank, uint32_t name, const uint64_t *frame,
