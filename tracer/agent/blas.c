@@ -6,6 +6,7 @@
  * tells the widths and the wheels apart: "dgemm", "cblas_dgemm",
  * "LAPACKE_dgesv_work".
  */
+#include "base/hash.h"
 #include "tracer/agent/blas_table.h"
 #include "tracer/agent/detour.h"
 
@@ -232,61 +233,76 @@ static uint32_t find_name(struct op_thread *t, uint64_t index)
 	return id;
 }
 
-// Libraries that have been told of, and with how many threads.
-static struct {
-	uint64_t base; // what stands for it: its function that tells the number
-	int threads;
+typedef int thread_getter(void);
+
+// Where routines have been found, and what tells how many threads are used there.
+static struct library {
+	uint64_t path;      // atomic: a hash; 0: free
+	uint32_t looked;    // atomic: definition_forgotten() and 1 when GET was looked for
+	thread_getter *get; // atomic; NULL: it does not tell
+	int threads;        // atomic: as told last
 } libraries[LIBRARIES_MAX];
 
-static bool is_news(uint64_t base, int threads)
+static struct library *find_library(const char *path)
 {
+	uint64_t wanted = hash_bytes(path, strlen(path)) | 1;
+
 	for (unsigned i = 0; i < LIBRARIES_MAX; i++) {
-		uint64_t known = __atomic_load_n(&libraries[i].base, __ATOMIC_RELAXED);
-		if (!known && __atomic_compare_exchange_n(&libraries[i].base, &known, base, false,
+		uint64_t known = __atomic_load_n(&libraries[i].path, __ATOMIC_RELAXED);
+		if (!known && __atomic_compare_exchange_n(&libraries[i].path, &known, wanted, false,
 		                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			known = base;
-		if (known == base)
-			return __atomic_exchange_n(&libraries[i].threads, threads,
-			                           __ATOMIC_RELAXED) != threads;
+			known = wanted;
+		if (known == wanted)
+			return &libraries[i];
 	}
-	return false;
+	return NULL;
 }
 
-// How many threads the library uses that TARGET is in; 0: it does not say.
-static int thread_count(const void *target, uint64_t *base)
+static thread_getter *find_getter(const void *target)
 {
 	static const char getters[][40] = {
 		"openblas_get_num_threads",       "openblas_get_num_threads64_",
 		"scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_",
 		"bli_thread_get_num_threads",     "MKL_Get_Max_Threads",
 	};
+	thread_getter *get = NULL;
 
-	for (size_t i = 0; i < sizeof(getters) / sizeof(getters[0]); i++) {
-		int (*get)(void) = (int (*)(void))definition_beside(target, getters[i]);
-		if (!get)
-			continue;
-		*base = (uint64_t)get;
-		return get();
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof(getters) / sizeof(getters[0]) && !get; i++)
+		get = (thread_getter *)definition_near(target, getters[i]);
+	return get;
 }
 
-// A mark: the library, and its number of threads.
+// How many threads the library uses; 0: it does not say.
+static int thread_count(struct library *library, const void *target)
+{
+	uint32_t now = definition_forgotten() + 1;
+
+	if (__atomic_load_n(&library->looked, __ATOMIC_ACQUIRE) != now) {
+		__atomic_store_n(&library->get, find_getter(target), __ATOMIC_RELAXED);
+		__atomic_store_n(&library->looked, now, __ATOMIC_RELEASE);
+	}
+	thread_getter *get = __atomic_load_n(&library->get, __ATOMIC_RELAXED);
+	return get ? get() : 0;
+}
+
+// A mark: the library, and its number of threads, if it has not been told.
 static void tell_threads(const void *target, const uint64_t *frame)
 {
-	uint64_t base = 0, value;
-	int threads = thread_count(target, &base);
+	struct name category = { .provider = OP_BLAS, .text = "threads" };
 	char path[1024];
+	struct name name = { .provider = OP_BLAS, .text = path };
+	struct library *library =
+		definition_path(target, path, sizeof(path)) ? find_library(path) : NULL;
+	int threads = library ? thread_count(library, target) : 0;
 
-	if (threads <= 0 || !is_news(base, threads) || !definition_path(target, path, sizeof(path)))
+	if (threads <= 0 ||
+	    __atomic_exchange_n(&library->threads, threads, __ATOMIC_RELAXED) == threads)
 		return;
 	struct op_thread *t = op_enter();
 	if (!t)
 		return;
-	struct name category = { .provider = OP_BLAS, .text = "threads" };
-	struct name name = { .provider = OP_BLAS, .text = path };
+	uint64_t value = (uint64_t)threads;
 	struct op_details details = { OP_DETAIL_UNSIGNED, 1, &value };
-	value = (uint64_t)threads;
 	name.category = op_name_in(t, &category);
 	op_mark(t, op_name_in(t, &name), detour_here(frame), &details);
 	op_leave(t);

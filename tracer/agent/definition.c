@@ -22,6 +22,7 @@ struct tables {
 };
 
 struct definition_site definition_sites[DEFINITION_SITES];
+static uint32_t forgotten; // atomic
 
 // Without a free place the first one is given away.
 void definition_remember(uint32_t number, uint64_t caller, void *target)
@@ -43,9 +44,15 @@ void definition_remember(uint32_t number, uint64_t caller, void *target)
 
 void definition_forget(void)
 {
+	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < DEFINITION_SITES; i++)
 		if (__atomic_load_n(&definition_sites[i].key, __ATOMIC_RELAXED))
 			__atomic_store_n(&definition_sites[i].key, 0, __ATOMIC_RELEASE);
+}
+
+uint32_t definition_forgotten(void)
+{
+	return __atomic_load_n(&forgotten, __ATOMIC_RELAXED);
 }
 
 static bool holds(const struct dl_phdr_info *object, uintptr_t address)
@@ -202,27 +209,30 @@ bool definition_path(const void *address, char *path, uint32_t size)
 	return wanted.found;
 }
 
-void *definition_beside(const void *address, const char *name)
-{
-	struct search search = { .name = name, .beside = (uintptr_t)address };
-
-	dl_iterate_phdr(visit, &search);
-	return search.computed ? NULL : search.first;
-}
-
-// What the caller's object and the libraries that it needs define.
-static void *ask_for(uint64_t caller, const char *name)
+// The loader looks through the object, and then through what it needs.
+static void *ask_for(const void *address, const char *name)
 {
 	static void *next_dlclose; // ours would look for what has gone
 	char path[4096];
 
-	if (!definition_path((void *)caller, path, sizeof(path)) || !path[0])
+	if (!definition_path(address, path, sizeof(path)) || !path[0])
 		return NULL;
 	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	if (!object)
 		return NULL;
 	void *found = dlsym(object, name);
 	((int (*)(void *))wrap_next(&next_dlclose, "dlclose"))(object);
+	return found;
+}
+
+void *definition_near(const void *address, const char *name)
+{
+	struct search search = { .name = name, .beside = (uintptr_t)address };
+	int error = errno;
+
+	dl_iterate_phdr(visit, &search);
+	void *found = search.first && !search.computed ? search.first : ask_for(address, name);
+	errno = error;
 	return found;
 }
 
@@ -235,7 +245,7 @@ void *definition_find(const char *name, uint64_t caller)
 	void *found = search.first;
 	if (search.count > 1 || search.computed) {
 		found = dlsym(RTLD_NEXT, name);
-		found = found ? found : ask_for(caller, name);
+		found = found ? found : ask_for((const void *)caller, name);
 		found = found || search.computed ? found : search.first;
 	}
 	errno = error;

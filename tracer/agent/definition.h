@@ -32,8 +32,8 @@ extern struct definition_site definition_sites[DEFINITION_SITES];
 /* NULL if no object but the agent defines NAME. Keeps errno. Not for handlers. */
 void *definition_find(const char *name, uint64_t caller);
 
-/* In the object around ADDRESS alone; NULL if it does not define NAME. */
-void *definition_beside(const void *address, const char *name);
+/* In the object around ADDRESS and the libraries that it needs alone. NULL if there is none. */
+void *definition_near(const void *address, const char *name);
 
 /* The path of the object around ADDRESS; false if there is none. */
 bool definition_path(const void *address, char *path, uint32_t size);
@@ -45,8 +45,9 @@ bool definition_path(const void *address, char *path, uint32_t size);
 static inline void *definition_recall(uint32_t number, uint64_t caller);
 void definition_remember(uint32_t number, uint64_t caller, void *target);
 
-/* An object has been unloaded: what was remembered may be gone. */
+/* An object has been unloaded: what was remembered may be gone. Counted. */
 void definition_forget(void);
+uint32_t definition_forgotten(void);
 
 /* Addresses of sites are below 1 << 47, so that the function's number fits on top. */
 static inline uint64_t definition_key(uint32_t number, uint64_t caller)
