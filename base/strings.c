@@ -77,22 +77,43 @@ static uint64_t hash_of_id(uint32_t id, const void *context)
 	return s->texts[id - 1].hash;
 }
 
+// The id of TEXT, or 0 and the slot where it would be.
+static uint32_t find(const struct strings *s, const char *text, size_t length, uint32_t hash,
+                     uint32_t *slot)
+{
+	uint32_t at;
+
+	for (at = hash_start(&s->index, hash); s->index.slots[at]; at = hash_next(&s->index, at)) {
+		const struct text *known = &s->texts[s->index.slots[at] - 1];
+		if (known->hash == hash && known->length == length &&
+		    memcmp(known->bytes, text, length) == 0)
+			break;
+	}
+	*slot = at;
+	return s->index.slots[at];
+}
+
+uint32_t strings_find(const struct strings *s, const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+	uint32_t slot;
+
+	return text ? find(s, text, length, (uint32_t)hash_bytes(text, length), &slot) : 0;
+}
+
 uint32_t strings_add_bytes(struct strings *s, const char *text, size_t length)
 {
+	uint32_t at;
+
 	if (!text || length >= UINT32_MAX)
 		return 0;
 	if (hash_is_full(&s->index) && !hash_grow(&s->index, hash_of_id, s))
 		return 0;
 
 	uint32_t hash = (uint32_t)hash_bytes(text, length);
-	uint32_t at;
-	for (at = hash_start(&s->index, hash); s->index.slots[at]; at = hash_next(&s->index, at)) {
-		const struct text *known = &s->texts[s->index.slots[at] - 1];
-		if (known->hash == hash && known->length == length &&
-		    memcmp(known->bytes, text, length) == 0)
-			return s->index.slots[at];
-	}
-
+	uint32_t known = find(s, text, length, hash, &at);
+	if (known)
+		return known;
 	if (!array_reserve(&s->texts, &s->capacity, s->count + 1))
 		return 0;
 	char *copy = take_bytes(s, length + 1);

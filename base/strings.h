@@ -23,6 +23,9 @@ CLEANUP(strings, struct strings *, strings_free)
 uint32_t strings_add(struct strings *s, const char *text);
 uint32_t strings_add_bytes(struct strings *s, const char *text, size_t length);
 
+/* The id of TEXT; 0 if it is not there. */
+uint32_t strings_find(const struct strings *s, const char *text);
+
 /* NULL for id 0 and for ids that were never given out. */
 const char *strings_get(const struct strings *s, uint32_t id);
 

@@ -56,6 +56,7 @@ struct builder {
 	bool user_code;
 	struct weight *owned;  // [path node - 1]: what belongs to its frames, by it or its callees
 	struct weight *below;  // [path node - 1]: the same, with all that its callees own
+	bool *again;           // [path node - 1]: an op's owner once more, below the op
 	struct merged *merged; // [id - 1]
 	size_t count, capacity;
 	struct members level, found; // of the nodes of this level; of those below one of them
@@ -68,6 +69,7 @@ static void builder_fini(struct builder *b)
 {
 	free(b->owned);
 	free(b->below);
+	free(b->again);
 	free(b->merged);
 	free(b->level.members);
 	free(b->found.members);
@@ -105,15 +107,52 @@ static const struct path_node *path_of(const struct builder *b, uint32_t node)
 	return paths_node(&b->scope->profile->paths, node);
 }
 
+// What has begun the op, or ops, that path node NODE stands right below; 0: it does not.
+static uint32_t owner_of_ops(const struct builder *b, uint32_t node)
+{
+	const struct profile *p = b->scope->profile;
+	uint32_t above = path_of(b, node)->parent;
+	bool below_op = false;
+
+	while (path_of(b, above)->parent &&
+	       locations_get(&p->locations, path_of(b, above)->location)->kind == FRAME_OP) {
+		above = path_of(b, above)->parent;
+		below_op = true;
+	}
+	return below_op && path_of(b, above)->parent ? above : 0;
+}
+
+/*
+ * Where an op's owner runs itself, its frame is there twice: above the op and below it. Both are
+ * the instruction that was interrupted. Recursion looks different: its callers are to be returned
+ * to.
+ */
+static bool is_owner_again(const struct builder *b, uint32_t node)
+{
+	const struct path_node *path = path_of(b, node);
+	uint32_t owner = path->parent ? owner_of_ops(b, node) : 0;
+
+	return owner && path_of(b, owner)->location == path->location &&
+	       locations_get(&b->scope->profile->locations, path->location)->kind == FRAME_EXACT;
+}
+
+// The end of the frames of path node NODE in keys->frames, and *FIRST.
+static uint32_t frames_of(const struct builder *b, uint32_t node, uint32_t *first)
+{
+	uint32_t location = path_of(b, node)->location;
+
+	*first = b->keys->first[location - 1];
+	return b->again[node - 1] ? *first : b->keys->first[location];
+}
+
 // The frame of path node NODE that its own time belongs to, and that of callees without one.
 static uint32_t owner_in(const struct builder *b, uint32_t node)
 {
-	const struct path_node *path = path_of(b, node);
+	uint32_t first;
 
-	if (!path->parent)
+	if (!path_of(b, node)->parent)
 		return FRAME_HOMELESS;
-	for (uint32_t i = b->keys->first[path->location];
-	     i-- > b->keys->first[path->location - 1];) {
+	for (uint32_t i = frames_of(b, node, &first); i-- > first;) {
 		const struct key_frame *frame = &b->keys->frames[i];
 		if (!frame->hidden && (frame->user || !b->user_code))
 			return i;
@@ -124,7 +163,9 @@ static uint32_t owner_in(const struct builder *b, uint32_t node)
 // The first frame from AT on that is not hidden.
 static uint32_t visible_from(const struct builder *b, uint32_t node, uint32_t at)
 {
-	for (; at < b->keys->first[path_of(b, node)->location]; at++)
+	uint32_t first, end = frames_of(b, node, &first);
+
+	for (; at < end; at++)
 		if (!b->keys->frames[at].hidden)
 			return at;
 	return FRAME_NONE;
@@ -133,6 +174,8 @@ static uint32_t visible_from(const struct builder *b, uint32_t node, uint32_t at
 // Callees have larger numbers: each hands what it does not own itself to its caller.
 static void weigh_nodes(struct builder *b)
 {
+	for (uint32_t id = 1; id <= b->scope->profile->paths.count; id++)
+		b->again[id - 1] = is_owner_again(b, id);
 	for (uint32_t id = b->scope->profile->paths.count; id > 0; id--) {
 		uint32_t parent = path_of(b, id)->parent;
 		struct weight own = weight_of(b, id);
@@ -156,8 +199,9 @@ static bool builder_init(struct builder *b, const struct scope *scope, struct ke
 	*b = (struct builder){ .scope = scope, .keys = keys, .user_code = query->user_code };
 	b->owned = calloc(nodes, sizeof(*b->owned));
 	b->below = calloc(nodes, sizeof(*b->below));
+	b->again = calloc(nodes, sizeof(*b->again));
 	b->homeless = key_table_add(&keys->keys, &homeless);
-	if (!b->owned || !b->below || !b->homeless)
+	if (!b->owned || !b->below || !b->again || !b->homeless)
 		return false;
 	weigh_nodes(b);
 	return true;
@@ -400,6 +444,7 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, const str
 	node->line = (int)line->line;
 	node->kernel = key->kernel;
 	node->inlined = merged->inlined;
+	node->op = key->group == KEY_OP;
 	return node->name != NULL;
 }
 
@@ -483,7 +528,7 @@ struct call_tree *query_call_tree(const struct profile *p, const struct query *q
 
 	by_function.by = BY_FUNCTION;
 	if (scope_init(&scope, p, query, err) < 0 ||
-	    keys_init(&keys, p, &by_function, true, err) < 0)
+	    keys_init(&keys, p, &by_function, KEYS_CODE | KEYS_LINES | KEYS_OPS, err) < 0)
 		return NULL;
 	cleanup(call_tree) struct call_tree *tree = calloc(1, sizeof(*tree));
 	if (!tree || !builder_init(&b, &scope, &keys, query) || !build(&b, query->by, min_share)) {

@@ -165,6 +165,17 @@ static void match_frame(const struct profile *p, const struct query *query,
 	}
 }
 
+static bool add_op(struct keys *keys, bool with_lines, const struct location *location,
+                   struct key_frame *frame)
+{
+	struct key key = { .group = KEY_OP, .module = (uint32_t)location->address };
+
+	*frame = (struct key_frame){ .key = key_table_add(&keys->keys, &key) };
+	if (with_lines)
+		frame->line = key_table_add(&keys->lines, &key);
+	return frame->key && (frame->line || !with_lines);
+}
+
 static bool add_frame(struct keys *keys, const struct query *query, bool with_lines,
                       const struct location *location, const struct place *place,
                       struct key_frame *frame)
@@ -181,11 +192,14 @@ static bool add_frame(struct keys *keys, const struct query *query, bool with_li
 	return frame->key && (frame->line || !with_lines);
 }
 
-static bool add_location(struct keys *keys, const struct query *query, bool with_lines,
+static bool add_location(struct keys *keys, const struct query *query, unsigned wanted,
                          const struct location *location, struct key_frame *frames)
 {
 	const struct place *places = locations_places(&keys->profile->locations, location);
+	bool with_lines = wanted & KEYS_LINES;
 
+	if (location->kind == FRAME_OP)
+		return add_op(keys, with_lines, location, frames);
 	if (!location->place_count)
 		return add_frame(keys, query, with_lines, location, NULL, frames);
 	for (uint32_t i = 0; i < location->place_count; i++)
@@ -195,23 +209,32 @@ static bool add_location(struct keys *keys, const struct query *query, bool with
 	return true;
 }
 
+static uint32_t frame_count(const struct location *location, unsigned wanted)
+{
+	if (location->kind == FRAME_OP)
+		return (wanted & KEYS_OPS) != 0;
+	if (!(wanted & KEYS_CODE))
+		return 0;
+	return location->place_count ? location->place_count : 1;
+}
+
 int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
-              bool with_lines, struct error *err)
+              unsigned wanted, struct error *err)
 {
 	const struct locations *l = &p->locations;
 	size_t frames = 0;
 
 	*keys = (struct keys){ .profile = p };
 	for (uint32_t i = 0; i < l->count; i++)
-		frames += l->locations[i].place_count ? l->locations[i].place_count : 1;
+		frames += frame_count(&l->locations[i], wanted);
 	keys->first = calloc((size_t)l->count + 1, sizeof(*keys->first));
 	keys->frames = calloc(frames + 1, sizeof(*keys->frames));
 	bool ok = keys->first && keys->frames;
 	for (uint32_t i = 0; ok && i < l->count; i++) {
-		uint32_t count = l->locations[i].place_count ? l->locations[i].place_count : 1;
-		ok = add_location(keys, query, with_lines, &l->locations[i],
-		                  keys->frames + keys->first[i]);
+		uint32_t count = frame_count(&l->locations[i], wanted);
 		keys->first[i + 1] = keys->first[i] + count;
+		ok = !count || add_location(keys, query, wanted, &l->locations[i],
+		                            keys->frames + keys->first[i]);
 	}
 	if (ok)
 		return 0;
@@ -250,6 +273,13 @@ static const char *bracketed(const char *path, struct strings *texts)
 	return strings_get(texts, strings_add(texts, text));
 }
 
+static const char *name_of_op(const struct profile *p, uint32_t id)
+{
+	const struct op *op = profile_op(p, id);
+
+	return op ? op->name : "[unknown op]";
+}
+
 static const char *name_of_slot(const struct profile *p, uint32_t text)
 {
 	const char *name = strings_get(p->strings, text);
@@ -276,6 +306,8 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		return bracketed(modules_get(p->modules, key->module)->path, texts);
 	case KEY_SHORT:
 		return short_name(modules_get(p->modules, key->module), texts);
+	case KEY_OP:
+		return name_of_op(p, key->module);
 	case KEY_THREAD:
 		return name_of_slot(p, threads_get(&p->threads, key->module)->name);
 	case KEY_PROCESS:

@@ -4,6 +4,7 @@
  *
  * Every frame of every location (a location has several where code was
  * inlined) belongs to one key, and to the key of its line if that is wanted too.
+ * Ops have frames only where they are asked for: else they are as if not there.
  * Code without a name is one key for each module. For the files of merge/ alone.
  */
 #pragma once
@@ -28,13 +29,14 @@ enum key_group {
 	KEY_HIDDEN,  /* all frames were hidden */
 	KEY_OUTSIDE, /* no frame is the user's code */
 	KEY_THREAD,
-	KEY_PROCESS
+	KEY_PROCESS,
+	KEY_OP
 };
 
 struct key {
 	uint32_t group;    /* enum key_group */
 	uint32_t function; /* string */
-	uint32_t module;   /* module id; a slot by thread or process */
+	uint32_t module;   /* module id; a slot by thread or process; an op's id */
 	uint32_t file;     /* string; of a function: where it is declared, if that is known */
 	uint32_t line;
 	/* Not part of the identity: */
@@ -66,9 +68,17 @@ struct keys {
 		first; /* [location - 1]: its first frame, the outermost; up to first of the next */
 };
 
-/* Sorts out all frames of P for QUERY; lines too if WITH_LINES. -1 if there is no memory. */
+/* Which locations have frames, and what is known of each. */
+enum keys_wanted {
+	KEYS_CODE = 1 << 0,
+	KEYS_LINES = 1 << 1, /* of code */
+	KEYS_OPS = 1 << 2
+};
+
+/* Sorts out the frames of P that are WANTED (enum keys_wanted) for QUERY. -1 if there is no memory.
+ */
 int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
-              bool with_lines, struct error *err);
+              unsigned wanted, struct error *err);
 void keys_fini(struct keys *keys);
 
 static inline void keys_at_scope_end(struct keys *keys)

@@ -46,8 +46,8 @@ static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 		return 0;
 	if (!array_reserve(&l->locations, &l->capacity, (size_t)l->count + 1))
 		return 0;
-	// There is nothing to look up about a mark.
-	bool named = frame.kind == FRAME_MARK;
+	// There is nothing to look up about a mark, or about an op.
+	bool named = frame.kind == FRAME_MARK || frame.kind == FRAME_OP;
 	l->locations[l->count++] = (struct location){
 		.address = frame.address,
 		.module = frame.module,
@@ -59,12 +59,16 @@ static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 	return l->count;
 }
 
-uint32_t locations_add(struct locations *l, struct frame frame)
+// One location, whatever stands for the mark or the op.
+static struct frame normal(struct frame frame)
 {
-	if (frame.kind == FRAME_MARK && frame.address != MARK_SHORT)
-		frame.module = 0; // one location, whatever stands for the mark
+	if (frame.kind == FRAME_OP || (frame.kind == FRAME_MARK && frame.address != MARK_SHORT))
+		frame.module = 0;
+	return frame;
+}
 
-	uint64_t hash = hash_of(frame.address, frame.module, frame.kind);
+static uint32_t find(const struct locations *l, struct frame frame, uint64_t hash)
+{
 	for (uint32_t at = hash_start(&l->index, hash); l->index.slots[at];
 	     at = hash_next(&l->index, at)) {
 		const struct location *known = locations_get(l, l->index.slots[at]);
@@ -72,7 +76,22 @@ uint32_t locations_add(struct locations *l, struct frame frame)
 		    known->kind == frame.kind)
 			return l->index.slots[at];
 	}
-	return append(l, frame, hash);
+	return 0;
+}
+
+uint32_t locations_find(const struct locations *l, struct frame frame)
+{
+	frame = normal(frame);
+	return find(l, frame, hash_of(frame.address, frame.module, frame.kind));
+}
+
+uint32_t locations_add(struct locations *l, struct frame frame)
+{
+	frame = normal(frame);
+	uint64_t hash = hash_of(frame.address, frame.module, frame.kind);
+	uint32_t known = find(l, frame, hash);
+
+	return known ? known : append(l, frame, hash);
 }
 
 bool locations_name(struct locations *l, uint32_t id, const struct place *places, uint32_t count)

@@ -2,9 +2,9 @@
 /*
  * Each distinct code address once, by number, and what was found out about it.
  *
- * A location is a frame's (module, address, kind). Once it is named it has a
- * chain of places: the innermost inlined function first, the function that
- * really stands there last. One thread at a time.
+ * A location is a frame's (module, address, kind); the address of an op is its
+ * id. Once it is named it has a chain of places: the innermost inlined function
+ * first, the function that really stands there last. One thread at a time.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct place {
 
 struct location {
 	uint64_t address;
-	uint32_t module; /* 0: none, or a mark */
+	uint32_t module; /* 0: none, a mark or an op */
 	uint8_t kind;    /* enum frame_kind */
 	bool named;      /* looked up; the chain may still be empty */
 	uint16_t place_count;
@@ -52,6 +52,9 @@ void locations_fini(struct locations *l);
 
 /* The id of FRAME's location, added if it is new. 0 if there is no memory. */
 uint32_t locations_add(struct locations *l, struct frame frame);
+
+/* 0 if it is not there. */
+uint32_t locations_find(const struct locations *l, struct frame frame);
 
 static inline const struct location *locations_get(const struct locations *l, uint32_t id)
 {

@@ -91,6 +91,18 @@ static struct op_entry *entry_of(struct op_table *t, const struct op_key *key)
 	return find_or_append(t, &bare, FOLDED_ROOM * t->entries_max);
 }
 
+void op_table_move_callers(struct op_table *t, const uint32_t *map)
+{
+	memset(t->index.slots, 0, ((size_t)t->index.mask + 1) * sizeof(uint32_t));
+	t->index.used = 0;
+	for (uint32_t id = 1; id <= t->count; id++) {
+		struct op_key *key = &t->entries[id - 1].key;
+		if (key->caller)
+			key->caller = map[key->caller - 1];
+		hash_insert(&t->index, slot_of(t, key), id);
+	}
+}
+
 void op_sums_add(struct op_sums *to, const struct op_sums *from)
 {
 	to->calls += from->calls;
@@ -129,6 +141,7 @@ bool op_table_append_bin(struct op_table *t, const struct op_bin *bin)
 		if (known->entry != bin->entry || known->bin != bin->bin)
 			continue;
 		known->calls += bin->calls;
+		known->marks += bin->marks;
 		known->total_ns += bin->total_ns;
 		known->self_ns += bin->self_ns;
 		return true;
@@ -170,6 +183,7 @@ static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call 
 		.entry = entry,
 		.bin = (uint32_t)(since / t->bin_ns),
 		.calls = call->sums.calls,
+		.marks = call->sums.marks,
 		.total_ns = call->within_itself ? 0 : call->duration_ns,
 		.self_ns = call->sums.self_ns,
 	};

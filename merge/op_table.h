@@ -50,7 +50,7 @@ struct op_entry {
 struct op_bin {
 	uint32_t entry; /* index + 1 */
 	uint32_t bin;
-	uint64_t calls, total_ns, self_ns;
+	uint64_t calls, marks, total_ns, self_ns;
 };
 
 /* One call, or several without times of their own. */
@@ -86,6 +86,15 @@ bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max);
 void op_table_fini(struct op_table *t);
 
 void op_table_add(struct op_table *t, const struct op_call *call);
+
+/* Whether another key would have to leave something out. */
+static inline bool op_table_is_full(const struct op_table *t)
+{
+	return t->count >= t->entries_max;
+}
+
+/* Gives each entry the caller MAP[caller - 1]; no two become one. */
+void op_table_move_callers(struct op_table *t, const uint32_t *map);
 
 /* Adds what stands in a file. False if there is no memory. */
 struct op_entry *op_table_append(struct op_table *t, const struct op_key *key);

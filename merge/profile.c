@@ -53,7 +53,8 @@ struct profile *profile_alloc(const struct profile_limits *limits, struct error 
 		p->run.exit_status = -1;
 	}
 	if (!p || !p->strings || !threads_init(&p->threads, p->limits.threads) ||
-	    !locations_init(&p->locations) || !paths_init(&p->paths) || !cells_init(&p->cells)) {
+	    !locations_init(&p->locations) || !paths_init(&p->paths) || !cells_init(&p->cells) ||
+	    !op_table_init(&p->op_table, 0, 0)) {
 		error_set(err, ENOMEM, "could not start a profile");
 		return NULL;
 	}
@@ -79,16 +80,19 @@ void profile_free(struct profile *p)
 		free(p->last[i].nodes);
 	}
 	free(p->facts);
+	op_shapes_fini(&p->shapes);
+	op_table_fini(&p->op_table);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	locations_fini(&p->locations);
 	threads_fini(&p->threads);
 	strings_free(p->strings);
+	ops_free(p->own_ops);
 	modules_free(p->own_modules);
 	free(p);
 }
 
-static void note_time(struct profile *p, uint64_t time_ns)
+void profile_note_time(struct profile *p, uint64_t time_ns)
 {
 	// Bins begin with the run, or, if nobody has said when that was, with its first event.
 	if (!p->cells.origin_ns)
@@ -99,25 +103,25 @@ static void note_time(struct profile *p, uint64_t time_ns)
 
 void profile_add_process(struct profile *p, const struct process_event *event)
 {
-	note_time(p, event->time_ns);
+	profile_note_time(p, event->time_ns);
 	p->lost += !threads_add_process(&p->threads, p->strings, event);
 }
 
 void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns)
 {
-	note_time(p, time_ns);
+	profile_note_time(p, time_ns);
 	threads_end_process(&p->threads, process, time_ns);
 }
 
 void profile_add_thread(struct profile *p, const struct thread_event *event)
 {
-	note_time(p, event->time_ns);
+	profile_note_time(p, event->time_ns);
 	p->lost += !threads_add_thread(&p->threads, p->strings, event);
 }
 
 void profile_end_thread(struct profile *p, const struct thread_end *end)
 {
-	note_time(p, end->time_ns);
+	profile_note_time(p, end->time_ns);
 	p->lost += !threads_end_thread(&p->threads, end);
 }
 
@@ -138,8 +142,12 @@ static void drop_locations(struct profile *p)
 	for (uint32_t i = 0; i < p->paths.count; i++)
 		if (p->paths.nodes[i].parent)
 			kept[p->paths.nodes[i].location - 1] = true;
+	for (uint32_t i = 0; i < p->op_table.count; i++)
+		if (p->op_table.entries[i].key.caller)
+			kept[p->op_table.entries[i].key.caller - 1] = true;
 	locations_drop(&p->locations, kept, map);
 	paths_move_locations(&p->paths, map);
+	op_table_move_callers(&p->op_table, map);
 }
 
 static uint64_t *weigh_nodes(const struct profile *p)
@@ -244,8 +252,11 @@ static uint32_t common_callers(const struct last_path *last, const struct stack 
 	return depth;
 }
 
+// An op that nobody knows is left out.
 static uint32_t child_at(struct profile *p, uint32_t parent, const struct frame *frame)
 {
+	if (frame->kind == FRAME_OP && !profile_op(p, frame->address))
+		return parent;
 	uint32_t location = locations_add(&p->locations, *frame);
 
 	return location ? paths_child(&p->paths, parent, location) : 0;
@@ -311,6 +322,13 @@ static struct stack bounded(const struct stack *stack)
 	return cut;
 }
 
+uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *stack)
+{
+	struct stack cut = bounded(stack);
+
+	return make_node_room(p, cut.count + 3) ? node_of(p, slot, &cut) : 0;
+}
+
 static void lose(struct profile *p, uint64_t weight_ns)
 {
 	p->lost++;
@@ -324,7 +342,7 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 	uint32_t slot = threads_slot(&p->threads, cut.thread);
 	uint64_t missing_ns = cut.weight_ns;
 
-	note_time(p, cut.time_ns);
+	profile_note_time(p, cut.time_ns);
 	if (!slot || (unsigned)cut.metric >= METRIC_COUNT) {
 		lose(p, cut.weight_ns);
 		return;

@@ -19,6 +19,7 @@
 
 struct early;
 struct error;
+struct ops;
 struct profile;
 struct symbolizer;
 
@@ -71,6 +72,12 @@ void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns);
 void profile_add_thread(struct profile *p, const struct thread_event *event);
 void profile_end_thread(struct profile *p, const struct thread_end *end);
 void profile_add_stack(struct profile *p, const struct stack *stack);
+
+/* The registry that the ops' numbers are of, before the first of them: those it does not know are
+   lost. It must outlive the profile, and may grow. */
+void profile_set_ops(struct profile *p, const struct ops *ops);
+void profile_add_op(struct profile *p, const struct op_event *event);
+void profile_add_op_count(struct profile *p, const struct op_count_event *event);
 
 /* Whatever is known by now; may be called again. */
 int profile_set_run(struct profile *p, const struct run *run, struct error *err);

@@ -4,9 +4,12 @@
  */
 #pragma once
 
+#include "base/op.h"
 #include "base/strings.h"
 #include "merge/cells.h"
 #include "merge/locations.h"
+#include "merge/op_shape.h"
+#include "merge/op_table.h"
 #include "merge/paths.h"
 #include "merge/profile.h"
 #include "merge/threads.h"
@@ -44,6 +47,10 @@ struct profile {
 	struct module_facts *facts; /* [module id - 1] */
 	size_t fact_count, fact_capacity;
 	struct last_path last[LAST_PATHS];
+	const struct ops *ops; /* NULL: none */
+	struct ops *own_ops;   /* of a profile that was read: the same, to be freed */
+	struct op_table op_table;
+	struct op_shapes shapes;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */
@@ -54,6 +61,19 @@ struct profile *profile_alloc(const struct profile_limits *limits, struct error 
 
 /* Makes facts[] hold every module of the registry. False if there is no memory. */
 bool profile_make_facts(struct profile *p);
+
+/* The event of TIME_NS is being added. */
+void profile_note_time(struct profile *p, uint64_t time_ns);
+
+/* The node of STACK's innermost frame in the tree of thread SLOT, added with its callers. 0 if
+   there is no memory. */
+uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *stack);
+
+/* NULL if there is none of that number. */
+static inline const struct op *profile_op(const struct profile *p, uint64_t id)
+{
+	return p->ops && id <= UINT32_MAX ? ops_get(p->ops, (uint32_t)id) : NULL;
+}
 
 /* When the run began: zero of the windows of queries. */
 static inline uint64_t profile_start_ns(const struct profile *p)

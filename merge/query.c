@@ -287,7 +287,8 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 	cleanup(tallies) struct tallies tallies = { 0 };
 
 	if (scope_init(&scope, p, query, err) < 0 ||
-	    keys_init(&keys, p, query, query->by == BY_FUNCTION, err) < 0 ||
+	    keys_init(&keys, p, query,
+	              query->by == BY_FUNCTION ? KEYS_CODE | KEYS_LINES : KEYS_CODE, err) < 0 ||
 	    tallies_init(&tallies, &scope, &keys, query, err) < 0)
 		return NULL;
 

@@ -72,11 +72,16 @@ void rows_free(struct rows *rows);
 
 CLEANUP(rows, struct rows *, rows_free)
 
-/* A node of the call tree by function, children by total, largest first. */
+/*
+ * A node of the call tree by function, children by total, largest first. An op stands between the
+ * function that has begun it and what that has called since; what the function did in it itself
+ * is the op's own time.
+ */
 struct call_node {
 	const char *name, *file, *module;
 	int line;
 	bool kernel, inlined;
+	bool op; /* NAME is that of an op, which has no file, line or module */
 	uint64_t self, total;
 	uint64_t samples; /* of total */
 	struct call_node *child, *next;

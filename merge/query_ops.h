@@ -4,8 +4,16 @@
  *
  * Calls, total, self, first, minimum and maximum are exact, from the intervals.
  * Quartiles come from a histogram whose buckets are less than one percent wide.
- * An op that is open within itself counts once in the total of its row. Answers
- * borrow their texts from the profile, which must outlive them.
+ * An op that is open within itself counts once in the total of its row; by domain,
+ * one that lies right within another of its domain is not counted again.
+ *
+ * In a window, which is as fine as the bins that times are kept in, there are no
+ * durations of single calls and no bytes: those are 0. Who called the caller (by
+ * stack, from the second frame on) is not told by the intervals, but by what
+ * most samples have that hold the op in that function: " < ~" stands where some
+ * had other callers, " < ?" where there was no sample. Sampled times of an op
+ * that has several rows are not known by shape or by stack: those are 0.
+ * Answers borrow their texts from the profile, which must outlive them.
  */
 #pragma once
 
@@ -57,7 +65,8 @@ struct op_row {
 	uint64_t left_open; /* of them, those that had not ended */
 	uint64_t marks;     /* instants, not in calls */
 	uint64_t self_ns, total_ns;
-	uint64_t first_ns; /* how long the first call took; 0 if unknown */
+	uint64_t average_ns; /* of all calls, those within themselves, too */
+	uint64_t first_ns;   /* how long the first call took; 0 if unknown */
 	uint64_t min_ns, max_ns, median_ns, q1_ns, q3_ns; /* of the timed calls */
 	uint64_t allocated_bytes, self_allocated_bytes;
 	int64_t net_bytes, self_net_bytes; /* allocated less freed */
@@ -71,6 +80,8 @@ struct op_rows {
 	size_t count;
 	uint64_t wall_ns; /* of all threads that had ops: what shares are shares of */
 	uint64_t calls;   /* of all rows */
+	uint64_t folded;  /* calls of the run whose shape, or caller, could not be kept apart */
+	uint64_t lost;    /* calls of the run that are in no row */
 };
 
 /* All rows, best first. NULL on error. */

@@ -112,7 +112,7 @@ static uint32_t find_slot(const struct aliases *a, uint32_t number)
 	return known ? known->slot : 0;
 }
 
-static uint32_t process_slot(const struct threads *t, uint32_t number)
+uint32_t threads_process_slot(const struct threads *t, uint32_t number)
 {
 	if (number <= t->limit)
 		return number && number <= t->process_count && t->processes[number - 1].merged
@@ -127,6 +127,16 @@ uint32_t threads_slot(const struct threads *t, uint32_t number)
 		return number && number <= t->thread_count && t->threads[number - 1].merged ? number
 		                                                                            : 0;
 	return find_slot(&t->thread_aliases, number);
+}
+
+uint32_t threads_main(const struct threads *t, uint32_t number)
+{
+	uint32_t process = threads_process_slot(t, number);
+
+	for (uint32_t i = 0; process && i < t->thread_count; i++)
+		if (t->threads[i].process == process)
+			return i + 1;
+	return 0;
 }
 
 // Makes the slots 1..COUNT exist, empty.
@@ -225,7 +235,7 @@ static void join_process(struct process_info *info, uint32_t parent,
 bool threads_add_process(struct threads *t, struct strings *strings,
                          const struct process_event *event)
 {
-	uint32_t was = process_slot(t, event->process);
+	uint32_t was = threads_process_slot(t, event->process);
 	uint32_t slot = event->process;
 
 	if (!event->process)
@@ -246,13 +256,13 @@ bool threads_add_process(struct threads *t, struct strings *strings,
 	if (was)
 		t->processes[was - 1].merged--;
 	t->processes_seen += !was;
-	join_process(&t->processes[slot - 1], process_slot(t, event->parent), event);
+	join_process(&t->processes[slot - 1], threads_process_slot(t, event->parent), event);
 	return true;
 }
 
 void threads_end_process(struct threads *t, uint32_t process, uint64_t time_ns)
 {
-	uint32_t slot = process_slot(t, process);
+	uint32_t slot = threads_process_slot(t, process);
 
 	if (slot)
 		t->processes[slot - 1].end_ns = time_ns;
@@ -274,7 +284,7 @@ bool threads_add_thread(struct threads *t, struct strings *strings,
                         const struct thread_event *event)
 {
 	uint32_t was = threads_slot(t, event->thread);
-	uint32_t process = process_slot(t, event->process);
+	uint32_t process = threads_process_slot(t, event->process);
 	uint32_t slot = event->thread;
 
 	if (!event->thread)

@@ -86,6 +86,12 @@ bool threads_end_thread(struct threads *t, const struct thread_end *end);
 /* The slot of the living thread NUMBER; 0 if there is no such thread. */
 uint32_t threads_slot(const struct threads *t, uint32_t number);
 
+/* The slot of the first thread of process NUMBER that is known; 0 if there is none. */
+uint32_t threads_main(const struct threads *t, uint32_t number);
+
+/* The slot of the process NUMBER; 0 if it is not known, or is gone and was not kept apart. */
+uint32_t threads_process_slot(const struct threads *t, uint32_t number);
+
 static inline const struct thread_info *threads_get(const struct threads *t, uint32_t slot)
 {
 	return &t->threads[slot - 1];

@@ -15,6 +15,8 @@ void fixture_init(struct fixture *f, const struct profile_limits *limits)
 	*f = (struct fixture){ .modules = modules_new(), .now_ns = 1000 * MS };
 	f->profile = profile_new(f->modules, limits, NULL);
 	cr_assert(f->profile != NULL);
+	f->ops = ops_new();
+	profile_set_ops(f->profile, f->ops);
 	f->symbolizer.status =
 		(struct debug_status){ .level = DEBUG_LINES, .source = "/app.debug" };
 	add_process(f, 1, 100, "app");
@@ -32,6 +34,7 @@ void fixture_fini(struct fixture *f)
 	free(f->symbolizer.code);
 	profile_free(f->profile);
 	modules_free(f->modules);
+	ops_free(f->ops);
 }
 
 void add_process(struct fixture *f, uint32_t process, uint32_t pid, const char *command)
@@ -112,6 +115,27 @@ static struct fake_code *new_code(struct fixture *f, const char *text)
 	return code;
 }
 
+uint32_t op_called(struct fixture *f, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	char domain[64] = "";
+	struct op wanted = { .provider = OP_NVTX, .domain = domain, .category = "", .name = name };
+
+	if (colon) {
+		snprintf(domain, sizeof(domain), "%.*s", (int)(colon - name), name);
+		wanted.name = colon + 1;
+	}
+	return ops_add(f->ops, &wanted)->id;
+}
+
+static struct frame op_frame(struct fixture *f, const char *text)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strlen(text) - 2, text + 1);
+	return (struct frame){ op_called(f, name), 0, FRAME_OP };
+}
+
 static struct frame frame_of(struct fixture *f, const char *text, bool innermost)
 {
 	static const struct {
@@ -125,6 +149,10 @@ static struct frame frame_of(struct fixture *f, const char *text, bool innermost
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (strcmp(text, marks[i].text) == 0)
 			return (struct frame){ marks[i].mark, 0, FRAME_MARK };
+	if (text[0] == '<')
+		return op_frame(f, text);
+	if (text[0] == '!')
+		return frame_of(f, text + 1, true);
 	if (strcmp(text, "?") == 0)
 		return (struct frame){ 0x7777, 0, FRAME_EXACT };
 	struct fake_code *code = NULL;
@@ -136,9 +164,8 @@ static struct frame frame_of(struct fixture *f, const char *text, bool innermost
 		               innermost ? FRAME_EXACT : FRAME_RETURN };
 }
 
-void add(struct fixture *f, uint32_t thread, enum metric metric, uint64_t ms, const char *stack)
+uint32_t frames_of(struct fixture *f, const char *stack, struct frame *frames)
 {
-	struct frame frames[64];
 	uint32_t count = 0;
 
 	while (*stack) {
@@ -153,6 +180,14 @@ void add(struct fixture *f, uint32_t thread, enum metric metric, uint64_t ms, co
 		count++;
 		stack = end ? end + 3 : stack + length;
 	}
+	return count;
+}
+
+void add(struct fixture *f, uint32_t thread, enum metric metric, uint64_t ms, const char *stack)
+{
+	struct frame frames[64];
+	uint32_t count = frames_of(f, stack, frames);
+
 	profile_add_stack(f->profile,
 	                  &(struct stack){ .thread = thread,
 	                                   .metric = metric,
@@ -218,8 +253,8 @@ const char *ask(const struct fixture *f, const struct query *query)
 
 static size_t put_node(char *text, size_t size, const struct call_node *node)
 {
-	size_t used = (size_t)snprintf(text, size, "%s %lu/%lu", node->name,
-	                               (unsigned long)(node->self / MS),
+	size_t used = (size_t)snprintf(text, size, node->op ? "<%s> %lu/%lu" : "%s %lu/%lu",
+	                               node->name, (unsigned long)(node->self / MS),
 	                               (unsigned long)(node->total / MS));
 
 	for (const struct call_node *child = node->child; child; child = child->next) {

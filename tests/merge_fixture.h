@@ -9,10 +9,12 @@
  *h.h:2|outer a.c:9" is an inlined function in the one that it stands in. A frame in brackets is a
  *mark
  * ("[kernel]", "[cut]", "[unknown]"), "?" code of no module, "?@libc" code
- * without a name.
+ * without a name; "<forward>" is an op, and a frame after an ! was interrupted, as the innermost
+ * one always is.
  */
 #pragma once
 
+#include "base/op.h"
 #include "merge/query.h"
 #include "symbolize/symbolizer.h"
 
@@ -38,6 +40,7 @@ struct fixture {
 	struct modules *modules;
 	struct symbolizer symbolizer;
 	struct profile *profile;
+	struct ops *ops;
 	uint64_t now_ns; /* of the next stack */
 };
 
@@ -52,6 +55,12 @@ void add_thread(struct fixture *f, uint32_t thread, uint32_t process, uint32_t t
 
 /* A stack of MS ms at now_ns. On-CPU: one sample, at that moment; else an interval. */
 void add(struct fixture *f, uint32_t thread, enum metric metric, uint64_t ms, const char *stack);
+
+/* The id of the op of that name: NVTX's, in the domain that stands before a colon. */
+uint32_t op_called(struct fixture *f, const char *name);
+
+/* The frames of STACK, innermost first; how many. At most 64. */
+uint32_t frames_of(struct fixture *f, const char *stack, struct frame *frames);
 
 /* Names everything. */
 void name_all(struct fixture *f);

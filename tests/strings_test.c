@@ -43,3 +43,14 @@ Test(strings, a_text_longer_than_a_block_fits)
 	uint32_t id = strings_add(s, huge);
 	cr_expect(eq(str, (char *)strings_get(s, id), huge));
 }
+
+Test(strings, what_is_looked_for_is_not_added)
+{
+	cleanup(strings) struct strings *s = strings_new();
+	uint32_t id = strings_add(s, "main");
+
+	cr_expect(eq(u32, strings_find(s, "main"), id));
+	cr_expect(eq(u32, strings_find(s, "work"), 0));
+	cr_expect(eq(u32, strings_find(s, NULL), 0));
+	cr_expect(eq(u32, strings_count(s), 1));
+}

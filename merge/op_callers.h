@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where ops are called from, in words. For the files of merge/ alone.
+ *
+ * The line that calls an op is exact. Who has called that is known from samples only:
+ * what most of the stacks have that hold the op in that function.
+ */
+#pragma once
+
+#include "merge/scope.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The function that calls at CALLER, without what providers have put between. NULL if unknown. */
+const struct place *op_caller_place(const struct profile *p, uint32_t caller);
+
+struct op_caller {
+	uint32_t op, function; /* string: that has begun the op */
+	uint32_t chain;        /* string, in texts: its callers */
+	uint32_t node;         /* one that has them */
+	uint64_t ns;           /* of all that have them */
+};
+
+struct op_callers {
+	const struct scope *scope;
+	struct strings *texts;     /* borrowed */
+	uint32_t frames;           /* wanted, the exact ones included */
+	struct op_caller *callers; /* by op and function, most time first */
+	size_t count, capacity;
+};
+
+/* False if there is no memory. */
+bool op_callers_init(struct op_callers *c, const struct scope *scope, struct strings *texts,
+                     uint32_t frames);
+void op_callers_fini(struct op_callers *c);
+
+static inline void op_callers_at_scope_end(struct op_callers *c)
+{
+	op_callers_fini(c);
+}
+
+/*
+ * "step (train.c:12) < main (train.c:80)" as a string in the texts: frames of the line itself and
+ * of its callers. " < ~" where samples had other callers from there on, "?" where there was none.
+ * 0 if there is no memory.
+ */
+uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t caller);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// What a profile is told of ops.
+#include "base/record.h"
+#include "merge/profile_data.h"
+
+void profile_set_ops(struct profile *p, const struct ops *ops)
+{
+	p->ops = ops;
+}
+
+static void lose(struct profile *p, uint64_t calls)
+{
+	p->op_table.lost += calls;
+}
+
+// Where there is no room for another row, a new caller would only be forgotten again.
+static uint32_t caller_of(struct profile *p, const struct frame *caller)
+{
+	if (!caller->module)
+		return 0;
+	return op_table_is_full(&p->op_table) ? locations_find(&p->locations, *caller)
+	                                      : locations_add(&p->locations, *caller);
+}
+
+static void add_call(struct profile *p, const struct op_call *call)
+{
+	profile_note_time(p, call->begin_ns);
+	// Bins begin with the run.
+	if (!p->op_table.origin_ns)
+		p->op_table.origin_ns = p->cells.origin_ns;
+	op_table_add(&p->op_table, call);
+}
+
+void profile_add_op(struct profile *p, const struct op_event *event)
+{
+	const struct op *op = profile_op(p, event->op);
+	uint32_t slot = threads_slot(&p->threads, event->thread);
+
+	if (!op || !slot) {
+		lose(p, 1);
+		return;
+	}
+	struct op_shape shape = op_shapes_of(&p->shapes, p->strings, op, event);
+	struct op_call call = {
+		.key = { .op = event->op,
+		         .parent = profile_op(p, event->parent) ? event->parent : 0,
+		         .shape = shape.text,
+		         .caller = caller_of(p, &event->caller),
+		         .thread = slot },
+		.begin_ns = event->begin_ns,
+		.duration_ns =
+			event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0,
+		.within_itself = event->within_itself,
+		.sums = { .calls = !event->mark,
+		          .marks = event->mark,
+		          .left_open = (event->flags & OP_LEFT_OPEN) != 0,
+		          .self_ns = event->self_ns,
+		          .self_allocated_bytes = event->self_allocated_bytes,
+		          .self_freed_bytes = event->self_freed_bytes,
+		          .flops = shape.flops },
+	};
+	if (!event->within_itself) {
+		call.sums.allocated_bytes = event->allocated_bytes;
+		call.sums.freed_bytes = event->freed_bytes;
+	}
+	p->op_table.folded += shape.left_out;
+	add_call(p, &call);
+	profile_note_time(p, event->end_ns);
+}
+
+void profile_add_op_count(struct profile *p, const struct op_count_event *event)
+{
+	uint32_t slot = threads_main(&p->threads, event->process);
+
+	if (!profile_op(p, event->op) || !slot) {
+		lose(p, event->calls);
+		return;
+	}
+	struct op_call call = {
+		.key = { .op = event->op, .thread = slot },
+		.begin_ns = p->last_ns, // when they were is not known: by now
+		.duration_ns = event->total_ns,
+		.sums = { .calls = event->calls,
+		          .untimed = event->calls,
+		          .total_ns = event->total_ns,
+		          .sum_ns = event->total_ns,
+		          .self_ns = event->self_ns },
+	};
+	add_call(p, &call);
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query_ops.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "merge/op_callers.h"
+#include "merge/op_samples.h"
+#include "merge/scope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The entries that one row is made of.
+struct group {
+	uint32_t op;     // 0 by domain
+	uint32_t thread; // slot; 0 unless by thread
+	uint32_t text;   // of the shape, stack or domain; 0 by op and by thread
+	bool mixed;      // by domain: of several providers
+	enum op_provider provider;
+	struct op_sums sums;
+	struct histogram durations;
+	uint64_t first_begin_ns, first_ns, min_ns, max_ns;
+	uint32_t caller; // location, of most of its time; 0: unknown
+	uint64_t caller_ns;
+};
+
+// What one line has called, of one group.
+struct called {
+	uint32_t group, caller;
+	uint64_t ns;
+};
+
+struct asking {
+	const struct profile *profile;
+	const struct op_query *query;
+	struct scope scope;
+	struct op_callers callers;
+	struct strings *texts;
+	struct op_sums *sums; // [entry - 1]: in the window
+	struct group *groups; // [id - 1]
+	uint32_t count;
+	size_t capacity;
+	struct hash index;
+	struct called *called;
+	size_t called_count;
+};
+
+struct op_answer {
+	struct op_rows rows; // first: op_rows_free() takes its address
+	struct strings *texts;
+};
+
+void op_rows_free(struct op_rows *rows)
+{
+	struct op_answer *answer = (struct op_answer *)rows;
+
+	if (!answer)
+		return;
+	strings_free(answer->texts);
+	free(answer->rows.rows);
+	free(answer);
+}
+
+static void asking_at_scope_end(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		histogram_fini(&a->groups[i].durations);
+	free(a->groups);
+	free(a->sums);
+	free(a->called);
+	hash_fini(&a->index);
+	op_callers_fini(&a->callers);
+	scope_fini(&a->scope);
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "could not rank the ops");
+}
+
+static uint64_t hash_of(const struct group *group)
+{
+	return hash_pair((uint64_t)group->op << 32 | group->thread, group->text);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	return hash_of(&((const struct asking *)context)->groups[id - 1]);
+}
+
+static bool same(const struct group *a, const struct group *b)
+{
+	return a->op == b->op && a->thread == b->thread && a->text == b->text;
+}
+
+// The id of what equals WANTED, added if it is new. 0 if there is no memory.
+static uint32_t add_group(struct asking *a, const struct group *wanted)
+{
+	uint32_t at;
+
+	if (hash_is_full(&a->index) && !hash_grow(&a->index, hash_of_id, a))
+		return 0;
+	for (at = hash_start(&a->index, hash_of(wanted)); a->index.slots[at];
+	     at = hash_next(&a->index, at)) {
+		struct group *known = &a->groups[a->index.slots[at] - 1];
+		if (!same(known, wanted))
+			continue;
+		known->mixed |= known->provider != wanted->provider;
+		return a->index.slots[at];
+	}
+	if (!array_reserve(&a->groups, &a->capacity, (size_t)a->count + 1))
+		return 0;
+	a->groups[a->count++] = *wanted;
+	hash_insert(&a->index, at, a->count);
+	return a->count;
+}
+
+static const char *domain_of(const struct op *op)
+{
+	return *op->domain ? op->domain : op_provider_name(op->provider);
+}
+
+static uint32_t group_of(struct asking *a, const struct op_key *key)
+{
+	const struct profile *p = a->profile;
+	const struct op *op = profile_op(p, key->op);
+	struct group group = { .op = key->op, .provider = op->provider, .min_ns = UINT64_MAX };
+	const char *shape = strings_get(p->strings, key->shape);
+
+	switch (a->query->by) {
+	case OPS_BY_SHAPE:
+		group.text = strings_add(a->texts, shape ? shape : "");
+		break;
+	case OPS_BY_STACK:
+		group.text = op_callers_text(&a->callers, key->op, key->caller);
+		break;
+	case OPS_BY_DOMAIN:
+		group.op = 0;
+		group.text = strings_add(a->texts, domain_of(op));
+		break;
+	case OPS_BY_THREAD:
+		group.thread = key->thread;
+		return add_group(a, &group);
+	default:
+		return add_group(a, &group);
+	}
+	return group.text ? add_group(a, &group) : 0;
+}
+
+static bool is_windowed(const struct asking *a)
+{
+	return !a->scope.whole_run;
+}
+
+static bool is_in_window(const struct asking *a, uint64_t time_ns)
+{
+	int64_t since = (int64_t)(time_ns - profile_start_ns(a->profile));
+	uint64_t at = since > 0 ? (uint64_t)since : 0;
+
+	return at >= a->query->from_ns && (!a->query->to_ns || at < a->query->to_ns);
+}
+
+// As with samples, a bin is in the window as a whole, or not at all: its start decides.
+static void add_bins(struct asking *a)
+{
+	const struct op_table *t = &a->profile->op_table;
+
+	for (uint32_t i = 0; i < t->bin_count; i++) {
+		const struct op_bin *bin = &t->bins[i];
+		struct op_sums *sums = &a->sums[bin->entry - 1];
+		if (!is_in_window(a, t->origin_ns + bin->bin * t->bin_ns))
+			continue;
+		sums->calls += bin->calls;
+		sums->marks += bin->marks;
+		sums->total_ns += bin->total_ns;
+		sums->self_ns += bin->self_ns;
+	}
+}
+
+// What bins do not hold: all calls of one entry are for as many FLOPs, as far as shapes are kept.
+static void finish_window(struct op_sums *sums, const struct op_entry *entry)
+{
+	double share = entry->sums.calls ? (double)sums->calls / (double)entry->sums.calls : 0;
+
+	sums->sum_ns = sums->total_ns;
+	sums->untimed = entry->sums.untimed == entry->sums.calls ? sums->calls : 0;
+	sums->flops = sums->calls == entry->sums.calls
+	                      ? entry->sums.flops
+	                      : (uint64_t)((double)entry->sums.flops * share + 0.5);
+}
+
+static bool find_sums(struct asking *a)
+{
+	const struct op_table *t = &a->profile->op_table;
+
+	a->sums = calloc((size_t)t->count + 1, sizeof(*a->sums));
+	a->called = calloc((size_t)t->count + 1, sizeof(*a->called));
+	if (!a->sums || !a->called)
+		return false;
+	if (is_windowed(a))
+		add_bins(a);
+	for (uint32_t i = 0; i < t->count; i++) {
+		if (is_windowed(a))
+			finish_window(&a->sums[i], &t->entries[i]);
+		else
+			a->sums[i] = t->entries[i].sums;
+	}
+	return true;
+}
+
+static bool add_durations(const struct asking *a, struct group *group, const struct op_entry *entry)
+{
+	bool has_first = entry->first_begin_ns && is_in_window(a, entry->first_begin_ns);
+
+	if (has_first &&
+	    (!group->first_begin_ns || entry->first_begin_ns < group->first_begin_ns)) {
+		group->first_begin_ns = entry->first_begin_ns;
+		group->first_ns = entry->first_ns;
+	}
+	if (is_windowed(a))
+		return true;
+	group->min_ns = entry->min_ns < group->min_ns ? entry->min_ns : group->min_ns;
+	group->max_ns = entry->max_ns > group->max_ns ? entry->max_ns : group->max_ns;
+	return histogram_merge(&group->durations, &entry->durations);
+}
+
+// By domain, what lies right within another op of the domain has been counted with that.
+static bool is_within_domain(const struct asking *a, const struct op_key *key)
+{
+	const struct op *parent = profile_op(a->profile, key->parent);
+
+	return a->query->by == OPS_BY_DOMAIN && parent &&
+	       strcmp(domain_of(parent), domain_of(profile_op(a->profile, key->op))) == 0;
+}
+
+static bool add_entry(struct asking *a, uint32_t index)
+{
+	const struct op_entry *entry = &a->profile->op_table.entries[index];
+	struct op_sums sums = a->sums[index];
+	uint32_t id = group_of(a, &entry->key);
+
+	if (!id)
+		return false;
+	if (is_within_domain(a, &entry->key))
+		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
+	op_sums_add(&a->groups[id - 1].sums, &sums);
+	if (entry->key.caller)
+		a->called[a->called_count++] =
+			(struct called){ id, entry->key.caller, a->sums[index].sum_ns };
+	return add_durations(a, &a->groups[id - 1], entry);
+}
+
+static bool add_entries(struct asking *a)
+{
+	const struct op_table *t = &a->profile->op_table;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		if (!a->scope.threads[t->entries[i].key.thread - 1])
+			continue;
+		if (!a->sums[i].calls && !a->sums[i].marks)
+			continue;
+		if (!add_entry(a, i))
+			return false;
+	}
+	return true;
+}
+
+static int compare_called(const void *a, const void *b)
+{
+	const struct called *left = a, *right = b;
+
+	if (left->group != right->group)
+		return left->group < right->group ? -1 : 1;
+	return (left->caller > right->caller) - (left->caller < right->caller);
+}
+
+// The caller of most of each group's time.
+static void choose_callers(struct asking *a)
+{
+	struct called *called = a->called;
+
+	if (a->called_count)
+		qsort(called, a->called_count, sizeof(*called), compare_called);
+	for (size_t first = 0, end; first < a->called_count; first = end) {
+		uint64_t ns = 0;
+		for (end = first; end < a->called_count; end++) {
+			if (compare_called(&called[first], &called[end]) != 0)
+				break;
+			ns += called[end].ns;
+		}
+		struct group *group = &a->groups[called[first].group - 1];
+		if (group->caller && ns <= group->caller_ns)
+			continue;
+		group->caller = called[first].caller;
+		group->caller_ns = ns;
+	}
+}
+
+static const char *text_or(const char *text, const char *other)
+{
+	return text ? text : other;
+}
+
+static void name_row(const struct asking *a, const struct group *group, struct op_row *row)
+{
+	const struct profile *p = a->profile;
+	const struct op *op = group->op ? profile_op(p, group->op) : NULL;
+	const char *text = text_or(strings_get(a->texts, group->text), "");
+
+	row->name = op ? op->name : text;
+	row->domain = op ? op->domain : text;
+	row->provider = group->mixed ? "" : op_provider_name(group->provider);
+	row->shape = a->query->by == OPS_BY_SHAPE ? text : "";
+	row->stack = a->query->by == OPS_BY_STACK ? text : "";
+	const struct place *place = op_caller_place(p, group->caller);
+	if (place) {
+		row->file = strings_get(p->strings, place->file);
+		row->line = (int)place->line;
+	}
+	if (!group->thread)
+		return;
+	const struct thread_info *thread = threads_get(&p->threads, group->thread);
+	row->thread = text_or(strings_get(p->strings, thread->name), "");
+	row->tid = thread->tid;
+}
+
+static void fill_row(const struct asking *a, const struct group *group, struct op_row *row)
+{
+	const struct op_sums *sums = &group->sums;
+
+	*row = (struct op_row){
+		.calls = sums->calls,
+		.untimed = sums->untimed,
+		.left_open = sums->left_open,
+		.marks = sums->marks,
+		.self_ns = sums->self_ns,
+		.total_ns = sums->total_ns,
+		.average_ns = sums->calls ? sums->sum_ns / sums->calls : 0,
+		.first_ns = group->first_ns,
+		.min_ns = group->min_ns == UINT64_MAX ? 0 : group->min_ns,
+		.max_ns = group->max_ns,
+		.median_ns = histogram_quantile(&group->durations, 0.5),
+		.q1_ns = histogram_quantile(&group->durations, 0.25),
+		.q3_ns = histogram_quantile(&group->durations, 0.75),
+		.allocated_bytes = sums->allocated_bytes,
+		.self_allocated_bytes = sums->self_allocated_bytes,
+		.net_bytes = (int64_t)(sums->allocated_bytes - sums->freed_bytes),
+		.self_net_bytes = (int64_t)(sums->self_allocated_bytes - sums->self_freed_bytes),
+		.flops = sums->flops,
+	};
+	name_row(a, group, row);
+}
+
+// Which group each op belongs to in the stacks of thread SLOT, if they tell.
+static void map_ops(const struct asking *a, uint32_t slot, uint32_t *map, bool *several)
+{
+	uint32_t ops = ops_count(a->profile->ops);
+
+	memset(map, 0, ops * sizeof(*map));
+	memset(several, 0, ops * sizeof(*several));
+	for (uint32_t id = 1; id <= a->count; id++) {
+		const struct group *group = &a->groups[id - 1];
+		if (group->thread && group->thread != slot)
+			continue;
+		// A stack does not tell the shape of an op, or the line that called it.
+		several[group->op - 1] |= map[group->op - 1] != 0;
+		map[group->op - 1] = several[group->op - 1] ? 0 : id;
+	}
+}
+
+static void map_domains(const struct asking *a, uint32_t *map)
+{
+	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++) {
+		uint32_t text = strings_find(a->texts, domain_of(profile_op(a->profile, op)));
+		struct group wanted = { .text = text };
+		uint32_t at = hash_start(&a->index, hash_of(&wanted));
+		while (a->index.slots[at] && !same(&a->groups[a->index.slots[at] - 1], &wanted))
+			at = hash_next(&a->index, at);
+		map[op - 1] = a->index.slots[at];
+	}
+}
+
+static bool add_samples(const struct asking *a, struct op_row *rows)
+{
+	cleanup(op_samples) struct op_samples samples = { 0 };
+	size_t ops = (size_t)ops_count(a->profile->ops) + 1;
+	cleanup_free uint32_t *map = calloc(ops, sizeof(*map));
+	cleanup_free bool *several = calloc(ops, sizeof(*several));
+
+	if (!map || !several || !op_samples_init(&samples, &a->scope, a->count))
+		return false;
+	if (a->query->by == OPS_BY_DOMAIN)
+		map_domains(a, map);
+	else
+		map_ops(a, 0, map, several);
+	for (uint32_t root = a->scope.first_root; root; root = a->scope.sibling[root - 1]) {
+		if (a->query->by == OPS_BY_THREAD)
+			map_ops(a, paths_node(&a->profile->paths, root)->location, map, several);
+		op_samples_add(&samples, root, map);
+	}
+	for (uint32_t i = 0; i < a->count; i++) {
+		rows[i].sampled_ns = samples.groups[i].total_ns;
+		rows[i].sampled_self_ns = samples.groups[i].self_ns;
+	}
+	return true;
+}
+
+// What is compared first, and what then.
+static uint64_t rank(const struct op_row *row, enum op_sort sort)
+{
+	switch (sort) {
+	case OPS_SORT_TOTAL:
+		return row->total_ns;
+	case OPS_SORT_CALLS:
+		return row->calls;
+	case OPS_SORT_MEMORY:
+		return row->self_allocated_bytes;
+	case OPS_SORT_FLOPS:
+		return row->flops;
+	case OPS_SORT_AVERAGE:
+		return row->average_ns;
+	default:
+		return row->self_ns;
+	}
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(text_or(a, ""), text_or(b, ""));
+}
+
+// Total: the same profile gives the same order on every machine.
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	enum op_sort sort = *(const enum op_sort *)context;
+	const struct op_row *left = a, *right = b;
+	const enum op_sort order[] = { sort, OPS_SORT_SELF, OPS_SORT_TOTAL, OPS_SORT_CALLS };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		uint64_t ranks[] = { rank(left, order[i]), rank(right, order[i]) };
+		if (ranks[0] != ranks[1])
+			return ranks[0] < ranks[1] ? 1 : -1;
+	}
+	int by_text = compare_text(left->name, right->name);
+	by_text = by_text ? by_text : compare_text(left->domain, right->domain);
+	by_text = by_text ? by_text : compare_text(left->provider, right->provider);
+	by_text = by_text ? by_text : compare_text(left->shape, right->shape);
+	by_text = by_text ? by_text : compare_text(left->stack, right->stack);
+	return by_text ? by_text : (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+// How long the threads in slot SLOT lived, as far as that lies in the window.
+static uint64_t lifetime_ns(const struct asking *a, uint32_t slot)
+{
+	const struct profile *p = a->profile;
+	const struct thread_info *info = threads_get(&p->threads, slot);
+	uint64_t start = info->start_ns, end = info->end_ns ? info->end_ns : p->last_ns;
+	uint64_t from = profile_start_ns(p) + a->query->from_ns, sum = 0;
+	uint64_t to = a->query->to_ns ? profile_start_ns(p) + a->query->to_ns : UINT64_MAX;
+
+	if (info->merged > 1 && !is_windowed(a)) {
+		for (int m = 0; m < METRIC_COUNT; m++)
+			sum += info->ns[m];
+		return sum;
+	}
+	start = is_windowed(a) && start < from ? from : start;
+	end = is_windowed(a) && end > to ? to : end;
+	return end > start ? end - start : 0;
+}
+
+static bool add_up(const struct asking *a, struct op_rows *rows)
+{
+	const struct op_table *t = &a->profile->op_table;
+	cleanup_free bool *has_ops = calloc(a->profile->threads.thread_count + 1, sizeof(bool));
+
+	if (!has_ops)
+		return false;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (a->sums[i].calls || a->sums[i].marks)
+			has_ops[t->entries[i].key.thread - 1] = true;
+	for (uint32_t slot = 1; slot <= a->profile->threads.thread_count; slot++)
+		if (has_ops[slot - 1] && a->scope.threads[slot - 1])
+			rows->wall_ns += lifetime_ns(a, slot);
+	for (size_t i = 0; i < rows->count; i++)
+		rows->calls += rows->rows[i].calls;
+	rows->folded = t->folded;
+	rows->lost = t->lost;
+	return true;
+}
+
+static bool answer_all(struct asking *a, struct op_rows *rows)
+{
+	enum op_sort sort = a->query->sort;
+
+	if (!find_sums(a) || !add_entries(a))
+		return false;
+	choose_callers(a);
+	rows->rows = calloc((size_t)a->count + 1, sizeof(*rows->rows));
+	if (!rows->rows)
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		fill_row(a, &a->groups[i], &rows->rows[i]);
+	rows->count = a->count;
+	if (a->count && !add_samples(a, rows->rows))
+		return false;
+	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &sort);
+	return add_up(a, rows);
+}
+
+struct op_rows *query_ops(const struct profile *p, const struct op_query *query, struct error *err)
+{
+	const struct query scoped = { .thread = query->thread,
+		                      .process = query->process,
+		                      .from_ns = query->from_ns,
+		                      .to_ns = query->to_ns };
+	cleanup(asking) struct asking a = { .profile = p, .query = query };
+
+	if (scope_init(&a.scope, p, &scoped, err) < 0)
+		return NULL;
+	struct op_answer *answer = calloc(1, sizeof(*answer));
+	if (answer)
+		a.texts = answer->texts = strings_new();
+	if (!answer || !a.texts || !hash_init(&a.index, 64) ||
+	    !op_callers_init(&a.callers, &a.scope, a.texts,
+	                     query->by == OPS_BY_STACK ? query->stack_frames : 1) ||
+	    !answer_all(&a, &answer->rows)) {
+		op_rows_free(answer ? &answer->rows : NULL);
+		no_memory(err);
+		return NULL;
+	}
+	return &answer->rows;
+}
