@@ -66,19 +66,13 @@ struct record *ring_reserve(struct ring *ring, size_t size)
 	}
 	if (skip) {
 		// The filler becomes visible with the record behind it.
-		struct record *filler = (struct record *)(ring->data + (ring->position & ring->mask));
+		struct record *filler =
+			(struct record *)(ring->data + (ring->position & ring->mask));
 		filler->size = (uint32_t)skip;
 		filler->type = FILLER;
 		ring->position += skip;
 	}
 	return (struct record *)(ring->data + (ring->position & ring->mask));
-}
-
-void ring_commit(struct ring *ring, struct record *record, size_t size)
-{
-	record->size = (uint32_t)size;
-	ring->position += size;
-	__atomic_store_n(&ring->header->head, ring->position, __ATOMIC_RELEASE);
 }
 
 static const struct record *damaged(struct ring *ring, struct error *err, uint32_t size)

@@ -65,7 +65,12 @@ bool ring_open(struct ring *ring, void *memory, size_t size);
 struct record *ring_reserve(struct ring *ring, size_t size);
 
 /* Producer: makes the reserved record visible. It may have shrunk to SIZE. */
-void ring_commit(struct ring *ring, struct record *record, size_t size);
+static inline void ring_commit(struct ring *ring, struct record *record, size_t size)
+{
+	record->size = (uint32_t)size;
+	ring->position += size;
+	__atomic_store_n(&ring->header->head, ring->position, __ATOMIC_RELEASE);
+}
 
 /*
  * Consumer: the next record, NULL if there is none. It stays valid, and in the

@@ -154,12 +154,11 @@ Test(agent_op, what_ends_out_of_order_leaves_the_others_open)
 {
 	struct op_thread *t = op_enter();
 
-	op_begin_in(t, 1, op_name(t, OP_NVTX, 0, "one"), nowhere(), NULL);
-	op_begin_in(t, 2, op_name(t, OP_NVTX, 0, "two"), nowhere(), NULL);
-	cr_expect(eq(u32, op_depth_in(t, 1), 1));
-	cr_expect(op_end_in(t, 1));
-	cr_expect(not(op_end_in(t, 1)), "there is no other");
-	cr_expect(op_end_in(t, 2));
+	cr_expect(eq(u32, op_begin_in(t, 1, op_name(t, OP_NVTX, 0, "one"), nowhere(), NULL), 1));
+	cr_expect(eq(u32, op_begin_in(t, 2, op_name(t, OP_NVTX, 0, "two"), nowhere(), NULL), 1));
+	cr_expect(eq(u32, op_end_in(t, 1), 1));
+	cr_expect(eq(u32, op_end_in(t, 1), 0), "there is no other");
+	cr_expect(eq(u32, op_end_in(t, 2), 1));
 	op_leave(t);
 	cr_expect(eq(str, (char *)read_story(), "(one (two one!) two) "));
 }

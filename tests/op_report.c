@@ -11,6 +11,7 @@
  *	-g  for golden files: no times, addresses, sites, and no names of threads but the
  *	    program's own
  *	-s  does not read the rings before the end
+ *	-q  reads, but prints nothing
  */
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -50,7 +51,7 @@ struct range {
 };
 
 static struct {
-	bool golden, late;
+	bool golden, late, quiet;
 	uint64_t begin_ns;
 	struct program *programs;
 	size_t program_count, program_capacity;
@@ -297,7 +298,8 @@ static void drain(struct reader *reader, uint64_t until_ns)
 
 	reader_poll(reader);
 	for (const struct record *r; (r = reader_next(reader, until_ns, &image_ns));)
-		print(r, image_ns);
+		if (!all.quiet)
+			print(r, image_ns);
 }
 
 static pid_t start(const struct session *session, char *const argv[])
@@ -335,7 +337,7 @@ static int watch(struct reader *reader, pid_t child)
 
 static void read_options(struct session_options *wanted, int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "+o:m:z:gs")) != -1;)
+	for (int option; (option = getopt(argc, argv, "+o:m:z:gsq")) != -1;)
 		switch (option) {
 		case 'o':
 			wanted->ops = (uint32_t)strtoul(optarg, NULL, 0);
@@ -352,8 +354,11 @@ static void read_options(struct session_options *wanted, int argc, char **argv)
 		case 's':
 			all.late = true;
 			break;
+		case 'q':
+			all.quiet = true;
+			break;
 		default:
-			exit(125);
+			die("unknown option", NULL);
 		}
 	if (optind >= argc)
 		die("no command", NULL);

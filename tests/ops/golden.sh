@@ -1,14 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # golden.sh OP_REPORT FILE COMMAND…: what the agent says of COMMAND's ops is what FILE says.
-# With UPDATE set, FILE is written.
+# With UPDATE set, FILE is written. With ONLY set, an extended regular expression, only such lines
+# are compared, without their threads and depths.
 report=$1 golden=$2
 shift 2
-if [ -n "$UPDATE" ]; then
-	"$report" -g -- "$@" >"$golden"
-	exit
-fi
 said=$(mktemp) || exit 125
 trap 'rm -f "$said"' EXIT
 "$report" -g -- "$@" >"$said" || { echo "$1 ended with $?"; exit 1; }
+if [ -n "$ONLY" ]; then
+	all=$(grep -E -- "$ONLY" "$said" | sed 's/^p1 t[0-9]* //; s/ depth.*//')
+	printf '%s\n' "$all" >"$said"
+fi
+if [ -n "$UPDATE" ]; then
+	cat "$said" >"$golden"
+	exit
+fi
 diff -u "$golden" "$said"

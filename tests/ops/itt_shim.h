@@ -19,6 +19,8 @@ typedef struct itt_id id;
 
 // Function NAME: its pointer, and what stands there until the collector is loaded.
 #define ITT_FUNCTIONS(X)                                                                           \
+	X(domain *, domain_create, (const char *name))                                             \
+	X(string *, string_handle_create, (const char *text))                                      \
 	X(void, task_begin, (const domain *d, id i, id p, string *s))                              \
 	X(void, task_begin_fn, (const domain *d, id i, id p, void *f))                             \
 	X(void, task_end, (const domain *d))                                                       \
@@ -84,9 +86,35 @@ static inline void itt_load(void)
 			f(g, -1);
 		for (struct itt_entry *e = itt_list; !f && e->name; e++)
 			*e->function = e->absent;
+		if (!itt_domain_create)
+			itt_domain_create = initial_domain_create;
+		if (!itt_string_handle_create)
+			itt_string_handle_create = initial_string_handle_create;
 		g->initialized = 1;
 	}
 	pthread_mutex_unlock(&g->mutex);
+}
+
+// These two the program's part makes by itself if the collector does not.
+static domain *initial_domain_create(const char *name)
+{
+	itt_load();
+	if (itt_domain_create && itt_domain_create != initial_domain_create)
+		return itt_domain_create(name);
+	domain *d = calloc(1, sizeof(*d));
+	d->flags = 1;
+	d->name = strdup(name);
+	return d;
+}
+
+static string *initial_string_handle_create(const char *text)
+{
+	itt_load();
+	if (itt_string_handle_create && itt_string_handle_create != initial_string_handle_create)
+		return itt_string_handle_create(text);
+	string *s = calloc(1, sizeof(*s));
+	s->text = strdup(text);
+	return s;
 }
 
 // The first call of any function: loads, and calls what stands there then.
@@ -138,20 +166,3 @@ INITIAL(const char *, api_version, (void), (), NULL)
 		if (itt_##name)                                                                    \
 			itt_##name(__VA_ARGS__);                                                   \
 	} while (0)
-
-static inline domain *domain_create(const char *name)
-{
-	domain *d = calloc(1, sizeof(*d));
-
-	d->flags = 1;
-	d->name = strdup(name);
-	return d;
-}
-
-static inline string *string_create(const char *text)
-{
-	string *s = calloc(1, sizeof(*s));
-
-	s->text = strdup(text);
-	return s;
-}

@@ -24,8 +24,9 @@ static void expect(const char *what, bool holds)
 
 static void tasks(void)
 {
-	domain *one = domain_create("one"), *two = domain_create("two");
-	string *outer = string_create("outer"), *inner = string_create("inner");
+	domain *one = itt_domain_create("one"), *two = itt_domain_create("two");
+	string *outer = itt_string_handle_create("outer"),
+	       *inner = itt_string_handle_create("inner");
 
 	errno = 77;
 	CALL(task_begin, one, none, none, outer);
@@ -56,7 +57,7 @@ static void hidden_function(void)
 // A function without a name is called by its place, which changes: only that it is there is told.
 static void functions(void)
 {
-	domain *d = domain_create("functions");
+	domain *d = itt_domain_create("functions");
 	id work = { 5, 6, 0 };
 
 	CALL(task_begin_fn, d, none, none, (void *)exported_function);
@@ -67,7 +68,7 @@ static void functions(void)
 		CALL(task_begin_fn, d, none, none, NULL);
 		CALL(task_end, d);
 	}
-	CALL(task_begin_overlapped, d, work, none, string_create("overlapped"));
+	CALL(task_begin_overlapped, d, work, none, itt_string_handle_create("overlapped"));
 	CALL(task_end_overlapped, d, work);
 	EXPECT(itt_counter_inc_v3 == NULL); // what the agent does not have costs nothing
 }
@@ -85,10 +86,10 @@ static void overlaps(void)
 	id first = { 1, 0, 0 }, second = { 2, 0, 0 };
 	pthread_t thread;
 
-	shared = domain_create("overlaps");
-	CALL(task_begin_overlapped, shared, first, none, string_create("first"));
-	CALL(task_begin_overlapped, shared, second, none, string_create("second"));
-	CALL(region_begin, shared, first, none, string_create("region"));
+	shared = itt_domain_create("overlaps");
+	CALL(task_begin_overlapped, shared, first, none, itt_string_handle_create("first"));
+	CALL(task_begin_overlapped, shared, second, none, itt_string_handle_create("second"));
+	CALL(region_begin, shared, first, none, itt_string_handle_create("region"));
 	CALL(task_end_overlapped, shared, first);
 	CALL(task_end_overlapped, shared, first); // again
 	CALL(region_end, shared, first);
@@ -98,7 +99,7 @@ static void overlaps(void)
 
 static void frames(void)
 {
-	domain *d = domain_create("game");
+	domain *d = itt_domain_create("game");
 	id first = { 1, 0, 0 };
 	unsigned long long now = itt_get_timestamp ? itt_get_timestamp() : 0;
 
@@ -114,7 +115,7 @@ static void frames(void)
 
 static void marks(void)
 {
-	domain *d = domain_create("marks");
+	domain *d = itt_domain_create("marks");
 	uint64_t u64 = 1ull << 33;
 	int64_t s64[2] = { -1, 7 };
 	uint32_t u32 = 4000000000u;
@@ -142,17 +143,17 @@ static void marks(void)
 		       { ITT_U64, 1, NULL, "without data" },
 		       { ITT_U64, 100, many, "many" } };
 
-	CALL(task_begin, d, none, none, string_create("task"));
-	CALL(marker, d, none, string_create("marker"), 3);
+	CALL(task_begin, d, none, none, itt_string_handle_create("task"));
+	CALL(marker, d, none, itt_string_handle_create("marker"), 3);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		CALL(metadata_add, d, none, string_create(values[i].key), values[i].type,
+		CALL(metadata_add, d, none, itt_string_handle_create(values[i].key), values[i].type,
 		     values[i].count, values[i].data);
-	CALL(metadata_str_add, d, none, string_create("file"), "a.c and more", 3);
-	CALL(metadata_str_add, d, none, string_create("file"), "whole", 0);
+	CALL(metadata_str_add, d, none, itt_string_handle_create("file"), "a.c and more", 3);
+	CALL(metadata_str_add, d, none, itt_string_handle_create("file"), "whole", 0);
 	CALL(metadata_str_add, d, none, NULL, NULL, 0);
 	CALL(pause);
 	CALL(resume);
-	CALL(counter_inc_v3, d, string_create("counter"));
+	CALL(counter_inc_v3, d, itt_string_handle_create("counter"));
 	CALL(task_end, d);
 	EXPECT(itt_api_version && strncmp(itt_api_version(), "ITT-API-Version 3", 17) == 0);
 }
@@ -160,7 +161,7 @@ static void marks(void)
 static void *be_named(void *d)
 {
 	CALL(thread_set_name, "worker");
-	CALL(task_begin, d, none, none, string_create("left open"));
+	CALL(task_begin, d, none, none, itt_string_handle_create("left open"));
 	return NULL;
 }
 
@@ -170,18 +171,18 @@ static void threads(void)
 
 	CALL(thread_set_name, "main thread");
 	CALL(thread_set_name, NULL);
-	pthread_create(&thread, NULL, be_named, domain_create("threads"));
+	pthread_create(&thread, NULL, be_named, itt_domain_create("threads"));
 	pthread_join(thread, NULL);
 }
 
 static void forks(void)
 {
-	domain *d = domain_create("family");
-	string *work = string_create("work");
+	domain *d = itt_domain_create("family");
+	string *work = itt_string_handle_create("work");
 	id whole = { 1, 2, 0 };
 	int status = 1;
 
-	CALL(task_begin_overlapped, d, whole, none, string_create("whole"));
+	CALL(task_begin_overlapped, d, whole, none, itt_string_handle_create("whole"));
 	CALL(task_begin, d, none, none, work);
 	pid_t child = fork();
 	if (child == 0) {

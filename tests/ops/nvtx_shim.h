@@ -143,11 +143,14 @@ static inline const void *shim_get_export(uint32_t id)
 	return id == NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
 }
 
-static inline void shim_load(void)
+static int shim_loaded;
+
+static void shim_load(void)
 {
-	static int loaded;
 	const char *path = getenv("NVTX_INJECTION64_PATH");
-	void *library = loaded++ || !path ? NULL : dlopen(path, RTLD_LAZY);
+	void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
+
+	shim_loaded = 1;
 
 	if (!library)
 		return;
@@ -169,7 +172,8 @@ static inline void shim_load(void)
 	static inline return_type name arguments                                                   \
 	{                                                                                          \
 		typedef return_type function arguments;                                            \
-		shim_load();                                                                       \
+		if (!shim_loaded)                                                                  \
+			shim_load();                                                               \
 		function *f = (function *)(slot);                                                  \
 		return f ? f values : nothing;                                                     \
 	}
@@ -177,7 +181,8 @@ static inline void shim_load(void)
 	static inline void name arguments                                                          \
 	{                                                                                          \
 		typedef void function arguments;                                                   \
-		shim_load();                                                                       \
+		if (!shim_loaded)                                                                  \
+			shim_load();                                                               \
 		function *f = (function *)(slot);                                                  \
 		if (f)                                                                             \
 			f values;                                                                  \

@@ -6,10 +6,10 @@
  *
  *	program's list ──► our hook ──► theirs[…], if it has put a function there
  *
- * Domains and string handles are made by the program's own part, so both see the same. A task is an
- * op; what has an id and may overlap is a range: overlapped tasks, regions, frames. Metadata is a
- * mark within the task. What is told with times of another clock is not recorded, and neither are
- * counters. Pausing is a mark: the profile is of the whole run.
+ * Domains and string handles are structs whose layout everyone knows, and whoever makes them, both
+ * see the same. A task is an op; what has an id and may overlap is a range: overlapped tasks,
+ *regions, frames. Metadata is a mark within the task. What is told with times of another clock is
+ *not recorded, and neither are counters. Pausing is a mark: the profile is of the whole run.
  */
 #include "base/clock.h"
 #include "base/hash.h"
@@ -32,6 +32,8 @@
 #define METADATA_TEXTS 1000 // distinct ones; each is a name
 
 enum hook {
+	DOMAIN_CREATE,
+	STRING_CREATE,
 	TASK_BEGIN,
 	TASK_BEGIN_FN,
 	TASK_END,
@@ -66,9 +68,10 @@ static itt_function *theirs[HOOKS]; // atomic
 #define THEIRS(type, hook) ((type *)__atomic_load_n(&theirs[hook], __ATOMIC_ACQUIRE))
 
 static struct ranges ranges;
-static struct table domains, functions;
-static uint32_t domain_count;   // atomic
-static uint32_t metadata_count; // atomic
+static struct table domains, functions; // by address
+static struct table texts;              // domains and strings, by what they are called
+static uint32_t domain_count;           // atomic
+static uint32_t metadata_count;         // atomic
 
 struct domain {
 	uint32_t owner;   // of its ops, see op_begin_in()
@@ -76,30 +79,61 @@ struct domain {
 	const char *text; // NULL: of what has no domain
 };
 
+// Strings and domains of ours are known by what stands in their field for the collector's use; in a
+// domain, a pointer to struct domain is beside it.
+#define MADE 0x626e6b31
+
+struct made_string {
+	struct itt_string seen; // by the program
+	uint64_t named;         // atomic: see pack()
+};
+
 static struct domain nameless = { .owner = OP_OWNER(OP_ITT, 0) };
 
-static struct domain *add_domain(const struct itt_domain *known_as)
-{
-	struct domain *d = store_take(sizeof(*d));
+enum made { // of what is in `texts`
+	DOMAIN,
+	ITT_DOMAIN,
+	ITT_STRING
+};
 
-	if (!d)
+static uint64_t text_key(enum made kind, const char *text)
+{
+	return hash_pair(hash_bytes(text, strnlen(text, PROTOCOL_NAME_TEXT)), kind + 1) | 1;
+}
+
+static bool is_called(const char *known, const char *text)
+{
+	return known && strncmp(known, text, PROTOCOL_NAME_TEXT) == 0;
+}
+
+// Each binary may have made a domain of that name.
+static struct domain *add_domain(const char *text)
+{
+	const struct domain *known = table_get(&texts, text_key(DOMAIN, text));
+
+	if (known && is_called(known->text, text))
+		return (struct domain *)known;
+	struct domain *d = store_take(sizeof(*d));
+	if (!d || !(d->text = store_text(text, PROTOCOL_NAME_TEXT)))
 		return &nameless;
 	d->owner = OP_OWNER(OP_ITT, __atomic_add_fetch(&domain_count, 1, __ATOMIC_RELAXED));
-	d->text = store_text(known_as->name, PROTOCOL_NAME_TEXT);
-	if (!d->text || !table_put(&domains, (uintptr_t)known_as, d))
-		return &nameless;
+	table_put(&texts, text_key(DOMAIN, text), d);
 	return d;
 }
 
 // A library that is unloaded frees its domains, and others may come to lie there.
 static struct domain *domain_of(const struct itt_domain *d)
 {
+	if (d && d->reserved == MADE)
+		return d->reserved_pointer;
 	if (!d || !d->name)
 		return &nameless;
 	const struct domain *known = table_get(&domains, (uintptr_t)d);
-	if (known && strncmp(known->text, d->name, PROTOCOL_NAME_TEXT) == 0)
+	if (known && is_called(known->text, d->name))
 		return (struct domain *)known;
-	return add_domain(d);
+	known = add_domain(d->name);
+	table_put(&domains, (uintptr_t)d, known);
+	return (struct domain *)known;
 }
 
 static uint32_t domain_name(struct op_thread *t, struct domain *d)
@@ -137,16 +171,84 @@ static const char *text_of(const struct itt_string *s)
 	return s ? s->text : NULL;
 }
 
+// The process, the domain and the name there, in one word. An id is the place in 4 MB by 8.
+static uint64_t pack(const struct op_thread *t, const struct domain *d, uint32_t id)
+{
+	return (uint64_t)t->generation << 44 | (uint64_t)(d->owner & 0xffffff) << 20 | id;
+}
+
+static uint32_t name_string(struct op_thread *t, struct domain *d, const struct itt_string *s)
+{
+	struct made_string *made = (struct made_string *)s;
+	uint32_t id;
+
+	if (!s || s->reserved != MADE)
+		return name_of(t, d, text_of(s));
+	uint64_t known = __atomic_load_n(&made->named, __ATOMIC_RELAXED);
+	id = known & 0xfffff;
+	if (id && known == pack(t, d, id))
+		return id;
+	id = name_of(t, d, s->text);
+	__atomic_store_n(&made->named, pack(t, d, id), __ATOMIC_RELAXED);
+	return id;
+}
+
+/*
+ * Domains and strings. Most programs could make them themselves; some of 2018 get one domain
+ * without a name for all if the collector does not.
+ */
+
+typedef struct itt_domain *domain_create(const char *name);
+static struct itt_domain *hook_domain_create(const char *name)
+{
+	domain_create *forward = THEIRS(domain_create, DOMAIN_CREATE);
+
+	if (forward || !name)
+		return forward ? forward(name) : NULL;
+	const struct itt_domain *known = table_get(&texts, text_key(ITT_DOMAIN, name));
+	if (known && is_called(known->name, name))
+		return (struct itt_domain *)known;
+	struct itt_domain *d = store_take(sizeof(*d));
+	if (!d)
+		return NULL;
+	d->flags = 1;
+	d->name = store_text(name, PROTOCOL_NAME_TEXT);
+	d->reserved_pointer = add_domain(name);
+	d->reserved = MADE;
+	table_put(&texts, text_key(ITT_DOMAIN, name), d);
+	return d;
+}
+
+typedef struct itt_string *string_create(const char *text);
+static struct itt_string *hook_string_create(const char *text)
+{
+	string_create *forward = THEIRS(string_create, STRING_CREATE);
+
+	if (forward || !text)
+		return forward ? forward(text) : NULL;
+	const struct itt_string *known = table_get(&texts, text_key(ITT_STRING, text));
+	if (known && is_called(known->text, text))
+		return (struct itt_string *)known;
+	struct made_string *made = store_take(sizeof(*made));
+	if (!made)
+		return NULL;
+	made->seen.text = store_text(text, PROTOCOL_NAME_TEXT);
+	made->seen.reserved = MADE;
+	table_put(&texts, text_key(ITT_STRING, text), made);
+	return &made->seen;
+}
+
 /* Tasks. */
 
-static void begin(const struct itt_domain *domain, const char *text, struct op_here here)
+static void begin(const struct itt_domain *domain, const struct itt_string *name,
+                  struct op_here here)
 {
 	struct op_thread *t = op_enter();
 
 	if (!t)
 		return;
 	struct domain *d = domain_of(domain);
-	op_begin_in(t, d->owner, name_of(t, d, text), here, NULL);
+	op_begin_in(t, d->owner, name_string(t, d, name), here, NULL);
 	op_leave(t);
 }
 
@@ -212,7 +314,7 @@ static void hook_task_begin(const struct itt_domain *domain, struct itt_id id, s
 {
 	task_begin *forward = THEIRS(task_begin, TASK_BEGIN);
 
-	begin(domain, text_of(name), OP_HERE());
+	begin(domain, name, OP_HERE());
 	if (unlikely(forward))
 		forward(domain, id, parent, name);
 }
@@ -224,7 +326,7 @@ static void hook_task_begin_fn(const struct itt_domain *domain, struct itt_id id
 {
 	task_begin_fn *forward = THEIRS(task_begin_fn, TASK_BEGIN_FN);
 
-	begin(domain, name_function(function), OP_HERE());
+	begin(domain, &(struct itt_string){ .text = name_function(function) }, OP_HERE());
 	if (unlikely(forward))
 		forward(domain, id, parent, function);
 }
@@ -254,7 +356,7 @@ static void hook_task_begin_ex(const struct itt_domain *domain, void *clock,
 	task_begin_ex *forward = THEIRS(task_begin_ex, TASK_BEGIN_EX);
 
 	if (is_now(clock, time))
-		begin(domain, text_of(name), OP_HERE());
+		begin(domain, name, OP_HERE());
 	if (unlikely(forward))
 		forward(domain, clock, time, id, parent, name);
 }
@@ -268,7 +370,7 @@ static void hook_task_begin_fn_ex(const struct itt_domain *domain, void *clock,
 	task_begin_fn_ex *forward = THEIRS(task_begin_fn_ex, TASK_BEGIN_FN_EX);
 
 	if (is_now(clock, time))
-		begin(domain, name_function(function), OP_HERE());
+		begin(domain, &(struct itt_string){ .text = name_function(function) }, OP_HERE());
 	if (unlikely(forward))
 		forward(domain, clock, time, id, parent, function);
 }
@@ -301,7 +403,8 @@ static void start(const struct itt_domain *domain, enum hook kind, const struct 
 	if (!t)
 		return;
 	struct domain *d = domain_of(domain);
-	uint32_t name = category ? name_of_kind(t, d, text, category) : name_of(t, d, text);
+	uint32_t name = category ? name_of_kind(t, d, text ? text : category, category)
+	                         : name_of(t, d, text);
 	ranges_put(&ranges, range_key(d, kind, id), t, op_range_begin(t, name, here, NULL));
 	op_leave(t);
 }
@@ -630,6 +733,8 @@ static const struct {
 	const char *name;
 	itt_function *function;
 } hooks[HOOKS] = {
+	[DOMAIN_CREATE] = { "__itt_domain_create", HOOK(hook_domain_create) },
+	[STRING_CREATE] = { "__itt_string_handle_create", HOOK(hook_string_create) },
 	[TASK_BEGIN] = { "__itt_task_begin", HOOK(hook_task_begin) },
 	[TASK_BEGIN_FN] = { "__itt_task_begin_fn", HOOK(hook_task_begin_fn) },
 	[TASK_END] = { "__itt_task_end", HOOK(hook_task_end) },

@@ -46,21 +46,20 @@ static uint64_t next(uint64_t *last)
 
 static struct nvtx_domain *nameless(void)
 {
-	return nvtx_domain_of(NULL);
+	return &nvtx_nameless;
 }
 
 static int push(struct op_thread *t, const struct nvtx_domain *d, uint32_t name,
                 struct op_here here, const struct op_details *details)
 {
-	op_begin_in(t, d->owner, name, here, details);
-	return (int)op_depth_in(t, d->owner) - 1;
+	return (int)op_begin_in(t, d->owner, name, here, details) - 1;
 }
 
 static int pop(struct op_thread *t, const struct nvtx_domain *d)
 {
-	uint32_t depth = op_depth_in(t, d->owner);
+	uint32_t depth = op_end_in(t, d->owner);
 
-	return op_end_in(t, d->owner) ? (int)depth - 1 : NVTX_ERROR;
+	return depth ? (int)depth - 1 : NVTX_ERROR;
 }
 
 // What is said by a message: TEXT_BYTES of BUFFER are for a wide one.

@@ -13,7 +13,7 @@ enum kind {
 	STRING = 0x4e565358
 };
 
-static struct nvtx_domain nameless = { .kind = DOMAIN, .owner = OP_OWNER(OP_NVTX, 0) };
+struct nvtx_domain nvtx_nameless = { .kind = DOMAIN, .owner = OP_OWNER(OP_NVTX, 0) };
 static struct table by_text, by_handle, categories;
 static uint32_t domain_count; // atomic
 static bool foreign;          // some handles are another library's
@@ -88,7 +88,7 @@ struct nvtx_domain *nvtx_domain_of(const void *handle)
 	const struct nvtx_domain *d = handle ? object_of(handle) : NULL;
 
 	return store_holds(d, sizeof(*d)) && d->kind == DOMAIN ? (struct nvtx_domain *)d
-	                                                       : &nameless;
+	                                                       : &nvtx_nameless;
 }
 
 struct nvtx_string *nvtx_string_of(const void *handle)

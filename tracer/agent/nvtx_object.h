@@ -26,6 +26,8 @@ struct nvtx_string {
 	const char *text;
 };
 
+extern struct nvtx_domain nvtx_nameless;
+
 /* NULL if there is no memory, or no TEXT. The same text gives the same object. */
 struct nvtx_domain *nvtx_domain_create(const char *text);
 struct nvtx_string *nvtx_string_create(const struct nvtx_domain *domain, const char *text);

@@ -19,7 +19,8 @@
 #define END_BYTES   sizeof(struct record_op_end)
 #define LOOK_BYTES  ((size_t)64 << 10) // the ring's room is looked at after so many at the latest
 #define FILL_BYTES  ((size_t)4096)     // more than fillers take between two looks
-#define SITES       4096               // a power of two
+#define SITES_BITS  12
+#define SITES       (1u << SITES_BITS)
 #define SITES_TRIED 8
 #define SITE_STACK  8192
 
@@ -28,7 +29,7 @@
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_memory *op_memory;
-static OWN struct op_thread *mine;
+OWN struct op_thread *op_own;
 static OWN bool ended;
 static OWN bool lent; // the thread's lane: op_take_lane()
 
@@ -37,7 +38,7 @@ static struct names names;
 static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
 static uint32_t generation;   // of this process; grows with each fork
 // The kernel wipes it in a child, of which no handler may have told.
-static uint32_t *witness;
+uint32_t *op_witness;
 
 static uint32_t *map_witness(void)
 {
@@ -55,10 +56,10 @@ void op_start(struct agent *a)
 {
 	static uint32_t otherwise;
 
-	witness = map_witness();
-	if (!witness)
-		witness = &otherwise;
-	*witness = ++generation;
+	op_witness = map_witness();
+	if (!op_witness)
+		op_witness = &otherwise;
+	*op_witness = ++generation;
 	stopwatch_start();
 	agent = a;
 }
@@ -83,9 +84,9 @@ void op_fork(struct agent *a)
 	drop_threads(&a->rings);
 	names_abandon(&names);
 	memset(sites, 0, sizeof(sites));
-	mine = NULL;
+	op_own = NULL;
 	ended = lent = false;
-	*witness = ++generation;
+	*op_witness = ++generation;
 }
 
 static bool attach_names(void)
@@ -129,7 +130,7 @@ static struct op_thread *begin_thread(void)
 	t->watch = (struct stopwatch){ 0 };
 	memset(t->cache, 0, sizeof(t->cache)); // another thread's names are as good, but of old ids
 	lane->owed = 0;
-	mine = t;
+	op_own = t;
 	return t;
 }
 
@@ -138,21 +139,21 @@ static void notice_fork(void)
 {
 	struct agent *a = agent;
 
-	if (*witness == generation)
+	if (*op_witness == generation)
 		return;
 	op_fork(a);
 	agent_fork(a);
 	threads_fork(a);
 }
 
-static struct op_thread *enter_slowly(void)
+struct op_thread *op_enter_slowly(void)
 {
 	int error = errno;
 	struct op_thread *t = NULL;
 
 	if (agent && agent->on && !ended && !op_is_inside()) {
 		notice_fork();
-		t = mine ? mine : begin_thread();
+		t = op_own ? op_own : begin_thread();
 	}
 	if (t)
 		t->inside = 1;
@@ -160,26 +161,9 @@ static struct op_thread *enter_slowly(void)
 	return t;
 }
 
-struct op_thread *op_enter(void)
-{
-	struct op_thread *t = mine;
-
-	if (unlikely(!t || t->inside || t->generation != *witness))
-		return enter_slowly();
-	t->inside = 1;
-	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
-	return t;
-}
-
-void op_leave(struct op_thread *t)
-{
-	__asm__ volatile("" ::: "memory");
-	t->inside = 0;
-}
-
 bool op_is_inside(void)
 {
-	return lent || (mine && mine->inside);
+	return lent || (op_own && op_own->inside);
 }
 
 struct lane *op_take_lane(void)
@@ -192,8 +176,8 @@ struct lane *op_take_lane(void)
 		lent = true;
 		lane = threads_lane();
 		lent = lane != NULL;
-		if (lane && mine)
-			mine->inside = 1;
+		if (lane && op_own)
+			op_own->inside = 1;
 	}
 	errno = error;
 	return lane;
@@ -201,9 +185,9 @@ struct lane *op_take_lane(void)
 
 void op_give_lane(void)
 {
-	if (mine) {
-		mine->room = 0; // something has been written
-		mine->inside = 0;
+	if (op_own) {
+		op_own->room = 0; // something has been written
+		op_own->inside = 0;
 	}
 	lent = false;
 }
@@ -216,9 +200,15 @@ static bool is_cached(const struct op_cached *cached, enum op_provider provider,
 	       strncmp(names_text(&names, cached->id), text, PROTOCOL_NAME_TEXT) == 0;
 }
 
+// A number below 2^BITS for an address: in a hot path one multiplication has to do.
+static uint32_t spread(uint64_t address, int bits)
+{
+	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+
 static uint32_t cache_slot(uint32_t domain, const char *text)
 {
-	return hash_mix((uint64_t)(uintptr_t)text + domain) % OP_CACHE;
+	return spread((uint64_t)(uintptr_t)text + domain, OP_CACHE_BITS);
 }
 
 uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
@@ -291,7 +281,7 @@ static void head(const struct op_thread *t, struct record *record, uint16_t type
 static bool is_new_site(uint64_t caller)
 {
 	for (uint32_t i = 0; i < SITES_TRIED; i++) {
-		uint64_t *site = &sites[(hash_mix(caller) + i) % SITES];
+		uint64_t *site = &sites[(spread(caller, SITES_BITS) + i) % SITES];
 		uint64_t known = __atomic_load_n(site, __ATOMIC_RELAXED);
 		if (likely(known == caller))
 			return false;
@@ -364,15 +354,22 @@ static uint32_t level_in(const struct op_thread *t, uint32_t owner, uint32_t dep
 	return 0;
 }
 
-void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
-                 const struct op_details *d)
+static uint32_t depth_in(const struct op_thread *t, uint32_t owner)
+{
+	uint32_t kept = t->depth < OP_DEPTH_MAX ? t->depth : OP_DEPTH_MAX;
+
+	return t->depth - kept + level_in(t, owner, kept);
+}
+
+uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                     const struct op_details *d)
 {
 	uint32_t depth = t->depth++;
 
 	if (unlikely(depth >= OP_DEPTH_MAX)) {
 		if (name)
 			names_count(&names, name, 0, 0);
-		return;
+		return depth_in(t, owner);
 	}
 	struct op_open *open = &t->open[depth];
 	uint64_t now = stopwatch_now_ns(&t->watch);
@@ -388,6 +385,7 @@ void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_h
 	open->written = name && write_begin(t, RECORD_OP_BEGIN, 0, now, name, here, d);
 	if (likely(open->written))
 		owe_end(t);
+	return open->level + 1;
 }
 
 void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d)
@@ -395,46 +393,38 @@ void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const str
 	op_begin_in(t, 0, name, here, d);
 }
 
-static void write_end(struct op_thread *t, const struct op_open *open,
-                      const struct record_op_end *facts, uint16_t flags)
-{
-	t->lane->owed -= END_BYTES;
-	struct record_op_end *end = take(t, END_BYTES);
-	if (unlikely(!end))
-		return;
-	*end = *facts;
-	head(t, &end->head, RECORD_OP_END, flags, facts->head.time_ns);
-	end->begin_ns = open->begin_ns;
-	end->name = open->name;
-	end->begin_tid = t->tid;
-	lane_commit(t->lane, &end->head, END_BYTES);
-}
-
 // OPEN, which the next outer op is AROUND (or NULL), is no more.
-static void close_op(struct op_thread *t, struct op_open *open, struct op_open *around,
+static void close_op(struct op_thread *t, const struct op_open *open, struct op_open *around,
                      uint64_t now, uint16_t flags)
 {
 	uint64_t allocated = allocated_bytes() - open->allocated_bytes;
 	uint64_t freed = freed_bytes() - open->freed_bytes;
 	uint64_t total = now - open->begin_ns;
-	struct record_op_end facts = {
-		.head.time_ns = now,
-		.self_ns = total - open->below_ns,
-		.allocated_bytes = allocated,
-		.freed_bytes = freed,
-		.self_allocated_bytes = allocated - open->below_allocated_bytes,
-		.self_freed_bytes = freed - open->below_freed_bytes,
-	};
 
 	if (around) {
 		around->below_ns += now - open->from_ns;
 		around->below_allocated_bytes += allocated;
 		around->below_freed_bytes += freed;
 	}
-	if (likely(open->written))
-		write_end(t, open, &facts, flags);
-	else if (open->name)
-		names_count(&names, open->name, total, facts.self_ns);
+	if (unlikely(!open->written)) {
+		if (open->name)
+			names_count(&names, open->name, total, total - open->below_ns);
+		return;
+	}
+	t->lane->owed -= END_BYTES;
+	struct record_op_end *end = take(t, END_BYTES);
+	if (unlikely(!end))
+		return;
+	head(t, &end->head, RECORD_OP_END, flags, now);
+	end->begin_ns = open->begin_ns;
+	end->self_ns = total - open->below_ns;
+	end->allocated_bytes = allocated;
+	end->freed_bytes = freed;
+	end->self_allocated_bytes = allocated - open->below_allocated_bytes;
+	end->self_freed_bytes = freed - open->below_freed_bytes;
+	end->name = open->name;
+	end->begin_tid = t->tid;
+	lane_commit(t->lane, &end->head, END_BYTES);
 }
 
 static void end_innermost(struct op_thread *t, uint16_t flags)
@@ -459,35 +449,30 @@ static void end_below(struct op_thread *t, uint32_t index)
 	memmove(open, open + 1, (t->depth - index) * sizeof(*open));
 }
 
-// In whose open ops the ones deeper than are kept cannot be told apart: they end first.
-bool op_end_in(struct op_thread *t, uint32_t owner)
+// Of the ones deeper than are kept nobody knows whose they are: they end first.
+uint32_t op_end_in(struct op_thread *t, uint32_t owner)
 {
 	if (unlikely(t->depth > OP_DEPTH_MAX)) {
+		uint32_t depth = depth_in(t, owner);
 		t->depth--;
-		return true;
+		return depth;
 	}
 	for (uint32_t i = t->depth; i > 0; i--) {
+		uint32_t level = t->open[i - 1].level;
 		if (t->open[i - 1].owner != owner)
 			continue;
 		if (likely(i == t->depth))
 			end_innermost(t, 0);
 		else
 			end_below(t, i - 1);
-		return true;
+		return level + 1;
 	}
-	return false;
+	return 0;
 }
 
 void op_end(struct op_thread *t)
 {
 	op_end_in(t, 0);
-}
-
-uint32_t op_depth_in(const struct op_thread *t, uint32_t owner)
-{
-	uint32_t kept = t->depth < OP_DEPTH_MAX ? t->depth : OP_DEPTH_MAX;
-
-	return t->depth - kept + level_in(t, owner, kept);
 }
 
 struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_here here,
@@ -567,10 +552,10 @@ void op_note(struct op_thread *t, const char *text)
 
 void op_thread_end(struct lane *lane)
 {
-	struct op_thread *t = mine;
+	struct op_thread *t = op_own;
 
 	ended = true;
-	mine = NULL;
+	op_own = NULL;
 	if (!t || t->lane != lane)
 		return;
 	if (t->depth > OP_DEPTH_MAX)

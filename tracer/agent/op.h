@@ -35,7 +35,8 @@ struct agent;
 struct lane;
 
 #define OP_DEPTH_MAX   2048 /* deeper ops are counted only */
-#define OP_CACHE       256
+#define OP_CACHE_BITS  8
+#define OP_CACHE       (1u << OP_CACHE_BITS)
 #define OP_DETAILS_MAX 64
 
 /* Where a hook was called from. */
@@ -101,8 +102,8 @@ void op_thread_end(struct lane *lane);
 /* Whether PROVIDER is wanted, and the agent has somewhere to write. */
 bool op_is_on(enum op_provider provider);
 
-struct op_thread *op_enter(void);
-void op_leave(struct op_thread *t);
+static inline struct op_thread *op_enter(void);
+static inline void op_leave(struct op_thread *t);
 
 /* Whether the calling thread is in a hook: its ring is not to be touched. For tick handlers. */
 bool op_is_inside(void);
@@ -133,16 +134,14 @@ void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const str
 void op_end(struct op_thread *t);
 
 /*
- * The same for providers whose domains nest each by itself. OWNER is any number of theirs, for
- * which OP_OWNER() makes room beside those of others.
+ * The same for providers whose domains nest each by itself: they return how many are open in OWNER
+ * with the one that has begun, or ended; only 1 of it for owner 0. OWNER is any number of theirs,
+ * for which OP_OWNER() makes room beside those of others.
  */
 #define OP_OWNER(provider, number) ((uint32_t)(provider) << 24 | ((number)&0xffffff))
-void op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
-                 const struct op_details *d);
-bool op_end_in(struct op_thread *t, uint32_t owner); /* false: nothing was open */
-
-/* How many are open in OWNER, which is not 0. */
-uint32_t op_depth_in(const struct op_thread *t, uint32_t owner);
+uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                     const struct op_details *d);
+uint32_t op_end_in(struct op_thread *t, uint32_t owner); /* 0: nothing was open */
 
 /*
  * A range begins, and ends in whatever thread. The returned value (0: not written) is what the end
@@ -166,3 +165,26 @@ void op_thread_name(struct op_thread *t, uint32_t tid, const char *name);
 
 /* Something the user should know. */
 void op_note(struct op_thread *t, const char *text);
+
+/* The calling thread's; NULL: it has had no op. */
+extern __thread struct op_thread *op_own __attribute__((tls_model("initial-exec")));
+extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobody has told of */
+
+struct op_thread *op_enter_slowly(void);
+
+static inline struct op_thread *op_enter(void)
+{
+	struct op_thread *t = op_own;
+
+	if (__builtin_expect(!t || t->inside || t->generation != *op_witness, 0))
+		return op_enter_slowly();
+	t->inside = 1;
+	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
+	return t;
+}
+
+static inline void op_leave(struct op_thread *t)
+{
+	__asm__ volatile("" ::: "memory");
+	t->inside = 0;
+}

@@ -371,8 +371,3 @@ struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size)
 	}
 	return lane_take(lane, by_populate, size);
 }
-
-void lane_commit(struct lane *lane, struct record *record, size_t size)
-{
-	ring_commit(&lane->ring, record, size);
-}

@@ -91,7 +91,10 @@ struct lane *rings_find(struct rings *r, uint32_t tid, uint32_t *hint);
  * leaving what is owed.
  */
 struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size);
-void lane_commit(struct lane *lane, struct record *record, size_t size);
+static inline void lane_commit(struct lane *lane, struct record *record, size_t size)
+{
+	ring_commit(&lane->ring, record, size);
+}
 
 /* Bytes that are free and not owed. Starts over if it can. */
 size_t lane_room(struct lane *lane);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ops_cost [NAME…]: what one op costs the program, in ns: each loop is run many times in turns with
+ * the others; printed are the best and the median of the rounds. To compare: without the agent, and
+ * under it (op_report -o MASK, with -s for full rings).
+ */
+#include "tests/ops/itt_shim.h"
+#include "tests/ops/nvtx_shim.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#define ROUNDS 41
+#define LOOPS  2000 // so few that a ring holds what one round says
+
+static domain *itt_domain_used;
+static string *itt_name;
+static nvtxDomainHandle_t nvtx_domain;
+static nvtxEventAttributes_t event_narrow, event_registered;
+static const id none;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void two_clocks(void)
+{
+	now_ns();
+	now_ns();
+}
+
+static void two_counters(void)
+{
+#ifdef __x86_64__
+	volatile uint64_t sink = __builtin_ia32_rdtsc();
+	sink = __builtin_ia32_rdtsc();
+	(void)sink;
+#endif
+}
+
+static void nvtx_pair(void)
+{
+	nvtxRangePushA("range");
+	nvtxRangePop();
+}
+
+static void nvtx_event_pair(void)
+{
+	nvtxDomainRangePushEx(nvtx_domain, &event_narrow);
+	nvtxDomainRangePop(nvtx_domain);
+}
+
+static void nvtx_registered_pair(void)
+{
+	nvtxDomainRangePushEx(nvtx_domain, &event_registered);
+	nvtxDomainRangePop(nvtx_domain);
+}
+
+static void nvtx_range(void)
+{
+	nvtxRangeEnd(nvtxRangeStartA("range"));
+}
+
+static void nvtx_mark(void)
+{
+	nvtxMarkA("mark");
+}
+
+static void itt_task(void)
+{
+	CALL(task_begin, itt_domain_used, none, none, itt_name);
+	CALL(task_end, itt_domain_used);
+}
+
+static const struct loop {
+	const char *name;
+	void (*run)(void);
+} loops[] = {
+	{ "two clock_gettime()", two_clocks },
+	{ "two counter readings", two_counters },
+	{ "NVTX push and pop", nvtx_pair },
+	{ "NVTX push and pop in a domain", nvtx_event_pair },
+	{ "NVTX push and pop, registered", nvtx_registered_pair },
+	{ "NVTX start and end", nvtx_range },
+	{ "NVTX mark", nvtx_mark },
+	{ "ITT task", itt_task },
+};
+
+#define COUNT (sizeof(loops) / sizeof(loops[0]))
+
+static void prepare(void)
+{
+	nvtx_domain = nvtxDomainCreateA("domain");
+	event_narrow = (nvtxEventAttributes_t){
+		.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_ASCII,
+	};
+	event_registered = event_narrow;
+	event_narrow.message.ascii = "range";
+	event_registered.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	event_registered.message.registered = nvtxDomainRegisterStringA(nvtx_domain, "registered");
+	itt_load();
+	itt_domain_used = itt_domain_create("domain");
+	itt_name = itt_string_handle_create("task");
+}
+
+static double round_ns(void (*run)(void))
+{
+	uint64_t start = now_ns();
+
+	for (int i = 0; i < LOOPS; i++)
+		run();
+	return (double)(now_ns() - start) / LOOPS;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_wanted(const struct loop *loop, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strstr(loop->name, argv[i]))
+			return true;
+	return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	static double times[COUNT][ROUNDS];
+
+	prepare();
+	for (int round = 0; round < ROUNDS; round++)
+		for (size_t i = 0; i < COUNT; i++) {
+			if (!is_wanted(&loops[i], argc, argv))
+				continue;
+			nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL); // drained
+			round_ns(loops[i].run);
+			times[i][round] = round_ns(loops[i].run);
+		}
+	for (size_t i = 0; i < COUNT; i++) {
+		if (!is_wanted(&loops[i], argc, argv))
+			continue;
+		qsort(times[i], ROUNDS, sizeof(times[i][0]), by_size);
+		printf("%-32s best %6.1f  median %6.1f ns\n", loops[i].name, times[i][0],
+		       times[i][ROUNDS / 2]);
+	}
+	return 0;
+}
