@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+unit(fftw_plans LIBS agent_core)
+
 # BLAS, LAPACK and FFTW under the agent: see ops/blas.py. What is missing is skipped by name.
 if(FUZZ OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   return()
