@@ -7,6 +7,7 @@
 #include "tests/ops/itt_shim.h"
 #include "tests/ops/nvtx_shim.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -77,6 +78,17 @@ static void itt_task(void)
 	CALL(task_end, itt_domain_used);
 }
 
+// As any library calls it, if there is one: the agent's comes first.
+static double (*ddot)(int, const double *, int, const double *, int);
+
+static void blas_dot(void)
+{
+	static const double numbers[2] = { 1, 2 };
+
+	if (ddot)
+		ddot(2, numbers, 1, numbers, 1);
+}
+
 static const struct loop {
 	const char *name;
 	void (*run)(void);
@@ -89,12 +101,16 @@ static const struct loop {
 	{ "NVTX start and end", nvtx_range },
 	{ "NVTX mark", nvtx_mark },
 	{ "ITT task", itt_task },
+	{ "BLAS dot of 2 numbers", blas_dot },
 };
 
 #define COUNT (sizeof(loops) / sizeof(loops[0]))
 
 static void prepare(void)
 {
+	if (dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_GLOBAL))
+		ddot = (double (*)(int, const double *, int, const double *, int))dlsym(
+			RTLD_DEFAULT, "cblas_ddot");
 	nvtx_domain = nvtxDomainCreateA("domain");
 	event_narrow = (nvtxEventAttributes_t){
 		.version = NVTX_VERSION,
