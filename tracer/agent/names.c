@@ -78,15 +78,14 @@ static bool take_room(struct names *n, uint32_t bytes, uint32_t *at)
 	return true;
 }
 
-static uint32_t add(struct names *n, const struct name *name)
+static uint32_t append(struct names *n, const struct name *name)
 {
 	size_t length = strnlen(name->text, PROTOCOL_NAME_TEXT);
 	uint32_t bytes = (uint32_t)(sizeof(struct protocol_name) + length + 1 + 7) & ~7u;
 	uint32_t at;
 
-	if (__atomic_load_n(&n->count, __ATOMIC_RELAXED) >= COUNT_MAX || !take_room(n, bytes, &at))
+	if (!take_room(n, bytes, &at))
 		return 0;
-	__atomic_fetch_add(&n->count, 1, __ATOMIC_RELAXED);
 	struct protocol_name *entry = (struct protocol_name *)((char *)n->file + at);
 	entry->domain = name->domain;
 	entry->category = name->category;
@@ -94,6 +93,16 @@ static uint32_t add(struct names *n, const struct name *name)
 	memcpy(entry + 1, name->text, length); // the memory is zeroed
 	__atomic_store_n(&entry->bytes, bytes, __ATOMIC_RELEASE);
 	return at / 8;
+}
+
+static uint32_t add(struct names *n, const struct name *name)
+{
+	uint32_t id =
+		__atomic_load_n(&n->count, __ATOMIC_RELAXED) < COUNT_MAX ? append(n, name) : 0;
+
+	if (id)
+		__atomic_fetch_add(&n->count, 1, __ATOMIC_RELAXED);
+	return id;
 }
 
 static bool is_called(const struct names *n, uint32_t id, const struct name *name)
@@ -139,4 +148,29 @@ void names_count(struct names *n, uint32_t id, uint64_t total_ns, uint64_t self_
 	__atomic_fetch_add(&entry->calls, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&entry->total_ns, total_ns, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&entry->self_ns, self_ns, __ATOMIC_RELAXED);
+}
+
+uint32_t names_twin(struct names *n, uint32_t id)
+{
+	const struct protocol_name *entry = names_entry(n, id);
+	struct name name = { entry->provider, entry->domain, entry->category, names_text(n, id) };
+
+	// The other half is for names that are new.
+	if (__atomic_load_n(&n->reserved, __ATOMIC_RELAXED) > PROTOCOL_NAMES_BYTES / 2)
+		return 0;
+	return append(n, &name);
+}
+
+static void add_alone(uint64_t *sum, uint64_t value)
+{
+	__atomic_store_n(sum, __atomic_load_n(sum, __ATOMIC_RELAXED) + value, __ATOMIC_RELAXED);
+}
+
+void names_count_alone(struct names *n, uint32_t twin, uint64_t total_ns, uint64_t self_ns)
+{
+	struct protocol_name *entry = (struct protocol_name *)names_entry(n, twin);
+
+	add_alone(&entry->calls, 1);
+	add_alone(&entry->total_ns, total_ns);
+	add_alone(&entry->self_ns, self_ns);
 }

@@ -47,6 +47,13 @@ uint32_t names_id(struct names *n, const struct name *name);
 /* An op of name ID which the rings have no room for. */
 void names_count(struct names *n, uint32_t id, uint64_t total_ns, uint64_t self_ns);
 
+/*
+ * Another id for name ID, for one thread to count in alone: that takes no turns with others. 0 if
+ * there is no room to spare.
+ */
+uint32_t names_twin(struct names *n, uint32_t id);
+void names_count_alone(struct names *n, uint32_t twin, uint64_t total_ns, uint64_t self_ns);
+
 static inline const struct protocol_name *names_entry(const struct names *n, uint32_t id)
 {
 	return (const struct protocol_name *)((const char *)n->file + (size_t)id * 8);

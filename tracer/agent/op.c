@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/op.h"
 
-#include "base/hash.h"
+#include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/registers.h"
 #include "tracer/agent/sample.h"
@@ -22,6 +22,7 @@
 #define SITES_BITS  12
 #define SITES       (1u << SITES_BITS)
 #define SITES_TRIED 8
+#define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -247,14 +248,35 @@ static uint64_t freed_bytes(void)
 	return op_memory ? op_memory->freed_bytes : 0;
 }
 
-static bool has_room(struct op_thread *t, size_t size)
+static bool look_for_room(struct op_thread *t, size_t size, uint64_t now)
 {
-	if (likely(t->room >= size))
-		return true;
+	if (now < t->full_until_ns)
+		return false;
 	size_t room = lane_room(t->lane);
 	room = room > FILL_BYTES ? room - FILL_BYTES : 0;
 	t->room = room < LOOK_BYTES ? room : LOOK_BYTES;
-	return t->room >= size;
+	if (t->room >= size)
+		return true;
+	t->full_until_ns = now + FULL_NS;
+	return false;
+}
+
+static bool has_room(struct op_thread *t, size_t size, uint64_t now)
+{
+	return likely(t->room >= size) || look_for_room(t, size, now);
+}
+
+// Threads that all count in one place would wait for each other's cache lines.
+static void count(struct op_thread *t, uint32_t name, uint64_t total_ns, uint64_t self_ns)
+{
+	struct op_twin *twin = &t->twins[name % OP_TWINS];
+
+	if (!twin->name)
+		*twin = (struct op_twin){ name, names_twin(&names, name) };
+	if (likely(twin->name == name && twin->twin))
+		names_count_alone(&names, twin->twin, total_ns, self_ns);
+	else
+		names_count(&names, name, total_ns, self_ns);
 }
 
 // Room that is known to be free: only its place is to be found.
@@ -321,7 +343,7 @@ static bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint
 
 	if (unlikely(is_new_site(here.caller)))
 		write_site(t, name, here, now);
-	if (unlikely(!has_room(t, size + END_BYTES)))
+	if (unlikely(!has_room(t, size + END_BYTES, now)))
 		return false;
 	struct record_op_begin *begin = take(t, size);
 	if (unlikely(!begin))
@@ -368,7 +390,7 @@ uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct 
 
 	if (unlikely(depth >= OP_DEPTH_MAX)) {
 		if (name)
-			names_count(&names, name, 0, 0);
+			count(t, name, 0, 0);
 		return depth_in(t, owner);
 	}
 	struct op_open *open = &t->open[depth];
@@ -408,7 +430,7 @@ static void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	}
 	if (unlikely(!open->written)) {
 		if (open->name)
-			names_count(&names, open->name, total, total - open->below_ns);
+			count(t, open->name, total, total - open->below_ns);
 		return;
 	}
 	t->lane->owed -= END_BYTES;
@@ -491,11 +513,11 @@ void op_range_end(struct op_thread *t, struct op_range range)
 	uint64_t now = stopwatch_now_ns(&t->watch);
 	struct record_op_end *end = NULL;
 
-	if (range.tid && has_room(t, END_BYTES))
+	if (range.tid && has_room(t, END_BYTES, now))
 		end = take(t, END_BYTES);
 	if (!end) {
 		if (range.name)
-			names_count(&names, range.name, now - range.begin_ns, 0);
+			count(t, range.name, now - range.begin_ns, 0);
 		return;
 	}
 	*end = (struct record_op_end){ .begin_ns = range.begin_ns,
@@ -512,14 +534,13 @@ void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const stru
 
 	if (!name || !write_begin(t, RECORD_OP_MARK, 0, now, name, here, d))
 		if (name)
-			names_count(&names, name, 0, 0);
+			count(t, name, 0, 0);
 }
 
 void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns)
 {
-	(void)t; // whose names are those of the process
 	if (name)
-		names_count(&names, name, total_ns, 0);
+		count(t, name, total_ns, 0);
 }
 
 // A record of HEAD_SIZE and TEXT behind it.

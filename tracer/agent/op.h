@@ -38,6 +38,7 @@ struct lane;
 #define OP_CACHE_BITS  8
 #define OP_CACHE       (1u << OP_CACHE_BITS)
 #define OP_DETAILS_MAX 64
+#define OP_TWINS       64
 
 /* Where a hook was called from. */
 struct op_here {
@@ -80,14 +81,20 @@ struct op_cached {
 	uint32_t domain, id;
 };
 
+struct op_twin {
+	uint32_t name, twin; /* see names_twin() */
+};
+
 struct op_thread {
 	struct lane *lane;
 	uint32_t generation; /* of the process: a fork without handlers shows */
 	uint32_t tid;
 	int inside; /* a hook of this thread is at work */
 	uint32_t depth;
-	uint64_t room; /* bytes of the ring that are free and owed to nobody; at most */
+	uint64_t room;          /* bytes of the ring that are free and owed to nobody; at most */
+	uint64_t full_until_ns; /* nobody looks for room before */
 	struct stopwatch watch;
+	struct op_twin twins[OP_TWINS]; /* [name % OP_TWINS] */
 	struct op_cached cache[OP_CACHE];
 	struct op_open open[OP_DEPTH_MAX];
 };

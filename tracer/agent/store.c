@@ -9,12 +9,12 @@
 
 #define TRIED 64
 
-static char *memory; // atomic; NULL: not taken yet
-static size_t used;  // atomic
+char *store_start;
+static size_t used; // atomic
 
 static char *map(void)
 {
-	char *known = __atomic_load_n(&memory, __ATOMIC_ACQUIRE);
+	char *known = __atomic_load_n(&store_start, __ATOMIC_ACQUIRE);
 	int error = errno;
 
 	if (known)
@@ -24,7 +24,7 @@ static char *map(void)
 	errno = error;
 	if (mapped == MAP_FAILED)
 		return NULL;
-	if (__atomic_compare_exchange_n(&memory, &known, mapped, false, __ATOMIC_ACQ_REL,
+	if (__atomic_compare_exchange_n(&store_start, &known, mapped, false, __ATOMIC_ACQ_REL,
 	                                __ATOMIC_ACQUIRE))
 		return mapped;
 	munmap(mapped, STORE_BYTES); // another thread was first
@@ -38,7 +38,7 @@ void *store_take(size_t bytes)
 	size_t at = __atomic_load_n(&used, __ATOMIC_RELAXED);
 
 	do {
-		if (!start || wanted > STORE_BYTES - at)
+		if (!start || bytes > STORE_BYTES || wanted > STORE_BYTES - at)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&used, &at, at + wanted, true, __ATOMIC_RELAXED,
 	                                      __ATOMIC_RELAXED));
@@ -51,14 +51,6 @@ const char *store_text(const char *text, size_t limit)
 	char *copy = store_take(length + 1);
 
 	return copy ? memcpy(copy, text, length) : NULL; // the rest is zeroed
-}
-
-bool store_holds(const void *pointer, size_t bytes)
-{
-	const char *start = __atomic_load_n(&memory, __ATOMIC_ACQUIRE);
-	size_t at = (size_t)((uintptr_t)pointer - (uintptr_t)start);
-
-	return start && at % 8 == 0 && at < STORE_BYTES && bytes <= STORE_BYTES - at;
 }
 
 // The slot of KEY, or the one where it belongs; NULL if neither is near. Key 0 is none.

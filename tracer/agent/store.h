@@ -20,8 +20,16 @@ void *store_take(size_t bytes);
 /* A copy of TEXT, cut after LIMIT bytes. NULL if there is no more. */
 const char *store_text(const char *text, size_t limit);
 
+extern char *store_start; /* atomic; NULL: nothing has been taken */
+
 /* Whether POINTER is the address of BYTES of the store. */
-bool store_holds(const void *pointer, size_t bytes);
+static inline bool store_holds(const void *pointer, size_t bytes)
+{
+	const char *start = __atomic_load_n(&store_start, __ATOMIC_ACQUIRE);
+	size_t at = (size_t)((uintptr_t)pointer - (uintptr_t)start);
+
+	return start && at % 8 == 0 && at < STORE_BYTES && bytes <= STORE_BYTES - at;
+}
 
 /*
  * Where things stand, by a key of any 64 bits. An entry is never removed; the
