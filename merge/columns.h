@@ -15,7 +15,7 @@
 
 /* The most rows of one blob, and columns. */
 #define COLUMNS_ROWS  32768
-#define COLUMNS_WIDTH 8
+#define COLUMNS_WIDTH 32
 
 struct columns {
 	uint32_t width;  /* columns */

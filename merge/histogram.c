@@ -8,7 +8,7 @@
 
 #define OCTAVE      128u // buckets of an octave
 #define OCTAVE_BITS 7
-#define BUCKETS     (OCTAVE * (64 - OCTAVE_BITS + 1))
+_Static_assert(HISTOGRAM_BUCKETS == OCTAVE * (64 - OCTAVE_BITS + 1), "all 64 bits");
 
 void histogram_fini(struct histogram *h)
 {
@@ -63,7 +63,7 @@ bool histogram_add_bucket(struct histogram *h, uint32_t bucket, uint32_t count)
 {
 	uint32_t at = h->last;
 
-	if (bucket >= BUCKETS)
+	if (bucket >= HISTOGRAM_BUCKETS)
 		return false;
 	if (at >= h->count || h->buckets[at].bucket != bucket)
 		at = find(h, bucket);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HISTOGRAM_BUCKETS (128u * 58)
+
 struct histogram_bucket {
 	uint32_t bucket;
 	uint32_t count; /* stays at its maximum */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BINS_OF_RUN 4096
 #define BIN_NS      (10 * NS_PER_MS) // the narrowest
 #define FOLDED_ROOM 2 // rows that leave everything out go on up to so many times the limit
 
@@ -71,12 +70,19 @@ struct op_entry *op_table_append(struct op_table *t, const struct op_key *key)
 	return entry;
 }
 
-static struct op_entry *find_or_append(struct op_table *t, const struct op_key *key, uint32_t limit)
+struct op_entry *op_table_find(const struct op_table *t, const struct op_key *key)
 {
 	uint32_t id = t->index.slots[slot_of(t, key)];
 
-	if (id)
-		return &t->entries[id - 1];
+	return id ? &t->entries[id - 1] : NULL;
+}
+
+static struct op_entry *find_or_append(struct op_table *t, const struct op_key *key, uint32_t limit)
+{
+	struct op_entry *known = op_table_find(t, key);
+
+	if (known)
+		return known;
 	return t->count < limit ? op_table_append(t, key) : NULL;
 }
 
@@ -176,7 +182,7 @@ static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call 
 	uint64_t since = call->begin_ns > t->origin_ns ? call->begin_ns - t->origin_ns : 0;
 
 	// When one bin holds all there is nothing left to fall together.
-	while (since / t->bin_ns >= BINS_OF_RUN ||
+	while (since / t->bin_ns >= OP_TABLE_BINS_OF_RUN ||
 	       (t->bin_count >= t->bins_max && since >= t->bin_ns))
 		widen(t);
 	struct op_bin bin = {

@@ -78,14 +78,18 @@ struct op_table {
 	uint64_t lost;   /* calls that found no memory */
 };
 
-#define OP_TABLE_ENTRIES 65536
-#define OP_TABLE_BINS    131072
+#define OP_TABLE_ENTRIES     65536
+#define OP_TABLE_BINS        131072
+#define OP_TABLE_BINS_OF_RUN 4096
 
 /* False if there is no memory. Limits of 0: the defaults. */
 bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max);
 void op_table_fini(struct op_table *t);
 
 void op_table_add(struct op_table *t, const struct op_call *call);
+
+/* NULL if there is none. */
+struct op_entry *op_table_find(const struct op_table *t, const struct op_key *key);
 
 /* Whether another key would have to leave something out. */
 static inline bool op_table_is_full(const struct op_table *t)

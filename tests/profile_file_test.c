@@ -373,9 +373,9 @@ Test(profile_file, a_newer_schema_is_refused_in_words)
 {
 	fill();
 	write_profile();
-	change("PRAGMA user_version=4");
+	change("PRAGMA user_version=5");
 	cr_expect(eq(str, (char *)ending(refusal()),
-	             "was written by a newer bottleneck (schema 4, this one reads 3)"));
+	             "was written by a newer bottleneck (schema 5, this one reads 4)"));
 }
 
 Test(profile_file, changes_to_a_profile_are_noticed)

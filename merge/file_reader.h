@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows from the tables of a file that may be anything. For the files of merge/ alone.
+ *
+ * What returns an int is -1 on failure, with the reader's error set.
+ */
+#pragma once
+
+#include "merge/file.h"
+#include "merge/profile_data.h"
+
+struct reader {
+	const char *path;
+	struct profile *profile;
+	sqlite3 *db;
+	sqlite3_stmt *select;
+	int64_t steps_left; /* of SQLite's machine, in thousands */
+	uint32_t checksum;
+	uint64_t places_used;
+	struct cell last_cell;
+	int64_t under_way; /* intervals that have begun and not ended, after that */
+	int64_t whole_ns;  /* of all cells */
+	uint64_t ops;      /* names of ops that there must be */
+	struct op_sums op_sums, op_bin_sums; /* of all that was read */
+	struct op_bin last_bin;
+	uint32_t last_entry, last_bucket; /* of durations */
+	struct error *err;
+};
+
+int reader_damaged(struct reader *r, const char *what);
+int reader_no_memory(struct reader *r);
+int reader_failed(struct reader *r);
+
+/* The bytes of the file, for SQLite to own. NULL on error. */
+unsigned char *reader_load(const char *path, size_t *size, struct error *err);
+
+/* Takes over BYTES in any case. */
+int reader_open(struct reader *r, unsigned char *bytes, size_t size);
+
+int reader_begin(struct reader *r, const char *table);
+
+/* 1: there is a row of WIDTH columns. 0: the table is at its end. */
+int reader_next(struct reader *r, int width);
+
+int64_t reader_int(struct reader *r, int column);
+
+/* A number from 0 to MOST, else (with *OK false) 0. */
+uint32_t reader_id(struct reader *r, int column, uint64_t most, bool *ok);
+
+/* NULL if it is no text. */
+const char *reader_text(struct reader *r, int column);
+
+/* The id of a text; 0 (with *OK false) if there is no memory, 0 if it is NULL. */
+uint32_t reader_string(struct reader *r, int column, bool *ok);
+
+/* Has TAKE take every row of a table. */
+int reader_rows(struct reader *r, const char *table, int width, int (*take)(struct reader *));
+
+/* The same for a table of blobs. */
+int reader_chunks(struct reader *r, const char *table, uint32_t width, uint32_t deltas,
+                  int (*take)(struct reader *, struct columns *, uint32_t));
+
+/* The tables of ops and of memory, if the run says that there are some: merge/file_read_ops.c. */
+bool take_op_fact(struct reader *r, const char *key, int64_t value);
+int check_op_facts(struct reader *r);
+int read_op_names(struct reader *r);
+int read_ops(struct reader *r);
