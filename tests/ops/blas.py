@@ -55,8 +55,15 @@ class Ops:
 
     def counted(self):
         """{name: calls that left no records}"""
-        found = [re.search(r" count +(\S+ \S+) calls (\d+)", line) for line in self.lines]
-        return Counter({m[1]: int(m[2]) for m in found if m})
+        last = {}
+        for line in self.lines:
+            found = re.match(r"(p\d+ t\d+) count +(\S+ \S+) calls (\d+)", line)
+            if found:
+                last[found[1], found[2]] = int(found[3])
+        calls = Counter()
+        for (_, name), count in last.items():
+            calls[name] += count
+        return calls
 
 
 class Case(unittest.TestCase):
@@ -165,6 +172,7 @@ class Fftw(Case):
             "fftw_plan_dft_1d [1024]",
             "fftw_execute dft [1024]",
             "fftw_execute_dft [1024]",
+            "fftw_execute dft [1024]",
             "fftw_execute dft [1024]",
             "fftw_plan_dft_2d [32,64]",
             "fftw_execute dft [32,64]",

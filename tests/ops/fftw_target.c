@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// Fortran's.
+extern void dfftw_execute_(const fftw_plan *plan);
+
 static fftw_complex *in, *out;
 static uint64_t hash = 5381;
 
@@ -23,6 +26,7 @@ static void plain(void)
 
 	fftw_execute(plan);
 	fftw_execute_dft(plan, in, out);
+	dfftw_execute_(&plan);
 	run(plan, 1024 * sizeof(fftw_complex));
 	run(fftw_plan_dft_2d(32, 64, in, out, FFTW_BACKWARD, FFTW_ESTIMATE), 2048 * 16);
 	run(fftw_plan_dft_r2c_3d(8, 16, 10, (double *)in, out, FFTW_ESTIMATE), 8 * 16 * 6 * 16);

@@ -4,6 +4,9 @@
  * for; so are executions, with what is executed behind the name: "fftw_execute
  * r2c". A plan of many transforms says so ("fftw_execute dft many"), and its
  * shape begins with how many there are.
+ *
+ * Fortran's own names (dfftw_) make plans through those of C, but execute them
+ * by themselves.
  */
 #include "tracer/agent/fftw.h"
 
@@ -32,7 +35,7 @@ enum form {
 };
 
 // Name, what is transformed (FFTW_KINDS: the plan knows), form, number of arguments.
-#define ROUTINES(X)                                                                                \
+#define PLANS(X)                                                                                   \
 	X(plan_dft_1d, FFTW_DFT, VALUES_1, 5)                                                      \
 	X(plan_dft_2d, FFTW_DFT, VALUES_2, 6)                                                      \
 	X(plan_dft_3d, FFTW_DFT, VALUES_3, 7)                                                      \
@@ -66,7 +69,8 @@ enum form {
 	X(plan_r2r, FFTW_R2R, ARRAY, 6)                                                            \
 	X(plan_many_r2r, FFTW_R2R, MANY, 13)                                                       \
 	X(plan_guru_r2r, FFTW_R2R, GURU, 8)                                                        \
-	X(plan_guru64_r2r, FFTW_R2R, GURU64, 8)                                                    \
+	X(plan_guru64_r2r, FFTW_R2R, GURU64, 8)
+#define EXECUTIONS(X)                                                                              \
 	X(execute, FFTW_KINDS, EXECUTE, 1)                                                         \
 	X(execute_dft, FFTW_DFT, EXECUTE, 3)                                                       \
 	X(execute_split_dft, FFTW_DFT, EXECUTE, 5)                                                 \
@@ -74,7 +78,8 @@ enum form {
 	X(execute_split_dft_r2c, FFTW_R2C, EXECUTE, 4)                                             \
 	X(execute_dft_c2r, FFTW_C2R, EXECUTE, 3)                                                   \
 	X(execute_split_dft_c2r, FFTW_C2R, EXECUTE, 4)                                             \
-	X(execute_r2r, FFTW_R2R, EXECUTE, 3)                                                       \
+	X(execute_r2r, FFTW_R2R, EXECUTE, 3)
+#define OTHERS(X)                                                                                  \
 	X(destroy_plan, FFTW_KINDS, DESTROY, 1)                                                    \
 	X(cleanup, FFTW_KINDS, CLEANUP, 0)                                                         \
 	X(plan_with_nthreads, FFTW_KINDS, THREADS, 1)
@@ -86,22 +91,58 @@ static const struct routine {
 	uint8_t count; // of arguments
 } routines[] = {
 #define ROUTINE(name, kind, form, count) { #name, kind, form, count },
-	ROUTINES(ROUTINE)
+	PLANS(ROUTINE) EXECUTIONS(ROUTINE) OTHERS(ROUTINE)
 };
 
-#define COUNT (sizeof(routines) / sizeof(routines[0]))
+enum {
+#define ONE(name, kind, form, count) +1
+	PLAN_COUNT = 0 PLANS(ONE),
+	EXECUTION_COUNT = 0 EXECUTIONS(ONE),
+	COUNT = 0 PLANS(ONE) EXECUTIONS(ONE) OTHERS(ONE),
+	STUBS = 4 * COUNT + 6 * EXECUTION_COUNT
+};
 
-static const char prefixes[][8] = { "fftw_", "fftwf_", "fftwl_", "fftwq_" };
-#define PRECISIONS                           (sizeof(prefixes) / sizeof(prefixes[0]))
+// The order is that of the stubs.
+static const struct family {
+	char prefix[8], suffix[8];
+	char op_prefix[8];
+	bool fortran; // a plan is passed by its address
+	uint16_t first, count;
+} families[] = {
+	{ "fftw_", "", "fftw_", false, 0, COUNT },
+	{ "fftwf_", "", "fftwf_", false, 0, COUNT },
+	{ "fftwl_", "", "fftwl_", false, 0, COUNT },
+	{ "fftwq_", "", "fftwq_", false, 0, COUNT },
+	{ "dfftw_", "_", "fftw_", true, PLAN_COUNT, EXECUTION_COUNT },
+	{ "dfftw_", "__", "fftw_", true, PLAN_COUNT, EXECUTION_COUNT },
+	{ "sfftw_", "_", "fftwf_", true, PLAN_COUNT, EXECUTION_COUNT },
+	{ "sfftw_", "__", "fftwf_", true, PLAN_COUNT, EXECUTION_COUNT },
+	{ "lfftw_", "_", "fftwl_", true, PLAN_COUNT, EXECUTION_COUNT },
+	{ "lfftw_", "__", "fftwl_", true, PLAN_COUNT, EXECUTION_COUNT },
+};
 
-#define DOUBLE_STUB(name, kind, form, count) "detour_stub fftw_" #name "\n"
-#define FLOAT_STUB(name, kind, form, count)  "detour_stub fftwf_" #name "\n"
-#define LONG_STUB(name, kind, form, count)   "detour_stub fftwl_" #name "\n"
-#define QUAD_STUB(name, kind, form, count)   "detour_stub fftwq_" #name "\n"
+#define STUB(name, kind, form, count)       "detour_stub fftw_" #name "\n"
+#define FLOAT_STUB(name, kind, form, count) "detour_stub fftwf_" #name "\n"
+#define LONG_STUB(name, kind, form, count)  "detour_stub fftwl_" #name "\n"
+#define QUAD_STUB(name, kind, form, count)  "detour_stub fftwq_" #name "\n"
+#define D_STUB(name, kind, form, count)     "detour_stub dfftw_" #name "_\n"
+#define D2_STUB(name, kind, form, count)    "detour_stub dfftw_" #name "__\n"
+#define S_STUB(name, kind, form, count)     "detour_stub sfftw_" #name "_\n"
+#define S2_STUB(name, kind, form, count)    "detour_stub sfftw_" #name "__\n"
+#define L_STUB(name, kind, form, count)     "detour_stub lfftw_" #name "_\n"
+#define L2_STUB(name, kind, form, count)    "detour_stub lfftw_" #name "__\n"
+
+#define ALL(X)                              PLANS(X) EXECUTIONS(X) OTHERS(X)
 
 detour_begin fftw_begin;
 detour_end fftw_end;
-DETOUR("fftw", ROUTINES(DOUBLE_STUB) ROUTINES(FLOAT_STUB) ROUTINES(LONG_STUB) ROUTINES(QUAD_STUB));
+
+// clang-format off
+DETOUR("fftw",
+       ALL(STUB) ALL(FLOAT_STUB) ALL(LONG_STUB) ALL(QUAD_STUB)
+       EXECUTIONS(D_STUB) EXECUTIONS(D2_STUB) EXECUTIONS(S_STUB) EXECUTIONS(S2_STUB)
+       EXECUTIONS(L_STUB) EXECUTIONS(L2_STUB));
+// clang-format on
 
 // Above those of BLAS.
 #define NUMBER(index) (UINT32_C(0x8000) + (uint32_t)(index))
@@ -109,7 +150,17 @@ DETOUR("fftw", ROUTINES(DOUBLE_STUB) ROUTINES(FLOAT_STUB) ROUTINES(LONG_STUB) RO
 struct stub {
 	uint64_t known[FFTW_KINDS + 1][2]; // see detour_known()
 };
-static struct stub stubs[PRECISIONS * COUNT];
+static struct stub stubs[STUBS];
+
+static const struct family *family_of(uint64_t index, const struct routine **routine)
+{
+	const struct family *family = families;
+
+	for (; index >= family->count; family++)
+		index -= family->count;
+	*routine = &routines[family->first + index];
+	return family;
+}
 
 static void read_array(struct fftw_shape *shape, uint64_t rank, uint64_t array)
 {
@@ -188,7 +239,8 @@ static uint16_t list_shape(const struct fftw_shape *shape, uint64_t values[SHAPE
 static uint32_t find_name(struct op_thread *t, uint64_t index, const struct fftw_shape *shape)
 {
 	static const char *const kinds[] = { " dft", " r2c", " c2r", " r2r", "" };
-	const struct routine *routine = &routines[index % COUNT];
+	const struct routine *routine;
+	const struct family *family = family_of(index, &routine);
 	bool many = routine->form == EXECUTE && shape->count && shape->batch != 1;
 	uint64_t *known = &stubs[index].known[shape->kind][many];
 	uint32_t id = detour_known(known, t);
@@ -196,7 +248,7 @@ static uint32_t find_name(struct op_thread *t, uint64_t index, const struct fftw
 
 	if (id)
 		return id;
-	snprintf(text, sizeof(text), "%s%s%s%s", prefixes[index / COUNT], routine->name,
+	snprintf(text, sizeof(text), "%s%s%s%s", family->op_prefix, routine->name,
 	         routine->kind == FFTW_KINDS ? kinds[shape->kind] : "", many ? " many" : "");
 	id = op_name(t, OP_FFTW, 0, text);
 	detour_know(known, t, id);
@@ -205,10 +257,12 @@ static uint32_t find_name(struct op_thread *t, uint64_t index, const struct fftw
 
 static __attribute__((noinline)) void *find_target(uint64_t index, const uint64_t *frame)
 {
+	const struct routine *routine;
+	const struct family *family = family_of(index, &routine);
 	char name[NAME_MAX_BYTES];
 	int error = errno;
 
-	snprintf(name, sizeof(name), "%s%s", prefixes[index / COUNT], routines[index % COUNT].name);
+	snprintf(name, sizeof(name), "%s%s%s", family->prefix, routine->name, family->suffix);
 	void *target = definition_find(name, frame[1]);
 	if (target)
 		definition_remember(NUMBER(index), frame[1], target);
@@ -263,10 +317,20 @@ static bool note_other(const struct routine *routine, const struct detour_call *
 	}
 }
 
+static uint64_t plan_of(const struct family *family, const struct detour_call *call)
+{
+	uint64_t plan = call->integers[0];
+
+	if (!family->fortran)
+		return plan;
+	return plan < 4096 ? 0 : *(const uint64_t *)plan;
+}
+
 struct detour_way fftw_begin(uint64_t index, struct detour_call *call, const uint64_t *frame)
 {
-	const struct routine *routine = &routines[index % COUNT];
 	struct detour_way way = { definition_recall(NUMBER(index), frame[1]), -1 };
+	const struct routine *routine;
+	const struct family *family = family_of(index, &routine);
 	struct fftw_shape shape = { .kind = routine->kind };
 
 	if (!way.target)
@@ -275,7 +339,7 @@ struct detour_way fftw_begin(uint64_t index, struct detour_call *call, const uin
 	    note_other(routine, call, way.target, frame))
 		return way;
 	if (routine->form == EXECUTE)
-		fftw_plan_find(call->integers[0], &shape);
+		fftw_plan_find(plan_of(family, call), &shape);
 	else
 		shape = read_shape(routine, call);
 	struct op_thread *t = op_enter();
@@ -289,8 +353,9 @@ struct detour_way fftw_begin(uint64_t index, struct detour_call *call, const uin
 
 void fftw_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 {
-	const struct routine *routine = &routines[index % COUNT];
+	const struct routine *routine;
 
+	family_of(index, &routine);
 	detour_close(frame);
 	if (routine->form == EXECUTE)
 		return;
