@@ -74,6 +74,27 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));
 }
 
+Test(session, sanitized_programs_run_and_the_users_word_stands)
+{
+	static const char *const table[][2] = {
+		{ "", "verify_asan_link_order=0" },
+		{ "halt_on_error=1", "halt_on_error=1:verify_asan_link_order=0" },
+		{ "verify_asan_link_order=1", "verify_asan_link_order=1" },
+	};
+	cleanup(session) struct session *session = session_new(&options, NULL);
+
+	for (int i = 0; i < 3; i++) {
+		setenv("ASAN_OPTIONS", table[i][0], 1);
+		session_export(session, NULL);
+		cr_expect(eq(str, getenv("ASAN_OPTIONS"), (char *)table[i][1]));
+		session_export(session, NULL);
+		cr_expect(eq(str, getenv("ASAN_OPTIONS"), (char *)table[i][1]), "twice");
+	}
+	unsetenv("ASAN_OPTIONS");
+	session_export(session, NULL);
+	cr_expect(eq(str, getenv("ASAN_OPTIONS"), "verify_asan_link_order=0"));
+}
+
 Test(session, injection_libraries_of_the_users_are_moved_and_ours_never_twice)
 {
 	cleanup(session) struct session *session = session_new(&options, NULL);

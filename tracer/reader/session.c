@@ -120,6 +120,21 @@ static bool export_preload(const struct session *s)
 	       setenv("LD_PRELOAD", value, 1) == 0;
 }
 
+// Programs that gcc has sanitized end at once if another library comes before their runtime, even
+// one that leaves malloc() to it. The user's own word on that stands.
+static bool export_sanitizer(void)
+{
+	const char *theirs = getenv("ASAN_OPTIONS");
+	const char *ours = "verify_asan_link_order=0";
+	cleanup_free char *value = NULL;
+
+	if (!theirs || !*theirs)
+		return setenv("ASAN_OPTIONS", ours, 1) == 0;
+	return strstr(theirs, "verify_asan_link_order") ||
+	       (asprintf(&value, "%s:%s", theirs, ours) >= 0 &&
+	        setenv("ASAN_OPTIONS", value, 1) == 0);
+}
+
 // Where programs look for injection libraries of an API, and where ours looks for the user's own.
 static const struct injection {
 	enum op_provider provider;
@@ -164,7 +179,7 @@ int session_export(const struct session *s, struct error *err)
 
 	snprintf(config, sizeof(config), "hz=%u,stack=%u,ops=%u,malloc=%u", s->options.frequency_hz,
 	         s->options.stack_bytes, s->options.ops, s->options.malloc_bytes);
-	if (export_preload(s) && export_injections(s) &&
+	if (export_preload(s) && export_sanitizer() && export_injections(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
 		return 0;
