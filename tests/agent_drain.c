@@ -79,11 +79,15 @@ static void count(struct agent_run *run, const struct record *record, struct see
 		count_sample(run, (const struct record_sample *)record, pids, tids);
 }
 
-void agent_drain_round(struct agent_drain *d, struct agent_run *run)
+void agent_drain_round(struct agent_drain *d, struct agent_run *run,
+                       const struct agent_run_options *options)
 {
 	reader_poll(d->reader);
-	for (const struct record *r; (r = reader_next(d->reader, UINT64_MAX, NULL));)
+	for (const struct record *r; (r = reader_next(d->reader, UINT64_MAX, NULL));) {
 		count(run, r, &d->pids, &d->tids);
+		if (options->visit)
+			options->visit(options->context, r);
+	}
 	run->dropped = reader_dropped(d->reader);
 	run->unsampled = reader_unsampled(d->reader);
 	run->damaged = reader_damaged(d->reader);

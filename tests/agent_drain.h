@@ -14,5 +14,6 @@ void agent_drain_free(struct agent_drain *d);
 
 CLEANUP(agent_drain, struct agent_drain *, agent_drain_free)
 
-/* Adds all that is there now to RUN. */
-void agent_drain_round(struct agent_drain *d, struct agent_run *run);
+/* Adds all that is there now to RUN, and shows it to the visitor of OPTIONS. */
+void agent_drain_round(struct agent_drain *d, struct agent_run *run,
+                       const struct agent_run_options *options);

@@ -63,8 +63,9 @@ static struct session *open_session(const struct agent_run_options *options)
 {
 	struct session_options wanted = {
 		.library = AGENT_LIBRARY,
-		.frequency_hz = options->hz ? options->hz : 999,
+		.frequency_hz = options->silent ? 0 : options->hz ? options->hz : 999,
 		.stack_bytes = 32768,
+		.malloc_bytes = options->malloc_bytes,
 	};
 	struct error err = { 0 };
 	struct session *session = session_new(&wanted, &err);
@@ -85,7 +86,7 @@ static void watch(struct agent_run *run, const struct agent_run_options *options
 		ended = waitpid(child, &run->status, WNOHANG) == child;
 		read_output(run, output, &length);
 		if (drain && (ended || !options->stop_reading))
-			agent_drain_round(drain, run);
+			agent_drain_round(drain, run, options);
 		if (options->kill_after_ns && clock_now_ns() - start > options->kill_after_ns)
 			kill(child, SIGKILL);
 		if (!ended)

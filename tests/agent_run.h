@@ -26,11 +26,17 @@ struct agent_run {
 	bool left_files;    /* something was left in the directory */
 };
 
+struct record;
+
 struct agent_run_options {
 	bool without;           /* the plain command, to compare with */
 	uint32_t hz;            /* 0: 999 */
 	uint64_t kill_after_ns; /* SIGKILL then; 0: never */
 	bool stop_reading;      /* do not drain before the end */
+	uint32_t malloc_bytes;  /* 0: allocations are not looked at */
+	bool silent;            /* no samples of CPU time */
+	void (*visit)(void *context, const struct record *record); /* may be NULL */
+	void *context;
 };
 
 /* ARGV ends with NULL. Dies with a message if it cannot run. */

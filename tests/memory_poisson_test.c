@@ -115,18 +115,33 @@ Test(memory_poisson, the_mean_may_change_at_any_sample)
 	cr_expect(lt(dbl, fabs(sum / (double)allocated - 1), 5 / sqrt((double)taken)));
 }
 
+static uint32_t spend(struct poisson_budget *b, uint64_t now_ns)
+{
+	poisson_spend(b, now_ns);
+	return b->shift;
+}
+
 Test(memory_poisson, more_than_the_budget_doubles_the_mean)
 {
 	struct poisson_budget b = { 0 };
 	uint64_t now = 10 * POISSON_WINDOW_NS;
 
 	poisson_spend(&b, now); // opens a window
+	for (uint64_t i = 1; i <= POISSON_BUDGET; i++)
+		cr_expect(eq(u32, spend(&b, now + i), 0));
+	cr_expect(eq(u32, spend(&b, now + POISSON_WINDOW_NS * 2 / 3), 1));
+}
+
+Test(memory_poisson, a_storm_is_over_at_once)
+{
+	struct poisson_budget b = { 0 };
+	uint64_t now = 10 * POISSON_WINDOW_NS;
+
+	// A thousand times too fast.
+	poisson_spend(&b, now);
 	for (int i = 0; i < POISSON_BUDGET; i++)
-		cr_expect(eq(u32, poisson_spend(&b, now + 1), 0));
-	cr_expect(eq(u32, poisson_spend(&b, now + 2), 1));
-	for (int i = 0; i < POISSON_BUDGET; i++)
-		cr_expect(eq(u32, poisson_spend(&b, now + 3), 1));
-	cr_expect(eq(u32, poisson_spend(&b, now + 4), 2));
+		poisson_spend(&b, now + 1);
+	cr_expect(eq(u32, spend(&b, now + POISSON_WINDOW_NS / 1000), 9));
 }
 
 Test(memory_poisson, the_mean_has_a_limit)
@@ -143,9 +158,9 @@ Test(memory_poisson, a_quiet_process_gets_its_mean_back)
 	struct poisson_budget b = { .shift = 10 };
 	uint64_t now = UINT64_C(1000) * POISSON_WINDOW_NS;
 
-	cr_expect(lt(u32, poisson_spend(&b, now), 10));
+	cr_expect(lt(u32, spend(&b, now), 10));
 	for (int i = 0; i < 4; i++)
-		now += 100 * POISSON_WINDOW_NS, poisson_spend(&b, now);
+		poisson_rest(&b, now += 100 * POISSON_WINDOW_NS);
 	cr_expect(eq(u32, b.shift, 0));
 }
 
@@ -154,7 +169,9 @@ Test(memory_poisson, what_keeps_within_the_budget_keeps_its_mean)
 	struct poisson_budget b = { .window_ns = 1, .shift = 3 };
 
 	for (uint64_t now = 1; now < 100 * POISSON_WINDOW_NS;
-	     now += POISSON_WINDOW_NS / (POISSON_BUDGET / 2))
+	     now += POISSON_WINDOW_NS / (POISSON_BUDGET / 2)) {
 		poisson_spend(&b, now);
+		poisson_rest(&b, now + 1);
+	}
 	cr_expect(eq(u32, b.shift, 3));
 }

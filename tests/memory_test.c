@@ -207,7 +207,7 @@ Test(memory, weights_add_up_to_what_was_allocated)
 			read_of(0);
 	}
 	cr_assert(eq(u64, reader_dropped(reader), 0));
-	cr_assert(ge(u64, told.samples, 50)); // the budget allows more on a slow machine
+	cr_assert(ge(u64, told.samples, 20)); // the budget allows more on a slow machine
 	cr_expect(eq(u64, told.samples, told.frees));
 	cr_expect(eq(u64, told.untracked, 0));
 	// Large ones hit often vary less than Poisson's 1 / sqrt(n).

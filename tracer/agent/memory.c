@@ -18,6 +18,8 @@
 
 #define STEP_SHIFT 9 // the process's peak is told to within that part of it
 #define TELL_MEANS 2 // RECORD_MEMORY after so many means of bytes at the latest
+#define TELL_NS    (5 * NS_PER_MS)
+#define LOOKS      16
 #define FULL_NS    (100 * NS_PER_MS)
 
 struct memory memory;
@@ -334,6 +336,16 @@ static void set_marks(struct memory_thread *t)
 	t->free_look_at = t->totals.freed_bytes + (uint64_t)(t->step + change);
 }
 
+// In a storm samples are rare, which is not to be seen in the totals, nor longer than it lasts.
+static void look_at_clock(struct memory_thread *t)
+{
+	uint64_t now = clock_now_ns();
+
+	poisson_rest(&memory.budget, now);
+	if (now - t->told_ns >= TELL_NS)
+		tell_alone(t);
+}
+
 // P is NULL if nothing has been allocated.
 static void look(struct memory_thread *t, const void *p, size_t bytes)
 {
@@ -344,6 +356,8 @@ static void look(struct memory_thread *t, const void *p, size_t bytes)
 		sample(t, p, bytes);
 	else if (t->totals.allocated_bytes + t->totals.freed_bytes >= t->tell_at)
 		tell_alone(t);
+	if (t->shift && ++t->looks % LOOKS == 0)
+		look_at_clock(t);
 	// The chance of what is to come does not hang on how long it has not come.
 	if (hit || t->shift != __atomic_load_n(&memory.budget.shift, __ATOMIC_RELAXED))
 		draw(t);

@@ -36,12 +36,14 @@ struct memory_thread {
 	uint64_t look_at, free_look_at; /* totals of bytes at which there is something to do */
 	uint64_t sample_at;             /* total of allocated bytes */
 	uint64_t tell_at;               /* of allocated and freed bytes together */
-	int64_t step;                   /* of live bytes, that the process is not told */
-	int64_t published;              /* of totals: what the process knows to be live */
-	struct op_memory told;          /* of totals: what the collector has been told */
+	uint64_t told_ns;
+	int64_t step;          /* of live bytes, that the process is not told */
+	int64_t published;     /* of totals: what the process knows to be live */
+	struct op_memory told; /* of totals: what the collector has been told */
 	struct poisson poisson;
 	uint32_t shift; /* of the budget, when the next sample was drawn */
 	uint32_t tid;   /* atomic; 0: wiped, or free */
+	uint16_t looks; /* since the budget was asked */
 	bool looking;
 } __attribute__((aligned(128)));
 

@@ -79,34 +79,49 @@ uint64_t poisson_weight(const struct poisson *p, uint64_t bytes)
 	return (uint64_t)(size / chance(size / (double)p->mean) + 0.5);
 }
 
-// Halves the doublings as long as that leaves a good part of the budget.
-static uint32_t relax(uint32_t shift, uint64_t taken, uint64_t elapsed_ns)
+// The mean doubles once, or as often as it takes to fit the budget.
+static uint32_t raise(uint32_t shift, uint64_t elapsed_ns)
+{
+	do
+		shift++;
+	while (shift < POISSON_SHIFT_MAX &&
+	       (elapsed_ns = 2 * elapsed_ns + 1) <= POISSON_WINDOW_NS / 2);
+	return shift < POISSON_SHIFT_MAX ? shift : POISSON_SHIFT_MAX;
+}
+
+// The other way, if that fits as well.
+static uint32_t lower(uint32_t shift, uint64_t taken, uint64_t elapsed_ns)
 {
 	uint64_t rate = taken * POISSON_WINDOW_NS / elapsed_ns;
 
-	for (; shift && rate < POISSON_BUDGET / 4; rate = 2 * rate + 1)
+	for (; shift && rate < POISSON_BUDGET * 2 / 5; rate = 2 * rate + 1)
 		shift--;
 	return shift;
 }
 
-uint32_t poisson_spend(struct poisson_budget *b, uint64_t now_ns)
+static void next_window(struct poisson_budget *b, uint64_t now_ns, uint32_t taken)
 {
 	uint64_t began = __atomic_load_n(&b->window_ns, __ATOMIC_RELAXED);
+	uint64_t elapsed = now_ns - began;
 	uint32_t shift = __atomic_load_n(&b->shift, __ATOMIC_RELAXED);
-	uint32_t taken = __atomic_add_fetch(&b->taken, 1, __ATOMIC_RELAXED);
-	bool is_over = now_ns - began >= POISSON_WINDOW_NS;
+	bool is_over = elapsed >= POISSON_WINDOW_NS;
 
-	if (!is_over && taken <= POISSON_BUDGET)
-		return shift;
 	// One thread closes the window; the others go by what was.
-	if (!__atomic_compare_exchange_n(&b->window_ns, &began, now_ns, false, __ATOMIC_RELAXED,
+	if ((!is_over && taken <= POISSON_BUDGET) ||
+	    !__atomic_compare_exchange_n(&b->window_ns, &began, now_ns, false, __ATOMIC_RELAXED,
 	                                 __ATOMIC_RELAXED))
-		return shift;
-	if (is_over)
-		shift = relax(shift, taken, now_ns - began);
-	else if (shift < POISSON_SHIFT_MAX)
-		shift++;
+		return;
+	shift = is_over ? lower(shift, taken, elapsed) : raise(shift, elapsed);
 	__atomic_store_n(&b->taken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->shift, shift, __ATOMIC_RELAXED);
-	return shift;
+}
+
+void poisson_spend(struct poisson_budget *b, uint64_t now_ns)
+{
+	next_window(b, now_ns, __atomic_add_fetch(&b->taken, 1, __ATOMIC_RELAXED));
+}
+
+void poisson_rest(struct poisson_budget *b, uint64_t now_ns)
+{
+	next_window(b, now_ns, __atomic_load_n(&b->taken, __ATOMIC_RELAXED));
 }

@@ -9,16 +9,16 @@
  * An allocation of S bytes is hit with chance 1 - exp(-S/mean), so it stands
  * for S over that: the sum of weights is unbiased at every site, whatever the
  * sizes are. The chance of what comes next depends on nothing that came before,
- * so the mean may change after any sample: it doubles while a process samples
- * more often than the budget allows, and each weight goes by the mean that was
- * in force.
+ * so the mean may change at any time: it doubles when a process samples more
+ * often than the budget allows, and comes back when it does not. Each weight
+ * goes by the mean that was in force.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define POISSON_BUDGET    50 /* samples in a window; above it the mean doubles */
+#define POISSON_BUDGET    25 /* samples in a window; above it the mean doubles */
 #define POISSON_WINDOW_NS UINT64_C(50000000)
 #define POISSON_SHIFT_MAX 24
 
@@ -43,5 +43,6 @@ uint64_t poisson_distance(struct poisson *p);
 /* What an allocation of BYTES stands for that has been hit. */
 uint64_t poisson_weight(const struct poisson *p, uint64_t bytes);
 
-/* A sample is taken at NOW_NS: how often the mean is doubled from now on. */
-uint32_t poisson_spend(struct poisson_budget *b, uint64_t now_ns);
+/* A sample is taken at NOW_NS, or none is: the shift may change. */
+void poisson_spend(struct poisson_budget *b, uint64_t now_ns);
+void poisson_rest(struct poisson_budget *b, uint64_t now_ns);

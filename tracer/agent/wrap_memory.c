@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ static struct calls calls;
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 static void *next_exit, *next_exit_c99;
 static struct agent *agent; // NULL: nothing is counted
+
+extern const char *gnu_get_libc_version(void) __attribute__((weak)); // only glibc has it
 
 // Only where a sanitizer's runtime is in the process, which has its own ideas of malloc().
 extern void __asan_init(void) __attribute__((weak));
@@ -185,10 +188,44 @@ static struct calls calls = {
 	early_aligned_alloc, early_memalign, early_valloc,  early_pvalloc, early_usable_size,
 };
 
+/*
+ * glibc's malloc keeps the size of a block in the word before it, with three flags, since 2.0:
+ *
+ *	| size + 8, flags |  block … |
+ *
+ * Reading it costs a third of asking, and touches nothing else. It is done only where it has
+ * been seen to say the same as malloc_usable_size(); blocks that are mappings are asked for.
+ */
+#define HEADER_MAPPED 2
+#define HEADER_FLAGS  7
+
+static bool have_headers;
+
+static inline size_t header_size(void *p)
+{
+	return (((const size_t *)p)[-1] & ~(size_t)HEADER_FLAGS) - sizeof(size_t);
+}
+
+static bool header_agrees(void *p)
+{
+	bool agrees = p && !(((const size_t *)p)[-1] & HEADER_MAPPED) &&
+	              header_size(p) == real.malloc_usable_size(p);
+
+	real.free(p);
+	return agrees;
+}
+
+static inline size_t size_of(void *p)
+{
+	if (likely(have_headers && !(((const size_t *)p)[-1] & HEADER_MAPPED)))
+		return header_size(p);
+	return real.malloc_usable_size(p);
+}
+
 static inline void *count(void *p)
 {
 	if (likely(p))
-		memory_allocated(p, real.malloc_usable_size(p));
+		memory_allocated(p, size_of(p));
 	return p;
 }
 
@@ -209,7 +246,7 @@ static void *counted_realloc(void *p, size_t size)
 		return count(real.realloc(p, size));
 	if (unlikely(memory_early_owns(p)))
 		return leave_early(p, size);
-	size_t before = real.malloc_usable_size(p);
+	size_t before = size_of(p);
 	memory_freed(p, before); // while it is not yet another's
 	void *moved = real.realloc(p, size);
 	if (!moved && size)
@@ -221,7 +258,7 @@ static void counted_free(void *p)
 {
 	if (unlikely(!p || memory_early_owns(p)))
 		return;
-	memory_freed(p, real.malloc_usable_size(p));
+	memory_freed(p, size_of(p));
 	real.free(p);
 }
 
@@ -260,30 +297,88 @@ static const struct calls counted = {
 	counted_pvalloc,        plain_usable_size,
 };
 
-static const void *object_of(const void *address)
-{
-	Dl_info info;
+struct object_search {
+	uintptr_t address;
+	const void *found;
+};
 
-	return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+static int contains(struct dl_phdr_info *object, size_t size, void *context)
+{
+	struct object_search *search = context;
+	uintptr_t offset = search->address - object->dlpi_addr;
+
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+		if (part->p_type == PT_LOAD && offset - part->p_vaddr < part->p_memsz)
+			search->found = object->dlpi_phdr;
+	}
+	return search->found != NULL;
 }
 
-// One allocator has them all, so that it can be asked how large its blocks are.
+// NULL if unknown. Not dladdr(), which looks at each symbol there is.
+static const void *object_of(const void *address)
+{
+	struct object_search search = { (uintptr_t)address, NULL };
+
+	if (address)
+		dl_iterate_phdr(contains, &search);
+	return search.found;
+}
+
+// Whether the blocks of one function are those of another, to be asked for their size and freed.
+static bool is_kin(const void *one, const void *other)
+{
+	const void *object = object_of(one);
+
+	return object && object == object_of(other);
+}
+
 static bool is_whole(void)
 {
-	const void *object = object_of((const void *)real.malloc);
-	const void *others[] = { real.calloc, real.realloc, real.free, real.posix_memalign,
-		                 real.malloc_usable_size };
+	const void *object = (const void *)real.malloc;
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (object_of(others[i]) != object)
-			return false;
-	return object;
+	return is_kin(object, (const void *)real.calloc) &&
+	       is_kin(object, (const void *)real.realloc) &&
+	       is_kin(object, (const void *)real.free) &&
+	       is_kin(object, (const void *)real.malloc_usable_size);
+}
+
+// What an allocator lacks comes from libc, as it would without us: jemalloc has no pvalloc().
+static struct calls counted_calls(void)
+{
+	struct calls kin = counted;
+	const void *object = (const void *)real.malloc;
+
+	if (!is_kin(object, (const void *)real.posix_memalign))
+		kin.posix_memalign = real.posix_memalign;
+	if (!is_kin(object, (const void *)real.aligned_alloc))
+		kin.aligned_alloc = real.aligned_alloc;
+	if (!is_kin(object, (const void *)real.memalign))
+		kin.memalign = real.memalign;
+	if (!is_kin(object, (const void *)real.valloc))
+		kin.valloc = real.valloc;
+	if (!is_kin(object, (const void *)real.pvalloc))
+		kin.pvalloc = real.pvalloc;
+	return kin;
 }
 
 // Else the program has an allocator in front of ours, and we see but some of the calls.
 static bool is_first(void)
 {
 	return object_of(dlsym(RTLD_DEFAULT, "malloc")) == object_of(&calls);
+}
+
+static bool find_headers(void)
+{
+	static const size_t sizes[] = { 1, 24, 25, 100, 1000, 5000, 70000 };
+
+	if (!is_kin((const void *)real.malloc, (const void *)gnu_get_libc_version))
+		return false; // another allocator
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (!header_agrees(real.malloc(sizes[i])))
+			return false;
+	return header_agrees(real.memalign(4096, 100));
 }
 
 static bool is_sanitized(void)
@@ -300,9 +395,10 @@ void wrap_start_memory(struct agent *a)
 	wrap_next(&next_exit_c99, "_Exit");
 	if (is_sanitized() || !is_first() || !is_whole())
 		return;
+	have_headers = find_headers();
 	memory_start(a);
 	agent = a;
-	calls = counted;
+	calls = counted_calls();
 }
 
 EXPORT void *malloc(size_t size)
