@@ -45,47 +45,48 @@ static bool take_fact(struct profile *p, const char *key, int64_t value)
 }
 
 // A key that we do not know is of no use to us, and no damage.
-static int take_run_row(struct reader *r)
+static int take_run_row(struct file_reader *r)
 {
 	struct profile *p = r->profile;
-	const char *key = reader_text(r, 0);
+	const char *key = file_reader_text(r, 0);
 	const struct run_field *field = key ? find_field(key) : NULL;
 	bool ok = true;
 
 	if (!key)
-		return reader_damaged(r, "the run has a fact without a name");
+		return file_reader_damaged(r, "the run has a fact without a name");
 	if (field && field->type == RUN_TEXT)
-		*run_text(&p->run, field) = strings_get(p->strings, reader_string(r, 1, &ok));
-	else if (!take_op_fact(r, key, reader_int(r, 1)) && !take_fact(p, key, reader_int(r, 1)))
-		return reader_damaged(r, "a fact of the run cannot be");
-	return ok ? 0 : reader_no_memory(r);
+		*run_text(&p->run, field) = strings_get(p->strings, file_reader_string(r, 1, &ok));
+	else if (!take_op_fact(r, key, file_reader_int(r, 1)) &&
+	         !take_fact(p, key, file_reader_int(r, 1)))
+		return file_reader_damaged(r, "a fact of the run cannot be");
+	return ok ? 0 : file_reader_no_memory(r);
 }
 
-static int check_run(struct reader *r)
+static int check_run(struct file_reader *r)
 {
 	const struct cells *cells = &r->profile->cells;
 
 	// Times of bins must not overflow.
 	if (!cells->width_ns || cells->width_ns > INT64_MAX / 2 / CELLS_BINS ||
 	    cells->origin_ns > INT64_MAX / 2 || r->profile->run.start_ns > INT64_MAX / 2)
-		return reader_damaged(r, "its times cannot be");
+		return file_reader_damaged(r, "its times cannot be");
 	return check_op_facts(r);
 }
 
-static int take_string_row(struct reader *r)
+static int take_string_row(struct file_reader *r)
 {
-	const char *text = reader_text(r, 1);
+	const char *text = file_reader_text(r, 1);
 	uint32_t expected = strings_count(r->profile->strings) + 1;
 
-	if (!text || reader_int(r, 0) != expected || expected > FILE_ROWS_MAX)
-		return reader_damaged(r, "its texts are not in order");
+	if (!text || file_reader_int(r, 0) != expected || expected > FILE_ROWS_MAX)
+		return file_reader_damaged(r, "its texts are not in order");
 	uint32_t id = strings_add(r->profile->strings, text);
 	if (id && id != expected)
-		return reader_damaged(r, "a text is there twice");
-	return id ? 0 : reader_no_memory(r);
+		return file_reader_damaged(r, "a text is there twice");
+	return id ? 0 : file_reader_no_memory(r);
 }
 
-static bool get_build_id(struct reader *r, int column, struct module *module)
+static bool get_build_id(struct file_reader *r, int column, struct module *module)
 {
 	const void *bytes = sqlite3_column_blob(r->select, column);
 	int size = bytes ? sqlite3_column_bytes(r->select, column) : 0;
@@ -98,92 +99,94 @@ static bool get_build_id(struct reader *r, int column, struct module *module)
 	return true;
 }
 
-static int take_module_facts(struct reader *r, uint32_t id)
+static int take_module_facts(struct file_reader *r, uint32_t id)
 {
 	struct profile *p = r->profile;
 	bool ok = profile_make_facts(p), in_range = true;
 
 	if (!ok)
-		return reader_no_memory(r);
+		return file_reader_no_memory(r);
 	struct module_facts *facts = &p->facts[id - 1];
-	facts->level = (uint8_t)reader_id(r, 7, 3, &in_range);
-	facts->source = reader_string(r, 8, &ok);
-	facts->reason = reader_string(r, 9, &ok);
-	facts->remedy = reader_string(r, 10, &ok);
-	return !in_range ? reader_damaged(r, "a module cannot be") : ok ? 0 : reader_no_memory(r);
+	facts->level = (uint8_t)file_reader_id(r, 7, 3, &in_range);
+	facts->source = file_reader_string(r, 8, &ok);
+	facts->reason = file_reader_string(r, 9, &ok);
+	facts->remedy = file_reader_string(r, 10, &ok);
+	return !in_range ? file_reader_damaged(r, "a module cannot be")
+	       : ok      ? 0
+	                 : file_reader_no_memory(r);
 }
 
-static int take_module_row(struct reader *r)
+static int take_module_row(struct file_reader *r)
 {
 	uint32_t expected = modules_count(r->profile->modules) + 1;
-	bool ok = reader_int(r, 0) == expected && expected <= FILE_ROWS_MAX;
+	bool ok = file_reader_int(r, 0) == expected && expected <= FILE_ROWS_MAX;
 	bool added = false;
 	struct module wanted = {
-		.kind = (enum module_kind)reader_id(r, 1, MODULE_MARK, &ok),
-		.path = reader_text(r, 2),
-		.pid = (pid_t)reader_id(r, 3, INT_MAX, &ok),
-		.device = (dev_t)reader_int(r, 4),
-		.inode = (ino_t)reader_int(r, 5),
+		.kind = (enum module_kind)file_reader_id(r, 1, MODULE_MARK, &ok),
+		.path = file_reader_text(r, 2),
+		.pid = (pid_t)file_reader_id(r, 3, INT_MAX, &ok),
+		.device = (dev_t)file_reader_int(r, 4),
+		.inode = (ino_t)file_reader_int(r, 5),
 		.fd = -1,
 	};
 
 	if (!ok || !wanted.kind || !wanted.path || !get_build_id(r, 6, &wanted))
-		return reader_damaged(r, "a module cannot be");
+		return file_reader_damaged(r, "a module cannot be");
 	struct module *module = modules_add(r->profile->modules, &wanted, &added);
 	if (module && !added)
-		return reader_damaged(r, "a module is there twice");
-	return module ? take_module_facts(r, module->id) : reader_no_memory(r);
+		return file_reader_damaged(r, "a module is there twice");
+	return module ? take_module_facts(r, module->id) : file_reader_no_memory(r);
 }
 
-static int take_process_row(struct reader *r)
+static int take_process_row(struct file_reader *r)
 {
 	struct threads *t = &r->profile->threads;
 	size_t slot = t->process_count + 1;
-	bool ok = reader_int(r, 0) == (int64_t)slot && slot <= FILE_ROWS_MAX, memory = true;
+	bool ok = file_reader_int(r, 0) == (int64_t)slot && slot <= FILE_ROWS_MAX, memory = true;
 	struct process_info info = {
-		.parent = reader_id(r, 1, FILE_ROWS_MAX, &ok),
-		.pid = reader_id(r, 2, UINT32_MAX, &ok),
-		.command = reader_string(r, 3, &memory),
-		.merged = reader_id(r, 4, UINT32_MAX, &ok),
-		.start_ns = (uint64_t)reader_int(r, 5),
-		.end_ns = (uint64_t)reader_int(r, 6),
+		.parent = file_reader_id(r, 1, FILE_ROWS_MAX, &ok),
+		.pid = file_reader_id(r, 2, UINT32_MAX, &ok),
+		.command = file_reader_string(r, 3, &memory),
+		.merged = file_reader_id(r, 4, UINT32_MAX, &ok),
+		.start_ns = (uint64_t)file_reader_int(r, 5),
+		.end_ns = (uint64_t)file_reader_int(r, 6),
 	};
 
 	if (!ok)
-		return reader_damaged(r, "a process cannot be");
+		return file_reader_damaged(r, "a process cannot be");
 	if (!memory || !array_reserve(&t->processes, &t->process_capacity, slot))
-		return reader_no_memory(r);
+		return file_reader_no_memory(r);
 	t->processes[t->process_count++] = info;
 	return 0;
 }
 
-static int take_thread_row(struct reader *r)
+static int take_thread_row(struct file_reader *r)
 {
 	struct threads *t = &r->profile->threads;
 	size_t slot = t->thread_count + 1;
-	bool ok = reader_int(r, 0) == (int64_t)slot && slot <= FILE_ROWS_MAX, memory = true;
+	bool ok = file_reader_int(r, 0) == (int64_t)slot && slot <= FILE_ROWS_MAX, memory = true;
 	struct thread_info info = {
-		.process = reader_id(r, 1, t->process_count, &ok),
-		.tid = reader_id(r, 2, UINT32_MAX, &ok),
-		.name = reader_string(r, 3, &memory),
-		.merged = reader_id(r, 4, UINT32_MAX, &ok),
-		.ended = reader_id(r, 5, UINT32_MAX, &ok),
-		.estimated = reader_id(r, 6, 1, &ok),
-		.start_ns = (uint64_t)reader_int(r, 7),
-		.end_ns = (uint64_t)reader_int(r, 8),
+		.process = file_reader_id(r, 1, t->process_count, &ok),
+		.tid = file_reader_id(r, 2, UINT32_MAX, &ok),
+		.name = file_reader_string(r, 3, &memory),
+		.merged = file_reader_id(r, 4, UINT32_MAX, &ok),
+		.ended = file_reader_id(r, 5, UINT32_MAX, &ok),
+		.estimated = file_reader_id(r, 6, 1, &ok),
+		.start_ns = (uint64_t)file_reader_int(r, 7),
+		.end_ns = (uint64_t)file_reader_int(r, 8),
 	};
 
 	for (int m = 0; m < METRIC_COUNT; m++)
-		info.ns[m] = (uint64_t)reader_int(r, 9 + m);
+		info.ns[m] = (uint64_t)file_reader_int(r, 9 + m);
 	if (!ok)
-		return reader_damaged(r, "a thread cannot be");
+		return file_reader_damaged(r, "a thread cannot be");
 	if (!memory || !array_reserve(&t->threads, &t->thread_capacity, slot))
-		return reader_no_memory(r);
+		return file_reader_no_memory(r);
 	t->threads[t->thread_count++] = info;
 	return 0;
 }
 
-static int take_place(struct reader *r, struct columns *c, uint32_t row)
+static int take_place(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct locations *l = &r->profile->locations;
 	uint32_t texts = strings_count(r->profile->strings);
@@ -192,9 +195,9 @@ static int take_place(struct reader *r, struct columns *c, uint32_t row)
 	uint64_t declared = *columns_at(c, 4, row);
 
 	if (function > texts || file > texts || line > INT_MAX || inlined > 1 || declared > texts)
-		return reader_damaged(r, "a line of code cannot be");
+		return file_reader_damaged(r, "a line of code cannot be");
 	if (!array_reserve(&l->places, &l->place_capacity, (size_t)l->place_count + 1))
-		return reader_no_memory(r);
+		return file_reader_no_memory(r);
 	l->places[l->place_count++] =
 		(struct place){ .function = (uint32_t)function,
 		                .file = (uint32_t)file,
@@ -204,29 +207,29 @@ static int take_place(struct reader *r, struct columns *c, uint32_t row)
 	return 0;
 }
 
-static int add_location(struct reader *r, struct frame frame, uint32_t *id)
+static int add_location(struct file_reader *r, struct frame frame, uint32_t *id)
 {
 	struct locations *l = &r->profile->locations;
 	uint32_t known = l->count;
 
 	*id = locations_add(l, frame);
 	if (!*id)
-		return reader_no_memory(r);
-	return *id == known + 1 ? 0 : reader_damaged(r, "an address is there twice");
+		return file_reader_no_memory(r);
+	return *id == known + 1 ? 0 : file_reader_damaged(r, "an address is there twice");
 }
 
-static int take_op_location(struct reader *r, struct columns *c, uint32_t row)
+static int take_op_location(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct frame frame = { *columns_at(c, 1, row), 0, FRAME_OP };
 	uint32_t id;
 
 	if (!profile_op(r->profile, frame.address) || *columns_at(c, 0, row) ||
 	    *columns_at(c, 3, row) != 1 || *columns_at(c, 5, row))
-		return reader_damaged(r, "an op in a stack cannot be");
+		return file_reader_damaged(r, "an op in a stack cannot be");
 	return add_location(r, frame, &id);
 }
 
-static int take_location(struct reader *r, struct columns *c, uint32_t row)
+static int take_location(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct locations *l = &r->profile->locations;
 	uint64_t module = *columns_at(c, 0, row), kind = *columns_at(c, 2, row);
@@ -240,7 +243,7 @@ static int take_location(struct reader *r, struct columns *c, uint32_t row)
 	if (module > modules_count(r->profile->modules) || kind < FRAME_EXACT ||
 	    kind > FRAME_MARK || named > 1 || count > UINT16_MAX || first > l->place_count ||
 	    count > l->place_count - first || r->places_used > l->place_count)
-		return reader_damaged(r, "an address cannot be");
+		return file_reader_damaged(r, "an address cannot be");
 	struct frame frame = { *columns_at(c, 1, row), (uint32_t)module, (uint32_t)kind };
 	uint32_t id;
 	if (add_location(r, frame, &id) < 0)
@@ -253,7 +256,7 @@ static int take_location(struct reader *r, struct columns *c, uint32_t row)
 	return 0;
 }
 
-static int take_node(struct reader *r, struct columns *c, uint32_t row)
+static int take_node(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct profile *p = r->profile;
 	uint64_t distance = *columns_at(c, 0, row), location = *columns_at(c, 1, row);
@@ -262,12 +265,12 @@ static int take_node(struct reader *r, struct columns *c, uint32_t row)
 
 	// Callers come first, so nothing can be its own caller.
 	if (distance >= id || !location || location > most)
-		return reader_damaged(r, "a call path cannot be");
+		return file_reader_damaged(r, "a call path cannot be");
 	uint32_t added =
 		paths_child(&p->paths, distance ? id - (uint32_t)distance : 0, (uint32_t)location);
 	if (!added)
-		return reader_no_memory(r);
-	return added == id ? 0 : reader_damaged(r, "a call path is there twice");
+		return file_reader_no_memory(r);
+	return added == id ? 0 : file_reader_damaged(r, "a call path is there twice");
 }
 
 static uint64_t cell_order(const struct cell *cell)
@@ -279,7 +282,7 @@ static uint64_t cell_order(const struct cell *cell)
  * The intervals that are under way after CELL and those before it must be what it says, and no
  * time may be less than nothing, or more than a sum can hold.
  */
-static bool add_up_cell(struct reader *r, const struct cell *cell)
+static bool add_up_cell(struct file_reader *r, const struct cell *cell)
 {
 	const struct cell *last = &r->last_cell;
 	bool same = last->node == cell->node && last->metric == cell->metric;
@@ -301,7 +304,7 @@ static bool add_up_cell(struct reader *r, const struct cell *cell)
 	return true;
 }
 
-static int take_cell(struct reader *r, struct columns *c, uint32_t row)
+static int take_cell(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct profile *p = r->profile;
 	uint64_t node = *columns_at(c, 0, row), metric = *columns_at(c, 1, row);
@@ -310,7 +313,7 @@ static int take_cell(struct reader *r, struct columns *c, uint32_t row)
 
 	if (!node || node > p->paths.count || metric >= METRIC_COUNT || bin >= CELLS_BINS ||
 	    samples > UINT32_MAX || rate < INT32_MIN || rate > INT32_MAX)
-		return reader_damaged(r, "a time cannot be");
+		return file_reader_damaged(r, "a time cannot be");
 	struct cell cell = {
 		.ns = samples * file_sample_ns(&p->run) +
 		      (uint64_t)unzigzag(*columns_at(c, 4, row)),
@@ -321,37 +324,38 @@ static int take_cell(struct reader *r, struct columns *c, uint32_t row)
 		.rate = (int32_t)rate,
 	};
 	if (!add_up_cell(r, &cell))
-		return reader_damaged(r, "a time cannot be");
-	return cells_put(&p->cells, &cell) ? 0 : reader_no_memory(r);
+		return file_reader_damaged(r, "a time cannot be");
+	return cells_put(&p->cells, &cell) ? 0 : file_reader_no_memory(r);
 }
 
-static int check_checksum(struct reader *r)
+static int check_checksum(struct file_reader *r)
 {
 	uint32_t computed = r->checksum;
 
-	if (reader_begin(r, "checksum") < 0 || reader_next(r, 1) < 0)
+	if (file_reader_begin(r, "checksum") < 0 || file_reader_next(r, 1) < 0)
 		return -1;
-	if (sqlite3_column_type(r->select, 0) != SQLITE_INTEGER || reader_int(r, 0) != computed)
-		return reader_damaged(r, "its checksum differs");
+	if (sqlite3_column_type(r->select, 0) != SQLITE_INTEGER ||
+	    file_reader_int(r, 0) != computed)
+		return file_reader_damaged(r, "its checksum differs");
 	return 0;
 }
 
 // In the order in which the writer has taken the checksum.
-static int read_all(struct reader *r)
+static int read_all(struct file_reader *r)
 {
-	if (reader_rows(r, "string", 2, take_string_row) < 0 ||
-	    reader_rows(r, "run", 2, take_run_row) < 0 || check_run(r) < 0 ||
-	    reader_rows(r, "module", 11, take_module_row) < 0 || read_op_names(r) < 0 ||
-	    reader_rows(r, "process", 7, take_process_row) < 0 ||
-	    reader_rows(r, "thread", 9 + METRIC_COUNT, take_thread_row) < 0 ||
-	    reader_chunks(r, "place_chunk", PLACE_WIDTH, PLACE_DELTAS, take_place) < 0 ||
-	    reader_chunks(r, "location_chunk", LOCATION_WIDTH, LOCATION_DELTAS, take_location) <
-	            0 ||
-	    reader_chunks(r, "node_chunk", NODE_WIDTH, NODE_DELTAS, take_node) < 0 ||
-	    reader_chunks(r, "cell_chunk", CELL_WIDTH, CELL_DELTAS, take_cell) < 0)
+	if (file_reader_rows(r, "string", 2, take_string_row) < 0 ||
+	    file_reader_rows(r, "run", 2, take_run_row) < 0 || check_run(r) < 0 ||
+	    file_reader_rows(r, "module", 11, take_module_row) < 0 || read_op_names(r) < 0 ||
+	    file_reader_rows(r, "process", 7, take_process_row) < 0 ||
+	    file_reader_rows(r, "thread", 9 + METRIC_COUNT, take_thread_row) < 0 ||
+	    file_reader_chunks(r, "place_chunk", PLACE_WIDTH, PLACE_DELTAS, take_place) < 0 ||
+	    file_reader_chunks(r, "location_chunk", LOCATION_WIDTH, LOCATION_DELTAS,
+	                       take_location) < 0 ||
+	    file_reader_chunks(r, "node_chunk", NODE_WIDTH, NODE_DELTAS, take_node) < 0 ||
+	    file_reader_chunks(r, "cell_chunk", CELL_WIDTH, CELL_DELTAS, take_cell) < 0)
 		return -1;
 	if (r->under_way)
-		return reader_damaged(r, "a time cannot be");
+		return file_reader_damaged(r, "a time cannot be");
 	if (read_ops(r) < 0)
 		return -1;
 	return check_checksum(r);
@@ -374,7 +378,7 @@ static struct profile *new_profile(struct error *err)
 struct profile *profile_read(const char *path, struct error *err)
 {
 	size_t size;
-	unsigned char *bytes = reader_load(path, &size, err);
+	unsigned char *bytes = file_reader_load(path, &size, err);
 	if (!bytes)
 		return NULL;
 
@@ -383,8 +387,8 @@ struct profile *profile_read(const char *path, struct error *err)
 		sqlite3_free(bytes);
 		return NULL;
 	}
-	struct reader r = { .path = path, .profile = p, .err = err };
-	int result = reader_open(&r, bytes, size) < 0 ? -1 : read_all(&r);
+	struct file_reader r = { .path = path, .profile = p, .err = err };
+	int result = file_reader_open(&r, bytes, size) < 0 ? -1 : read_all(&r);
 	sqlite3_finalize(r.select);
 	sqlite3_close(r.db);
 	return result == 0 ? steal(p) : NULL;

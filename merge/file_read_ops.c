@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-bool take_op_fact(struct reader *r, const char *key, int64_t value)
+bool take_op_fact(struct file_reader *r, const char *key, int64_t value)
 {
 	struct op_table *t = &r->profile->op_table;
 	const struct {
@@ -25,37 +25,38 @@ bool take_op_fact(struct reader *r, const char *key, int64_t value)
 	return false;
 }
 
-int check_op_facts(struct reader *r)
+int check_op_facts(struct file_reader *r)
 {
 	const struct op_table *t = &r->profile->op_table;
 
 	// Times of bins must not overflow.
 	if (!t->bin_ns || t->bin_ns > INT64_MAX / 2 / OP_TABLE_BINS_OF_RUN ||
 	    t->origin_ns > INT64_MAX / 2)
-		return reader_damaged(r, "the times of its ops cannot be");
+		return file_reader_damaged(r, "the times of its ops cannot be");
 	return 0;
 }
 
-static int take_op_name(struct reader *r)
+static int take_op_name(struct file_reader *r)
 {
 	uint32_t expected = ops_count(r->profile->own_ops) + 1;
-	bool ok = reader_int(r, 0) == expected && expected <= r->ops && expected <= FILE_ROWS_MAX;
+	bool ok = file_reader_int(r, 0) == expected && expected <= r->ops &&
+	          expected <= FILE_ROWS_MAX;
 	struct op wanted = {
-		.provider = (enum op_provider)reader_id(r, 1, OP_PROVIDERS - 1, &ok),
-		.domain = reader_text(r, 2),
-		.category = reader_text(r, 3),
-		.name = reader_text(r, 4),
+		.provider = (enum op_provider)file_reader_id(r, 1, OP_PROVIDERS - 1, &ok),
+		.domain = file_reader_text(r, 2),
+		.category = file_reader_text(r, 3),
+		.name = file_reader_text(r, 4),
 	};
 
 	if (!ok || !wanted.provider || !wanted.domain || !wanted.category || !wanted.name)
-		return reader_damaged(r, "an op cannot be");
+		return file_reader_damaged(r, "an op cannot be");
 	const struct op *op = ops_add(r->profile->own_ops, &wanted);
 	if (op && op->id != expected)
-		return reader_damaged(r, "an op is there twice");
-	return op ? 0 : reader_no_memory(r);
+		return file_reader_damaged(r, "an op is there twice");
+	return op ? 0 : file_reader_no_memory(r);
 }
 
-int read_op_names(struct reader *r)
+int read_op_names(struct file_reader *r)
 {
 	struct profile *p = r->profile;
 
@@ -63,10 +64,10 @@ int read_op_names(struct reader *r)
 		return 0;
 	p->ops = p->own_ops = ops_new();
 	if (!p->own_ops)
-		return reader_no_memory(r);
-	if (reader_rows(r, "op_name", 5, take_op_name) < 0)
+		return file_reader_no_memory(r);
+	if (file_reader_rows(r, "op_name", 5, take_op_name) < 0)
 		return -1;
-	return ops_count(p->own_ops) == r->ops ? 0 : reader_damaged(r, "an op is missing");
+	return ops_count(p->own_ops) == r->ops ? 0 : file_reader_damaged(r, "an op is missing");
 }
 
 // Adds VALUE to *SUM, if a file can hold that.
@@ -78,7 +79,7 @@ static bool add_up(uint64_t *sum, uint64_t value)
 	return true;
 }
 
-static bool get_op_key(struct reader *r, struct columns *c, uint32_t row, struct op_key *key)
+static bool get_op_key(struct file_reader *r, struct columns *c, uint32_t row, struct op_key *key)
 {
 	const struct profile *p = r->profile;
 	const uint64_t most[FILE_OP_KEYS] = { r->ops, r->ops, strings_count(p->strings),
@@ -94,7 +95,7 @@ static bool get_op_key(struct reader *r, struct columns *c, uint32_t row, struct
 	return key->op && key->thread;
 }
 
-static bool get_op(struct reader *r, struct columns *c, uint32_t row, struct op_entry *entry)
+static bool get_op(struct file_reader *r, struct columns *c, uint32_t row, struct op_entry *entry)
 {
 	if (!get_op_key(r, c, row, &entry->key))
 		return false;
@@ -111,25 +112,25 @@ static bool get_op(struct reader *r, struct columns *c, uint32_t row, struct op_
 	return entry->sums.untimed <= entry->sums.calls;
 }
 
-static int take_op(struct reader *r, struct columns *c, uint32_t row)
+static int take_op(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct op_table *t = &r->profile->op_table;
 	struct op_entry entry = { 0 };
 
 	if (!get_op(r, c, row, &entry))
-		return reader_damaged(r, "an op's times cannot be");
+		return file_reader_damaged(r, "an op's times cannot be");
 	if (entry.sums.untimed == entry.sums.calls)
 		entry.min_ns = UINT64_MAX;
 	if (op_table_find(t, &entry.key))
-		return reader_damaged(r, "an op's times are there twice");
+		return file_reader_damaged(r, "an op's times are there twice");
 	struct op_entry *added = op_table_append(t, &entry.key);
 	if (!added)
-		return reader_no_memory(r);
+		return file_reader_no_memory(r);
 	*added = entry;
 	return 0;
 }
 
-static bool get_bin(struct reader *r, struct columns *c, uint32_t row, struct op_bin *bin)
+static bool get_bin(struct file_reader *r, struct columns *c, uint32_t row, struct op_bin *bin)
 {
 	uint64_t entry = *columns_at(c, 0, row), number = *columns_at(c, 1, row);
 	struct op_bin *last = &r->last_bin;
@@ -153,16 +154,16 @@ static bool get_bin(struct reader *r, struct columns *c, uint32_t row, struct op
 	       add_up(&r->op_bin_sums.self_ns, bin->self_ns);
 }
 
-static int take_bin(struct reader *r, struct columns *c, uint32_t row)
+static int take_bin(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct op_bin bin;
 
 	if (!get_bin(r, c, row, &bin))
-		return reader_damaged(r, "the time of an op cannot be");
-	return op_table_append_bin(&r->profile->op_table, &bin) ? 0 : reader_no_memory(r);
+		return file_reader_damaged(r, "the time of an op cannot be");
+	return op_table_append_bin(&r->profile->op_table, &bin) ? 0 : file_reader_no_memory(r);
 }
 
-static int take_duration(struct reader *r, struct columns *c, uint32_t row)
+static int take_duration(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct op_table *t = &r->profile->op_table;
 	uint64_t entry = *columns_at(c, 0, row), bucket = *columns_at(c, 1, row);
@@ -171,22 +172,22 @@ static int take_duration(struct reader *r, struct columns *c, uint32_t row)
 	if (!entry || entry > t->count || bucket >= HISTOGRAM_BUCKETS || !count ||
 	    count > UINT32_MAX || entry < r->last_entry ||
 	    (entry == r->last_entry && bucket <= r->last_bucket))
-		return reader_damaged(r, "the durations of an op cannot be");
+		return file_reader_damaged(r, "the durations of an op cannot be");
 	r->last_entry = (uint32_t)entry;
 	r->last_bucket = (uint32_t)bucket;
 	return histogram_add_bucket(&t->entries[entry - 1].durations, (uint32_t)bucket,
 	                            (uint32_t)count)
 	               ? 0
-	               : reader_no_memory(r);
+	               : file_reader_no_memory(r);
 }
 
-int read_ops(struct reader *r)
+int read_ops(struct file_reader *r)
 {
 	if (!r->ops)
 		return 0;
-	if (reader_chunks(r, "op_chunk", OP_WIDTH, OP_DELTAS, take_op) < 0 ||
-	    reader_chunks(r, "op_bin_chunk", OP_BIN_WIDTH, OP_BIN_DELTAS, take_bin) < 0)
+	if (file_reader_chunks(r, "op_chunk", OP_WIDTH, OP_DELTAS, take_op) < 0 ||
+	    file_reader_chunks(r, "op_bin_chunk", OP_BIN_WIDTH, OP_BIN_DELTAS, take_bin) < 0)
 		return -1;
-	return reader_chunks(r, "op_duration_chunk", DURATION_WIDTH, DURATION_DELTAS,
-	                     take_duration);
+	return file_reader_chunks(r, "op_duration_chunk", DURATION_WIDTH, DURATION_DELTAS,
+	                          take_duration);
 }

@@ -10,25 +10,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int reader_damaged(struct reader *r, const char *what)
+int file_reader_damaged(struct file_reader *r, const char *what)
 {
 	error_set(r->err, 0, "\"%s\" is damaged: %s", r->path, what);
 	return error_hint(r->err, "Profile the program again.");
 }
 
-int reader_no_memory(struct reader *r)
+int file_reader_no_memory(struct file_reader *r)
 {
 	return error_set(r->err, ENOMEM, "could not read \"%s\"", r->path);
 }
 
-int reader_failed(struct reader *r)
+int file_reader_failed(struct file_reader *r)
 {
 	if (sqlite3_errcode(r->db) == SQLITE_NOMEM)
-		return reader_no_memory(r);
-	return reader_damaged(r, sqlite3_errmsg(r->db));
+		return file_reader_no_memory(r);
+	return file_reader_damaged(r, sqlite3_errmsg(r->db));
 }
 
-unsigned char *reader_load(const char *path, size_t *size, struct error *err)
+unsigned char *file_reader_load(const char *path, size_t *size, struct error *err)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -72,7 +72,7 @@ static uint32_t big_endian(const unsigned char *at)
 
 #define HEADER_BYTES 100 // of an SQLite file, see its file format, 1.3
 
-static int check_schema_version(struct reader *r, uint32_t schema)
+static int check_schema_version(struct file_reader *r, uint32_t schema)
 {
 	if (schema > FILE_SCHEMA) {
 		error_set(r->err, 0,
@@ -80,11 +80,11 @@ static int check_schema_version(struct reader *r, uint32_t schema)
 		          r->path, schema, FILE_SCHEMA);
 		return error_hint(r->err, "Read it with the version that wrote it.");
 	}
-	return schema == FILE_SCHEMA ? 0 : reader_damaged(r, "its schema has no version");
+	return schema == FILE_SCHEMA ? 0 : file_reader_damaged(r, "its schema has no version");
 }
 
 // Says in our words what a header tells, before SQLite sees it.
-static int check_header(struct reader *r, const unsigned char *bytes, size_t size)
+static int check_header(struct file_reader *r, const unsigned char *bytes, size_t size)
 {
 	size_t page = size >= HEADER_BYTES ? (size_t)bytes[16] << 8 | bytes[17] : 0;
 
@@ -93,7 +93,7 @@ static int check_header(struct reader *r, const unsigned char *bytes, size_t siz
 	if (memcmp(bytes, "SQLite format 3", size < 16 ? size : 16) != 0)
 		return error_set(r->err, 0, "\"%s\" is not a profile", r->path);
 	if (size < HEADER_BYTES)
-		return reader_damaged(r, "it is cut off");
+		return file_reader_damaged(r, "it is cut off");
 	if (big_endian(bytes + 68) != FILE_APPLICATION_ID)
 		return error_set(
 			r->err, 0,
@@ -102,26 +102,26 @@ static int check_header(struct reader *r, const unsigned char *bytes, size_t siz
 	if (check_schema_version(r, big_endian(bytes + 60)) < 0)
 		return -1;
 	if ((page == 1 ? 65536 : page) * big_endian(bytes + 28) > size)
-		return reader_damaged(r, "it is cut off");
+		return file_reader_damaged(r, "it is cut off");
 	return 0;
 }
 
 static int count_steps(void *context)
 {
-	struct reader *r = context;
+	struct file_reader *r = context;
 
 	return --r->steps_left < 0; // not 0: stop
 }
 
 // Takes over BYTES in any case.
-static int open_database(struct reader *r, unsigned char *bytes, size_t size)
+static int open_database(struct file_reader *r, unsigned char *bytes, size_t size)
 {
 	// Reading takes some twenty steps a row, and no row is smaller than two bytes.
 	r->steps_left = 1000 + (int64_t)size / 10;
 	if (sqlite3_open_v2(":memory:", &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 	                    NULL) != SQLITE_OK) {
 		sqlite3_free(bytes);
-		return reader_no_memory(r);
+		return file_reader_no_memory(r);
 	}
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -130,13 +130,13 @@ static int open_database(struct reader *r, unsigned char *bytes, size_t size)
 	if (sqlite3_deserialize(r->db, "main", bytes, (sqlite3_int64)size, (sqlite3_int64)size,
 	                        SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) !=
 	    SQLITE_OK)
-		return reader_failed(r);
+		return file_reader_failed(r);
 	if (sqlite3_exec(r->db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL) != SQLITE_OK)
-		return reader_failed(r);
+		return file_reader_failed(r);
 	return 0;
 }
 
-int reader_open(struct reader *r, unsigned char *bytes, size_t size)
+int file_reader_open(struct file_reader *r, unsigned char *bytes, size_t size)
 {
 	if (check_header(r, bytes, size) < 0) {
 		sqlite3_free(bytes);
@@ -146,23 +146,23 @@ int reader_open(struct reader *r, unsigned char *bytes, size_t size)
 }
 
 // A view in the place of a table could compute for ever, or anything.
-static int check_is_table(struct reader *r, const char *name)
+static int check_is_table(struct file_reader *r, const char *name)
 {
 	static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?";
 	sqlite3_stmt *statement = NULL;
 
 	if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return reader_failed(r);
+		return file_reader_failed(r);
 	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
 	int step = sqlite3_step(statement);
 	int result = step == SQLITE_ROW    ? 0
-	             : step == SQLITE_DONE ? reader_damaged(r, "a table is missing")
-	                                   : reader_failed(r);
+	             : step == SQLITE_DONE ? file_reader_damaged(r, "a table is missing")
+	                                   : file_reader_failed(r);
 	sqlite3_finalize(statement);
 	return result;
 }
 
-int reader_begin(struct reader *r, const char *table)
+int file_reader_begin(struct file_reader *r, const char *table)
 {
 	char sql[64];
 
@@ -171,11 +171,12 @@ int reader_begin(struct reader *r, const char *table)
 	snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY rowid", table);
 	sqlite3_finalize(r->select);
 	r->select = NULL;
-	return sqlite3_prepare_v2(r->db, sql, -1, &r->select, NULL) == SQLITE_OK ? 0
-	                                                                         : reader_failed(r);
+	return sqlite3_prepare_v2(r->db, sql, -1, &r->select, NULL) == SQLITE_OK
+	               ? 0
+	               : file_reader_failed(r);
 }
 
-static void add_to_checksum(struct reader *r, int column)
+static void add_to_checksum(struct file_reader *r, int column)
 {
 	int type = sqlite3_column_type(r->select, column);
 
@@ -190,27 +191,27 @@ static void add_to_checksum(struct reader *r, int column)
 	r->checksum = file_checksum(r->checksum, type, bytes, size);
 }
 
-int reader_next(struct reader *r, int width)
+int file_reader_next(struct file_reader *r, int width)
 {
 	int step = sqlite3_step(r->select);
 
 	if (step == SQLITE_DONE)
 		return 0;
 	if (step != SQLITE_ROW)
-		return reader_failed(r);
+		return file_reader_failed(r);
 	if (sqlite3_column_count(r->select) != width)
-		return reader_damaged(r, "a table has other columns");
+		return file_reader_damaged(r, "a table has other columns");
 	for (int i = 0; i < width; i++)
 		add_to_checksum(r, i);
 	return 1;
 }
 
-int64_t reader_int(struct reader *r, int column)
+int64_t file_reader_int(struct file_reader *r, int column)
 {
 	return sqlite3_column_int64(r->select, column);
 }
 
-uint32_t reader_id(struct reader *r, int column, uint64_t most, bool *ok)
+uint32_t file_reader_id(struct file_reader *r, int column, uint64_t most, bool *ok)
 {
 	int64_t value = sqlite3_column_int64(r->select, column);
 
@@ -220,65 +221,66 @@ uint32_t reader_id(struct reader *r, int column, uint64_t most, bool *ok)
 	return 0;
 }
 
-const char *reader_text(struct reader *r, int column)
+const char *file_reader_text(struct file_reader *r, int column)
 {
 	if (sqlite3_column_type(r->select, column) != SQLITE_TEXT)
 		return NULL;
 	return (const char *)sqlite3_column_text(r->select, column);
 }
 
-uint32_t reader_string(struct reader *r, int column, bool *ok)
+uint32_t file_reader_string(struct file_reader *r, int column, bool *ok)
 {
-	const char *text = reader_text(r, column);
+	const char *text = file_reader_text(r, column);
 	uint32_t id = strings_add(r->profile->strings, text);
 
 	*ok &= id || !text;
 	return id;
 }
 
-static int take_chunk(struct reader *r, struct columns *c, uint64_t *total,
-                      int (*take)(struct reader *, struct columns *, uint32_t))
+static int take_chunk(struct file_reader *r, struct columns *c, uint64_t *total,
+                      int (*take)(struct file_reader *, struct columns *, uint32_t))
 {
 	bool ok = true;
-	uint32_t rows = reader_id(r, 1, COLUMNS_ROWS, &ok);
+	uint32_t rows = file_reader_id(r, 1, COLUMNS_ROWS, &ok);
 	const void *blob = sqlite3_column_blob(r->select, 2);
 	size_t size = blob ? (size_t)sqlite3_column_bytes(r->select, 2) : 0;
 
 	*total += rows;
 	if (!ok || !rows || !blob || *total > FILE_ROWS_MAX)
-		return reader_damaged(r, "a block has a wrong size");
+		return file_reader_damaged(r, "a block has a wrong size");
 	if (!columns_unpack(c, rows, blob, size))
-		return reader_damaged(r, "a block cannot be unpacked");
+		return file_reader_damaged(r, "a block cannot be unpacked");
 	for (uint32_t row = 0; row < rows; row++)
 		if (take(r, c, row) < 0)
 			return -1;
 	return 0;
 }
 
-int reader_chunks(struct reader *r, const char *table, uint32_t width, uint32_t deltas,
-                  int (*take)(struct reader *, struct columns *, uint32_t))
+int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint32_t deltas,
+                       int (*take)(struct file_reader *, struct columns *, uint32_t))
 {
 	cleanup(columns) struct columns c = { 0 };
 	uint64_t total = 0;
 	int more;
 
 	if (!columns_init(&c, width, deltas))
-		return reader_no_memory(r);
-	if (reader_begin(r, table) < 0)
+		return file_reader_no_memory(r);
+	if (file_reader_begin(r, table) < 0)
 		return -1;
-	while ((more = reader_next(r, 3)) > 0)
+	while ((more = file_reader_next(r, 3)) > 0)
 		if (take_chunk(r, &c, &total, take) < 0)
 			return -1;
 	return more;
 }
 
-int reader_rows(struct reader *r, const char *table, int width, int (*take)(struct reader *))
+int file_reader_rows(struct file_reader *r, const char *table, int width,
+                     int (*take)(struct file_reader *))
 {
 	int more;
 
-	if (reader_begin(r, table) < 0)
+	if (file_reader_begin(r, table) < 0)
 		return -1;
-	while ((more = reader_next(r, width)) > 0)
+	while ((more = file_reader_next(r, width)) > 0)
 		if (take(r) < 0)
 			return -1;
 	return more;

@@ -9,7 +9,7 @@
 #include "merge/file.h"
 #include "merge/profile_data.h"
 
-struct reader {
+struct file_reader {
 	const char *path;
 	struct profile *profile;
 	sqlite3 *db;
@@ -27,41 +27,42 @@ struct reader {
 	struct error *err;
 };
 
-int reader_damaged(struct reader *r, const char *what);
-int reader_no_memory(struct reader *r);
-int reader_failed(struct reader *r);
+int file_reader_damaged(struct file_reader *r, const char *what);
+int file_reader_no_memory(struct file_reader *r);
+int file_reader_failed(struct file_reader *r);
 
 /* The bytes of the file, for SQLite to own. NULL on error. */
-unsigned char *reader_load(const char *path, size_t *size, struct error *err);
+unsigned char *file_reader_load(const char *path, size_t *size, struct error *err);
 
 /* Takes over BYTES in any case. */
-int reader_open(struct reader *r, unsigned char *bytes, size_t size);
+int file_reader_open(struct file_reader *r, unsigned char *bytes, size_t size);
 
-int reader_begin(struct reader *r, const char *table);
+int file_reader_begin(struct file_reader *r, const char *table);
 
 /* 1: there is a row of WIDTH columns. 0: the table is at its end. */
-int reader_next(struct reader *r, int width);
+int file_reader_next(struct file_reader *r, int width);
 
-int64_t reader_int(struct reader *r, int column);
+int64_t file_reader_int(struct file_reader *r, int column);
 
 /* A number from 0 to MOST, else (with *OK false) 0. */
-uint32_t reader_id(struct reader *r, int column, uint64_t most, bool *ok);
+uint32_t file_reader_id(struct file_reader *r, int column, uint64_t most, bool *ok);
 
 /* NULL if it is no text. */
-const char *reader_text(struct reader *r, int column);
+const char *file_reader_text(struct file_reader *r, int column);
 
 /* The id of a text; 0 (with *OK false) if there is no memory, 0 if it is NULL. */
-uint32_t reader_string(struct reader *r, int column, bool *ok);
+uint32_t file_reader_string(struct file_reader *r, int column, bool *ok);
 
 /* Has TAKE take every row of a table. */
-int reader_rows(struct reader *r, const char *table, int width, int (*take)(struct reader *));
+int file_reader_rows(struct file_reader *r, const char *table, int width,
+                     int (*take)(struct file_reader *));
 
 /* The same for a table of blobs. */
-int reader_chunks(struct reader *r, const char *table, uint32_t width, uint32_t deltas,
-                  int (*take)(struct reader *, struct columns *, uint32_t));
+int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint32_t deltas,
+                       int (*take)(struct file_reader *, struct columns *, uint32_t));
 
 /* The tables of ops and of memory, if the run says that there are some: merge/file_read_ops.c. */
-bool take_op_fact(struct reader *r, const char *key, int64_t value);
-int check_op_facts(struct reader *r);
-int read_op_names(struct reader *r);
-int read_ops(struct reader *r);
+bool take_op_fact(struct file_reader *r, const char *key, int64_t value);
+int check_op_facts(struct file_reader *r);
+int read_op_names(struct file_reader *r);
+int read_ops(struct file_reader *r);
