@@ -2,7 +2,7 @@
 /*
  * ops_cost [NAME…]: what one op costs the program, in ns: each loop is run many times in turns with
  * the others; printed are the best and the median of the rounds. To compare: without the agent, and
- * under it (op_report -o MASK, with -s for full rings).
+ * under it (op_report -o MASK, with -s for full rings, -m 524288 for allocations).
  */
 #include "tests/ops/itt_shim.h"
 #include "tests/ops/nvtx_shim.h"
@@ -89,6 +89,29 @@ static void blas_dot(void)
 		ddot(2, numbers, 1, numbers, 1);
 }
 
+static void allocate(size_t size)
+{
+	void *p = malloc(size);
+
+	__asm__ volatile("" : : "r"(p) : "memory"); // or the pair would be left out
+	free(p);
+}
+
+static void allocate_64(void)
+{
+	allocate(64);
+}
+
+static void allocate_4k(void)
+{
+	allocate(4096);
+}
+
+static void allocate_1m(void)
+{
+	allocate(1 << 20);
+}
+
 static const struct loop {
 	const char *name;
 	void (*run)(void);
@@ -102,6 +125,9 @@ static const struct loop {
 	{ "NVTX mark", nvtx_mark },
 	{ "ITT task", itt_task },
 	{ "BLAS dot of 2 numbers", blas_dot },
+	{ "malloc and free of 64 bytes", allocate_64 },
+	{ "malloc and free of 4 KB", allocate_4k },
+	{ "malloc and free of 1 MB", allocate_1m },
 };
 
 #define COUNT (sizeof(loops) / sizeof(loops[0]))
