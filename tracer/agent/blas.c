@@ -5,6 +5,18 @@
  * them. An op is called as its routine is in the form at hand, without what
  * tells the widths and the wheels apart: "dgemm", "cblas_dgemm",
  * "LAPACKE_dgesv_work".
+ *
+ * A library that is asked for its functions one by one (dlsym() with its
+ * handle) is not seen. A program that looks whether there is any BLAS at all, by
+ * a weak reference or dlsym(RTLD_DEFAULT), finds these functions, and calls
+ * NULL if it goes on to call one that no library has.
+ *
+ * Libraries of 64-bit integers under the plain names (Debian's libblas64) are
+ * taken for those of 32 bits: sizes from 1 << 31 on are not right then.
+ *
+ * The number of threads is a mark, named after the library and of category
+ * "threads": when it is first called, and when a new call site finds another
+ * number.
  */
 #include "base/hash.h"
 #include "tracer/agent/blas_table.h"
@@ -240,7 +252,7 @@ static struct library {
 	uint64_t path;      // atomic: a hash; 0: free
 	uint32_t looked;    // atomic: definition_forgotten() and 1 when GET was looked for
 	thread_getter *get; // atomic; NULL: it does not tell
-	int threads;        // atomic: as told last
+	uint64_t told;      // as detour_know() keeps it: by this process
 } libraries[LIBRARIES_MAX];
 
 static struct library *find_library(const char *path)
@@ -295,16 +307,17 @@ static void tell_threads(const void *target, const uint64_t *frame)
 		definition_path(target, path, sizeof(path)) ? find_library(path) : NULL;
 	int threads = library ? thread_count(library, target) : 0;
 
-	if (threads <= 0 ||
-	    __atomic_exchange_n(&library->threads, threads, __ATOMIC_RELAXED) == threads)
-		return;
-	struct op_thread *t = op_enter();
+	struct op_thread *t = threads > 0 ? op_enter() : NULL;
+
 	if (!t)
 		return;
-	uint64_t value = (uint64_t)threads;
-	struct op_details details = { OP_DETAIL_UNSIGNED, 1, &value };
-	name.category = op_name_in(t, &category);
-	op_mark(t, op_name_in(t, &name), detour_here(frame), &details);
+	if (detour_known(&library->told, t) != (uint32_t)threads) {
+		uint64_t value = (uint64_t)threads;
+		struct op_details details = { OP_DETAIL_UNSIGNED, 1, &value };
+		detour_know(&library->told, t, (uint32_t)threads);
+		name.category = op_name_in(t, &category);
+		op_mark(t, op_name_in(t, &name), detour_here(frame), &details);
+	}
 	op_leave(t);
 }
 
