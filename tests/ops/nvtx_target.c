@@ -444,6 +444,32 @@ static void ends(void)
 	nvtxRangePushA("open at exit");
 }
 
+#define CROWD_THREADS 100
+#define CROWD_OPS     2000
+
+static void *be_busy(void *unused)
+{
+	for (int i = 0; i < CROWD_OPS; i++) {
+		nvtxRangePushA("crowd");
+		nvtxRangePushA("inner");
+		nvtxRangePop();
+		nvtxRangePop();
+		nvtxRangeEnd(nvtxRangeStartA("range"));
+	}
+	return unused;
+}
+
+// All begin at once, before there is a ring for any of them.
+static void crowd(void)
+{
+	pthread_t threads[CROWD_THREADS];
+
+	for (int i = 0; i < CROWD_THREADS; i++)
+		pthread_create(&threads[i], NULL, be_busy, NULL);
+	for (int i = 0; i < CROWD_THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static const struct part {
 	const char *name;
 	void (*run)(void);
@@ -452,6 +478,7 @@ static const struct part {
 	{ "sizes", sizes },           { "domains", domains }, { "strings", strings },
 	{ "categories", categories }, { "ranges", ranges },   { "names", names },
 	{ "payloads", payloads },     { "forks", forks },     { "ends", ends },
+	{ "crowd", crowd },
 };
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "tracer/agent/threads.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #define SITES_BITS  12
 #define SITES       (1u << SITES_BITS)
 #define SITES_TRIED 8
+#define PATIENCE    1000
 #define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
 
@@ -32,7 +34,8 @@
 OWN struct op_memory *op_memory;
 OWN struct op_thread *op_own;
 static OWN bool ended;
-static OWN bool lent; // the thread's lane: op_take_lane()
+static OWN bool unseen; // there is no room for this thread
+static OWN bool lent;   // the thread's lane: op_take_lane()
 
 static struct agent *agent; // NULL: nothing is collected
 static struct names names;
@@ -86,7 +89,7 @@ void op_fork(struct agent *a)
 	names_abandon(&names);
 	memset(sites, 0, sizeof(sites));
 	op_own = NULL;
-	ended = lent = false;
+	ended = lent = unseen = false;
 	*op_witness = ++generation;
 }
 
@@ -135,6 +138,32 @@ static struct op_thread *begin_thread(void)
 	return t;
 }
 
+static bool is_being_made(void)
+{
+	return __atomic_load_n(&agent->attaching, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&agent->naming, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&agent->rings.growing, __ATOMIC_ACQUIRE);
+}
+
+// Where another thread makes the files just now, ops would be lost without a trace. If nothing
+// comes of it, the thread is counted, once.
+static struct op_thread *begin_patiently(void)
+{
+	struct op_thread *t = NULL;
+	bool again = true;
+
+	for (int i = 0; !t && again && i < PATIENCE; i++) {
+		again = is_being_made() || i == 0;
+		t = begin_thread();
+		if (!t)
+			sched_yield();
+	}
+	if (!t && !unseen && agent->rings.files[0])
+		__atomic_fetch_add(&agent->rings.files[0]->unsampled, 1, __ATOMIC_RELAXED);
+	unseen = !t;
+	return t;
+}
+
 // The target has called clone() or fork() by itself.
 static void notice_fork(void)
 {
@@ -154,7 +183,7 @@ struct op_thread *op_enter_slowly(void)
 
 	if (agent && agent->on && !ended && !op_is_inside()) {
 		notice_fork();
-		t = op_own ? op_own : begin_thread();
+		t = op_own || unseen ? op_own : begin_patiently();
 	}
 	if (t)
 		t->inside = 1;
