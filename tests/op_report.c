@@ -93,6 +93,15 @@ static size_t find_thread(uint32_t tid)
 	return all.thread_count++;
 }
 
+// A range's number is the count of those that began before it, and one.
+static size_t add_range(const struct record *record, uint32_t name)
+{
+	if (!array_reserve(&all.ranges, &all.range_capacity, all.range_count + 1))
+		die("no memory", NULL);
+	all.ranges[all.range_count] = (struct range){ record->pid, name, record->time_ns };
+	return ++all.range_count;
+}
+
 static size_t find_range(const struct record *record, uint32_t name, uint64_t begin_ns)
 {
 	struct range wanted = { record->pid, name, begin_ns };
@@ -100,10 +109,7 @@ static size_t find_range(const struct record *record, uint32_t name, uint64_t be
 	for (size_t i = all.range_count; i > 0; i--)
 		if (memcmp(&all.ranges[i - 1], &wanted, sizeof(wanted)) == 0)
 			return i;
-	if (!array_reserve(&all.ranges, &all.range_capacity, all.range_count + 1))
-		die("no memory", NULL);
-	all.ranges[all.range_count] = wanted;
-	return ++all.range_count;
+	return 0;
 }
 
 static const struct name *find_name(uint32_t id)
@@ -181,7 +187,7 @@ static void print_begin(const struct record *record)
 	print_name(begin->name);
 	print_details(begin);
 	if (record->flags & OP_RANGE)
-		printf(" range %zu", find_range(record, begin->name, record->time_ns));
+		printf(" range %zu", add_range(record, begin->name));
 	else if (record->type == RECORD_OP_BEGIN)
 		printf(" depth %u", thread->depth++);
 	if (!all.golden)
