@@ -56,124 +56,124 @@ static const char schema[] =
 				  " LEFT JOIN string n ON n.id = r.name LEFT JOIN string f ON f.id = r.file"
 				  " LEFT JOIN module m ON m.id = r.module;";
 
-static int write_run(struct writer *w)
+static int write_run(struct file_writer *w)
 {
 	const struct profile *p = w->profile;
 
-	if (writer_begin(w, "run", 2, true) < 0)
+	if (file_writer_begin(w, "run", 2, true) < 0)
 		return -1;
 	for (size_t i = 0; i < run_field_count; i++) {
 		const struct run_field *field = &run_fields[i];
-		writer_text(w, field->key);
+		file_writer_text(w, field->key);
 		if (field->type == RUN_TEXT)
-			writer_text(w, *run_text(&p->run, field));
+			file_writer_text(w, *run_text(&p->run, field));
 		else
-			writer_int(w, run_get(&p->run, field));
-		if (writer_row(w) < 0)
+			file_writer_int(w, run_get(&p->run, field));
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
-	if (writer_fact(w, "origin_ns", (int64_t)p->cells.origin_ns) < 0 ||
-	    writer_fact(w, "bin_ns", (int64_t)p->cells.width_ns) < 0 ||
-	    writer_fact(w, "last_ns", (int64_t)p->last_ns) < 0 ||
-	    writer_fact(w, "processes_seen", (int64_t)p->threads.processes_seen) < 0 ||
-	    writer_fact(w, "threads_seen", (int64_t)p->threads.threads_seen) < 0 ||
-	    writer_fact(w, "events_lost", (int64_t)p->lost) < 0)
+	if (file_writer_fact(w, "origin_ns", (int64_t)p->cells.origin_ns) < 0 ||
+	    file_writer_fact(w, "bin_ns", (int64_t)p->cells.width_ns) < 0 ||
+	    file_writer_fact(w, "last_ns", (int64_t)p->last_ns) < 0 ||
+	    file_writer_fact(w, "processes_seen", (int64_t)p->threads.processes_seen) < 0 ||
+	    file_writer_fact(w, "threads_seen", (int64_t)p->threads.threads_seen) < 0 ||
+	    file_writer_fact(w, "events_lost", (int64_t)p->lost) < 0)
 		return -1;
-	if (writer_fact(w, "events_lost_ns", (int64_t)p->lost_ns) < 0)
+	if (file_writer_fact(w, "events_lost_ns", (int64_t)p->lost_ns) < 0)
 		return -1;
 	return write_op_facts(w);
 }
 
-static int write_strings(struct writer *w)
+static int write_strings(struct file_writer *w)
 {
-	if (writer_begin(w, "string", 2, true) < 0)
+	if (file_writer_begin(w, "string", 2, true) < 0)
 		return -1;
 	for (uint32_t id = 1; id <= strings_count(w->profile->strings); id++) {
-		writer_int(w, id);
-		writer_string(w, id);
-		if (writer_row(w) < 0)
+		file_writer_int(w, id);
+		file_writer_string(w, id);
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int write_modules(struct writer *w)
+static int write_modules(struct file_writer *w)
 {
 	const struct profile *p = w->profile;
 
-	if (writer_begin(w, "module", 11, true) < 0)
+	if (file_writer_begin(w, "module", 11, true) < 0)
 		return -1;
 	for (uint32_t id = 1; id <= modules_count(p->modules); id++) {
 		const struct module *module = modules_get(p->modules, id);
 		const struct module_facts none = { 0 };
 		const struct module_facts *facts = id <= p->fact_count ? &p->facts[id - 1] : &none;
-		writer_int(w, id);
-		writer_int(w, module->kind);
-		writer_text(w, module->path);
-		writer_int(w, module->pid);
-		writer_int(w, (int64_t)module->device);
-		writer_int(w, (int64_t)module->inode);
+		file_writer_int(w, id);
+		file_writer_int(w, module->kind);
+		file_writer_text(w, module->path);
+		file_writer_int(w, module->pid);
+		file_writer_int(w, (int64_t)module->device);
+		file_writer_int(w, (int64_t)module->inode);
 		if (module->build_id_size)
-			writer_bytes(w, SQLITE_BLOB, module->build_id, module->build_id_size);
+			file_writer_bytes(w, SQLITE_BLOB, module->build_id, module->build_id_size);
 		else
-			writer_null(w);
-		writer_int(w, facts->level);
-		writer_string(w, facts->source);
-		writer_string(w, facts->reason);
-		writer_string(w, facts->remedy);
-		if (writer_row(w) < 0)
+			file_writer_null(w);
+		file_writer_int(w, facts->level);
+		file_writer_string(w, facts->source);
+		file_writer_string(w, facts->reason);
+		file_writer_string(w, facts->remedy);
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int write_processes(struct writer *w)
+static int write_processes(struct file_writer *w)
 {
 	const struct threads *t = &w->profile->threads;
 
-	if (writer_begin(w, "process", 7, true) < 0)
+	if (file_writer_begin(w, "process", 7, true) < 0)
 		return -1;
 	for (size_t i = 0; i < t->process_count; i++) {
 		const struct process_info *info = &t->processes[i];
-		writer_int(w, (int64_t)i + 1);
-		writer_id(w, info->parent);
-		writer_int(w, info->pid);
-		writer_string(w, info->command);
-		writer_int(w, info->merged);
-		writer_int(w, (int64_t)info->start_ns);
-		writer_int(w, (int64_t)info->end_ns);
-		if (writer_row(w) < 0)
+		file_writer_int(w, (int64_t)i + 1);
+		file_writer_id(w, info->parent);
+		file_writer_int(w, info->pid);
+		file_writer_string(w, info->command);
+		file_writer_int(w, info->merged);
+		file_writer_int(w, (int64_t)info->start_ns);
+		file_writer_int(w, (int64_t)info->end_ns);
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int write_threads(struct writer *w)
+static int write_threads(struct file_writer *w)
 {
 	const struct threads *t = &w->profile->threads;
 
-	if (writer_begin(w, "thread", 9 + METRIC_COUNT, true) < 0)
+	if (file_writer_begin(w, "thread", 9 + METRIC_COUNT, true) < 0)
 		return -1;
 	for (size_t i = 0; i < t->thread_count; i++) {
 		const struct thread_info *info = &t->threads[i];
-		writer_int(w, (int64_t)i + 1);
-		writer_id(w, info->process);
-		writer_int(w, info->tid);
-		writer_string(w, info->name);
-		writer_int(w, info->merged);
-		writer_int(w, info->ended);
-		writer_int(w, info->estimated);
-		writer_int(w, (int64_t)info->start_ns);
-		writer_int(w, (int64_t)info->end_ns);
+		file_writer_int(w, (int64_t)i + 1);
+		file_writer_id(w, info->process);
+		file_writer_int(w, info->tid);
+		file_writer_string(w, info->name);
+		file_writer_int(w, info->merged);
+		file_writer_int(w, info->ended);
+		file_writer_int(w, info->estimated);
+		file_writer_int(w, (int64_t)info->start_ns);
+		file_writer_int(w, (int64_t)info->end_ns);
 		for (int m = 0; m < METRIC_COUNT; m++)
-			writer_int(w, (int64_t)info->ns[m]);
-		if (writer_row(w) < 0)
+			file_writer_int(w, (int64_t)info->ns[m]);
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static void fill_place(const struct writer *w, const void *context, uint32_t index,
+static void fill_place(const struct file_writer *w, const void *context, uint32_t index,
                        struct columns *c, uint32_t at)
 {
 	const struct place *place = &w->profile->locations.places[index];
@@ -187,7 +187,7 @@ static void fill_place(const struct writer *w, const void *context, uint32_t ind
 	*columns_at(c, 4, at) = place->declared == place->file ? 0 : place->declared;
 }
 
-static void fill_location(const struct writer *w, const void *context, uint32_t index,
+static void fill_location(const struct file_writer *w, const void *context, uint32_t index,
                           struct columns *c, uint32_t at)
 {
 	const struct location *location = &w->profile->locations.locations[index];
@@ -202,7 +202,7 @@ static void fill_location(const struct writer *w, const void *context, uint32_t 
 }
 
 // A parent by its distance, which is mostly 1.
-static void fill_node(const struct writer *w, const void *context, uint32_t index,
+static void fill_node(const struct file_writer *w, const void *context, uint32_t index,
                       struct columns *c, uint32_t at)
 {
 	const struct path_node *node = &w->profile->paths.nodes[index];
@@ -212,7 +212,7 @@ static void fill_node(const struct writer *w, const void *context, uint32_t inde
 	*columns_at(c, 1, at) = node->location;
 }
 
-static int write_tree(struct writer *w)
+static int write_tree(struct file_writer *w)
 {
 	const struct profile *p = w->profile;
 	const struct chunked places = { "place_chunk", p->locations.place_count,
@@ -223,16 +223,16 @@ static int write_tree(struct writer *w)
 	const struct chunked nodes = { "node_chunk", p->paths.count, NODE_WIDTH,
 		                       NODE_DELTAS,  fill_node,      NULL };
 
-	if (writer_chunks(w, &places) < 0 || writer_chunks(w, &locations) < 0)
+	if (file_writer_chunks(w, &places) < 0 || file_writer_chunks(w, &locations) < 0)
 		return -1;
-	return writer_chunks(w, &nodes);
+	return file_writer_chunks(w, &nodes);
 }
 
 /*
  * Cells go by node, metric and bin, so that their numbers grow slowly. What a
  * sample weighs is nearly the same for all, so only the difference to that is stored.
  */
-static void fill_cell(const struct writer *w, const void *context, uint32_t index,
+static void fill_cell(const struct file_writer *w, const void *context, uint32_t index,
                       struct columns *c, uint32_t at)
 {
 	const struct profile *p = w->profile;
@@ -270,7 +270,7 @@ static void sort_cells(const struct scope *scope)
 		        compare_cells, p->cells.cells);
 }
 
-static int write_cells(struct writer *w)
+static int write_cells(struct file_writer *w)
 {
 	const struct profile *p = w->profile;
 	const struct query everything = { 0 };
@@ -281,10 +281,10 @@ static int write_cells(struct writer *w)
 	if (scope_init(&scope, p, &everything, w->err) < 0)
 		return -1;
 	sort_cells(&scope);
-	return writer_chunks(w, &cells);
+	return file_writer_chunks(w, &cells);
 }
 
-static void put_times(struct writer *w, const struct row *row)
+static void put_times(struct file_writer *w, const struct row *row)
 {
 	uint64_t self_off = 0, total_off = 0;
 
@@ -292,75 +292,75 @@ static void put_times(struct writer *w, const struct row *row)
 		self_off += metric_is_off_cpu(i) ? row->self_ns[i] : 0;
 		total_off += metric_is_off_cpu(i) ? row->total_ns[i] : 0;
 	}
-	writer_int(w, (int64_t)row->self_ns[METRIC_ON_CPU]);
-	writer_int(w, (int64_t)self_off);
-	writer_int(w, (int64_t)row->total_ns[METRIC_ON_CPU]);
-	writer_int(w, (int64_t)total_off);
+	file_writer_int(w, (int64_t)row->self_ns[METRIC_ON_CPU]);
+	file_writer_int(w, (int64_t)self_off);
+	file_writer_int(w, (int64_t)row->total_ns[METRIC_ON_CPU]);
+	file_writer_int(w, (int64_t)total_off);
 }
 
 // Where the profile has no name, there is what stands for one: "[libfoo.so]".
-static void put_key(struct writer *w, const struct key *key, const struct row *row)
+static void put_key(struct file_writer *w, const struct key *key, const struct row *row)
 {
 	bool has_module = key->group == KEY_CODE || key->group == KEY_NAMELESS;
 
-	writer_id(w, key->function);
-	writer_text(w, key->function ? NULL : row->name);
-	writer_id(w, has_module ? key->module : 0);
-	writer_id(w, key->file);
-	writer_id(w, key->line);
+	file_writer_id(w, key->function);
+	file_writer_text(w, key->function ? NULL : row->name);
+	file_writer_id(w, has_module ? key->module : 0);
+	file_writer_id(w, key->file);
+	file_writer_id(w, key->line);
 }
 
 // For people: our reader works these out again.
-static int write_functions(struct writer *w)
+static int write_functions(struct file_writer *w)
 {
 	const struct query by_function = { .by = BY_FUNCTION };
 	cleanup(rows) struct rows *rows = query_run(w->profile, &by_function, w->err);
 
-	if (!rows || writer_begin(w, "function", 13, false) < 0)
+	if (!rows || file_writer_begin(w, "function", 13, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count; i++) {
-		writer_int(w, (int64_t)i + 1);
+		file_writer_int(w, (int64_t)i + 1);
 		put_key(w, &answer_of(rows)->keys[i], &rows->rows[i]);
-		writer_int(w, rows->rows[i].kernel);
-		writer_int(w, rows->rows[i].inlined);
-		writer_int(w, (int64_t)rows->rows[i].self_samples);
+		file_writer_int(w, rows->rows[i].kernel);
+		file_writer_int(w, rows->rows[i].inlined);
+		file_writer_int(w, (int64_t)rows->rows[i].self_samples);
 		put_times(w, &rows->rows[i]);
-		if (writer_row(w) < 0)
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 // Only lines where time was spent: calls would be several times as many.
-static int write_lines(struct writer *w)
+static int write_lines(struct file_writer *w)
 {
 	const struct query by_line = { .by = BY_LINE }; // most self first
 	cleanup(rows) struct rows *rows = query_run(w->profile, &by_line, w->err);
 
-	if (!rows || writer_begin(w, "function_line", 11, false) < 0)
+	if (!rows || file_writer_begin(w, "function_line", 11, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count && rows->rows[i].self; i++) {
-		writer_int(w, (int64_t)i + 1);
+		file_writer_int(w, (int64_t)i + 1);
 		put_key(w, &answer_of(rows)->keys[i], &rows->rows[i]);
-		writer_int(w, (int64_t)rows->rows[i].self_samples);
+		file_writer_int(w, (int64_t)rows->rows[i].self_samples);
 		put_times(w, &rows->rows[i]);
-		if (writer_row(w) < 0)
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int write_checksum(struct writer *w)
+static int write_checksum(struct file_writer *w)
 {
 	uint32_t checksum = w->checksum;
 
-	if (writer_begin(w, "checksum", 1, false) < 0)
+	if (file_writer_begin(w, "checksum", 1, false) < 0)
 		return -1;
-	writer_int(w, checksum);
-	return writer_row(w);
+	file_writer_int(w, checksum);
+	return file_writer_row(w);
 }
 
-static int write_all(struct writer *w)
+static int write_all(struct file_writer *w)
 {
 	char pragmas[128];
 	// Small pages waste less of a small file, large ones less beside long names.
@@ -369,25 +369,25 @@ static int write_all(struct writer *w)
 	snprintf(pragmas, sizeof(pragmas),
 	         "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN;",
 	         page, FILE_APPLICATION_ID, FILE_SCHEMA);
-	if (writer_sql(w, pragmas) < 0 || writer_sql(w, schema) < 0 || write_strings(w) < 0 ||
-	    write_run(w) < 0 || write_modules(w) < 0 || write_op_names(w) < 0 ||
-	    write_processes(w) < 0 || write_threads(w) < 0 || write_tree(w) < 0 ||
-	    write_cells(w) < 0 || write_ops(w) < 0 || write_checksum(w) < 0)
+	if (file_writer_sql(w, pragmas) < 0 || file_writer_sql(w, schema) < 0 ||
+	    write_strings(w) < 0 || write_run(w) < 0 || write_modules(w) < 0 ||
+	    write_op_names(w) < 0 || write_processes(w) < 0 || write_threads(w) < 0 ||
+	    write_tree(w) < 0 || write_cells(w) < 0 || write_ops(w) < 0 || write_checksum(w) < 0)
 		return -1;
 	// Before the names are known, those tables would only hold modules.
 	if (profile_is_symbolized(w->profile) &&
 	    (write_functions(w) < 0 || write_lines(w) < 0 || write_op_rows(w) < 0))
 		return -1;
-	return writer_sql(w, "COMMIT");
+	return file_writer_sql(w, "COMMIT");
 }
 
-static int save(struct writer *w, const char *path)
+static int save(struct file_writer *w, const char *path)
 {
 	sqlite3_int64 size = 0;
 	unsigned char *bytes = sqlite3_serialize(w->db, "main", &size, 0);
 
 	if (!bytes)
-		return writer_no_memory(w);
+		return file_writer_no_memory(w);
 	int result = file_save(path, bytes, (size_t)size, w->err);
 	sqlite3_free(bytes);
 	return result;
@@ -395,7 +395,7 @@ static int save(struct writer *w, const char *path)
 
 int profile_write(const struct profile *p, const char *path, struct error *err)
 {
-	struct writer w = { .profile = p, .err = err };
+	struct file_writer w = { .profile = p, .err = err };
 	int result = -1;
 
 	if (sqlite3_open_v2(":memory:", &w.db,
@@ -403,7 +403,7 @@ int profile_write(const struct profile *p, const char *path, struct error *err)
 	                    NULL) == SQLITE_OK)
 		result = write_all(&w);
 	else
-		writer_no_memory(&w);
+		file_writer_no_memory(&w);
 	sqlite3_finalize(w.insert);
 	w.insert = NULL;
 	if (result == 0)

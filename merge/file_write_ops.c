@@ -22,46 +22,46 @@ static const char schema[] =
 	" max_ns INTEGER, first_ns INTEGER, allocated_bytes INTEGER, self_allocated_bytes INTEGER,"
 	" flops INTEGER, sampled_ns INTEGER, sampled_self_ns INTEGER);";
 
-static uint32_t name_count(const struct writer *w)
+static uint32_t name_count(const struct file_writer *w)
 {
 	return w->profile->ops ? ops_count(w->profile->ops) : 0;
 }
 
-int write_op_facts(struct writer *w)
+int write_op_facts(struct file_writer *w)
 {
 	const struct op_table *t = &w->profile->op_table;
 
 	if (!name_count(w))
 		return 0;
-	if (writer_fact(w, "ops", name_count(w)) < 0 ||
-	    writer_fact(w, "op_origin_ns", (int64_t)t->origin_ns) < 0 ||
-	    writer_fact(w, "op_bin_ns", (int64_t)t->bin_ns) < 0 ||
-	    writer_fact(w, "ops_folded", (int64_t)t->folded) < 0)
+	if (file_writer_fact(w, "ops", name_count(w)) < 0 ||
+	    file_writer_fact(w, "op_origin_ns", (int64_t)t->origin_ns) < 0 ||
+	    file_writer_fact(w, "op_bin_ns", (int64_t)t->bin_ns) < 0 ||
+	    file_writer_fact(w, "ops_folded", (int64_t)t->folded) < 0)
 		return -1;
-	return writer_fact(w, "ops_lost", (int64_t)t->lost);
+	return file_writer_fact(w, "ops_lost", (int64_t)t->lost);
 }
 
-int write_op_names(struct writer *w)
+int write_op_names(struct file_writer *w)
 {
 	if (!name_count(w))
 		return 0;
-	if (writer_sql(w, schema) < 0 || writer_begin(w, "op_name", 5, true) < 0)
+	if (file_writer_sql(w, schema) < 0 || file_writer_begin(w, "op_name", 5, true) < 0)
 		return -1;
 	for (uint32_t id = 1; id <= name_count(w); id++) {
 		const struct op *op = ops_get(w->profile->ops, id);
-		writer_int(w, id);
-		writer_int(w, op->provider);
-		writer_text(w, op->domain);
-		writer_text(w, op->category);
-		writer_text(w, op->name);
-		if (writer_row(w) < 0)
+		file_writer_int(w, id);
+		file_writer_int(w, op->provider);
+		file_writer_text(w, op->domain);
+		file_writer_text(w, op->category);
+		file_writer_text(w, op->name);
+		if (file_writer_row(w) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static void fill_op(const struct writer *w, const void *context, uint32_t index, struct columns *c,
-                    uint32_t at)
+static void fill_op(const struct file_writer *w, const void *context, uint32_t index,
+                    struct columns *c, uint32_t at)
 {
 	struct op_entry entry = w->profile->op_table.entries[index];
 	const uint32_t keys[FILE_OP_KEYS] = { entry.key.op, entry.key.parent, entry.key.shape,
@@ -89,8 +89,8 @@ static int compare_bins(const void *a, const void *b, void *context)
 	return (left->bin > right->bin) - (left->bin < right->bin);
 }
 
-static void fill_bin(const struct writer *w, const void *context, uint32_t index, struct columns *c,
-                     uint32_t at)
+static void fill_bin(const struct file_writer *w, const void *context, uint32_t index,
+                     struct columns *c, uint32_t at)
 {
 	const uint32_t *order = context;
 	const struct op_bin *bin = &w->profile->op_table.bins[order[index]];
@@ -103,7 +103,7 @@ static void fill_bin(const struct writer *w, const void *context, uint32_t index
 	*columns_at(c, 5, at) = bin->self_ns;
 }
 
-static int write_bins(struct writer *w)
+static int write_bins(struct file_writer *w)
 {
 	const struct op_table *t = &w->profile->op_table;
 	cleanup_free uint32_t *order = calloc((size_t)t->bin_count + 1, sizeof(*order));
@@ -111,12 +111,12 @@ static int write_bins(struct writer *w)
 		                      OP_BIN_DELTAS,  fill_bin,     order };
 
 	if (!order)
-		return writer_no_memory(w);
+		return file_writer_no_memory(w);
 	for (uint32_t i = 0; i < t->bin_count; i++)
 		order[i] = i;
 	if (t->bin_count)
 		qsort_r(order, t->bin_count, sizeof(*order), compare_bins, t->bins);
-	return writer_chunks(w, &bins);
+	return file_writer_chunks(w, &bins);
 }
 
 // Which bucket of which entry a row is.
@@ -124,7 +124,7 @@ struct bucket_id {
 	uint32_t entry, bucket; // indices
 };
 
-static void fill_duration(const struct writer *w, const void *context, uint32_t index,
+static void fill_duration(const struct file_writer *w, const void *context, uint32_t index,
                           struct columns *c, uint32_t at)
 {
 	const struct bucket_id *id = &((const struct bucket_id *)context)[index];
@@ -136,7 +136,7 @@ static void fill_duration(const struct writer *w, const void *context, uint32_t 
 	*columns_at(c, 2, at) = bucket->count;
 }
 
-static int write_durations(struct writer *w)
+static int write_durations(struct file_writer *w)
 {
 	const struct op_table *t = &w->profile->op_table;
 	size_t count = 0;
@@ -147,15 +147,15 @@ static int write_durations(struct writer *w)
 	const struct chunked durations = { "op_duration_chunk", (uint32_t)count, DURATION_WIDTH,
 		                           DURATION_DELTAS,     fill_duration,   ids };
 	if (!ids)
-		return writer_no_memory(w);
+		return file_writer_no_memory(w);
 	count = 0;
 	for (uint32_t i = 0; i < t->count; i++)
 		for (uint32_t b = 0; b < t->entries[i].durations.count; b++)
 			ids[count++] = (struct bucket_id){ i, b };
-	return writer_chunks(w, &durations);
+	return file_writer_chunks(w, &durations);
 }
 
-int write_ops(struct writer *w)
+int write_ops(struct file_writer *w)
 {
 	const struct chunked ops = { "op_chunk", w->profile->op_table.count,
 		                     OP_WIDTH,   OP_DELTAS,
@@ -163,12 +163,12 @@ int write_ops(struct writer *w)
 
 	if (!name_count(w))
 		return 0;
-	if (writer_chunks(w, &ops) < 0 || write_bins(w) < 0)
+	if (file_writer_chunks(w, &ops) < 0 || write_bins(w) < 0)
 		return -1;
 	return write_durations(w);
 }
 
-static int put_op_row(struct writer *w, const struct op_row *row, size_t id)
+static int put_op_row(struct file_writer *w, const struct op_row *row, size_t id)
 {
 	const uint64_t numbers[] = {
 		row->calls,
@@ -189,25 +189,25 @@ static int put_op_row(struct writer *w, const struct op_row *row, size_t id)
 		row->sampled_self_ns,
 	};
 
-	writer_int(w, (int64_t)id);
-	writer_text(w, row->name);
-	writer_text(w, row->provider);
-	writer_text(w, row->domain);
-	writer_text(w, row->file);
-	writer_id(w, (uint32_t)row->line);
+	file_writer_int(w, (int64_t)id);
+	file_writer_text(w, row->name);
+	file_writer_text(w, row->provider);
+	file_writer_text(w, row->domain);
+	file_writer_text(w, row->file);
+	file_writer_id(w, (uint32_t)row->line);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		writer_int(w, (int64_t)numbers[i]);
-	return writer_row(w);
+		file_writer_int(w, (int64_t)numbers[i]);
+	return file_writer_row(w);
 }
 
-int write_op_rows(struct writer *w)
+int write_op_rows(struct file_writer *w)
 {
 	const struct op_query by_op = { .by = OPS_BY_OP };
 
 	if (!name_count(w))
 		return 0;
 	cleanup(op_rows) struct op_rows *rows = query_ops(w->profile, &by_op, w->err);
-	if (!rows || writer_begin(w, "op", 22, false) < 0)
+	if (!rows || file_writer_begin(w, "op", 22, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count; i++)
 		if (put_op_row(w, &rows->rows[i], i + 1) < 0)

@@ -8,23 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-int writer_failed(struct writer *w)
+int file_writer_failed(struct file_writer *w)
 {
 	return error_set(w->err, sqlite3_errcode(w->db) == SQLITE_NOMEM ? ENOMEM : 0,
 	                 "could not pack the profile (%s)", sqlite3_errmsg(w->db));
 }
 
-int writer_no_memory(struct writer *w)
+int file_writer_no_memory(struct file_writer *w)
 {
 	return error_set(w->err, ENOMEM, "could not pack the profile");
 }
 
-int writer_sql(struct writer *w, const char *sql)
+int file_writer_sql(struct file_writer *w, const char *sql)
 {
-	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : writer_failed(w);
+	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : file_writer_failed(w);
 }
 
-int writer_begin(struct writer *w, const char *table, int width, bool checked)
+int file_writer_begin(struct file_writer *w, const char *table, int width, bool checked)
 {
 	char sql[256];
 	int length = snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES(?", table);
@@ -36,18 +36,19 @@ int writer_begin(struct writer *w, const char *table, int width, bool checked)
 	w->insert = NULL;
 	w->column = 0;
 	w->checked = checked;
-	return sqlite3_prepare_v2(w->db, sql, -1, &w->insert, NULL) == SQLITE_OK ? 0
-	                                                                         : writer_failed(w);
+	return sqlite3_prepare_v2(w->db, sql, -1, &w->insert, NULL) == SQLITE_OK
+	               ? 0
+	               : file_writer_failed(w);
 }
 
-void writer_int(struct writer *w, int64_t value)
+void file_writer_int(struct file_writer *w, int64_t value)
 {
 	sqlite3_bind_int64(w->insert, ++w->column, value);
 	if (w->checked)
 		w->checksum = file_checksum_int(w->checksum, value);
 }
 
-void writer_bytes(struct writer *w, int type, const void *bytes, size_t size)
+void file_writer_bytes(struct file_writer *w, int type, const void *bytes, size_t size)
 {
 	if (type == SQLITE_TEXT)
 		sqlite3_bind_text(w->insert, ++w->column, bytes, (int)size, SQLITE_TRANSIENT);
@@ -57,52 +58,52 @@ void writer_bytes(struct writer *w, int type, const void *bytes, size_t size)
 		w->checksum = file_checksum(w->checksum, type, bytes, size);
 }
 
-void writer_null(struct writer *w)
+void file_writer_null(struct file_writer *w)
 {
 	sqlite3_bind_null(w->insert, ++w->column);
 	if (w->checked)
 		w->checksum = file_checksum(w->checksum, SQLITE_NULL, NULL, 0);
 }
 
-void writer_text(struct writer *w, const char *text)
+void file_writer_text(struct file_writer *w, const char *text)
 {
 	if (text)
-		writer_bytes(w, SQLITE_TEXT, text, strlen(text));
+		file_writer_bytes(w, SQLITE_TEXT, text, strlen(text));
 	else
-		writer_null(w);
+		file_writer_null(w);
 }
 
-void writer_string(struct writer *w, uint32_t id)
+void file_writer_string(struct file_writer *w, uint32_t id)
 {
-	writer_text(w, strings_get(w->profile->strings, id));
+	file_writer_text(w, strings_get(w->profile->strings, id));
 }
 
-void writer_id(struct writer *w, uint32_t id)
+void file_writer_id(struct file_writer *w, uint32_t id)
 {
 	if (id)
-		writer_int(w, id);
+		file_writer_int(w, id);
 	else
-		writer_null(w);
+		file_writer_null(w);
 }
 
-int writer_row(struct writer *w)
+int file_writer_row(struct file_writer *w)
 {
 	w->column = 0;
 	if (sqlite3_step(w->insert) != SQLITE_DONE)
-		return writer_failed(w);
+		return file_writer_failed(w);
 	sqlite3_reset(w->insert);
 	sqlite3_clear_bindings(w->insert);
 	return 0;
 }
 
-int writer_fact(struct writer *w, const char *key, int64_t value)
+int file_writer_fact(struct file_writer *w, const char *key, int64_t value)
 {
-	writer_text(w, key);
-	writer_int(w, value);
-	return writer_row(w);
+	file_writer_text(w, key);
+	file_writer_int(w, value);
+	return file_writer_row(w);
 }
 
-static int write_chunk(struct writer *w, uint32_t id, const struct columns *c)
+static int write_chunk(struct file_writer *w, uint32_t id, const struct columns *c)
 {
 	size_t size;
 	// A checkpoint is replaced soon: it need not be small, but cheap.
@@ -110,21 +111,21 @@ static int write_chunk(struct writer *w, uint32_t id, const struct columns *c)
 	cleanup_free void *blob = columns_pack(c, level, &size);
 
 	if (!blob)
-		return writer_no_memory(w);
-	writer_int(w, id);
-	writer_int(w, c->rows);
-	writer_bytes(w, SQLITE_BLOB, blob, size);
-	return writer_row(w);
+		return file_writer_no_memory(w);
+	file_writer_int(w, id);
+	file_writer_int(w, c->rows);
+	file_writer_bytes(w, SQLITE_BLOB, blob, size);
+	return file_writer_row(w);
 }
 
-int writer_chunks(struct writer *w, const struct chunked *chunked)
+int file_writer_chunks(struct file_writer *w, const struct chunked *chunked)
 {
 	cleanup(columns) struct columns c = { 0 };
 	uint32_t id = 0;
 
 	if (!columns_init(&c, chunked->width, chunked->deltas))
-		return writer_no_memory(w);
-	if (writer_begin(w, chunked->table, 3, true) < 0)
+		return file_writer_no_memory(w);
+	if (file_writer_begin(w, chunked->table, 3, true) < 0)
 		return -1;
 	for (uint32_t first = 0; first < chunked->total; first += c.rows) {
 		uint32_t rest = chunked->total - first;

@@ -290,10 +290,15 @@ static const char *name_of_slot(const struct profile *p, uint32_t text)
 const char *key_name(const struct profile *p, const struct key *key, struct strings *texts)
 {
 	static const char *const fixed[] = {
-		[KEY_KERNEL] = "[kernel]",          [KEY_JIT] = "[jit]",
-		[KEY_NO_MODULE] = "[unknown]",      [KEY_TRUNCATED] = "[callers missing]",
-		[KEY_UNKNOWN] = "[stack not seen]", [KEY_FOLDED] = "[folded]",
-		[KEY_HIDDEN] = "[hidden]",          [KEY_OUTSIDE] = "[outside user code]",
+		[KEY_KERNEL] = "[kernel]",
+		[KEY_JIT] = "[jit]",
+		[KEY_NO_MODULE] = "[unknown]",
+		[KEY_TRUNCATED] = "[callers missing]",
+		[KEY_UNKNOWN] = "[stack not seen]",
+		[KEY_FOLDED] = "[folded]",
+		[KEY_NO_OP] = "[outside ops]",
+		[KEY_HIDDEN] = "[hidden]",
+		[KEY_OUTSIDE] = "[outside user code]",
 	};
 	const struct process_info *process;
 

@@ -30,7 +30,8 @@ enum key_group {
 	KEY_OUTSIDE, /* no frame is the user's code */
 	KEY_THREAD,
 	KEY_PROCESS,
-	KEY_OP
+	KEY_OP,
+	KEY_NO_OP /* what was in no op */
 };
 
 struct key {

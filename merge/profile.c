@@ -54,7 +54,7 @@ struct profile *profile_alloc(const struct profile_limits *limits, struct error 
 	}
 	if (!p || !p->strings || !threads_init(&p->threads, p->limits.threads) ||
 	    !locations_init(&p->locations) || !paths_init(&p->paths) || !cells_init(&p->cells) ||
-	    !op_table_init(&p->op_table, 0, 0)) {
+	    !op_table_init(&p->op_table, 0, 0) || !allocations_init(&p->allocations)) {
 		error_set(err, ENOMEM, "could not start a profile");
 		return NULL;
 	}
@@ -80,6 +80,7 @@ void profile_free(struct profile *p)
 		free(p->last[i].nodes);
 	}
 	free(p->facts);
+	allocations_fini(&p->allocations);
 	op_shapes_fini(&p->shapes);
 	op_table_fini(&p->op_table);
 	cells_fini(&p->cells);
@@ -104,12 +105,15 @@ void profile_note_time(struct profile *p, uint64_t time_ns)
 void profile_add_process(struct profile *p, const struct process_event *event)
 {
 	profile_note_time(p, event->time_ns);
+	if (event->exec)
+		allocations_end_process(&p->allocations, event->process);
 	p->lost += !threads_add_process(&p->threads, p->strings, event);
 }
 
 void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns)
 {
 	profile_note_time(p, time_ns);
+	allocations_end_process(&p->allocations, process);
 	threads_end_process(&p->threads, process, time_ns);
 }
 
@@ -150,14 +154,33 @@ static void drop_locations(struct profile *p)
 	op_table_move_callers(&p->op_table, map);
 }
 
+// All that was allocated weighs as much as all time: neither folds the other away.
+static void weigh_memory(const struct profile *p, uint64_t all_ns, uint64_t *weights)
+{
+	const struct allocations *m = &p->allocations;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < m->site_count; i++)
+		bytes += m->sites[i].allocated_bytes;
+	double scale = all_ns && bytes ? (double)all_ns / (double)bytes : 1;
+	for (uint32_t i = 0; i < m->site_count; i++)
+		weights[m->sites[i].node - 1] +=
+			(uint64_t)((double)m->sites[i].allocated_bytes * scale);
+}
+
 static uint64_t *weigh_nodes(const struct profile *p)
 {
 	uint64_t *weights = calloc(p->paths.count, sizeof(*weights));
+	uint64_t all_ns = 0;
 
 	if (!weights)
 		return NULL;
-	for (uint32_t i = 0; i < p->cells.count; i++)
-		weights[p->cells.cells[i].node - 1] += cells_whole(&p->cells, &p->cells.cells[i]);
+	for (uint32_t i = 0; i < p->cells.count; i++) {
+		uint64_t ns = cells_whole(&p->cells, &p->cells.cells[i]);
+		weights[p->cells.cells[i].node - 1] += ns;
+		all_ns += ns;
+	}
+	weigh_memory(p, all_ns, weights);
 	for (uint32_t id = p->paths.count; id > 0; id--) {
 		uint32_t parent = paths_node(&p->paths, id)->parent;
 		if (parent)
@@ -175,12 +198,15 @@ static bool fold(struct profile *p, uint32_t keep)
 {
 	cleanup_free uint64_t *weights = weigh_nodes(p);
 	cleanup_free uint32_t *map = calloc(p->paths.count, sizeof(*map));
+	cleanup_free uint32_t *sites =
+		calloc((size_t)p->allocations.site_count + 1, sizeof(*sites));
 	uint32_t folded = locations_add(&p->locations, folded_frame);
 
-	if (!weights || !map || !folded ||
+	if (!weights || !map || !sites || !folded ||
 	    !paths_fold(&p->paths, weights, keep, 2 * (keep + root_count(p)), folded, map))
 		return false;
 	cells_move_nodes(&p->cells, map);
+	allocations_move_nodes(&p->allocations, map, sites);
 	forget_last_paths(p);
 	drop_locations(p);
 	return true;

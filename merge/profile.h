@@ -79,6 +79,11 @@ void profile_set_ops(struct profile *p, const struct ops *ops);
 void profile_add_op(struct profile *p, const struct op_event *event);
 void profile_add_op_count(struct profile *p, const struct op_count_event *event);
 
+void profile_add_alloc(struct profile *p, const struct alloc_event *event);
+void profile_add_free(struct profile *p, const struct free_event *event);
+/* What has come since the last such event of the process. */
+void profile_add_memory(struct profile *p, const struct memory_event *event);
+
 /* Whatever is known by now; may be called again. */
 int profile_set_run(struct profile *p, const struct run *run, struct error *err);
 const struct run *profile_run(const struct profile *p);

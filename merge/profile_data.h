@@ -6,6 +6,7 @@
 
 #include "base/op.h"
 #include "base/strings.h"
+#include "merge/allocations.h"
 #include "merge/cells.h"
 #include "merge/locations.h"
 #include "merge/op_shape.h"
@@ -51,6 +52,7 @@ struct profile {
 	struct ops *own_ops;   /* of a profile that was read: the same, to be freed */
 	struct op_table op_table;
 	struct op_shapes shapes;
+	struct allocations allocations;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

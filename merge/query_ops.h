@@ -90,7 +90,10 @@ void op_rows_free(struct op_rows *rows);
 
 CLEANUP(op_rows, struct op_rows *, op_rows_free)
 
-/* Where memory was allocated, by sampled allocations; bytes are estimates, totals exact. */
+/*
+ * Where memory was allocated, by sampled allocations; bytes are estimates, totals exact. What
+ * malloc and operator new allocate is their callers'. By op: the innermost one that was open.
+ */
 enum memory_by {
 	MEMORY_BY_FUNCTION,
 	MEMORY_BY_LINE,
@@ -113,9 +116,12 @@ struct memory_rows {
 	struct memory_row *rows;
 	size_t count;
 	uint64_t allocations, frees, allocated_bytes, freed_bytes; /* exact */
-	uint64_t peak_bytes, peak_ns; /* most bytes that were live, and when */
+	uint64_t peak_bytes, peak_ns; /* most bytes that were live, and when since the start */
 	uint64_t end_bytes;           /* live at the end */
 	uint64_t samples;
+	uint64_t untracked_bytes; /* of allocated ones: in no row's live bytes, for they were too
+	                             many */
+	uint64_t lost;            /* samples that are in no row */
 };
 
 /* Rows by allocated bytes, or by live bytes at the peak. NULL on error. */
