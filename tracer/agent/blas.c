@@ -50,11 +50,12 @@ static const struct routine routines[] = {
 };
 
 enum {
-#define ONE(name, level, real, arguments) +1
-	C_ALONE = 0 BLAS_C_ROUTINES(ONE),
-	BOTH = 0 BLAS_ROUTINES(ONE),
-	FORTRAN_ALONE = 0 BLAS_FORTRAN_ROUTINES(ONE),
-	LAPACKS = 0 LAPACK_ROUTINES(ONE),
+#define ONE(name, level, real, arguments) 0,
+#define COUNT(ROUTINES)                   sizeof((char[]){ ROUTINES(ONE) })
+	C_ALONE = COUNT(BLAS_C_ROUTINES),
+	BOTH = COUNT(BLAS_ROUTINES),
+	FORTRAN_ALONE = COUNT(BLAS_FORTRAN_ROUTINES),
+	LAPACKS = COUNT(LAPACK_ROUTINES),
 	FORTRANS = BOTH + FORTRAN_ALONE + LAPACKS,
 	CBLASES = C_ALONE + BOTH,
 	STUBS = 4 * FORTRANS + 5 * CBLASES + 6 * LAPACKS
@@ -228,7 +229,7 @@ static uint16_t read_shape(const struct stub *stub, const struct detour_call *ca
 
 	for (uint16_t i = 0; i < count; i++)
 		shape[i] = read_dimension(stub, detour_argument(call, frame, stub->shape[i]));
-	if (!stub->side)
+	if (!stub->side || count < 2)
 		return count;
 	bool right = is_right(stub, detour_argument(call, frame, stub->side - 1u));
 	shape[count] = shape[right];

@@ -213,7 +213,7 @@ bool definition_path(const void *address, char *path, uint32_t size)
 static void *ask_for(const void *address, const char *name)
 {
 	static void *next_dlclose; // ours would look for what has gone
-	char path[1024]; // stacks may be small
+	char path[1024];           // stacks may be small
 
 	if (!definition_path(address, path, sizeof(path)) || !path[0])
 		return NULL;

@@ -95,10 +95,10 @@ static const struct routine {
 };
 
 enum {
-#define ONE(name, kind, form, count) +1
-	PLAN_COUNT = 0 PLANS(ONE),
-	EXECUTION_COUNT = 0 EXECUTIONS(ONE),
-	COUNT = 0 PLANS(ONE) EXECUTIONS(ONE) OTHERS(ONE),
+#define ONE(name, kind, form, count) 0,
+	PLAN_COUNT = sizeof((char[]){ PLANS(ONE) }),
+	EXECUTION_COUNT = sizeof((char[]){ EXECUTIONS(ONE) }),
+	COUNT = sizeof(routines) / sizeof(routines[0]),
 	STUBS = 4 * COUNT + 6 * EXECUTION_COUNT
 };
 
