@@ -92,3 +92,10 @@ function(real_target name include library)
 endfunction()
 real_target(itt_tbb "${TBB_INCLUDE}" "${TBB_LIBRARY}" TBB_USE_PROFILING_TOOLS=1)
 real_target(itt_dnnl "${DNNL_INCLUDE}" "${DNNL_LIBRARY}")
+
+# What an op costs: bench/ops runs it.
+add_executable(ops_cost bench/ops_cost.c)
+target_include_directories(ops_cost PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(ops_cost PRIVATE _GNU_SOURCE)
+target_compile_options(ops_cost PRIVATE -O2 -g0)
+target_link_libraries(ops_cost PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
