@@ -48,11 +48,13 @@ endif()
 
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-  foreach(case Fake OpenBlas Fftw NumPy Wheels Headers)
+  set(blas_environment "OP_REPORT=$<TARGET_FILE:op_report>" "PROGRAMS=${BLAS_DIR}"
+    "AGENT=$<TARGET_FILE:bottleneck-agent>" "PYTHONDONTWRITEBYTECODE=1")
+  foreach(case Fake OpenBlas Fftw NumPy Wheels Headers Symbols)
     string(TOLOWER ${case} name)
     add_test(NAME ops_${name}
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/ops/blas.py ${case})
     set_tests_properties(ops_${name} PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77
-      ENVIRONMENT "OP_REPORT=$<TARGET_FILE:op_report>;PROGRAMS=${BLAS_DIR};PYTHONDONTWRITEBYTECODE=1")
+      ENVIRONMENT "${blas_environment}")
   endforeach()
 endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """BLAS, LAPACK and FFTW as ops: names, shapes and numbers of calls, and results as without us.
 
-ctest sets OP_REPORT and PROGRAMS. BOTTLENECK_WHEELS names a Python that has the wheels of NumPy
+ctest sets OP_REPORT, PROGRAMS and AGENT. BOTTLENECK_WHEELS names a Python that has the wheels of NumPy
 and SciPy from PyPI; NumPy is looked for in /usr/bin/python3 otherwise.
 """
 import os
@@ -14,7 +14,8 @@ from collections import Counter
 
 OP_REPORT = os.environ["OP_REPORT"]
 PROGRAMS = os.environ["PROGRAMS"]
-TABLE = os.path.join(os.path.dirname(__file__), "../../tracer/agent/blas_table.h")
+AGENT = os.environ["AGENT"]
+AGENT_SOURCES = os.path.join(os.path.dirname(__file__), "../../tracer/agent")
 MASK = str(1 << 3 | 1 << 4 | 1 << 5)
 TIMEOUT = 300
 
@@ -24,6 +25,11 @@ def program(name):
     if not os.path.exists(path):
         raise unittest.SkipTest(f"{name} is not built: its library is not installed")
     return path
+
+
+def need(program_name):
+    if not shutil.which(program_name):
+        raise unittest.SkipTest(f"{program_name} is not installed")
 
 
 def plain(*command):
@@ -266,19 +272,56 @@ class Wheels(NumPy):
         self.assertEqual(len(ops.threads()), 2)
 
 
+def source(name):
+    with open(os.path.join(AGENT_SOURCES, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def lists():
+    """{list: [(name, level, real, arguments)]} as blas_table.h has them."""
+    found = {}
+    for label, rows in re.findall(r"#define (\w+_ROUTINES)\(X\)(.*?)(?=\n#define|\n\n|\Z)",
+                                  source("blas_table.h"), re.S):
+        found[label] = []
+        for macro, inner in re.findall(r"\b(X|SD|CZ|SDCZ)\(([^()]*)\)", rows):
+            fields = [field.strip().strip('"') for field in inner.split(",")]
+            if macro == "X":
+                name, level, real, arguments = fields
+                found[label].append((name, level, real == "true", arguments))
+            else:
+                _, level, name, arguments = fields
+                found[label] += [(letter + name, level, letter in "sd", arguments)
+                                 for letter in macro.lower()]
+    return found
+
+
 def table():
     """{name: (level, real, arguments)}"""
-    with open(TABLE, encoding="utf-8") as file:
-        text = file.read()
-    rows = {}
-    for types, level, name, arguments in re.findall(r'\b(SD|CZ|SDCZ)\(X, (\w+), (\w+), "(\w+)"\)',
-                                                    text):
-        for letter in types.lower():
-            rows[letter + name] = (level, letter in "sd", arguments)
-    for name, level, real, arguments in re.findall(r'\bX\((\w+), (\w+), (true|false), "(\w+)"\)',
-                                                   text):
-        rows[name] = (level, real == "true", arguments)
-    return rows
+    return {row[0]: row[1:] for rows in lists().values() for row in rows}
+
+
+class Symbols(unittest.TestCase):
+    """A stub's number is its place: the families of names stand in the order of their table."""
+
+    def test_stubs_stand_in_order(self):
+        need("nm")
+        rows = {label: [row[0] for row in found] for label, found in lists().items()}
+        of = {
+            "FORTRANS": rows["BLAS_ROUTINES"] + rows["BLAS_FORTRAN_ROUTINES"] +
+                        rows["LAPACK_ROUTINES"],
+            "CBLASES": rows["BLAS_C_ROUTINES"] + rows["BLAS_ROUTINES"],
+            "LAPACKS": rows["LAPACK_ROUTINES"],
+        }
+        families = re.findall(r'\{ "(\w*)", "(\w*)", \w+, \w+, [\w +]+, (\w+) \}',
+                              source("blas.c"))
+        wanted = [prefix + name + suffix for prefix, suffix, which in families
+                  for name in of[which]]
+        listed = plain("nm", "-D", "--defined-only", AGENT).stdout.splitlines()
+        places = {name: int(address, 16) for address, _, name in map(str.split, listed)}
+        start = places[wanted[0]]
+        self.assertGreater(len(wanted), 5000)
+        self.assertEqual([places.get(name) for name in wanted],
+                         [start + 16 * i for i in range(len(wanted))])
 
 
 def header(name):
