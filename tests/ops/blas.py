@@ -136,6 +136,14 @@ class Fake(Case):
         self.assertEqual(calls, {"blas cblas_ddot": 8 * 50000})
 
 
+    def test_what_no_library_has_is_told(self):
+        # Without us it is not there; with us it is, and leads nowhere.
+        code = "import ctypes; ctypes.CDLL(None).dgemm_()"
+        done = subprocess.run([OP_REPORT, "-g", "-o", MASK, "--", sys.executable, "-c", code],
+                              capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertIn(" mark   blas dgemm_ {missing}\n", done.stdout)
+
+
 class OpenBlas(Case):
     def check(self, **environment):
         os.environ.update(environment)

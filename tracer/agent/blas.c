@@ -9,7 +9,8 @@
  * A library that is asked for its functions one by one (dlsym() with its
  * handle) is not seen. A program that looks whether there is any BLAS at all, by
  * a weak reference or dlsym(RTLD_DEFAULT), finds these functions, and calls
- * NULL if it goes on to call one that no library has.
+ * NULL if it goes on to call one that no library has: a mark of category
+ * "missing" says so.
  *
  * Libraries of 64-bit integers under the plain names (Debian's libblas64) are
  * taken for those of 32 bits: sizes from 1 << 31 on are not right then.
@@ -298,16 +299,23 @@ static int thread_count(struct library *library, const void *target)
 	return get ? get() : 0;
 }
 
-// A mark: the library, and its number of threads, if it has not been told.
+static void mark(struct op_thread *t, const char *category, const char *text, const uint64_t *frame,
+                 const struct op_details *details)
+{
+	struct name kind = { .provider = OP_BLAS, .text = category };
+	struct name name = { .provider = OP_BLAS, .text = text };
+
+	name.category = op_name_in(t, &kind);
+	op_mark(t, op_name_in(t, &name), detour_here(frame), details);
+}
+
+// The library, and its number of threads, if it has not been told.
 static void tell_threads(const void *target, const uint64_t *frame)
 {
-	struct name category = { .provider = OP_BLAS, .text = "threads" };
 	char path[1024];
-	struct name name = { .provider = OP_BLAS, .text = path };
 	struct library *library =
 		definition_path(target, path, sizeof(path)) ? find_library(path) : NULL;
 	int threads = library ? thread_count(library, target) : 0;
-
 	struct op_thread *t = threads > 0 ? op_enter() : NULL;
 
 	if (!t)
@@ -316,9 +324,19 @@ static void tell_threads(const void *target, const uint64_t *frame)
 		uint64_t value = (uint64_t)threads;
 		struct op_details details = { OP_DETAIL_UNSIGNED, 1, &value };
 		detour_know(&library->told, t, (uint32_t)threads);
-		name.category = op_name_in(t, &category);
-		op_mark(t, op_name_in(t, &name), detour_here(frame), &details);
+		mark(t, "threads", path, frame, &details);
 	}
+	op_leave(t);
+}
+
+// The program is about to call NULL, since it has believed that we are the library.
+static void tell_missing(const char *name, const uint64_t *frame)
+{
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	mark(t, "missing", name, frame, NULL);
 	op_leave(t);
 }
 
@@ -333,6 +351,8 @@ static __attribute__((noinline)) void *find_target(uint64_t index, const uint64_
 	void *target = definition_find(name, frame[1]);
 	if (target)
 		definition_remember((uint32_t)index, frame[1], target);
+	else
+		tell_missing(name, frame);
 	if (target && op_is_on(OP_BLAS))
 		tell_threads(target, frame);
 	errno = error;
