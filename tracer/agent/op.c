@@ -316,7 +316,21 @@ static void *take(struct op_thread *t, size_t size)
 
 	if (likely(at + size <= lane->ready))
 		return lane->ring.data + at;
-	return lane_take(lane, agent->rings.by_populate, size);
+	int error = errno;
+	void *place = lane_take(lane, agent->rings.by_populate, size);
+	errno = error;
+	return place;
+}
+
+// The same for a record that is written now and then.
+static void *reserve(struct op_thread *t, size_t size)
+{
+	int error = errno;
+	void *place = lane_reserve(t->lane, agent->rings.by_populate, size);
+
+	t->room = 0;
+	errno = error;
+	return place;
 }
 
 static void head(const struct op_thread *t, struct record *record, uint16_t type, uint16_t flags,
@@ -348,10 +362,9 @@ static __attribute__((noinline)) void write_site(struct op_thread *t, uint32_t n
                                                  struct op_here here, uint64_t now)
 {
 	size_t size = sizeof(struct record_op_site) + SITE_STACK;
-	struct record_op_site *site =
-		(struct record_op_site *)lane_reserve(t->lane, agent->rings.by_populate, size);
+	struct record_op_site *site = reserve(t, size);
+	int error = errno;
 
-	t->room = 0;
 	if (!site)
 		return;
 	head(t, &site->head, RECORD_OP_SITE, 0, now);
@@ -361,6 +374,7 @@ static __attribute__((noinline)) void write_site(struct op_thread *t, uint32_t n
 	registers_here(site->regs);
 	site->stack_bytes =
 		(uint32_t)sample_copy_stack(site + 1, t->lane, site->regs[DWARF_RSP], SITE_STACK);
+	errno = error;
 	lane_commit(t->lane, &site->head, record_align(sizeof(*site) + site->stack_bytes));
 }
 
@@ -578,9 +592,8 @@ static void write_text(struct op_thread *t, uint16_t type, uint16_t flags, uint3
 {
 	size_t length = strnlen(text, PROTOCOL_NAME_TEXT);
 	size_t size = record_align(head_size + length + 1);
-	struct record *record = lane_reserve(t->lane, agent->rings.by_populate, size);
+	struct record *record = reserve(t, size);
 
-	t->room = 0;
 	if (!record)
 		return;
 	memset(record, 0, size);

@@ -35,7 +35,7 @@ static inline bool store_holds(const void *pointer, size_t bytes)
  * Where things stand, by a key of any 64 bits. An entry is never removed; the
  * value under a key may change.
  */
-#define TABLE_SLOTS 8192 /* a power of two */
+#define TABLE_SLOTS 32768 /* a power of two */
 
 struct table {
 	struct table_slot {
