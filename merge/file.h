@@ -29,11 +29,13 @@ struct run;
 #define PLACE_WIDTH     5
 #define PLACE_DELTAS    0x7
 #define OP_WIDTH        21
-#define OP_DELTAS       0x10000 /* when they began first */
+#define OP_DELTAS       0x20000 /* when they began first */
 #define OP_BIN_WIDTH    6
 #define OP_BIN_DELTAS   0x3
 #define DURATION_WIDTH  3
 #define DURATION_DELTAS 0x3
+#define SITE_WIDTH      5
+#define SITE_DELTAS     0x1
 
 /* What a sample weighs when nothing disturbs it: cells store the difference. */
 uint64_t file_sample_ns(const struct run *run);

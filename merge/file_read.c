@@ -44,6 +44,12 @@ static bool take_fact(struct profile *p, const char *key, int64_t value)
 	return !field || field->type == RUN_TEXT || run_set(&p->run, field, value);
 }
 
+static bool take_number(struct file_reader *r, const char *key, int64_t value)
+{
+	return take_op_fact(r, key, value) || take_memory_fact(r, key, value) ||
+	       take_fact(r->profile, key, value);
+}
+
 // A key that we do not know is of no use to us, and no damage.
 static int take_run_row(struct file_reader *r)
 {
@@ -56,8 +62,7 @@ static int take_run_row(struct file_reader *r)
 		return file_reader_damaged(r, "the run has a fact without a name");
 	if (field && field->type == RUN_TEXT)
 		*run_text(&p->run, field) = strings_get(p->strings, file_reader_string(r, 1, &ok));
-	else if (!take_op_fact(r, key, file_reader_int(r, 1)) &&
-	         !take_fact(p, key, file_reader_int(r, 1)))
+	else if (!take_number(r, key, file_reader_int(r, 1)))
 		return file_reader_damaged(r, "a fact of the run cannot be");
 	return ok ? 0 : file_reader_no_memory(r);
 }
@@ -356,7 +361,7 @@ static int read_all(struct file_reader *r)
 		return -1;
 	if (r->under_way)
 		return file_reader_damaged(r, "a time cannot be");
-	if (read_ops(r) < 0)
+	if (read_ops(r) < 0 || read_memory(r) < 0)
 		return -1;
 	return check_checksum(r);
 }

@@ -14,7 +14,7 @@ bool take_op_fact(struct file_reader *r, const char *key, int64_t value)
 	} facts[] = {
 		{ "ops", &r->ops },          { "op_origin_ns", &t->origin_ns },
 		{ "op_bin_ns", &t->bin_ns }, { "ops_folded", &t->folded },
-		{ "ops_lost", &t->lost },
+		{ "ops_lost", &t->lost },    { "ops_blurred", &t->blurred },
 	};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
@@ -70,15 +70,6 @@ int read_op_names(struct file_reader *r)
 	return ops_count(p->own_ops) == r->ops ? 0 : file_reader_damaged(r, "an op is missing");
 }
 
-// Adds VALUE to *SUM, if a file can hold that.
-static bool add_up(uint64_t *sum, uint64_t value)
-{
-	if (value > INT64_MAX - *sum)
-		return false;
-	*sum += value;
-	return true;
-}
-
 static bool get_op_key(struct file_reader *r, struct columns *c, uint32_t row, struct op_key *key)
 {
 	const struct profile *p = r->profile;
@@ -101,7 +92,7 @@ static bool get_op(struct file_reader *r, struct columns *c, uint32_t row, struc
 		return false;
 	for (uint32_t i = 0; i < FILE_OP_SUMS; i++) {
 		*file_op_sum(&entry->sums, i) = *columns_at(c, FILE_OP_KEYS + i, row);
-		if (!add_up(file_op_sum(&r->op_sums, i), *file_op_sum(&entry->sums, i)))
+		if (!file_reader_add(file_op_sum(&r->op_sums, i), *file_op_sum(&entry->sums, i)))
 			return false;
 	}
 	for (uint32_t i = 0; i < FILE_OP_TIMES; i++) {
@@ -148,10 +139,10 @@ static bool get_bin(struct file_reader *r, struct columns *c, uint32_t row, stru
 	if (entry < last->entry || (entry == last->entry && number <= last->bin))
 		return false;
 	*last = *bin;
-	return add_up(&r->op_bin_sums.calls, bin->calls) &&
-	       add_up(&r->op_bin_sums.marks, bin->marks) &&
-	       add_up(&r->op_bin_sums.total_ns, bin->total_ns) &&
-	       add_up(&r->op_bin_sums.self_ns, bin->self_ns);
+	return file_reader_add(&r->op_bin_sums.calls, bin->calls) &&
+	       file_reader_add(&r->op_bin_sums.marks, bin->marks) &&
+	       file_reader_add(&r->op_bin_sums.total_ns, bin->total_ns) &&
+	       file_reader_add(&r->op_bin_sums.self_ns, bin->self_ns);
 }
 
 static int take_bin(struct file_reader *r, struct columns *c, uint32_t row)

@@ -285,3 +285,11 @@ int file_reader_rows(struct file_reader *r, const char *table, int width,
 			return -1;
 	return more;
 }
+
+bool file_reader_add(uint64_t *sum, uint64_t value)
+{
+	if (value > INT64_MAX - *sum)
+		return false;
+	*sum += value;
+	return true;
+}

@@ -24,6 +24,9 @@ struct file_reader {
 	struct op_sums op_sums, op_bin_sums; /* of all that was read */
 	struct op_bin last_bin;
 	uint32_t last_entry, last_bucket; /* of durations */
+	bool has_memory;
+	uint64_t sites; /* that there must be */
+	struct allocation_site all_sites;
 	struct error *err;
 };
 
@@ -61,8 +64,15 @@ int file_reader_rows(struct file_reader *r, const char *table, int width,
 int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint32_t deltas,
                        int (*take)(struct file_reader *, struct columns *, uint32_t));
 
-/* The tables of ops and of memory, if the run says that there are some: merge/file_read_ops.c. */
+/* Adds VALUE to *SUM, if a file can hold that. */
+bool file_reader_add(uint64_t *sum, uint64_t value);
+
+/* The tables of ops, if the run says that there are some: merge/file_read_ops.c. */
 bool take_op_fact(struct file_reader *r, const char *key, int64_t value);
 int check_op_facts(struct file_reader *r);
 int read_op_names(struct file_reader *r);
 int read_ops(struct file_reader *r);
+
+/* The same of memory: merge/file_memory.c. */
+bool take_memory_fact(struct file_reader *r, const char *key, int64_t value);
+int read_memory(struct file_reader *r);

@@ -59,10 +59,15 @@ struct chunked {
 
 int file_writer_chunks(struct file_writer *w, const struct chunked *chunked);
 
-/* The tables of ops and of memory, if there are any: merge/file_write_ops.c. */
+/* The tables of ops, if there are any: merge/file_write_ops.c. */
 int write_op_facts(struct file_writer *w);
 int write_op_names(struct file_writer *w);
 int write_ops(struct file_writer *w);
 
 /* For people, who ask in SQL. */
 int write_op_rows(struct file_writer *w);
+
+/* The same of memory: merge/file_memory.c. */
+int write_memory_facts(struct file_writer *w);
+int write_memory(struct file_writer *w);
+int write_memory_rows(struct file_writer *w);

@@ -80,6 +80,18 @@ bool histogram_add(struct histogram *h, uint64_t ns)
 	return histogram_add_bucket(h, bucket_of(ns), 1);
 }
 
+bool histogram_add_near(struct histogram *h, uint64_t ns)
+{
+	uint32_t bucket = bucket_of(ns), at = find(h, bucket);
+
+	if (!h->count)
+		return false;
+	if (at == h->count ||
+	    (at && bucket - h->buckets[at - 1].bucket < h->buckets[at].bucket - bucket))
+		at--;
+	return histogram_add_bucket(h, h->buckets[at].bucket, 1);
+}
+
 bool histogram_merge(struct histogram *h, const struct histogram *from)
 {
 	for (uint32_t i = 0; i < from->count; i++)

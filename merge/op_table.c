@@ -16,6 +16,7 @@ bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max)
 		.bin_ns = BIN_NS,
 		.entries_max = entries_max ? entries_max : OP_TABLE_ENTRIES,
 		.bins_max = bins_max ? bins_max : OP_TABLE_BINS,
+		.buckets_max = OP_TABLE_BUCKETS,
 	};
 	return hash_init(&t->index, 64) && hash_init(&t->bin_index, 64);
 }
@@ -193,7 +194,20 @@ static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call 
 		.total_ns = call->within_itself ? 0 : call->duration_ns,
 		.self_ns = call->sums.self_ns,
 	};
-	t->lost += !op_table_append_bin(t, &bin);
+	t->blurred += !op_table_append_bin(t, &bin);
+}
+
+// A row has one bucket at least, so that near is somewhere.
+static void keep_duration(struct op_table *t, struct histogram *durations, uint64_t ns)
+{
+	uint32_t before = durations->count;
+
+	if ((t->bucket_count < t->buckets_max || !before) && histogram_add(durations, ns)) {
+		t->bucket_count += durations->count - before;
+		return;
+	}
+	histogram_add_near(durations, ns);
+	t->blurred++;
 }
 
 static void add_duration(struct op_table *t, struct op_entry *entry, const struct op_call *call)
@@ -209,7 +223,7 @@ static void add_duration(struct op_table *t, struct op_entry *entry, const struc
 	}
 	entry->min_ns = ns < entry->min_ns ? ns : entry->min_ns;
 	entry->max_ns = ns > entry->max_ns ? ns : entry->max_ns;
-	t->lost += !histogram_add(&entry->durations, ns);
+	keep_duration(t, &entry->durations, ns);
 }
 
 void op_table_add(struct op_table *t, const struct op_call *call)

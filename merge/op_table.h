@@ -3,9 +3,9 @@
  * What is kept of ops: sums by (op, around, shape, caller, thread), in bounded
  * memory, and when they were.
  *
- * Beyond a limit new rows leave out their shape, caller and the op around them;
- * that is counted. Times are kept in bins whose width doubles when there are too
- * many, as in merge/cells.h. One thread at a time.
+ * Beyond a limit new rows leave out their shape, caller and the op around them, and
+ * durations are put to similar ones; that is counted. Times are kept in bins whose width doubles
+ * when there are too many, as in merge/cells.h. One thread at a time.
  */
 #pragma once
 
@@ -74,12 +74,15 @@ struct op_table {
 	uint64_t origin_ns; /* where bin 0 begins; 0: no call yet */
 	uint64_t bin_ns;
 	uint32_t entries_max, bins_max;
-	uint64_t folded; /* calls whose shape, caller and parent were left out */
-	uint64_t lost;   /* calls that found no memory */
+	uint64_t folded;                    /* calls whose shape, caller and parent were left out */
+	uint64_t lost;                      /* calls that found no memory */
+	uint32_t bucket_count, buckets_max; /* of all durations */
+	uint64_t blurred; /* calls whose duration is kept as a similar one, or not at all */
 };
 
 #define OP_TABLE_ENTRIES     65536
 #define OP_TABLE_BINS        131072
+#define OP_TABLE_BUCKETS     (1u << 20)
 #define OP_TABLE_BINS_OF_RUN 4096
 
 /* False if there is no memory. Limits of 0: the defaults. */

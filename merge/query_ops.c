@@ -486,6 +486,7 @@ static bool add_up(const struct asking *a, struct op_rows *rows)
 		rows->calls += rows->rows[i].calls;
 	rows->folded = t->folded;
 	rows->lost = t->lost;
+	rows->blurred = t->blurred;
 	return true;
 }
 

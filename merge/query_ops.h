@@ -82,6 +82,8 @@ struct op_rows {
 	uint64_t calls;   /* of all rows */
 	uint64_t folded;  /* calls of the run whose shape, or caller, could not be kept apart */
 	uint64_t lost;    /* calls of the run that are in no row */
+	uint64_t blurred; /* calls of the run whose durations are kept as similar ones, or not at
+	                     all */
 };
 
 /* All rows, best first. NULL on error. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a profile file has of ops.
+// What a profile file has of ops and of memory.
 #include "base/error.h"
 #include "base/record.h"
 #include "merge/file.h"
@@ -69,6 +69,34 @@ static void fill(void)
 	name_all(&f);
 }
 
+static void allocate(uint64_t address, uint64_t bytes, const char *stack)
+{
+	struct frame frames[8];
+	uint32_t count = frames_of(&f, stack, frames);
+
+	profile_add_alloc(f.profile, &(struct alloc_event){ .thread = 1,
+	                                                    .time_ns = f.now_ns + address,
+	                                                    .address = address,
+	                                                    .weight_bytes = bytes,
+	                                                    .count = count,
+	                                                    .frames = frames });
+}
+
+static void fill_memory(void)
+{
+	allocate(1, 5000, "main b.c:1 > load b.c:2");
+	allocate(2, 7000, "main b.c:1 > <io:load> > load b.c:3");
+	profile_add_memory(f.profile, &(struct memory_event){ .process = 1,
+	                                                      .time_ns = f.now_ns + 5,
+	                                                      .allocations = 70,
+	                                                      .frees = 30,
+	                                                      .allocated_bytes = 12345,
+	                                                      .freed_bytes = 45 });
+	profile_add_free(f.profile, &(struct free_event){ 1, f.now_ns + 6, 2 });
+	allocate(3, 100, "main b.c:9");
+	name_all(&f);
+}
+
 static void write_profile(void)
 {
 	struct error err = { 0 };
@@ -122,6 +150,44 @@ Test(file_ops, a_profile_that_was_read_answers_like_the_one_that_was_written)
 	             "all 0/50 (main 0/50 (step 0/50 (<gemm> 30/30, <load> 0/20 (read 20/20))))"));
 }
 
+static void expect_same_memory(const struct profile *a, const struct profile *b, enum memory_by by)
+{
+	cleanup(memory_rows) struct memory_rows *left = query_memory(a, by, true, NULL);
+	cleanup(memory_rows) struct memory_rows *right = query_memory(b, by, true, NULL);
+
+	cr_assert(eq(sz, left->count, right->count));
+	cr_expect(ge(sz, left->count, 1));
+	for (size_t i = 0; i < left->count; i++) {
+		struct memory_row one = left->rows[i], other = right->rows[i];
+		cr_expect(same_text(one.name, other.name) && same_text(one.file, other.file) &&
+		          same_text(one.module, other.module));
+		one.name = one.file = one.module = other.name = other.file = other.module = NULL;
+		cr_expect(memcmp(&one, &other, sizeof(one)) == 0);
+	}
+	struct memory_rows one = *left, other = *right;
+	one.rows = other.rows = NULL;
+	cr_expect(memcmp(&one, &other, sizeof(one)) == 0);
+}
+
+Test(file_ops, memory_is_there_as_it_was)
+{
+	struct error err = { 0 };
+
+	fill();
+	fill_memory();
+	write_profile();
+	cleanup(profile) struct profile *p = profile_read(path, &err);
+	cr_assert(p != NULL, "%s", err.text);
+	for (int by = MEMORY_BY_FUNCTION; by <= MEMORY_BY_OP; by++)
+		expect_same_memory(f.profile, p, (enum memory_by)by);
+	cleanup(memory_rows) struct memory_rows *rows =
+		query_memory(p, MEMORY_BY_FUNCTION, true, NULL);
+	cr_expect(eq(u64, rows->peak_bytes, 12300));
+	cr_expect(eq(u64, rows->rows[0].live_at_peak_bytes, 12000), "load");
+	cr_expect(eq(u64, rows->rows[0].live_at_end_bytes, 5000));
+	cr_expect(eq(u64, rows->samples, 3));
+}
+
 Test(file_ops, what_was_read_can_be_written_again)
 {
 	fill();
@@ -159,7 +225,10 @@ static int64_t number(const char *sql)
 Test(file_ops, people_can_ask_in_sql)
 {
 	fill();
+	fill_memory();
 	write_profile();
+	cr_expect(eq(i64, number("SELECT allocated_bytes FROM allocation WHERE function='load'"),
+	             12000));
 	cr_expect(eq(i64, number("SELECT calls FROM op WHERE name = 'tiny'"), 70000));
 	cr_expect(eq(i64, number("SELECT self_ns FROM op WHERE name = 'tiny'"), 8 * (int64_t)MS));
 	cr_expect(eq(i64, number("SELECT count(*) FROM op WHERE provider = 'nvtx'"), 3));
@@ -208,9 +277,18 @@ Test(file_ops, changes_to_ops_are_noticed)
 		"UPDATE run SET value=0 WHERE key='op_bin_ns'",
 		"UPDATE run SET value=-1 WHERE key='op_bin_ns'",
 		"UPDATE run SET value=-1 WHERE key='op_origin_ns'",
+		"UPDATE run SET value=-1 WHERE key='end_bytes'",
+		"UPDATE run SET value=0 WHERE key='peak_bytes'",
+		"UPDATE run SET value=0 WHERE key='allocation_sites'",
+		"DELETE FROM run WHERE key='allocation_sites'",
+		"DROP TABLE site_chunk",
+		"DELETE FROM site_chunk",
+		"UPDATE site_chunk SET data=(SELECT data FROM op_bin_chunk)",
+		"INSERT INTO site_chunk SELECT 2, rows, data FROM site_chunk",
 	};
 
 	fill();
+	fill_memory();
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		struct error err = { 0 };
 		write_profile();

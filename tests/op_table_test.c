@@ -161,3 +161,23 @@ Test(op_table, bins_widen_when_there_are_too_many)
 	cr_expect(le(u32, table.bin_count, 256));
 	cr_expect(gt(u64, table.bin_ns, 10 * NS_PER_MS));
 }
+
+Test(op_table, beyond_the_limit_a_duration_is_kept_as_a_similar_one)
+{
+	table.buckets_max = 3;
+	add(1, 0, 1000);
+	add(1, 0, 2000);
+	add(1, 0, 4000);
+	add(1, 0, 2100);
+	add(1, 0, 3500);
+	add(1, 0, 2);
+	add(2, 0, 7);
+	cr_expect(eq(u64, table.blurred, 3));
+	cr_expect(eq(u64, table.lost, 0));
+	cr_expect(eq(u32, table.entries[0].durations.count, 3));
+	cr_expect(eq(u32, table.entries[0].durations.buckets[0].count, 2), "1000 and 2");
+	cr_expect(eq(u32, table.entries[0].durations.buckets[1].count, 2), "2000 and 2100");
+	cr_expect(eq(u32, table.entries[0].durations.buckets[2].count, 2), "4000 and 3500");
+	cr_expect(eq(u64, table.entries[0].min_ns, 2), "that is exact");
+	cr_expect(eq(u32, table.entries[1].durations.count, 1), "one bucket each there is always");
+}

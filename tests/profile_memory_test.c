@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Recording, writing, reading and asking, with the 1st, 2nd, 3rd … allocation failing.
 #include "base/error.h"
+#include "base/op.h"
+#include "base/record.h"
 #include "merge/query.h"
+#include "merge/query_ops.h"
 #include "symbolize/symbolizer.h"
 
 #include <criterion/criterion.h>
@@ -10,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STACKS 700
-#define MS     UINT64_C(1000000)
+#define STACKS      700
+#define OPS         500
+#define ALLOCATIONS 200
+#define MS          UINT64_C(1000000)
 
 static long until_failure; // allocations; 0: none fails
 static bool has_failed;
@@ -72,6 +77,46 @@ const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
 	return &status;
 }
 
+static void record_ops(struct profile *p)
+{
+	for (uint32_t i = 0; i < OPS; i++) {
+		uint64_t shape[] = { i % 5, i };
+		profile_add_op(p, &(struct op_event){ .thread = 1 + i % 6,
+		                                      .op = 1 + i % 3,
+		                                      .parent = i % 4,
+		                                      .begin_ns = MS + i * 30 * MS,
+		                                      .end_ns = MS + i * 31 * MS,
+		                                      .self_ns = 1000,
+		                                      .caller = { 0x80 + i % 70, 1, FRAME_RETURN },
+		                                      .detail = OP_DETAIL_SHAPE,
+		                                      .detail_count = 2,
+		                                      .details = shape });
+	}
+	for (uint32_t i = 0; i < 100; i++)
+		profile_add_op_count(
+			p, &(struct op_count_event){ .process = 1, .op = 1 + i % 3, .calls = 1 });
+}
+
+static void record_memory(struct profile *p)
+{
+	for (uint32_t i = 0; i < ALLOCATIONS; i++) {
+		struct frame frames[] = { { 0x700 + i, 1, FRAME_EXACT },
+			                  { 1 + i % 3, 0, FRAME_OP },
+			                  { 0x90 + i % 9, 1, FRAME_RETURN } };
+		profile_add_alloc(p, &(struct alloc_event){ .thread = 1 + i % 6,
+		                                            .time_ns = MS,
+		                                            .address = i + 1,
+		                                            .weight_bytes = 100,
+		                                            .count = 3,
+		                                            .frames = frames });
+		profile_add_free(p, &(struct free_event){ 1 + i % 2, MS, i });
+		profile_add_memory(p, &(struct memory_event){ .process = 1 + i % 2,
+		                                              .time_ns = MS,
+		                                              .allocations = 1,
+		                                              .allocated_bytes = 100 });
+	}
+}
+
 static void record(struct profile *p)
 {
 	profile_add_process(p, &(struct process_event){ 1, 0, 100, MS, false, "app" });
@@ -88,8 +133,44 @@ static void record(struct profile *p)
 		                                      .count = 2,
 		                                      .frames = frames });
 	}
+	record_ops(p);
+	record_memory(p);
 	for (uint32_t i = 1; i <= 6; i++)
 		profile_end_thread(p, &(struct thread_end){ .thread = i, .time_ns = 9000 * MS });
+}
+
+static struct ops *ops;
+
+static void make_ops(void)
+{
+	static const char *const names[] = { "load", "gemm", "store" };
+
+	ops = ops_new();
+	for (int i = 0; i < 3; i++)
+		ops_add(ops, &(struct op){ .provider = OP_NVTX,
+		                           .domain = "d",
+		                           .category = "",
+		                           .name = names[i] });
+}
+
+static void free_ops(void)
+{
+	ops_free(ops);
+}
+
+TestSuite(profile_memory, .init = make_ops, .fini = free_ops);
+
+static void expect_every_op(const struct profile *p, const struct op_rows *rows)
+{
+	uint64_t bytes = 0;
+	cleanup(memory_rows) struct memory_rows *memory =
+		query_memory(p, MEMORY_BY_OP, false, NULL);
+
+	for (size_t i = 0; i < memory->count; i++)
+		bytes += memory->rows[i].allocated_bytes;
+	cr_expect(eq(u64, rows->calls + rows->lost, OPS + 100));
+	cr_expect(eq(u64, bytes + memory->lost * 100, ALLOCATIONS * 100));
+	cr_expect(eq(u64, memory->allocated_bytes, ALLOCATIONS * 100));
 }
 
 // A profile whose every nanosecond is there or counted as lost. NULL if it could not be begun.
@@ -104,6 +185,7 @@ static struct profile *recorded(struct modules *modules)
 		cr_expect(ne(str, err.text, ""));
 		return NULL;
 	}
+	profile_set_ops(p, ops);
 	record(p);
 	query_totals(p, &totals);
 	cr_expect(eq(u64, totals.on_cpu_ns + totals.lost_ns, UINT64_C(1000) * STACKS));
@@ -141,6 +223,10 @@ Test(profile_memory, recording_loses_and_counts)
 		arm(nth);
 		cleanup(profile) struct profile *p = recorded(modules);
 		failed = disarm();
+		cleanup(op_rows) struct op_rows *rows =
+			p ? query_ops(p, &(struct op_query){ 0 }, NULL) : NULL;
+		if (rows)
+			expect_every_op(p, rows);
 	}
 	cr_expect(gt(long, nth, 30), "%ld allocations", nth);
 }
@@ -152,6 +238,7 @@ Test(profile_memory, recording_goes_on_after_a_failure)
 	cleanup(profile) struct profile *p = profile_new(modules, &limits, NULL);
 	struct totals totals;
 
+	profile_set_ops(p, ops);
 	arm(12);
 	record(p);
 	cr_expect(disarm());
@@ -185,6 +272,11 @@ static void ask_everything(const struct profile *p, struct error *err)
 
 	for (int by = BY_FUNCTION; by <= BY_PROCESS; by++)
 		rows_free(query_run(p, &(struct query){ .by = (enum query_by)by }, err));
+	for (int by = OPS_BY_OP; by <= OPS_BY_THREAD; by++)
+		op_rows_free(query_ops(
+			p, &(struct op_query){ .by = (enum op_by)by, .stack_frames = 3 }, err));
+	for (int by = MEMORY_BY_FUNCTION; by <= MEMORY_BY_OP; by++)
+		memory_rows_free(query_memory(p, (enum memory_by)by, true, err));
 	call_tree_free(query_call_tree(p, &(struct query){ .hide = "x" }, 0, err));
 	module_rows_free(query_modules(p, err));
 	query_account(p, &account, err);

@@ -55,8 +55,9 @@ def unpack(chunks, width, deltas):
         yield from zip(*columns)
 
 
-MARK_KERNEL, FRAME_MARK, MODULE_KERNEL = 1, 3, 3
+MARK_KERNEL, FRAME_MARK, FRAME_OP, MODULE_KERNEL = 1, 3, 4, 3
 ON_CPU = 0
+BINS = 4096
 METRICS = ("on_cpu", "runnable", "lock", "file", "net", "pipe", "sleep", "fault", "child", "gpu",
            "stopped", "other")
 
@@ -82,7 +83,7 @@ class ProfileFile:
         strings = dict(self.rows("select id, text from string"))
         modules = {row[0]: row for row in self.rows("select id, kind, path from module")}
         places = [(strings.get(function), strings.get(file), line, inlined) for
-                  function, file, line, inlined in self.chunked("place", 4, (0, 1, 2))]
+                  function, file, line, inlined, _ in self.chunked("place", 5, (0, 1, 2))]
         self.locations = [self.chain(row, places, modules)
                           for row in self.chunked("location", 6, (1,))]
         self.build_nodes()
@@ -97,8 +98,10 @@ class ProfileFile:
 
     @staticmethod
     def chain(row, places, modules):
-        """The frames at a location, outermost first."""
+        """The frames at a location, outermost first; an op has none."""
         module_id, _, kind, _, first, count = row
+        if kind == FRAME_OP:
+            return []
         module = modules.get(module_id)
         path = module[2] if module else ""
         kernel = row[1] == MARK_KERNEL if kind == FRAME_MARK else bool(
@@ -119,8 +122,10 @@ class ProfileFile:
         """Sums the cells: metric → {node index: ns}."""
         sample_ns = 10**9 // self.run["frequency_hz"] if self.run["frequency_hz"] else 0
         self.weights = collections.defaultdict(collections.Counter)
-        for node, metric, _, samples, rest in self.chunked("cell", 5, (0, 2)):
-            self.weights[metric][node - 1] += samples * sample_ns + unzigzag(rest)
+        for node, metric, bin_, samples, rest, rate in self.chunked("cell", 6, (0, 2)):
+            # An interval is under way from the cell where it begins to the one where it ends.
+            under_way = unzigzag(rate) * (BINS - bin_) * self.run["bin_ns"]
+            self.weights[metric][node - 1] += samples * sample_ns + unzigzag(rest) + under_way
         self.on_cpu = self.weights[ON_CPU]
         self.all_ns = sum(self.on_cpu.values())
 
