@@ -100,7 +100,7 @@ class Fake(Case):
             ("blas cblas_zgemm", "8589934592,3,4", 0),
             ("blas dgemm", "2,3,4", 0),
             ("blas dtrsm", "3,5,5", 0),
-            ("blas cblas_srotmg", None, 0),
+            ("blas cblas_srot", "6", 0),
         ])
         self.assertEqual(ops.threads(), {"libblas_fake_a.so": 3})
 
@@ -224,7 +224,6 @@ NUMPY_OPS = {
     ("blas cblas_zdotc_sub", "300"): 1,
     ("lapack dgesv", "100,3"): 1,
     ("lapack dgesdd", "60,40"): 2,  # the first asks for the size of the work space
-    ("blas dcopy", "100"): 106,     # NumPy copies row by row, to Fortran's order and back
 }
 
 SCIPY = """
@@ -254,14 +253,11 @@ class NumPy(Case):
     def test_calls_and_shapes(self):
         need_python(self.python, "numpy")
         ops = self.ops(self.python, "-c", NUMPY)
-        calls = Counter((name, shape) for name, shape, _ in ops.begun())
+        calls = Counter((name, shape) for name, shape, depth in ops.begun() if depth == 0)
         if not any(name == "blas cblas_dgemm" for name, _ in calls):
             self.skipTest(f"{self.python}'s NumPy is built without CBLAS")
-        del calls["blas dcopy", "100"]
-        wanted = dict(NUMPY_OPS)
-        del wanted["blas dcopy", "100"]
-        for op, count in wanted.items():
-            self.assertEqual(calls[op], count, op)
+        del calls["blas cblas_sdot", "2"]  # NumPy's own, as it starts
+        self.assertEqual(calls, NUMPY_OPS)
 
 
 class Wheels(NumPy):
@@ -327,7 +323,7 @@ class Symbols(unittest.TestCase):
         listed = plain("nm", "-D", "--defined-only", AGENT).stdout.splitlines()
         places = {name: int(address, 16) for address, _, name in map(str.split, listed)}
         start = places[wanted[0]]
-        self.assertGreater(len(wanted), 5000)
+        self.assertGreater(len(wanted), 4000)
         self.assertEqual([places.get(name) for name in wanted],
                          [start + 16 * i for i in range(len(wanted))])
 

@@ -111,9 +111,10 @@ double cblas_ddot(int n, const double *x, int incx, const double *y, int incy)
 	return (double)n * x[0] * incx + y[0] * incy;
 }
 
-void cblas_srotmg(float *d1, float *d2, float *b1, float b2, float *p)
+void cblas_srot(int n, float *x, int incx, float *y, int incy, float c, float s)
 {
-	say("cblas_srotmg", (d1 + 1 != d2) + (d2 + 1 != b1) + (b2 != 0.75F) + (b1 + 1 != p));
+	say("cblas_srot",
+	    (n != 6) + (x + 1 != y) + (incx != 2) + (incy != 3) + (c != 0.75F) + (s != 0.5F));
 }
 
 double dlange_(char *norm, int *m, int *n, void *a, int *lda, void *work, size_t length)

@@ -27,7 +27,7 @@ extern void dtrsm_(char *, char *, char *, char *, int *, int *, double *, void 
 extern void cblas_dtrsm(int, int, int, int, int, int, int, double, void *, int, void *, int);
 extern float sdot_(int *, float *, int *, float *, int *);
 extern double cblas_ddot(int, const double *, int, const double *, int);
-extern void cblas_srotmg(float *, float *, float *, float, float *);
+extern void cblas_srot(int, float *, int, float *, int, float, float);
 extern double dlange_(char *, int *, int *, void *, int *, void *, size_t);
 extern double complex zdotc_(int *, void *, int *, void *, int *);
 extern float complex cdotu_(int *, void *, int *, void *, int *);
@@ -55,7 +55,7 @@ static void arguments(void)
 	cblas_zgemm64_(101, 111, 112, INT64_C(1) << 33, 3, 4, p, p, 5, p, 6, p, p, 7);
 	dgemm_("n", "t", &two, &three, &four, &half, p, &five, p, &six, &quarter, p, &seven);
 	dtrsm_("R", "u", "n", "n", &three, &five, &half, p, &five, p, &six);
-	cblas_srotmg(floats, floats + 1, floats + 2, 0.75F, floats + 3);
+	cblas_srot(6, floats, 2, floats + 1, 3, 0.75F, 0.5F);
 }
 
 static void results(void)
