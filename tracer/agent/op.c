@@ -11,6 +11,8 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
@@ -23,7 +25,8 @@
 #define SITES_BITS  12
 #define SITES       (1u << SITES_BITS)
 #define SITES_TRIED 8
-#define PATIENCE    1000
+#define YIELDS      50
+#define PATIENCE    (YIELDS + 2000) // 200 ms and more
 #define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
 
@@ -145,18 +148,29 @@ static bool is_being_made(void)
 	       __atomic_load_n(&agent->rings.growing, __ATOMIC_ACQUIRE);
 }
 
+// Not by libc's nanosleep(), where a thread may be cancelled. The other may be without a CPU.
+static void give_way(int turn)
+{
+	struct timespec moment = { 0, 100 * NS_PER_US };
+
+	if (turn < YIELDS)
+		sched_yield();
+	else
+		syscall(SYS_nanosleep, &moment, NULL);
+}
+
 // Where another thread makes the files just now, ops would be lost without a trace. If nothing
 // comes of it, the thread is counted, once.
 static struct op_thread *begin_patiently(void)
 {
 	struct op_thread *t = NULL;
-	bool again = true;
+	int idle = 0; // tries for which nobody was to blame
 
-	for (int i = 0; !t && again && i < PATIENCE; i++) {
-		again = is_being_made() || i == 0;
+	for (int i = 0; !t && idle < 3 && i < PATIENCE; i++) {
+		idle = is_being_made() ? 0 : idle + 1;
 		t = begin_thread();
 		if (!t)
-			sched_yield();
+			give_way(i);
 	}
 	if (!t && !unseen && agent->rings.files[0])
 		__atomic_fetch_add(&agent->rings.files[0]->unsampled, 1, __ATOMIC_RELAXED);
