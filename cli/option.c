@@ -113,20 +113,52 @@ static int set_seconds(const struct option_spec *spec, const char *option, const
 	return 0;
 }
 
-static int set_choice(const struct option_spec *spec, const char *option, const char *value,
-                      void *out, struct error *err)
+static int choice_error(const struct option_spec *spec, const char *option, const char *value,
+                        struct error *err)
 {
 	char what[160] = "one of";
 
 	for (int i = 0; spec->choices[i]; i++) {
-		if (strcmp(value, spec->choices[i]) == 0) {
-			*(int *)out = i;
-			return 0;
-		}
+		const char *choice = spec->choices[i];
+		bool counted = choice[strlen(choice) - 1] == ':';
 		size_t used = strlen(what);
-		snprintf(what + used, sizeof(what) - used, "%s %s", i ? "," : "", spec->choices[i]);
+		snprintf(what + used, sizeof(what) - used, "%s %s%s", i ? "," : "", choice,
+		         counted ? "N" : "");
 	}
 	return value_error(option, value, what, err);
+}
+
+static int set_choice(const struct option_spec *spec, const char *option, const char *value,
+                      void *out, struct error *err)
+{
+	for (int i = 0; spec->choices[i]; i++) {
+		if (strcmp(value, spec->choices[i]) != 0)
+			continue;
+		*(int *)out = i;
+		return 0;
+	}
+	return choice_error(spec, option, value, err);
+}
+
+static int set_counted(const struct option_spec *spec, const char *option, const char *value,
+                       void *out, struct error *err)
+{
+	struct option_counted *counted = out;
+	size_t word = strcspn(value, ":");
+
+	for (int i = 0; spec->choices[i]; i++) {
+		const char *choice = spec->choices[i];
+		if (strcspn(choice, ":") != word || strncmp(choice, value, word) != 0)
+			continue;
+		if (value[word] && !choice[word])
+			break;
+		uint32_t number = 0;
+		if (value[word] && set_number(spec, option, value + word + 1, &number, err) < 0)
+			return -1;
+		*counted = (struct option_counted){ i, number };
+		return 0;
+	}
+	return choice_error(spec, option, value, err);
 }
 
 static int set_text(const struct option_spec *spec, const char *option, const char *value,
@@ -151,7 +183,8 @@ static int (*const setters[])(const struct option_spec *, const char *, const ch
                               struct error *) = {
 	[OPTION_SWITCH] = set_switch,   [OPTION_NUMBER] = set_number,
 	[OPTION_PERCENT] = set_percent, [OPTION_SECONDS] = set_seconds,
-	[OPTION_CHOICE] = set_choice,   [OPTION_TEXT] = set_text,
+	[OPTION_CHOICE] = set_choice,   [OPTION_COUNTED] = set_counted,
+	[OPTION_TEXT] = set_text,
 };
 
 // What getopt's value FOUND (a letter, or LONG_BASE + index) stands for. It gives out only what it
@@ -215,6 +248,22 @@ int option_parse(const struct option_group *groups, size_t group_count, int argc
 }
 
 #define HELP_COLUMN 27
+#define HELP_WIDTH  80
+
+// What does not fit into a line goes on below.
+static void help_text(const char *help, FILE *out)
+{
+	const size_t room = HELP_WIDTH - HELP_COLUMN;
+
+	while (strlen(help) > room) {
+		size_t length = room;
+		while (length && help[length] != ' ')
+			length--;
+		fprintf(out, "%.*s\n%*s", (int)length, help, HELP_COLUMN, "");
+		help += length + 1;
+	}
+	fprintf(out, "%s\n", help);
+}
 
 static void help_line(const struct option_spec *spec, FILE *out)
 {
@@ -224,9 +273,10 @@ static void help_line(const struct option_spec *spec, FILE *out)
 	         spec->letter ? spec->letter : ' ', spec->letter ? ',' : ' ', spec->name,
 	         spec->argument ? "=" : "", spec->argument ? spec->argument : "");
 	if (strlen(left) + 2 > HELP_COLUMN)
-		fprintf(out, "%s\n%*s%s\n", left, HELP_COLUMN, "", spec->help);
+		fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
 	else
-		fprintf(out, "%-*s%s\n", HELP_COLUMN, left, spec->help);
+		fprintf(out, "%-*s", HELP_COLUMN, left);
+	help_text(spec->help, out);
 }
 
 void option_help(const struct option_group *groups, size_t group_count, FILE *out)

@@ -18,7 +18,15 @@ enum option_kind {
 	OPTION_PERCENT, /* double, 0 to 100 */
 	OPTION_SECONDS, /* uint64_t, in nanoseconds */
 	OPTION_CHOICE,  /* int: the index in CHOICES */
+	OPTION_COUNTED, /* struct option_counted: a choice that a number may follow, as in "stack:3"
+	                 */
 	OPTION_TEXT     /* const char *, borrowed from argv */
+};
+
+/* The index in CHOICES, where those that end with ":" take a number. */
+struct option_counted {
+	int index;
+	uint32_t number; /* from MIN to MAX; 0: none was given */
 };
 
 struct option_spec {
@@ -26,8 +34,8 @@ struct option_spec {
 	const char *argument;       /* "HZ"; NULL for switches */
 	const char *help;           /* one line, no period */
 	size_t offset;              /* of its value in the group's values */
-	const char *const *choices; /* CHOICE: ends with NULL */
-	uint32_t min, max;          /* NUMBER */
+	const char *const *choices; /* CHOICE, COUNTED: ends with NULL */
+	uint32_t min, max;          /* NUMBER, COUNTED */
 	enum option_kind kind;
 	char letter; /* 0 if it has none */
 };

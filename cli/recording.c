@@ -4,9 +4,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/kallsyms.h"
+#include "base/op.h"
 #include "cli/agent_path.h"
 #include "cli/capability.h"
 #include "cli/command.h"
+#include "cli/format.h"
+#include "cli/op_wrapper.h"
 #include "cli/progress.h"
 #include "cli/state.h"
 #include "sampler/sampler.h"
@@ -21,6 +24,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define MALLOC_BYTES (512 << 10) /* of allocations for each that is sampled */
 
 __attribute__((format(printf, 2, 3))) static void add_fact(struct recording *r, const char *format,
                                                            ...)
@@ -76,27 +81,39 @@ static struct kallsyms *open_kernel_names(void)
 	return steal(names);
 }
 
+static bool wants_ops(const struct run_options *options)
+{
+	return run_options_ops(options) || run_options_malloc(options);
+}
+
 static int open_sampler(struct recording *r, struct error *err)
 {
 	const struct run_options *options = r->options;
 
 	r->kernel_names = open_kernel_names();
 	r->modules = modules_new();
-	if (!r->kernel_names || !r->modules)
+	r->ops = ops_new();
+	if (!r->kernel_names || !r->modules || !r->ops)
 		return out_of_memory(err);
+	const char *directory = r->session ? session_directory(r->session) : NULL;
 	struct sampler_options wanted = {
 		.frequency_hz = options->frequency_hz,
 		.stack_bytes = options->stack_bytes,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.best_rung = (enum rung)(options->rung + 1),
 		.off_cpu = !options->no_off_cpu,
-		.agent_directory = r->session ? session_directory(r->session) : NULL,
+		.agent_directory = r->agent_samples ? directory : NULL,
 		.kernel_names = r->kernel_names,
+		.op_directory = wants_ops(options) ? directory : NULL,
+		.ops = r->ops,
+		.op_is_wrapper = op_wrapper_is,
+		.op_context = r->modules,
 	};
 	r->profile = profile_new(r->modules, NULL, err);
 	if (!r->profile)
 		return -1;
-	sink_init(&r->sink, r->profile);
+	profile_set_ops(r->profile, r->ops);
+	sink_init(&r->sink, r->profile, r->session ? r->modules : NULL);
 	struct sampler_sink functions = sink_functions(&r->sink);
 	r->sampler = sampler_new(&wanted, r->modules, &functions, err);
 	return r->sampler ? 0 : -1;
@@ -114,34 +131,62 @@ static void let_go_of_streams(const struct run_options *options)
 		dup3(null, STDOUT_FILENO, O_CLOEXEC);
 }
 
-// The agent is needed where the kernel refuses to sample, which must be known before the exec.
-static int open_session(struct recording *r, struct error *err)
+// The agent samples where the kernel refuses to, which must be known before the exec.
+static bool needs_agent_samples(const struct run_options *options)
 {
-	const struct run_options *options = r->options;
 	enum rung best = (enum rung)(options->rung + 1);
-	struct session_options wanted = {
-		.library = r->agent,
-		.frequency_hz = options->frequency_hz,
-		.stack_bytes = options->stack_bytes,
-	};
 
-	if (best > RUNG_AGENT || (best < RUNG_AGENT && capability_probe().user_errno == 0))
-		return 0;
-	enum target_kind kind = target_kind(options->argv[0]);
-	if (kind != TARGET_GLIBC)
-		add_fact(r, "the agent cannot get into %s: %s", options->argv[0],
+	return best == RUNG_AGENT || (best < RUNG_AGENT && capability_probe().user_errno != 0);
+}
+
+// Whether the agent is to be put into the program, in whose limits stands why not.
+static bool can_take_agent(struct recording *r)
+{
+	const char *program = r->options->argv[0];
+	enum target_kind kind = target_kind(program);
+	struct error missing;
+
+	if (kind != TARGET_GLIBC && r->agent_samples)
+		add_fact(r, "the agent cannot get into %s: %s", program, target_reason(kind));
+	else if (kind != TARGET_GLIBC && kind != TARGET_UNKNOWN)
+		add_fact(r, "no ops or allocations are seen in %s: %s", program,
 		         target_reason(kind));
 	// Another loader may refuse our library and with it the program. A static program at least
 	// hands the environment to its children.
 	if (kind == TARGET_OTHER_LIBC)
+		return false;
+	if (agent_path_find(r->agent, sizeof(r->agent), &missing) == 0)
+		return true;
+	add_fact(r, "%s. %s", missing.text, missing.hint);
+	return false;
+}
+
+static int open_session(struct recording *r, struct error *err)
+{
+	const struct run_options *options = r->options;
+	struct session_options wanted = {
+		.library = r->agent,
+		.stack_bytes = options->stack_bytes,
+		.ops = run_options_ops(options),
+		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
+	};
+	struct error reason;
+	char text[ERROR_TEXT_SIZE];
+
+	r->agent_samples = needs_agent_samples(options);
+	if ((!r->agent_samples && !wants_ops(options)) || !can_take_agent(r))
 		return 0;
-	struct error missing;
-	if (agent_path_find(r->agent, sizeof(r->agent), &missing) < 0) {
-		add_fact(r, "%s. %s", missing.text, missing.hint);
+	wanted.frequency_hz = r->agent_samples ? options->frequency_hz : 0;
+	r->session = session_new(&wanted, &reason);
+	if (r->session)
 		return 0;
+	if (r->agent_samples) {
+		*err = reason;
+		return -1;
 	}
-	r->session = session_new(&wanted, err);
-	return r->session ? 0 : -1;
+	add_fact(r, "no ops or allocations are seen: %s",
+	         error_message(&reason, text, sizeof(text)));
+	return 0;
 }
 
 // Names are looked up ahead, unless that means to ask servers.
@@ -201,6 +246,10 @@ static void note_troubles(struct recording *r)
 		         "followed beyond its end",
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
+	uint64_t lost = sampler_status(r->sampler)->lost_ops;
+	if (lost)
+		add_fact(r, "%s records of ops were lost: bottleneck was not given enough CPU",
+		         format_count(lost).text);
 	if (c->broken.text[0])
 		add_fact(r, "sampling ended early: %s",
 		         error_message(&c->broken, text, sizeof(text)));
@@ -277,6 +326,7 @@ void recording_close(struct recording *r)
 	kallsyms_free(r->kernel_names);
 	session_free(r->session);
 	profile_free(r->profile);
+	ops_free(r->ops);
 	modules_free(r->modules);
 	sink_fini(&r->sink);
 	facts_fini(&r->facts);

@@ -19,6 +19,7 @@
 
 struct early;
 struct kallsyms;
+struct ops;
 struct session;
 
 struct recording {
@@ -27,6 +28,7 @@ struct recording {
 	struct job job;
 	struct launch launch;
 	struct modules *modules;
+	struct ops *ops; /* those of the profile; outlives it */
 	struct profile *profile;
 	struct kallsyms *kernel_names; /* for the sampler and for the symbolizer */
 	struct sampler *sampler;
@@ -38,6 +40,7 @@ struct recording {
 	char path[PATH_MAX];          /* where the profile goes; "" if nowhere */
 	char agent[PATH_MAX];         /* the agent library, where it is needed */
 	struct session *session;      /* of the agent; NULL if there is none */
+	bool agent_samples;           /* it is there for samples, too */
 	char facts_text[2048];        /* lines for the limits of this and every later report */
 	char kept[PATH_MAX * 2 + 64]; /* where the profile is, or why not; "" if nobody asked */
 };

@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "base/error.h"
+#include "base/op.h"
 #include "sampler/sampler.h"
 
 #include <string.h>
@@ -45,6 +46,29 @@ static const struct option_spec capture[] = {
 	  .help = "do not look at what threads wait for" },
 };
 
+static const struct option_spec collectors[] = {
+	{ .name = "no-ops",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_ops),
+	  .help = "only samples: nothing is loaded into the program" },
+	{ .name = "no-nvtx",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_nvtx),
+	  .help = "do not look at NVTX ranges" },
+	{ .name = "no-itt",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_itt),
+	  .help = "do not look at ITT tasks" },
+	{ .name = "no-blas",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_blas),
+	  .help = "do not look at calls of BLAS, LAPACK and FFTW" },
+	{ .name = "no-malloc",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_malloc),
+	  .help = "do not look at allocations" },
+};
+
 static const struct option_spec output[] = {
 	{ .letter = 'o',
 	  .name = "output",
@@ -78,15 +102,17 @@ static const struct option_spec output[] = {
 	  .help = "print the version and exit" },
 };
 
-#define GROUP_COUNT 3
+#define GROUP_COUNT 4
 
 static void make_groups(struct run_options *options, struct option_group *groups)
 {
 	groups[0] = (struct option_group){ "Capture", capture, sizeof(capture) / sizeof(capture[0]),
 		                           options };
-	groups[1] = (struct option_group){ "Output", output, sizeof(output) / sizeof(output[0]),
+	groups[1] = (struct option_group){ "Collectors", collectors,
+		                           sizeof(collectors) / sizeof(collectors[0]), options };
+	groups[2] = (struct option_group){ "Output", output, sizeof(output) / sizeof(output[0]),
 		                           options };
-	groups[2] = view_options(&options->view);
+	groups[3] = view_options(&options->view);
 }
 
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err)
@@ -106,6 +132,21 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	if (options->help || options->version || options->argv[0])
 		return 0;
 	return error_set(err, 0, "no program is named (see --help)");
+}
+
+uint32_t run_options_ops(const struct run_options *options)
+{
+	const uint32_t blas = 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW;
+
+	if (options->no_ops)
+		return 0;
+	return (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
+	       (options->no_blas ? 0 : blas);
+}
+
+bool run_options_malloc(const struct run_options *options)
+{
+	return !options->no_ops && !options->no_malloc;
 }
 
 void run_options_help(FILE *out)

@@ -17,6 +17,7 @@ struct run_options {
 	int unwinder; /* enum unwinder_kind */
 	int rung;     /* enum rung less 1 */
 	bool no_off_cpu;
+	bool no_ops, no_nvtx, no_itt, no_blas, no_malloc;
 	const char *output;      /* NULL: the last run's place */
 	const char *report_file; /* NULL: stderr */
 	bool no_report;
@@ -28,6 +29,12 @@ struct run_options {
 
 /* Fills OPTIONS from ARGV (argv[0] is skipped). -1 with one line in ERR. */
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err);
+
+/* The providers of ops that are wanted: bits 1 << enum op_provider. */
+uint32_t run_options_ops(const struct run_options *options);
+
+/* Whether allocations are looked at. */
+bool run_options_malloc(const struct run_options *options);
 
 /* Prints the groups for --help. */
 void run_options_help(FILE *out);

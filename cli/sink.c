@@ -2,8 +2,10 @@
 #include "cli/sink.h"
 
 #include "base/array.h"
+#include "base/module.h"
 #include "cli/proc_state.h"
 #include "merge/profile.h"
+#include "tracer/protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,17 +59,121 @@ static void end_thread(void *context, const struct thread_end *end)
 	profile_end_thread(sink->profile, end);
 }
 
+// There is one agent in a run: its module is found once.
+static bool is_agent(struct sink *sink, const struct frame *frame)
+{
+	if (!frame->module || frame->kind == FRAME_MARK || frame->kind == FRAME_OP ||
+	    frame->module == sink->not_agent)
+		return false;
+	if (sink->agent)
+		return frame->module == sink->agent;
+	const struct module *module = modules_get(sink->modules, frame->module);
+	const char *slash = module ? strrchr(module->path, '/') : NULL;
+	if (slash && strcmp(slash + 1, PROTOCOL_AGENT_LIBRARY) == 0)
+		sink->agent = frame->module;
+	else
+		sink->not_agent = frame->module;
+	return sink->agent != 0;
+}
+
+static bool is_user_code(const struct sink *sink, const struct frame *frame)
+{
+	const struct module *module = modules_get(sink->modules, frame->module);
+
+	return frame->kind != FRAME_MARK && frame->kind != FRAME_OP &&
+	       !(module && module->kind == MODULE_KERNEL);
+}
+
+// The first frame of user space; COUNT if there is none.
+static uint32_t innermost(const struct sink *sink, const struct frame *frames, uint32_t count)
+{
+	uint32_t i = 0;
+
+	while (i < count && !is_user_code(sink, &frames[i]))
+		i++;
+	return i;
+}
+
+// FRAMES from BEGIN on without those of the agent; returns how many there are with those before.
+static uint32_t leave_out_agent(struct sink *sink, const struct frame *frames, uint32_t count,
+                                uint32_t begin)
+{
+	uint32_t kept = begin;
+
+	memcpy(sink->frames, frames, begin * sizeof(*frames));
+	for (uint32_t i = begin; i < count; i++)
+		if (!is_agent(sink, &frames[i]))
+			sink->frames[kept++] = frames[i];
+	return kept;
+}
+
 static void add_stack(void *context, const struct stack *stack)
 {
 	struct sink *sink = context;
+	struct stack ours = *stack;
 
-	profile_add_stack(sink->profile, stack);
+	if (!sink->modules || stack->count > STACK_MAX_FRAMES) {
+		profile_add_stack(sink->profile, stack);
+		return;
+	}
+	uint32_t begin = innermost(sink, stack->frames, stack->count);
+	bool hook = begin < stack->count && is_agent(sink, &stack->frames[begin]);
+
+	if (hook && stack->metric == METRIC_ON_CPU)
+		sink->hooks_ns += stack->weight_ns;
+	while (hook && begin < stack->count && is_agent(sink, &stack->frames[begin]))
+		begin++;
+	ours.count = leave_out_agent(sink, stack->frames, stack->count, begin);
+	ours.frames = sink->frames;
+	profile_add_stack(sink->profile, &ours);
 }
 
-void sink_init(struct sink *sink, struct profile *profile)
+static void add_op(void *context, const struct op_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_op(sink->profile, event);
+}
+
+static void add_op_count(void *context, const struct op_count_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_op_count(sink->profile, event);
+}
+
+// Who allocates calls the allocator by way of the agent: that one has no part in it.
+static void add_alloc(void *context, const struct alloc_event *event)
+{
+	struct sink *sink = context;
+	struct alloc_event ours = *event;
+
+	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
+		ours.count = leave_out_agent(sink, event->frames, event->count, 0);
+		ours.frames = sink->frames;
+	}
+	profile_add_alloc(sink->profile, &ours);
+}
+
+static void add_free(void *context, const struct free_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_free(sink->profile, event);
+}
+
+static void add_memory(void *context, const struct memory_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_memory(sink->profile, event);
+}
+
+void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules)
 {
 	memset(sink, 0, sizeof(*sink));
 	sink->profile = profile;
+	sink->modules = modules;
 }
 
 void sink_fini(struct sink *sink)
@@ -84,6 +190,11 @@ struct sampler_sink sink_functions(struct sink *sink)
 		.thread = add_thread,
 		.thread_end = end_thread,
 		.stack = add_stack,
+		.op = add_op,
+		.op_count = add_op_count,
+		.alloc = add_alloc,
+		.freed = add_free,
+		.memory = add_memory,
 	};
 }
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the sampler to the profile, with a list of who is still alive.
+ *
+ * What the agent's hooks call in the program's name (the allocator, BLAS) is
+ * called by the program: frames of the agent are left out. Where the innermost
+ * code is the agent's, it stays: that time is our doing, and is shown as such.
  */
 #pragma once
 
@@ -9,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct modules;
 struct profile;
 
 struct live_process {
@@ -18,12 +23,18 @@ struct live_process {
 };
 
 struct sink {
-	struct profile *profile; /* borrowed */
+	struct profile *profile;       /* borrowed */
+	const struct modules *modules; /* borrowed; NULL: there is no agent */
+	uint32_t agent;                /* module of the agent; 0: none has been seen */
+	uint32_t not_agent;            /* the last other module that was looked at */
+	uint64_t hooks_ns;             /* CPU time of stacks whose innermost code is the agent's */
+	struct frame frames[STACK_MAX_FRAMES]; /* a stack without the agent's */
 	struct live_process *live;
 	size_t live_count, live_capacity;
 };
 
-void sink_init(struct sink *sink, struct profile *profile);
+/* MODULES may be NULL where no agent is in the program. */
+void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules);
 void sink_fini(struct sink *sink);
 
 /* The functions to give to sampler_new(); SINK must outlive the sampler. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define GAP            2 /* blanks between columns */
-#define COLUMNS_MAX    12
+#define COLUMNS_MAX    24
 #define TEXT_WIDTH_MIN 10 /* no narrower, rather a longer line */
 
 struct cell {

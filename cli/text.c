@@ -108,15 +108,20 @@ static int print_chosen(const struct text *text, struct error *err)
 {
 	const struct view *view = text->view;
 	enum query_sort sort = view->sort == VIEW_SORT_TOTAL ? SORT_TOTAL : SORT_SELF;
+	enum query_by by = view->by.index >= 0 ? (enum query_by)view->by.index : BY_FUNCTION;
+	enum view_table table = view_table(view);
 	int failed = 0;
 
-	if (view->sort == VIEW_SORT_LINE || view->by == BY_LINE)
+	if (table == VIEW_TABLE_FUNCTIONS)
+		failed = text_hotspots(text, by, sort, err);
+	else if (table == VIEW_TABLE_LINES)
 		failed = text_lines(text, err);
-	else if (view->by == BY_THREAD || view->by == BY_PROCESS)
-		failed = text_owners(text, (enum query_by)view->by, err);
-	else if (view->by >= 0 || view->sort >= 0)
-		failed = text_hotspots(text, view->by >= 0 ? (enum query_by)view->by : BY_FUNCTION,
-		                       sort, err);
+	else if (table == VIEW_TABLE_OWNERS)
+		failed = text_owners(text, by, err);
+	else if (table == VIEW_TABLE_OPS)
+		failed = text_ops(text, err);
+	else if (table == VIEW_TABLE_MEMORY)
+		failed = text_memory(text, err);
 	if (!failed && view->call_tree)
 		failed = text_tree(text, err);
 	return failed;
@@ -133,9 +138,10 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	if (text->view->quiet)
 		return 0;
 	if (text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
-	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0)
+	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
+	    text_ops(text, err) < 0)
 		return -1;
-	return text_lines(text, err);
+	return text_memory(text, err);
 }
 
 int text_print(const struct text *text, struct error *err)
@@ -146,7 +152,7 @@ int text_print(const struct text *text, struct error *err)
 
 	query_totals(text->profile, &totals);
 	text_header(text, &totals);
-	if (view->by >= 0 || view->sort >= 0 || view->call_tree)
+	if (view_table(view) != VIEW_TABLE_NONE || view->call_tree)
 		failed = print_chosen(text, err);
 	else
 		failed = print_all(text, &totals, err);

@@ -143,7 +143,7 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 static size_t add_rows(struct table *table, const struct layout *layout)
 {
 	const struct view *view = layout->text->view;
-	bool whole_report = view->sort < 0 && view->by < 0;
+	bool whole_report = view_table(view) == VIEW_TABLE_NONE;
 	uint64_t least = (uint64_t)(view_min_share(view, false) * (double)layout->rows->all);
 	size_t added = 0;
 

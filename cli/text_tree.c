@@ -25,6 +25,7 @@ struct walk {
 	struct table *table;
 	uint64_t all;
 	struct time_unit unit;
+	bool ops; // at least one has been added
 	char prefix[PREFIX_SIZE];
 	size_t prefix_length;
 };
@@ -50,9 +51,14 @@ static const char *visible_prefix(const struct walk *w)
 static void add_node(struct walk *w, const struct call_node *node, const char *branch)
 {
 	char name[PREFIX_SIZE + 1024], place[512];
+	bool ascii = w->text->terminal.ascii;
+	const char *begin = !node->op ? "" : ascii ? "{" : "«";
+	const char *end = !node->op ? "" : ascii ? "}" : "»";
 
-	snprintf(name, sizeof(name), "%s%s%s", visible_prefix(w), branch, node->name);
+	snprintf(name, sizeof(name), "%s%s%s%s%s", visible_prefix(w), branch, begin, node->name,
+	         end);
 	text_place(node->file, node->line, node->module, place, sizeof(place));
+	w->ops |= node->op;
 	table_row(w->table, STYLE_PLAIN);
 	table_cell(w->table, format_time(node->total, w->unit).text);
 	table_cell(w->table, format_percent(node->total, w->all).text);
@@ -121,7 +127,10 @@ int text_tree(const struct text *text, struct error *err)
 		.unit = format_time_unit(root->total),
 	};
 	add_children(&walk, root, 0);
-	text_heading(text, "call tree", "callers above, heavier first");
+	text_heading(text, "call tree",
+	             !walk.ops              ? "callers above, heavier first"
+	             : text->terminal.ascii ? "callers above, heavier first; {ops} in braces"
+	                                    : "callers above, heavier first; «ops» in brackets");
 	if (table_print(table, text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
 	return 0;

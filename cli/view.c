@@ -3,12 +3,16 @@
 
 #include "base/error.h"
 
-static const char *const sorts[] = { "self", "total", "line", NULL };
+// In the order of enum view_sort.
+static const char *const sorts[] = {
+	"self", "total", "line", "calls", "mem", "flops", "avg", NULL
+};
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
-// In the order of enum query_by.
+// In the order of enum query_by and enum view_by.
 static const char *const groupings[] = { "function", "line",    "module", "file",
-	                                 "thread",   "process", NULL };
+	                                 "thread",   "process", "op",     "shape",
+	                                 "stack:",   "domain",  NULL };
 
 #define AT(field) offsetof(struct view, field)
 
@@ -18,13 +22,17 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_CHOICE,
 	  .offset = AT(sort),
 	  .choices = sorts,
-	  .help = "one table, ranked by self, total or line" },
+	  .help = "one table, ranked by self, total, line, mem; of ops also calls, avg, flops" },
 	{ .name = "by",
 	  .argument = "WHAT",
-	  .kind = OPTION_CHOICE,
+	  .kind = OPTION_COUNTED,
 	  .offset = AT(by),
 	  .choices = groupings,
-	  .help = "function, line, module, file, thread, process" },
+	  .min = 1,
+	  .max = 100,
+	  .help = "function, line, module, file, thread, process; "
+	          "of ops op, shape, stack:N, domain" },
+	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
 	{ .name = "call-tree",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(call_tree),
@@ -109,7 +117,7 @@ struct view view_default(void)
 {
 	return (struct view){
 		.sort = VIEW_SORT_NONE,
-		.by = -1,
+		.by = { VIEW_BY_NONE, 0 },
 		.top = VIEW_TOP_DEFAULT,
 		.min_percent = -1,
 		.color = COLOR_AUTO,
@@ -142,6 +150,56 @@ struct query view_query(const struct view *view, enum query_by by, enum query_so
 	};
 }
 
+static bool asks_for_ops(const struct view *view)
+{
+	return view->ops || view->by.index >= VIEW_BY_OP || view->sort == VIEW_SORT_CALLS ||
+	       view->sort == VIEW_SORT_FLOPS || view->sort == VIEW_SORT_AVERAGE;
+}
+
+enum view_table view_table(const struct view *view)
+{
+	if (asks_for_ops(view))
+		return VIEW_TABLE_OPS;
+	if (view->sort == VIEW_SORT_MEMORY)
+		return VIEW_TABLE_MEMORY;
+	if (view->sort == VIEW_SORT_LINE || view->by.index == BY_LINE)
+		return VIEW_TABLE_LINES;
+	if (view->by.index == BY_THREAD || view->by.index == BY_PROCESS)
+		return VIEW_TABLE_OWNERS;
+	return view->by.index >= 0 || view->sort >= 0 ? VIEW_TABLE_FUNCTIONS : VIEW_TABLE_NONE;
+}
+
+struct op_query view_op_query(const struct view *view)
+{
+	static const enum op_sort op_sorts[] = {
+		[VIEW_SORT_SELF] = OPS_SORT_SELF,   [VIEW_SORT_TOTAL] = OPS_SORT_TOTAL,
+		[VIEW_SORT_CALLS] = OPS_SORT_CALLS, [VIEW_SORT_MEMORY] = OPS_SORT_MEMORY,
+		[VIEW_SORT_FLOPS] = OPS_SORT_FLOPS, [VIEW_SORT_AVERAGE] = OPS_SORT_AVERAGE,
+	};
+	int by = view->by.index;
+
+	return (struct op_query){
+		.by = by == VIEW_BY_SHAPE    ? OPS_BY_SHAPE
+		      : by == VIEW_BY_STACK  ? OPS_BY_STACK
+		      : by == VIEW_BY_DOMAIN ? OPS_BY_DOMAIN
+		      : by == BY_THREAD      ? OPS_BY_THREAD
+		                             : OPS_BY_OP,
+		.sort = view->sort >= 0 ? op_sorts[view->sort] : OPS_SORT_SELF,
+		.stack_frames = view->by.number ? view->by.number : VIEW_FRAMES_DEFAULT,
+		.thread = view->thread,
+		.process = view->process,
+		.from_ns = view->from_ns,
+		.to_ns = view->to_ns,
+	};
+}
+
+enum memory_by view_memory_by(const struct view *view)
+{
+	return view->by.index == BY_LINE     ? MEMORY_BY_LINE
+	       : view->by.index == BY_MODULE ? MEMORY_BY_MODULE
+	                                     : MEMORY_BY_FUNCTION;
+}
+
 double view_min_share(const struct view *view, bool tree)
 {
 	if (view->min_percent >= 0)
@@ -155,13 +213,48 @@ bool view_is_filtered(const struct view *view)
 	       view->on_cpu != view->off_cpu;
 }
 
+static int check_ops(const struct view *view, struct error *err)
+{
+	int by = view->by.index;
+
+	if (view->sort == VIEW_SORT_LINE)
+		return error_set(err, 0, "--sort line ranks source lines, not ops");
+	if (by >= 0 && by < VIEW_BY_OP && by != BY_THREAD)
+		return error_set(err, 0,
+		                 "--by %s is not for ops: they go by op, shape, stack:N, domain or "
+		                 "thread",
+		                 groupings[by]);
+	if (view->on_cpu != view->off_cpu)
+		return error_set(err, 0, "--%s-cpu is for samples: the times of ops are wall time",
+		                 view->on_cpu ? "on" : "off");
+	return 0;
+}
+
+static int check_memory(const struct view *view, struct error *err)
+{
+	if (view->by.index == BY_FILE || view->by.index == BY_THREAD ||
+	    view->by.index == BY_PROCESS)
+		return error_set(err, 0,
+		                 "--sort mem does not go with --by %s, but with function, line, "
+		                 "module and op",
+		                 groupings[view->by.index]);
+	if (view_is_filtered(view))
+		return error_set(err, 0, "--sort mem is about the whole run, or about ops");
+	return 0;
+}
+
 int view_check(const struct view *view, struct error *err)
 {
 	if (view->to_ns && view->to_ns <= view->from_ns)
 		return error_set(err, 0, "--to is not later than --from: nothing is left to show");
-	if (view->sort == VIEW_SORT_LINE && view->by >= 0 && view->by != BY_LINE)
+	enum view_table table = view_table(view);
+	if (table == VIEW_TABLE_OPS)
+		return check_ops(view, err);
+	if (table == VIEW_TABLE_MEMORY)
+		return check_memory(view, err);
+	if (view->sort == VIEW_SORT_LINE && view->by.index >= 0 && view->by.index != BY_LINE)
 		return error_set(err, 0,
 		                 "--sort line ranks source lines: it does not go with --by %s",
-		                 groupings[view->by]);
+		                 groupings[view->by.index]);
 	return 0;
 }

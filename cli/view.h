@@ -8,6 +8,7 @@
 #include "cli/option.h"
 #include "cli/terminal.h"
 #include "merge/query.h"
+#include "merge/query_ops.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +17,36 @@ enum view_sort {
 	VIEW_SORT_NONE = -1,
 	VIEW_SORT_SELF,
 	VIEW_SORT_TOTAL,
-	VIEW_SORT_LINE
+	VIEW_SORT_LINE,
+	VIEW_SORT_CALLS, /* this and those below are of ops */
+	VIEW_SORT_MEMORY,
+	VIEW_SORT_FLOPS,
+	VIEW_SORT_AVERAGE
+};
+
+/* What has one row. Those of samples are enum query_by, to BY_PROCESS. */
+enum view_by {
+	VIEW_BY_NONE = -1,
+	VIEW_BY_OP = BY_PROCESS + 1,
+	VIEW_BY_SHAPE,
+	VIEW_BY_STACK,
+	VIEW_BY_DOMAIN
+};
+
+/* Which table the options name. */
+enum view_table {
+	VIEW_TABLE_NONE, /* the whole report, or the call tree alone */
+	VIEW_TABLE_FUNCTIONS,
+	VIEW_TABLE_LINES,
+	VIEW_TABLE_OWNERS, /* threads or processes */
+	VIEW_TABLE_OPS,
+	VIEW_TABLE_MEMORY
 };
 
 struct view {
-	int sort; /* enum view_sort; NONE: the whole report */
-	int by;   /* enum query_by, -1: not asked for */
+	int sort;                 /* enum view_sort; NONE: the whole report */
+	struct option_counted by; /* enum view_by, enum query_by; how many callers */
+	bool ops;
 	uint32_t top;
 	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;
@@ -33,7 +58,8 @@ struct view {
 	bool quiet, verbose;
 };
 
-#define VIEW_TOP_DEFAULT 15
+#define VIEW_TOP_DEFAULT    15
+#define VIEW_FRAMES_DEFAULT 3 /* callers of --by stack */
 
 /* What is shown if nobody asks for something else. */
 struct view view_default(void);
@@ -43,6 +69,12 @@ struct option_group view_options(struct view *view);
 
 /* The question that VIEW asks, less its table: by and sort are the caller's. */
 struct query view_query(const struct view *view, enum query_by by, enum query_sort sort);
+
+enum view_table view_table(const struct view *view);
+
+/* The same about ops and about memory. */
+struct op_query view_op_query(const struct view *view);
+enum memory_by view_memory_by(const struct view *view);
 
 /* The least share of a row, 0 to 1: a tree has many more of them than a table. */
 double view_min_share(const struct view *view, bool tree);

@@ -106,6 +106,41 @@ void query_totals(const struct profile *p, struct totals *totals)
 	*totals = p->totals;
 }
 
+struct op_rows *query_ops(const struct profile *p, const struct op_query *query, struct error *err)
+{
+	struct op_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	((struct profile *)p)->ops_asked = *query;
+	rows->rows = (struct op_row *)p->ops;
+	rows->count = p->op_count;
+	rows->wall_ns = p->run.wall_ns;
+	for (size_t i = 0; i < p->op_count; i++)
+		rows->calls += p->ops[i].calls;
+	return rows;
+}
+
+void op_rows_free(struct op_rows *rows)
+{
+	free(rows);
+}
+
+struct memory_rows *query_memory(const struct profile *p, enum memory_by by, bool at_peak,
+                                 struct error *err)
+{
+	struct memory_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)at_peak, (void)err;
+	((struct profile *)p)->memory_asked = by;
+	*rows = p->memory;
+	return rows;
+}
+
+void memory_rows_free(struct memory_rows *rows)
+{
+	free(rows);
+}
+
 #define MS(n) ((uint64_t)(n)*NS_PER_MS)
 
 #define ON_CPU(self_ms, total_ms)                                                                  \
@@ -304,4 +339,128 @@ struct profile *fake_profile(void)
 		.module_count = sizeof(modules) / sizeof(modules[0]),
 	};
 	return &p;
+}
+
+#define US(n) ((uint64_t)(n)*NS_PER_US)
+#define MB(n) ((uint64_t)(n) << 20)
+
+static const struct op_row ops[] = {
+	{ .name = "dgemm_",
+	  .provider = "blas",
+	  .domain = "",
+	  .shape = "[256, 128, 300]",
+	  .stack = "step (train.c:12) < main (train.c:80)",
+	  .file = "/src/pack/train.c",
+	  .line = 12,
+	  .thread = "worker",
+	  .tid = 4712,
+	  .calls = 12040,
+	  .self_ns = MS(9300),
+	  .total_ns = MS(9300),
+	  .average_ns = US(772),
+	  .first_ns = US(45210),
+	  .min_ns = US(702),
+	  .max_ns = US(45210),
+	  .median_ns = US(761),
+	  .q1_ns = US(733),
+	  .q3_ns = US(806),
+	  .allocated_bytes = MB(1),
+	  .self_allocated_bytes = MB(1),
+	  .flops = UINT64_C(236716032000) },
+	{ .name = "forward",
+	  .provider = "nvtx",
+	  .domain = "model",
+	  .shape = "",
+	  .stack = "main (train.c:80)",
+	  .file = "/src/pack/a_directory_with_a_long_name/and_a_rather_long_file_name.cpp",
+	  .line = 12345,
+	  .thread = "pack",
+	  .tid = 4711,
+	  .calls = 100,
+	  .left_open = 1,
+	  .self_ns = MS(812),
+	  .total_ns = MS(10112),
+	  .average_ns = US(101120),
+	  .first_ns = MS(150),
+	  .min_ns = MS(99),
+	  .max_ns = MS(160),
+	  .median_ns = MS(101),
+	  .q1_ns = MS(100),
+	  .q3_ns = MS(102),
+	  .allocated_bytes = MB(900),
+	  .self_allocated_bytes = MB(899) },
+	{ .name = "tick \033[31m",
+	  .provider = "itt",
+	  .domain = "",
+	  .shape = "",
+	  .stack = "",
+	  .thread = "pack",
+	  .tid = 4711,
+	  .calls = 1700412,
+	  .untimed = 1200,
+	  .self_ns = MS(301),
+	  .total_ns = MS(301),
+	  .average_ns = 177,
+	  .first_ns = 310,
+	  .min_ns = 95,
+	  .max_ns = US(1200),
+	  .median_ns = 150,
+	  .q1_ns = 140,
+	  .q3_ns = 171 },
+	{ .name = "here", .provider = "nvtx", .domain = "", .shape = "", .stack = "", .marks = 12 },
+};
+
+static struct memory_row sites[] = {
+	{ .name = "deflate_slow",
+	  .file = TESTS_DIR "/golden/source.c",
+	  .line = 5,
+	  .module = "/home/u/bin/pack",
+	  .allocated_bytes = MB(1800),
+	  .total_allocated_bytes = MB(1810),
+	  .live_at_peak_bytes = MB(3),
+	  .samples = 3600,
+	  .margin = 0.021 },
+	{ .name = "main",
+	  .file = TESTS_DIR "/golden/source.c",
+	  .line = 6,
+	  .module = "/home/u/bin/pack",
+	  .allocated_bytes = MB(90),
+	  .total_allocated_bytes = MB(1900),
+	  .live_at_peak_bytes = MB(88),
+	  .live_at_end_bytes = MB(4),
+	  .samples = 180,
+	  .margin = 0.007 },
+	{ .name = "small",
+	  .module = "/usr/lib/libtiny.so",
+	  .allocated_bytes = MB(2),
+	  .samples = 4 },
+};
+
+static struct call_node gemm_node = { .name = "dgemm_kernel",
+	                              .module = "/usr/lib/libblas.so.3",
+	                              .self = MS(9300),
+	                              .total = MS(9300) };
+static struct call_node forward_node = {
+	.name = "forward", .op = true, .self = MS(812), .total = MS(10112), .child = &gemm_node
+};
+
+struct profile *fake_profile_with_ops(void)
+{
+	struct profile *p = fake_profile();
+
+	deflate_node.next = NULL;
+	p->ops = ops;
+	p->op_count = sizeof(ops) / sizeof(ops[0]);
+	p->memory = (struct memory_rows){ .rows = sites,
+		                          .count = sizeof(sites) / sizeof(sites[0]),
+		                          .allocations = 3456789,
+		                          .frees = 3456700,
+		                          .allocated_bytes = MB(1900),
+		                          .freed_bytes = MB(1896),
+		                          .peak_bytes = MB(92),
+		                          .peak_ns = MS(3210),
+		                          .end_bytes = MB(4),
+		                          .samples = 3800 };
+	deflate_node.next = &forward_node;
+	return p;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile made by hand: the answers that the report asks for, without the
- * folders that work them out. It defines the functions of merge/query.h that
- * the report calls, so a test links either this or merge/.
+ * folders that work them out. It defines the functions of merge/query.h and
+ * merge/query_ops.h that the report calls, so a test links either this or merge/.
  */
 #pragma once
 
 #include "merge/query.h"
+#include "merge/query_ops.h"
 
 struct profile {
 	struct run run;
@@ -23,8 +24,16 @@ struct profile {
 	struct call_node *wait_tree; /* the same for waiting; NULL: none */
 	const struct module_row *modules;
 	size_t module_count;
+	const struct op_row *ops;
+	size_t op_count;
+	struct memory_rows memory;
 	struct query asked; /* the last query_run() */
+	struct op_query ops_asked;
+	enum memory_by memory_asked;
 };
 
 /* A busy program with inlines, kernel time, lock waits and a library without lines. */
 struct profile *fake_profile(void);
+
+/* The same with ops, in the call tree too, and with memory. */
+struct profile *fake_profile_with_ops(void);

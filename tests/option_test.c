@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/op.h"
 #include "cli/run_options.h"
 
 #include <criterion/criterion.h>
@@ -65,8 +66,75 @@ Test(option, values_of_every_kind_arrive)
 	cr_expect(eq(dbl, options.view.min_percent, 1.5));
 	cr_expect(eq(u64, options.view.from_ns, 250 * NS_PER_MS));
 	cr_expect(eq(u64, options.view.to_ns, 3 * NS_PER_SEC));
-	cr_expect(eq(int, options.view.by, BY_THREAD));
+	cr_expect(eq(int, options.view.by.index, BY_THREAD));
 	cr_expect(eq(int, options.view.color, COLOR_NEVER));
+}
+
+Test(option, ops_are_all_on_unless_they_are_switched_off)
+{
+	const uint32_t blas = 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW;
+	const uint32_t all = 1u << OP_NVTX | 1u << OP_ITT | blas;
+	const struct {
+		const char *line;
+		uint32_t ops;
+		bool memory;
+	} rows[] = {
+		{ "run x", all, true },
+		{ "run --no-ops x", 0, false },
+		{ "run --no-nvtx x", all & ~(1u << OP_NVTX), true },
+		{ "run --no-itt x", all & ~(1u << OP_ITT), true },
+		{ "run --no-blas x", all & ~blas, true },
+		{ "run --no-malloc x", all, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run_options options;
+		struct error err;
+		cr_assert(eq(int, parse(rows[i].line, &options, &err), 0));
+		cr_expect(eq(u32, run_options_ops(&options), rows[i].ops), "%s", rows[i].line);
+		cr_expect(eq(int, run_options_malloc(&options), rows[i].memory), "%s",
+		          rows[i].line);
+	}
+}
+
+Test(option, callers_of_ops_may_be_counted)
+{
+	struct run_options options;
+	struct error err;
+
+	cr_assert(eq(int, parse("run --by stack:7 x", &options, &err), 0));
+	cr_expect(eq(int, options.view.by.index, VIEW_BY_STACK));
+	cr_expect(eq(u32, view_op_query(&options.view).stack_frames, 7));
+	cr_assert(eq(int, parse("run --by=stack x", &options, &err), 0));
+	cr_expect(eq(int, view_op_query(&options.view).by, OPS_BY_STACK));
+	cr_expect(eq(u32, view_op_query(&options.view).stack_frames, VIEW_FRAMES_DEFAULT));
+}
+
+Test(option, each_table_has_its_options)
+{
+	static const struct {
+		const char *line;
+		enum view_table table;
+	} rows[] = {
+		{ "run x", VIEW_TABLE_NONE },
+		{ "run --call-tree x", VIEW_TABLE_NONE },
+		{ "run --sort total x", VIEW_TABLE_FUNCTIONS },
+		{ "run --by line x", VIEW_TABLE_LINES },
+		{ "run --by thread x", VIEW_TABLE_OWNERS },
+		{ "run --ops --by thread x", VIEW_TABLE_OPS },
+		{ "run --by domain x", VIEW_TABLE_OPS },
+		{ "run --sort calls x", VIEW_TABLE_OPS },
+		{ "run --sort mem x", VIEW_TABLE_MEMORY },
+		{ "run --sort mem --by line x", VIEW_TABLE_MEMORY },
+		{ "run --sort mem --by op x", VIEW_TABLE_OPS },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run_options options;
+		struct error err;
+		cr_assert(eq(int, parse(rows[i].line, &options, &err), 0));
+		cr_expect(eq(int, view_table(&options.view), rows[i].table), "%s", rows[i].line);
+	}
 }
 
 Test(option, what_is_wrong_is_named_in_one_line)
@@ -99,6 +167,20 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		{ "run --unwinder dwarf x", "--unwinder \"dwarf\": not one of table, libunwind" },
 		{ "run --sort line --by module x",
 		  "--sort line ranks source lines: it does not go with --by module" },
+		{ "run --by stack:0 x", "--by \"0\": not a whole number from 1 to 100" },
+		{ "run --by op:2 x", "--by \"op:2\": not one of function, line, module, file, "
+		                     "thread, process, op, shape, stack:N, domain" },
+		{ "run --by sta x", "--by \"sta\": not one of function, line, module, file, "
+		                    "thread, process, op, shape, stack:N, domain" },
+		{ "run --ops --sort line x", "--sort line ranks source lines, not ops" },
+		{ "run --sort calls --by file x",
+		  "--by file is not for ops: they go by op, shape, stack:N, domain or thread" },
+		{ "run --ops --on-cpu x",
+		  "--on-cpu is for samples: the times of ops are wall time" },
+		{ "run --sort mem --by file x",
+		  "--sort mem does not go with --by file, but with function, line, module and op" },
+		{ "run --sort mem --thread 1 x",
+		  "--sort mem is about the whole run, or about ops" },
 		{ "run -o= x", NULL },
 		{ "run --output= x", "--output: its argument is empty" },
 		{ "run -v", "no program is named (see --help)" },

@@ -126,7 +126,7 @@ Test(text, one_table_by_module)
 {
 	struct view view = view_default();
 
-	view.by = BY_MODULE;
+	view.by.index = BY_MODULE;
 	view.sort = VIEW_SORT_TOTAL;
 	expect_golden("by-module", print(fake_profile(), &view, terminal(80, false, false)));
 }
@@ -154,7 +154,7 @@ Test(text, the_options_reach_the_question)
 	struct view view = view_default();
 	struct profile *profile = fake_profile();
 
-	view.by = BY_FILE;
+	view.by.index = BY_FILE;
 	view.hide = "inner_*";
 	view.user_code = "*/src/*";
 	view.process = "cc1";
@@ -316,7 +316,7 @@ Test(text, a_thread_that_gets_no_cpu_is_told_so)
 	profile->totals.on_cpu_ns = profile->run.wall_ns;
 	expect_verdict(profile, "It kept the 1 CPU that it may use busy by itself: run fewer");
 	profile->run.samples = 8;
-	char *page = print(profile, &(struct view){ .quiet = true, .by = -1, .sort = -1 },
+	char *page = print(profile, &(struct view){ .quiet = true, .by = { -1, 0 }, .sort = -1 },
 	                   terminal(200, false, false));
 	cr_expect(not(strstr(page, "Of the CPU time") != NULL), "of 8 samples: %s", page);
 	free(page);
@@ -371,7 +371,7 @@ Test(text, threads_by_what_they_did)
 	struct view view = view_default();
 	struct profile *profile = fake_profile();
 
-	view.by = BY_THREAD;
+	view.by.index = BY_THREAD;
 	profile->others = rows;
 	profile->other_count = 2;
 	expect_golden("by-thread", print(profile, &view, terminal(80, false, false)));
@@ -432,4 +432,123 @@ Test(text, limits_tell_all_that_went_wrong)
 	profile->totals.folded_ns = NS_PER_SEC;
 	profile->totals.lost_events = 3;
 	expect_golden("limits", print(profile, &view, terminal(100, false, false)));
+}
+
+Test(text, ops_and_memory_in_the_whole_report_at_three_widths)
+{
+	static const int widths[] = { 80, 100, 200 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "ops-%d", widths[i]);
+		expect_golden(name, print(fake_profile_with_ops(), &view,
+		                          terminal(widths[i], false, false)));
+	}
+}
+
+Test(text, ops_in_the_call_tree)
+{
+	struct view view = view_default();
+
+	view.call_tree = true;
+	expect_golden("ops-tree",
+	              print(fake_profile_with_ops(), &view, terminal(80, false, false)));
+	expect_golden("ops-tree-ascii",
+	              print(fake_profile_with_ops(), &view, terminal(80, false, true)));
+}
+
+Test(text, whoever_asks_for_ops_gets_all_of_them_by_what_they_asked_for)
+{
+	static const int groupings[] = { VIEW_BY_OP, VIEW_BY_SHAPE, VIEW_BY_STACK, VIEW_BY_DOMAIN,
+		                         BY_THREAD };
+	static const char *const names[] = { "op", "shape", "stack", "domain", "thread" };
+	static const enum op_by asked[] = { OPS_BY_OP, OPS_BY_SHAPE, OPS_BY_STACK, OPS_BY_DOMAIN,
+		                            OPS_BY_THREAD };
+
+	for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++) {
+		struct view view = view_default();
+		struct profile *profile = fake_profile_with_ops();
+		char name[32];
+		view.ops = true;
+		view.by.index = groupings[i];
+		snprintf(name, sizeof(name), "ops-by-%s", names[i]);
+		expect_golden(name, print(profile, &view, terminal(120, false, false)));
+		cr_expect(eq(int, profile->ops_asked.by, asked[i]), "%s", names[i]);
+	}
+}
+
+Test(text, ops_are_ranked_as_asked)
+{
+	static const struct {
+		int sort;
+		enum op_sort asked;
+		const char *heading;
+	} cases[] = {
+		{ VIEW_SORT_TOTAL, OPS_SORT_TOTAL, "ops by total time" },
+		{ VIEW_SORT_CALLS, OPS_SORT_CALLS, "ops by calls" },
+		{ VIEW_SORT_MEMORY, OPS_SORT_MEMORY, "ops by allocated bytes" },
+		{ VIEW_SORT_FLOPS, OPS_SORT_FLOPS, "ops by FLOP" },
+		{ VIEW_SORT_AVERAGE, OPS_SORT_AVERAGE, "ops by average time" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct view view = view_default();
+		struct profile *profile = fake_profile_with_ops();
+		view.by.index = VIEW_BY_OP;
+		view.sort = cases[i].sort;
+		char *page = print(profile, &view, terminal(100, false, false));
+		cr_expect(eq(int, profile->ops_asked.sort, cases[i].asked), "%s", cases[i].heading);
+		cr_expect(ne(ptr, strstr(page, cases[i].heading), NULL), "%s", cases[i].heading);
+		free(page);
+	}
+}
+
+Test(text, memory_by_function_and_by_line)
+{
+	struct view view = view_default();
+
+	view.sort = VIEW_SORT_MEMORY;
+	expect_golden("memory", print(fake_profile_with_ops(), &view, terminal(80, false, false)));
+	view.by.index = BY_LINE;
+	struct profile *profile = fake_profile_with_ops();
+	expect_golden("memory-by-line", print(profile, &view, terminal(100, false, false)));
+	cr_expect(eq(int, profile->memory_asked, MEMORY_BY_LINE));
+}
+
+Test(text, a_small_program_gets_no_table_of_memory)
+{
+	struct profile *profile = fake_profile_with_ops();
+	struct view view = view_default();
+
+	profile->memory.allocated_bytes = 200 << 20;
+	profile->memory.peak_bytes = 20 << 20;
+	char *page = print(profile, &view, terminal(100, false, false));
+	cr_expect(eq(ptr, strstr(page, "\nmemory"), NULL));
+	free(page);
+}
+
+Test(text, a_program_without_ops_is_told_so)
+{
+	struct view view = view_default();
+
+	view.ops = true;
+	char *page = print(fake_profile(), &view, terminal(100, false, false));
+	cr_expect(ne(ptr, strstr(page, "There are none"), NULL));
+	free(page);
+}
+
+Test(text, tables_with_ops_are_not_wider_than_the_terminal)
+{
+	static const int groupings[] = { VIEW_BY_NONE, VIEW_BY_OP, VIEW_BY_STACK, VIEW_BY_SHAPE };
+
+	for (int width = 60; width < 220; width++) {
+		struct view view = view_default();
+		view.by.index = groupings[width % 4];
+		char *page = print(fake_profile_with_ops(), &view, terminal(width, false, false));
+		for (char *line = strtok(page, "\n"); line; line = strtok(NULL, "\n"))
+			cr_expect(le(sz, format_width(line), (size_t)width), "at %d: %s", width,
+			          line);
+		free(page);
+	}
 }
