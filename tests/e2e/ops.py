@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""Ops of programs that know them: see targets/ops.c.
+
+Calls are exact whatever happens, times within 1 % of the program's own clock, and the share of an
+op's samples within 1 point of its share of the time. A machine that is busy with other things may
+take the CPU away between the program's reading of its clock and ours: what is off once is measured
+twice more.
+"""
+import os
+import re
+import subprocess
+
+from harness import Case, main, target
+
+OP_ROWS = os.environ.get("OP_ROWS", "build/tests/op_rows")
+TRIES = 3
+
+
+class Row:
+    def __init__(self, line):
+        self.provider, self.domain, self.name, *numbers = line.split("\t")
+        (self.calls, self.total, self.self, self.sampled, self.sampled_self, self.left_open,
+         self.untimed) = map(int, numbers)
+
+
+class Ops(Case):
+    def rows(self, profile):
+        """The time of the threads that have ops, and the ops by name."""
+        done = subprocess.run([OP_ROWS, profile], capture_output=True, text=True, check=True)
+        first, *lines = done.stdout.splitlines()
+        return int(first.split("\t")[1]), {row.name: row for row in map(Row, lines)}
+
+    def truth(self, output):
+        found = re.findall(r"^op (.*)\t(\d+) (\d+) (\d+)$", output.decode(), re.M)
+        return {name: tuple(map(int, numbers)) for name, *numbers in found}
+
+    def measure(self, part, *options, points=1):
+        """What is wrong with the times of PART, in words."""
+        done = self.profile_run([target("ops"), part], *options)
+        self.assertEqual(done.status, 0, done.err)
+        wall, rows = self.rows(done.profile)
+        truth = self.truth(done.out)
+        wrong = []
+        # Calls are never off.
+        self.assertEqual({name: row.calls for name, row in rows.items()},
+                         {name: calls for name, (calls, _, _) in truth.items()}, done.report)
+        for name, (_, total, own) in truth.items():
+            row = rows[name]
+            for what, got, wanted in (("total", row.total, total), ("self", row.self, own)):
+                if wanted and abs(got - wanted) > wanted / 100:
+                    wrong.append(f"{name}: {what} {got / 1e6:.2f} ms, not {wanted / 1e6:.2f}")
+            for what, got, wanted in (("total", row.sampled, row.total),
+                                      ("self", row.sampled_self, row.self)):
+                if total and own and abs(got - wanted) > points * wall / 100:
+                    wrong.append(f"{name}: samples hold {100 * got / wall:.2f} % as {what}, "
+                                 f"not {100 * wanted / wall:.2f} of {wall / 1e6:.0f} ms")
+        return wrong
+
+    def check(self, part, *options, points=1):
+        for _ in range(TRIES):
+            wrong = self.measure(part, *options, points=points)
+            if not wrong:
+                return
+        self.fail(f"{part}: " + "; ".join(wrong))
+
+
+class Truth(Ops):
+    def test_one_thread(self):
+        self.check("single")
+
+    def test_four_threads(self):
+        self.check("threads")
+
+    def test_without_perf_events(self):
+        # Samples follow the kernel's tick there.
+        self.check("single", "--rung=agent", points=3)
+
+
+class Edges(Ops):
+    def test_a_thousand_within_each_other(self):
+        self.check("recursion")
+
+    def test_ended_in_another_thread(self):
+        self.check("elsewhere")
+
+    def test_left_open_at_the_end(self):
+        self.check("left_open")
+
+    def test_begun_in_a_signal_handler(self):
+        self.check("handler")
+
+    def test_on_stacks_of_coroutines(self):
+        self.check("coroutines")
+
+
+class Survival(Ops):
+    def ending(self, how, status):
+        done = self.profile_run([target("ops"), f"end-{how}", "5000"])
+        self.assertEqual(done.status, status, done.err)
+        _, rows = self.rows(done.profile)
+        self.assertEqual(rows["tiny"].calls, 5000)
+        self.assertEqual(rows["cut off"].calls, 1)
+
+    def test_what_was_done_before_a_kill_is_there(self):
+        self.ending("kill", -9)
+
+    def test_exit_without_handlers(self):
+        self.ending("_exit", 7)
+
+    def test_exit(self):
+        self.ending("exit", 8)
+
+    def test_abort(self):
+        self.ending("abort", -6)
+
+    def test_stack_overflow(self):
+        self.ending("overflow", -11)
+
+    def test_two_thousand_short_processes(self):
+        done = self.profile_run([target("ops"), "forks"])
+        self.assertEqual(done.status, 0, done.err)
+        _, rows = self.rows(done.profile)
+        self.assertEqual(rows["child"].calls, 2000)
+
+    def test_64_threads_at_once(self):
+        each = os.environ.get("OPS_EACH", "20000")
+        done = self.profile_run([target("ops"), "many", each])
+        self.assertEqual(done.status, 0, done.err)
+        _, rows = self.rows(done.profile)
+        self.assertEqual(rows["tiny"].calls, 64 * int(each), done.report)
+
+    def test_status_and_output_are_the_programs_own(self):
+        for part, number in (("end-exit", "10"), ("many", "10")):
+            bare = self.bare([target("ops"), part, number])
+            done = self.profile_run([target("ops"), part, number])
+            self.assertEqual((done.status, done.out, done.err),
+                             (bare.returncode, bare.stdout, bare.stderr))
+
+
+class Options(Ops):
+    def names(self, *options):
+        done = self.profile_run([target("ops"), "single", "1"], *options)
+        self.assertEqual(done.status, 0, done.err)
+        return set(self.rows(done.profile)[1]), done
+
+    def test_a_provider_can_be_left_out(self):
+        self.assertIn("step", self.names("--no-itt", "--no-blas", "--no-malloc")[0])
+        self.assertEqual(self.names("--no-nvtx")[0], set())
+        self.assertEqual(self.names("--no-ops")[0], set())
+
+    def test_without_ops_the_environment_is_untouched(self):
+        plain = self.bare(["env"]).stdout
+        self.assertEqual(self.profile_run(["env"], "--no-ops").out, plain)
+        self.assertIn(b"LD_PRELOAD=", self.profile_run(["env"]).out)
+
+    def test_the_report_shows_them(self):
+        report = self.names()[1].report
+        table = report[report.index("ops by self time"):]
+        for name in ("step", "layer", "leaf", "update"):
+            self.assertRegex(table, rf"nvtx +{name} +ops\.c:\d+")
+
+    def test_every_table_of_ops(self):
+        profile = self.names()[1].profile
+        for options in (["--ops"], ["--by", "op"], ["--by", "shape"], ["--by", "stack:2"],
+                        ["--by", "stack"], ["--ops", "--by", "thread"], ["--sort", "calls"],
+                        ["--sort", "avg"], ["--sort", "flops"], ["--ops", "--sort", "mem"],
+                        ["--ops", "--sort", "total"], ["--by", "domain"]):
+            shown = self.verb("report", *options, profile)
+            self.assertEqual(shown.returncode, 0, (options, shown.stderr))
+            wanted = b"nvtx" if "domain" in options else b"update"
+            self.assertIn(wanted, shown.stdout, options)
+            self.assertNotIn(b"hotspots", shown.stdout, options)
+
+    def test_the_tree_holds_them(self):
+        profile = self.names()[1].profile
+        tree = self.verb("report", "--call-tree", "--min-pct", "0", profile).stdout.decode()
+        column = -1
+        for name in ("«step»", "«layer»", "«leaf»", "work"):
+            line = next((l for l in tree.splitlines() if name in l), None)
+            self.assertIsNotNone(line, f"{name} is not in the tree:\n{tree}")
+            column, before = line.index(name), column
+            if name != "work":
+                self.assertGreater(column, before, tree)
+
+    def test_options_that_contradict_each_other_get_one_line(self):
+        profile = self.names()[1].profile
+        for wrong in (["--ops", "--by", "file"], ["--ops", "--sort", "line"],
+                      ["--ops", "--on-cpu"], ["--by", "stack:0"], ["--by", "op:3"],
+                      ["--sort", "mem", "--by", "thread"], ["--sort", "mem", "--from", "0.01"]):
+            self.assert_clean_message(self.verb("report", *wrong, profile))
+
+    def test_a_program_that_the_agent_cannot_enter_is_named(self):
+        static = target("shares_static")
+        if not os.path.exists(static):
+            self.skipTest("shares_static is not built")
+        report = self.profile_run([static]).report
+        self.assertIn("no ops or allocations are seen in", report)
+        self.assertNotIn("no ops", self.profile_run([static], "--no-ops").report)
+
+
+if __name__ == "__main__":
+    main()
