@@ -100,7 +100,9 @@ class Zsh(Shells):
         self.terminal.send(line + "\x04")
         self.terminal.expect(r"\x1b\[J")  # below the line ...
         listed = self.terminal.expect(r"\x1b\[\d*A")  # ... to where it goes up again
-        self.terminal.send("\x03")
+        self.terminal.send("\x15")  # the line is killed
+        self.terminal.send("echo re''ady\n")
+        self.terminal.expect("ready")
         self.terminal.expect("prompt> ")
         return set(re.findall(r"[a-z-]+", listed))
 
