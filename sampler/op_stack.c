@@ -123,12 +123,12 @@ struct placement {
 };
 
 // The outermost owner first, and in one owner the op that began first.
-static size_t find_places(const struct op_stack *s, const uint64_t *sps, size_t count, size_t room,
+static size_t find_places(const struct op_stack *s, const uint64_t *sps, size_t count,
                           struct placement *places)
 {
 	size_t found = 0, hint = count - 1;
 
-	for (size_t i = 0; i < s->count && found < room; i++) {
+	for (size_t i = 0; i < s->count && found < OP_STACK_MAX; i++) {
 		size_t owner = find_owner(&s->ops[i], sps, count, hint);
 		if (owner == count)
 			continue;
@@ -156,30 +156,34 @@ static bool is_on_top(const struct placement *places, size_t found, size_t leaf)
 	return found && places[found - 1].owner == leaf;
 }
 
+static void put(struct frame *frames, size_t at, size_t max, struct frame frame)
+{
+	if (at < max)
+		frames[at] = frame;
+}
+
 size_t op_stack_place(const struct op_stack *s, struct frame *frames, const uint64_t *sps,
                       size_t count, size_t max)
 {
 	struct placement places[OP_STACK_MAX];
-	size_t room = max - count < s->count ? max - count : s->count;
 
-	if (!room || !count)
+	if (!s->count || !count)
 		return count;
-	size_t found = find_places(s, sps, count, room, places);
+	size_t found = find_places(s, sps, count, places);
 	size_t leaf = first_code(sps, count);
-	bool again = is_on_top(places, found, leaf) && count + found < max;
+	bool again = is_on_top(places, found, leaf);
 	size_t total = count + found + again;
 
 	// From the outermost frame down, each to its last place.
 	size_t to = total, next = 0;
 	for (size_t i = count; i > 0; i--) {
-		frames[--to] = frames[i - 1];
+		struct frame frame = frames[i - 1];
+		put(frames, --to, max, frame);
 		for (; next < found && places[next].owner == i - 1; next++)
-			frames[--to] =
-				(struct frame){ .address = places[next].op, .kind = FRAME_OP };
-		if (again && i - 1 == leaf) {
-			frames[to - 1] = frames[i - 1];
-			to--;
-		}
+			put(frames, --to, max,
+			    (struct frame){ .address = places[next].op, .kind = FRAME_OP });
+		if (again && i - 1 == leaf)
+			put(frames, --to, max, frame);
 	}
-	return total;
+	return total < max ? total : max;
 }

@@ -57,7 +57,7 @@ void op_stack_end(struct op_stack *s, struct open_op *op);
 /*
  * FRAMES (COUNT of them, innermost first, room for MAX) with SPS, each one's stack pointer, get the
  * open ops between them. FRAMES that are marks have a stack pointer of 0. Returns the new count;
- * ops for which there is no room are left out.
+ * what there is no room for is left out from the outermost frame in.
  */
 size_t op_stack_place(const struct op_stack *s, struct frame *frames, const uint64_t *sps,
                       size_t count, size_t max);
