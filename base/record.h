@@ -76,7 +76,8 @@ enum sample_kind {
 
 enum sample_flags {
 	SAMPLE_NO_USER = 1 << 0, /* regs and stack are not there (kernel thread, exec in flight) */
-	SAMPLE_NO_RBP = 1 << 1   /* regs holds RSP and RIP only (probes) */
+	SAMPLE_NO_RBP = 1 << 1,  /* regs holds RSP and RIP only (probes) */
+	SAMPLE_KERNEL = 1 << 2   /* the tick fell into the kernel, on behalf of what regs holds */
 };
 
 /* Followed by kernel_count u64 (kernel addresses, innermost first), then stack_bytes of user

@@ -31,6 +31,13 @@ Test(agent_config, texts_give_numbers_and_defaults)
 	}
 }
 
+Test(agent_config, all_ticks_are_told_unless_only_those_in_the_kernel_are_asked_for)
+{
+	cr_expect(not(config_parse("hz=99").kernel_only));
+	cr_expect(not(config_parse("kernel=0").kernel_only));
+	cr_expect(config_parse("hz=99,kernel=1,ops=6").kernel_only);
+}
+
 Test(agent_config, ops_and_allocations_are_off_unless_asked_for)
 {
 	struct config silent = config_parse("hz=99"), asked = config_parse("ops=6,malloc=4096");

@@ -30,7 +30,7 @@ target_link_libraries(rung_report PRIVATE rung_run)
 # Tests of the agent's logic and of the collector's side.
 add_library(tracer_test_support STATIC temporary.c)
 target_link_libraries(tracer_test_support PUBLIC flags)
-foreach(module agent_config agent_maps agent_rings agent_signals)
+foreach(module agent_config agent_maps agent_modes agent_rings agent_signals)
   unit(${module} LIBS agent_core tracer_test_support)
 endforeach()
 if(NOT FUZZ) # which builds no targets

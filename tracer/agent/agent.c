@@ -84,7 +84,8 @@ static void introduce(struct agent *a)
 	if (a->forked)
 		return;
 	// What the process has run for until now was for another program.
-	sample_write_rest(&a->rings, a->process, clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	if (agent_tells(a))
+		sample_write_rest(&a->rings, a->process, clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	write_name(a, a->process, RECORD_EXEC);
 }
 
@@ -133,8 +134,9 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 	a->parent_pid = (uint32_t)getppid();
 	a->born_ns = a->maps_ns = clock_now_ns();
 	a->on = true;
-	// Without samples there is nothing to say before the first op.
-	if (!agent_samples(a))
+	a->begun = modes_now();
+	// There is nothing to say before the first op, or the first tick in the kernel.
+	if (!agent_tells(a))
 		return true;
 	if (!agent_attach(a))
 		return false;
@@ -151,6 +153,7 @@ void agent_fork(struct agent *a)
 	a->attaching = a->speaking = a->naming = 0;
 	a->forked = true;
 	a->over = false;
+	a->begun = (struct modes){ 0, 0 };
 	a->parent_pid = a->pid;
 	a->pid = (uint32_t)getpid();
 	a->born_ns = a->maps_ns = clock_now_ns();
@@ -228,7 +231,7 @@ static bool lock_patiently(int *flag)
 // Not in a vfork child, which has its parent's memory.
 static bool may_speak(const struct agent *a)
 {
-	return a->on && agent_samples(a) && !a->over && a->pid == (uint32_t)getpid();
+	return a->on && agent_tells(a) && !a->over && a->pid == (uint32_t)getpid();
 }
 
 void agent_before_unload(struct agent *a)
@@ -260,20 +263,41 @@ void agent_write_begin(struct agent *a, struct lane *lane)
 
 void agent_write_end(struct agent *a, struct lane *lane)
 {
-	sample_write_rest(&a->rings, lane, clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	if (agent_tells(a))
+		sample_write_rest(&a->rings, lane, clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	write_name(a, lane, RECORD_THREAD);
 	struct record *exit = reserve(a, lane, RECORD_EXIT, sizeof(*exit));
 	if (exit)
 		lane_commit(lane, exit, sizeof(*exit));
 }
 
+// Of a thread that a scan has found, the ticks before the first one are not known.
+static uint64_t kernel_ns(struct lane *lane)
+{
+	struct modes before = lane->modes;
+
+	lane->modes = modes_now();
+	if (lane->late || !modes_in_kernel(before, lane->modes))
+		return 0;
+	return modes_kernel_ns(before, lane->modes);
+}
+
 void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun)
 {
+	uint64_t kernel = kernel_ns(lane);
+
+	if (a->config.kernel_only && !kernel) {
+		lane->late = false;
+		return;
+	}
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	// The clock says exactly what 1 + OVERRUN periods say roughly, and holds dropped samples.
 	uint64_t weight = lane->late ? (1 + (uint64_t)overrun) * a->period_ns : cpu - lane->cpu_ns;
 
-	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu, weight))
+	if (a->config.kernel_only)
+		weight = kernel;
+	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu, weight,
+	                  kernel ? SAMPLE_KERNEL : 0))
 		return;
 	lane->cpu_ns = cpu;
 	lane->late = false;

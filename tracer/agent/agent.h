@@ -29,6 +29,7 @@ struct agent {
 	uint32_t pid, parent_pid;
 	uint64_t born_ns;
 	struct rings rings;
+	struct modes begun;                    /* of the main thread, by the start of the program */
 	struct lane *process;                  /* ring of what is said of the process */
 	int speaking;                          /* atomic: someone writes there */
 	uint64_t maps_ns;                      /* when the mappings were last read */
@@ -51,6 +52,12 @@ void agent_fork(struct agent *a);
 static inline bool agent_samples(const struct agent *a)
 {
 	return a->config.frequency_hz != 0;
+}
+
+/* Whether it also tells of processes, threads and mappings; else it samples only the kernel. */
+static inline bool agent_tells(const struct agent *a)
+{
+	return agent_samples(a) && !a->config.kernel_only;
 }
 
 /* Makes sure that there is somewhere to write: true if there is. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector asks of the agent: "hz=999,stack=32768,ops=30,malloc=524288".
+ * What the collector asks of the agent: "hz=999,stack=32768,kernel=0,ops=30,malloc=524288".
  *
  * Unknown words are skipped, so that an older agent runs under a newer
  * collector; values out of range are clamped.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CONFIG_STACK_MAX 65528
@@ -14,6 +15,7 @@
 struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
+	bool kernel_only;      /* another samples user code: only what ticks in the kernel is told */
 	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };

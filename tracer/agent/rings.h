@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/ring.h"
+#include "tracer/agent/modes.h"
 #include "tracer/protocol.h"
 
 #include <stdbool.h>
@@ -41,6 +42,7 @@ struct lane {
 	/* The thread that writes here. */
 	uintptr_t stack_low, stack_high; /* 0: bounds unknown */
 	uint64_t cpu_ns;                 /* its CPU clock at the last sample */
+	struct modes modes;              /* and in which mode it was hit until the last tick */
 	int timer;                       /* kernel timer id, -1 if none */
 	bool late; /* found by a scan: its CPU time before the first sample is not that sample's */
 
@@ -104,3 +106,6 @@ struct record *lane_take(struct lane *lane, bool by_populate, size_t size);
 
 /* Makes the file of names. NULL if that cannot be. */
 void *rings_map_names(struct rings *r);
+
+/* Appends RECORD to the file of totals that all processes share. */
+void rings_append_totals(const struct rings *r, const struct record *record);

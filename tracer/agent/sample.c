@@ -105,7 +105,7 @@ static void fill(struct record_sample *sample, uint64_t cpu_ns, uint64_t weight_
 }
 
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
-                  uint64_t cpu_ns, uint64_t weight_ns)
+                  uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags)
 {
 	size_t size = sizeof(struct record_sample) + stack_bytes;
 	uintptr_t sp = context_stack_pointer(context);
@@ -120,6 +120,7 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	if (!sample)
 		return false;
 	head(&sample->head, RECORD_SAMPLE, rings, lane);
+	sample->head.flags = flags;
 	fill(sample, cpu_ns, weight_ns);
 	context_registers(context, sample->regs);
 	sample->stack_bytes =

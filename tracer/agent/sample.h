@@ -21,11 +21,11 @@ size_t sample_copy_unknown(void *to, uintptr_t sp, size_t size);
 size_t sample_copy_stack(void *to, const struct lane *lane, uintptr_t sp, size_t size);
 
 /*
- * Writes what CONTEXT (a handler's third argument) interrupted into LANE. False if the ring is
- * full: the weight is then that of the next sample.
+ * Writes what CONTEXT (a handler's third argument) interrupted into LANE, with FLAGS of enum
+ * sample_flags. False if the ring is full: the weight is then that of the next sample.
  */
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
-                  uint64_t cpu_ns, uint64_t weight_ns);
+                  uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags);
 
 /* Writes the time since the thread's last sample, which no stack goes with. */
 void sample_write_rest(struct rings *rings, struct lane *lane, uint64_t cpu_ns);

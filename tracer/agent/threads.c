@@ -130,8 +130,12 @@ void threads_start(struct agent *a)
 {
 	agent = a;
 	have_key = pthread_key_create(&end_key, end) == 0;
-	if (!agent_samples(a))
+	// Another samples user code: this one begins like a forked child.
+	if (!agent_tells(a)) {
+		if (agent_samples(a))
+			ticker_start(own_tid(), a->period_ns, &fork_timer);
 		return;
+	}
 	find_main_stack();
 	struct lane *lane = rings_claim_patiently(&a->rings, own_tid());
 	if (!lane)
@@ -160,7 +164,7 @@ void threads_finish(struct agent *a)
 	if (!lane || lane->tid != own_tid())
 		return;
 	op_thread_end(lane);
-	if (agent_samples(a))
+	if (agent_tells(a))
 		agent_write_maps(a);
 	a->over = true;
 	disarm(lane);
@@ -323,6 +327,8 @@ static struct lane *find_lane(uint32_t tid)
 	struct lane *lane = rings_find(&agent->rings, tid, &hint);
 	if (!lane && tid == agent->pid) {
 		lane = rings_claim(&agent->rings, tid);
+		if (lane)
+			lane->modes = agent->begun;
 		if (lane && fork_timer >= 0) {
 			lane->timer = fork_timer;
 			__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);

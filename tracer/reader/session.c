@@ -177,8 +177,9 @@ int session_export(const struct session *s, struct error *err)
 {
 	char config[96];
 
-	snprintf(config, sizeof(config), "hz=%u,stack=%u,ops=%u,malloc=%u", s->options.frequency_hz,
-	         s->options.stack_bytes, s->options.ops, s->options.malloc_bytes);
+	snprintf(config, sizeof(config), "hz=%u,stack=%u,kernel=%d,ops=%u,malloc=%u",
+	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
+	         s->options.ops, s->options.malloc_bytes);
 	if (export_preload(s) && export_sanitizer() && export_injections(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -16,6 +17,7 @@ struct session_options {
 	const char *library;   /* absolute path of libbottleneck-agent.so */
 	uint32_t frequency_hz; /* for the agent */
 	uint32_t stack_bytes;
+	bool kernel_only;      /* user code is sampled from elsewhere */
 	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
