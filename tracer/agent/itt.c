@@ -782,6 +782,7 @@ static bool is_known(const struct itt_global *g)
 }
 
 typedef void api_init(struct itt_global *g, int groups);
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name is the API's
 EXPORT void __itt_api_init(struct itt_global *g, int groups);
 
 // Their collector finds its functions by the library that the program's part knows.

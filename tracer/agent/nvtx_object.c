@@ -30,12 +30,13 @@ static bool is_called(const char *known, const char *text)
 
 struct nvtx_domain *nvtx_domain_create(const char *text)
 {
-	uint64_t key = text ? text_key(DOMAIN, text) : 0;
+	if (!text)
+		return NULL;
+	uint64_t key = text_key(DOMAIN, text);
 	const struct nvtx_domain *known = table_get(&by_text, key);
-
 	if (known && is_called(known->text, text))
 		return (struct nvtx_domain *)known;
-	struct nvtx_domain *d = text ? store_take(sizeof(*d)) : NULL;
+	struct nvtx_domain *d = store_take(sizeof(*d));
 	if (!d)
 		return NULL;
 	d->kind = DOMAIN;
@@ -49,12 +50,13 @@ struct nvtx_domain *nvtx_domain_create(const char *text)
 
 struct nvtx_string *nvtx_string_create(const struct nvtx_domain *domain, const char *text)
 {
-	uint64_t key = text ? text_key((uintptr_t)domain, text) : 0;
+	if (!text)
+		return NULL;
+	uint64_t key = text_key((uintptr_t)domain, text);
 	const struct nvtx_string *known = table_get(&by_text, key);
-
 	if (known && known->domain == domain && is_called(known->text, text))
 		return (struct nvtx_string *)known;
-	struct nvtx_string *s = text ? store_take(sizeof(*s)) : NULL;
+	struct nvtx_string *s = store_take(sizeof(*s));
 	if (!s)
 		return NULL;
 	s->kind = STRING;
@@ -74,28 +76,30 @@ void nvtx_object_call(const void *handle, const void *object)
 	__atomic_store_n(&foreign, true, __ATOMIC_RELEASE);
 }
 
-static const void *object_of(const void *handle)
+// The object that HANDLE stands for, of which the first BYTES can be looked at; else NULL.
+static const void *object_of(const void *handle, size_t bytes)
 {
 	const void *known = NULL;
 
 	if (__builtin_expect(__atomic_load_n(&foreign, __ATOMIC_RELAXED), 0))
 		known = table_get(&by_handle, (uintptr_t)handle);
-	return known ? known : handle;
+	if (!known)
+		known = handle;
+	return known && store_holds(known, bytes) ? known : NULL;
 }
 
 struct nvtx_domain *nvtx_domain_of(const void *handle)
 {
-	const struct nvtx_domain *d = handle ? object_of(handle) : NULL;
+	const struct nvtx_domain *d = object_of(handle, sizeof(*d));
 
-	return store_holds(d, sizeof(*d)) && d->kind == DOMAIN ? (struct nvtx_domain *)d
-	                                                       : &nvtx_nameless;
+	return d && d->kind == DOMAIN ? (struct nvtx_domain *)d : &nvtx_nameless;
 }
 
 struct nvtx_string *nvtx_string_of(const void *handle)
 {
-	const struct nvtx_string *s = handle ? object_of(handle) : NULL;
+	const struct nvtx_string *s = object_of(handle, sizeof(*s));
 
-	return store_holds(s, sizeof(*s)) && s->kind == STRING ? (struct nvtx_string *)s : NULL;
+	return s && s->kind == STRING ? (struct nvtx_string *)s : NULL;
 }
 
 static bool is_named(const uint64_t *named, const struct op_thread *t, uint32_t *id)

@@ -14,7 +14,8 @@
  * op_enter() gives NULL where nothing is to be written: no collector, a hook
  * that a signal handler calls in the middle of another hook of its thread, a
  * thread that is ending. Between enter and leave nothing of the target's may be
- * called. Hooks keep errno.
+ * called. Hooks keep errno. A handler that jumps out of the middle of a hook for good leaves its
+ * thread without ops.
  *
  * What is written about an op is all or nothing: a BEGIN is written only where
  * room is left for the ENDs of all that is open. An op without one is counted
