@@ -8,10 +8,10 @@ _bottleneck_options() {
 
 _bottleneck_values() {
 	case $1 in
-	--by) echo function line module file thread process ;;
+	--by) echo function line module file thread process op shape stack domain ;;
 	--color) echo auto always never ;;
 	--rung) echo kernel user agent proc ;;
-	--sort) echo self total line ;;
+	--sort) echo self total line calls mem flops avg ;;
 	--unwinder) echo table libunwind ;;
 	esac
 }

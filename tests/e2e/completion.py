@@ -10,10 +10,11 @@ from terminal import Terminal
 COMPLETION = os.path.join(os.path.dirname(__file__), "..", "..", "cli", "completion")
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 VALUES = {
-    "by": {"function", "line", "module", "file", "thread", "process"},
+    "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
+           "domain"},
     "color": {"auto", "always", "never"},
     "rung": {"kernel", "user", "agent", "proc"},
-    "sort": {"self", "total", "line"},
+    "sort": {"self", "total", "line", "calls", "mem", "flops", "avg"},
     "unwinder": {"table", "libunwind"},
 }
 
