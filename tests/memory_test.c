@@ -135,6 +135,16 @@ Test(memory, nothing_is_said_of_a_process_that_allocates_nothing)
 	cr_expect(agent.process == NULL);
 }
 
+Test(memory, a_short_process_makes_no_files_of_its_own)
+{
+	memory_allocated(at(4096), 100);
+	memory_freed(at(4096), 100);
+	memory_finish();
+	cr_expect(agent.process == NULL);
+	read_of(0);
+	expect_totals(1, 100, 1, 100);
+}
+
 Test(memory, a_long_run_tells_its_totals_before_its_end)
 {
 	for (uint64_t i = 1; i <= 1000; i++) {

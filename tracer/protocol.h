@@ -88,3 +88,10 @@ struct protocol_name {
 	/* The text and its NUL follow. */
 };
 _Static_assert(sizeof(struct protocol_name) == 40, "name");
+
+/*
+ * Most processes are short, and files of their own would cost them more than they do: what one
+ * without files has to tell of its memory at its end is a struct record_memory that it appends
+ * to this file, whole.
+ */
+#define PROTOCOL_TOTALS_FILE "totals"

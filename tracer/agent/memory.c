@@ -239,18 +239,23 @@ static uint64_t positive(const int64_t *bytes)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-static bool write_totals(struct lane *lane, const struct op_memory *part)
+static void fill_totals(struct record_memory *record, const struct op_memory *part)
 {
-	struct record_memory *record = reserve(lane, RECORD_MEMORY, sizeof(*record));
-
-	if (!record)
-		return false;
 	record->allocations = part->allocations;
 	record->frees = part->frees;
 	record->allocated_bytes = part->allocated_bytes;
 	record->freed_bytes = part->freed_bytes;
 	record->live_bytes = positive(&live);
 	record->peak_bytes = positive(&peak);
+}
+
+static bool write_totals(struct lane *lane, const struct op_memory *part)
+{
+	struct record_memory *record = reserve(lane, RECORD_MEMORY, sizeof(*record));
+
+	if (!record)
+		return false;
+	fill_totals(record, part);
 	lane_commit(lane, &record->head, sizeof(*record));
 	return true;
 }
@@ -452,13 +457,37 @@ static struct op_memory take_rest(void)
 	return take_all(&memory.extra);
 }
 
-void memory_finish(void)
+static void append_rest(void)
 {
-	struct lane *lane = agent && memory.begun ? op_take_lane() : NULL;
+	struct op_memory rest = take_rest();
+	struct record_memory record = { .head = { .size = sizeof(record),
+		                                  .type = RECORD_MEMORY,
+		                                  .pid = agent->pid,
+		                                  .tid = agent->pid,
+		                                  .time_ns = clock_now_ns() } };
+
+	fill_totals(&record, &rest);
+	rings_append_totals(&agent->rings, &record.head);
+}
+
+static void write_rest(void)
+{
+	struct lane *lane = op_take_lane();
 
 	if (!lane)
 		return;
 	struct op_memory rest = take_rest();
 	write_totals(lane, &rest);
 	op_give_lane();
+}
+
+void memory_finish(void)
+{
+	int error = errno;
+
+	if (agent && agent->on && memory.begun && agent->process)
+		write_rest();
+	else if (agent && agent->on && memory.begun)
+		append_rest();
+	errno = error;
 }

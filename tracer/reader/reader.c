@@ -17,6 +17,8 @@
 
 #define DATA_BYTES_MAX (64u << 20)
 #define FILES_MAX      65536
+#define TOTALS_AT_ONCE 64
+#define TOTALS_KEPT    ((off_t)1 << 20)
 
 struct file {
 	struct mapped map;
@@ -51,6 +53,8 @@ struct reader {
 	size_t told_bytes, told_capacity, told_at;
 	const struct record *after;            /* given out when all has been told */
 	uint64_t image_ns;                     // of the record that was given out last
+	int totals;                            // the file that processes without files append to
+	off_t totals_at, totals_freed;         // read so far; given back to the file system
 	uint64_t past_dropped, past_unsampled; /* of files that are closed */
 	uint64_t damaged;
 };
@@ -63,6 +67,7 @@ struct reader *reader_new(const char *directory, struct error *err)
 		error_set(err, errno, "could not start the reader of the agent's rings");
 		return NULL;
 	}
+	r->totals = -1;
 	r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->directory < 0) {
 		error_set(err, errno, "could not open \"%s\"", directory);
@@ -90,6 +95,8 @@ void reader_free(struct reader *r)
 	free(r->told);
 	if (r->directory >= 0)
 		close(r->directory);
+	if (r->totals >= 0)
+		close(r->totals);
 	free(r);
 }
 
@@ -177,7 +184,7 @@ static void add_files(struct reader *r)
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(directory));)
-		if (entry->d_name[0] != '.')
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_TOTALS_FILE) != 0)
 			add_file(r, entry->d_name);
 	closedir(directory);
 }
@@ -347,12 +354,57 @@ static void close_names(struct reader *r)
 	r->file_count = kept;
 }
 
+static bool open_totals(struct reader *r)
+{
+	struct stat status;
+
+	if (r->totals >= 0)
+		return true;
+	int fd = openat(r->directory, PROTOCOL_TOTALS_FILE,
+	                O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		r->totals = fd;
+	else if (fd >= 0)
+		close(fd);
+	return r->totals >= 0;
+}
+
+// Writers append to the file at any moment, so it is never cut: it becomes hollow.
+static void free_totals(struct reader *r)
+{
+	if (r->totals_at - r->totals_freed < TOTALS_KEPT)
+		return;
+	fallocate(r->totals, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, r->totals_freed,
+	          r->totals_at - r->totals_freed);
+	r->totals_freed = r->totals_at;
+}
+
+static void read_totals(struct reader *r)
+{
+	struct record_memory some[TOTALS_AT_ONCE];
+	ssize_t got;
+
+	if (!open_totals(r))
+		return;
+	while ((got = pread(r->totals, some, sizeof(some), r->totals_at)) >=
+	       (ssize_t)sizeof(some[0])) {
+		size_t count = (size_t)got / sizeof(some[0]);
+		for (size_t i = 0; i < count; i++)
+			if (some[i].head.size == sizeof(some[i]) &&
+			    some[i].head.type == RECORD_MEMORY)
+				keep_told(r, &some[i].head);
+		r->totals_at += (off_t)(count * sizeof(some[0]));
+	}
+	free_totals(r);
+}
+
 void reader_poll(struct reader *r)
 {
 	size_t kept = 0;
 
 	add_files(r);
 	forget_told(r);
+	read_totals(r);
 	r->heap_count = 0;
 	for (size_t i = 0; i < r->file_count; i++) {
 		struct file *file = r->files[i];
