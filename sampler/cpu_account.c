@@ -2,11 +2,10 @@
 #include "sampler/cpu_account.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 
+#include <math.h>
 #include <string.h>
-
-// The window over which the share of kernel time is taken.
-#define WINDOW_SAMPLES 256
 
 // Contexts that are swapped between threads make the gaps between a thread's samples vary as
 // those of a random process do. One in e^16 is longer than this: then samples were not taken.
@@ -15,6 +14,13 @@
 // What a thread may run without a sample because it is too short for one, not because samples
 // were not taken.
 #define SHORT_SAMPLES 4
+
+// Kernel time without a tick of the agent's, of which some 25 were due by then: it is not there.
+#define TOLD_NS (100 * NS_PER_MS)
+
+// What is kept back of kernel time, at most and as a share, for a tick that comes early.
+#define RESERVE_NS    (8 * NS_PER_MS)
+#define RESERVE_SHARE 8
 
 uint64_t cpu_account_clock(const struct thread *thread, uint64_t now_ns)
 {
@@ -38,91 +44,123 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 
 static struct cpu_split hand_on(struct thread *thread, struct cpu_split split)
 {
-	thread->sampled_ns += split.user_ns + split.kernel_ns + split.short_ns + split.unknown_ns;
+	thread->sampled_ns += split.user_ns + split.kernel_ns + split.callless_ns + split.short_ns +
+	                      split.unknown_ns;
 	return split;
 }
 
-static void count_in_window(struct cpu_account *cpu, uint64_t gap_ns, uint64_t period_ns)
+// A period, and what samples before it did not find on the clock, of at most LEFT_NS.
+static uint64_t take_user(struct cpu_account *cpu, uint64_t left_ns, uint64_t period_ns)
 {
-	if (cpu->window_ns > WINDOW_SAMPLES * period_ns) {
-		cpu->window_ns /= 2;
-		cpu->window_user_ns /= 2;
-	}
-	cpu->window_ns += gap_ns;
-	cpu->window_user_ns += period_ns;
+	uint64_t due = cpu->owed_ns + period_ns;
+	uint64_t user = at_most(left_ns, due);
+
+	cpu->user_samples++;
+	cpu->owed_ns = at_most(due - user, LONGEST_GAP_SAMPLES * period_ns);
+	return user;
 }
 
-static uint64_t kernel_share(const struct cpu_account *cpu, uint64_t gap_ns)
-{
-	if (cpu->window_user_ns >= cpu->window_ns)
-		return 0;
-	double share = 1.0 - (double)cpu->window_user_ns / (double)cpu->window_ns;
-	return (uint64_t)((double)gap_ns * share);
-}
-
-// A sample in user code after a gap that may hold ticks which fell into the kernel.
-static struct cpu_split split_user_sample(struct cpu_account *cpu, uint64_t gap_ns,
+static struct cpu_split split_user_sample(struct thread *thread, uint64_t left_ns,
                                           uint64_t period_ns)
 {
-	bool continuous = cpu->sample_ns && !cpu->switched;
+	struct cpu_split split = { .user_ns = take_user(&thread->cpu, left_ns, period_ns) };
 
-	count_in_window(cpu, gap_ns, period_ns);
-	uint64_t kernel = kernel_share(cpu, gap_ns);
-	// Each missing tick is a period; the rest of the gap is the jitter of the timer.
-	if (continuous)
-		kernel = gap_ns > period_ns + period_ns / 2 ? gap_ns - period_ns : 0;
-	return (struct cpu_split){ .user_ns = gap_ns - kernel, .kernel_ns = kernel };
+	if (!cpu_account_waits(thread) && left_ns - split.user_ns > TOLD_NS)
+		split.callless_ns = left_ns - split.user_ns;
+	return split;
+}
+
+// It stands for the ticks that it tells of, wherever it comes between them; the clock has the last
+// word, but only by and by: what has passed since the last one may be another's.
+static struct cpu_split split_kernel_sample(struct thread *thread, uint64_t left_ns,
+                                            uint64_t ticks_ns)
+{
+	struct cpu_account *cpu = &thread->cpu;
+	int64_t left = (int64_t)(left_ns - at_most(left_ns, cpu->owed_ns));
+	int64_t reserve = (int64_t)at_most(cpu->told_ns / RESERVE_SHARE, RESERVE_NS);
+	int64_t kernel = (int64_t)ticks_ns + (left - (int64_t)ticks_ns - reserve) / RESERVE_SHARE;
+
+	kernel = kernel < 0 ? 0 : kernel > left ? left : kernel;
+	thread->process->kernel_told = true;
+	cpu->told_ns += (uint64_t)kernel;
+	return (struct cpu_split){ .kernel_ns = (uint64_t)kernel };
+}
+
+static struct cpu_split split_known(uint64_t left_ns, uint64_t longest_ns)
+{
+	uint64_t known = at_most(left_ns, longest_ns);
+
+	return (struct cpu_split){ .user_ns = known, .unknown_ns = left_ns - known };
+}
+
+// What a sample in the kernel stands for, kernel time.
+static struct cpu_split in_kernel(struct cpu_split split)
+{
+	split.kernel_ns += split.user_ns;
+	split.user_ns = 0;
+	return split;
+}
+
+// Whether samples may be missing that belong before this one.
+static bool after_loss(const struct thread *thread, const struct event *event,
+                       const struct cpu_account_rules *rules)
+{
+	return rules->loss_ns && thread->cpu.sample_ns <= rules->loss_ns &&
+	       rules->loss_ns <= event->time_ns;
 }
 
 struct cpu_split cpu_account_sample(struct thread *thread, const struct event *event,
                                     const struct cpu_account_rules *rules)
 {
-	struct cpu_account *cpu = &thread->cpu;
 	uint64_t period = event->sample.weight_ns;
-	uint64_t gap = not_handed_on(thread, cpu_account_clock(thread, event->time_ns));
-	uint64_t longest = LONGEST_GAP_SAMPLES * period;
-	bool lost = cpu->sample_ns <= rules->loss_ns && rules->loss_ns <= event->time_ns &&
-	            rules->loss_ns;
-	struct cpu_split split = { .user_ns = at_most(gap, longest) };
+	uint64_t left = not_handed_on(thread, cpu_account_clock(thread, event->time_ns));
+	struct cpu_split split;
 
 	if (!rules->switches)
-		split.user_ns = period;
-	else if (!rules->kernel_samples && !lost)
-		split = split_user_sample(cpu, gap, period);
-	else if (gap > longest)
-		split.unknown_ns = gap - longest;
-	cpu->sample_ns = event->time_ns;
-	cpu->switched = false;
-	return hand_on(thread, split);
+		split = split_known(period, period);
+	else if (rules->kernel_samples || after_loss(thread, event, rules))
+		split = split_known(left, LONGEST_GAP_SAMPLES * period);
+	else if (event->sample.in_kernel)
+		split = split_kernel_sample(thread, left, period);
+	else
+		split = split_user_sample(thread, left, period);
+	thread->cpu.sample_ns = event->time_ns;
+	return hand_on(thread, event->sample.in_kernel ? in_kernel(split) : split);
+}
+
+static void keep(struct kept_stack *kept, const struct frame *frames, size_t count, uint32_t flags)
+{
+	kept->count = 0;
+	if (!array_reserve(&kept->frames, &kept->capacity, count))
+		return;
+	if (count)
+		memcpy(kept->frames, frames, count * sizeof(*frames));
+	kept->count = (uint32_t)count;
+	kept->flags = flags;
 }
 
 void cpu_account_keep(struct thread *thread, const struct frame *frames, size_t count,
-                      uint32_t flags)
+                      uint32_t flags, bool in_kernel)
 {
-	struct cpu_account *cpu = &thread->cpu;
-
-	cpu->frame_count = 0;
-	if (!array_reserve(&cpu->frames, &cpu->frame_capacity, count))
-		return;
-	if (count)
-		memcpy(cpu->frames, frames, count * sizeof(*frames));
-	cpu->frame_count = (uint32_t)count;
-	cpu->frame_flags = flags;
+	keep(&thread->cpu.last, frames, count, flags);
+	if (in_kernel)
+		keep(&thread->cpu.kernel, frames, count, flags);
 }
 
 void cpu_account_exec(struct thread *thread)
 {
-	thread->cpu.frame_count = 0;
-	thread->cpu.sample_ns = 0;
-	thread->cpu.begun_ns = thread->sampled_ns;
+	struct cpu_account *cpu = &thread->cpu;
+
+	cpu->last.count = cpu->kernel.count = 0;
+	cpu->sample_ns = cpu->owed_ns = cpu->told_ns = cpu->user_samples = 0;
+	cpu->begun_ns = thread->sampled_ns;
+	thread->process->kernel_told =
+		false; // the program may be one that the agent cannot get into
 }
 
-// A thread of which samples in user code saw nothing, though several were due, was in the kernel.
-static uint64_t kernel_rest(const struct cpu_account *cpu, uint64_t rest_ns, uint64_t period_ns)
+bool cpu_account_waits(const struct thread *thread)
 {
-	if (rest_ns > LONGEST_GAP_SAMPLES / 2 * period_ns)
-		return rest_ns;
-	return cpu->sample_ns ? kernel_share(cpu, rest_ns) : 0;
+	return thread->process->kernel_told;
 }
 
 // Not if its samples may have been lost.
@@ -143,7 +181,6 @@ struct cpu_split cpu_account_switched(struct thread *thread, bool preempted,
 	uint64_t clock = cpu_account_clock(thread, 0);
 	struct cpu_split split = { 0 };
 
-	cpu->switched = true;
 	if (!rules->switches || rules->estimated || preempted || cpu->sample_ns ||
 	    clock > cpu->begun_ns + rules->period_ns)
 		return split;
@@ -151,23 +188,54 @@ struct cpu_split cpu_account_switched(struct thread *thread, bool preempted,
 	return hand_on(thread, split);
 }
 
+// A thread of which samples in user code saw nothing, though several were due, was in the kernel.
+static struct cpu_split split_unsampled(const struct thread *thread, uint64_t rest_ns,
+                                        const struct cpu_account_rules *rules)
+{
+	if (!rules->kernel_samples && rest_ns > LONGEST_GAP_SAMPLES / 2 * rules->period_ns)
+		return (struct cpu_split){ .callless_ns = rest_ns };
+	if (is_short(thread, rest_ns, rules))
+		return (struct cpu_split){ .short_ns = rest_ns };
+	return (struct cpu_split){ .unknown_ns = rest_ns };
+}
+
+// What samples in user code may leave on the clock though there was no kernel time: each time that
+// timers are swapped between threads adds up to a period, or takes it away.
+static uint64_t noise(const struct cpu_account *cpu, uint64_t period_ns)
+{
+	return (uint64_t)((1 + sqrt((double)cpu->user_samples) / 2) * (double)period_ns);
+}
+
+// The kernel's share of the rest is as of what came before, if ticks have told of that.
+static struct cpu_split split_user_rest(struct thread *thread, uint64_t rest_ns, uint64_t period_ns)
+{
+	const struct cpu_account *cpu = &thread->cpu;
+	double user = (double)(cpu->user_samples * period_ns), told = (double)cpu->told_ns;
+	struct cpu_split split = { 0 };
+
+	if (cpu->kernel.count && rest_ns <= TOLD_NS)
+		split.kernel_ns = (uint64_t)((double)rest_ns * told / (told + user + 1));
+	else if (cpu->kernel.count)
+		split.kernel_ns = rest_ns;
+	else if (rest_ns > noise(cpu, period_ns))
+		split.callless_ns = rest_ns;
+	split.user_ns = rest_ns - split.kernel_ns - split.callless_ns;
+	return split;
+}
+
 struct cpu_split cpu_account_rest(struct thread *thread, uint64_t clock_ns,
                                   const struct cpu_account_rules *rules)
 {
-	const struct cpu_account *cpu = &thread->cpu;
 	struct cpu_split split = { 0 };
 
 	if (!rules->switches)
 		return split;
 	uint64_t rest = not_handed_on(thread, clock_ns);
-	if (!rules->kernel_samples)
-		split.kernel_ns = kernel_rest(cpu, rest, rules->period_ns);
-	if (!cpu->sample_ns && is_short(thread, rest, rules))
-		split.short_ns = rest - split.kernel_ns;
-	else if (!cpu->sample_ns)
-		split.unknown_ns = rest - split.kernel_ns;
-	else if (rules->kernel_samples && rest > LONGEST_GAP_SAMPLES * rules->period_ns)
-		split.unknown_ns = rest - LONGEST_GAP_SAMPLES * rules->period_ns;
-	split.user_ns = rest - split.kernel_ns - split.short_ns - split.unknown_ns;
+	if (!thread->cpu.sample_ns)
+		split = split_unsampled(thread, rest, rules);
+	else if (rules->kernel_samples)
+		split = split_known(rest, LONGEST_GAP_SAMPLES * rules->period_ns);
+	else
+		split = split_user_rest(thread, rest, rules->period_ns);
 	return hand_on(thread, split);
 }

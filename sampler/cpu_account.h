@@ -13,9 +13,18 @@
  *	clock    ├────────────┬────────────┬─────────────┬─────┤ end
  *	samples               ╵ stands for ╵ all before  ╵ and for the rest
  *
- * A source that samples user code only misses the ticks in the kernel. Between
- * two samples with no switch in between, all but one period was kernel time,
- * exactly; else the share of the last few hundred samples decides.
+ * A source that samples user code only misses the ticks in the kernel. Each of
+ * its samples stands for one period, and all else is kernel time, which waits
+ * for a tick that the agent has seen fall into the kernel: such a tick comes to
+ * each caller as often as the kernel works for it. What it would take of the
+ * user time that is not sampled yet, the next samples take back.
+ *
+ *	clock    ├──┬──┬───────────────┬──┬────────┬──┤
+ *	samples     u  u               u  u        u  u     one period each
+ *	ticks                       k                       stands for the rest before it
+ *
+ * Where the agent is not, nobody knows for whom the kernel has worked: such
+ * time has no callers.
  */
 #pragma once
 
@@ -30,8 +39,9 @@
 struct cpu_split {
 	uint64_t user_ns;   /* for the sample's own stack */
 	uint64_t kernel_ns; /* kernel time that it does not show: MARK_KERNEL on top of its stack */
-	uint64_t short_ns;  /* MARK_SHORT */
-	uint64_t unknown_ns; /* MARK_UNKNOWN */
+	uint64_t callless_ns; /* MARK_KERNEL, and nothing is known of its callers */
+	uint64_t short_ns;    /* MARK_SHORT */
+	uint64_t unknown_ns;  /* MARK_UNKNOWN */
 };
 
 /* What the source in use can do. */
@@ -46,13 +56,16 @@ struct cpu_account_rules {
 /* The thread's exact CPU time by NOW_NS. */
 uint64_t cpu_account_clock(const struct thread *thread, uint64_t now_ns);
 
-/* A SAMPLE_ON_CPU of THREAD: what it stands for, which counts as handed on. */
+/*
+ * A SAMPLE_ON_CPU of THREAD: what it stands for, which counts as handed on. Where samples see no
+ * kernel time, one that is IN_KERNEL comes from the agent.
+ */
 struct cpu_split cpu_account_sample(struct thread *thread, const struct event *event,
                                     const struct cpu_account_rules *rules);
 
 /* Remembers the sample's stack for what may come after it. Without memory there is none. */
 void cpu_account_keep(struct thread *thread, const struct frame *frames, size_t count,
-                      uint32_t flags);
+                      uint32_t flags, bool in_kernel);
 
 /* THREAD runs another program, of which no sample has told yet. */
 void cpu_account_exec(struct thread *thread);
@@ -63,9 +76,13 @@ void cpu_account_exec(struct thread *thread);
 struct cpu_split cpu_account_switched(struct thread *thread, bool preempted,
                                       const struct cpu_account_rules *rules);
 
+/* Whether a sample will come for what THREAD has on its clock, however long that takes. */
+bool cpu_account_waits(const struct thread *thread);
+
 /*
- * What no sample stands for by CLOCK_NS of THREAD's clock, to be put on the kept stack; counts as
- * handed on. For threads that end, and for those that give no samples for long.
+ * What no sample stands for by CLOCK_NS of THREAD's clock, which counts as handed on: user time on
+ * the last stack, kernel time on the last one in the kernel. For threads that end, and for those
+ * that give no samples for long.
  */
 struct cpu_split cpu_account_rest(struct thread *thread, uint64_t clock_ns,
                                   const struct cpu_account_rules *rules);

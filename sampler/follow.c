@@ -349,7 +349,8 @@ static bool is_in_kernel(const struct record_sample *sample)
 {
 	uint64_t rip = sample->regs[DWARF_RIP];
 
-	return sample->regs[DWARF_RCX] == rip || sample->regs[DWARF_RCX] == rip + 2;
+	return sample->head.flags & SAMPLE_KERNEL || sample->regs[DWARF_RCX] == rip ||
+	       sample->regs[DWARF_RCX] == rip + 2;
 }
 
 static void on_sample(struct follow *f, struct proc *p, const struct record_sample *sample)

@@ -554,10 +554,10 @@ static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now
 	struct stack stack = stack_of(thread, METRIC_OFF_RUNNABLE, &brief, 1, 0);
 
 	// It waited for a CPU where it had run and would have run on, or at its very start.
-	if (cpu->frame_count)
-		stack = stack_of(thread, METRIC_OFF_RUNNABLE, cpu->frames, cpu->frame_count,
-		                 cpu->frame_flags);
-	if (cpu->frame_count || !cpu->sample_ns)
+	if (cpu->last.count)
+		stack = stack_of(thread, METRIC_OFF_RUNNABLE, cpu->last.frames, cpu->last.count,
+		                 cpu->last.flags);
+	if (cpu->last.count || !cpu->sample_ns)
 		take_pending(o, thread, METRIC_OFF_RUNNABLE,
 		             thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns, stack);
 	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)

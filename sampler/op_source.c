@@ -7,6 +7,7 @@
 #include "tracer/reader/reader.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define COUNTS_NS NS_PER_SEC // how often ops that left no records are counted
 #define BUSY_MS   1          // rings fill up: look again at once
@@ -54,6 +55,37 @@ void op_source_poll(struct op_source *s, uint64_t now_ns)
 	reader_count_ops(s->reader, now_ns);
 }
 
+// A tick that the agent has seen fall into the kernel, where the samples from elsewhere see none.
+static bool take_tick(const struct record_sample *sample, struct event *event)
+{
+	if (!(sample->head.flags & SAMPLE_KERNEL) || sample->head.flags & SAMPLE_NO_USER)
+		return false;
+	event->type = RECORD_SAMPLE;
+	event->pid = sample->head.pid;
+	event->tid = sample->head.tid;
+	event->time_ns = sample->head.time_ns;
+	event->sample = (struct event_sample){
+		.kind = SAMPLE_ON_CPU,
+		.weight_ns = sample->weight_ns,
+		.cpu_time_ns = sample->cpu_time_ns,
+		.in_kernel = true,
+		.has_user = true,
+		.has_rbp = true,
+		.stack = (const uint8_t *)(sample + 1) + (size_t)sample->kernel_count * 8,
+		.stack_bytes = sample->stack_bytes,
+		.syscall = -1,
+	};
+	memcpy(event->sample.regs, sample->regs, sizeof(event->sample.regs));
+	return true;
+}
+
+static bool take(struct op_source *s, const struct record *record, uint64_t image_ns)
+{
+	if (record->type == RECORD_SAMPLE)
+		return take_tick((const struct record_sample *)record, &s->event);
+	return op_records_take(s->records, record, image_ns, &s->event);
+}
+
 const struct event *op_source_next(struct op_source *s, uint64_t until_ns)
 {
 	const struct record *record;
@@ -61,7 +93,7 @@ const struct event *op_source_next(struct op_source *s, uint64_t until_ns)
 
 	while ((record = reader_next(s->reader, until_ns, &image_ns))) {
 		s->taken++;
-		if (op_records_take(s->records, record, image_ns, &s->event))
+		if (take(s, record, image_ns))
 			return &s->event;
 	}
 	return NULL;

@@ -35,7 +35,8 @@ struct tasks *tasks_new(void)
 static void free_thread(struct thread *thread)
 {
 	free(thread->off_cpu.frames);
-	free(thread->cpu.frames);
+	free(thread->cpu.last.frames);
+	free(thread->cpu.kernel.frames);
 	op_stack_fini(&thread->ops);
 	free(thread);
 }

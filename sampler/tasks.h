@@ -32,21 +32,28 @@ struct process {
 	uint64_t maps_wait_ns;
 	uint32_t live_threads;
 	uint64_t samples;      /* on-CPU samples seen */
+	bool kernel_told;      /* one of them told of kernel time that other samples miss */
 	struct op_sites sites; /* where its ops are begun */
 	bool announced;        /* the sink knows it */
 	struct process *next;  /* in its hash chain */
 };
 
+/* A stack to which more may be added. */
+struct kept_stack {
+	struct frame *frames; /* owned */
+	uint32_t count, flags;
+	size_t capacity;
+};
+
 /* The on-CPU state of a thread: see sampler/cpu_account.h, which alone touches it. */
 struct cpu_account {
-	uint64_t sample_ns;      /* when its last sample was taken; 0: never */
-	uint64_t begun_ns;       /* its clock when the program began that it runs */
-	uint64_t window_ns;      /* CPU time of about the last 256 samples, */
-	uint64_t window_user_ns; /* and how much of it the samples saw in user code */
-	bool switched;           /* it has left the CPU since its last sample */
-	struct frame *frames;    /* the last sample's stack. Owned. */
-	uint32_t frame_count, frame_flags;
-	size_t frame_capacity;
+	uint64_t sample_ns; /* when its last sample was taken; 0: never */
+	uint64_t begun_ns;  /* its clock when the program began that it runs */
+	uint64_t owed_ns;   /* that samples in user code stand for and did not find on the clock */
+	uint64_t told_ns;   /* kernel time that samples have stood for */
+	uint64_t user_samples;
+	struct kept_stack last;   /* sample's */
+	struct kept_stack kernel; /* of the last sample in the kernel */
 };
 
 struct thread {

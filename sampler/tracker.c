@@ -314,15 +314,18 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 	};
 
 	give_stack(t, &stack);
-	stack.samples = 0;
+	stack.samples = split->user_ns ? 0 : samples;
 	frames[-1] = mark_of(MARK_KERNEL);
 	stack.frames = frames - 1;
 	stack.count = (uint32_t)(count < STACK_MAX_FRAMES ? count + 1 : count);
 	stack.weight_ns = split->kernel_ns;
 	give_stack(t, &stack);
-	stack.frames = &unseen;
-	stack.count = 1;
+	stack.samples = 0;
 	stack.flags = 0;
+	stack.count = 1;
+	stack.weight_ns = split->callless_ns;
+	give_stack(t, &stack);
+	stack.frames = &unseen;
 	stack.weight_ns = split->unknown_ns;
 	give_stack(t, &stack);
 	give_short(t, thread, time_ns, split->short_ns);
@@ -339,11 +342,7 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
-	if (event->sample.in_kernel) {
-		split.kernel_ns += split.user_ns;
-		split.user_ns = 0;
-	}
-	cpu_account_keep(thread, frames, count, flags);
+	cpu_account_keep(thread, frames, count, flags, event->sample.in_kernel);
 	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1);
 	if (t->off_cpu)
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
@@ -392,17 +391,26 @@ static void on_sample(struct tracker *t, const struct event *event)
 		off_cpu_sample(t->off_cpu, thread, event);
 }
 
+static void give_kept(struct tracker *t, struct thread *thread, uint64_t time_ns,
+                      const struct cpu_split *split, const struct kept_stack *kept)
+{
+	struct frame *frames = t->stack + 1;
+
+	if (kept->count)
+		memcpy(frames, kept->frames, kept->count * sizeof(*frames));
+	give_on_cpu(t, thread, time_ns, split, frames, kept->count, kept->flags, 0);
+}
+
 // Time of THREAD for which no sample has come or will come.
 static void give_rest(struct tracker *t, struct thread *thread, uint64_t time_ns)
 {
 	struct cpu_split split =
 		cpu_account_rest(thread, cpu_account_clock(thread, time_ns), &t->rules);
-	struct frame *frames = t->stack + 1;
-	size_t count = thread->cpu.frame_count;
+	const struct cpu_split user = { .user_ns = split.user_ns };
 
-	if (count)
-		memcpy(frames, thread->cpu.frames, count * sizeof(*frames));
-	give_on_cpu(t, thread, time_ns, &split, frames, count, thread->cpu.frame_flags, 0);
+	split.user_ns = 0;
+	give_kept(t, thread, time_ns, &user, &thread->cpu.last);
+	give_kept(t, thread, time_ns, &split, &thread->cpu.kernel);
 }
 
 // Tasks end.
@@ -768,7 +776,8 @@ static void flush_thread(void *context, struct thread *thread)
 {
 	const struct flush *flush = context;
 
-	if (cpu_account_clock(thread, flush->now_ns) > thread->sampled_ns + SILENT_NS)
+	if (!cpu_account_waits(thread) &&
+	    cpu_account_clock(thread, flush->now_ns) > thread->sampled_ns + SILENT_NS)
 		give_rest(flush->tracker, thread, flush->now_ns);
 }
 

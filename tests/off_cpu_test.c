@@ -255,8 +255,8 @@ Test(off_cpu, a_thread_that_ends_waiting_for_a_cpu_had_stopped_where_it_was_seen
 	off_cpu_begin(o, &thread, MS);
 	in(MS);
 	off_cpu_switch(o, &thread, 4 * MS, false, true);
-	thread.cpu.frames = &last;
-	thread.cpu.frame_count = 1;
+	thread.cpu.last.frames = &last;
+	thread.cpu.last.count = 1;
 	in(10 * MS);
 	out(11 * MS);
 	in(13 * MS);

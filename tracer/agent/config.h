@@ -15,8 +15,8 @@
 struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
-	bool kernel_only;      /* another samples user code: only what ticks in the kernel is told */
-	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
+	bool kernel_only; /* another samples user code: only what ticks in the kernel is told */
+	uint32_t ops;     /* providers that are on: bits 1 << enum op_provider */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 
