@@ -102,9 +102,10 @@ static int open_sampler(struct recording *r, struct error *err)
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.best_rung = (enum rung)(options->rung + 1),
 		.off_cpu = !options->no_off_cpu,
-		.agent_directory = r->agent_samples ? directory : NULL,
+		.agent_directory = r->agent_role == ROLE_SAMPLES ? directory : NULL,
 		.kernel_names = r->kernel_names,
-		.op_directory = wants_ops(options) ? directory : NULL,
+		.op_directory =
+			wants_ops(options) || r->agent_role == ROLE_KERNEL_TIME ? directory : NULL,
 		.ops = r->ops,
 		.op_is_wrapper = op_wrapper_is,
 		.op_context = r->modules,
@@ -131,12 +132,17 @@ static void let_go_of_streams(const struct run_options *options)
 		dup3(null, STDOUT_FILENO, O_CLOEXEC);
 }
 
-// The agent samples where the kernel refuses to, which must be known before the exec.
-static bool needs_agent_samples(const struct run_options *options)
+// The agent samples what the kernel refuses to, which must be known before the exec.
+static enum agent_role role_of_agent(const struct run_options *options)
 {
 	enum rung best = (enum rung)(options->rung + 1);
+	struct capability can = capability_probe();
 
-	return best == RUNG_AGENT || (best < RUNG_AGENT && capability_probe().user_errno != 0);
+	if (best > RUNG_AGENT)
+		return ROLE_NONE;
+	if (best == RUNG_AGENT || can.user_errno)
+		return ROLE_SAMPLES;
+	return best == RUNG_PERF_USER || can.kernel_errno ? ROLE_KERNEL_TIME : ROLE_NONE;
 }
 
 // Whether the agent is to be put into the program, in whose limits stands why not.
@@ -146,9 +152,9 @@ static bool can_take_agent(struct recording *r)
 	enum target_kind kind = target_kind(program);
 	struct error missing;
 
-	if (kind != TARGET_GLIBC && r->agent_samples)
+	if (kind != TARGET_GLIBC && r->agent_role == ROLE_SAMPLES)
 		add_fact(r, "the agent cannot get into %s: %s", program, target_reason(kind));
-	else if (kind != TARGET_GLIBC && kind != TARGET_UNKNOWN)
+	else if (kind != TARGET_GLIBC && kind != TARGET_UNKNOWN && wants_ops(r->options))
 		add_fact(r, "no ops or allocations are seen in %s: %s", program,
 		         target_reason(kind));
 	// Another loader may refuse our library and with it the program. A static program at least
@@ -173,14 +179,15 @@ static int open_session(struct recording *r, struct error *err)
 	struct error reason;
 	char text[ERROR_TEXT_SIZE];
 
-	r->agent_samples = needs_agent_samples(options);
-	if ((!r->agent_samples && !wants_ops(options)) || !can_take_agent(r))
+	r->agent_role = role_of_agent(options);
+	if ((!r->agent_role && !wants_ops(options)) || !can_take_agent(r))
 		return 0;
-	wanted.frequency_hz = r->agent_samples ? options->frequency_hz : 0;
+	wanted.frequency_hz = r->agent_role ? options->frequency_hz : 0;
+	wanted.kernel_only = r->agent_role == ROLE_KERNEL_TIME;
 	r->session = session_new(&wanted, &reason);
 	if (r->session)
 		return 0;
-	if (r->agent_samples) {
+	if (r->agent_role == ROLE_SAMPLES) {
 		*err = reason;
 		return -1;
 	}

@@ -22,6 +22,13 @@ struct kallsyms;
 struct ops;
 struct session;
 
+/* What the agent tells of CPU time. */
+enum agent_role {
+	ROLE_NONE,
+	ROLE_KERNEL_TIME, /* for whom the kernel worked, which perf events may not see */
+	ROLE_SAMPLES      /* everything */
+};
+
 struct recording {
 	const struct run_options *options;
 	struct facts facts;
@@ -40,7 +47,7 @@ struct recording {
 	char path[PATH_MAX];          /* where the profile goes; "" if nowhere */
 	char agent[PATH_MAX];         /* the agent library, where it is needed */
 	struct session *session;      /* of the agent; NULL if there is none */
-	bool agent_samples;           /* it is there for samples, too */
+	enum agent_role agent_role;   /* what it is there for, beside ops */
 	char facts_text[2048];        /* lines for the limits of this and every later report */
 	char kept[PATH_MAX * 2 + 64]; /* where the profile is, or why not; "" if nobody asked */
 };

@@ -17,6 +17,7 @@
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define MODULE_SHARE    0.01 /* below this a library is not worth a line; -v: all */
+#define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
 
 __attribute__((format(printf, 2, 3))) static void line(const struct text *text, const char *format,
                                                        ...)
@@ -63,6 +64,21 @@ static void print_figures(const struct text *text, const struct run *run,
 	line(text, "%s%s sample%s%s, %s lost %s %.1f %% of stacks cut%s", overhead,
 	     format_count(run->samples).text, run->samples == 1 ? "" : "s", rate,
 	     format_count(run->lost).text, dot, percent(run->truncated, run->samples), rss);
+}
+
+// Where perf events see no kernel, the agent tells for whom it works.
+static void print_callless(const struct text *text, const struct totals *totals)
+{
+	double share = percent(totals->callless_ns, totals->on_cpu_ns);
+
+	if (share < 100 * CALLLESS_SHARE && !text->view->verbose)
+		return;
+	if (totals->callless_ns)
+		line(text,
+		     "%.1f %% of CPU time is kernel time whose callers were not seen: too short for "
+		     "a tick, or in programs that the agent cannot get into. Kernel stacks show "
+		     "them: kernel.perf_event_paranoid at 1 or less",
+		     share);
 }
 
 static void print_rung(const struct text *text, const struct run *run)
@@ -177,6 +193,8 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	text_heading(text, "limits", "");
 	print_figures(text, run, totals);
 	print_rung(text, run);
+	if (run->rung == RUNG_PERF_USER)
+		print_callless(text, totals);
 	print_lost(text, run);
 	if (print_modules(text, totals, err) < 0)
 		return -1;

@@ -26,6 +26,14 @@ static bool is_folded(const struct profile *p, uint32_t id)
 	return false;
 }
 
+static bool is_callless(const struct profile *p, uint32_t id)
+{
+	const struct location *location = location_of_node(p, id);
+
+	return location && location_is_mark(location, MARK_KERNEL) &&
+	       !location_of_node(p, paths_node(&p->paths, id)->parent);
+}
+
 void query_totals(const struct profile *p, struct totals *totals)
 {
 	*totals = (struct totals){
@@ -42,6 +50,8 @@ void query_totals(const struct profile *p, struct totals *totals)
 			totals->off_cpu_ns += ns;
 		else
 			totals->on_cpu_ns += ns;
+		if (is_callless(p, cell->node))
+			totals->callless_ns += ns;
 		if (is_folded(p, cell->node))
 			totals->folded_ns += ns;
 	}

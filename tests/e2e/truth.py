@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares what a target says of itself with what bottleneck says of it (see targets/truth.h).
 
-    truth.py [--ms MS] [--hz HZ] [--tolerance POINTS] [--no-perf] [--repeat N] NAME...
+    truth.py [--ms MS] [--hz HZ] [--tolerance POINTS] [--no-perf] [--rung RUNG]
+             [--repeat N] NAME...
 
 Prints a row for each statement, worst first, and fails if one is off by more than the tolerance
 or a line is not the very line.
@@ -87,7 +88,9 @@ def run(name, arguments):
         env = dict(os.environ, TRUTH_MS=str(arguments.ms), XDG_STATE_HOME=directory)
         command = [NO_PERF] if arguments.no_perf else []
         command += [BOTTLENECK, "-F", str(arguments.hz), "-o", path,
-                    "-R", os.path.join(directory, "report"), "--", target(name)]
+                    "-R", os.path.join(directory, "report")]
+        command += [f"--rung={arguments.rung}"] if arguments.rung else []
+        command += ["--", target(name)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False,
                               timeout=120)
         if done.returncode:
@@ -125,6 +128,7 @@ def main():
     parser.add_argument("--hz", type=int, default=999)
     parser.add_argument("--tolerance", type=float, default=1.0)
     parser.add_argument("--no-perf", action="store_true")
+    parser.add_argument("--rung", choices=("kernel", "user", "agent"))
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("names", nargs="+")
     arguments = parser.parse_args()
