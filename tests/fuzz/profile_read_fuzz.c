@@ -3,13 +3,17 @@
  * Profile files: whatever they hold, profile_read() refuses them or they answer.
  *
  * An input is a whole file, or, as no mutation gets past the checksums of those,
- * the plain bytes of the blobs of an otherwise sound file: for each of the four
- * tables of blobs a u16 of rows, a u16 of length, and so many bytes.
+ * the plain bytes of the blobs of an otherwise sound file: for each table of
+ * blobs a u16 of rows, a u16 of length, and so many bytes. With four of them the
+ * file knows nothing of ops and memory; with more it does.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/op.h"
+#include "base/record.h"
 #include "merge/file.h"
 #include "merge/query.h"
+#include "merge/query_ops.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +33,14 @@ static void ask(const struct profile *p)
 		struct query query = { .by = (enum query_by)by, .to_ns = by % 2 ? 1000000 : 0 };
 		rows_free(query_run(p, &query, NULL));
 	}
+	for (int by = OPS_BY_OP; by <= OPS_BY_THREAD; by++) {
+		struct op_query query = { .by = (enum op_by)by,
+			                  .stack_frames = 3,
+			                  .to_ns = by % 2 ? 1000000 : 0 };
+		op_rows_free(query_ops(p, &query, NULL));
+	}
+	for (int by = MEMORY_BY_FUNCTION; by <= MEMORY_BY_OP; by++)
+		memory_rows_free(query_memory(p, (enum memory_by)by, by % 2, NULL));
 	call_tree_free(query_call_tree(p, &(struct query){ .user_code = "*.c" }, 0, NULL));
 	module_rows_free(query_modules(p, NULL));
 	query_account(p, &account, NULL);
@@ -51,9 +63,73 @@ static void read_and_ask(const uint8_t *data, size_t size)
 		abort(); // it must say why
 }
 
-// A sound file with two processes, three threads and one stack of each.
-static void write_base(const char *path)
+static void add_ops(struct profile *p)
 {
+	uint64_t shape[] = { 3, 4 };
+	struct op_event event = { .thread = 1,
+		                  .op = 1,
+		                  .parent = 2,
+		                  .begin_ns = 5,
+		                  .end_ns = 900,
+		                  .self_ns = 100,
+		                  .caller = { 0x1000, 1, FRAME_RETURN },
+		                  .detail = OP_DETAIL_SHAPE,
+		                  .detail_count = 2,
+		                  .details = shape };
+	struct frame frames[] = { { 0x1000, 1, FRAME_EXACT },
+		                  { 1, 0, FRAME_OP },
+		                  { 0x1000, 1, FRAME_EXACT } };
+
+	profile_add_op(p, &event);
+	event.op = 2;
+	event.mark = true;
+	profile_add_op(p, &event);
+	profile_add_op_count(
+		p, &(struct op_count_event){ .process = 1, .op = 3, .calls = 7, .total_ns = 9 });
+	profile_add_stack(p, &(struct stack){ .thread = 1,
+	                                      .weight_ns = 1000,
+	                                      .samples = 1,
+	                                      .count = 3,
+	                                      .frames = frames });
+}
+
+static void add_memory(struct profile *p)
+{
+	struct frame frames[] = { { 0x2000, 1, FRAME_EXACT }, { 1, 0, FRAME_OP } };
+
+	for (uint32_t i = 1; i <= 2; i++)
+		profile_add_alloc(p, &(struct alloc_event){ .thread = i,
+		                                            .address = i,
+		                                            .weight_bytes = 50,
+		                                            .count = i,
+		                                            .frames = frames });
+	profile_add_memory(p, &(struct memory_event){ .process = 1,
+	                                              .allocations = 5,
+	                                              .frees = 2,
+	                                              .allocated_bytes = 100,
+	                                              .freed_bytes = 40 });
+	profile_add_free(p, &(struct free_event){ .process = 1, .address = 1 });
+}
+
+static struct ops *make_ops(void)
+{
+	struct ops *ops = ops_new();
+	const struct op wanted[] = { { .provider = OP_BLAS, .domain = "", .name = "dgemm" },
+		                     { .provider = OP_NVTX, .domain = "d", .name = "step" },
+		                     { .provider = OP_NVTX, .domain = "d", .name = "tiny" } };
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct op op = wanted[i];
+		op.category = "";
+		ops_add(ops, &op);
+	}
+	return ops;
+}
+
+// A sound file with two processes, three threads and one stack of each.
+static void write_base(const char *path, bool with_ops)
+{
+	cleanup(ops) struct ops *ops = make_ops();
 	cleanup(modules) struct modules *modules = modules_new();
 	cleanup(profile) struct profile *p = profile_new(modules, NULL, NULL);
 	struct module app = { .kind = MODULE_ELF, .path = "/usr/bin/app", .fd = -1 };
@@ -75,25 +151,38 @@ static void write_base(const char *path)
 		                                      .count = 1,
 		                                      .frames = &frame });
 	}
+	if (with_ops) {
+		profile_set_ops(p, ops);
+		add_ops(p);
+		add_memory(p);
+	}
 	if (profile_write(p, path, NULL) < 0)
 		abort();
 }
 
-static uint8_t base[65536];
-static size_t base_size;
+// Without and with ops.
+static struct base {
+	uint8_t bytes[65536];
+	size_t size;
+} bases[2];
 
-static void make_base(void)
+static void make_base(struct base *base, bool with_ops)
 {
 	char path[] = "/tmp/profile_read_fuzz.XXXXXX";
 
 	close(mkstemp(path));
-	write_base(path);
+	write_base(path, with_ops);
 	cleanup_fclose FILE *file = fopen(path, "rb");
-	base_size = file ? fread(base, 1, sizeof(base), file) : 0;
+	base->size = file ? fread(base->bytes, 1, sizeof(base->bytes), file) : 0;
 	unlink(path);
 }
 
-static const char *const tables[] = { "place_chunk", "location_chunk", "node_chunk", "cell_chunk" };
+#define TABLES_WITHOUT_OPS 4
+#define TABLES             8
+
+static const char *const tables[TABLES] = { "place_chunk",       "location_chunk", "node_chunk",
+	                                    "cell_chunk",        "op_chunk",       "op_bin_chunk",
+	                                    "op_duration_chunk", "site_chunk" };
 
 static void put_chunk(sqlite3 *db, const char *table, unsigned rows, const uint8_t *plain,
                       size_t size)
@@ -112,6 +201,7 @@ static void put_chunk(sqlite3 *db, const char *table, unsigned rows, const uint8
 	sqlite3_finalize(insert);
 }
 
+// Not all files have all tables.
 static uint32_t add_table(sqlite3 *db, const char *table, uint32_t checksum)
 {
 	char sql[64];
@@ -119,7 +209,7 @@ static uint32_t add_table(sqlite3 *db, const char *table, uint32_t checksum)
 
 	snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY rowid", table);
 	if (sqlite3_prepare_v2(db, sql, -1, &select, NULL) != SQLITE_OK)
-		abort();
+		return checksum;
 	while (sqlite3_step(select) == SQLITE_ROW)
 		for (int i = 0; i < sqlite3_column_count(select); i++) {
 			int type = sqlite3_column_type(select, i);
@@ -138,9 +228,22 @@ static uint32_t add_table(sqlite3 *db, const char *table, uint32_t checksum)
 
 static void set_checksum(sqlite3 *db)
 {
-	static const char *const order[] = { "string",         "run",        "module",
-		                             "process",        "thread",     "place_chunk",
-		                             "location_chunk", "node_chunk", "cell_chunk" };
+	static const char *const order[] = {
+		"string",
+		"run",
+		"module",
+		"op_name",
+		"process",
+		"thread",
+		"place_chunk",
+		"location_chunk",
+		"node_chunk",
+		"cell_chunk",
+		"op_chunk",
+		"op_bin_chunk",
+		"op_duration_chunk",
+		"site_chunk",
+	};
 	char sql[64];
 	uint32_t checksum = 0;
 
@@ -150,31 +253,57 @@ static void set_checksum(sqlite3 *db)
 	sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-static void put_chunks(sqlite3 *db, const uint8_t *data, size_t size)
+struct chunk {
+	unsigned rows;
+	const uint8_t *plain;
+	size_t size;
+};
+
+// How many there are.
+static size_t split(const uint8_t *data, size_t size, struct chunk chunks[TABLES])
 {
-	for (size_t i = 0; i < 4 && size >= 4; i++) {
-		unsigned rows = data[0] | (unsigned)data[1] << 8;
+	size_t count = 0;
+
+	for (; count < TABLES && size >= 4; count++) {
 		size_t length = data[2] | (size_t)data[3] << 8;
 		length = length < size - 4 ? length : size - 4;
-		put_chunk(db, tables[i], rows, data + 4, length);
+		chunks[count] =
+			(struct chunk){ data[0] | (unsigned)data[1] << 8, data + 4, length };
 		data += 4 + length;
 		size -= 4 + length;
 	}
+	return count;
+}
+
+static void put_chunks(sqlite3 *db, const struct chunk *chunks, size_t count)
+{
+	char sql[128];
+
+	for (size_t i = 0; i < count; i++)
+		put_chunk(db, tables[i], chunks[i].rows, chunks[i].plain, chunks[i].size);
+	if (count < TABLES)
+		return;
+	snprintf(sql, sizeof(sql), "UPDATE run SET value=%u WHERE key='allocation_sites'",
+	         chunks[TABLES - 1].rows);
+	sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
 static void read_blobs(const uint8_t *data, size_t size)
 {
 	sqlite3 *db;
 	sqlite3_int64 file_size = 0;
-	unsigned char *copy = sqlite3_malloc64(base_size);
+	struct chunk chunks[TABLES];
+	size_t count = split(data, size, chunks);
+	const struct base *base = &bases[count > TABLES_WITHOUT_OPS];
+	unsigned char *copy = sqlite3_malloc64(base->size);
 
-	memcpy(copy, base, base_size);
+	memcpy(copy, base->bytes, base->size);
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
 	    sqlite3_deserialize(
-		    db, "main", copy, (sqlite3_int64)base_size, (sqlite3_int64)base_size,
+		    db, "main", copy, (sqlite3_int64)base->size, (sqlite3_int64)base->size,
 		    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE) != SQLITE_OK)
 		abort();
-	put_chunks(db, data, size);
+	put_chunks(db, chunks, count);
 	set_checksum(db);
 	unsigned char *file = sqlite3_serialize(db, "main", &file_size, 0);
 	read_and_ask(file, (size_t)file_size);
@@ -184,8 +313,9 @@ static void read_blobs(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (!base_size)
-		make_base();
+	for (size_t i = 0; i < 2; i++)
+		if (!bases[i].size)
+			make_base(&bases[i], i == 1);
 	if (size >= 16 && memcmp(data, "SQLite format 3", 16) == 0)
 		read_and_ask(data, size);
 	else
