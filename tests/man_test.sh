@@ -61,7 +61,7 @@ PATH=$work/bin:$PATH
 export PATH XDG_STATE_HOME="$work/state"
 cd "$work/run"
 seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
-for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1; do
+for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-ops.7; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"
 	while read -r example; do

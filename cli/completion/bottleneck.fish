@@ -19,7 +19,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l stack-size -x -d 'of the st
 complete -c bottleneck -n '__bottleneck_runs run' -l unwinder -xa 'table libunwind' -d 'table or libunwind (slower)'
 complete -c bottleneck -n '__bottleneck_runs run' -l rung -xa 'kernel user agent proc' -d 'no better access than kernel, user, agent or proc'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-off-cpu -d 'do not look at what threads wait for'
-complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'only samples: nothing is loaded into the program'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'only samples: no ops, no allocations'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'do not look at NVTX ranges'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-itt -d 'do not look at ITT tasks'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-blas -d 'do not look at calls of BLAS, LAPACK and FFTW'
