@@ -307,7 +307,7 @@ Test(memory_e2e, other_allocators_stand_behind_ours)
 	run_preloaded("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4");
 }
 
-Test(memory_e2e, sanitized_programs_are_left_alone)
+Test(memory_e2e, sanitizers_and_allocators_of_the_programs_own_are_left_alone_and_named)
 {
 	static const char *const programs[] = { WITH_ASAN, WITH_TSAN, WITH_OWN_MALLOC };
 
@@ -317,6 +317,7 @@ Test(memory_e2e, sanitized_programs_are_left_alone)
 			continue; // there is no such runtime here
 		run_both(argv);
 		cr_expect(eq(u64, told.records, 0), "%s", programs[i]);
+		cr_expect(eq(u64, with.notes, 1), "%s", programs[i]);
 	}
 }
 

@@ -386,6 +386,29 @@ static bool is_sanitized(void)
 	return __asan_init || __hwasan_init || __lsan_init || __msan_init || __tsan_init;
 }
 
+// Why the process's allocations cannot be counted; NULL: they can.
+static const char *find_obstacle(void)
+{
+	if (is_sanitized())
+		return "allocations are not counted: a sanitizer has taken malloc() over";
+	if (!is_first())
+		return "allocations are not counted: the program has an allocator of its own";
+	if (!is_whole())
+		return "allocations are not counted: the allocator does not say how large its "
+		       "blocks are";
+	return NULL;
+}
+
+static void say(const char *text)
+{
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	op_note(t, text);
+	op_leave(t);
+}
+
 void wrap_start_memory(struct agent *a)
 {
 	if (calls.malloc == early_malloc && !find())
@@ -393,8 +416,11 @@ void wrap_start_memory(struct agent *a)
 	// Found now, as their first call may come from a handler.
 	wrap_next(&next_exit, "_exit");
 	wrap_next(&next_exit_c99, "_Exit");
-	if (is_sanitized() || !is_first() || !is_whole())
+	const char *obstacle = find_obstacle();
+	if (obstacle) {
+		say(obstacle);
 		return;
+	}
 	have_headers = find_headers();
 	memory_start(a);
 	agent = a;
