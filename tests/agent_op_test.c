@@ -279,6 +279,32 @@ Test(agent_op, calls_are_exact_however_many)
 	cr_expect(eq(u64, calls, MANY));
 }
 
+Test(agent_op, names_of_every_length_are_counted)
+{
+	enum {
+		MANY = 20000
+	};
+	static char longest[PROTOCOL_NAME_TEXT + 1];
+	const char *texts[] = { longest, "", "short", longest + 1, longest + 127, longest + 130 };
+	uint64_t calls = 0;
+	const struct record *record;
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	for (int i = 0; i < MANY; i++)
+		for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
+			begin(texts[j]);
+			end();
+		}
+	reader_poll(reader);
+	reader_count_ops(reader, clock_now_ns());
+	while ((record = reader_next(reader, UINT64_MAX, NULL)))
+		if (record->type == RECORD_OP_COUNT)
+			calls += ((const struct record_op_count *)record)->calls;
+		else
+			calls += record->type == RECORD_OP_END;
+	cr_expect(eq(u64, calls, MANY * sizeof(texts) / sizeof(texts[0])));
+}
+
 Test(agent_op, deeper_than_is_kept_is_counted)
 {
 	for (int i = 0; i < OP_DEPTH_MAX + 10; i++)

@@ -14,6 +14,7 @@
 #define PAGE       4096u
 #define STEP_BYTES ((uint32_t)64 << 10)
 #define COUNT_MAX  (NAMES_INDEX / 4 * 3)
+#define APART      128u // bytes: no two are in one cache line
 
 void names_start(struct names *n, void *memory, bool by_populate, uint32_t pid, uint64_t image_ns)
 {
@@ -78,10 +79,12 @@ static bool take_room(struct names *n, uint32_t bytes, uint32_t *at)
 	return true;
 }
 
-static uint32_t append(struct names *n, const struct name *name)
+// The entry takes a multiple of UNIT bytes.
+static uint32_t append(struct names *n, const struct name *name, uint32_t unit)
 {
 	size_t length = strnlen(name->text, PROTOCOL_NAME_TEXT);
-	uint32_t bytes = (uint32_t)(sizeof(struct protocol_name) + length + 1 + 7) & ~7u;
+	uint32_t bytes =
+		(uint32_t)(sizeof(struct protocol_name) + length + 1 + unit - 1) & ~(unit - 1);
 	uint32_t at;
 
 	if (!take_room(n, bytes, &at))
@@ -98,7 +101,7 @@ static uint32_t append(struct names *n, const struct name *name)
 static uint32_t add(struct names *n, const struct name *name)
 {
 	uint32_t id =
-		__atomic_load_n(&n->count, __ATOMIC_RELAXED) < COUNT_MAX ? append(n, name) : 0;
+		__atomic_load_n(&n->count, __ATOMIC_RELAXED) < COUNT_MAX ? append(n, name, 8) : 0;
 
 	if (id)
 		__atomic_fetch_add(&n->count, 1, __ATOMIC_RELAXED);
@@ -155,10 +158,12 @@ uint32_t names_twin(struct names *n, uint32_t id)
 	const struct protocol_name *entry = names_entry(n, id);
 	struct name name = { entry->provider, entry->domain, entry->category, names_text(n, id) };
 
-	// The other half is for names that are new.
-	if (__atomic_load_n(&n->reserved, __ATOMIC_RELAXED) > PROTOCOL_NAMES_BYTES / 2)
+	// The other half is for names that are new. Readers take no entry beyond the longest
+	// name's.
+	if (__atomic_load_n(&n->reserved, __ATOMIC_RELAXED) > PROTOCOL_NAMES_BYTES / 2 ||
+	    strlen(name.text) > PROTOCOL_NAME_TEXT - APART)
 		return 0;
-	return append(n, &name);
+	return append(n, &name, APART);
 }
 
 static void add_alone(uint64_t *sum, uint64_t value)
