@@ -130,6 +130,12 @@ class Fake(Case):
         self.assertEqual(ops.said, "abababababab\n")
         self.assertEqual(ops.begun(), [("blas dscal", "1", 0)] * 12)
 
+    def test_a_caller_gets_what_was_loaded_for_it(self):
+        ops = self.ops(program("blas_plugins"), program("libblas_plugin_b.so"),
+                       program("libblas_plugin_c.so"))
+        self.assertEqual(ops.said, "babababababa\n")
+        self.assertEqual(len(ops.begun()), 12)
+
     def test_calls_of_eight_threads_are_exact(self):
         ops = self.part("threads")
         calls = ops.counted() + Counter(name for name, _, _ in ops.begun())

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/definition.h"
 
-#include "tracer/agent/wrap.h"
+#include "base/hash.h"
+#include "tracer/agent/loaded.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#ifndef STT_GNU_IFUNC
-#define STT_GNU_IFUNC 10
-#endif
-
-#define VERSION_HIDDEN 0x8000 // of a symbol that only those who ask for its version get
-
-struct tables {
-	const ElfW(Sym) * symbols;
-	const char *strings;
-	const uint32_t *gnu_hash, *hash;
-	const uint16_t *versions;
-};
+#define OBJECTS_MAX 1024
+#define NEEDS_MAX   16384
 
 struct definition_site definition_sites[DEFINITION_SITES];
 static uint32_t forgotten; // atomic
@@ -55,129 +46,201 @@ uint32_t definition_forgotten(void)
 	return __atomic_load_n(&forgotten, __ATOMIC_RELAXED);
 }
 
-static bool holds(const struct dl_phdr_info *object, uintptr_t address)
-{
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-		if (segment->p_type == PT_LOAD &&
-		    address - (object->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
-			return true;
-	}
-	return false;
-}
+struct object {
+	struct loaded loaded;
+	bool ours;
+	uint64_t file_hash, name_hash; // of the last part of its path, and of its own name
+	uint32_t needs, need_count;    // in NEEDS
+};
 
-static const ElfW(Dyn) * dynamic_section(const struct dl_phdr_info *object)
-{
-	for (int i = 0; i < object->dlpi_phnum; i++)
-		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			return (const ElfW(Dyn) *)(object->dlpi_addr +
-			                           object->dlpi_phdr[i].p_vaddr);
-	return NULL;
-}
-
-// The loader has added the base, but for objects that are not its own (the vDSO).
-static const void *place(const struct dl_phdr_info *object, ElfW(Addr) address)
-{
-	return (const void *)(address < object->dlpi_addr ? object->dlpi_addr + address : address);
-}
-
-static bool read_tables(const struct dl_phdr_info *object, struct tables *out)
-{
-	const ElfW(Dyn) *entry = dynamic_section(object);
-
-	*out = (struct tables){ 0 };
-	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		const void *at = place(object, entry->d_un.d_ptr);
-		if (entry->d_tag == DT_SYMTAB)
-			out->symbols = at;
-		else if (entry->d_tag == DT_STRTAB)
-			out->strings = at;
-		else if (entry->d_tag == DT_GNU_HASH)
-			out->gnu_hash = at;
-		else if (entry->d_tag == DT_HASH)
-			out->hash = at;
-		else if (entry->d_tag == DT_VERSYM)
-			out->versions = at;
-	}
-	return out->symbols && out->strings && (out->gnu_hash || out->hash);
-}
-
-static bool defines(const struct tables *t, uint32_t index, const char *name)
-{
-	const ElfW(Sym) *symbol = &t->symbols[index];
-	unsigned type = ELF64_ST_TYPE(symbol->st_info);
-
-	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
-	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC) &&
-	       !(t->versions && t->versions[index] & VERSION_HIDDEN) &&
-	       strcmp(t->strings + symbol->st_name, name) == 0;
-}
-
-// The layout is glibc's and binutils': "ELF: symbol lookup via DT_HASH" and DT_GNU_HASH.
-static const ElfW(Sym) * look_up_gnu(const struct tables *t, const char *name)
-{
-	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], blooms = t->gnu_hash[2];
-	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(t->gnu_hash + 4);
-	const uint32_t *bucket = (const uint32_t *)(bloom + blooms);
-	const uint32_t *chain = bucket + buckets;
-	uint32_t hash = 5381;
-
-	for (const char *c = name; *c; c++)
-		hash = hash * 33 + (unsigned char)*c;
-	uint64_t word = blooms ? bloom[hash / 64 % blooms] : 0;
-	if (!buckets || !(word >> hash % 64 & word >> (hash >> t->gnu_hash[3]) % 64 & 1))
-		return NULL;
-	for (uint32_t i = bucket[hash % buckets]; i >= first && i; i++) {
-		if ((chain[i - first] | 1) == (hash | 1) && defines(t, i, name))
-			return &t->symbols[i];
-		if (chain[i - first] & 1)
-			break;
-	}
-	return NULL;
-}
-
-static const ElfW(Sym) * look_up_old(const struct tables *t, const char *name)
-{
-	uint32_t buckets = t->hash[0], hash = 0;
-	const uint32_t *bucket = t->hash + 2, *chain = bucket + buckets;
-
-	for (const char *c = name; *c; c++) {
-		hash = (hash << 4) + (unsigned char)*c;
-		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
-	}
-	for (uint32_t i = buckets ? bucket[hash % buckets] : 0; i; i = chain[i])
-		if (defines(t, i, name))
-			return &t->symbols[i];
-	return NULL;
-}
+// All objects in the order of their loading, and what each needs.
+struct objects {
+	uint32_t count;
+	struct object of[OBJECTS_MAX];
+	uint32_t need_count;
+	uint64_t needs[NEEDS_MAX];  // hashes of names
+	uint16_t needed[NEEDS_MAX]; // the objects; COUNT: it is not there
+	uint16_t order[OBJECTS_MAX];
+	bool reached[OBJECTS_MAX];
+	uint32_t caller; // the object that holds the call; OBJECTS_MAX: none
+};
 
 struct search {
 	const char *name;
-	uintptr_t beside; // 0: in any object but ours
+	uint64_t caller;
+	bool near; // in what the caller's object needs alone
+	struct objects *objects;
+	void *found;
+};
+
+static uint64_t hash_name(const char *name)
+{
+	return name ? hash_bytes(name, strlen(name)) | 1 : 0;
+}
+
+static void add_need(void *context, const char *name)
+{
+	struct objects *o = context;
+
+	if (o->need_count == NEEDS_MAX)
+		return;
+	o->needs[o->need_count++] = hash_name(name);
+	o->of[o->count].need_count++;
+}
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *search = context;
+	struct objects *o = search->objects;
+	struct loaded loaded;
+
+	(void)size;
+	if (o->count == OBJECTS_MAX || !loaded_of(info, &loaded))
+		return 0;
+	const char *slash = strrchr(loaded.path, '/');
+	o->of[o->count] = (struct object){
+		.loaded = loaded,
+		.ours = loaded_holds(info, (uintptr_t)&add_object),
+		.file_hash = hash_name(slash ? slash + 1 : loaded.path),
+		.name_hash = hash_name(loaded_name(&loaded)),
+		.needs = o->need_count,
+	};
+	if (loaded_holds(info, search->caller))
+		o->caller = o->count;
+	loaded_needs(&loaded, add_need, o);
+	o->count++;
+	return 0;
+}
+
+static uint32_t find_object(const struct objects *o, uint64_t hash)
+{
+	uint32_t i = 0;
+
+	while (i < o->count && o->of[i].file_hash != hash && o->of[i].name_hash != hash)
+		i++;
+	return i;
+}
+
+// ROOT and all that it needs, breadth first: what dlopen() of it searches. Returns how many.
+static uint32_t search_list(struct objects *o, uint32_t root)
+{
+	uint32_t count = 1;
+
+	memset(o->reached, 0, o->count * sizeof(o->reached[0]));
+	o->order[0] = (uint16_t)root;
+	o->reached[root] = true;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct object *object = &o->of[o->order[i]];
+		for (uint32_t j = 0; j < object->need_count; j++) {
+			uint32_t needed = o->needed[object->needs + j];
+			if (needed == o->count || o->reached[needed])
+				continue;
+			o->reached[needed] = true;
+			o->order[count++] = (uint16_t)needed;
+		}
+	}
+	return count;
+}
+
+static void *define_in_list(struct objects *o, uint32_t root, const char *name)
+{
+	uint32_t count = search_list(o, root);
+	void *found = NULL;
+
+	if (!o->reached[o->caller])
+		return NULL;
+	for (uint32_t i = 0; i < count && !found; i++)
+		if (!o->of[o->order[i]].ours)
+			found = loaded_define(&o->of[o->order[i]].loaded, name);
+	return found;
+}
+
+// An object's scope is the list of what was opened when it came in, which is the first object that
+// has it in its list, and of those that have needed it since.
+static void *define_in_scope(struct objects *o, const char *name)
+{
+	void *found = NULL;
+
+	for (uint32_t root = 0; root < o->count && !found; root++)
+		found = define_in_list(o, root, name);
+	return found;
+}
+
+// Under the loader's lock, which the walk within takes once more.
+static int search_objects(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *search = context;
+	struct objects *o = search->objects;
+
+	(void)info;
+	(void)size;
+	o->caller = OBJECTS_MAX;
+	dl_iterate_phdr(add_object, search);
+	for (uint32_t i = 0; i < o->need_count; i++)
+		o->needed[i] = (uint16_t)find_object(o, o->needs[i]);
+	if (o->caller < o->count)
+		search->found = search->near ? define_in_list(o, o->caller, search->name)
+		                             : define_in_scope(o, search->name);
+	return 1;
+}
+
+static void *ask_scope(const char *name, uint64_t caller, bool near)
+{
+	size_t size = sizeof(struct objects);
+	struct search search = { .name = name, .caller = caller, .near = near };
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	search.objects = memory;
+	dl_iterate_phdr(search_objects, &search);
+	munmap(memory, size);
+	return search.found;
+}
+
+struct definers {
+	const char *name;
 	unsigned count;
-	bool computed; // the first one is found by calling a function
 	void *first;
 };
 
-static int visit(struct dl_phdr_info *object, size_t size, void *context)
+static int add_definer(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct search *search = context;
-	struct tables t;
+	struct definers *definers = context;
+	struct loaded loaded;
 
 	(void)size;
-	if (search->beside ? !holds(object, search->beside) : holds(object, (uintptr_t)&visit))
+	if (loaded_holds(info, (uintptr_t)&add_definer) || !loaded_of(info, &loaded))
 		return 0;
-	if (!read_tables(object, &t))
-		return 0;
-	const ElfW(Sym) *symbol =
-		t.gnu_hash ? look_up_gnu(&t, search->name) : look_up_old(&t, search->name);
-	if (!symbol)
-		return 0;
-	if (search->count++ == 0) {
-		search->first = (void *)(object->dlpi_addr + symbol->st_value);
-		search->computed = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
-	}
+	void *found = loaded_define(&loaded, definers->name);
+	if (found && definers->count++ == 0)
+		definers->first = found;
 	return 0;
+}
+
+void *definition_find(const char *name, uint64_t caller)
+{
+	struct definers definers = { .name = name };
+	int error = errno;
+
+	dl_iterate_phdr(add_definer, &definers);
+	void *found = definers.first;
+	if (definers.count > 1) {
+		found = dlsym(RTLD_NEXT, name);
+		found = found ? found : ask_scope(name, caller, false);
+		found = found ? found : definers.first;
+	}
+	errno = error;
+	return found;
+}
+
+void *definition_near(const void *address, const char *name)
+{
+	int error = errno;
+	void *found = ask_scope(name, (uint64_t)address, true);
+
+	errno = error;
+	return found;
 }
 
 struct path {
@@ -187,15 +250,15 @@ struct path {
 	bool found;
 };
 
-static int visit_path(struct dl_phdr_info *object, size_t size, void *context)
+static int find_path(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct path *path = context;
 
 	(void)size;
-	if (!holds(object, path->address))
+	if (!loaded_holds(info, path->address))
 		return 0;
-	size_t length = strnlen(object->dlpi_name, path->size - 1);
-	memcpy(path->text, object->dlpi_name, length);
+	size_t length = strnlen(info->dlpi_name, path->size - 1);
+	memcpy(path->text, info->dlpi_name, length);
 	path->text[length] = 0;
 	path->found = true;
 	return 1;
@@ -205,49 +268,6 @@ bool definition_path(const void *address, char *path, uint32_t size)
 {
 	struct path wanted = { (uintptr_t)address, path, size, false };
 
-	dl_iterate_phdr(visit_path, &wanted);
+	dl_iterate_phdr(find_path, &wanted);
 	return wanted.found;
-}
-
-// The loader looks through the object, and then through what it needs.
-static void *ask_for(const void *address, const char *name)
-{
-	static void *next_dlclose; // ours would look for what has gone
-	char path[1024];           // stacks may be small
-
-	if (!definition_path(address, path, sizeof(path)) || !path[0])
-		return NULL;
-	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	if (!object)
-		return NULL;
-	void *found = dlsym(object, name);
-	((int (*)(void *))wrap_next(&next_dlclose, "dlclose"))(object);
-	return found;
-}
-
-void *definition_near(const void *address, const char *name)
-{
-	struct search search = { .name = name, .beside = (uintptr_t)address };
-	int error = errno;
-
-	dl_iterate_phdr(visit, &search);
-	void *found = search.first && !search.computed ? search.first : ask_for(address, name);
-	errno = error;
-	return found;
-}
-
-void *definition_find(const char *name, uint64_t caller)
-{
-	struct search search = { .name = name };
-	int error = errno;
-
-	dl_iterate_phdr(visit, &search);
-	void *found = search.first;
-	if (search.count > 1 || search.computed) {
-		found = dlsym(RTLD_NEXT, name);
-		found = found ? found : ask_for((const void *)caller, name);
-		found = found || search.computed ? found : search.first;
-	}
-	errno = error;
-	return found;
 }

@@ -9,7 +9,7 @@
  *
  *	1. the only definition there is, whoever calls
  *	2. the first one of the global scope behind us
- *	3. the first one among the caller's object and the libraries it needs
+ *	3. the first one of the caller's own scope: what was opened with it
  *	4. the first one that was loaded
  *
  * Only where there are several is the loader asked, and its lock taken.

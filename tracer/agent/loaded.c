@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/loaded.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#ifndef STT_GNU_IFUNC
+#define STT_GNU_IFUNC 10
+#endif
+
+#define VERSION_HIDDEN 0x8000 // of a symbol that only those who ask for its version get
+
+struct tables {
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const uint32_t *gnu_hash, *hash;
+	const uint16_t *versions;
+};
+
+bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD &&
+		    address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+bool loaded_of(const struct dl_phdr_info *info, struct loaded *out)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		*out = (struct loaded){
+			.base = info->dlpi_addr,
+			.dynamic =
+				(const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+			.path = info->dlpi_name ? info->dlpi_name : "",
+		};
+		return true;
+	}
+	return false;
+}
+
+// The loader has added the base, but for objects that are not its own (the vDSO).
+static const void *place(const struct loaded *object, ElfW(Addr) address)
+{
+	return (const void *)(address < object->base ? object->base + address : address);
+}
+
+static struct tables read_tables(const struct loaded *object)
+{
+	struct tables t = { 0 };
+
+	for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL; entry++) {
+		const void *at = place(object, entry->d_un.d_ptr);
+		if (entry->d_tag == DT_SYMTAB)
+			t.symbols = at;
+		else if (entry->d_tag == DT_STRTAB)
+			t.strings = at;
+		else if (entry->d_tag == DT_GNU_HASH)
+			t.gnu_hash = at;
+		else if (entry->d_tag == DT_HASH)
+			t.hash = at;
+		else if (entry->d_tag == DT_VERSYM)
+			t.versions = at;
+	}
+	return t;
+}
+
+static bool defines(const struct tables *t, uint32_t index, const char *name)
+{
+	const ElfW(Sym) *symbol = &t->symbols[index];
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC) &&
+	       !(t->versions && t->versions[index] & VERSION_HIDDEN) &&
+	       strcmp(t->strings + symbol->st_name, name) == 0;
+}
+
+// The layout is glibc's and binutils': "ELF: symbol lookup via DT_HASH" and DT_GNU_HASH.
+static const ElfW(Sym) * look_up_gnu(const struct tables *t, const char *name)
+{
+	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], blooms = t->gnu_hash[2];
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(t->gnu_hash + 4);
+	const uint32_t *bucket = (const uint32_t *)(bloom + blooms);
+	const uint32_t *chain = bucket + buckets;
+	uint32_t hash = 5381;
+
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	uint64_t word = blooms ? bloom[hash / 64 % blooms] : 0;
+	if (!buckets || !(word >> hash % 64 & word >> (hash >> t->gnu_hash[3]) % 64 & 1))
+		return NULL;
+	for (uint32_t i = bucket[hash % buckets]; i >= first && i; i++) {
+		if ((chain[i - first] | 1) == (hash | 1) && defines(t, i, name))
+			return &t->symbols[i];
+		if (chain[i - first] & 1)
+			break;
+	}
+	return NULL;
+}
+
+static const ElfW(Sym) * look_up_old(const struct tables *t, const char *name)
+{
+	uint32_t buckets = t->hash[0], hash = 0;
+	const uint32_t *bucket = t->hash + 2, *chain = bucket + buckets;
+
+	for (const char *c = name; *c; c++) {
+		hash = (hash << 4) + (unsigned char)*c;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	for (uint32_t i = buckets ? bucket[hash % buckets] : 0; i; i = chain[i])
+		if (defines(t, i, name))
+			return &t->symbols[i];
+	return NULL;
+}
+
+void *loaded_define(const struct loaded *object, const char *name)
+{
+	struct tables t = read_tables(object);
+
+	if (!t.symbols || !t.strings || !(t.gnu_hash || t.hash))
+		return NULL;
+	const ElfW(Sym) *symbol = t.gnu_hash ? look_up_gnu(&t, name) : look_up_old(&t, name);
+	if (!symbol)
+		return NULL;
+	void *found = (void *)(object->base + symbol->st_value);
+	// The function that is to be called comes from one that chooses it.
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		return ((void *(*)(void))found)();
+	return found;
+}
+
+const char *loaded_name(const struct loaded *object)
+{
+	const char *strings = read_tables(object).strings;
+
+	for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_SONAME && strings)
+			return strings + entry->d_un.d_val;
+	return NULL;
+}
+
+void loaded_needs(const struct loaded *object, void (*visit)(void *context, const char *name),
+                  void *context)
+{
+	const char *strings = read_tables(object).strings;
+
+	for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_NEEDED && strings)
+			visit(context, strings + entry->d_un.d_val);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An object that the loader has in memory: what it defines, and what it needs.
+ *
+ * The loader's lock must be held (within dl_iterate_phdr()), or the object be
+ * sure to stay. Nothing is allocated.
+ */
+#pragma once
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loaded {
+	uintptr_t base;
+	const ElfW(Dyn) * dynamic;
+	const char *path; /* "" for the program */
+};
+
+/* False if it has no dynamic section. */
+bool loaded_of(const struct dl_phdr_info *info, struct loaded *out);
+
+bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address);
+
+/* The function NAME as others get it who ask for no version; NULL if it defines none. */
+void *loaded_define(const struct loaded *object, const char *name);
+
+/* Its own name (DT_SONAME); NULL if it has none. */
+const char *loaded_name(const struct loaded *object);
+
+/* Calls VISIT for each name of a library that it needs, in order. */
+void loaded_needs(const struct loaded *object, void (*visit)(void *context, const char *name),
+                  void *context);
