@@ -48,7 +48,8 @@ static inline uint64_t frame_lookup_address(struct frame frame)
 enum stack_flags {
 	STACK_TRUNCATED = 1 << 0, /* some callers are missing */
 	STACK_JOINED = 1 << 1,    /* older frames were read from memory a little later */
-	STACK_GUESSED = 1 << 2    /* a frame pointer had to be guessed (off-CPU probes) */
+	STACK_GUESSED =
+		1 << 2 /* a frame pointer, or a frame without unwind rules, had to be guessed */
 };
 
 /* One sample, or one off-CPU interval. */

@@ -255,12 +255,15 @@ static bool ready(struct unwinder *u, struct output *out)
 	return true;
 }
 
-static enum walk_step step_without_rule(struct unwinder *u)
+static enum walk_step step_without_rule(struct unwinder *u, struct output *out)
 {
 	enum walk_step step = walk_without_rule(&u->walk);
 
 	u->stats.fp_frames += step == WALK_CALLER;
-	return step;
+	if (step != WALK_STUCK || !walk_guess_caller(&u->walk))
+		return step;
+	out->flags |= STACK_GUESSED;
+	return WALK_CALLER;
 }
 
 static enum walk_step step_by_table(struct unwinder *u, struct output *out)
@@ -284,7 +287,7 @@ static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 		return walk_by_ucontext(w);
 	}
 	// A rule that leads nowhere says more than a guess by the frame pointer would.
-	return w->rule->cfa <= CFI_UNUSABLE ? step_without_rule(u) : WALK_STUCK;
+	return w->rule->cfa <= CFI_UNUSABLE ? step_without_rule(u, out) : WALK_STUCK;
 }
 
 /* Memory that was read later than the registers may hold anything by now. */

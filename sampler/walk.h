@@ -92,3 +92,10 @@ bool walk_call_site(struct walk *w, uint64_t return_address, struct call_site *s
  * this very function.
  */
 bool walk_guess_rbp(struct walk *w);
+
+/*
+ * Steps out of code that no rule describes and that has no frame pointer, by the copied stack: to
+ * the lowest word that is the return address of a call which may have led here, and from which the
+ * next step leads to another call.
+ */
+bool walk_guess_caller(struct walk *w);

@@ -3,6 +3,9 @@
 
 /* A frame is seldom larger, and a guess far away is worth little. */
 #define SCAN_BYTES_MAX (32u << 10)
+/* Frames that nothing describes are those of hand-written code: small, of small functions. */
+#define BARE_FRAME_MAX    (4u << 10)
+#define BARE_FUNCTION_MAX (64u << 10)
 
 /* What the walk stands in, to be compared with what a caller says it calls. */
 struct callee {
@@ -84,6 +87,101 @@ bool walk_guess_rbp(struct walk *w)
 			w->has_rbp = true;
 			return true;
 		}
+	}
+	return false;
+}
+
+/* True if the code at ADDRESS is a stub of a procedure linkage table: "jmp *slot(%rip)". */
+static bool is_stub(struct walk *w, uint64_t address)
+{
+	static const uint8_t landing[] = { 0xf3, 0x0f, 0x1e, 0xfa }; // endbr64
+	const struct mapping *mapping = address_space_find(w->space, address);
+	struct unwind_module *module =
+		mapping ? unwind_modules_get(w->modules, (struct mapping *)mapping, w->pid) : NULL;
+	uint8_t code[7], *at = code;
+
+	if (!module || !module->image ||
+	    !image_read_code(module->image, address - mapping->bias, code, sizeof(code)))
+		return false;
+	if (memcmp(at, landing, sizeof(landing)) == 0)
+		at += sizeof(landing);
+	at += *at == 0xf2; // bnd
+	return at[0] == 0xff && (at + 1 == code + sizeof(code) || at[1] == 0x25);
+}
+
+/* True if the call before RETURN_ADDRESS can have led to where the walk is. */
+static bool may_have_called(struct walk *w, uint64_t return_address)
+{
+	struct call_site site;
+
+	if (!walk_call_site(w, return_address, &site))
+		return false;
+	if (!site.direct || is_stub(w, site.target))
+		return true;
+	return site.target <= w->pc && w->pc - site.target < BARE_FUNCTION_MAX;
+}
+
+/* True if the walk can go on from the caller that returns to PC, with RBP or without. */
+static bool goes_on(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t sp)
+{
+	struct walk trial = *w;
+	struct call_site site;
+
+	trial.pc = pc;
+	trial.sp = sp;
+	trial.exact = false;
+	trial.regs = NULL;
+	trial.has_rbp = caller->has_rbp;
+	trial.rbp = caller->rbp;
+	walk_locate(&trial);
+	if (trial.rule->cfa == CFI_NO_RULE || trial.rule->cfa == CFI_UNUSABLE)
+		return false;
+	if (walk_needs_rbp(&trial) && (!trial.has_rbp || trial.rbp <= sp || trial.rbp & 7))
+		return false;
+	*caller = trial;
+	enum walk_step next = walk_by_rule(&trial);
+	return next == WALK_END || (next == WALK_CALLER && walk_call_site(&trial, trial.pc, &site));
+}
+
+/* The caller's rbp is still there, or has been saved in the frame that ends at SLOT. */
+static bool find_caller_rbp(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t slot)
+{
+	*caller = *w;
+	if (goes_on(w, caller, pc, slot + 8))
+		return true;
+	for (uint64_t saved = slot - 8; saved + 8 > w->sp; saved -= 8) {
+		*caller = *w;
+		caller->has_rbp = stack_memory_read(w->memory, saved, &caller->rbp);
+		if (caller->has_rbp && caller->rbp > slot && goes_on(w, caller, pc, slot + 8))
+			return true;
+	}
+	return false;
+}
+
+bool walk_guess_caller(struct walk *w)
+{
+	struct stack_memory memory = *w->memory;
+	struct walk here = *w, caller;
+	uint64_t interrupted[DWARF_REGISTERS];
+	uint64_t end = memory.start + memory.size, pc;
+
+	memory.pid = 0; // the copy must be enough
+	here.memory = &memory;
+	here.interrupted = interrupted;
+	if (!w->module || !w->module->image || w->sp < memory.start || w->sp >= end)
+		return false;
+	end = end - w->sp > BARE_FRAME_MAX ? w->sp + BARE_FRAME_MAX : end;
+	for (uint64_t slot = (w->sp + 7) & ~UINT64_C(7); slot + 8 <= end; slot += 8) {
+		if (!stack_memory_read(&memory, slot, &pc) || !may_have_called(&here, pc) ||
+		    !find_caller_rbp(&here, &caller, pc, slot))
+			continue;
+		w->pc = pc;
+		w->sp = slot + 8;
+		w->exact = false;
+		w->regs = NULL;
+		w->has_rbp = caller.has_rbp;
+		w->rbp = caller.rbp;
+		return true;
 	}
 	return false;
 }

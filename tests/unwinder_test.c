@@ -112,6 +112,18 @@ Test(unwinder, code_without_unwind_information_is_stepped_by_what_can_be_seen)
 	}
 }
 
+Test(unwinder, a_bare_frame_is_stepped_out_of_by_its_callers_call)
+{
+	for (size_t i = 0; i < BUILDS; i++) {
+		uint32_t flags;
+		cleanup(scene_stack) struct scene_stack *scene = scene_of(builds[i], "bare", NULL);
+		if (!scene)
+			continue;
+		expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), builds[i]);
+		cr_expect(eq(u32, flags, STACK_GUESSED), "%s", builds[i]);
+	}
+}
+
 Test(unwinder, a_musl_program_is_followed_into_main)
 {
 	static const char *const names[] = { "plain", "signal", "frame" };

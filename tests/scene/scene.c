@@ -30,6 +30,7 @@
 void scene_capture(uint64_t regs[17]);
 void scene_capture_leaf(uint64_t regs[17]);
 void scene_capture_pushed(uint64_t regs[17]);
+void scene_capture_bare(uint64_t regs[17]);
 void scene_with_frame(void (*callback)(void));
 extern uint64_t scene_asm_return;
 
@@ -145,6 +146,20 @@ static NOINLINE void take_pushed(void)
 	LEAVE();
 }
 
+static NOINLINE void take_bare(void)
+{
+	void (*volatile capture)(uint64_t *) = scene_capture_bare; // as kernels are chosen
+
+	ENTER();
+	capture(regs);
+	print_maps();
+	capture(regs);
+	expect(scene_asm_return, RETURN);
+	COPY_STACK();
+	finish();
+	LEAVE();
+}
+
 static NOINLINE void from_asm(void)
 {
 	expect(scene_asm_return, RETURN);
@@ -252,6 +267,8 @@ int main(int argc, char **argv)
 		body = with_frame;
 	else if (strcmp(name, "leaf") == 0)
 		body = take_leaf;
+	else if (strcmp(name, "bare") == 0)
+		body = take_bare;
 	else if (strcmp(name, "pushed") == 0)
 		body = take_pushed;
 	else if (strcmp(name, "plain") != 0)

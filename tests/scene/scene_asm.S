@@ -67,6 +67,30 @@ scene_capture_pushed:
 	ret
 	.size scene_capture_pushed, .-scene_capture_pushed
 
+/* Hand-written code that keeps its caller's registers anywhere and uses %rbp for data. */
+	.p2align 4
+	.globl scene_capture_bare
+	.type scene_capture_bare, @function
+scene_capture_bare:
+	subq $96, %rsp
+	movq %rbx, 0(%rsp)
+	movq %rbp, 8(%rsp)
+	movq %r12, 16(%rsp)
+	movq 96(%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	movq $77, %rbp
+	movq $78, %rbx
+	store_registers
+	movq %rsp, 56(%rdi)
+	leaq 1f(%rip), %rax
+1:	movq %rax, 128(%rdi)
+	movq 0(%rsp), %rbx
+	movq 8(%rsp), %rbp
+	movq 16(%rsp), %r12
+	addq $96, %rsp
+	ret
+	.size scene_capture_bare, .-scene_capture_bare
+
 /* Has a frame, and nothing says so. */
 	.p2align 4
 	.globl scene_with_frame
