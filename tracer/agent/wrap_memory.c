@@ -363,10 +363,23 @@ static struct calls counted_calls(void)
 	return kin;
 }
 
+// A program at a fixed place that takes a function's address has an entry for it, which is its
+// address everywhere, and leads to wherever the function is.
+static bool is_entry(const void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
+}
+
 // Else the program has an allocator in front of ours, and we see but some of the calls.
 static bool is_first(void)
 {
-	return object_of(dlsym(RTLD_DEFAULT, "malloc")) == object_of(&calls);
+	const void *first = dlsym(RTLD_DEFAULT, "malloc");
+
+	return object_of(first) == object_of(&calls) || is_entry(first);
 }
 
 static bool find_headers(void)
@@ -381,16 +394,25 @@ static bool find_headers(void)
 	return header_agrees(real.memalign(4096, 100));
 }
 
+// Under valgrind libc's functions are valgrind's, whatever their addresses say.
+static int is_of_valgrind(struct dl_phdr_info *object, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	return object->dlpi_name && strstr(object->dlpi_name, "/vgpreload_");
+}
+
 static bool is_sanitized(void)
 {
-	return __asan_init || __hwasan_init || __lsan_init || __msan_init || __tsan_init;
+	return dl_iterate_phdr(is_of_valgrind, NULL) || __asan_init || __hwasan_init ||
+	       __lsan_init || __msan_init || __tsan_init;
 }
 
 // Why the process's allocations cannot be counted; NULL: they can.
 static const char *find_obstacle(void)
 {
 	if (is_sanitized())
-		return "allocations are not counted: a sanitizer has taken malloc() over";
+		return "allocations are not counted: a memory checker has taken malloc() over";
 	if (!is_first())
 		return "allocations are not counted: the program has an allocator of its own";
 	if (!is_whole())
