@@ -334,6 +334,7 @@ static void hook_domain_mark_event(const void *domain, const struct nvtx_attribu
  * the range.
  */
 
+// Set between op_enter() and op_leave(), where no handler starts another.
 static __thread uint64_t starting __attribute__((tls_model("initial-exec")));
 
 static int64_t use_start(struct op_thread *t, const struct nvtx_domain *d, uint32_t name,
@@ -347,8 +348,7 @@ static int64_t use_start(struct op_thread *t, const struct nvtx_domain *d, uint3
 // The id: THEIRS, or a new one.
 static uint64_t start_as(uint64_t id)
 {
-	starting = id ? id : next(&last_range);
-	return starting;
+	return id ? id : next(&last_range);
 }
 
 typedef uint64_t start_narrow(const char *text);
@@ -358,7 +358,7 @@ static uint64_t hook_start_narrow(const char *text)
 	uint64_t id = start_as(unlikely(forward) ? forward(text) : 0);
 	int none;
 
-	RECORD(none, with_narrow(t, text, OP_HERE(), use_start));
+	RECORD(none, (starting = id, with_narrow(t, text, OP_HERE(), use_start)));
 	return id;
 }
 
@@ -369,7 +369,7 @@ static uint64_t hook_start_wide(const wchar_t *text)
 	uint64_t id = start_as(unlikely(forward) ? forward(text) : 0);
 	int none;
 
-	RECORD(none, with_wide(t, text, OP_HERE(), use_start));
+	RECORD(none, (starting = id, with_wide(t, text, OP_HERE(), use_start)));
 	return id;
 }
 
@@ -380,7 +380,7 @@ static uint64_t hook_start_event(const struct nvtx_attributes *a)
 	uint64_t id = start_as(unlikely(forward) ? forward(a) : 0);
 	int none;
 
-	RECORD(none, with_attributes(t, nameless(), a, OP_HERE(), use_start));
+	RECORD(none, (starting = id, with_attributes(t, nameless(), a, OP_HERE(), use_start)));
 	return id;
 }
 
@@ -391,7 +391,8 @@ static uint64_t hook_domain_start_event(const void *domain, const struct nvtx_at
 	uint64_t id = start_as(unlikely(forward) ? forward(domain, a) : 0);
 	int none;
 
-	RECORD(none, with_attributes(t, nvtx_domain_of(domain), a, OP_HERE(), use_start));
+	RECORD(none, (starting = id,
+	              with_attributes(t, nvtx_domain_of(domain), a, OP_HERE(), use_start)));
 	return id;
 }
 
