@@ -682,8 +682,8 @@ static uint64_t hook_start_payload(const void *domain, const struct nvtx_payload
 	uint64_t id = start_as(unlikely(forward) ? forward(domain, payloads, count) : 0);
 	int none;
 
-	RECORD(none,
-	       with_payloads(t, nvtx_domain_of(domain), payloads, count, OP_HERE(), use_start));
+	RECORD(none, (starting = id, with_payloads(t, nvtx_domain_of(domain), payloads, count,
+	                                           OP_HERE(), use_start)));
 	return id;
 }
 
