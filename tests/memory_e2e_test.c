@@ -321,6 +321,20 @@ Test(memory_e2e, sanitizers_and_allocators_of_the_programs_own_are_left_alone_an
 	}
 }
 
+Test(memory_e2e, valgrind_finds_nothing_of_ours)
+{
+	char *argv[] = { "valgrind", "-q", TARGET, "manners", NULL };
+
+	if (access("/usr/bin/valgrind", X_OK) != 0)
+		cr_skip("/usr/bin/valgrind is not there");
+	agent_run(&without, &plain, argv);
+	agent_run(&with, &agent, argv);
+	cr_expect(eq(int, with.status, without.status));
+	// Process ids differ, and where the program calls from.
+	cr_expect(strstr(with.output, "Invalid") == NULL, "%s", with.output);
+	cr_expect(eq(u64, with.notes, 1));
+}
+
 Test(memory_e2e, real_programs_do_what_they_do)
 {
 	char *programs[][5] = {
