@@ -206,18 +206,15 @@ static uint64_t noise(const struct cpu_account *cpu, uint64_t period_ns)
 	return (uint64_t)((1 + sqrt((double)cpu->user_samples) / 2) * (double)period_ns);
 }
 
-// The kernel's share of the rest is as of what came before, if ticks have told of that.
+// Samples have had the user time before the rest. On average half a period has come since.
 static struct cpu_split split_user_rest(struct thread *thread, uint64_t rest_ns, uint64_t period_ns)
 {
 	const struct cpu_account *cpu = &thread->cpu;
-	double user = (double)(cpu->user_samples * period_ns), told = (double)cpu->told_ns;
 	struct cpu_split split = { 0 };
 
-	if (cpu->kernel.count && rest_ns <= TOLD_NS)
-		split.kernel_ns = (uint64_t)((double)rest_ns * told / (told + user + 1));
-	else if (cpu->kernel.count)
-		split.kernel_ns = rest_ns;
-	else if (rest_ns > noise(cpu, period_ns))
+	if (cpu->kernel.count && rest_ns > period_ns / 2)
+		split.kernel_ns = rest_ns - period_ns / 2;
+	else if (!cpu->kernel.count && rest_ns > noise(cpu, period_ns))
 		split.callless_ns = rest_ns;
 	split.user_ns = rest_ns - split.kernel_ns - split.callless_ns;
 	return split;
