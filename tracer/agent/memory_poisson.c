@@ -39,8 +39,10 @@ static double chance(double x)
 
 	if (x > LARGE)
 		return 1;
-	for (; x > 0.5; x /= 2)
+	while (x > 0.5) {
+		x /= 2;
 		halvings++;
+	}
 	// 1 - exp(-x) = x - x^2/2! + x^3/3! …
 	for (int i = 14; i > 0; i--)
 		sum = (1 - sum) * x / i;
@@ -80,7 +82,7 @@ uint64_t poisson_weight(const struct poisson *p, uint64_t bytes)
 }
 
 // The mean doubles once, or as often as it takes to fit the budget.
-static uint32_t raise(uint32_t shift, uint64_t elapsed_ns)
+static uint32_t raise_shift(uint32_t shift, uint64_t elapsed_ns)
 {
 	do
 		shift++;
@@ -90,7 +92,7 @@ static uint32_t raise(uint32_t shift, uint64_t elapsed_ns)
 }
 
 // The other way, if that fits as well.
-static uint32_t lower(uint32_t shift, uint64_t taken, uint64_t elapsed_ns)
+static uint32_t lower_shift(uint32_t shift, uint64_t taken, uint64_t elapsed_ns)
 {
 	uint64_t rate = taken * POISSON_WINDOW_NS / elapsed_ns;
 
@@ -111,7 +113,7 @@ static void next_window(struct poisson_budget *b, uint64_t now_ns, uint32_t take
 	    !__atomic_compare_exchange_n(&b->window_ns, &began, now_ns, false, __ATOMIC_RELAXED,
 	                                 __ATOMIC_RELAXED))
 		return;
-	shift = is_over ? lower(shift, taken, elapsed) : raise(shift, elapsed);
+	shift = is_over ? lower_shift(shift, taken, elapsed) : raise_shift(shift, elapsed);
 	__atomic_store_n(&b->taken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->shift, shift, __ATOMIC_RELAXED);
 }

@@ -44,11 +44,11 @@ static struct agent *agent; // NULL: nothing is counted
 extern const char *gnu_get_libc_version(void) __attribute__((weak)); // only glibc has it
 
 // Only where a sanitizer's runtime is in the process, which has its own ideas of malloc().
-extern void __asan_init(void) __attribute__((weak));
-extern void __hwasan_init(void) __attribute__((weak));
-extern void __lsan_init(void) __attribute__((weak));
-extern void __msan_init(void) __attribute__((weak));
-extern void __tsan_init(void) __attribute__((weak));
+extern void asan_init(void) __asm__("__asan_init") __attribute__((weak));
+extern void hwasan_init(void) __asm__("__hwasan_init") __attribute__((weak));
+extern void lsan_init(void) __asm__("__lsan_init") __attribute__((weak));
+extern void msan_init(void) __asm__("__msan_init") __attribute__((weak));
+extern void tsan_init(void) __asm__("__tsan_init") __attribute__((weak));
 
 static void *has_none(size_t size)
 {
@@ -404,8 +404,8 @@ static int is_of_valgrind(struct dl_phdr_info *object, size_t size, void *contex
 
 static bool is_sanitized(void)
 {
-	return dl_iterate_phdr(is_of_valgrind, NULL) || __asan_init || __hwasan_init ||
-	       __lsan_init || __msan_init || __tsan_init;
+	return dl_iterate_phdr(is_of_valgrind, NULL) || asan_init || hwasan_init || lsan_init ||
+	       msan_init || tsan_init;
 }
 
 // Why the process's allocations cannot be counted; NULL: they can.
