@@ -13,3 +13,10 @@ void *chain_open(const char *variable, const char *theirs);
 
 /* Its function NAME; NULL if it has none, or that is OURS: we were put in front of ourselves. */
 void *chain_find(void *library, const char *name, const void *ours);
+
+/*
+ * Held while a binary is initialized, of which there may be several, and their libraries' loading
+ * may begin with another. A child of fork() does not wait for threads that it has not got.
+ */
+void chain_lock(void);
+void chain_unlock(void);

@@ -788,16 +788,15 @@ EXPORT void __itt_api_init(struct itt_global *g, int groups);
 // Their collector finds its functions by the library that the program's part knows.
 static bool initialize_theirs(struct itt_global *g, int groups)
 {
-	static pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	static void *library;
 	static bool asked;
 
-	pthread_mutex_lock(&opening);
+	chain_lock();
 	if (!asked) {
 		asked = true;
 		library = chain_open(PROTOCOL_ENV_ITT_CHAIN, "INTEL_LIBITTNOTIFY64");
 	}
-	pthread_mutex_unlock(&opening);
+	chain_unlock();
 	api_init *init = (api_init *)chain_find(library, "__itt_api_init", (void *)__itt_api_init);
 	if (!init)
 		return false;
