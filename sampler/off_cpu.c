@@ -358,8 +358,8 @@ static void keep(struct off_cpu *o, struct off_cpu_state *s, enum seen seen, enu
 	s->frame_flags = flags;
 }
 
-static size_t unwind(struct off_cpu *o, const struct thread *thread,
-                     const struct event_sample *sample, uint32_t *flags)
+static size_t unwind(struct off_cpu *o, struct thread *thread, const struct event_sample *sample,
+                     uint64_t time_ns, uint32_t *flags)
 {
 	*flags = 0;
 	if (!sample->has_user)
@@ -367,6 +367,8 @@ static size_t unwind(struct off_cpu *o, const struct thread *thread,
 	size_t count =
 		unwinder_unwind(o->unwinder, thread->process->space, sample,
 	                        (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);
+	count = unwinder_complete(o->unwinder, &thread->last, time_ns, o->frames, count,
+	                          STACK_MAX_FRAMES, flags);
 	return op_stack_place(&thread->ops, o->frames, unwinder_stack_pointers(o->unwinder), count,
 	                      STACK_MAX_FRAMES);
 }
@@ -409,7 +411,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 	// Nobody is switched out twice: the record of its running in between was lost.
 	if (s->out && s->switched && event->time_ns > s->since_ns + SAME_SWITCH_NS)
 		off_cpu_switch(o, thread, event->time_ns, false, false);
-	count = unwind(o, thread, &event->sample, &flags);
+	count = unwind(o, thread, &event->sample, event->time_ns, &flags);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
 }
@@ -451,7 +453,7 @@ static void keep_look(struct off_cpu *o, struct thread *thread, enum probe_resul
 	if (result == PROBE_RUNNING)
 		cause = METRIC_OFF_RUNNABLE;
 	else
-		count = unwind(o, thread, &view->sample, &flags);
+		count = unwind(o, thread, &view->sample, view->from_ns, &flags);
 	keep(o, s, SEEN_BY_LOOK, cause, count, flags);
 	s->seen_from_ns = view->from_ns;
 	s->seen_until_ns = view->until_ns;

@@ -38,6 +38,7 @@ static void free_thread(struct thread *thread)
 	free(thread->cpu.last.frames);
 	free(thread->cpu.kernel.frames);
 	op_stack_fini(&thread->ops);
+	last_stack_fini(&thread->last);
 	free(thread);
 }
 

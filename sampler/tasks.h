@@ -12,6 +12,7 @@
 #include "base/metric.h"
 #include "base/stack.h"
 #include "sampler/address_space.h"
+#include "sampler/last_stack.h"
 #include "sampler/off_cpu_state.h"
 #include "sampler/op_site.h"
 #include "sampler/op_stack.h"
@@ -69,6 +70,7 @@ struct thread {
 	struct off_cpu_state off_cpu;
 	struct cpu_account cpu;
 	struct op_stack ops; /* that are open */
+	struct last_stack last;
 	struct thread *next; /* in its hash chain */
 };
 

@@ -256,12 +256,15 @@ static size_t unwind(struct tracker *t, struct process *process, const struct ev
 }
 
 // With the ops that are open.
-static size_t add_user_frames(struct tracker *t, const struct thread *thread,
+static size_t add_user_frames(struct tracker *t, struct thread *thread,
                               const struct event_sample *sample, uint64_t time_ns,
                               struct frame *frames, size_t max, uint32_t *flags)
 {
 	size_t count = unwind(t, thread->process, sample, time_ns, frames, max, flags);
 
+	if (sample->has_user)
+		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,
+		                          flags);
 	return op_stack_place(&thread->ops, frames, unwinder_stack_pointers(t->unwinder), count,
 	                      max);
 }
@@ -556,6 +559,7 @@ static void on_exec(struct tracker *t, const struct event *event)
 		cpu_account_exec(thread);
 		op_tracker_close(&t->ops, thread, event->time_ns);
 		op_sites_fini(&process->sites);
+		last_stack_fini(&thread->last);
 	}
 	address_space_clear(process->space);
 	mapper_reset(process);

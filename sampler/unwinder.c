@@ -33,6 +33,7 @@ struct unwinder {
 	bool cursor_begun;
 	struct unwind_module *searched; // libunwind has asked for it last
 	uint64_t sps[STACK_MAX_FRAMES]; // of the frames of the last stack
+	uint64_t cut_sp; // of the caller at which that was cut for want of memory; 0: it was not
 };
 
 /* What one call of unwinder_unwind() fills. */
@@ -316,8 +317,16 @@ static enum walk_step walk_by_table(struct unwinder *u, struct output *out)
 		if (!push(out, w))
 			return WALK_STUCK;
 		step = step_by_table(u, out);
-		if (step == WALK_CALLER && ((w->pc == pc && w->sp == sp) || !believable(w)))
-			step = WALK_STUCK;
+		if (step == WALK_STUCK && !walk_caller_sp(w, &u->cut_sp))
+			u->cut_sp = 0;
+		if (step != WALK_CALLER)
+			break;
+		if (w->pc == pc && w->sp == sp)
+			return WALK_STUCK;
+		if (!believable(w)) {
+			u->cut_sp = w->sp;
+			return WALK_STUCK;
+		}
 	}
 	return step;
 }
@@ -355,6 +364,7 @@ static void begin(struct unwinder *u, struct address_space *space,
 
 	stack_memory_set(&u->memory, sample->stack, regs[DWARF_RSP], sample->stack_bytes, pid);
 	u->sample = sample;
+	u->cut_sp = 0;
 	u->cursor_begun = false;
 	u->searched = NULL;
 	u->walk = (struct walk){
@@ -404,6 +414,37 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 	count(u, &out);
 	*flags = out.flags;
 	return out.count;
+}
+
+// The frames from INDEX of LAST on take the place of the mark.
+static size_t join(struct unwinder *u, const struct last_stack *last, size_t index,
+                   struct frame *frames, size_t count, size_t max)
+{
+	size_t kept = count - 1, added = last->count - index;
+
+	if (max > STACK_MAX_FRAMES)
+		max = STACK_MAX_FRAMES;
+	if (added > max - kept)
+		added = max - kept;
+	memcpy(frames + kept, last->frames + index, added * sizeof(*frames));
+	memcpy(u->sps + kept, last->sps + index, added * sizeof(*u->sps));
+	return kept + added;
+}
+
+size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
+                         struct frame *frames, size_t count, size_t max, uint32_t *flags)
+{
+	if (!(*flags & STACK_TRUNCATED)) {
+		last_stack_keep(last, frames, u->sps, count, time_ns);
+		return count;
+	}
+	size_t index = last_stack_find(last, u->cut_sp, time_ns);
+	if (!count || index == last->count)
+		return count;
+	*flags = (*flags & ~(uint32_t)STACK_TRUNCATED) | STACK_JOINED;
+	u->stats.truncated--;
+	u->stats.joined++;
+	return join(u, last, index, frames, count, max);
 }
 
 const uint64_t *unwinder_stack_pointers(const struct unwinder *u)

@@ -14,6 +14,7 @@
 #include "base/stack.h"
 #include "sampler/address_space.h"
 #include "sampler/event.h"
+#include "sampler/last_stack.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,10 +56,16 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        uint32_t *flags);
 
 /*
+ * Completes what the last call of unwinder_unwind() wrote, if it was cut for want of memory, by the
+ * thread's LAST whole stack, or keeps it as that. Returns the new count.
+ */
+size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
+                         struct frame *frames, size_t count, size_t max, uint32_t *flags);
+
+/*
  * The stack pointer at each frame that the last call of unwinder_unwind() wrote: the frame lies
  * from there to its caller's. Valid until the next call.
  */
 const uint64_t *unwinder_stack_pointers(const struct unwinder *u);
-
 
 const struct unwinder_stats *unwinder_stats(const struct unwinder *u);

@@ -120,6 +120,11 @@ static void recover_rbp(struct walk *w, uint64_t cfa)
 	w->has_rbp = stack_memory_read(w->memory, slot, &w->rbp);
 }
 
+bool walk_caller_sp(struct walk *w, uint64_t *sp)
+{
+	return find_cfa(w, sp) && *sp > w->sp;
+}
+
 enum walk_step walk_by_rule(struct walk *w)
 {
 	uint64_t cfa, pc;

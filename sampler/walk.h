@@ -63,6 +63,9 @@ static inline void walk_locate(struct walk *w)
 /* By w->rule, which is neither CFI_NO_RULE nor CFI_UNUSABLE. */
 enum walk_step walk_by_rule(struct walk *w);
 
+/* Where the caller's stack pointer is by w->rule, as far as registers tell. False if unknown. */
+bool walk_caller_sp(struct walk *w, uint64_t *sp);
+
 /* Out of a signal trampoline: to what the signal has interrupted. */
 enum walk_step walk_by_ucontext(struct walk *w);
 

@@ -62,6 +62,13 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 	return 1;
 }
 
+size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
+                         struct frame *frames, size_t count, size_t max, uint32_t *flags)
+{
+	(void)u, (void)last, (void)time_ns, (void)frames, (void)max, (void)flags;
+	return count;
+}
+
 const uint64_t *unwinder_stack_pointers(const struct unwinder *u)
 {
 	(void)u;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 unit(address_space LIBS sampler)
+unit(last_stack LIBS sampler)
 unit(op_stack LIBS sampler)
 unit(op_tracker LIBS sampler)
 unit(op_site LIBS sampler)

@@ -178,6 +178,31 @@ Test(unwinder, a_cut_stack_is_joined_from_the_process_or_marked)
 	}
 }
 
+Test(unwinder, a_cut_stack_is_completed_by_the_last_whole_one)
+{
+	uint32_t flags;
+	struct last_stack last = { 0 };
+	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "deep", "300");
+	cleanup(unwinder) struct unwinder *u = unwinder_new(scene->modules, UNWIND_BY_TABLE, NULL);
+
+	cr_assert(scene != NULL);
+	size_t whole = unwinder_unwind(u, scene->space, &scene->sample, 0, frames, STACK_MAX_FRAMES,
+	                               &flags);
+	cr_assert(eq(u32, flags, 0));
+	cr_expect(eq(sz, unwinder_complete(u, &last, 100, frames, whole, STACK_MAX_FRAMES, &flags),
+	             whole));
+
+	struct event_sample cut = scene->sample;
+	cut.stack_bytes = 2048;
+	size_t count = unwinder_unwind(u, scene->space, &cut, 0, frames, STACK_MAX_FRAMES, &flags);
+	cr_expect(eq(u32, flags, STACK_TRUNCATED));
+	cr_expect(lt(sz, count, whole));
+	count = unwinder_complete(u, &last, 200, frames, count, STACK_MAX_FRAMES, &flags);
+	cr_expect(eq(u32, flags, STACK_JOINED));
+	expect_frames(scene, count, "completed");
+	last_stack_fini(&last);
+}
+
 Test(unwinder, what_changed_before_it_could_be_joined_is_not_believed)
 {
 	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "deep", "500");
