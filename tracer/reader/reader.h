@@ -24,7 +24,10 @@ void reader_free(struct reader *r); /* NULL is fine */
 
 CLEANUP(reader, struct reader *, reader_free)
 
-/* Looks for new files and rings. Call before each round of reader_next(). */
+/*
+ * Looks for new files and rings, and what short processes have told of their memory. Call before
+ * each round of reader_next().
+ */
 void reader_poll(struct reader *r);
 
 /*
