@@ -30,12 +30,11 @@ void last_stack_keep(struct last_stack *l, const struct frame *frames, const uin
 	l->time_ns = time_ns;
 }
 
-size_t last_stack_find(const struct last_stack *l, uint64_t sp, uint64_t time_ns)
+size_t last_stack_find(const struct last_stack *l, uint64_t sp, size_t first, uint64_t time_ns)
 {
 	if (!sp || (time_ns > l->time_ns && time_ns - l->time_ns > OLD_NS))
 		return l->count;
-	// The innermost frame had no callee then: it has not called what was cut.
-	for (size_t i = 1; i < l->count; i++)
+	for (size_t i = first; i < l->count; i++)
 		if (l->sps[i] == sp)
 			return i;
 	return l->count;

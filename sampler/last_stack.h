@@ -35,7 +35,7 @@ void last_stack_keep(struct last_stack *l, const struct frame *frames, const uin
                      size_t count, uint64_t time_ns);
 
 /*
- * Index of the frame whose stack pointer is SP in a stack that is not much older than TIME_NS;
- * COUNT if there is none.
+ * Index of the frame whose stack pointer is SP, from the frame FIRST on, in a stack that is not
+ * much older than TIME_NS; COUNT if there is none.
  */
-size_t last_stack_find(const struct last_stack *l, uint64_t sp, uint64_t time_ns);
+size_t last_stack_find(const struct last_stack *l, uint64_t sp, size_t first, uint64_t time_ns);

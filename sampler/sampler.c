@@ -18,6 +18,8 @@
 #define SETTLE_NS          NS_PER_MS
 
 #define IDLE_TIMEOUT_MS    100
+#define DEEP_TIMEOUT_MS    4 // the rest of a stack is soon another
+#define DEEP_NS            NS_PER_SEC
 #define HOUSEKEEPING_NS    NS_PER_SEC
 #define FREQUENCY_MIN      49
 #define FREQUENCY_MAX      10000
@@ -35,7 +37,8 @@ struct sampler {
 	int epoll;
 	pid_t child;
 	struct priority priority;
-	bool busy; // the collector takes more of a CPU than it should
+	uint64_t deep, deep_ns; // stacks deeper than their copies so far, and when the last came
+	bool busy;              // the collector takes more of a CPU than it should
 	bool finishing;
 
 	struct {
@@ -190,8 +193,10 @@ static void update_status(struct sampler *s)
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);
-	if (s->ops)
-		s->status.lost_ops += op_source_lost(s->ops);
+	if (!s->ops)
+		return;
+	s->status.lost_ops += op_source_lost(s->ops);
+	snprintf(s->status.op_note, sizeof(s->status.op_note), "%s", op_source_note(s->ops));
 }
 
 static void handle_ops(struct sampler *s, uint64_t until_ns)
@@ -247,6 +252,8 @@ int sampler_timeout_ms(const struct sampler *s)
 		timeout = s->source->ops->timeout_ms(s->source, now, timeout);
 	if (s->ops)
 		timeout = op_source_timeout_ms(s->ops, timeout);
+	if (!s->busy && now - s->deep_ns < DEEP_NS && timeout > DEEP_TIMEOUT_MS)
+		timeout = DEEP_TIMEOUT_MS;
 	return tracker_timeout_ms(s->tracker, now, timeout);
 }
 
@@ -272,6 +279,9 @@ int sampler_drain(struct sampler *s, struct error *err)
 	uint64_t now = clock_now_ns();
 	int result = handle_until(s, now - SETTLE_NS, err);
 
+	if (tracker_deep(s->tracker) > s->deep)
+		s->deep_ns = now;
+	s->deep = tracker_deep(s->tracker);
 	if (result == 0) {
 		tracker_probe(s->tracker, clock_now_ns());
 		keep_house(s, now);

@@ -812,6 +812,13 @@ void tracker_finish(struct tracker *t, uint64_t now_ns)
 	end_threads(t, NULL, NULL, now_ns);
 }
 
+uint64_t tracker_deep(const struct tracker *t)
+{
+	const struct unwinder_stats *stats = unwinder_stats(t->unwinder);
+
+	return stats->joined + stats->truncated;
+}
+
 uint64_t tracker_events(const struct tracker *t)
 {
 	return t->events;

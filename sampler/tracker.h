@@ -53,6 +53,9 @@ void tracker_flush(struct tracker *t, uint64_t now_ns);
 /* Ends all threads at NOW_NS. */
 void tracker_finish(struct tracker *t, uint64_t now_ns);
 
+/* Stacks so far that were deeper than what had been copied of them. */
+uint64_t tracker_deep(const struct tracker *t);
+
 /* Events handled so far. */
 uint64_t tracker_events(const struct tracker *t);
 

@@ -431,6 +431,35 @@ static size_t join(struct unwinder *u, const struct last_stack *last, size_t ind
 	return kept + added;
 }
 
+// Whether FRAME, of the walk's module, is in the function that the walk stands in.
+static bool is_same_function(struct unwinder *u, const struct frame *cut, const struct frame *frame)
+{
+	struct unwind_module *module = u->walk.module;
+
+	if (!module || frame->module != cut->module || cut->module != module->id)
+		return false;
+	uint64_t start = unwind_module_function(u->modules, module, frame_lookup_address(*cut));
+	return start &&
+	       start == unwind_module_function(u->modules, module, frame_lookup_address(*frame));
+}
+
+// Index in LAST of the caller of the frame that was cut; its count if it is not there.
+static size_t find_callers(struct unwinder *u, const struct last_stack *last, uint64_t time_ns,
+                           const struct frame *frames, size_t count)
+{
+	if (count < 2)
+		return last->count;
+	// The innermost frame had no callee then: it has not called what was cut.
+	if (u->cut_sp)
+		return last_stack_find(last, u->cut_sp, 1, time_ns);
+	// Where the frame ends is told by memory that was not seen. It is as large as it was.
+	size_t index = last_stack_find(last, u->sps[count - 2], 0, time_ns);
+	if (index + 1 >= last->count ||
+	    !is_same_function(u, &frames[count - 2], &last->frames[index]))
+		return last->count;
+	return index + 1;
+}
+
 size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
                          struct frame *frames, size_t count, size_t max, uint32_t *flags)
 {
@@ -438,8 +467,8 @@ size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t t
 		last_stack_keep(last, frames, u->sps, count, time_ns);
 		return count;
 	}
-	size_t index = last_stack_find(last, u->cut_sp, time_ns);
-	if (!count || index == last->count)
+	size_t index = find_callers(u, last, time_ns, frames, count);
+	if (index == last->count)
 		return count;
 	*flags = (*flags & ~(uint32_t)STACK_TRUNCATED) | STACK_JOINED;
 	u->stats.truncated--;
