@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/keys.h"
+#include "merge/op_frames.h"
 #include "merge/query.h"
 #include "merge/scope.h"
 #include "merge/tally.h"
@@ -43,7 +44,7 @@ struct member {
 
 #define FRAME_ROOT     UINT32_MAX       // a thread
 #define FRAME_HOMELESS (UINT32_MAX - 1) // what a thread spent in no frame that counts
-#define FRAME_NONE     (UINT32_MAX - 2)
+_Static_assert(FRAME_NONE < FRAME_HOMELESS, "three that are no frames");
 
 struct members {
 	struct member *members;
@@ -54,9 +55,10 @@ struct builder {
 	const struct scope *scope;
 	struct keys *keys;
 	bool user_code;
-	struct weight *owned;  // [path node - 1]: what belongs to its frames, by it or its callees
-	struct weight *below;  // [path node - 1]: the same, with all that its callees own
-	bool *again;           // [path node - 1]: an op's owner once more, below the op
+	struct weight *owned; // [path node - 1]: what belongs to its frames, by it or its callees
+	struct weight *below; // [path node - 1]: the same, with all that its callees own
+	struct weight *ops;   // [path node - 1]: of that, in ops that stand right below
+	struct op_frames frames;
 	struct merged *merged; // [id - 1]
 	size_t count, capacity;
 	struct members level, found; // of the nodes of this level; of those below one of them
@@ -69,7 +71,8 @@ static void builder_fini(struct builder *b)
 {
 	free(b->owned);
 	free(b->below);
-	free(b->again);
+	free(b->ops);
+	op_frames_fini(&b->frames);
 	free(b->merged);
 	free(b->level.members);
 	free(b->found.members);
@@ -107,75 +110,23 @@ static const struct path_node *path_of(const struct builder *b, uint32_t node)
 	return paths_node(&b->scope->profile->paths, node);
 }
 
-// What has begun the op, or ops, that path node NODE stands right below; 0: it does not.
-static uint32_t owner_of_ops(const struct builder *b, uint32_t node)
-{
-	const struct profile *p = b->scope->profile;
-	uint32_t above = path_of(b, node)->parent;
-	bool below_op = false;
-
-	while (path_of(b, above)->parent &&
-	       locations_get(&p->locations, path_of(b, above)->location)->kind == FRAME_OP) {
-		above = path_of(b, above)->parent;
-		below_op = true;
-	}
-	return below_op && path_of(b, above)->parent ? above : 0;
-}
-
-/*
- * Where an op's owner runs itself, its frame is there twice: above the op and below it. Both are
- * the instruction that was interrupted. Recursion looks different: its callers are to be returned
- * to.
- */
-static bool is_owner_again(const struct builder *b, uint32_t node)
-{
-	const struct path_node *path = path_of(b, node);
-	uint32_t owner = path->parent ? owner_of_ops(b, node) : 0;
-
-	return owner && path_of(b, owner)->location == path->location &&
-	       locations_get(&b->scope->profile->locations, path->location)->kind == FRAME_EXACT;
-}
-
-// The end of the frames of path node NODE in keys->frames, and *FIRST.
-static uint32_t frames_of(const struct builder *b, uint32_t node, uint32_t *first)
-{
-	uint32_t location = path_of(b, node)->location;
-
-	*first = b->keys->first[location - 1];
-	return b->again[node - 1] ? *first : b->keys->first[location];
-}
-
 // The frame of path node NODE that its own time belongs to, and that of callees without one.
 static uint32_t owner_in(const struct builder *b, uint32_t node)
 {
-	uint32_t first;
+	uint32_t owner = FRAME_NONE;
 
 	if (!path_of(b, node)->parent)
 		return FRAME_HOMELESS;
-	for (uint32_t i = frames_of(b, node, &first); i-- > first;) {
-		const struct key_frame *frame = &b->keys->frames[i];
-		if (!frame->hidden && (frame->user || !b->user_code))
-			return i;
-	}
-	return FRAME_NONE;
-}
-
-// The first frame from AT on that is not hidden.
-static uint32_t visible_from(const struct builder *b, uint32_t node, uint32_t at)
-{
-	uint32_t first, end = frames_of(b, node, &first);
-
-	for (; at < end; at++)
-		if (!b->keys->frames[at].hidden)
-			return at;
-	return FRAME_NONE;
+	for (uint32_t at = op_frames_first(&b->frames, node); at != FRAME_NONE;
+	     at = op_frames_next(&b->frames, node, at))
+		if (b->keys->frames[at].user || !b->user_code)
+			owner = at;
+	return owner;
 }
 
 // Callees have larger numbers: each hands what it does not own itself to its caller.
 static void weigh_nodes(struct builder *b)
 {
-	for (uint32_t id = 1; id <= b->scope->profile->paths.count; id++)
-		b->again[id - 1] = is_owner_again(b, id);
 	for (uint32_t id = b->scope->profile->paths.count; id > 0; id--) {
 		uint32_t parent = path_of(b, id)->parent;
 		struct weight own = weight_of(b, id);
@@ -187,6 +138,8 @@ static void weigh_nodes(struct builder *b)
 		add_weight(&b->below[id - 1], &b->owned[id - 1]);
 		if (parent)
 			add_weight(&b->below[parent - 1], &b->below[id - 1]);
+		if (op_frames_is_op(&b->frames, id))
+			add_weight(&b->ops[parent - 1], &b->below[id - 1]);
 	}
 }
 
@@ -199,9 +152,10 @@ static bool builder_init(struct builder *b, const struct scope *scope, struct ke
 	*b = (struct builder){ .scope = scope, .keys = keys, .user_code = query->user_code };
 	b->owned = calloc(nodes, sizeof(*b->owned));
 	b->below = calloc(nodes, sizeof(*b->below));
-	b->again = calloc(nodes, sizeof(*b->again));
+	b->ops = calloc(nodes, sizeof(*b->ops));
 	b->homeless = key_table_add(&keys->keys, &homeless);
-	if (!b->owned || !b->below || !b->again || !b->homeless)
+	if (!b->owned || !b->below || !b->ops || !b->homeless ||
+	    !op_frames_init(&b->frames, scope->profile, keys))
 		return false;
 	weigh_nodes(b);
 	return true;
@@ -231,18 +185,24 @@ static uint32_t next_aside(const struct scope *scope, uint32_t node, uint32_t to
 	return node == top ? 0 : scope->sibling[node - 1];
 }
 
-// Those below path node TOP, and below its callees that are hidden altogether.
-static bool find_below(struct builder *b, uint32_t caller, uint32_t top)
+enum below {
+	BELOW_OPS = 1,
+	BELOW_CODE = 2
+};
+
+// Those KINDS (enum below) of what stands right below path node TOP, and below its callees that
+// are hidden altogether.
+static bool find_below(struct builder *b, uint32_t caller, uint32_t top, unsigned kinds)
 {
 	const struct scope *scope = b->scope;
 	uint32_t next;
 
 	for (uint32_t node = scope->first_child[top - 1]; node; node = next) {
-		uint32_t frame = FRAME_NONE;
+		unsigned kind = op_frames_is_op(&b->frames, node) ? BELOW_OPS : BELOW_CODE;
+		uint32_t frame = op_frames_first(&b->frames, node);
 		next = next_aside(scope, node, top);
-		if (!b->below[node - 1].ns)
+		if (!b->below[node - 1].ns || (path_of(b, node)->parent == top && !(kind & kinds)))
 			continue;
-		frame = visible_from(b, node, b->keys->first[path_of(b, node)->location - 1]);
 		if (frame != FRAME_NONE) {
 			if (!find_frame(b, caller, node, frame))
 				return false;
@@ -261,25 +221,46 @@ static bool find_callees(struct builder *b, const struct member *of)
 		struct member homeless = { b->homeless, of->node, FRAME_HOMELESS, of->merged };
 		if (b->owned[of->node - 1].ns && !add_member(&b->found, &homeless))
 			return false;
-		return find_below(b, of->merged, of->node);
+		return find_below(b, of->merged, of->node, BELOW_OPS | BELOW_CODE);
 	}
-	uint32_t inner = visible_from(b, of->node, of->frame + 1);
-	if (inner != FRAME_NONE)
-		return find_frame(b, of->merged, of->node, inner);
-	return find_below(b, of->merged, of->node);
+	uint32_t inner = op_frames_next(&b->frames, of->node, of->frame);
+	unsigned kinds = inner == FRAME_NONE ? BELOW_CODE : 0;
+	if (of->frame == op_frames_caller(&b->frames, of->node))
+		kinds |= BELOW_OPS;
+	if (inner != FRAME_NONE && !find_frame(b, of->merged, of->node, inner))
+		return false;
+	return !kinds || find_below(b, of->merged, of->node, kinds);
 }
 
+static void subtract_weight(struct weight *from, const struct weight *by)
+{
+	from->ns -= by->ns;
+	from->samples -= by->samples;
+}
+
+// Less what is in the frames around MEMBER's alone: in the time of an owner of ops, the ops; in
+// that of a function that inlines it, what was not in it.
 static struct weight total_of(const struct builder *b, const struct member *member)
 {
-	const struct weight *owned = &b->owned[member->node - 1];
 	struct weight total = b->below[member->node - 1];
+	uint32_t owner = owner_in(b, member->node);
+	uint32_t caller = op_frames_caller(&b->frames, member->node);
+	bool has_ops = false, has_own = false;
 
 	if (member->frame == FRAME_HOMELESS)
-		return *owned;
-	if (member->frame == FRAME_ROOT || owner_in(b, member->node) >= member->frame)
+		return b->owned[member->node - 1];
+	if (member->frame == FRAME_ROOT)
 		return total;
-	// An inlined function that is not the one inside which the time was spent.
-	return (struct weight){ total.ns - owned->ns, total.samples - owned->samples };
+	for (uint32_t at = member->frame; at != FRAME_NONE;
+	     at = op_frames_next(&b->frames, member->node, at)) {
+		has_ops |= at == caller;
+		has_own |= at == owner;
+	}
+	if (!has_ops)
+		subtract_weight(&total, &b->ops[member->node - 1]);
+	if (!has_own && owner != FRAME_NONE)
+		subtract_weight(&total, &b->owned[member->node - 1]);
+	return total;
 }
 
 static void choose_line(struct merged *node, uint32_t line, bool inlined, uint64_t weight)

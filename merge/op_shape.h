@@ -32,7 +32,7 @@ struct op_shape_known {
 	struct op_shape shape;
 };
 
-#define OP_SHAPES_KNOWN 256
+#define OP_SHAPES_KNOWN 1024
 
 struct op_shapes {
 	struct op_shape_known known[OP_SHAPES_KNOWN];

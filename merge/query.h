@@ -74,8 +74,8 @@ CLEANUP(rows, struct rows *, rows_free)
 
 /*
  * A node of the call tree by function, children by total, largest first. An op stands between the
- * function that has begun it and what that has called since; what the function did in it itself
- * is the op's own time.
+ * function that has begun it and what ran since: what that function has called, what is inlined
+ * there, and what it did itself, which is the op's own time.
  */
 struct call_node {
 	const char *name, *file, *module;

@@ -318,6 +318,13 @@ static void name_row(const struct asking *a, const struct group *group, struct o
 		row->file = strings_get(p->strings, place->file);
 		row->line = (int)place->line;
 	}
+	if (place)
+		row->function = strings_get(p->strings, place->function);
+	if (group->caller) {
+		uint32_t id = locations_get(&p->locations, group->caller)->module;
+		const struct module *module = modules_get(p->modules, id);
+		row->module = module ? module->path : NULL;
+	}
 	if (!group->thread)
 		return;
 	const struct thread_info *thread = threads_get(&p->threads, group->thread);

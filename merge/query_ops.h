@@ -58,7 +58,8 @@ struct op_row {
 	const char *stack;    /* "step (train.c:12) < main (train.c:80)"; "" if not asked for */
 	const char *file;     /* where it is called from, most of its time; NULL if unknown */
 	int line;
-	const char *thread; /* by thread; else NULL */
+	const char *function, *module; /* of that place; NULL if unknown */
+	const char *thread;            /* by thread; else NULL */
 	uint32_t tid;
 	uint64_t calls;
 	uint64_t untimed;   /* of them, those whose times are known in sum only */

@@ -395,3 +395,52 @@ Test(query_ops, the_time_that_shares_are_of_is_that_of_threads_with_ops)
 	cleanup(op_rows) struct op_rows *late = ask_ops(&(struct op_query){ .to_ns = 100 * MS });
 	cr_expect(eq(u64, late->wall_ns, 100 * MS));
 }
+
+Test(query_ops, what_is_inlined_in_an_owner_stands_in_its_op)
+{
+	struct op_event event = call_of("forward", 0, 100, 60);
+	struct frame frames[2];
+
+	frames_of(&f, "scoped nvtx3.hpp:9|step a.c:5 > hook", frames);
+	event.caller = frames[1];
+	profile_add_op(f.profile, &event);
+	// The owner itself, in what is inlined there; a callee of that; a call of its own.
+	add(&f, 1, METRIC_ON_CPU, 60,
+	    "main a.c:1 > !dot d.h:2|step a.c:6 > <forward> > !dot d.h:2|step a.c:6");
+	add(&f, 1, METRIC_ON_CPU, 20, "main a.c:1 > dot d.h:3|step a.c:6 > <forward> > mul m.c:1");
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1 > step a.c:7 > <forward> > mul m.c:1");
+	add(&f, 1, METRIC_ON_CPU, 5, "main a.c:1 > dot d.h:3|step a.c:6 > mul m.c:1");
+	add(&f, 1, METRIC_ON_CPU, 3, "main a.c:1 > dot d.h:2|step a.c:6");
+	name_all(&f);
+	cleanup(call_tree) struct call_tree *tree =
+		query_call_tree(f.profile, &(struct query){ 0 }, 0, NULL);
+	cr_expect(eq(str, (char *)tree_text(tree),
+	             "all 0/98 (main 0/98 (step 0/98 (<forward> 0/90 (dot 60/80 (mul 20/20), mul "
+	             "10/10), dot 3/8 (mul 5/5))))"));
+	cleanup(call_tree) struct call_tree *hidden =
+		query_call_tree(f.profile, &(struct query){ .hide = "dot" }, 0, NULL);
+	cr_expect(eq(str, (char *)tree_text(hidden),
+	             "all 0/98 (main 0/98 (step 3/98 (<forward> 60/90 (mul 30/30), mul 5/5)))"));
+	cleanup(call_tree) struct call_tree *owners =
+		query_call_tree(f.profile, &(struct query){ .user_code = "a.c" }, 0, NULL);
+	cr_expect(eq(str, (char *)tree_text(owners), "all 0/98 (main 0/98 (step 98/98))"));
+}
+
+Test(query_ops, an_op_of_an_inlined_function_stands_in_that)
+{
+	struct op_event event = call_of("forward", 0, 100, 60);
+	struct frame frames[2];
+
+	frames_of(&f, "forward a.c:5|main a.c:9 > hook", frames);
+	event.caller = frames[1];
+	profile_add_op(f.profile, &event);
+	add(&f, 1, METRIC_ON_CPU, 6,
+	    "!dot d.h:2|forward a.c:6|main a.c:9 > <forward> > !dot d.h:2|forward a.c:6|main a.c:9");
+	add(&f, 1, METRIC_ON_CPU, 4,
+	    "!forward a.c:6|main a.c:9 > <forward> > <in> > !forward a.c:6|main a.c:9");
+	name_all(&f);
+	cleanup(call_tree) struct call_tree *tree =
+		query_call_tree(f.profile, &(struct query){ 0 }, 0, NULL);
+	cr_expect(eq(str, (char *)tree_text(tree),
+	             "all 0/10 (main 0/10 (forward 0/10 (<forward> 0/10 (dot 6/6, <in> 4/4))))"));
+}
