@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct known {
@@ -19,6 +20,7 @@ struct op_records {
 	size_t count, capacity;
 	struct hash index;
 	uint64_t nameless;
+	char note[160];
 };
 
 struct op_records *op_records_new(struct ops *ops)
@@ -238,6 +240,12 @@ static bool take_memory(const struct record_memory *memory, struct event *event)
 	return true;
 }
 
+static void keep_note(struct op_records *r, const struct record_note *note)
+{
+	if (!r->note[0])
+		snprintf(r->note, sizeof(r->note), "%s", (const char *)(note + 1));
+}
+
 bool op_records_take(struct op_records *r, const struct record *record, uint64_t image_ns,
                      struct event *event)
 {
@@ -265,7 +273,15 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 		return true;
 	case RECORD_MEMORY:
 		return take_memory((const struct record_memory *)record, event);
+	case RECORD_NOTE:
+		keep_note(r, (const struct record_note *)record);
+		return false;
 	default:
 		return false;
 	}
+}
+
+const char *op_records_note(const struct op_records *r)
+{
+	return r->note;
 }

@@ -118,6 +118,11 @@ void op_source_forget(struct op_source *s, uint32_t pid)
 	reader_process_gone(s->reader, pid);
 }
 
+const char *op_source_note(const struct op_source *s)
+{
+	return op_records_note(s->records);
+}
+
 uint64_t op_source_lost(const struct op_source *s)
 {
 	return reader_dropped(s->reader) + op_records_nameless(s->records);

@@ -39,5 +39,8 @@ int op_source_timeout_ms(const struct op_source *s, int limit_ms);
 /* Process PID is no more, and all of it has been taken. */
 void op_source_forget(struct op_source *s, uint32_t pid);
 
+/* What an agent had to say to the user; "" if nothing. */
+const char *op_source_note(const struct op_source *s);
+
 /* Records that were lost, or could not be understood. */
 uint64_t op_source_lost(const struct op_source *s);
