@@ -239,6 +239,21 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	return launch_release(&r->launch, argv[0], status, err);
 }
 
+// What the agent's hooks took of the program's time, as the samples show it.
+static void note_hooks(struct recording *r)
+{
+	const struct hook_cost *hooks = &r->sink.hooks;
+	double all = (double)r->collect.run.target_cpu_ns / 100;
+
+	if (hooks->ops_ns + hooks->memory_ns == 0 || all <= 0)
+		return;
+	add_fact(r,
+	         "of the program's CPU time, looking at ops took %.1f %% (%s), at allocations "
+	         "%.1f %% (%s), by samples",
+	         (double)hooks->ops_ns / all, format_duration(hooks->ops_ns).text,
+	         (double)hooks->memory_ns / all, format_duration(hooks->memory_ns).text);
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collect *c = &r->collect;
@@ -253,6 +268,10 @@ static void note_troubles(struct recording *r)
 		         "followed beyond its end",
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
+	note_hooks(r);
+	note = sampler_status(r->sampler)->op_note;
+	if (*note)
+		add_fact(r, "%s", note);
 	uint64_t lost = sampler_status(r->sampler)->lost_ops;
 	if (lost)
 		add_fact(r, "%s records of ops were lost: bottleneck was not given enough CPU",

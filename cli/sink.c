@@ -5,6 +5,7 @@
 #include "base/module.h"
 #include "cli/proc_state.h"
 #include "merge/profile.h"
+#include "symbolize/elf_function.h"
 #include "tracer/protocol.h"
 
 #include <stdio.h>
@@ -107,6 +108,25 @@ static uint32_t leave_out_agent(struct sink *sink, const struct frame *frames, u
 	return kept;
 }
 
+// The program called ENTRY, which is the agent's.
+static void add_cost(struct sink *sink, const struct frame *entry, uint64_t ns)
+{
+	static const char *const allocators[] = { "malloc",         "calloc",        "realloc",
+		                                  "free",           "aligned_alloc", "memalign",
+		                                  "posix_memalign", "valloc",        "pvalloc" };
+	const struct module *module = modules_get(sink->modules, entry->module);
+	char name[64] = "";
+
+	elf_function_name(module, frame_lookup_address(*entry), name, sizeof(name));
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++) {
+		if (strcmp(name, allocators[i]) != 0)
+			continue;
+		sink->hooks.memory_ns += ns;
+		return;
+	}
+	sink->hooks.ops_ns += ns;
+}
+
 static void add_stack(void *context, const struct stack *stack)
 {
 	struct sink *sink = context;
@@ -119,10 +139,10 @@ static void add_stack(void *context, const struct stack *stack)
 	uint32_t begin = innermost(sink, stack->frames, stack->count);
 	bool hook = begin < stack->count && is_agent(sink, &stack->frames[begin]);
 
-	if (hook && stack->metric == METRIC_ON_CPU)
-		sink->hooks_ns += stack->weight_ns;
 	while (hook && begin < stack->count && is_agent(sink, &stack->frames[begin]))
 		begin++;
+	if (hook && stack->metric == METRIC_ON_CPU)
+		add_cost(sink, &stack->frames[begin - 1], stack->weight_ns);
 	ours.count = leave_out_agent(sink, stack->frames, stack->count, begin);
 	ours.frames = sink->frames;
 	profile_add_stack(sink->profile, &ours);

@@ -11,19 +11,29 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define WIDE        80
-#define MANY_BYTES  (UINT64_C(256) << 20) /* allocated in all: below, allocating is no news */
-#define MUCH_BYTES  (UINT64_C(32) << 20)  /* alive at once */
-#define SAMPLES_MIN 10                    /* fewer rank nothing */
+#define WIDE            80
+#define MANY_BYTES      (UINT64_C(256) << 20) /* allocated in all: below, allocating is no news */
+#define MUCH_BYTES      (UINT64_C(32) << 20)  /* alive at once */
+#define ROW_SAMPLES_MIN 3
+#define SAMPLES_MIN     10 /* fewer rank nothing */
 
 struct layout {
 	const struct text *text;
 	const struct memory_rows *rows;
 	enum memory_by by;
 	bool wide;
-	uint64_t peak; /* sum of the rows: what their shares are of */
+	uint64_t samples;              /* that a row has at least */
+	uint64_t allocated, peak, end; /* sums of the rows: what their shares are of */
 };
+
+// How many of the EXACT bytes are PART of all rows' SAMPLED ones: samples tell shares well, and
+// sums but roughly.
+static uint64_t estimate(uint64_t part, uint64_t sampled, uint64_t exact)
+{
+	return sampled ? (uint64_t)((double)part / (double)sampled * (double)exact) : 0;
+}
 
 // A row matters by the larger of its shares: of all bytes, and of those that were alive at once.
 struct ranked {
@@ -58,7 +68,7 @@ static struct ranked *rank(const struct layout *layout)
 
 	for (size_t i = 0; ranked && i < rows->count; i++) {
 		const struct memory_row *row = &rows->rows[i];
-		double churn = share(row->allocated_bytes, rows->allocated_bytes);
+		double churn = share(row->allocated_bytes, layout->allocated);
 		double peak = share(row->live_at_peak_bytes, layout->peak);
 		ranked[i] = (struct ranked){ row, churn > peak ? churn : peak };
 	}
@@ -123,7 +133,7 @@ static void add_names(struct table *table, const struct layout *layout,
 	text_place(row->file, row->line, row->module, place, sizeof(place));
 	if (layout->by != MEMORY_BY_LINE) {
 		table_cell(table, row->name);
-		table_cell(table, place);
+		table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
 		return;
 	}
 	if (!row->file || !source_line(row->file, profile_run(layout->text->profile)->directory,
@@ -133,19 +143,38 @@ static void add_names(struct table *table, const struct layout *layout,
 	table_cell(table, line);
 }
 
-static void add_row(struct table *table, const struct layout *layout, const struct memory_row *row)
+struct estimates {
+	uint64_t allocated, peak, end;
+};
+
+// What was there at some time has been allocated, whatever the samples of the rest say.
+static struct estimates estimates_of(const struct layout *layout, const struct memory_row *row)
 {
 	const struct memory_rows *rows = layout->rows;
+	struct estimates e = {
+		.allocated =
+			estimate(row->allocated_bytes, layout->allocated, rows->allocated_bytes),
+		.peak = estimate(row->live_at_peak_bytes, layout->peak, rows->peak_bytes),
+		.end = estimate(row->live_at_end_bytes, layout->end, rows->end_bytes),
+	};
+
+	e.allocated = e.allocated > e.peak ? e.allocated : e.peak;
+	e.allocated = e.allocated > e.end ? e.allocated : e.end;
+	return e;
+}
+
+static void add_row(struct table *table, const struct layout *layout, const struct memory_row *row)
+{
+	struct estimates e = estimates_of(layout, row);
 
 	table_row(table, STYLE_PLAIN);
-	table_styled(table, format_bytes(row->allocated_bytes).text,
-	             heat(share(row->allocated_bytes, rows->allocated_bytes)));
-	table_cell(table, format_percent(row->allocated_bytes, rows->allocated_bytes).text);
+	table_styled(table, bytes(e.allocated).text,
+	             heat(share(row->allocated_bytes, layout->allocated)));
+	table_cell(table, format_percent(row->allocated_bytes, layout->allocated).text);
 	if (layout->wide)
 		table_styled(table, margin(layout, row).text, STYLE_DIM);
-	table_styled(table, bytes(row->live_at_peak_bytes).text,
-	             heat(share(row->live_at_peak_bytes, layout->peak)));
-	table_cell(table, bytes(row->live_at_end_bytes).text);
+	table_styled(table, bytes(e.peak).text, heat(share(row->live_at_peak_bytes, layout->peak)));
+	table_cell(table, bytes(e.end).text);
 	add_names(table, layout, row);
 }
 
@@ -155,7 +184,8 @@ static size_t add_rows(struct table *table, const struct layout *layout, struct 
 	size_t count = 0;
 
 	while (count < layout->rows->count && count < layout->text->view->top &&
-	       ranked[count].share > 0 && ranked[count].share >= least)
+	       ranked[count].share > 0 && ranked[count].share >= least &&
+	       ranked[count].row->samples >= layout->samples)
 		count++;
 	// They are chosen by what matters, and stand in the order of their first column.
 	qsort(ranked, count, sizeof(*ranked), compare_bytes);
@@ -220,9 +250,13 @@ int text_memory(const struct text *text, struct error *err)
 	if (!asked && !is_worth_it(rows))
 		return 0;
 	layout.rows = rows;
+	layout.samples = asked ? 1 : ROW_SAMPLES_MIN;
 	layout.wide = text->terminal.width >= WIDE;
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->count; i++) {
+		layout.allocated += rows->rows[i].allocated_bytes;
 		layout.peak += rows->rows[i].live_at_peak_bytes;
+		layout.end += rows->rows[i].live_at_end_bytes;
+	}
 	if (rows->allocations)
 		return print_table(&layout, err);
 	say_none(text);

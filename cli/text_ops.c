@@ -226,8 +226,10 @@ static void name_place(const struct layout *layout, const struct op_row *row, ch
 		snprintf(buffer, size, "%s (%u)", row->thread ? row->thread : "?", row->tid);
 	else if (layout->query.by == OPS_BY_STACK)
 		snprintf(buffer, size, "%s", row->stack);
+	else if (!row->file && row->function)
+		snprintf(buffer, size, "%s", row->function);
 	else
-		text_place(row->file, row->line, NULL, buffer, size);
+		text_place(row->file, row->line, row->module, buffer, size);
 }
 
 static size_t longer(size_t length, const char *text)
