@@ -20,6 +20,7 @@ if(NOT FUZZ)
 
   unit(memory_e2e LIBS agent_run m)
   memory_target(memory_target)
+  memory_target(memory_target_fixed OPTIONS -fno-pie -no-pie)
   memory_target(memory_target_own SOURCES memory_target_malloc.c)
   set(WITH_asan)
   set(WITH_tsan)
@@ -35,6 +36,7 @@ if(NOT FUZZ)
     endif()
   endforeach()
   target_compile_definitions(memory_e2e_test PRIVATE TARGET="$<TARGET_FILE:memory_target>"
+    AT_A_FIXED_PLACE="$<TARGET_FILE:memory_target_fixed>"
     WITH_ASAN="${WITH_asan}" WITH_TSAN="${WITH_tsan}"
     WITH_OWN_MALLOC="$<TARGET_FILE:memory_target_own>")
 endif()

@@ -243,6 +243,15 @@ Test(memory_e2e, totals_are_exact_where_a_program_leaves_at_once)
 	expect_exact("quick-exit", "0", "5000");
 }
 
+Test(memory_e2e, a_program_at_a_fixed_place_that_takes_mallocs_address_is_counted)
+{
+	char *argv[] = { AT_A_FIXED_PLACE, "quick-exit", "5000", NULL };
+
+	run_both(argv);
+	cr_expect(ge(u64, told.allocated, 5000000));
+	cr_expect(eq(u64, with.notes, 0));
+}
+
 Test(memory_e2e, the_peak_is_right)
 {
 	uint64_t peak = 0;

@@ -363,6 +363,8 @@ static struct calls counted_calls(void)
 	return kin;
 }
 
+#pragma weak dladdr1 // musl has none, and gets here with none of this on
+
 // A program at a fixed place that takes a function's address has an entry for it, which is its
 // address everywhere, and leads to wherever the function is.
 static bool is_entry(const void *function)
@@ -370,7 +372,7 @@ static bool is_entry(const void *function)
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
 
-	return dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	return dladdr1 && dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
 	       symbol->st_shndx == SHN_UNDEF;
 }
 
