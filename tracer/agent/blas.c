@@ -131,7 +131,8 @@ struct stub {
 	uint8_t ready;
 	uint8_t rank;  // enum detour_rank
 	uint8_t words; // of arguments on the stack
-	uint8_t side;  // index of that argument; 0: none
+	uint8_t side;  // index of that argument, and 1; 0: none
+	uint8_t work;  // the same, of the size of the first work space
 	uint8_t count; // of the shape
 	uint8_t shape[SHAPE_MAX];
 	bool pointers, wide, lapack;
@@ -177,6 +178,8 @@ static void add_argument(struct stub *stub, char argument, unsigned index)
 		stub->shape[stub->count++] = (uint8_t)index;
 	else if (argument == 'S')
 		stub->side = (uint8_t)(index + 1);
+	else if (argument == 'l' && !stub->work)
+		stub->work = (uint8_t)(index + 1);
 }
 
 static void prepare(uint64_t index)
@@ -221,6 +224,16 @@ static bool is_right(const struct stub *stub, uint64_t argument)
 	if (stub->pointers)
 		return argument >= 4096 && (*(const char *)argument | ' ') == 'r';
 	return stub->lapack ? ((char)argument | ' ') == 'r' : (int)argument == 142; // CblasRight
+}
+
+// LAPACK's way to ask how much work space a call would need: lwork = -1. No work is done.
+static bool is_query(const struct stub *stub, const struct detour_call *call, const uint64_t *frame)
+{
+	uint64_t argument = stub->work ? detour_argument(call, frame, stub->work - 1u) : 0;
+
+	if (!stub->pointers)
+		return stub->wide ? argument == UINT64_MAX : (int32_t)argument == -1;
+	return argument >= 4096 && *(const int32_t *)argument == -1;
 }
 
 static uint16_t read_shape(const struct stub *stub, const struct detour_call *call,
@@ -369,6 +382,7 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 		way.target = find_target(index, frame);
 	// Without a target the caller has called NULL, but for us.
 	if (!way.target || detour_hides((enum detour_rank)stub->rank, frame) ||
+	    (stub->work && is_query(stub, call, frame)) ||
 	    !op_is_on(stub->lapack ? OP_LAPACK : OP_BLAS))
 		return way;
 	uint16_t count = read_shape(stub, call, frame, shape);
