@@ -79,6 +79,7 @@ struct event_memory {
 
 struct event {
 	enum record_type type;
+	bool given; /* RECORD_THREAD: the program has named the thread itself, for profilers */
 	uint32_t pid, tid;
 	uint64_t time_ns;
 	union {

@@ -250,6 +250,7 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
                      struct event *event)
 {
 	event->type = record->type;
+	event->given = false;
 	event->pid = record->pid;
 	event->tid = record->tid;
 	event->time_ns = record->time_ns;
@@ -257,6 +258,10 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 	case RECORD_OP_NAME:
 		learn(r, (const struct record_op_name *)record, image_ns);
 		return false;
+	case RECORD_THREAD:
+		event->given = (record->flags & THREAD_GIVEN) != 0;
+		event->name = (const char *)((const struct record_name *)record + 1);
+		return event->given; // comm comes from those who take the samples
 	case RECORD_OP_BEGIN:
 	case RECORD_OP_MARK:
 		return take_begin(r, (const struct record_op_begin *)record, image_ns, event);

@@ -137,6 +137,7 @@ static void decode_map(struct cursor *b, uint16_t misc, struct event *out)
 static void decode_name(struct cursor *b, uint16_t misc, struct event *out)
 {
 	out->type = misc & PERF_RECORD_MISC_COMM_EXEC ? RECORD_EXEC : RECORD_THREAD;
+	out->given = false;
 	out->pid = cursor_u32(b);
 	out->tid = cursor_u32(b);
 	out->name = take_text(b);

@@ -62,7 +62,8 @@ struct thread {
 	uint32_t number;
 	struct process *process;
 	uint64_t start_ns;
-	char name[16];
+	char name[64];
+	bool named; /* by the program: what the kernel calls it does not count */
 	bool announced;
 	uint64_t cpu_time_ns;      /* its CPU clock at the last sample (kernel remainder) */
 	uint64_t ns[METRIC_COUNT]; /* exact times from SWITCH records */

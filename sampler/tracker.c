@@ -578,7 +578,10 @@ static void on_name(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = thread_of(t, event, true);
 
-	if (!thread || strcmp(thread->name, event->name) == 0)
+	if (!thread || (thread->named && !event->given))
+		return;
+	thread->named |= event->given;
+	if (strcmp(thread->name, event->name) == 0)
 		return;
 	rename_thread(thread, event->name);
 	announce_thread(t, thread, event->time_ns);

@@ -142,3 +142,18 @@ Test(op_records, what_an_op_was_done_on_travels)
 	cr_expect(eq(int, event.op.detail_count, 2));
 	cr_expect(eq(u64, event.op.details[1], 5));
 }
+
+Test(op_records, a_thread_is_named_by_the_program_alone)
+{
+	struct {
+		struct record_name name;
+		char text[16];
+	} record = { .name = { .head = head(RECORD_THREAD, 7) }, .text = "decoder" };
+	struct event event;
+
+	cr_expect(not(op_records_take(records, &record.name.head, 1, &event)), "its comm");
+	record.name.head.flags = THREAD_GIVEN;
+	cr_assert(op_records_take(records, &record.name.head, 1, &event));
+	cr_expect(event.given);
+	cr_expect(eq(str, (char *)event.name, "decoder"));
+}

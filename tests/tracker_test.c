@@ -176,6 +176,18 @@ Test(tracker, the_same_name_again_is_no_news)
 	expect_story("");
 }
 
+Test(tracker, what_the_program_calls_a_thread_stands)
+{
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give((struct event){ .type = RECORD_THREAD, .given = true, .name = "decoder" }, PID, PID,
+	     11);
+	give((struct event){ .type = RECORD_THREAD, .name = "pool-3" }, PID, PID, 12);
+	give((struct event){ .type = RECORD_THREAD, .given = true, .name = "encoder" }, PID, PID,
+	     13);
+	expect_story("thread T1 of P1 decoder\nthread T1 of P1 encoder\n");
+}
+
 Test(tracker, a_second_exec_keeps_the_process_and_ends_other_threads)
 {
 	give_exec(PID, "sh", 10);
