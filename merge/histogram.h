@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTOGRAM_BUCKETS (128u * 58)
+#define HISTOGRAM_BUCKETS 7424u
 
 struct histogram_bucket {
 	uint32_t bucket;

@@ -149,18 +149,27 @@ static uint32_t keep(const struct op_callers *c, const struct text *t)
 	return strings_add_bytes(c->texts, t->bytes, t->used);
 }
 
+// Of the threads that were asked for, with all below.
 static uint64_t *weigh_nodes(const struct scope *scope)
 {
 	const struct paths *paths = &scope->profile->paths;
 	uint64_t *ns = calloc((size_t)paths->count + 1, sizeof(*ns));
 
 	for (uint32_t id = paths->count; ns && id > 0; id--) {
-		uint32_t parent = paths_node(paths, id)->parent;
+		const struct path_node *node = paths_node(paths, id);
 		for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++)
 			ns[id - 1] +=
 				scope_ns(scope, &scope->profile->cells.cells[scope->cells[i]]);
-		if (parent)
-			ns[parent - 1] += ns[id - 1];
+		if (node->parent)
+			ns[node->parent - 1] += ns[id - 1];
+		else if (!scope->threads[node->location - 1])
+			ns[id - 1] = 0;
+	}
+	// Below a root that was not asked for nothing weighs anything.
+	for (uint32_t id = 1; ns && id <= paths->count; id++) {
+		uint32_t parent = paths_node(paths, id)->parent;
+		if (parent && !ns[parent - 1])
+			ns[id - 1] = 0;
 	}
 	return ns;
 }

@@ -296,6 +296,13 @@ Test(query_ops, the_line_that_calls_is_exact_and_its_callers_are_sampled)
 	       "gemmstep (a.c:5) < ~main (b.c:8) 1 10/10");
 	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 9 },
 	       "gemmstep (a.c:5) < ~main (b.c:8) 1 10/10");
+	add_thread(&f, 2, 1, 101, "worker");
+	add(&f, 2, METRIC_ON_CPU, 99, "pool b.c:4 > step a.c:9 > <gemm> > k@libc");
+	name_all(&f);
+	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 2, .thread = "main" },
+	       "gemmstep (a.c:5) < ~main (b.c:8) 1 10/10");
+	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 2 },
+	       "gemmstep (a.c:5) < ~pool (b.c:4) 1 10/10");
 }
 
 Test(query_ops, samples_say_where_an_op_was)
