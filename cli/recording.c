@@ -274,8 +274,7 @@ static void note_troubles(struct recording *r)
 		add_fact(r, "%s", note);
 	uint64_t lost = sampler_status(r->sampler)->lost_ops;
 	if (lost)
-		add_fact(r, "%s records of ops were lost: bottleneck was not given enough CPU",
-		         format_count(lost).text);
+		add_fact(r, "%s records of ops and allocations were lost", format_count(lost).text);
 	if (c->broken.text[0])
 		add_fact(r, "sampling ended early: %s",
 		         error_message(&c->broken, text, sizeof(text)));

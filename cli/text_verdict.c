@@ -21,6 +21,7 @@
 #define BUSY_SHARE   0.5  /* of one CPU, by all threads together */
 #define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
 #define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
+#define OP_SHARE     0.5  /* of the threads that have ops, by one op itself */
 
 struct evidence {
 	const struct run *run;
@@ -29,6 +30,7 @@ struct evidence {
 	const struct rows *cpu; /* functions by self time on a CPU, all threads */
 	const struct call_tree *cpu_tree;
 	const struct call_tree *wait_tree; /* of the critical thread */
+	const struct op_rows *ops;         /* by self time */
 };
 
 struct verdict {
@@ -299,6 +301,23 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 	return advise(v, "See who calls it: bottleneck report --call-tree");
 }
 
+// What the program calls it itself says more than the functions that it is made of.
+static void add_op(const struct evidence *f, struct verdict *v)
+{
+	const struct op_row *row = f->ops->count ? &f->ops->rows[0] : NULL;
+	size_t length = strlen(v->next);
+	char place[256];
+
+	if (!row || share(row->self_ns, f->ops->wall_ns) < OP_SHARE)
+		return;
+	text_place(row->file, row->line, NULL, place, sizeof(place));
+	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, false);
+	snprintf(v->next + length, sizeof(v->next) - length,
+	         "%s%s %% of the time is in the op %s%s%s.", length ? " " : "",
+	         format_percent(row->self_ns, f->ops->wall_ns).text, name ? name : row->name,
+	         *place ? ", mostly called from " : "", place);
+}
+
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
 	nothing_measured, waits_for_cpu, waits, too_few_samples, nothing_seen, flat, hot_function,
 };
@@ -335,14 +354,19 @@ int text_verdict(const struct text *text, const struct totals *totals, struct er
 		rows ? query_call_tree(text->profile, &cpu, 0.001, err) : NULL;
 	cleanup(call_tree) struct call_tree *wait_tree =
 		cpu_tree ? query_call_tree(text->profile, &waiting, 0.01, err) : NULL;
-	if (!wait_tree)
+	struct op_query op_query = view_op_query(text->view);
+	cleanup(op_rows) struct op_rows *ops =
+		wait_tree ? query_ops(text->profile, &op_query, err) : NULL;
+	if (!ops)
 		return -1;
+	f.ops = ops;
 	f.cpu = rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i](&f, &verdict))
 			break;
+	add_op(&f, &verdict);
 	print_verdict(text, &verdict);
 	return 0;
 }

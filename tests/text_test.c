@@ -552,3 +552,28 @@ Test(text, tables_with_ops_are_not_wider_than_the_terminal)
 		free(page);
 	}
 }
+
+Test(text, the_verdict_names_an_op_that_holds_half_of_the_time)
+{
+	struct op_row heavy[] = { { .name = "fftw_plan_dft_1d",
+		                    .provider = "fftw",
+		                    .domain = "",
+		                    .shape = "",
+		                    .stack = "",
+		                    .file = "/src/pack/main.c",
+		                    .line = 41,
+		                    .calls = 1,
+		                    .self_ns = 30 * NS_PER_SEC,
+		                    .total_ns = 30 * NS_PER_SEC } };
+	struct profile *profile = fake_profile_with_ops();
+
+	profile->ops = heavy;
+	profile->op_count = 1;
+	expect_verdict(profile, "72.8 % of the time is in the op fftw_plan_dft_1d, mostly called "
+	                        "from main.c:41.");
+	heavy[0].self_ns = 20 * NS_PER_SEC;
+	struct view view = { .quiet = true, .by = { -1, 0 }, .sort = -1 };
+	char *page = print(profile, &view, terminal(200, false, false));
+	cr_expect(eq(ptr, strstr(page, "in the op"), NULL), "%s", page);
+	free(page);
+}
