@@ -67,7 +67,6 @@ void op_start(struct agent *a)
 	if (!op_witness)
 		op_witness = &otherwise;
 	*op_witness = ++generation;
-	stopwatch_start();
 	agent = a;
 }
 
@@ -103,8 +102,10 @@ static bool attach_names(void)
 	if (__atomic_exchange_n(&agent->naming, 1, __ATOMIC_ACQUIRE))
 		return false; // another thread is at it
 	void *memory = names.file ? NULL : rings_map_names(&agent->rings);
-	if (memory)
+	if (memory) {
+		stopwatch_start(); // not before there is an op: most processes have none
 		names_start(&names, memory, agent->rings.by_populate, agent->pid, agent->born_ns);
+	}
 	__atomic_store_n(&agent->naming, 0, __ATOMIC_RELEASE);
 	return names.file;
 }

@@ -27,7 +27,7 @@ struct stopwatch {
 	uint64_t last_ns;
 };
 
-/* Whether this machine's counter can be used. Once per process, not in a handler. */
+/* Finds out whether this machine's counter can be used. One thread at a time, also in a handler. */
 void stopwatch_start(void);
 
 /* The slow way: sets a new anchor if there is a scale. Async-signal-safe. */
