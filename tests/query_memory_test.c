@@ -282,3 +282,25 @@ Test(query_memory, folding_keeps_every_byte)
 	cr_expect(eq(u64, allocated, UINT64_C(40000) * 40001 / 2));
 	cr_expect(eq(u64, live, UINT64_C(40000) * 50 - 49 * 25));
 }
+
+Test(query_memory, sites_at_the_peak_add_up_to_it_within_a_percent)
+{
+	static const char *const sites[] = { "a a.c:1", "b a.c:2", "c a.c:3", "d a.c:4" };
+	uint64_t state = 7, addresses[400] = { 0 }, sum = 0;
+
+	for (uint64_t i = 1; i <= 20000; i++) {
+		state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+		uint64_t *address = &addresses[(state >> 33) % 400];
+		if (*address && state >> 63)
+			release(1, *address);
+		else if (!*address)
+			allocate(1, i, 1 + (state >> 50) % 99, sites[(state >> 40) % 4]);
+		*address = *address ? (state >> 63 ? 0 : *address) : i;
+	}
+	const struct allocations *a = &f.profile->allocations;
+	for (uint32_t i = 0; i < a->site_count; i++)
+		sum += allocations_site_peak(a, &a->sites[i]);
+	cr_expect(gt(u64, a->peak_bytes, 5000 * KB));
+	cr_expect(le(u64, sum, a->peak_bytes));
+	cr_expect(ge(u64, sum, a->peak_bytes - a->peak_bytes / 100));
+}
