@@ -266,7 +266,7 @@ void allocations_end_process(struct allocations *a, uint32_t process)
 	}
 	if (a->exact)
 		drop_live(a, positive(p->live_bytes));
-	a->end_bytes += p->live_bytes;
+	a->end_bytes += (int64_t)positive(p->live_bytes);
 	a->block_count -= p->used;
 	free(p->blocks);
 	*p = (struct allocating_process){ 0 };
@@ -320,6 +320,6 @@ uint64_t allocations_end_bytes(const struct allocations *a)
 	int64_t bytes = a->end_bytes;
 
 	for (size_t i = 0; i < a->process_count; i++)
-		bytes += a->processes[i].live_bytes;
+		bytes += (int64_t)positive(a->processes[i].live_bytes);
 	return positive(bytes);
 }

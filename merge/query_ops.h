@@ -120,7 +120,7 @@ struct memory_rows {
 	size_t count;
 	uint64_t allocations, frees, allocated_bytes, freed_bytes; /* exact */
 	uint64_t peak_bytes, peak_ns; /* most bytes that were live, and when since the start */
-	uint64_t end_bytes;           /* live at the end */
+	uint64_t end_bytes; /* live at the end, of what each process has allocated itself */
 	uint64_t samples;
 	uint64_t untracked_bytes; /* of allocated ones: in no row's live bytes, for they were too
 	                             many */

@@ -304,3 +304,15 @@ Test(query_memory, sites_at_the_peak_add_up_to_it_within_a_percent)
 	cr_expect(le(u64, sum, a->peak_bytes));
 	cr_expect(ge(u64, sum, a->peak_bytes - a->peak_bytes / 100));
 }
+
+Test(query_memory, a_child_that_frees_what_its_parent_allocated_takes_nothing_from_others)
+{
+	add_process(&f, 2, 200, "child");
+	count(1, 400, 0);
+	count(2, 30, 200);
+	count(1, 50, 0);
+	profile_end_process(f.profile, 2, f.now_ns);
+	cleanup(memory_rows) struct memory_rows *rows = ask_memory(MEMORY_BY_FUNCTION, false);
+	cr_expect(eq(u64, rows->peak_bytes, 450 * KB));
+	cr_expect(eq(u64, rows->end_bytes, 450 * KB));
+}
