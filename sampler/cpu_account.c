@@ -18,6 +18,12 @@
 // Kernel time without a tick of the agent's, of which some 25 were due by then: it is not there.
 #define TOLD_NS (100 * NS_PER_MS)
 
+// What it leaves untold at most where it is, with what is kept back.
+#define UNTOLD_NS (24 * NS_PER_MS)
+
+// Of CPU time, what switching takes at most: one in so many.
+#define SWITCHING_SHARE 50
+
 // What is kept back of kernel time, at most and as a share, for a tick that comes early.
 #define RESERVE_NS    (8 * NS_PER_MS)
 #define RESERVE_SHARE 8
@@ -60,14 +66,38 @@ static uint64_t take_user(struct cpu_account *cpu, uint64_t left_ns, uint64_t pe
 	return user;
 }
 
+// What samples in user code may leave on the clock though the program was not in the kernel: each
+// time that timers are swapped between threads adds up to a period, or takes it away, and while
+// threads are switched timers stand still.
+static uint64_t noise(const struct cpu_account *cpu, uint64_t period_ns)
+{
+	double samples = (double)cpu->user_samples;
+
+	return (uint64_t)((1 + sqrt(samples) / 2 + samples / SWITCHING_SHARE) * (double)period_ns);
+}
+
+static uint64_t beyond(uint64_t value, uint64_t limit)
+{
+	return value > limit ? value - limit : 0;
+}
+
+// Where the agent is, time of which it has told nothing for long was none in the kernel.
 static struct cpu_split split_user_sample(struct thread *thread, uint64_t left_ns,
                                           uint64_t period_ns)
 {
 	struct cpu_split split = { .user_ns = take_user(&thread->cpu, left_ns, period_ns) };
+	uint64_t over = left_ns - split.user_ns;
 
-	if (!cpu_account_waits(thread) && left_ns - split.user_ns > TOLD_NS)
-		split.callless_ns = left_ns - split.user_ns;
+	if (cpu_account_waits(thread))
+		split.user_ns += beyond(over, UNTOLD_NS);
+	else if (over > TOLD_NS && over > noise(&thread->cpu, period_ns))
+		split.callless_ns = over;
 	return split;
+}
+
+static uint64_t reserve(const struct cpu_account *cpu)
+{
+	return at_most(cpu->told_ns / RESERVE_SHARE, RESERVE_NS);
 }
 
 // It stands for the ticks that it tells of, wherever it comes between them; the clock has the last
@@ -77,8 +107,8 @@ static struct cpu_split split_kernel_sample(struct thread *thread, uint64_t left
 {
 	struct cpu_account *cpu = &thread->cpu;
 	int64_t left = (int64_t)(left_ns - at_most(left_ns, cpu->owed_ns));
-	int64_t reserve = (int64_t)at_most(cpu->told_ns / RESERVE_SHARE, RESERVE_NS);
-	int64_t kernel = (int64_t)ticks_ns + (left - (int64_t)ticks_ns - reserve) / RESERVE_SHARE;
+	int64_t over = left - (int64_t)ticks_ns - (int64_t)reserve(cpu);
+	int64_t kernel = (int64_t)ticks_ns + over / RESERVE_SHARE;
 
 	kernel = kernel < 0 ? 0 : kernel > left ? left : kernel;
 	thread->process->kernel_told = true;
@@ -199,23 +229,20 @@ static struct cpu_split split_unsampled(const struct thread *thread, uint64_t re
 	return (struct cpu_split){ .unknown_ns = rest_ns };
 }
 
-// What samples in user code may leave on the clock though there was no kernel time: each time that
-// timers are swapped between threads adds up to a period, or takes it away.
-static uint64_t noise(const struct cpu_account *cpu, uint64_t period_ns)
-{
-	return (uint64_t)((1 + sqrt((double)cpu->user_samples) / 2) * (double)period_ns);
-}
-
-// Samples have had the user time before the rest. On average half a period has come since.
+// What has been kept back and what the next tick would have told of is the kernel's; and so is a
+// long time without samples, such as the end of a process, which no tick can tell of.
 static struct cpu_split split_user_rest(struct thread *thread, uint64_t rest_ns, uint64_t period_ns)
 {
 	const struct cpu_account *cpu = &thread->cpu;
 	struct cpu_split split = { 0 };
 
-	if (cpu->kernel.count && rest_ns > period_ns / 2)
-		split.kernel_ns = rest_ns - period_ns / 2;
-	else if (!cpu->kernel.count && rest_ns > noise(cpu, period_ns))
+	if (cpu->kernel.count) {
+		split.kernel_ns = at_most(beyond(rest_ns, period_ns / 2),
+		                          reserve(cpu) + at_most(cpu->told_ns, RESERVE_NS));
+		split.callless_ns = beyond(rest_ns - split.kernel_ns, UNTOLD_NS);
+	} else if (rest_ns > noise(cpu, period_ns)) {
 		split.callless_ns = rest_ns;
+	}
 	split.user_ns = rest_ns - split.kernel_ns - split.callless_ns;
 	return split;
 }

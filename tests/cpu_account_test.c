@@ -237,6 +237,21 @@ Test(cpu_account, a_rest_that_swapped_timers_explain_is_not_taken_for_the_kernel
 	cr_expect(eq(u64, cpu_account_rest(&other, 110 * MS, &user_only).callless_ns, 10 * MS));
 }
 
+Test(cpu_account, where_the_agent_tells_of_no_kernel_time_there_was_none)
+{
+	struct thread thread = running();
+	struct cpu_split split;
+
+	tick_at(&thread, 4 * MS, 4 * MS);
+	split = sample_at(&thread, 5 * MS, &user_only);
+	split = sample_at(&thread, 20 * MS, &user_only);
+	cr_expect(eq(u64, split.user_ns, 1 * MS), "it may tell yet");
+	split = sample_at(&thread, 50 * MS, &user_only);
+	cr_expect(gt(u64, split.user_ns, 15 * MS), "its timer was late, again and again");
+	cr_expect(eq(u64, split.callless_ns, 0));
+	free_stacks(&thread);
+}
+
 Test(cpu_account, a_rest_after_ticks_in_the_kernel_belongs_to_the_last_of_them)
 {
 	struct thread thread = running();
@@ -247,6 +262,8 @@ Test(cpu_account, a_rest_after_ticks_in_the_kernel_belongs_to_the_last_of_them)
 	struct cpu_split rest = cpu_account_rest(&thread, 130 * MS, &user_only);
 	cr_expect(eq(u64, rest.kernel_ns, 10 * MS - PERIOD / 2));
 	cr_expect(eq(u64, rest.user_ns, PERIOD / 2));
+	rest = cpu_account_rest(&thread, 430 * MS, &user_only);
+	cr_expect(gt(u64, rest.callless_ns, 250 * MS), "but the end is not known to be its");
 	free_stacks(&thread);
 }
 
