@@ -5,26 +5,43 @@
  *
  *	wall NS
  *	PROVIDER DOMAIN NAME CALLS TOTAL_NS SELF_NS SAMPLED_NS SAMPLED_SELF_NS LEFT_OPEN UNTIMED
+ *
+ * op_rows -m PROFILE: the same of its memory.
+ *
+ *	all ALLOCATIONS ALLOCATED_BYTES PEAK_BYTES END_BYTES
+ *	FUNCTION TOTAL_ALLOCATED_BYTES LIVE_AT_PEAK_BYTES LIVE_AT_END_BYTES
  */
 #include "base/error.h"
 #include "merge/query_ops.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-int main(int argc, char **argv)
+static int print_memory(const struct profile *p, struct error *err)
 {
-	struct error err;
-	struct op_query query = { .by = OPS_BY_OP };
+	cleanup(memory_rows) struct memory_rows *rows =
+		query_memory(p, MEMORY_BY_FUNCTION, false, err);
 
-	if (argc != 2)
-		return 2;
-	cleanup(profile) struct profile *p = profile_read(argv[1], &err);
-	cleanup(op_rows) struct op_rows *rows = p ? query_ops(p, &query, &err) : NULL;
-	if (!rows) {
-		fprintf(stderr, "op_rows: %s\n", err.text);
-		return 1;
+	if (!rows)
+		return -1;
+	printf("all\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", rows->allocations,
+	       rows->allocated_bytes, rows->peak_bytes, rows->end_bytes);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct memory_row *row = &rows->rows[i];
+		printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", row->name,
+		       row->total_allocated_bytes, row->live_at_peak_bytes, row->live_at_end_bytes);
 	}
+	return 0;
+}
+
+static int print_ops(const struct profile *p, struct error *err)
+{
+	struct op_query query = { .by = OPS_BY_OP };
+	cleanup(op_rows) struct op_rows *rows = query_ops(p, &query, err);
+
+	if (!rows)
+		return -1;
 	printf("wall\t%" PRIu64 "\n", rows->wall_ns);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct op_row *row = &rows->rows[i];
@@ -35,4 +52,18 @@ int main(int argc, char **argv)
 		       row->untimed);
 	}
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool memory = argc == 3 && strcmp(argv[1], "-m") == 0;
+	struct error err;
+
+	if (argc != 2 && !memory)
+		return 2;
+	cleanup(profile) struct profile *p = profile_read(argv[argc - 1], &err);
+	if (p && (memory ? print_memory(p, &err) : print_ops(p, &err)) == 0)
+		return 0;
+	fprintf(stderr, "op_rows: %s\n", err.text);
+	return 1;
 }

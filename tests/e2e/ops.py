@@ -137,6 +137,41 @@ class Survival(Ops):
                              (bare.returncode, bare.stdout, bare.stderr))
 
 
+class Memory(Case):
+    MB = 1 << 20
+
+    def check(self, program):
+        done = self.profile_run([target(program)])
+        self.assertEqual(done.status, 0, done.err)
+        shown = subprocess.run([OP_ROWS, "-m", done.profile], capture_output=True, text=True,
+                               check=True).stdout
+        rows = {name: [int(n) for n in numbers]
+                for name, *numbers in (line.split("\t") for line in shown.splitlines())}
+        calls, allocated, peak, end = rows.pop("all")
+        self.assertEqual(calls, 121)
+        # Of each piece the allocator makes a page more.
+        self.assertAlmostEqual(allocated / self.MB, 480, delta=0.01 * 480)
+        self.assertAlmostEqual(peak / self.MB, 64, delta=0.01 * 64)
+        self.assertAlmostEqual(end / self.MB, 20, delta=0.01 * 20)
+        for name, wanted in (("hold", 60), ("churn", 400), ("leak", 20)):
+            self.assertAlmostEqual(rows[name][0] / self.MB, wanted, delta=0.05 * wanted, msg=name)
+        # Where it is live is told of who allocated it.
+        self.assertAlmostEqual(rows["piece"][1] / self.MB, 64, delta=0.05 * 64)
+        self.assertAlmostEqual(rows["piece"][2] / self.MB, 20, delta=0.05 * 20)
+        return done
+
+    def test_who_allocated_how_much(self):
+        report = self.check("memory").report
+        self.assertRegex(report, r"480 MB in 121 allocations; live at most 6[04] MB")
+
+    def test_at_a_fixed_place(self):
+        self.check("memory_no_pie")
+
+    def test_switched_off(self):
+        done = self.profile_run([target("memory")], "--no-malloc")
+        self.assertNotIn("\nmemory", done.report)
+
+
 class Options(Ops):
     def names(self, *options):
         done = self.profile_run([target("ops"), "single", "1"], *options)
