@@ -40,6 +40,7 @@ static uint64_t scan_gap_ns = SCAN_MIN_NS;
 static uint32_t armed;   // atomic: threads with a timer
 static uint32_t pending; // atomic: threads that are being made, and will arm themselves
 static int fork_timer = -1;
+static bool hushed;
 
 static uint32_t own_tid(void)
 {
@@ -48,7 +49,7 @@ static uint32_t own_tid(void)
 
 static bool arm(struct lane *lane, uint32_t tid)
 {
-	if (!agent_samples(agent))
+	if (!agent_samples(agent) || hushed)
 		return false;
 	if (!ticker_start(tid, agent->period_ns, &lane->timer))
 		return false;
@@ -153,8 +154,21 @@ void threads_fork(struct agent *a)
 	armed = pending = 0;
 	scanning = 0;
 	fork_timer = -1;
-	if (agent_samples(a))
+	if (agent_samples(a) && !hushed)
 		ticker_start(own_tid(), a->period_ns, &fork_timer);
+}
+
+void threads_hush(void)
+{
+	if (!agent || hushed)
+		return;
+	hushed = true;
+	for (uint32_t i = 0; i < agent->rings.lane_count; i++)
+		if (__atomic_load_n(&agent->rings.lanes[i].tid, __ATOMIC_ACQUIRE))
+			disarm(&agent->rings.lanes[i]);
+	if (fork_timer >= 0)
+		ticker_stop(fork_timer);
+	fork_timer = -1;
 }
 
 void threads_finish(struct agent *a)

@@ -39,6 +39,9 @@ struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argu
 void *threads_run(void *argument);
 void threads_cancel(struct lane *lane);
 
+/* No ticks any more, in any thread: their system calls may soon be forbidden. */
+void threads_hush(void);
+
 /* A tick of the calling thread. */
 void threads_tick(const void *context, uint32_t overrun);
 

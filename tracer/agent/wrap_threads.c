@@ -9,7 +9,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -104,6 +107,22 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 static int run_c11(void *lane)
 {
 	return (int)(intptr_t)threads_run(lane);
+}
+
+// Strict mode allows but read(), write(), exit() and the return from a handler.
+EXPORT int prctl(int option, ...)
+{
+	unsigned long arguments[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP && agent.on)
+		threads_hush();
+	return (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
+	                    arguments[3]);
 }
 
 // What comes to lie in its place is not to be taken for it.
