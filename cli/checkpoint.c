@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define INTERVAL_NS (5 * NS_PER_SEC)
-#define REST_FACTOR 200 /* the time between two writers against that of one */
+#define REST_FACTOR 50 /* the time between two writers against that of one */
 
 void checkpoint_init(struct checkpoint *c, const char *path, uint64_t now_ns)
 {
