@@ -132,8 +132,11 @@ class Surroundings(Case):
         self.assertEqual(names(plain), names(bare))
 
     def test_signals_limits_and_groups_are_the_same(self):
-        look = ["sh", "-c", "grep -E '^(Sig(Q|P|B|I|C)|ShdPnd|Groups|NoNewPrivs|Seccomp|Cpus|Umask|"
-                "CapEff)' /proc/self/status | grep -v SigQ; ulimit -a; umask; nice; pwd"]
+        # Where perf may not see the kernel, the agent has a handler for a signal of its own.
+        caught = "C" if os.geteuid() == 0 else ""
+        look = ["sh", "-c", f"grep -E '^(Sig(Q|P|B|I{'|' + caught if caught else ''})|ShdPnd|Groups|"
+                "NoNewPrivs|Seccomp|Cpus|Umask|CapEff)' /proc/self/status | grep -v SigQ; "
+                "ulimit -a; umask; nice; pwd"]
         self.assertEqual(self.profile_run(look).out, self.bare(look).stdout)
 
     def test_ignored_signals_stay_ignored(self):
