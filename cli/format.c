@@ -432,6 +432,9 @@ char *format_clip(const char *text, size_t width, enum clip clip, bool ascii)
 		return clip_symbol(text, width, ascii);
 	if (width <= mark_width)
 		return strndup(text, fitting_bytes(text, width));
+	// "[module]" is no path: the ends of _umath_linalg and _multiarray_umath are the same.
+	if (clip == CLIP_START && text[0] == '[')
+		clip = CLIP_MIDDLE;
 
 	size_t keep = width - mark_width;
 	size_t head = clip == CLIP_MIDDLE ? (keep + 1) / 2 : clip == CLIP_END ? keep : 0;

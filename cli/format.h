@@ -52,7 +52,7 @@ char *format_clean(const char *text, bool ascii);
 enum clip {
 	CLIP_SYMBOL, /* functions: arguments of templates and calls go first, then the middle */
 	CLIP_MIDDLE, /* other names: both ends tell */
-	CLIP_START,  /* paths: the end tells */
+	CLIP_START,  /* paths: the end tells; of a module in brackets, both ends */
 	CLIP_END     /* source text: the start tells */
 };
 

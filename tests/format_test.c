@@ -162,6 +162,7 @@ Test(format, clipping_keeps_the_part_that_tells)
 		// Half a wide character is none.
 		{ CLIP_END, 4, "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2", "\xe6\xbc\xa2…" },
 		{ CLIP_START, 4, "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2", "…\xe6\xbc\xa2" },
+		{ CLIP_START, 14, "[_umath_linalg.cpython.so]", "[_umath…on.so]" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
