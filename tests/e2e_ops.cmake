@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: MIT
 # Ops and memory from the real program through the real binary: see e2e/ops.py.
-add_executable(target_ops targets/ops.c)
-set_target_properties(target_ops PROPERTIES OUTPUT_NAME ops RUNTIME_OUTPUT_DIRECTORY ${TARGETS_DIR}
-  POSITION_INDEPENDENT_CODE ON)
-target_include_directories(target_ops PRIVATE ${PROJECT_SOURCE_DIR})
-target_compile_definitions(target_ops PRIVATE _GNU_SOURCE)
-target_compile_options(target_ops PRIVATE -Wall -Wextra -g -O2 -fno-optimize-sibling-calls)
-target_link_libraries(target_ops PRIVATE pthread dl)
+function(ops_flags target)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${TARGETS_DIR}
+    LIBRARY_OUTPUT_DIRECTORY ${TARGETS_DIR} POSITION_INDEPENDENT_CODE ON
+    C_VISIBILITY_PRESET default)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -g -O2 -fno-optimize-sibling-calls)
+endfunction()
+
+add_library(ops_library SHARED targets/ops_library.c)
+ops_flags(ops_library)
+foreach(name ops ops_providers)
+  add_executable(target_${name} targets/${name}.c)
+  ops_flags(target_${name})
+  set_target_properties(target_${name} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(target_${name} PRIVATE pthread dl)
+endforeach()
+target_link_libraries(target_ops_providers PRIVATE ops_library)
+if(OPENBLAS_FOUND)
+  add_executable(target_ops_openblas targets/ops_openblas.c)
+  ops_flags(target_ops_openblas)
+  set_target_properties(target_ops_openblas PROPERTIES OUTPUT_NAME ops_openblas)
+  target_link_libraries(target_ops_openblas PRIVATE pthread PkgConfig::OPENBLAS)
+endif()
 
 # At a fixed place, too, where malloc()'s address is the program's own entry for it.
 foreach(form memory memory_no_pie)
@@ -24,7 +41,7 @@ add_executable(op_rows op_rows.c)
 target_link_libraries(op_rows PRIVATE flags merge)
 
 set(e2e_environment ${e2e_environment} "OP_ROWS=$<TARGET_FILE:op_rows>")
-foreach(part Truth Edges Survival Options Memory)
+foreach(part Truth Providers Edges Survival Options Memory)
   string(TOLOWER ${part} name)
   e2e(e2e_ops_${name} ops ${part})
 endforeach()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ops of programs that know them: see targets/ops.c.
+"""Ops of programs that know them: see targets/ops.c, ops_providers.c and ops_openblas.c.
 
 Calls are exact whatever happens, times within 1 % of the program's own clock, and the share of an
 op's samples within 1 point of its share of the time. A machine that is busy with other things may
@@ -34,15 +34,15 @@ class Ops(Case):
         found = re.findall(r"^op (.*)\t(\d+) (\d+) (\d+)$", output.decode(), re.M)
         return {name: tuple(map(int, numbers)) for name, *numbers in found}
 
-    def measure(self, part, *options, number="0", points=1):
+    def measure(self, part, *options, number="0", points=1, program="ops", more=(), prefix=()):
         """What is wrong with the times of PART, in words."""
-        done = self.profile_run([target("ops"), part, number], *options)
+        done = self.profile_run([target(program), part, number, *more], *options, prefix=prefix)
         self.assertEqual(done.status, 0, done.err)
         wall, rows = self.rows(done.profile)
         truth = self.truth(done.out)
         wrong = []
-        # Calls are never off.
-        self.assertEqual({name: row.calls for name, row in rows.items()},
+        # Calls are never off. What is only a mark has none.
+        self.assertEqual({name: row.calls for name, row in rows.items() if row.calls},
                          {name: calls for name, (calls, _, _) in truth.items()}, done.report)
         for name, (_, total, own) in truth.items():
             row = rows[name]
@@ -74,6 +74,29 @@ class Truth(Ops):
     def test_without_perf_events(self):
         # Samples follow the kernel's tick there: they are few.
         self.check("single", "--rung=agent", number="40", points=3)
+
+
+class Providers(Ops):
+    """Single and with several threads, by the calls of each provider but NVTX, see Truth."""
+
+    def both(self, part):
+        self.check(part, program="ops_providers", number="20")
+        self.check(part, program="ops_providers", number="12", more=["4"])
+
+    def test_itt(self):
+        self.both("itt")
+
+    def test_blas_and_lapack(self):
+        self.both("blas")
+
+    def test_fftw(self):
+        self.both("fftw")
+
+    def test_a_library_with_threads_of_its_own(self):
+        if not os.path.exists(target("ops_openblas")):
+            self.skipTest("OpenBLAS is not installed")
+        self.check("40", program="ops_openblas")
+        self.check("40", program="ops_openblas", prefix=["env", "OPENBLAS_NUM_THREADS=1"])
 
 
 class Edges(Ops):
