@@ -25,6 +25,11 @@ const char *op_provider_name(enum op_provider provider)
 	return (unsigned)provider < OP_PROVIDERS && names[provider] ? names[provider] : "unknown";
 }
 
+const char *op_domain(const struct op *op)
+{
+	return *op->domain ? op->domain : op_provider_name(op->provider);
+}
+
 struct ops *ops_new(void)
 {
 	struct ops *o = calloc(1, sizeof(*o));
@@ -89,7 +94,8 @@ static struct op *append(struct ops *o, const struct op *wanted)
 		.category = keep(o, wanted->category),
 		.name = keep(o, wanted->name),
 	};
-	if (!op->domain || !op->category || !op->name)
+	op->domain_id = op->domain ? strings_add(o->texts, op_domain(op)) : 0;
+	if (!op->domain_id || !op->category || !op->name)
 		return NULL;
 	o->ops[o->count++] = op;
 	return steal(op);

@@ -34,9 +34,13 @@ struct op {
 	uint32_t id; /* 1 and up */
 	enum op_provider provider;
 	const char *domain;   /* "" if none */
+	uint32_t domain_id;   /* the same for all ops that op_domain() says the same of */
 	const char *category; /* "" if none; the first one that was seen with the op */
 	const char *name;
 };
+
+/* The domain; what has none is in its provider's. */
+const char *op_domain(const struct op *op);
 
 struct ops;
 

@@ -73,6 +73,7 @@ struct op_event {
 	uint32_t flags;  /* enum op_flags, base/record.h */
 	bool mark;
 	bool within_itself; /* the same op is open around it */
+	bool within_domain; /* one of the same domain is: op_domain() */
 	uint64_t begin_ns, end_ns;
 	uint64_t self_ns; /* exact: while no op was open within it */
 	uint64_t allocated_bytes, freed_bytes;

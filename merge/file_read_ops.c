@@ -73,16 +73,22 @@ int read_op_names(struct file_reader *r)
 static bool get_op_key(struct file_reader *r, struct columns *c, uint32_t row, struct op_key *key)
 {
 	const struct profile *p = r->profile;
-	const uint64_t most[FILE_OP_KEYS] = { r->ops, r->ops, strings_count(p->strings),
-		                              p->locations.count, p->threads.thread_count };
-	uint32_t *const to[FILE_OP_KEYS] = { &key->op, &key->parent, &key->shape, &key->caller,
-		                             &key->thread };
+	const uint64_t most[FILE_OP_KEYS] = { r->ops,
+		                              r->ops,
+		                              strings_count(p->strings),
+		                              p->locations.count,
+		                              p->threads.thread_count,
+		                              1 };
+	uint32_t within_domain;
+	uint32_t *const to[FILE_OP_KEYS] = { &key->op,     &key->parent, &key->shape,
+		                             &key->caller, &key->thread, &within_domain };
 
 	for (uint32_t i = 0; i < FILE_OP_KEYS; i++) {
 		if (*columns_at(c, i, row) > most[i])
 			return false;
 		*to[i] = (uint32_t)*columns_at(c, i, row);
 	}
+	key->within_domain = within_domain;
 	return key->op && key->thread;
 }
 

@@ -66,8 +66,9 @@ static void fill_op(const struct file_writer *w, const void *context, uint32_t i
                     struct columns *c, uint32_t at)
 {
 	struct op_entry entry = w->profile->op_table.entries[index];
-	const uint32_t keys[FILE_OP_KEYS] = { entry.key.op, entry.key.parent, entry.key.shape,
-		                              entry.key.caller, entry.key.thread };
+	const uint32_t keys[FILE_OP_KEYS] = { entry.key.op,     entry.key.parent,
+		                              entry.key.shape,  entry.key.caller,
+		                              entry.key.thread, entry.key.within_domain };
 
 	(void)context;
 	if (entry.min_ns == UINT64_MAX)

@@ -35,7 +35,7 @@ static uint64_t hash_of_key(const struct op_key *key)
 {
 	uint64_t names = hash_pair((uint64_t)key->op << 32 | key->parent, key->shape);
 
-	return hash_pair(names, (uint64_t)key->caller << 32 | key->thread);
+	return hash_pair(names, (uint64_t)key->caller << 32 | key->thread) ^ key->within_domain;
 }
 
 static uint64_t hash_of_entry(uint32_t id, const void *context)
@@ -46,7 +46,8 @@ static uint64_t hash_of_entry(uint32_t id, const void *context)
 static bool same(const struct op_key *a, const struct op_key *b)
 {
 	return a->op == b->op && a->parent == b->parent && a->shape == b->shape &&
-	       a->caller == b->caller && a->thread == b->thread;
+	       a->caller == b->caller && a->thread == b->thread &&
+	       a->within_domain == b->within_domain;
 }
 
 static uint32_t slot_of(const struct op_table *t, const struct op_key *key)
@@ -89,7 +90,9 @@ static struct op_entry *find_or_append(struct op_table *t, const struct op_key *
 
 static struct op_entry *entry_of(struct op_table *t, const struct op_key *key)
 {
-	struct op_key bare = { .op = key->op, .thread = key->thread };
+	struct op_key bare = { .op = key->op,
+		               .thread = key->thread,
+		               .within_domain = key->within_domain };
 	struct op_entry *entry = find_or_append(t, key, t->entries_max);
 
 	if (entry)

@@ -17,11 +17,12 @@
 #include <stdint.h>
 
 struct op_key {
-	uint32_t op;     /* id, base/op.h */
-	uint32_t parent; /* id of the op around it; 0: none */
-	uint32_t shape;  /* string; 0: none */
-	uint32_t caller; /* location; 0: unknown */
-	uint32_t thread; /* slot */
+	uint32_t op;        /* id, base/op.h */
+	uint32_t parent;    /* id of the op around it; 0: none */
+	uint32_t shape;     /* string; 0: none */
+	uint32_t caller;    /* location; 0: unknown */
+	uint32_t thread;    /* slot */
+	bool within_domain; /* one of the same domain is open around it */
 };
 
 /* What adds up. */

@@ -46,7 +46,8 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 		         .parent = profile_op(p, event->parent) ? event->parent : 0,
 		         .shape = shape.text,
 		         .caller = caller_of(p, &event->caller),
-		         .thread = slot },
+		         .thread = slot,
+		         .within_domain = event->within_domain },
 		.begin_ns = event->begin_ns,
 		.duration_ns =
 			event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0,

@@ -116,11 +116,6 @@ static uint32_t add_group(struct asking *a, const struct group *wanted)
 	return a->count;
 }
 
-static const char *domain_of(const struct op *op)
-{
-	return *op->domain ? op->domain : op_provider_name(op->provider);
-}
-
 static uint32_t group_of(struct asking *a, const struct op_key *key)
 {
 	const struct profile *p = a->profile;
@@ -137,7 +132,7 @@ static uint32_t group_of(struct asking *a, const struct op_key *key)
 		break;
 	case OPS_BY_DOMAIN:
 		group.op = 0;
-		group.text = strings_add(a->texts, domain_of(op));
+		group.text = strings_add(a->texts, op_domain(op));
 		break;
 	case OPS_BY_THREAD:
 		group.thread = key->thread;
@@ -225,15 +220,6 @@ static bool add_durations(const struct asking *a, struct group *group, const str
 	return histogram_merge(&group->durations, &entry->durations);
 }
 
-// By domain, what lies right within another op of the domain has been counted with that.
-static bool is_within_domain(const struct asking *a, const struct op_key *key)
-{
-	const struct op *parent = profile_op(a->profile, key->parent);
-
-	return a->query->by == OPS_BY_DOMAIN && parent &&
-	       strcmp(domain_of(parent), domain_of(profile_op(a->profile, key->op))) == 0;
-}
-
 static bool add_entry(struct asking *a, uint32_t index)
 {
 	const struct op_entry *entry = &a->profile->op_table.entries[index];
@@ -242,7 +228,8 @@ static bool add_entry(struct asking *a, uint32_t index)
 
 	if (!id)
 		return false;
-	if (is_within_domain(a, &entry->key))
+	// What lies within another op of the domain has been counted with that.
+	if (a->query->by == OPS_BY_DOMAIN && entry->key.within_domain)
 		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
 	op_sums_add(&a->groups[id - 1].sums, &sums);
 	if (entry->key.caller)
@@ -379,7 +366,7 @@ static void map_ops(const struct asking *a, uint32_t slot, uint32_t *map, bool *
 static void map_domains(const struct asking *a, uint32_t *map)
 {
 	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++) {
-		uint32_t text = strings_find(a->texts, domain_of(profile_op(a->profile, op)));
+		uint32_t text = strings_find(a->texts, op_domain(profile_op(a->profile, op)));
 		struct group wanted = { .text = text };
 		uint32_t at = hash_start(&a->index, hash_of(&wanted));
 		while (a->index.slots[at] && !same(&a->groups[a->index.slots[at] - 1], &wanted))

@@ -41,6 +41,7 @@ struct event_map {
 /* RECORD_OP_BEGIN, RECORD_OP_MARK; see base/record.h. OP is an id of base/op.h. */
 struct event_op {
 	uint32_t op;
+	uint32_t domain; /* domain_id of the op, base/op.h */
 	uint32_t flags;
 	uint64_t stack, caller;
 	uint16_t detail, detail_count;

@@ -144,6 +144,13 @@ static uint32_t op_of(struct op_records *r, const struct record *record, uint64_
 	return known ? known->op : 0;
 }
 
+static uint32_t domain_of(const struct op_records *r, uint32_t id)
+{
+	const struct op *op = ops_get(r->ops, id);
+
+	return op ? op->domain_id : 0;
+}
+
 static bool take_begin(struct op_records *r, const struct record_op_begin *begin, uint64_t image_ns,
                        struct event *event)
 {
@@ -156,6 +163,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 		.detail_count = begin->detail_count,
 		.details = (const uint64_t *)(begin + 1),
 	};
+	event->op.domain = domain_of(r, event->op.op);
 	return event->op.op != 0;
 }
 

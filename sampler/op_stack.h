@@ -25,7 +25,8 @@
 #define OP_STACK_MAX 4096 /* deeper ops are not kept */
 
 struct open_op {
-	uint32_t op; /* id, see base/op.h */
+	uint32_t op;     /* id, see base/op.h */
+	uint32_t domain; /* its domain_id */
 	bool range;
 	uint64_t begin_ns;
 	uint64_t address;   /* in the owner's frame, if nothing better is known */

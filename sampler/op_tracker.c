@@ -19,6 +19,7 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 	const struct op_site *site = op_sites_find(&thread->process->sites, op->caller);
 	struct open_op open = {
 		.op = op->op,
+		.domain = op->domain,
 		.range = (op->flags & OP_RANGE) != 0,
 		.begin_ns = event->time_ns,
 		.address = op->stack,
@@ -52,6 +53,15 @@ static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
 	return false;
 }
 
+// Mostly the innermost one is: that is where to look first.
+static bool is_domain_around(const struct op_stack *ops, const struct open_op *op)
+{
+	for (const struct open_op *around = op; around > ops->ops; around--)
+		if (around[-1].domain == op->domain)
+			return true;
+	return false;
+}
+
 static struct op_event event_of(const struct thread *thread, const struct open_op *open)
 {
 	const struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
@@ -62,6 +72,7 @@ static struct op_event event_of(const struct thread *thread, const struct open_o
 		.parent = around ? around->op : 0,
 		.flags = open->range ? OP_RANGE : 0,
 		.within_itself = !open->range && is_open_around(&thread->ops, open),
+		.within_domain = !open->range && is_domain_around(&thread->ops, open),
 		.begin_ns = open->begin_ns,
 		.caller = open->caller,
 		.detail = open->detail,

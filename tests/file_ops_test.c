@@ -45,6 +45,7 @@ static void fill(void)
 			.flags = i == 399 ? OP_LEFT_OPEN : 0,
 			.mark = i % 7 == 0,
 			.within_itself = i % 11 == 0,
+			.within_domain = i % 4 == 0,
 			.begin_ns = f.now_ns + i * 9 * MS,
 			.end_ns = f.now_ns + i * 9 * MS + i * i * 1000,
 			.self_ns = i * 500,

@@ -15,10 +15,10 @@ static void hear(void *context, const struct op_event *op)
 	size_t used = strlen(story);
 
 	(void)context;
-	snprintf(story + used, sizeof(story) - used, "%u[%lu/%lu]<%u%s%s%s%s ", op->op,
+	snprintf(story + used, sizeof(story) - used, "%u[%lu/%lu]<%u%s%s%s%s%s ", op->op,
 	         op->end_ns - op->begin_ns, op->self_ns, op->parent,
 	         op->flags & OP_LEFT_OPEN ? "?" : "", op->flags & OP_RANGE ? "r" : "",
-	         op->within_itself ? "*" : "", op->mark ? "m" : "");
+	         op->within_itself ? "*" : "", op->within_domain ? "d" : "", op->mark ? "m" : "");
 }
 
 static const struct sampler_sink sink = { .op = hear };
@@ -42,6 +42,9 @@ static void begin(uint32_t op, uint64_t now, uint32_t flags)
 	struct event event = { .type = RECORD_OP_BEGIN, .pid = 7, .tid = 7, .time_ns = now };
 
 	event.op.op = op;
+	event.op.domain = op; // but for those of 100 and more: tens are domains
+	if (op >= 100)
+		event.op.domain = op / 10;
 	event.op.flags = flags;
 	op_tracker_begin(&tracker, thread, &event);
 }
@@ -74,7 +77,18 @@ Test(op_tracker, an_op_within_itself_says_so)
 	end(30, 40, 10, 0);
 	end(20, 50, 20, 0);
 	end(10, 60, 20, 0);
-	cr_expect(eq(str, story, "1[10/10]<2* 2[30/20]<1 1[50/20]<0 "));
+	cr_expect(eq(str, story, "1[10/10]<2*d 2[30/20]<1 1[50/20]<0 "));
+}
+
+Test(op_tracker, an_op_within_its_domain_says_so_whatever_lies_between)
+{
+	begin(101, 10, 0);
+	begin(202, 20, 0);
+	begin(103, 30, 0);
+	end(30, 40, 10, 0);
+	end(20, 50, 20, 0);
+	end(10, 60, 20, 0);
+	cr_expect(eq(str, story, "103[10/10]<202d 202[30/20]<101 101[50/20]<0 "));
 }
 
 Test(op_tracker, a_range_is_around_nothing)

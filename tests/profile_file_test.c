@@ -373,9 +373,9 @@ Test(profile_file, a_newer_schema_is_refused_in_words)
 {
 	fill();
 	write_profile();
-	change("PRAGMA user_version=5");
+	change("PRAGMA user_version=6");
 	cr_expect(eq(str, (char *)ending(refusal()),
-	             "was written by a newer bottleneck (schema 5, this one reads 4)"));
+	             "was written by a newer bottleneck (schema 6, this one reads 5)"));
 }
 
 Test(profile_file, changes_to_a_profile_are_noticed)

@@ -239,15 +239,28 @@ Test(query_ops, counted_ops_have_sums_alone)
 	cr_expect(eq(str, (char *)rows->rows[0].thread, "main"));
 }
 
+// An op of "io", within one of "codec", within one of "io": the inner one's time is in both totals
+// once.
 Test(query_ops, domains_add_up_without_what_lies_within)
 {
 	struct op_event inner = call_of("io:read", 10, 20, 20);
 
-	inner.parent = op_called(&f, "io:load");
+	inner.parent = op_called(&f, "codec:decode");
+	inner.within_domain = true;
+	inner.allocated_bytes = inner.self_allocated_bytes = 50;
 	profile_add_op(f.profile, &inner);
-	call("io:load", 0, 100, 80);
+	call("codec:decode", 5, 30, 10);
+	struct op_event outer = call_of("io:load", 0, 100, 70);
+	outer.allocated_bytes = 50;
+	profile_add_op(f.profile, &outer);
 	call("plain", 200, 7, 7);
-	EXPECT(&(struct op_query){ .by = OPS_BY_DOMAIN }, "io 2 100/100, nvtx 1 7/7");
+	EXPECT(&(struct op_query){ .by = OPS_BY_DOMAIN }, "io 2 90/100, codec 1 10/30, nvtx 1 7/7");
+	EXPECT(&(struct op_query){ .by = OPS_BY_DOMAIN, .to_ns = 150 * MS },
+	       "io 2 90/100, codec 1 10/30");
+	EXPECT(&(struct op_query){ 0 }, "load 1 70/100, read 1 20/20, decode 1 10/30, plain 1 7/7");
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ .by = OPS_BY_DOMAIN });
+	cr_expect(eq(u64, rows->rows[0].allocated_bytes, 50));
+	cr_expect(eq(u64, rows->rows[0].self_allocated_bytes, 50));
 }
 
 Test(query_ops, threads_are_rows_or_filters)
