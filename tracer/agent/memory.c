@@ -19,7 +19,7 @@
 #define STEP_SHIFT 9 // the process's peak is told to within that part of it
 #define TELL_MEANS 2 // RECORD_MEMORY after so many means of bytes at the latest
 #define TELL_NS    (5 * NS_PER_MS)
-#define LOOKS      16
+#define LOOKS      64
 #define FULL_NS    (100 * NS_PER_MS)
 
 struct memory memory;
@@ -27,7 +27,7 @@ struct memory memory;
 static struct agent *agent; // NULL: nothing is looked at
 static bool wiped;          // by the kernel, in each child
 // What a forked child starts with is its parent's.
-static int64_t live __attribute__((aligned(64))); // atomic
+static int64_t live __attribute__((aligned(64))); // atomic: with what is published, not below
 static int64_t peak;                              // atomic
 
 static void add(struct op_memory *to, const struct op_memory *part)
@@ -98,19 +98,42 @@ static bool is_gone(uint32_t tid)
 	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
 }
 
+// Whoever finds it taken goes without.
+static bool take_slots(void)
+{
+	return !__atomic_exchange_n(&memory.settling, true, __ATOMIC_ACQUIRE);
+}
+
+static void give_slots(void)
+{
+	__atomic_store_n(&memory.settling, false, __ATOMIC_RELEASE);
+}
+
+// The process's live bytes, with T's as they are now.
+static int64_t publish_net(struct memory_thread *t, int64_t bytes)
+{
+	int64_t change = bytes - __atomic_exchange_n(&t->published, bytes, __ATOMIC_RELAXED);
+
+	return __atomic_add_fetch(&live, change, __ATOMIC_RELAXED);
+}
+
 // TID's from now on, if its thread is no more. What that had not told is the process's to tell.
 static bool inherit(struct memory_thread *t, uint32_t tid)
 {
 	uint32_t owner = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 
-	if (!is_gone(owner) || !__atomic_compare_exchange_n(&t->tid, &owner, tid, false,
-	                                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!is_gone(owner) || !take_slots())
 		return false;
-	struct op_memory rest = untold(t);
-	add(&memory.extra, &rest);
-	__atomic_fetch_add(&live, net(&t->totals) - t->published, __ATOMIC_RELAXED);
-	memset(t, 0, offsetof(struct memory_thread, tid));
-	return true;
+	bool ours = __atomic_compare_exchange_n(&t->tid, &owner, tid, false, __ATOMIC_ACQ_REL,
+	                                        __ATOMIC_RELAXED);
+	if (ours) {
+		struct op_memory rest = untold(t);
+		add(&memory.extra, &rest);
+		publish_net(t, net(&t->totals));
+		memset(t, 0, offsetof(struct memory_thread, tid));
+	}
+	give_slots();
+	return ours;
 }
 
 // Once around. If all threads are alive, there is no second look for a while.
@@ -194,23 +217,63 @@ static struct memory_thread *find_thread(struct op_memory *counted)
 	return t;
 }
 
-static void publish(struct memory_thread *t)
+static void raise_peak(int64_t now)
 {
-	int64_t change = net(&t->totals) - t->published;
-	int64_t now = __atomic_add_fetch(&live, change, __ATOMIC_RELAXED);
 	int64_t most = __atomic_load_n(&peak, __ATOMIC_RELAXED);
 
-	t->published += change;
 	while (now > most && !__atomic_compare_exchange_n(&peak, &most, now, true, __ATOMIC_RELAXED,
 	                                                  __ATOMIC_RELAXED))
 		;
 }
 
+// Few threads keep what they have freed to themselves until somebody asks, so that those who
+// allocate and free the same again and again write to no memory that others write to.
+static bool is_lazy(void)
+{
+	return count_threads() <= MEMORY_LAZY_THREADS;
+}
+
+// Asks all. Who lags is to look at its next allocation, as it may now be the one for a new peak.
+static int64_t settle(void)
+{
+	if (!is_lazy() || !take_slots())
+		return __atomic_load_n(&live, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < count_threads(); i++) {
+		struct memory_thread *t = &memory.threads[i];
+		int64_t bytes = net(&t->totals);
+		int64_t known = __atomic_load_n(&t->published, __ATOMIC_RELAXED);
+		if (bytes != known)
+			publish_net(t, bytes);
+		if (bytes < known)
+			__atomic_store_n(&t->look_at, 0, __ATOMIC_RELAXED);
+	}
+	give_slots();
+	int64_t now = __atomic_load_n(&live, __ATOMIC_RELAXED);
+	raise_peak(now);
+	return now;
+}
+
+static void publish(struct memory_thread *t)
+{
+	int64_t now = publish_net(t, net(&t->totals));
+	int64_t most = __atomic_load_n(&peak, __ATOMIC_RELAXED);
+	bool alone = count_threads() == 1;
+
+	if (now > most && (alone || !is_lazy()))
+		raise_peak(now);
+	else if (now - most > (most >> (STEP_SHIFT + 1)) && now - most > MEMORY_STEP_BYTES / 2)
+		settle();
+}
+
+// How far T's live bytes are above what is published.
+static int64_t lead(const struct memory_thread *t)
+{
+	return net(&t->totals) - __atomic_load_n(&t->published, __ATOMIC_RELAXED);
+}
+
 static void publish_if_due(struct memory_thread *t)
 {
-	int64_t change = net(&t->totals) - t->published;
-
-	if (change >= t->step / 2 || change <= -t->step / 2)
+	if (lead(t) >= t->step / 2 || (lead(t) <= -t->step / 2 && !is_lazy()))
 		publish(t);
 }
 
@@ -232,11 +295,9 @@ static void *reserve(struct lane *lane, uint16_t type, size_t size)
 	return record;
 }
 
-static uint64_t positive(const int64_t *bytes)
+static uint64_t positive(int64_t bytes)
 {
-	int64_t value = __atomic_load_n(bytes, __ATOMIC_RELAXED);
-
-	return value > 0 ? (uint64_t)value : 0;
+	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 static void fill_totals(struct record_memory *record, const struct op_memory *part)
@@ -245,8 +306,8 @@ static void fill_totals(struct record_memory *record, const struct op_memory *pa
 	record->frees = part->frees;
 	record->allocated_bytes = part->allocated_bytes;
 	record->freed_bytes = part->freed_bytes;
-	record->live_bytes = positive(&live);
-	record->peak_bytes = positive(&peak);
+	record->live_bytes = positive(settle());
+	record->peak_bytes = positive(__atomic_load_n(&peak, __ATOMIC_RELAXED));
 }
 
 static bool write_totals(struct lane *lane, const struct op_memory *part)
@@ -332,13 +393,19 @@ static void sample(struct memory_thread *t, const void *p, size_t bytes)
 	errno = error;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void set_marks(struct memory_thread *t)
 {
-	int64_t change = net(&t->totals) - t->published;
-	uint64_t publish_at = t->totals.allocated_bytes + (uint64_t)(t->step - change);
+	uint64_t up = positive(t->step - lead(t)), down = positive(t->step + lead(t));
+	uint64_t moved = t->totals.allocated_bytes + t->totals.freed_bytes;
+	uint64_t tell = t->tell_at > moved ? t->tell_at - moved : MEMORY_STEP_BYTES;
 
-	t->look_at = t->sample_at < publish_at ? t->sample_at : publish_at;
-	t->free_look_at = t->totals.freed_bytes + (uint64_t)(t->step + change);
+	t->look_at = least(t->sample_at, t->totals.allocated_bytes + up);
+	t->free_look_at = t->totals.freed_bytes + (is_lazy() ? tell : least(tell, down));
 }
 
 // In a storm samples are rare, which is not to be seen in the totals, nor longer than it lasts.
@@ -443,6 +510,11 @@ void memory_kept(size_t bytes)
 	op_memory->freed_bytes -= bytes;
 }
 
+void memory_prepare_fork(void)
+{
+	settle();
+}
+
 // All that is counted anywhere, as one part. The threads that still run lose nothing by it.
 static struct op_memory take_rest(void)
 {
@@ -451,8 +523,7 @@ static struct op_memory take_rest(void)
 		struct op_memory part = untold(t);
 		t->told = t->totals;
 		add(&memory.extra, &part);
-		__atomic_fetch_add(&live, net(&t->totals) - t->published, __ATOMIC_RELAXED);
-		t->published = net(&t->totals);
+		publish_net(t, net(&t->totals));
 	}
 	return take_all(&memory.extra);
 }

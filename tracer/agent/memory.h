@@ -25,9 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MEMORY_THREADS    4096
-#define MEMORY_STEP_BYTES 65536 /* of change, at least, before a thread tells the process */
-#define MEMORY_STACK      16384 /* bytes of stack that a sample holds at most */
+#define MEMORY_THREADS      4096
+#define MEMORY_LAZY_THREADS 32    /* so many tell the process what they free only if asked */
+#define MEMORY_STEP_BYTES   65536 /* of change, at least, before a thread tells the process */
+#define MEMORY_STACK        16384 /* bytes of stack that a sample holds at most */
 
 struct agent;
 
@@ -38,7 +39,7 @@ struct memory_thread {
 	uint64_t tell_at;               /* of allocated and freed bytes together */
 	uint64_t told_ns;
 	int64_t step;          /* of live bytes, that the process is not told */
-	int64_t published;     /* of totals: what the process knows to be live */
+	int64_t published;     /* atomic: of totals, what the process takes for live */
 	struct op_memory told; /* of totals: what the collector has been told */
 	struct poisson poisson;
 	uint32_t shift; /* of the budget, when the next sample was drawn */
@@ -49,7 +50,8 @@ struct memory_thread {
 
 /* Pages of their own. */
 struct memory {
-	bool begun; /* atomic */
+	bool begun;    /* atomic */
+	bool settling; /* atomic: somebody asks all threads, or takes a slot over */
 	struct poisson_budget budget;
 	uint32_t thread_count;  /* atomic: slots that have ever been used */
 	uint32_t next;          /* atomic: where the next look for a thread that is gone begins */
@@ -64,7 +66,8 @@ extern struct memory memory;
 /* From now on A's process is looked at. */
 void memory_start(struct agent *a);
 
-/* In a forked child. */
+/* Before a fork, and in the forked child. */
+void memory_prepare_fork(void);
 void memory_fork(void);
 
 /* The process ends: tells all that has not been told. */
@@ -74,6 +77,39 @@ void memory_finish(void);
 void memory_look(const void *p, size_t bytes);
 void memory_look_free(size_t bytes);
 void memory_free_sampled(const void *p);
+
+/*
+ * The same as memory_allocated() and memory_freed() below where there is nothing to do but to
+ * count; else false, and nothing has been done.
+ */
+static inline bool memory_allocated_quickly(size_t bytes)
+{
+	struct memory_thread *t = (struct memory_thread *)op_memory;
+
+	if (__builtin_expect(!t, 0))
+		return false;
+	uint64_t allocated = t->totals.allocated_bytes + bytes;
+	if (__builtin_expect(allocated >= t->look_at, 0))
+		return false;
+	t->totals.allocated_bytes = allocated;
+	t->totals.allocations++;
+	return true;
+}
+
+static inline bool memory_freed_quickly(const void *p, size_t bytes)
+{
+	struct memory_thread *t = (struct memory_thread *)op_memory;
+
+	if (__builtin_expect(!t || memory_table_may_hold(&memory.sampled, (uint64_t)(uintptr_t)p),
+	                     0))
+		return false;
+	uint64_t freed = t->totals.freed_bytes + bytes;
+	if (__builtin_expect(freed > t->free_look_at, 0))
+		return false;
+	t->totals.freed_bytes = freed;
+	t->totals.frees++;
+	return true;
+}
 
 /* P, of BYTES, has been allocated: not NULL. */
 static inline void memory_allocated(const void *p, size_t bytes)

@@ -25,6 +25,15 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
 static struct agent agent;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
+static void before_fork(void)
+{
+	int error = errno;
+
+	if (agent.on)
+		memory_prepare_fork();
+	errno = error;
+}
+
 static void after_fork(void)
 {
 	int error = errno;
@@ -51,7 +60,7 @@ __attribute__((constructor)) void wrap_start(void)
 	if (directory && gnu_get_libc_version && __register_atfork &&
 	    (config_parse(config).frequency_hz == 0 || wrap_start_signals()) &&
 	    agent_start(&agent, directory, config)) {
-		__register_atfork(NULL, NULL, after_fork, NULL);
+		__register_atfork(before_fork, NULL, after_fork, NULL);
 		threads_start(&agent);
 		op_start(&agent);
 		if (agent.config.malloc_bytes)
