@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory_early.h"
 
-#define HEADER 16 // the size of a block stands before it
+#define HEADER                                                                                     \
+	16 // the size of a block stands before it, and in the next word that it is not glibc's
+#define NOT_OF_A_HEAP ((size_t)2)
 
 char memory_early[MEMORY_EARLY_BYTES] __attribute__((aligned(4096)));
 
@@ -27,6 +29,7 @@ void *memory_early_take(size_t bytes, size_t alignment)
 	} while (!__atomic_compare_exchange_n(&used, &from, round_up(at + bytes, HEADER), true,
 	                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	*(size_t *)(memory_early + at - HEADER) = bytes;
+	*(size_t *)(memory_early + at - sizeof(size_t)) = NOT_OF_A_HEAP;
 	return memory_early + at;
 }
 

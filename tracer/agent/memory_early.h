@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory for those who ask before the program's allocator is known: looking it
- * up may itself allocate. Little of it, never given back.
+ * up may itself allocate. Little of it, never given back. Before each block stands what glibc has
+ * before one that is a mapping of its own.
  */
 #pragma once
 

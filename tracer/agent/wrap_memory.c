@@ -200,15 +200,21 @@ static struct calls calls = {
 #define HEADER_FLAGS  7
 
 static bool have_headers;
+static bool direct; // counted, and have_headers
 
-static inline size_t header_size(void *p)
+static inline size_t header_of(const void *p)
 {
-	return (((const size_t *)p)[-1] & ~(size_t)HEADER_FLAGS) - sizeof(size_t);
+	return ((const size_t *)p)[-1];
+}
+
+static inline size_t header_size(const void *p)
+{
+	return (header_of(p) & ~(size_t)HEADER_FLAGS) - sizeof(size_t);
 }
 
 static bool header_agrees(void *p)
 {
-	bool agrees = p && !(((const size_t *)p)[-1] & HEADER_MAPPED) &&
+	bool agrees = p && !(header_of(p) & HEADER_MAPPED) &&
 	              header_size(p) == real.malloc_usable_size(p);
 
 	real.free(p);
@@ -217,7 +223,7 @@ static bool header_agrees(void *p)
 
 static inline size_t size_of(void *p)
 {
-	if (likely(have_headers && !(((const size_t *)p)[-1] & HEADER_MAPPED)))
+	if (likely(have_headers && !(header_of(p) & HEADER_MAPPED)))
 		return header_size(p);
 	return real.malloc_usable_size(p);
 }
@@ -449,16 +455,38 @@ void wrap_start_memory(struct agent *a)
 	memory_start(a);
 	agent = a;
 	calls = counted_calls();
+	direct = have_headers;
+}
+
+/*
+ * Nearly all calls are of glibc's malloc(), and have nothing to do but to count. They do not go by
+ * the table, and leave to it what they find to be more, before anything is counted.
+ */
+static __attribute__((noinline)) void *count_slowly(void *p)
+{
+	return count(p);
+}
+
+static inline __attribute__((always_inline)) void *count_directly(void *p)
+{
+	if (likely(p && !(header_of(p) & HEADER_MAPPED) &&
+	           memory_allocated_quickly(header_size(p))))
+		return p;
+	return count_slowly(p);
 }
 
 EXPORT void *malloc(size_t size)
 {
-	return calls.malloc(size);
+	if (unlikely(!direct))
+		return calls.malloc(size);
+	return count_directly(real.malloc(size));
 }
 
 EXPORT void *calloc(size_t number, size_t size)
 {
-	return calls.calloc(number, size);
+	if (unlikely(!direct))
+		return calls.calloc(number, size);
+	return count_directly(real.calloc(number, size));
 }
 
 EXPORT void *realloc(void *p, size_t size)
@@ -468,7 +496,11 @@ EXPORT void *realloc(void *p, size_t size)
 
 EXPORT void free(void *p)
 {
-	calls.free(p);
+	if (likely(direct && p && !(header_of(p) & HEADER_MAPPED) &&
+	           memory_freed_quickly(p, header_size(p))))
+		real.free(p);
+	else
+		calls.free(p);
 }
 
 EXPORT int posix_memalign(void **p, size_t alignment, size_t size)
