@@ -96,6 +96,7 @@ struct alloc_event {
 	uint32_t thread;
 	uint64_t time_ns;
 	uint64_t address, bytes, weight_bytes;
+	bool untracked;             /* nobody will tell when it is freed */
 	uint32_t flags;             /* enum stack_flags */
 	uint32_t count;             /* frames */
 	const struct frame *frames; /* innermost first; borrowed, valid during the call */

@@ -467,6 +467,13 @@ static void print_lost(const struct layout *layout)
 		         format_count(layout->all->folded).text);
 		note(layout, words);
 	}
+	if (layout->all->blurred) {
+		snprintf(words, sizeof(words),
+		         "%s calls had more different durations than are kept apart: they are in all "
+		         "sums, but median and IQR are rough",
+		         format_count(layout->all->blurred).text);
+		note(layout, words);
+	}
 	if (layout->all->lost) {
 		snprintf(words, sizeof(words), "%s calls are in no row: there was no room for them",
 		         format_count(layout->all->lost).text);

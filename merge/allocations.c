@@ -178,7 +178,7 @@ static bool track(struct allocations *a, uint32_t process, const struct alloc_ev
 {
 	struct allocating_process *p = process_of(a, process);
 
-	if (!p || !event->address || a->block_count >= a->blocks_max || !grow_blocks(p))
+	if (!p || !event->address || event->untracked || a->block_count >= a->blocks_max || !grow_blocks(p))
 		return false;
 	p->blocks[find_block(p, event->address)] =
 		(struct allocation_block){ event->address, event->weight_bytes, site };

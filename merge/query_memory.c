@@ -270,6 +270,17 @@ static void fill_totals(const struct allocations *m, struct memory_rows *rows)
 	rows->lost = m->lost;
 }
 
+void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
+{
+	const struct allocations *m = &p->allocations;
+
+	*out = (struct memory_doubts){ .untracked_bytes = m->untracked_bytes, .lost = m->lost };
+	for (uint32_t i = 0; i < m->site_count; i++) {
+		out->sampled_bytes += m->sites[i].allocated_bytes;
+		out->samples += m->sites[i].samples;
+	}
+}
+
 static bool answer_all(struct asking *a, bool at_peak, struct memory_answer *answer)
 {
 	struct memory_rows *rows = &answer->rows;

@@ -127,6 +127,13 @@ struct memory_rows {
 	uint64_t lost;            /* samples that are in no row */
 };
 
+/* What is not known of memory; all by samples. */
+struct memory_doubts {
+	uint64_t sampled_bytes, untracked_bytes;
+	uint64_t samples, lost;
+};
+void query_memory_doubts(const struct profile *p, struct memory_doubts *out);
+
 /* Rows by allocated bytes, or by live bytes at the peak. NULL on error. */
 struct memory_rows *query_memory(const struct profile *p, enum memory_by by, bool at_peak,
                                  struct error *err);

@@ -71,6 +71,7 @@ struct event_op_count {
 
 struct event_alloc {
 	uint64_t address, bytes, weight_bytes;
+	bool untracked; /* its free will not be told */
 	struct event_sample at;
 };
 

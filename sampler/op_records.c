@@ -226,6 +226,7 @@ static bool take_alloc(const struct record_alloc *alloc, struct event *event)
 	event->alloc.address = alloc->address;
 	event->alloc.bytes = alloc->bytes;
 	event->alloc.weight_bytes = alloc->weight_bytes;
+	event->alloc.untracked = (alloc->head.flags & ALLOC_UNTRACKED) != 0;
 	event->alloc.at = (struct event_sample){
 		.has_user = true,
 		.has_rbp = true,

@@ -53,6 +53,7 @@ void tracker_on_alloc(struct tracker *t, const struct event *event)
 		.address = event->alloc.address,
 		.bytes = event->alloc.bytes,
 		.weight_bytes = event->alloc.weight_bytes,
+		.untracked = event->alloc.untracked,
 		.frames = t->stack + 1,
 	};
 

@@ -79,6 +79,18 @@ Test(op_records, what_has_no_name_is_counted)
 	cr_expect(eq(u64, op_records_nameless(records), 1));
 }
 
+Test(op_records, an_allocation_whose_end_is_not_told_says_so)
+{
+	struct record_alloc alloc = { .head = head(RECORD_ALLOC, 7), .address = 16, .bytes = 8 };
+	struct event event;
+
+	cr_expect(op_records_take(records, &alloc.head, 1, &event));
+	cr_expect(not(event.alloc.untracked));
+	alloc.head.flags = ALLOC_UNTRACKED;
+	cr_expect(op_records_take(records, &alloc.head, 1, &event));
+	cr_expect(event.alloc.untracked);
+}
+
 static uint64_t count(uint32_t pid, uint64_t calls)
 {
 	struct record_op_count record = { .head = head(RECORD_OP_COUNT, pid),

@@ -244,6 +244,33 @@ Test(query_memory, what_cannot_be_followed_is_counted)
 	cleanup(memory_rows) struct memory_rows *rows = ask_memory(MEMORY_BY_FUNCTION, false);
 	cr_expect(eq(u64, rows->untracked_bytes, 30 * KB));
 	cr_expect(eq(u64, rows->lost, 1));
+	struct memory_doubts doubts;
+	query_memory_doubts(f.profile, &doubts);
+	cr_expect(eq(u64, doubts.sampled_bytes, 50 * KB));
+	cr_expect(eq(u64, doubts.untracked_bytes, 30 * KB));
+	cr_expect(eq(u64, doubts.samples, 5));
+	cr_expect(eq(u64, doubts.lost, 1));
+}
+
+Test(query_memory, what_nobody_tells_the_end_of_is_not_taken_for_live)
+{
+	struct frame frames[64];
+	struct alloc_event event = { .thread = 1,
+		                     .time_ns = f.now_ns,
+		                     .address = 0x20,
+		                     .bytes = 16,
+		                     .weight_bytes = 70 * KB,
+		                     .untracked = true,
+		                     .frames = frames };
+
+	allocate(1, 0x10, 30, "kept a.c:1");
+	allocate(1, 0x20, 10, "old a.c:3");
+	event.count = frames_of(&f, "gone a.c:2", frames);
+	profile_add_alloc(f.profile, &event); // where "old" was: that has ended
+	name_all(&f);
+	EXPECT(MEMORY_BY_FUNCTION, false, "gone 70/70 0/0, kept 30/30 30/30, old 10/10 10/0");
+	cleanup(memory_rows) struct memory_rows *rows = ask_memory(MEMORY_BY_FUNCTION, false);
+	cr_expect(eq(u64, rows->untracked_bytes, 70 * KB));
 }
 
 Test(query_memory, functions_see_no_memory_and_memory_no_time)
