@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory_poisson.h"
 
+#include "base/clock.h"
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
@@ -168,10 +170,82 @@ Test(memory_poisson, what_keeps_within_the_budget_keeps_its_mean)
 {
 	struct poisson_budget b = { .window_ns = 1, .shift = 3 };
 
-	for (uint64_t now = 1; now < 100 * POISSON_WINDOW_NS;
+	for (uint64_t now = 1; now < 50 * POISSON_WINDOW_NS;
 	     now += POISSON_WINDOW_NS / (POISSON_BUDGET / 2)) {
 		poisson_spend(&b, now);
 		poisson_rest(&b, now + 1);
 	}
 	cr_expect(eq(u32, b.shift, 3));
+}
+
+Test(memory_poisson, the_first_samples_may_come_faster)
+{
+	struct poisson_budget b = { 0 };
+	uint64_t apart = POISSON_WINDOW_NS / POISSON_BUDGET, now = 10 * POISSON_CALM_NS;
+
+	for (int i = 0; i < POISSON_BURST / 2; i++)
+		cr_assert(eq(u32, spend(&b, now += apart), 0));
+	for (int i = 0; i < POISSON_BURST; i++)
+		spend(&b, now += apart);
+	cr_expect(gt(u32, b.shift, 0));
+}
+
+struct run {
+	double estimates[2], truths[2]; // of bytes, by site
+	uint64_t samples;
+};
+
+// Ten seconds of a program that allocates at two sites: small blocks all the time, large ones in
+// turns of 100 ms. Time is what its allocations take.
+static struct run run_program(uint64_t seed)
+{
+	static const uint64_t sizes[] = { 4096, 300000 };
+	struct poisson_budget b = { 0 };
+	struct run run = { 0 };
+	struct poisson p;
+	uint64_t allocated = 0, now = NS_PER_SEC, looks = 0;
+
+	poisson_start(&p, seed, MEAN);
+	uint64_t next = poisson_distance(&p);
+	for (uint32_t shift = 0; now < 11 * NS_PER_SEC; now += 5000) {
+		int site = now / (100 * NS_PER_MS) % 2 && now % 50000 == 0;
+		bool hit = (allocated += sizes[site]) >= next;
+		run.truths[site] += (double)sizes[site];
+		if (hit) {
+			run.estimates[site] += (double)poisson_weight(&p, sizes[site]);
+			run.samples++;
+			poisson_spend(&b, now);
+		} else if (++looks % 64 == 0) {
+			poisson_rest(&b, now);
+		}
+		if (!hit && b.shift == shift)
+			continue;
+		shift = b.shift;
+		p.mean = (uint64_t)MEAN << shift;
+		next = allocated + poisson_distance(&p);
+	}
+	return run;
+}
+
+Test(memory_poisson, sites_are_estimated_without_bias_while_the_mean_changes)
+{
+	double sum[2] = { 0 }, squares[2] = { 0 };
+	int runs = 300;
+
+	for (int i = 0; i < runs; i++) {
+		struct run run = run_program((uint64_t)i + 1);
+		cr_assert(ge(u64, run.samples, POISSON_BURST));
+		cr_assert(le(u64, run.samples, 2 * POISSON_BURST + 10 * 100));
+		for (int site = 0; site < 2; site++) {
+			double error = run.estimates[site] / run.truths[site] - 1;
+			sum[site] += error;
+			squares[site] += error * error;
+		}
+	}
+	for (int site = 0; site < 2; site++) {
+		double spread = sqrt(squares[site] / runs);
+		cr_expect(lt(dbl, fabs(sum[site] / runs), 4 * spread / sqrt(runs)),
+		          "site %d: off by %.4f", site, sum[site] / runs);
+		cr_expect(lt(dbl, spread, 0.1), "site %d: off by %.3f in one run", site, spread);
+	}
 }

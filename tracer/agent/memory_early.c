@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory_early.h"
 
-#define HEADER                                                                                     \
-	16 // the size of a block stands before it, and in the next word that it is not glibc's
+// Before a block stands its size, and in the next word that it is none of glibc's heap.
+#define HEADER        16
 #define NOT_OF_A_HEAP ((size_t)2)
 
 char memory_early[MEMORY_EARLY_BYTES] __attribute__((aligned(4096)));

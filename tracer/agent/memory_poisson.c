@@ -82,19 +82,18 @@ uint64_t poisson_weight(const struct poisson *p, uint64_t bytes)
 }
 
 // The mean doubles once, or as often as it takes to fit the budget.
-static uint32_t raise_shift(uint32_t shift, uint64_t elapsed_ns)
+static uint32_t raise_shift(uint32_t shift, uint64_t elapsed_ns, uint64_t window_ns)
 {
 	do
 		shift++;
-	while (shift < POISSON_SHIFT_MAX &&
-	       (elapsed_ns = 2 * elapsed_ns + 1) <= POISSON_WINDOW_NS / 2);
+	while (shift < POISSON_SHIFT_MAX && (elapsed_ns = 2 * elapsed_ns + 1) <= window_ns / 2);
 	return shift < POISSON_SHIFT_MAX ? shift : POISSON_SHIFT_MAX;
 }
 
 // The other way, if that fits as well.
-static uint32_t lower_shift(uint32_t shift, uint64_t taken, uint64_t elapsed_ns)
+static uint32_t lower_shift(uint32_t shift, uint64_t taken, uint64_t elapsed_ns, uint64_t window_ns)
 {
-	uint64_t rate = taken * POISSON_WINDOW_NS / elapsed_ns;
+	uint64_t rate = taken * window_ns / elapsed_ns;
 
 	for (; shift && rate < POISSON_BUDGET * 2 / 5; rate = 2 * rate + 1)
 		shift--;
@@ -105,15 +104,20 @@ static void next_window(struct poisson_budget *b, uint64_t now_ns, uint32_t take
 {
 	uint64_t began = __atomic_load_n(&b->window_ns, __ATOMIC_RELAXED);
 	uint64_t elapsed = now_ns - began;
+	uint32_t before = __atomic_load_n(&b->before, __ATOMIC_RELAXED);
 	uint32_t shift = __atomic_load_n(&b->shift, __ATOMIC_RELAXED);
-	bool is_over = elapsed >= POISSON_WINDOW_NS;
+	uint64_t window = before < POISSON_BURST ? POISSON_WINDOW_NS : POISSON_CALM_NS;
+	bool is_over = elapsed >= window;
 
 	// One thread closes the window; the others go by what was.
 	if ((!is_over && taken <= POISSON_BUDGET) ||
 	    !__atomic_compare_exchange_n(&b->window_ns, &began, now_ns, false, __ATOMIC_RELAXED,
 	                                 __ATOMIC_RELAXED))
 		return;
-	shift = is_over ? lower_shift(shift, taken, elapsed) : raise_shift(shift, elapsed);
+	shift = is_over ? lower_shift(shift, taken, elapsed, window)
+	                : raise_shift(shift, elapsed, window);
+	if (before < POISSON_BURST)
+		__atomic_store_n(&b->before, before + taken, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->taken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->shift, shift, __ATOMIC_RELAXED);
 }

@@ -12,6 +12,10 @@
  * so the mean may change at any time: it doubles when a process samples more
  * often than the budget allows, and comes back when it does not. Each weight
  * goes by the mean that was in force.
+ *
+ * A sample costs the program 1 us and the collector some 25. The first so many
+ * may come fast, so that a short run has enough of them; a long one collects
+ * them all the same.
  */
 #pragma once
 
@@ -20,12 +24,15 @@
 
 #define POISSON_BUDGET    25 /* samples in a window; above it the mean doubles */
 #define POISSON_WINDOW_NS UINT64_C(50000000)
+#define POISSON_BURST     1024 /* samples; from then on windows are so long: */
+#define POISSON_CALM_NS   UINT64_C(250000000)
 #define POISSON_SHIFT_MAX 24
 
 /* Of a process. All zero at its start. */
 struct poisson_budget {
 	uint64_t window_ns; /* atomic: when the window began */
 	uint32_t taken;     /* atomic: samples in it */
+	uint32_t before;    /* atomic: and before it */
 	uint32_t shift;     /* atomic: how often the mean has been doubled */
 };
 
