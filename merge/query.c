@@ -148,11 +148,6 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? 1 : a > b ? -1 : 0; // descending
 }
 
-static int compare_names(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
-
 // Total: the same profile gives the same order on every machine.
 static int compare_rows(const struct row *a, const struct row *b, enum query_sort sort)
 {

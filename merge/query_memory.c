@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // query_memory(): the sites of memory by what they are part of.
 #include "base/error.h"
+#include "merge/answer.h"
 #include "merge/keys.h"
 #include "merge/query_ops.h"
 #include "merge/scope.h"
@@ -28,20 +29,13 @@ struct asking {
 	uint64_t all_bytes;    // that the walk has come by
 };
 
-struct memory_answer {
-	struct memory_rows rows; // first: memory_rows_free() takes its address
-	struct strings *texts;
-};
-
 void memory_rows_free(struct memory_rows *rows)
 {
-	struct memory_answer *answer = (struct memory_answer *)rows;
-
-	if (!answer)
+	if (!rows)
 		return;
-	strings_free(answer->texts);
-	free(answer->rows.rows);
-	free(answer);
+	strings_free(rows->texts);
+	free(rows->rows);
+	free(rows);
 }
 
 static void asking_at_scope_end(struct asking *a)
@@ -223,11 +217,6 @@ static bool fill_row(const struct asking *a, uint32_t id, struct strings *texts,
 	return row->name != NULL;
 }
 
-static int compare_text(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
-
 // Total: the same profile gives the same order on every machine.
 static int compare_rows(const void *a, const void *b, void *context)
 {
@@ -242,10 +231,10 @@ static int compare_rows(const void *a, const void *b, void *context)
 	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)
 		if (ranks[i][0] != ranks[i][1])
 			return ranks[i][0] < ranks[i][1] ? 1 : -1;
-	int order = compare_text(left->name, right->name);
-	order = order ? order : compare_text(left->file, right->file);
+	int order = compare_names(left->name, right->name);
+	order = order ? order : compare_names(left->file, right->file);
 	order = order ? order : left->line - right->line;
-	return order ? order : compare_text(left->module, right->module);
+	return order ? order : compare_names(left->module, right->module);
 }
 
 static void judge_rows(const struct asking *a, struct memory_rows *rows)
@@ -281,21 +270,20 @@ void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 	}
 }
 
-static bool answer_all(struct asking *a, bool at_peak, struct memory_answer *answer)
+static bool answer_all(struct asking *a, bool at_peak, struct memory_rows *rows)
 {
-	struct memory_rows *rows = &answer->rows;
 	uint64_t start_ns = profile_start_ns(a->profile), peak_ns = a->profile->allocations.peak_ns;
 
 	walk(a);
 	choose_lines(a);
-	answer->texts = strings_new();
+	rows->texts = strings_new();
 	rows->rows = calloc((size_t)a->keys.keys.count + 1, sizeof(*rows->rows));
-	if (!answer->texts || !rows->rows)
+	if (!rows->texts || !rows->rows)
 		return false;
 	for (uint32_t id = 1; id <= a->keys.keys.count; id++) {
 		if (!a->tallies[id - 1].total_bytes)
 			continue;
-		if (!fill_row(a, id, answer->texts, &rows->rows[rows->count++]))
+		if (!fill_row(a, id, rows->texts, &rows->rows[rows->count++]))
 			return false;
 	}
 	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &at_peak);
@@ -312,10 +300,9 @@ struct memory_rows *query_memory(const struct profile *p, enum memory_by by, boo
 
 	if (!prepare(&a, by, err))
 		return NULL;
-	struct memory_answer *answer = calloc(1, sizeof(*answer));
-	if (answer && answer_all(&a, at_peak, answer))
-		return &answer->rows;
-	memory_rows_free(answer ? &answer->rows : NULL);
+	cleanup(memory_rows) struct memory_rows *rows = calloc(1, sizeof(*rows));
+	if (rows && answer_all(&a, at_peak, rows))
+		return steal(rows);
 	no_memory(err);
 	return NULL;
 }

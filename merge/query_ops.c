@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/answer.h"
 #include "merge/op_callers.h"
 #include "merge/op_samples.h"
 #include "merge/scope.h"
@@ -46,20 +47,13 @@ struct asking {
 	size_t called_count;
 };
 
-struct op_answer {
-	struct op_rows rows; // first: op_rows_free() takes its address
-	struct strings *texts;
-};
-
 void op_rows_free(struct op_rows *rows)
 {
-	struct op_answer *answer = (struct op_answer *)rows;
-
-	if (!answer)
+	if (!rows)
 		return;
-	strings_free(answer->texts);
-	free(answer->rows.rows);
-	free(answer);
+	strings_free(rows->texts);
+	free(rows->rows);
+	free(rows);
 }
 
 static void asking_at_scope_end(struct asking *a)
@@ -419,11 +413,6 @@ static uint64_t rank(const struct op_row *row, enum op_sort sort)
 	}
 }
 
-static int compare_text(const char *a, const char *b)
-{
-	return strcmp(text_or(a, ""), text_or(b, ""));
-}
-
 // Total: the same profile gives the same order on every machine.
 static int compare_rows(const void *a, const void *b, void *context)
 {
@@ -436,11 +425,11 @@ static int compare_rows(const void *a, const void *b, void *context)
 		if (ranks[0] != ranks[1])
 			return ranks[0] < ranks[1] ? 1 : -1;
 	}
-	int by_text = compare_text(left->name, right->name);
-	by_text = by_text ? by_text : compare_text(left->domain, right->domain);
-	by_text = by_text ? by_text : compare_text(left->provider, right->provider);
-	by_text = by_text ? by_text : compare_text(left->shape, right->shape);
-	by_text = by_text ? by_text : compare_text(left->stack, right->stack);
+	int by_text = compare_names(left->name, right->name);
+	by_text = by_text ? by_text : compare_names(left->domain, right->domain);
+	by_text = by_text ? by_text : compare_names(left->provider, right->provider);
+	by_text = by_text ? by_text : compare_names(left->shape, right->shape);
+	by_text = by_text ? by_text : compare_names(left->stack, right->stack);
 	return by_text ? by_text : (left->tid > right->tid) - (left->tid < right->tid);
 }
 
@@ -513,16 +502,15 @@ struct op_rows *query_ops(const struct profile *p, const struct op_query *query,
 
 	if (scope_init(&a.scope, p, &scoped, err) < 0)
 		return NULL;
-	struct op_answer *answer = calloc(1, sizeof(*answer));
-	if (answer)
-		a.texts = answer->texts = strings_new();
-	if (!answer || !a.texts || !hash_init(&a.index, 64) ||
+	cleanup(op_rows) struct op_rows *rows = calloc(1, sizeof(*rows));
+	if (rows)
+		a.texts = rows->texts = strings_new();
+	if (!rows || !a.texts || !hash_init(&a.index, 64) ||
 	    !op_callers_init(&a.callers, &a.scope, a.texts,
 	                     query->by == OPS_BY_STACK ? query->stack_frames : 1) ||
-	    !answer_all(&a, &answer->rows)) {
-		op_rows_free(answer ? &answer->rows : NULL);
+	    !answer_all(&a, rows)) {
 		no_memory(err);
 		return NULL;
 	}
-	return &answer->rows;
+	return steal(rows);
 }

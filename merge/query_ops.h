@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct strings;
+
 enum op_by {
 	OPS_BY_OP,     /* provider, domain and name */
 	OPS_BY_SHAPE,  /* and what it was done on */
@@ -79,8 +81,9 @@ struct op_row {
 struct op_rows {
 	struct op_row *rows;
 	size_t count;
-	uint64_t wall_ns; /* of all threads that had ops: what shares are shares of */
-	uint64_t calls;   /* of all rows */
+	struct strings *texts; /* what the rows say and the profile does not hold */
+	uint64_t wall_ns;      /* of all threads that had ops: what shares are shares of */
+	uint64_t calls;        /* of all rows */
 	uint64_t folded;  /* calls of the run whose shape, or caller, could not be kept apart */
 	uint64_t lost;    /* calls of the run that are in no row */
 	uint64_t blurred; /* calls of the run whose durations are kept as similar ones, or not at
@@ -118,6 +121,7 @@ struct memory_row {
 struct memory_rows {
 	struct memory_row *rows;
 	size_t count;
+	struct strings *texts; /* what the rows say and the profile does not hold */
 	uint64_t allocations, frees, allocated_bytes, freed_bytes; /* exact */
 	uint64_t peak_bytes, peak_ns; /* most bytes that were live, and when since the start */
 	uint64_t end_bytes; /* live at the end, of what each process has allocated itself */

@@ -174,6 +174,7 @@ static void expect_same_memory(const struct profile *a, const struct profile *b,
 	}
 	struct memory_rows one = *left, other = *right;
 	one.rows = other.rows = NULL;
+	one.texts = other.texts = NULL;
 	cr_expect(memcmp(&one, &other, sizeof(one)) == 0);
 }
 
