@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/recording.h"
-#include "cli/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,50 +32,23 @@ static FILE *open_report(const struct run_options *options, struct error *err)
 	return file;
 }
 
-// One write for all of it, so that nothing else gets between its lines.
-static int print_report(const struct recording *r, FILE *out, struct error *err)
-{
-	char *page = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&page, &size);
-	const struct view *view = &r->options->view;
-	// A report in a file is to equal the one that the profile prints later.
-	const char *kept[] = { out == stderr && r->kept[0] ? r->kept : NULL, NULL };
-	struct text text = {
-		.out = memory,
-		.profile = r->profile,
-		.view = view,
-		.terminal = terminal_of(out, (int)view->width, (enum color_when)view->color),
-		.notes = kept,
-	};
-
-	if (!memory)
-		return error_set(err, errno, "could not print the report");
-	int failed = text_print(&text, err);
-	if (fclose(memory) == 0 && !failed) {
-		if (out == stderr || out == stdout)
-			fputc('\n', out); // the program may not have ended its last line
-		else if (ftruncate(fileno(out), 0) < 0)
-			errno = 0; // a pipe or a device: it was empty
-		fwrite(page, 1, size, out);
-		if (fflush(out) != 0)
-			failed = error_set(err, errno, "could not write the report");
-	}
-	free(page);
-	return failed;
-}
-
 // After the target's end nothing may change its status any more: troubles are only told.
 static void conclude(struct recording *r, FILE *report)
 {
+	bool wanted = !r->options->no_report;
+	struct page page;
 	struct error err;
 
 	job_close(&r->job);
 	if (recording_symbolize(r, &err) < 0)
 		message_error(NULL, &err);
+	if (wanted)
+		page_start(&page, r->profile, &r->options->view, report);
 	if (recording_save(r, &err) < 0)
 		message_error(NULL, &err);
-	if (!r->options->no_report && print_report(r, report, &err) < 0)
+	// A report in a file is to equal the one that the profile prints later.
+	const char *kept = report == stderr && r->kept[0] ? r->kept : NULL;
+	if (wanted && page_print(&page, kept, &err) < 0)
 		message_error(NULL, &err);
 }
 

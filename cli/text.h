@@ -22,8 +22,6 @@ struct text {
 	const struct profile *profile;
 	const struct view *view;
 	struct terminal terminal;
-	const char *const
-		*notes; /* more lines for the limits, in words; NULL-terminated, or NULL */
 };
 
 /* Prints what the view asks for. -1 if a question could not be answered. */
@@ -41,6 +39,9 @@ int text_ops(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
+
+/* One more line of the limits, which come last. */
+void text_limit(const struct text *text, const char *words);
 
 /* The rows that a table prints: query_run() without waits for children. NULL on error. */
 struct rows *text_rows(const struct text *text, enum query_by by, enum query_sort sort,

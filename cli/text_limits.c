@@ -17,6 +17,7 @@
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define MODULE_SHARE    0.01 /* below this a library is not worth a line; -v: all */
+#define MEMORY_SHARE    0.01 /* nor bytes whose end is not known */
 #define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
 
 __attribute__((format(printf, 2, 3))) static void line(const struct text *text, const char *format,
@@ -186,6 +187,25 @@ static void print_notes(const struct text *text, const char *notes)
 	}
 }
 
+// Of allocations. What is little is not worth a line.
+static void print_doubts(const struct text *text)
+{
+	struct memory_doubts doubts;
+
+	query_memory_doubts(text->profile, &doubts);
+	double untracked = percent(doubts.untracked_bytes, doubts.sampled_bytes);
+	double lost = percent(doubts.lost, doubts.samples + doubts.lost);
+	if (untracked >= 100 * MEMORY_SHARE || (text->view->verbose && doubts.untracked_bytes))
+		line(text,
+		     "%.1f %% of allocated bytes could not be followed until they were freed, as too "
+		     "many were alive: memory \"at peak\" and \"at end\" is shared out by the rest; "
+		     "its sums are exact",
+		     untracked);
+	if (lost >= 100 * MEMORY_SHARE || (text->view->verbose && doubts.lost))
+		line(text, "%.1f %% of the samples of allocations found no place in the profile",
+		     lost);
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -199,8 +219,12 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	if (print_modules(text, totals, err) < 0)
 		return -1;
 	print_detail(text, run, totals);
+	print_doubts(text);
 	print_notes(text, run->notes);
-	for (const char *const *note = text->notes; note && *note; note++)
-		line(text, "%s", *note);
 	return 0;
+}
+
+void text_limit(const struct text *text, const char *words)
+{
+	line(text, "%s", words);
 }

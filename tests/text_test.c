@@ -26,17 +26,15 @@ static struct terminal terminal(int width, bool color, bool ascii)
 
 static char *print(struct profile *profile, const struct view *view, struct terminal t)
 {
-	static const char *const notes[] = { "profile: last.bneck (bottleneck report)", NULL };
 	char *page = NULL;
 	size_t size;
 	struct error err;
-	struct text text = { .out = open_memstream(&page, &size),
-		             .profile = profile,
-		             .view = view,
-		             .terminal = t,
-		             .notes = notes };
+	struct text text = {
+		.out = open_memstream(&page, &size), .profile = profile, .view = view, .terminal = t
+	};
 
 	cr_assert(eq(int, text_print(&text, &err), 0), "%s", err.text);
+	text_limit(&text, "profile: last.bneck (bottleneck report)");
 	fclose(text.out);
 	return page;
 }
@@ -431,6 +429,9 @@ Test(text, limits_tell_all_that_went_wrong)
 	profile->run.notes = "2 processes were still running\nsampling ended early: no memory";
 	profile->totals.folded_ns = NS_PER_SEC;
 	profile->totals.lost_events = 3;
+	profile->doubts = (struct memory_doubts){
+		.sampled_bytes = 1000, .untracked_bytes = 123, .samples = 97, .lost = 3
+	};
 	expect_golden("limits", print(profile, &view, terminal(100, false, false)));
 }
 
