@@ -51,7 +51,7 @@ endif()
 
 op_target(itt_target itt_target)
 set_target_properties(itt_target PROPERTIES ENABLE_EXPORTS ON)
-foreach(part tasks functions overlaps frames marks threads forks)
+foreach(part tasks functions overlaps frames marks counters events threads forks)
   golden(itt_${part} itt/${part} $<TARGET_FILE:itt_target> ${part})
 endforeach()
 

@@ -41,7 +41,24 @@ typedef struct itt_id id;
 	X(void, thread_set_name, (const char *n))                                                  \
 	X(void, pause, (void))                                                                     \
 	X(void, resume, (void))                                                                    \
+	X(void, detach, (void))                                                                    \
+	X(void *, counter_create, (const char *n, const char *d))                                  \
+	X(void *, counter_create_typed, (const char *n, const char *d, int t))                     \
+	X(void *, counter_create_v3, (const domain *d, const char *n, int t))                      \
+	X(void, counter_inc, (void *c))                                                            \
+	X(void, counter_dec, (void *c))                                                            \
+	X(void, counter_inc_delta, (void *c, unsigned long long by))                               \
+	X(void, counter_dec_delta, (void *c, unsigned long long by))                               \
 	X(void, counter_inc_v3, (const domain *d, string *s))                                      \
+	X(void, counter_dec_v3, (const domain *d, string *s))                                      \
+	X(void, counter_inc_delta_v3, (const domain *d, string *s, unsigned long long by))         \
+	X(void, counter_dec_delta_v3, (const domain *d, string *s, unsigned long long by))         \
+	X(void, counter_set_value, (void *c, void *v))                                             \
+	X(void, counter_set_value_ex, (void *c, void *k, unsigned long long t, void *v))           \
+	X(void, counter_set_value_v3, (void *c, void *v))                                          \
+	X(int, event_create, (const char *n, int size))                                            \
+	X(int, event_start, (int e))                                                               \
+	X(int, event_end, (int e))                                                                 \
 	X(unsigned long long, get_timestamp, (void))                                               \
 	X(const char *, api_version, (void))
 
@@ -156,7 +173,24 @@ INITIAL_VOID(metadata_str_add, (const domain *d, id i, string *k, const char *v,
 INITIAL_VOID(thread_set_name, (const char *n), (n))
 INITIAL_VOID(pause, (void), ())
 INITIAL_VOID(resume, (void), ())
+INITIAL_VOID(detach, (void), ())
+INITIAL(void *, counter_create, (const char *n, const char *d), (n, d), NULL)
+INITIAL(void *, counter_create_typed, (const char *n, const char *d, int t), (n, d, t), NULL)
+INITIAL(void *, counter_create_v3, (const domain *d, const char *n, int t), (d, n, t), NULL)
+INITIAL_VOID(counter_inc, (void *c), (c))
+INITIAL_VOID(counter_dec, (void *c), (c))
+INITIAL_VOID(counter_inc_delta, (void *c, unsigned long long by), (c, by))
+INITIAL_VOID(counter_dec_delta, (void *c, unsigned long long by), (c, by))
 INITIAL_VOID(counter_inc_v3, (const domain *d, string *s), (d, s))
+INITIAL_VOID(counter_dec_v3, (const domain *d, string *s), (d, s))
+INITIAL_VOID(counter_inc_delta_v3, (const domain *d, string *s, unsigned long long by), (d, s, by))
+INITIAL_VOID(counter_dec_delta_v3, (const domain *d, string *s, unsigned long long by), (d, s, by))
+INITIAL_VOID(counter_set_value, (void *c, void *v), (c, v))
+INITIAL_VOID(counter_set_value_ex, (void *c, void *k, unsigned long long t, void *v), (c, k, t, v))
+INITIAL_VOID(counter_set_value_v3, (void *c, void *v), (c, v))
+INITIAL(int, event_create, (const char *n, int size), (n, size), 0)
+INITIAL(int, event_start, (int e), (e), 0)
+INITIAL(int, event_end, (int e), (e), 0)
 INITIAL(unsigned long long, get_timestamp, (void), (), 0)
 INITIAL(const char *, api_version, (void), (), NULL)
 

@@ -70,7 +70,7 @@ static void functions(void)
 	}
 	CALL(task_begin_overlapped, d, work, none, itt_string_handle_create("overlapped"));
 	CALL(task_end_overlapped, d, work);
-	EXPECT(itt_counter_inc_v3 == NULL); // what the agent does not have costs nothing
+	EXPECT(itt_detach == NULL); // what the agent does not have costs nothing
 }
 
 static domain *shared;
@@ -153,9 +153,57 @@ static void marks(void)
 	CALL(metadata_str_add, d, none, NULL, NULL, 0);
 	CALL(pause);
 	CALL(resume);
+	CALL(resume); // one too many
 	CALL(counter_inc_v3, d, itt_string_handle_create("counter"));
 	CALL(task_end, d);
 	EXPECT(itt_api_version && strncmp(itt_api_version(), "ITT-API-Version 3", 17) == 0);
+}
+
+static void counters(void)
+{
+	domain *d = itt_domain_create("counted");
+	string *bytes = itt_string_handle_create("bytes");
+	uint64_t whole = 1ull << 40;
+	double real = 2.5;
+	void *plain = itt_counter_create("plain", "counted");
+	void *alone = itt_counter_create("alone", NULL);
+	void *typed = itt_counter_create_typed("typed", "counted", ITT_DOUBLE);
+	void *newer = itt_counter_create_v3 ? itt_counter_create_v3(d, "newer", ITT_U64) : NULL;
+
+	EXPECT(plain && alone && typed && newer && plain != newer);
+	CALL(counter_inc, plain);
+	CALL(counter_inc_delta, plain, 9);
+	CALL(counter_dec, plain);
+	CALL(counter_dec_delta, plain, 10); // below zero
+	CALL(counter_inc, alone);
+	CALL(counter_set_value, typed, &real);
+	CALL(counter_inc, typed); // not of that type
+	CALL(counter_set_value_ex, newer, NULL, 0, &whole);
+	CALL(counter_set_value_ex, newer, &whole, 5, &whole); // another clock
+	CALL(counter_set_value_v3, newer, &whole);
+	CALL(counter_set_value, newer, NULL);
+	CALL(counter_inc, NULL);
+	CALL(counter_inc, &real); // nobody's
+	CALL(counter_inc_v3, d, bytes);
+	CALL(counter_inc_delta_v3, d, bytes, 4095);
+	CALL(counter_dec_v3, d, bytes);
+	CALL(counter_dec_delta_v3, d, bytes, 95);
+	EXPECT(itt_counter_create("plain", "counted") == plain);
+}
+
+static void events(void)
+{
+	int load = itt_event_create("load and more", 4), parse = itt_event_create("parse", 5);
+
+	EXPECT(load && parse && load != parse);
+	EXPECT(itt_event_start(load) == 0);
+	CALL(event_start, parse);
+	CALL(event_end, load); // each nests by itself
+	CALL(event_end, parse);
+	CALL(event_end, parse); // one too many
+	CALL(event_start, 77);
+	CALL(event_start, 0);
+	EXPECT(itt_event_create("load", 4) == load);
 }
 
 static void *be_named(void *d)
@@ -204,7 +252,7 @@ static const struct part {
 } parts[] = {
 	{ "tasks", tasks },   { "functions", functions }, { "overlaps", overlaps },
 	{ "frames", frames }, { "marks", marks },         { "threads", threads },
-	{ "forks", forks },
+	{ "forks", forks },   { "counters", counters },   { "events", events },
 };
 
 int main(int argc, char **argv)

@@ -369,7 +369,7 @@ static void payloads(void)
 	EXPECT(nvtxRangePopPayload(domain, NULL, 0), 0);
 	nvtxMarkPayload(domain, data, 2);
 	nvtxRangeId_t id = nvtxRangeStartPayload(domain, data, 1);
-	nvtxRangeEndPayload(domain, id, NULL, 0);
+	nvtxRangeEndPayload(domain, id, data + 1, 1);
 	e.payloadType = NVTX_PAYLOAD_TYPE_EXT;
 	e.reserved0 = 1;
 	e.payload.ullValue = (uint64_t)(uintptr_t)&data[1];

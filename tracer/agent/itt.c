@@ -7,14 +7,16 @@
  *	program's list ──► our hook ──► theirs[…], if it has put a function there
  *
  * Domains and string handles are structs whose layout everyone knows, and whoever makes them, both
- * see the same. A task is an op; what has an id and may overlap is a range: overlapped tasks,
- *regions, frames. Metadata is a mark within the task. What is told with times of another clock is
- *not recorded, and neither are counters. Pausing is a mark: the profile is of the whole run.
+ * see the same. A task is an op, and so is an event, in its thread; what has an id and may overlap
+ * is a range: overlapped tasks, regions, frames. Metadata is a mark within the task, and so is each
+ * value of a counter. What is told with times of another clock is not recorded. The profile is of
+ * the whole run: from pause to resume there is a range, "paused".
  */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "tracer/agent/chain.h"
 #include "tracer/agent/itt_abi.h"
+#include "tracer/agent/itt_counter.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/ranges.h"
 #include "tracer/agent/store.h"
@@ -55,6 +57,23 @@ enum hook {
 	METADATA_TEXT_ADD,
 	THREAD_SET_NAME,
 	THREAD_SET_NAME_OLD,
+	COUNTER_CREATE,
+	COUNTER_CREATE_TYPED,
+	COUNTER_CREATE_V3,
+	COUNTER_INC,
+	COUNTER_INC_DELTA,
+	COUNTER_DEC,
+	COUNTER_DEC_DELTA,
+	COUNTER_INC_V3,
+	COUNTER_INC_DELTA_V3,
+	COUNTER_DEC_V3,
+	COUNTER_DEC_DELTA_V3,
+	COUNTER_SET,
+	COUNTER_SET_EX,
+	COUNTER_SET_V3,
+	EVENT_CREATE,
+	EVENT_START,
+	EVENT_END,
 	PAUSE,
 	RESUME,
 	GET_TIMESTAMP,
@@ -659,12 +678,235 @@ static void hook_metadata_text_add(const struct itt_domain *domain, struct itt_i
 		forward(domain, id, key, text, length);
 }
 
+/* Counters: what each is after a change is a mark's value. */
+
+static void tell_counter(struct itt_counter *c, uint16_t kind, uint64_t value, struct op_here here)
+{
+	struct op_details details = { kind, 1, &value };
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	struct domain *d = c->domain ? add_domain(c->domain) : &nameless;
+	op_mark(t, name_of_kind(t, d, c->name, "counter"), here, &details);
+	op_leave(t);
+}
+
+// More may be taken away than is there: it has a sign then.
+static void change(struct itt_counter *c, uint64_t delta, struct op_here here)
+{
+	if (!c || value_types[c->type].detail == OP_DETAIL_DOUBLE)
+		return;
+	uint64_t value = itt_counter_add(c, delta);
+	tell_counter(c, (int64_t)value < 0 ? OP_DETAIL_SIGNED : value_types[c->type].detail, value,
+	             here);
+}
+
+static void set(struct itt_counter *c, const void *value, struct op_here here)
+{
+	if (!c || !value)
+		return;
+	uint64_t now = load(value, value_types[c->type]);
+	__atomic_store_n(&c->value, now, __ATOMIC_RELAXED);
+	tell_counter(c, value_types[c->type].detail, now, here);
+}
+
+static struct itt_counter *counter_in(const struct itt_domain *domain, const struct itt_string *s)
+{
+	return itt_counter_called(domain_of(domain)->text, s && s->text ? s->text : UNNAMED,
+	                          ITT_U64);
+}
+
+// What the program gets is the other collector's, if there is one.
+static void *make_counter(const char *name, const char *domain, int type, bool forwarded,
+                          void *handle)
+{
+	struct itt_counter *c = name ? itt_counter_called(domain, name, type) : NULL;
+
+	if (!forwarded)
+		return c;
+	if (c)
+		itt_counter_alias(handle, c);
+	return handle;
+}
+
+typedef void *counter_create(const char *name, const char *domain);
+static void *hook_counter_create(const char *name, const char *domain)
+{
+	counter_create *forward = THEIRS(counter_create, COUNTER_CREATE);
+
+	return make_counter(name, domain, ITT_U64, forward, forward ? forward(name, domain) : NULL);
+}
+
+typedef void *counter_create_typed(const char *name, const char *domain, int type);
+static void *hook_counter_create_typed(const char *name, const char *domain, int type)
+{
+	counter_create_typed *forward = THEIRS(counter_create_typed, COUNTER_CREATE_TYPED);
+
+	return make_counter(name, domain, type, forward,
+	                    forward ? forward(name, domain, type) : NULL);
+}
+
+typedef void *counter_create_v3(const struct itt_domain *domain, const char *name, int type);
+static void *hook_counter_create_v3(const struct itt_domain *domain, const char *name, int type)
+{
+	counter_create_v3 *forward = THEIRS(counter_create_v3, COUNTER_CREATE_V3);
+
+	return make_counter(name, domain_of(domain)->text, type, forward,
+	                    forward ? forward(domain, name, type) : NULL);
+}
+
+typedef void counter_step(void *id);
+#define COUNTER_STEP(function, hook, sign)                                                         \
+	static void function(void *id)                                                             \
+	{                                                                                          \
+		counter_step *forward = THEIRS(counter_step, hook);                                \
+                                                                                                   \
+		change(itt_counter_of(id), (uint64_t)(sign), OP_HERE());                           \
+		if (unlikely(forward))                                                             \
+			forward(id);                                                               \
+	}
+COUNTER_STEP(hook_counter_inc, COUNTER_INC, 1)
+COUNTER_STEP(hook_counter_dec, COUNTER_DEC, -1)
+
+typedef void counter_delta(void *id, unsigned long long delta);
+#define COUNTER_DELTA(function, hook, sign)                                                        \
+	static void function(void *id, unsigned long long delta)                                   \
+	{                                                                                          \
+		counter_delta *forward = THEIRS(counter_delta, hook);                              \
+                                                                                                   \
+		change(itt_counter_of(id), (uint64_t)(sign)*delta, OP_HERE());                     \
+		if (unlikely(forward))                                                             \
+			forward(id, delta);                                                        \
+	}
+COUNTER_DELTA(hook_counter_inc_delta, COUNTER_INC_DELTA, 1)
+COUNTER_DELTA(hook_counter_dec_delta, COUNTER_DEC_DELTA, -1)
+
+typedef void counter_step_v3(const struct itt_domain *domain, const struct itt_string *name);
+#define COUNTER_STEP_V3(function, hook, sign)                                                      \
+	static void function(const struct itt_domain *domain, const struct itt_string *name)       \
+	{                                                                                          \
+		counter_step_v3 *forward = THEIRS(counter_step_v3, hook);                          \
+                                                                                                   \
+		change(counter_in(domain, name), (uint64_t)(sign), OP_HERE());                     \
+		if (unlikely(forward))                                                             \
+			forward(domain, name);                                                     \
+	}
+COUNTER_STEP_V3(hook_counter_inc_v3, COUNTER_INC_V3, 1)
+COUNTER_STEP_V3(hook_counter_dec_v3, COUNTER_DEC_V3, -1)
+
+typedef void counter_delta_v3(const struct itt_domain *domain, const struct itt_string *name,
+                              unsigned long long delta);
+#define COUNTER_DELTA_V3(function, hook, sign)                                                     \
+	static void function(const struct itt_domain *domain, const struct itt_string *name,       \
+	                     unsigned long long delta)                                             \
+	{                                                                                          \
+		counter_delta_v3 *forward = THEIRS(counter_delta_v3, hook);                        \
+                                                                                                   \
+		change(counter_in(domain, name), (uint64_t)(sign)*delta, OP_HERE());               \
+		if (unlikely(forward))                                                             \
+			forward(domain, name, delta);                                              \
+	}
+COUNTER_DELTA_V3(hook_counter_inc_delta_v3, COUNTER_INC_DELTA_V3, 1)
+COUNTER_DELTA_V3(hook_counter_dec_delta_v3, COUNTER_DEC_DELTA_V3, -1)
+
+typedef void counter_set(void *id, void *value);
+static void hook_counter_set(void *id, void *value)
+{
+	counter_set *forward = THEIRS(counter_set, COUNTER_SET);
+
+	set(itt_counter_of(id), value, OP_HERE());
+	if (unlikely(forward))
+		forward(id, value);
+}
+
+static void hook_counter_set_v3(void *id, void *value)
+{
+	counter_set *forward = THEIRS(counter_set, COUNTER_SET_V3);
+
+	set(itt_counter_of(id), value, OP_HERE());
+	if (unlikely(forward))
+		forward(id, value);
+}
+
+typedef void counter_set_ex(void *id, void *clock, unsigned long long time, void *value);
+static void hook_counter_set_ex(void *id, void *clock, unsigned long long time, void *value)
+{
+	counter_set_ex *forward = THEIRS(counter_set_ex, COUNTER_SET_EX);
+
+	if (is_now(clock, time))
+		set(itt_counter_of(id), value, OP_HERE());
+	if (unlikely(forward))
+		forward(id, clock, time, value);
+}
+
+/* Events: each nests by itself. */
+
+#define EVENT_OWNER(e) OP_OWNER(OP_ITT, 0x800000 | ((e)->number & 0x7fffff))
+
+typedef int event_create(const char *name, int length);
+static int hook_event_create(const char *name, int length)
+{
+	event_create *forward = THEIRS(event_create, EVENT_CREATE);
+	int event = forward ? forward(name, length) : 0;
+	char text[PROTOCOL_NAME_TEXT] = "";
+	size_t size = name && length > 0 ? strnlen(name, (size_t)length) : 0;
+
+	memcpy(text, name, size < sizeof(text) ? size : sizeof(text) - 1);
+	int number = itt_event_called(size ? text : UNNAMED);
+	if (forward)
+		itt_event_alias(event, number);
+	return forward ? event : number;
+}
+
+static void start_event(const struct itt_event *e, struct op_here here)
+{
+	struct op_thread *t = e ? op_enter() : NULL;
+
+	if (!t)
+		return;
+	op_begin_in(t, EVENT_OWNER(e), name_of_kind(t, &nameless, e->name, "event"), here, NULL);
+	op_leave(t);
+}
+
+static void end_event(const struct itt_event *e)
+{
+	struct op_thread *t = e ? op_enter() : NULL;
+
+	if (!t)
+		return;
+	op_end_in(t, EVENT_OWNER(e));
+	op_leave(t);
+}
+
+typedef int event_change(int event);
+static int hook_event_start(int event)
+{
+	event_change *forward = THEIRS(event_change, EVENT_START);
+
+	start_event(itt_event_of(event), OP_HERE());
+	return unlikely(forward) ? forward(event) : 0;
+}
+
+static int hook_event_end(int event)
+{
+	event_change *forward = THEIRS(event_change, EVENT_END);
+
+	end_event(itt_event_of(event));
+	return unlikely(forward) ? forward(event) : 0;
+}
+
+/* From pause to resume, whichever thread calls them. */
+
+static uint32_t paused; // atomic
+
 typedef void nothing(void);
 static void hook_pause(void)
 {
 	nothing *forward = THEIRS(nothing, PAUSE);
 
-	mark(NULL, "pause", NULL, OP_HERE(), NULL);
+	if (!__atomic_exchange_n(&paused, 1, __ATOMIC_ACQ_REL))
+		start(NULL, PAUSE, &no_id, "paused", NULL, OP_HERE());
 	if (unlikely(forward))
 		forward();
 }
@@ -673,7 +915,8 @@ static void hook_resume(void)
 {
 	nothing *forward = THEIRS(nothing, RESUME);
 
-	mark(NULL, "resume", NULL, OP_HERE(), NULL);
+	if (__atomic_exchange_n(&paused, 0, __ATOMIC_ACQ_REL))
+		stop(NULL, PAUSE, &no_id);
 	if (unlikely(forward))
 		forward();
 }
@@ -759,6 +1002,23 @@ static const struct {
 	[METADATA_TEXT_ADD] = { "__itt_metadata_str_add", HOOK(hook_metadata_text_add) },
 	[THREAD_SET_NAME] = { "__itt_thread_set_name", HOOK(hook_thread_set_name) },
 	[THREAD_SET_NAME_OLD] = { "__itt_thr_name_set", HOOK(hook_thread_set_name_old) },
+	[COUNTER_CREATE] = { "__itt_counter_create", HOOK(hook_counter_create) },
+	[COUNTER_CREATE_TYPED] = { "__itt_counter_create_typed", HOOK(hook_counter_create_typed) },
+	[COUNTER_CREATE_V3] = { "__itt_counter_create_v3", HOOK(hook_counter_create_v3) },
+	[COUNTER_INC] = { "__itt_counter_inc", HOOK(hook_counter_inc) },
+	[COUNTER_INC_DELTA] = { "__itt_counter_inc_delta", HOOK(hook_counter_inc_delta) },
+	[COUNTER_DEC] = { "__itt_counter_dec", HOOK(hook_counter_dec) },
+	[COUNTER_DEC_DELTA] = { "__itt_counter_dec_delta", HOOK(hook_counter_dec_delta) },
+	[COUNTER_INC_V3] = { "__itt_counter_inc_v3", HOOK(hook_counter_inc_v3) },
+	[COUNTER_INC_DELTA_V3] = { "__itt_counter_inc_delta_v3", HOOK(hook_counter_inc_delta_v3) },
+	[COUNTER_DEC_V3] = { "__itt_counter_dec_v3", HOOK(hook_counter_dec_v3) },
+	[COUNTER_DEC_DELTA_V3] = { "__itt_counter_dec_delta_v3", HOOK(hook_counter_dec_delta_v3) },
+	[COUNTER_SET] = { "__itt_counter_set_value", HOOK(hook_counter_set) },
+	[COUNTER_SET_EX] = { "__itt_counter_set_value_ex", HOOK(hook_counter_set_ex) },
+	[COUNTER_SET_V3] = { "__itt_counter_set_value_v3", HOOK(hook_counter_set_v3) },
+	[EVENT_CREATE] = { "__itt_event_create", HOOK(hook_event_create) },
+	[EVENT_START] = { "__itt_event_start", HOOK(hook_event_start) },
+	[EVENT_END] = { "__itt_event_end", HOOK(hook_event_end) },
 	[PAUSE] = { "__itt_pause", HOOK(hook_pause) },
 	[RESUME] = { "__itt_resume", HOOK(hook_resume) },
 	[GET_TIMESTAMP] = { "__itt_get_timestamp", HOOK(hook_get_timestamp) },

@@ -597,7 +597,7 @@ static const void *hook_string_create_wide(const void *domain, const wchar_t *te
 	return handle;
 }
 
-/* The payload extension. What stands in the payloads of an end is not read. */
+/* The payload extension. What stands in the payloads of an end is a mark right before it. */
 
 typedef uint64_t schema_register(const void *domain, const struct nvtx_schema *schema);
 static uint64_t hook_schema_register(const void *domain, const struct nvtx_schema *schema)
@@ -650,11 +650,21 @@ static int hook_push_payload(const void *domain, const struct nvtx_payload *payl
 	return unlikely(forward) ? forward(domain, payloads, count) : level;
 }
 
+static void mark_end(const void *domain, const struct nvtx_payload *payloads, size_t count,
+                     struct op_here here)
+{
+	int none;
+
+	RECORD(none, with_payloads(t, nvtx_domain_of(domain), payloads, count, here, use_mark));
+}
+
 static int hook_pop_payload(const void *domain, const struct nvtx_payload *payloads, size_t count)
 {
 	push_payload *forward = THEIRS(push_payload, payload[NVTX_POP_PAYLOAD]);
 	int level = NVTX_NO_TRACKING;
 
+	if (payloads && count)
+		mark_end(domain, payloads, count, OP_HERE());
 	RECORD(level, pop(t, nvtx_domain_of(domain)));
 	return unlikely(forward) ? forward(domain, payloads, count) : level;
 }
@@ -680,6 +690,8 @@ static void hook_end_payload(const void *domain, uint64_t id, const struct nvtx_
 {
 	end_payload *forward = THEIRS(end_payload, payload[NVTX_END_PAYLOAD]);
 
+	if (payloads && count)
+		mark_end(domain, payloads, count, OP_HERE());
 	end_range(id);
 	if (unlikely(forward))
 		forward(domain, id, payloads, count);
