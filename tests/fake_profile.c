@@ -136,6 +136,11 @@ struct memory_rows *query_memory(const struct profile *p, enum memory_by by, boo
 	return rows;
 }
 
+void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
+{
+	*out = p->doubts;
+}
+
 void memory_rows_free(struct memory_rows *rows)
 {
 	free(rows);

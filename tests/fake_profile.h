@@ -27,6 +27,7 @@ struct profile {
 	const struct op_row *ops;
 	size_t op_count;
 	struct memory_rows memory;
+	struct memory_doubts doubts;
 	struct query asked; /* the last query_run() */
 	struct op_query ops_asked;
 	enum memory_by memory_asked;
