@@ -235,6 +235,45 @@ static inline void *count(void *p)
 	return p;
 }
 
+/*
+ * jemalloc makes of a request what nallocx() says, whatever it has done before: blocks of one size
+ * need be asked for theirs but once.
+ */
+#define CLASSED_BYTES ((size_t)4096)
+
+static size_t class_of(void *p, size_t size)
+{
+	static uint16_t classes[CLASSED_BYTES / 8 + 1]; // atomic; 0: not known yet
+	uint16_t *class = &classes[(size + 7) / 8];
+	uint16_t bytes = __atomic_load_n(class, __ATOMIC_RELAXED);
+
+	if (unlikely(!bytes)) {
+		size_t usable = real.malloc_usable_size(p);
+		bytes = usable <= UINT16_MAX ? (uint16_t)usable : 0;
+		__atomic_store_n(class, bytes, __ATOMIC_RELAXED);
+		return usable;
+	}
+	return bytes;
+}
+
+static inline void *count_classed(void *p, size_t size)
+{
+	if (unlikely(!p || size > CLASSED_BYTES))
+		return count(p);
+	memory_allocated(p, class_of(p, size));
+	return p;
+}
+
+static void *classed_malloc(size_t size)
+{
+	return count_classed(real.malloc(size), size);
+}
+
+static void *classed_calloc(size_t number, size_t size)
+{
+	return count_classed(real.calloc(number, size), number * size); // no overflow if there is p
+}
+
 static void *counted_malloc(size_t size)
 {
 	return count(real.malloc(size));
@@ -356,6 +395,12 @@ static struct calls counted_calls(void)
 	struct calls kin = counted;
 	const void *object = (const void *)real.malloc;
 
+	if (!memory_early_is_used())
+		kin.malloc_usable_size = real.malloc_usable_size;
+	if (is_kin(object, dlsym(RTLD_NEXT, "nallocx"))) {
+		kin.malloc = classed_malloc;
+		kin.calloc = classed_calloc;
+	}
 	if (!is_kin(object, (const void *)real.posix_memalign))
 		kin.posix_memalign = real.posix_memalign;
 	if (!is_kin(object, (const void *)real.aligned_alloc))
