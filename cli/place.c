@@ -26,8 +26,9 @@ bool place_is_foreign(const char *module, const char *file)
 // fair answer, because children are merged by function.
 struct search {
 	const char *function;
-	const struct call_node *best;
-	uint64_t best_self;
+	struct place_call best;
+	const char *caller; // NULL: any; else what is found below it is summed
+	uint64_t sum;
 };
 
 // Code without a name says less than the name of the library function that it calls.
@@ -40,23 +41,44 @@ static const struct call_node *better(const struct call_node *own, const struct 
 	return own && own->name[0] == '[' && named ? node : own;
 }
 
+static void look_at(struct search *s, const struct call_node *node, const struct call_node *own,
+                    const struct call_node *entry)
+{
+	if (strcmp(node->name, s->function) != 0)
+		return;
+	if (s->caller)
+		s->sum += strcmp(own->name, s->caller) == 0 ? node->self : 0;
+	else if (node->self > s->best.self)
+		s->best = (struct place_call){ own, entry, node->self };
+}
+
+// OWN has called ENTRY, below which NODE is; ENTRY is NULL where OWN has called NODE itself.
 static void search_below(struct search *s, const struct call_node *node,
-                         const struct call_node *own, int depth)
+                         const struct call_node *own, const struct call_node *entry, int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
-		if (own && node->self > s->best_self && strcmp(node->name, s->function) == 0) {
-			s->best_self = node->self;
-			s->best = own;
-		}
-		search_below(s, node->child, better(own, node), depth + 1);
+		const struct call_node *inner = better(own, node);
+		if (own)
+			look_at(s, node, own, entry);
+		search_below(s, node->child, inner,
+		             inner == node ? NULL
+		             : entry       ? entry
+		                           : node,
+		             depth + 1);
 	}
 }
 
-const struct call_node *place_caller(const struct call_tree *tree, const char *function)
+struct place_call place_caller(const struct call_tree *tree, const char *function)
 {
+	const struct call_node *first = call_tree_root(tree)->child;
 	struct search search = { .function = function };
 
-	search_below(&search, call_tree_root(tree)->child, NULL, 0);
+	search_below(&search, first, NULL, NULL, 0);
+	if (!search.best.caller)
+		return search.best;
+	search.caller = search.best.caller->name;
+	search_below(&search, first, NULL, NULL, 0);
+	search.best.self = search.sum;
 	return search.best;
 }
 

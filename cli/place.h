@@ -13,11 +13,17 @@
 bool place_is_foreign(const char *module, const char *file);
 
 /*
- * The function of the user's own code below which most time of FUNCTION was
- * spent, or where that has no name the library function that it calls; NULL if there is none.
- * Borrowed from TREE.
+ * Where the user's own code leads to a library function, borrowed from a tree. CALLER is a function
+ * of the user's own, or where that has no name the library function that it calls.
  */
-const struct call_node *place_caller(const struct call_tree *tree, const char *function);
+struct place_call {
+	const struct call_node *caller; /* NULL if there is none */
+	const struct call_node *entry; /* what CALLER calls of the library; NULL: FUNCTION itself */
+	uint64_t self;                 /* of FUNCTION below CALLER, on all paths */
+};
+
+/* The caller below which most time of FUNCTION was spent. */
+struct place_call place_caller(const struct call_tree *tree, const char *function);
 
 /* The innermost such function on the heaviest path; NULL if there is none. */
 const struct call_node *place_heaviest(const struct call_tree *tree);

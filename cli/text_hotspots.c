@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/format.h"
+#include "cli/place.h"
 #include "cli/table.h"
 #include "merge/profile.h"
 
@@ -23,9 +24,13 @@ static enum style heat(double share)
 	return share >= 0.2 ? STYLE_HOT : share >= 0.05 ? STYLE_WARM : STYLE_PLAIN;
 }
 
-#define WIDE      80   /* terminals below this get fewer columns */
-#define WIDEST    100  /* and those below this, no time that the table is not ranked by */
-#define TIE_SHARE 0.05 /* the order of smaller rows is of no use to anybody */
+#define WIDE         80   /* terminals below this get fewer columns */
+#define WIDEST       100  /* and those below this, no time that the table is not ranked by */
+#define TIE_SHARE    0.05 /* the order of smaller rows is of no use to anybody */
+
+#define PATH_SHARE   0.001 /* of all waiting: rarer paths tell nothing of a row that is shown */
+#define CALLER_SHARE 0.5   /* of a row, for a caller that stands for it */
+#define WHOLE_SHARE  0.95  /* and for one beside which others need no word */
 
 struct layout {
 	const struct text *text;
@@ -34,8 +39,9 @@ struct layout {
 	enum query_by by;
 	enum query_sort sort;
 	bool wide, widest;
-	bool margins; // at least one row was sampled
-	bool *ties;   // whether a mark was printed
+	bool margins;                  // at least one row was sampled
+	bool *ties;                    // whether a mark was printed
+	const struct call_tree *waits; // who calls what waits; NULL: not needed
 };
 
 // It is the margin of the self time, and where the rows are ranked by it it says what the rank is
@@ -72,15 +78,54 @@ static struct short_text margin(const struct layout *layout, const struct row *r
 	return out;
 }
 
-static void add_place(struct table *table, const struct layout *layout, const struct row *row)
+// A wait ends in the library's own depths: "futex_wait" is nothing that anybody has written.
+static bool is_foreign_wait(const struct row *row)
+{
+	const char *kind = text_row_kind(row);
+	bool waits = strstr(kind, "wait") || strcmp(kind, "sleep") == 0;
+
+	return waits && place_is_foreign(row->module, row->file);
+}
+
+// What the user's own code called, and where, of a row that is the end of that call. False if no
+// caller of the user's own has most of it.
+static bool find_call(const struct layout *layout, const struct row *row, struct place_call *call)
+{
+	if (!layout->waits || !is_foreign_wait(row))
+		return false;
+	*call = place_caller(layout->waits, row->name);
+	return call->caller && call->caller->name[0] != '[' &&
+	       (double)call->self >= CALLER_SHARE * (double)row->self;
+}
+
+// "pthread_mutex_lock < push", and where push is.
+static bool add_call(struct table *table, const struct layout *layout, const struct row *row)
+{
+	struct place_call call;
+	char name[1024], place[512];
+
+	if (!find_call(layout, row, &call))
+		return false;
+	bool named = call.entry && call.entry->name[0] != '[';
+	bool all = (double)call.self >= WHOLE_SHARE * (double)row->self;
+	snprintf(name, sizeof(name), "%s < %s%s", named ? call.entry->name : row->name,
+	         call.caller->name, all ? "" : ", others");
+	text_place(call.caller->file, call.caller->line, call.caller->module, place, sizeof(place));
+	table_cell(table, name);
+	table_cell(table, place);
+	return true;
+}
+
+static void add_name(struct table *table, const struct layout *layout, const struct row *row)
 {
 	char place[512];
 
-	if (layout->by == BY_FUNCTION) {
-		text_place(row->file, row->line, row->module, place, sizeof(place));
-		// Code without a name is called after its module already.
-		table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
-	}
+	table_cell(table, row->name);
+	if (layout->by != BY_FUNCTION)
+		return;
+	text_place(row->file, row->line, row->module, place, sizeof(place));
+	// Code without a name is called after its module already.
+	table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
 }
 
 static void add_row(struct table *table, const struct layout *layout, const struct row *row)
@@ -104,8 +149,8 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 		const char *kind = text_row_kind(row);
 		table_styled(table, kind, strstr(kind, "wait") ? STYLE_WAIT : STYLE_PLAIN);
 	}
-	table_cell(table, row->name);
-	add_place(table, layout, row);
+	if (!add_call(table, layout, row))
+		add_name(table, layout, row);
 }
 
 static enum clip name_clip(enum query_by by)
@@ -186,6 +231,21 @@ static void print_heading(const struct layout *layout)
 	text_heading(layout->text, title, note);
 }
 
+// NULL without an error if no row of the table needs it.
+static struct call_tree *waits_of(const struct layout *layout, struct error *err)
+{
+	struct query query = view_query(layout->text->view, BY_FUNCTION, layout->sort);
+	bool needed = false;
+
+	if (layout->by != BY_FUNCTION || layout->sort != SORT_SELF)
+		return NULL;
+	query.on_cpu = false;
+	query.off_cpu = true;
+	for (size_t i = 0; i < layout->rows->count; i++)
+		needed |= layout->rows->rows[i].self && is_foreign_wait(&layout->rows->rows[i]);
+	return needed ? query_call_tree(layout->text->profile, &query, PATH_SHARE, err) : NULL;
+}
+
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                   struct error *err)
 {
@@ -206,6 +266,9 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 		.margins = has_margins(rows),
 		.ties = &ties,
 	};
+	struct error failed = { 0 };
+	cleanup(call_tree) struct call_tree *waits = waits_of(&layout, &failed);
+	layout.waits = waits; // without it, rows have their own places
 	cleanup(table) struct table *table =
 		table_new(columns, make_columns(&layout, columns), &text->terminal);
 	if (!table)

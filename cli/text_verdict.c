@@ -22,6 +22,7 @@
 #define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
 #define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
 #define OP_SHARE     0.5  /* of the threads that have ops, by one op itself */
+#define SAME_SHARE   0.01 /* shares that differ by less need no word */
 
 struct evidence {
 	const struct run *run;
@@ -121,6 +122,29 @@ static const struct row *hottest(const struct evidence *f)
 	return NULL;
 }
 
+// The tables rank CPU and waiting together, where ROW may have another share: say so, or the two
+// seem to contradict each other.
+static const char *with_waiting(const struct evidence *f, const struct row *row, char *buffer,
+                                size_t size)
+{
+	uint64_t all = 0, cpu = 0, self = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++) {
+		if (m == METRIC_OFF_CHILD) // see text_rows()
+			continue;
+		self += row->self_ns[m];
+		for (size_t i = 0; i < f->cpu->count; i++)
+			all += f->cpu->rows[i].self_ns[m];
+	}
+	for (size_t i = 0; i < f->cpu->count; i++)
+		cpu += f->cpu->rows[i].self_ns[METRIC_ON_CPU];
+	double more = share(row->self_ns[METRIC_ON_CPU], cpu) - share(self, all);
+	buffer[0] = '\0';
+	if (more > SAME_SHARE || more < -SAME_SHARE)
+		snprintf(buffer, size, " (%s %% of CPU + waiting)", format_percent(self, all).text);
+	return buffer;
+}
+
 static bool nothing_measured(const struct evidence *f, struct verdict *v)
 {
 	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
@@ -134,7 +158,7 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 {
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
-	char name[64], place[400];
+	char name[64], place[400], both[64];
 
 	if (share(waited, f->account.lifetime_ns) < CPU_SHARE)
 		return false;
@@ -157,8 +181,9 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 		size_t length = strlen(v->next);
 		name_row(row, place, sizeof(place));
 		snprintf(v->next + length, sizeof(v->next) - length,
-		         " Of the CPU time, %s %% is spent in %s.",
-		         format_percent(row->self, f->cpu->all).text, place);
+		         " Of the CPU time, %s %%%s is spent in %s.",
+		         format_percent(row->self, f->cpu->all).text,
+		         with_waiting(f, row, both, sizeof(both)), place);
 	}
 	return true;
 }
@@ -275,18 +300,19 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
 	bool foreign = place_is_foreign(row->module, row->file);
-	const struct call_node *caller = foreign ? place_caller(f->cpu_tree, row->name) : NULL;
+	const struct call_node *caller =
+		foreign ? place_caller(f->cpu_tree, row->name).caller : NULL;
 
 	if (caller && caller->name[0] == '[')
 		caller = NULL; // no name, no help
-	char place[400], called[400];
+	char place[400], called[400], both[64];
 
 	name_row(row, place, sizeof(place));
 	if (caller)
 		name_node(caller, called, sizeof(called));
-	say(v, "%s %% of the CPU time is spent in %s%s%s.",
-	    format_percent(row->self, f->cpu->all).text, place,
-	    caller ? ", mostly called from " : "", caller ? called : "");
+	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
+	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
+	    place, caller ? ", mostly called from " : "", caller ? called : "");
 	if (row->name[0] == '[' && row->module)
 		return advise(v, "Get its symbols first (see limits below)%s.",
 		              caller ? ", or start with that caller" : "");

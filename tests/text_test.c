@@ -243,6 +243,74 @@ Test(text, a_library_function_is_blamed_on_its_caller)
 	                        "called from deflate_slow (deflate.c:1790).");
 }
 
+Test(text, the_verdict_gives_the_share_that_the_tables_show_too)
+{
+	static const struct row rows[] = {
+		{ .name = "deflate_slow",
+		  .file = "/src/deflate.c",
+		  .line = 1790,
+		  .self = 900 * NS_PER_MS,
+		  .total = 900 * NS_PER_MS,
+		  .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } },
+		{ .name = "collect_results",
+		  .file = "/src/pool.c",
+		  .line = 120,
+		  .self = 100 * NS_PER_MS,
+		  .total = 100 * NS_PER_MS,
+		  .self_ns = { [METRIC_ON_CPU] = 100 * NS_PER_MS,
+		               [METRIC_OFF_FILE] = 1000 * NS_PER_MS,
+		               [METRIC_OFF_CHILD] = 7000 * NS_PER_MS } },
+	};
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	expect_verdict(profile, "90.0 % of the CPU time (45.0 % of CPU + waiting) is spent in "
+	                        "deflate_slow (deflate.c:1790).");
+}
+
+// WAITED per cent of a row's time are below collect_results, ELSEWHERE below push.
+static void expect_wait_row(uint64_t waited, uint64_t elsewhere, const char *expected)
+{
+	struct call_node leaf = { .name = "futex_wait", .module = "/usr/lib/libc.so.6" };
+	struct call_node called = { .name = "pthread_mutex_lock", .module = "/usr/lib/libc.so.6" };
+	struct call_node user = { .name = "collect_results", .file = "/src/pool.c", .line = 120 };
+	struct call_node other = leaf, other_user = user;
+	struct call_node main = { .name = "main", .file = "/src/main.c", .line = 41, .total = 100 };
+	const struct row row = { .name = "futex_wait",
+		                 .module = "/usr/lib/libc.so.6",
+		                 .self = 100 * NS_PER_SEC,
+		                 .total = 100 * NS_PER_SEC,
+		                 .self_ns = { [METRIC_OFF_LOCK] = 100 * NS_PER_SEC } };
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	leaf.self = waited * NS_PER_SEC;
+	other.self = elsewhere * NS_PER_SEC;
+	called.child = &leaf;
+	user.child = &called;
+	user.next = &other_user;
+	other_user.name = "push";
+	other_user.child = &other;
+	main.child = &user;
+	profile->wait_tree = &main;
+	profile->functions = &row;
+	profile->function_count = 1;
+	view.by.index = BY_FUNCTION;
+	char *page = print(profile, &view, terminal(120, false, false));
+	cr_expect(ne(ptr, strstr(page, expected), NULL), "no \"%s\" in %s", expected, page);
+	free(page);
+}
+
+Test(text, a_wait_in_a_library_is_named_by_who_called_it)
+{
+	expect_wait_row(100, 0, "pthread_mutex_lock < collect_results  pool.c:120");
+	expect_wait_row(60, 40, "pthread_mutex_lock < collect_results, others  pool.c:120");
+	expect_wait_row(40, 0, "futex_wait  [libc.so.6]");
+	expect_wait_row(20, 80, "futex_wait < push, others  pool.c:120");
+}
+
 Test(text, waiting_is_blamed_on_the_users_own_function)
 {
 	struct profile *profile = fake_profile();
