@@ -10,6 +10,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/memory.h"
 #include "tracer/agent/memory_early.h"
+#include "tracer/agent/memory_pages.h"
 #include "tracer/agent/wrap.h"
 
 #include <dlfcn.h>
@@ -228,39 +229,56 @@ static inline size_t size_of(void *p)
 	return real.malloc_usable_size(p);
 }
 
-static inline void *count(void *p)
-{
-	if (likely(p))
-		memory_allocated(p, size_of(p));
-	return p;
-}
-
 /*
- * jemalloc makes of a request what nallocx() says, whatever it has done before: blocks of one size
- * need be asked for theirs but once.
+ * jemalloc's blocks of one size are alone in their pages, and what it makes of a request is what
+ * nallocx() says, whatever has come before. Asking for the size of each block would cost as much
+ * as what it does itself.
  */
 #define CLASSED_BYTES ((size_t)4096)
 
+static bool have_pages;
+static struct memory_pages pages;
+
+// Of P, a block of at most CLASSED_BYTES that has just been made for SIZE.
 static size_t class_of(void *p, size_t size)
 {
 	static uint16_t classes[CLASSED_BYTES / 8 + 1]; // atomic; 0: not known yet
 	uint16_t *class = &classes[(size + 7) / 8];
-	uint16_t bytes = __atomic_load_n(class, __ATOMIC_RELAXED);
+	size_t bytes = __atomic_load_n(class, __ATOMIC_RELAXED);
 
-	if (unlikely(!bytes)) {
-		size_t usable = real.malloc_usable_size(p);
-		bytes = usable <= UINT16_MAX ? (uint16_t)usable : 0;
-		__atomic_store_n(class, bytes, __ATOMIC_RELAXED);
-		return usable;
-	}
+	if (likely(bytes))
+		return bytes;
+	bytes = real.malloc_usable_size(p);
+	if (bytes <= UINT16_MAX)
+		__atomic_store_n(class, (uint16_t)bytes, __ATOMIC_RELAXED);
 	return bytes;
+}
+
+static inline size_t size_of_known(void *p)
+{
+	size_t bytes = have_pages ? memory_pages_find(&pages, p) : 0;
+
+	return likely(bytes) ? bytes : size_of(p);
+}
+
+static inline void *count(void *p)
+{
+	if (unlikely(!p))
+		return p;
+	size_t bytes = size_of(p);
+	if (have_pages)
+		memory_pages_note(&pages, p, bytes);
+	memory_allocated(p, bytes);
+	return p;
 }
 
 static inline void *count_classed(void *p, size_t size)
 {
 	if (unlikely(!p || size > CLASSED_BYTES))
 		return count(p);
-	memory_allocated(p, class_of(p, size));
+	size_t bytes = class_of(p, size);
+	memory_pages_note(&pages, p, bytes);
+	memory_allocated(p, bytes);
 	return p;
 }
 
@@ -285,25 +303,38 @@ static void *counted_calloc(size_t number, size_t size)
 }
 
 // A free and an allocation, wherever it comes to lie.
+static inline void *move(void *p, size_t size)
+{
+	size_t before = size_of_known(p);
+
+	memory_freed(p, before); // while it is not yet another's
+	void *moved = real.realloc(p, size);
+	if (!moved && size)
+		memory_kept(before);
+	return moved;
+}
+
 static void *counted_realloc(void *p, size_t size)
 {
 	if (!p)
 		return count(real.realloc(p, size));
 	if (unlikely(memory_early_owns(p)))
 		return leave_early(p, size);
-	size_t before = size_of(p);
-	memory_freed(p, before); // while it is not yet another's
-	void *moved = real.realloc(p, size);
-	if (!moved && size)
-		memory_kept(before);
-	return count(moved);
+	return count(move(p, size));
+}
+
+static void *classed_realloc(void *p, size_t size)
+{
+	if (unlikely(!p || !size || memory_early_owns(p)))
+		return counted_realloc(p, size);
+	return count_classed(move(p, size), size);
 }
 
 static void counted_free(void *p)
 {
 	if (unlikely(!p || memory_early_owns(p)))
 		return;
-	memory_freed(p, size_of(p));
+	memory_freed(p, size_of_known(p));
 	real.free(p);
 }
 
@@ -397,9 +428,12 @@ static struct calls counted_calls(void)
 
 	if (!memory_early_is_used())
 		kin.malloc_usable_size = real.malloc_usable_size;
-	if (is_kin(object, dlsym(RTLD_NEXT, "nallocx"))) {
+	// Nobody else has that. tcmalloc has nallocx(), but its realloc() leaves blocks too large.
+	have_pages = is_kin(object, dlsym(RTLD_NEXT, "xallocx"));
+	if (have_pages) {
 		kin.malloc = classed_malloc;
 		kin.calloc = classed_calloc;
+		kin.realloc = classed_realloc;
 	}
 	if (!is_kin(object, (const void *)real.posix_memalign))
 		kin.posix_memalign = real.posix_memalign;
