@@ -33,7 +33,9 @@ enum record_type {
 	RECORD_OP_COUNT = 17, /* ops of one name that left no BEGIN and END */
 	RECORD_ALLOC = 18,    /* a sampled allocation */
 	RECORD_FREE = 19,     /* a sampled allocation is freed */
-	RECORD_MEMORY = 20    /* what a process has allocated and freed, exactly */
+	RECORD_MEMORY = 20,   /* what a process has allocated and freed, exactly */
+	RECORD_PYTHON = 21,   /* the process has an interpreter, whose frames its samples tell of */
+	RECORD_PYTHON_CODE = 22 /* a code object; before the first frame of it */
 };
 
 struct record {
@@ -77,11 +79,12 @@ enum sample_kind {
 enum sample_flags {
 	SAMPLE_NO_USER = 1 << 0, /* regs and stack are not there (kernel thread, exec in flight) */
 	SAMPLE_NO_RBP = 1 << 1,  /* regs holds RSP and RIP only (probes) */
-	SAMPLE_KERNEL = 1 << 2   /* the tick fell into the kernel, on behalf of what regs holds */
+	SAMPLE_KERNEL = 1 << 2,  /* the tick fell into the kernel, on behalf of what regs holds */
+	SAMPLE_PYTHON = 1 << 3   /* a struct python_chain is there */
 };
 
 /* Followed by kernel_count u64 (kernel addresses, innermost first), then stack_bytes of user
-   stack from regs[DWARF_RSP] up, then padding. */
+   stack from regs[DWARF_RSP] up, then padding, then what SAMPLE_PYTHON says. */
 struct record_sample {
 	struct record head;
 	uint64_t weight_ns;   /* CPU time since the thread's last sample */
@@ -274,6 +277,61 @@ struct record_memory {
 	uint64_t live_bytes, peak_bytes;
 };
 _Static_assert(sizeof(struct record_memory) == 24 + 48, "memory");
+
+enum python_flags {
+	PYTHON_SAMPLES = 1 << 0 /* from now on the agent samples the process, and nobody else */
+};
+
+/*
+ * An interpreter was found, by the process's own agent. Each call of EVAL runs Python functions:
+ * one of them up to CPython 3.10, since then also what that one calls in Python.
+ */
+struct record_python {
+	struct record head;
+	uint64_t eval_start, eval_end; /* _PyEval_EvalFrameDefault; 0 if unknown */
+	uint32_t version;              /* 0x030b: 3.11 */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_python) == 24 + 24, "python");
+
+/*
+ * Followed by the file's name, the function's qualified name and the line table (co_linetable, up
+ * to 3.9 co_lnotab), none with a NUL. Names are UTF-8.
+ */
+struct record_python_code {
+	struct record head;
+	uint32_t code; /* its number in this process's program */
+	uint32_t first_line;
+	uint32_t version; /* whose table it is: as in struct record_python */
+	uint32_t file_bytes, name_bytes, table_bytes;
+};
+_Static_assert(sizeof(struct record_python_code) == 24 + 24, "python code");
+
+enum python_chain_flags {
+	PYTHON_CUT = 1 << 0, /* outer frames are missing */
+	PYTHON_GIL = 1 << 1  /* the thread held the GIL */
+};
+
+/*
+ * The Python frames of a sample, innermost first. An ANCHOR is the address of something that the
+ * frame's call of EVAL has on the machine's stack; the frame is the outermost of that call. 0: the
+ * frame was called by the next one within the same call of EVAL, or (up to 3.10) nothing is known.
+ */
+struct python_frame {
+	uint32_t code;
+	int32_t instruction; /* offset in bytes into the code; negative: at its start */
+	uint64_t anchor;
+};
+_Static_assert(sizeof(struct python_frame) == 16, "python frame");
+
+struct python_chain {
+	uint32_t count;
+	uint32_t flags; /* enum python_chain_flags */
+	struct python_frame frames[];
+};
+_Static_assert(sizeof(struct python_chain) == 8, "python chain");
+
+#define PYTHON_FRAMES_MAX 512 /* in a sample; outer ones are cut */
 
 /* Rounds a record's size up to its alignment. */
 static inline size_t record_align(size_t size)
