@@ -144,11 +144,9 @@ static uint32_t op_of(struct op_records *r, const struct record *record, uint64_
 	return known ? known->op : 0;
 }
 
-static uint32_t domain_of(const struct op_records *r, uint32_t id)
+static bool is_call(const struct op *op)
 {
-	const struct op *op = ops_get(r->ops, id);
-
-	return op ? op->domain_id : 0;
+	return op->provider == OP_BLAS || op->provider == OP_LAPACK || op->provider == OP_FFTW;
 }
 
 static bool take_begin(struct op_records *r, const struct record_op_begin *begin, uint64_t image_ns,
@@ -163,8 +161,12 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 		.detail_count = begin->detail_count,
 		.details = (const uint64_t *)(begin + 1),
 	};
-	event->op.domain = domain_of(r, event->op.op);
-	return event->op.op != 0;
+	const struct op *op = ops_get(r->ops, event->op.op);
+	if (!op)
+		return false;
+	event->op.domain = op->domain_id;
+	event->op.call = is_call(op);
+	return true;
 }
 
 static bool take_end(struct op_records *r, const struct record_op_end *end, uint64_t image_ns,

@@ -37,6 +37,7 @@ bool op_stack_begin(struct op_stack *s, const struct open_op *op)
 	own->details = op->detail_count ? copy_details(op) : NULL;
 	if (!own->details)
 		own->detail_count = 0;
+	s->calls += own->call_stack != 0;
 	return true;
 }
 
@@ -49,12 +50,22 @@ struct open_op *op_stack_find(struct op_stack *s, uint64_t begin_ns)
 	return NULL;
 }
 
-const struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op)
+struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op)
 {
-	for (const struct open_op *around = op; around > s->ops;)
-		if (!(--around)->range)
-			return around;
+	for (size_t i = (size_t)(op - s->ops); i > 0; i--)
+		if (!s->ops[i - 1].range && !s->ops[i - 1].left_ns)
+			return &s->ops[i - 1];
 	return NULL;
+}
+
+void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns)
+{
+	for (size_t i = s->calls ? s->count : 0; i > 0; i--) {
+		struct open_op *op = &s->ops[i - 1];
+		if (op->call_stack && !op->left_ns && stack >= op->call_stack &&
+		    stack - op->call_stack <= OP_STACK_SIZE)
+			op->left_ns = time_ns;
+	}
 }
 
 void op_stack_end(struct op_stack *s, struct open_op *op)
@@ -62,6 +73,7 @@ void op_stack_end(struct op_stack *s, struct open_op *op)
 	size_t index = (size_t)(op - s->ops);
 
 	free(op->details);
+	s->calls -= op->call_stack != 0;
 	s->count--;
 	memmove(op, op + 1, (s->count - index) * sizeof(*op));
 }
@@ -129,7 +141,7 @@ static size_t find_places(const struct op_stack *s, const uint64_t *sps, size_t 
 	size_t found = 0, hint = count - 1;
 
 	for (size_t i = 0; i < s->count && found < OP_STACK_MAX; i++) {
-		size_t owner = find_owner(&s->ops[i], sps, count, hint);
+		size_t owner = s->ops[i].left_ns ? count : find_owner(&s->ops[i], sps, count, hint);
 		if (owner == count)
 			continue;
 		hint = owner;

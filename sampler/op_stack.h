@@ -22,13 +22,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OP_STACK_MAX 4096 /* deeper ops are not kept */
+#define OP_STACK_MAX  4096                /* deeper ops are not kept */
+#define OP_STACK_SIZE (UINT64_C(8) << 20) /* what is farther apart is on different stacks */
 
 struct open_op {
 	uint32_t op;     /* id, see base/op.h */
 	uint32_t domain; /* its domain_id */
 	bool range;
 	uint64_t begin_ns;
+	uint64_t call_stack; /* of a call: where its frame ends; 0: it does not end with a frame */
+	uint64_t call_return;
+	uint64_t left_ns;   /* when its frame was found to be gone, with no end told; 0: not yet */
+	uint64_t below_ns;  /* of the ops right below it that have ended */
+	bool below_differs; /* from what their ends have told */
 	uint64_t address;   /* in the owner's frame, if nothing better is known */
 	uint64_t frame_end; /* where the owner's frame ends, if that is known; else 0 */
 	struct frame caller;
@@ -39,6 +45,7 @@ struct open_op {
 struct op_stack {
 	struct open_op *ops; /* in the order of their begins */
 	size_t count, capacity;
+	size_t calls;
 	uint64_t untold; /* ops that found no place here */
 };
 
@@ -50,8 +57,14 @@ bool op_stack_begin(struct op_stack *s, const struct open_op *op);
 /* The op that began at BEGIN_NS; NULL if there is none. */
 struct open_op *op_stack_find(struct op_stack *s, uint64_t begin_ns);
 
-/* The innermost op around OP that is no range; NULL: none. */
-const struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op);
+/* The innermost op around OP that is no range, and not left; NULL: none. */
+struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op);
+
+/*
+ * A longjmp() or an exception leaves calls without an end. At TIME_NS a function has been called
+ * whose frame ends at STACK: calls whose frames lie below are left.
+ */
+void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns);
 
 void op_stack_end(struct op_stack *s, struct open_op *op);
 

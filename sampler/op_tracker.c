@@ -23,6 +23,8 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.range = (op->flags & OP_RANGE) != 0,
 		.begin_ns = event->time_ns,
 		.address = op->stack,
+		.call_stack = op->call ? op->stack : 0,
+		.call_return = op->caller,
 		.detail = op->detail,
 		.detail_count = op->detail_count,
 		.details = (uint64_t *)op->details, // copied, not changed
@@ -42,13 +44,14 @@ void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct 
 {
 	struct open_op open = open_of(thread, event);
 
+	op_stack_leave(&thread->ops, event->op.stack, event->time_ns);
 	t->unmatched += !op_stack_begin(&thread->ops, &open);
 }
 
 static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
 {
 	for (const struct open_op *around = ops->ops; around < op; around++)
-		if (around->op == op->op)
+		if (around->op == op->op && !around->left_ns)
 			return true;
 	return false;
 }
@@ -57,7 +60,7 @@ static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
 static bool is_domain_around(const struct op_stack *ops, const struct open_op *op)
 {
 	for (const struct open_op *around = op; around > ops->ops; around--)
-		if (around[-1].domain == op->domain)
+		if (around[-1].domain == op->domain && !around[-1].left_ns)
 			return true;
 	return false;
 }
@@ -85,6 +88,41 @@ static void give(struct op_tracker *t, const struct op_event *event)
 {
 	if (t->sink->op)
 		t->sink->op(t->sink->context, event);
+}
+
+static bool is_there(const struct open_op *op, const struct frame *at, const struct frame *frames,
+                     const uint64_t *sps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sps[i] == op->call_stack && frames[i].kind == FRAME_RETURN &&
+		    frames[i].address == at->address && frames[i].module == at->module)
+			return true;
+	return false;
+}
+
+static bool is_on_stack(const struct open_op *op, const uint64_t *sps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sps[i] >= op->call_stack && sps[i] - op->call_stack <= OP_STACK_SIZE)
+			return true;
+	return false;
+}
+
+void op_tracker_see(struct thread *thread, const struct frame *frames, const uint64_t *sps,
+                    size_t count, uint64_t time_ns)
+{
+	struct op_stack *ops = &thread->ops;
+
+	for (size_t i = ops->calls ? ops->count : 0; i > 0; i--) {
+		struct open_op *op = &ops->ops[i - 1];
+		if (!op->call_stack)
+			continue;
+		struct frame at = frame_of(thread->process, op->call_return);
+		if (is_there(op, &at, frames, sps, count))
+			op->left_ns = 0;
+		else if (!op->left_ns && is_on_stack(op, sps, count))
+			op->left_ns = time_ns;
+	}
 }
 
 void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event)
@@ -121,6 +159,25 @@ static void take_end(struct op_event *op, const struct event *event)
 	op->self_freed_bytes = end->self_freed_bytes;
 }
 
+// An op that was left took no longer than until then, and of the op around it only so much.
+static void settle(const struct thread *thread, struct open_op *open, struct op_event *op)
+{
+	struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
+	bool left = open->left_ns && open->left_ns < op->end_ns;
+
+	if (left) {
+		op->end_ns = open->left_ns;
+		op->flags &= ~(uint32_t)OP_LEFT_OPEN;
+	}
+	uint64_t total = op->end_ns > op->begin_ns ? op->end_ns - op->begin_ns : 0;
+	if (!open->range && (left || open->below_differs))
+		op->self_ns = total > open->below_ns ? total - open->below_ns : 0;
+	if (!around)
+		return;
+	around->below_ns += total;
+	around->below_differs |= left;
+}
+
 // What nests in OPEN and has lost its own end has ended as well.
 static void close_within(struct op_tracker *t, struct thread *thread, size_t index,
                          uint64_t time_ns)
@@ -132,6 +189,7 @@ static void close_within(struct op_tracker *t, struct thread *thread, size_t ind
 		struct op_event op = event_of(thread, within);
 		op.flags |= OP_LEFT_OPEN;
 		op.end_ns = time_ns;
+		settle(thread, within, &op);
 		give(t, &op);
 		op_stack_end(&thread->ops, within);
 	}
@@ -152,6 +210,7 @@ void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct ev
 	open = &thread->ops.ops[index];
 	struct op_event op = event_of(thread, open);
 	take_end(&op, event);
+	settle(thread, open, &op);
 	give(t, &op);
 	op_stack_end(&thread->ops, open);
 }
@@ -181,18 +240,13 @@ void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event
 
 void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns)
 {
-	uint64_t below_ns = 0;
-
 	while (thread->ops.count) {
 		struct open_op *open = &thread->ops.ops[thread->ops.count - 1];
 		struct op_event op = event_of(thread, open);
-		uint64_t total = time_ns > open->begin_ns ? time_ns - open->begin_ns : 0;
 		op.flags |= OP_LEFT_OPEN;
-		op.end_ns = open->begin_ns + total;
-		// What has ended within it is not remembered: at most this is its own.
-		op.self_ns = open->range ? 0 : total - (below_ns < total ? below_ns : total);
-		if (!open->range)
-			below_ns = total;
+		op.end_ns = time_ns > open->begin_ns ? time_ns : open->begin_ns;
+		open->below_differs = true; // nobody has told its own time
+		settle(thread, open, &op);
 		give(t, &op);
 		op_stack_end(&thread->ops, open);
 	}

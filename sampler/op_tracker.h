@@ -26,6 +26,13 @@ struct op_tracker {
 void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event);
 void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event);
 
+/*
+ * THREAD has been sampled: calls whose frames are not among FRAMES, all that there are, have been
+ * left by a jump, unless a later sample finds them again.
+ */
+void op_tracker_see(struct thread *thread, const struct frame *frames, const uint64_t *sps,
+                    size_t count, uint64_t time_ns);
+
 /* RECORD_OP_END of an op that THREAD (NULL: it is gone) began. */
 void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct event *event);
 

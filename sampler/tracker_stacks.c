@@ -69,8 +69,10 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 	if (sample->has_user)
 		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,
 		                          flags);
-	return op_stack_place(&thread->ops, frames, unwinder_stack_pointers(t->unwinder), count,
-	                      max);
+	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
+	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED)))
+		op_tracker_see(thread, frames, sps, count, time_ns);
+	return op_stack_place(&thread->ops, frames, sps, count, max);
 }
 
 static struct frame mark_of(enum mark mark)

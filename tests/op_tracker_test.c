@@ -136,6 +136,64 @@ Test(op_tracker, what_is_open_when_a_thread_ends_has_ended)
 	cr_expect(eq(sz, thread->ops.count, 0));
 }
 
+static void begin_call(uint32_t op, uint64_t now, uint64_t stack)
+{
+	struct event event = { .type = RECORD_OP_BEGIN, .pid = 7, .tid = 7, .time_ns = now };
+
+	event.op.op = op;
+	event.op.call = true;
+	event.op.stack = stack;
+	event.op.caller = 0x5010; // in no mapping
+	op_tracker_begin(&tracker, thread, &event);
+}
+
+// A function on top of one that is called at STACK, by the place of begin_call() in no mapping.
+static void see(uint64_t stack, enum frame_kind kind, uint64_t now)
+{
+	const struct frame frames[] = { { 1, 9, FRAME_EXACT }, { 0, 0, kind } };
+	const uint64_t sps[] = { stack - 0x80, stack };
+
+	op_tracker_see(thread, frames, sps, 2, now);
+}
+
+// The agent ends 2 only when 4 begins, and has all of it, and all of 3, within it.
+Test(op_tracker, a_call_that_was_left_ends_when_its_frame_is_gone)
+{
+	begin(1, 10, 0);
+	begin_call(2, 20, 0x7000);
+	see(0x7000, FRAME_RETURN, 30); // it runs
+	see(0x7000, FRAME_EXACT, 40);  // what has called it runs
+	see(0x7000, FRAME_RETURN, 45); // or did it?
+	see(0x7010, FRAME_RETURN, 50); // it is left, for another call
+	see(0x7010, FRAME_RETURN, 55);
+	begin(3, 60, 0);
+	end(60, 80, 20, 0);
+	end(20, 100, 60, 0);
+	begin_call(4, 110, 0x7000);
+	end(110, 120, 10, 0);
+	end(10, 130, 30, 0);
+	cr_expect(eq(str, story, "3[20/20]<1 2[30/30]<1 4[10/10]<1 1[120/60]<0 "));
+	cr_expect(eq(sz, thread->ops.calls, 0));
+}
+
+Test(op_tracker, a_call_is_left_when_one_further_out_begins)
+{
+	begin_call(2, 20, 0x7000);
+	begin_call(3, 30, 0x6000);
+	begin_call(4, 50, 0x8000);
+	end(50, 60, 10, 0);
+	op_tracker_close(&tracker, thread, 100);
+	cr_expect(eq(str, story, "4[10/10]<0 3[20/20]<0 2[30/30]<0 "));
+}
+
+Test(op_tracker, a_call_is_not_left_for_another_stack)
+{
+	begin_call(2, 20, 0x7000);
+	see(UINT64_C(0x7000) + (1u << 24), FRAME_RETURN, 40);
+	end(20, 50, 30, 0);
+	cr_expect(eq(str, story, "2[30/30]<0 "));
+}
+
 Test(op_tracker, a_mark_has_a_time_and_no_length)
 {
 	struct event event = { .type = RECORD_OP_MARK, .pid = 7, .tid = 7, .time_ns = 30 };

@@ -92,6 +92,9 @@ class Providers(Ops):
     def test_fftw(self):
         self.both("fftw")
 
+    def test_a_call_that_is_left_by_a_jump(self):
+        self.check("left", program="ops_providers", number="4")
+
     def test_a_library_with_threads_of_its_own(self):
         if not os.path.exists(target("ops_openblas")):
             self.skipTest("OpenBLAS is not installed")

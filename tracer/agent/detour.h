@@ -16,7 +16,8 @@
  *
  * Of calls within calls some are hidden (see detour_hides()): those are jumped
  * to, and leave no frame. An op that a longjmp() or an exception has left is
- * closed by the next call that is seen further out.
+ * closed by the next call that is seen further out; the collector puts that right where its
+ * samples have seen the frame gone before.
  */
 #pragma once
 
