@@ -40,6 +40,10 @@ add_executable(blas_plugins ops/blas_plugins.c)
 blas_place(blas_plugins)
 target_link_libraries(blas_plugins PRIVATE ${CMAKE_DL_LIBS})
 
+add_executable(blas_by_name ops/blas_by_name.c)
+blas_place(blas_by_name)
+target_link_libraries(blas_by_name PRIVATE ${CMAKE_DL_LIBS})
+
 pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas)
 if(OPENBLAS_FOUND)
   add_executable(openblas_target ops/openblas_target.c)

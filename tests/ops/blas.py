@@ -142,12 +142,15 @@ class Fake(Case):
         self.assertEqual(calls, {"blas cblas_ddot": 8 * 50000})
 
 
-    def test_what_no_library_has_is_told(self):
-        # Without us it is not there; with us it is, and leads nowhere.
-        code = "import ctypes; ctypes.CDLL(None).dgemm_()"
-        done = subprocess.run([OP_REPORT, "-g", "-o", MASK, "--", sys.executable, "-c", code],
-                              capture_output=True, text=True, timeout=TIMEOUT)
-        self.assertIn(" mark   blas dgemm_ {missing}\n", done.stdout)
+    def test_a_library_that_is_asked_by_name(self):
+        ops = self.ops(program("blas_by_name"), program("libblas_fake_a.so"),
+                       program("libblas_fake_b.so"))
+        self.assertEqual(ops.begun(), [("blas cblas_ddot", "3", 0), ("blas cblas_ddot", "2", 0)] * 2)
+        self.assertEqual(set(ops.threads()), {"libblas_fake_a.so", "libblas_fake_b.so"})
+
+    def test_what_no_library_has_is_not_there(self):
+        code = "import ctypes; print(hasattr(ctypes.CDLL(None), 'dgemm_'))"
+        self.assertEqual(self.ops(sys.executable, "-c", code).said, "False\n")
 
 
 class OpenBlas(Case):

@@ -6,11 +6,9 @@
  * tells the widths and the wheels apart: "dgemm", "cblas_dgemm",
  * "LAPACKE_dgesv_work".
  *
- * A library that is asked for its functions one by one (dlsym() with its
- * handle) is not seen. A program that looks whether there is any BLAS at all, by
- * a weak reference or dlsym(RTLD_DEFAULT), finds these functions, and calls
- * NULL if it goes on to call one that no library has: a mark of category
- * "missing" says so.
+ * A program that looks whether there is any BLAS at all by a weak reference finds these functions,
+ * and calls NULL if it goes on to call one that no library has: a mark of category "missing" says
+ * so.
  *
  * Libraries of 64-bit integers under the plain names (Debian's libblas64) are
  * taken for those of 32 bits: sizes from 1 << 31 on are not right then.
@@ -124,6 +122,9 @@ DETOUR("blas",
        LAPACK_ROUTINES(E_STUB) LAPACK_ROUTINES(E64_STUB) LAPACK_ROUTINES(E_64_STUB)
        LAPACK_ROUTINES(WORK_STUB) LAPACK_ROUTINES(WORK64_STUB) LAPACK_ROUTINES(WORK_64_STUB));
 // clang-format on
+
+extern const char blas_stubs[] __attribute__((visibility("hidden")));
+struct detour_stubs blas_detour = { .first = blas_stubs, .count = STUBS };
 
 // What a stub stands for, worked out at its first call; threads that do so at once agree.
 struct stub {
@@ -372,12 +373,28 @@ static __attribute__((noinline)) void *find_target(uint64_t index, const uint64_
 	return target;
 }
 
+static __attribute__((noinline)) void *take_target(struct detour_alias *alias,
+                                                   const uint64_t *frame)
+{
+	int error = errno;
+
+	if (!stubs[alias->stub].ready)
+		prepare(alias->stub);
+	if (!__atomic_exchange_n(&alias->told, 1, __ATOMIC_RELAXED) && op_is_on(OP_BLAS))
+		tell_threads(alias->target, frame);
+	errno = error;
+	return alias->target;
+}
+
 struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uint64_t *frame)
 {
+	struct detour_alias *alias = detour_resolve(&blas_detour, &index);
 	struct stub *stub = &stubs[index];
 	uint64_t shape[SHAPE_MAX + 1];
-	struct detour_way way = { definition_recall((uint32_t)index, frame[1]), -1 };
+	struct detour_way way = { NULL, -1 };
 
+	way.target = unlikely(alias) ? take_target(alias, frame)
+	                             : definition_recall((uint32_t)index, frame[1]);
 	if (unlikely(!way.target))
 		way.target = find_target(index, frame);
 	// Without a target the caller has called NULL, but for us.

@@ -234,6 +234,43 @@ void *definition_find(const char *name, uint64_t caller)
 	return found;
 }
 
+struct behind {
+	const char *name;
+	bool behind;
+	void *found, *before;
+};
+
+static int find_behind(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct behind *search = context;
+	struct loaded loaded;
+
+	(void)size;
+	if (loaded_holds(info, (uintptr_t)&find_behind))
+		search->behind = true;
+	else if ((search->behind || !search->before) && loaded_of(info, &loaded))
+		*(search->behind ? &search->found : &search->before) =
+			loaded_define(&loaded, search->name);
+	return search->found != NULL;
+}
+
+void *definition_behind_us(const char *name)
+{
+	struct behind search = { .name = name };
+
+	dl_iterate_phdr(find_behind, &search);
+	return search.found ? search.found : search.before;
+}
+
+void *definition_in_scope(const char *name, uint64_t caller)
+{
+	int error = errno;
+	void *found = ask_scope(name, caller, false);
+
+	errno = error;
+	return found;
+}
+
 void *definition_near(const void *address, const char *name)
 {
 	int error = errno;

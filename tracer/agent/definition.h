@@ -32,6 +32,12 @@ extern struct definition_site definition_sites[DEFINITION_SITES];
 /* NULL if no object but the agent defines NAME. Keeps errno. Not for handlers. */
 void *definition_find(const char *name, uint64_t caller);
 
+/* The first one in an object that was loaded after the agent, else in any; NULL if there is none. */
+void *definition_behind_us(const char *name);
+
+/* In the scope of the object around CALLER, if that has one of its own; NULL if there is none. */
+void *definition_in_scope(const char *name, uint64_t caller);
+
 /* In the object around ADDRESS and the libraries that it needs alone. NULL if there is none. */
 void *definition_near(const void *address, const char *name);
 

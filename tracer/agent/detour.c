@@ -62,3 +62,61 @@ void detour_close(const uint64_t *frame)
 	detour_depth--;
 	end();
 }
+
+#ifdef __x86_64__
+
+static struct detour_stubs *const all[] = { &blas_detour, &fftw_detour };
+
+static struct detour_stubs *stubs_of(const void *address, uint32_t *index)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		uintptr_t at = (uintptr_t)address - (uintptr_t)all[i]->first;
+		*index = (uint32_t)(at / DETOUR_STUB_BYTES);
+		if (at < (uintptr_t)all[i]->count * DETOUR_STUB_BYTES)
+			return all[i];
+	}
+	return NULL;
+}
+
+bool detour_is_stub(const void *address)
+{
+	uint32_t index;
+
+	return stubs_of(address, &index) != NULL;
+}
+
+// The first place that is free from where the function belongs on, or that is it already.
+static struct detour_alias *find_alias(struct detour_stubs *s, uint32_t stub, void *target)
+{
+	uint64_t hash = ((uintptr_t)target ^ stub) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	for (uint32_t i = 0; i < DETOUR_ALIASES; i++) {
+		struct detour_alias *alias = &s->aliases[(hash + i) % DETOUR_ALIASES];
+		if (!alias->target || (alias->target == target && alias->stub == stub))
+			return alias;
+	}
+	return NULL;
+}
+
+void *detour_alias(const void *stub, void *target)
+{
+	static uint32_t busy; // atomic
+	uint32_t index;
+	struct detour_stubs *s = stubs_of(stub, &index);
+
+	// Who comes at the same time, or from a handler, goes without.
+	if (!s || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		return target;
+	struct detour_alias *alias = find_alias(s, index, target);
+	if (alias && !alias->target) {
+		alias->stub = index;
+		__atomic_store_n(&alias->target, target, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	if (!alias)
+		return target;
+	size_t number = s->count + (size_t)(alias - s->aliases);
+	return (void *)(uintptr_t)(s->first + number * DETOUR_STUB_BYTES);
+}
+
+#endif

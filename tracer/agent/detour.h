@@ -29,6 +29,7 @@
 
 #define DETOUR_STUB_BYTES 16
 #define DETOUR_CALL_BYTES 256
+#define DETOUR_ALIASES    2048 /* of each provider */
 
 /* Offsets are the trampoline's. */
 struct detour_call {
@@ -93,6 +94,37 @@ void detour_open(struct op_thread *t, enum detour_rank rank, uint32_t name, cons
                  const struct op_details *d);
 void detour_close(const uint64_t *frame);
 
+/*
+ * Who asks a library for a function by itself, with dlsym(), gets a stub for that function alone:
+ * an alias of the stub of its name. Their numbers are behind those of the provider's COUNT stubs.
+ */
+struct detour_alias {
+	uint32_t stub;
+	uint32_t told; /* atomic; for the provider */
+	void *target;  /* atomic; NULL: free */
+};
+struct detour_stubs {
+	const char *first; /* where they lie */
+	uint32_t count;
+	struct detour_alias aliases[DETOUR_ALIASES];
+};
+extern struct detour_stubs blas_detour, fftw_detour;
+
+bool detour_is_stub(const void *address);
+
+/* Where to call TARGET by way of the STUB of its name; TARGET itself if there is no room. */
+void *detour_alias(const void *stub, void *target);
+
+/* The alias whose number is INDEX, or NULL; then INDEX is the number of its stub. */
+static inline struct detour_alias *detour_resolve(struct detour_stubs *s, uint64_t *index)
+{
+	if (__builtin_expect(*index < s->count, 1))
+		return NULL;
+	struct detour_alias *alias = &s->aliases[*index - s->count];
+	*index = alias->stub;
+	return alias;
+}
+
 /* Ids of names as they were found in this process: a fork's child has others. */
 static inline uint32_t detour_known(const uint64_t *known, const struct op_thread *t)
 {
@@ -107,6 +139,9 @@ static inline void detour_know(uint64_t *known, const struct op_thread *t, uint3
 }
 
 #ifdef __x86_64__
+#define DETOUR_TEXT_OF(x) #x
+#define DETOUR_TEXT(x)    DETOUR_TEXT_OF(x)
+
 /*
  * Defines the trampoline and, behind it, the stubs: STUBS is a string of "detour_stub NAME\n".
  * BEGIN and END are functions of the file, not static. A stub's number is its place.
@@ -217,8 +252,18 @@ static inline void detour_know(uint64_t *known, const struct op_thread *t, uint3
 	        "	.long " PREFIX "_trampoline - . - 4\n"                                     \
 	        ".size \\name, 16\n"                                                               \
 	        ".endm\n"                                                                          \
-	        ".p2align 4\n" PREFIX "_stubs:\n"                                                  \
-	        "	.cfi_startproc\n" STUBS "	.cfi_endproc\n"                                  \
-	        ".purgem detour_stub\n"                                                            \
-	        ".popsection\n")
+	        ".p2align 4\n"                                                                     \
+	        ".globl " PREFIX "_stubs\n"                                                        \
+	        ".hidden " PREFIX "_stubs\n" PREFIX "_stubs:\n"                                    \
+	        "	.cfi_startproc\n" STUBS                                                    \
+	        ".rept " DETOUR_TEXT(DETOUR_ALIASES) "\n"                                          \
+	                                             "	endbr64\n"                                  \
+	                                             "	leaq 0(%rip), %r11\n"                       \
+	                                             "	.byte 0xe9\n"                               \
+	                                             "	.long " PREFIX                        \
+	                                             "_trampoline - . - 4\n"                       \
+	                                             ".endr\n"                                     \
+	                                             "	.cfi_endproc\n"                             \
+	                                             ".purgem detour_stub\n"                       \
+	                                             ".popsection\n")
 #endif

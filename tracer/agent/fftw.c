@@ -144,6 +144,9 @@ DETOUR("fftw",
        EXECUTIONS(L_STUB) EXECUTIONS(L2_STUB));
 // clang-format on
 
+extern const char fftw_stubs[] __attribute__((visibility("hidden")));
+struct detour_stubs fftw_detour = { .first = fftw_stubs, .count = STUBS };
+
 // Above those of BLAS.
 #define NUMBER(index) (UINT32_C(0x8000) + (uint32_t)(index))
 
@@ -328,7 +331,10 @@ static uint64_t plan_of(const struct family *family, const struct detour_call *c
 
 struct detour_way fftw_begin(uint64_t index, struct detour_call *call, const uint64_t *frame)
 {
-	struct detour_way way = { definition_recall(NUMBER(index), frame[1]), -1 };
+	struct detour_alias *alias = detour_resolve(&fftw_detour, &index);
+	struct detour_way way = { alias ? alias->target
+		                        : definition_recall(NUMBER(index), frame[1]),
+		                  -1 };
 	const struct routine *routine;
 	const struct family *family = family_of(index, &routine);
 	struct fftw_shape shape = { .kind = routine->kind };
@@ -355,6 +361,7 @@ void fftw_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 {
 	const struct routine *routine;
 
+	detour_resolve(&fftw_detour, &index);
 	family_of(index, &routine);
 	detour_close(frame);
 	if (routine->form == EXECUTE)
