@@ -239,19 +239,13 @@ static inline size_t size_of(void *p)
 static bool have_pages;
 static struct memory_pages pages;
 
-// Of P, a block of at most CLASSED_BYTES that has just been made for SIZE.
-static size_t class_of(void *p, size_t size)
-{
-	static uint16_t classes[CLASSED_BYTES / 8 + 1]; // atomic; 0: not known yet
-	uint16_t *class = &classes[(size + 7) / 8];
-	size_t bytes = __atomic_load_n(class, __ATOMIC_RELAXED);
+static uint16_t classes[CLASSED_BYTES / 8 + 1]; // atomic: what requests get; 0: not known yet
 
-	if (likely(bytes))
-		return bytes;
-	bytes = real.malloc_usable_size(p);
-	if (bytes <= UINT16_MAX)
-		__atomic_store_n(class, (uint16_t)bytes, __ATOMIC_RELAXED);
-	return bytes;
+// 0: unknown
+static inline size_t class_of(size_t size)
+{
+	return size <= CLASSED_BYTES ? __atomic_load_n(&classes[(size + 7) / 8], __ATOMIC_RELAXED)
+	                             : 0;
 }
 
 static inline size_t size_of_known(void *p)
@@ -272,14 +266,23 @@ static inline void *count(void *p)
 	return p;
 }
 
+static __attribute__((noinline)) void *count_unclassed(void *p, size_t size)
+{
+	size_t bytes = p && size <= CLASSED_BYTES ? real.malloc_usable_size(p) : 0;
+
+	if (bytes && bytes <= UINT16_MAX)
+		__atomic_store_n(&classes[(size + 7) / 8], (uint16_t)bytes, __ATOMIC_RELAXED);
+	return count(p);
+}
+
 static inline void *count_classed(void *p, size_t size)
 {
-	if (unlikely(!p || size > CLASSED_BYTES))
-		return count(p);
-	size_t bytes = class_of(p, size);
+	size_t bytes = class_of(size);
+
+	if (unlikely(!p || !bytes))
+		return count_unclassed(p, size);
 	memory_pages_note(&pages, p, bytes);
-	memory_allocated(p, bytes);
-	return p;
+	return likely(memory_allocated_quickly(bytes)) ? p : count_unclassed(p, size);
 }
 
 static void *classed_malloc(size_t size)
@@ -303,31 +306,32 @@ static void *counted_calloc(size_t number, size_t size)
 }
 
 // A free and an allocation, wherever it comes to lie.
-static inline void *move(void *p, size_t size)
-{
-	size_t before = size_of_known(p);
-
-	memory_freed(p, before); // while it is not yet another's
-	void *moved = real.realloc(p, size);
-	if (!moved && size)
-		memory_kept(before);
-	return moved;
-}
-
 static void *counted_realloc(void *p, size_t size)
 {
 	if (!p)
 		return count(real.realloc(p, size));
 	if (unlikely(memory_early_owns(p)))
 		return leave_early(p, size);
-	return count(move(p, size));
+	size_t before = size_of_known(p);
+	memory_freed(p, before); // while it is not yet another's
+	void *moved = real.realloc(p, size);
+	if (!moved && size)
+		memory_kept(before);
+	return count(moved);
 }
 
 static void *classed_realloc(void *p, size_t size)
 {
-	if (unlikely(!p || !size || memory_early_owns(p)))
+	size_t before = memory_pages_find(&pages, p);
+
+	if (!p)
+		return count_classed(real.realloc(p, size), size);
+	if (unlikely(!before || !size || !memory_freed_quickly(p, before)))
 		return counted_realloc(p, size);
-	return count_classed(move(p, size), size);
+	void *moved = real.realloc(p, size);
+	if (unlikely(!moved))
+		memory_kept(before);
+	return count_classed(moved, size);
 }
 
 static void counted_free(void *p)
@@ -336,6 +340,16 @@ static void counted_free(void *p)
 		return;
 	memory_freed(p, size_of_known(p));
 	real.free(p);
+}
+
+static void classed_free(void *p)
+{
+	size_t bytes = memory_pages_find(&pages, p);
+
+	if (likely(bytes && memory_freed_quickly(p, bytes)))
+		real.free(p);
+	else
+		counted_free(p);
 }
 
 static int counted_posix_memalign(void **p, size_t alignment, size_t size)
@@ -434,6 +448,7 @@ static struct calls counted_calls(void)
 		kin.malloc = classed_malloc;
 		kin.calloc = classed_calloc;
 		kin.realloc = classed_realloc;
+		kin.free = classed_free;
 	}
 	if (!is_kin(object, (const void *)real.posix_memalign))
 		kin.posix_memalign = real.posix_memalign;
@@ -617,7 +632,7 @@ static _Noreturn void leave(void **next, const char *name, int status)
 	typedef void leave_function(int);
 
 	// A vfork child leaves in its parent's memory.
-	if (agent && agent->pid == (uint32_t)getpid())
+	if (agent && agent->on && agent->pid == (uint32_t)getpid())
 		memory_finish();
 	((leave_function *)wrap_next(next, name))(status);
 	__builtin_unreachable();
