@@ -89,6 +89,17 @@ static void blas_dot(void)
 		ddot(2, numbers, 1, numbers, 1);
 }
 
+#ifdef HAVE_SUM
+double cblas_dasum(int n, const double *x, int incx);
+
+static void blas_sum(void)
+{
+	static const double numbers[2] = { 1, 2 };
+
+	cblas_dasum(2, numbers, 1);
+}
+#endif
+
 static void allocate(size_t size)
 {
 	void *p = malloc(size);
@@ -125,6 +136,9 @@ static const struct loop {
 	{ "NVTX mark", nvtx_mark },
 	{ "ITT task", itt_task },
 	{ "BLAS dot of 2 numbers", blas_dot },
+#ifdef HAVE_SUM
+	{ "BLAS sum of nothing", blas_sum },
+#endif
 	{ "malloc and free of 64 bytes", allocate_64 },
 	{ "malloc and free of 4 KB", allocate_4k },
 	{ "malloc and free of 1 MB", allocate_1m },
