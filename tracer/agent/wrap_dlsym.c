@@ -15,6 +15,8 @@
 
 #ifdef __x86_64__
 
+#pragma weak dlvsym // musl has none
+
 typedef void *find_symbol(void *handle, const char *name);
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -34,7 +36,10 @@ static find_symbol *real_dlsym(void)
 
 	if (known)
 		return known;
-	known = (find_symbol *)definition_behind_us("dlsym");
+	// A sanitizer that starts asks before its own dl_iterate_phdr() works, so not by that.
+	known = dlvsym ? (find_symbol *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5") : NULL;
+	if (!known)
+		known = (find_symbol *)definition_behind_us("dlsym");
 	__atomic_store_n(&real, known, __ATOMIC_RELAXED);
 	return known;
 }
