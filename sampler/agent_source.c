@@ -125,6 +125,14 @@ static void forget(void *context, uint32_t pid)
 		reader_process_gone(s->reader, pid);
 }
 
+// An agent says why a process is not seen any more.
+static void take_note(struct agent_source *s, const struct record *record)
+{
+	const char *text = (const char *)((const struct record_note *)record + 1);
+
+	snprintf(s->base.facts.note, sizeof(s->base.facts.note), "%s", text);
+}
+
 // The next record's events. False if there are no more records.
 static bool take_record(struct agent_source *s, uint64_t until_ns)
 {
@@ -134,6 +142,8 @@ static bool take_record(struct agent_source *s, uint64_t until_ns)
 
 	if (!record)
 		return false;
+	if (record->type == RECORD_NOTE)
+		take_note(s, record);
 	s->has_op = s->ops && op_records_take(s->ops, record, image_ns, &s->op);
 	if (!s->has_op)
 		follow_record(s->follow, record);

@@ -21,6 +21,11 @@ endfunction()
 foreach(part manners terminal completion privileges damaged package report_options)
   e2e(e2e_${part} ${part})
 endforeach()
+add_executable(seccomp_target seccomp_target.c)
+target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)
+e2e(e2e_seccomp seccomp)
+set_property(TEST e2e_seccomp APPEND PROPERTY ENVIRONMENT
+             "SECCOMP_TARGET=$<TARGET_FILE:seccomp_target>")
 # It sets the sysctl, for all.
 set_tests_properties(e2e_privileges PROPERTIES RESOURCE_LOCK perf_event_paranoid)
 e2e(e2e_real_programs real_programs --fast)

@@ -40,6 +40,7 @@ if(NOT FUZZ) # which builds no targets
   add_dependencies(agent_objects_test truth_plugin_a)
 endif()
 unit(agent_sample SOURCES agent_signal.c LIBS agent_core tracer_test_support)
+unit(agent_seccomp LIBS agent_core)
 unit(agent_op LIBS agent_core reader tracer_test_support)
 unit(stopwatch LIBS agent_core)
 foreach(module utf8 agent_store agent_ranges)
@@ -55,6 +56,7 @@ endforeach()
 fuzz(record LIBS sampler reader)
 fuzz(proc_stat LIBS sampler)
 fuzz(map_parse LIBS agent_core sampler)
+fuzz(agent_seccomp LIBS agent_core)
 
 # Both sides at once under TSan, which goes with no other sanitizer and not with every kernel.
 include(CheckCSourceRuns)

@@ -184,8 +184,9 @@ static void draw(struct memory_thread *t)
 // The calling thread's slot; NULL if there is none.
 static struct memory_thread *begin_thread(void)
 {
-	uint32_t tid = (uint32_t)syscall(SYS_gettid);
-	struct memory_thread *t = claim(tid);
+	// An agent that is off may be so because such calls are forbidden.
+	uint32_t tid = agent->on ? (uint32_t)syscall(SYS_gettid) : 0;
+	struct memory_thread *t = tid ? claim(tid) : NULL;
 
 	if (!t)
 		return NULL;

@@ -29,9 +29,11 @@
 #define PATIENCE    (YIELDS + 2000) // 200 ms and more
 #define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
+#define AHEAD       256 // of the ring's place: two ops
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define INLINE      static inline __attribute__((always_inline)) // on the path of every op
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_memory *op_memory;
@@ -68,6 +70,12 @@ void op_start(struct agent *a)
 		op_witness = &otherwise;
 	*op_witness = ++generation;
 	agent = a;
+}
+
+void op_stop(void)
+{
+	if (op_witness)
+		*op_witness = 0; // all enter slowly now
 }
 
 bool op_is_on(enum op_provider provider)
@@ -282,17 +290,17 @@ uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain
 	return op_name_in(t, &name);
 }
 
-static uint64_t allocated_bytes(void)
+INLINE uint64_t allocated_bytes(void)
 {
 	return op_memory ? op_memory->allocated_bytes : 0;
 }
 
-static uint64_t freed_bytes(void)
+INLINE uint64_t freed_bytes(void)
 {
 	return op_memory ? op_memory->freed_bytes : 0;
 }
 
-static bool look_for_room(struct op_thread *t, size_t size, uint64_t now)
+static __attribute__((noinline)) bool look_for_room(struct op_thread *t, size_t size, uint64_t now)
 {
 	if (now < t->full_until_ns)
 		return false;
@@ -305,7 +313,7 @@ static bool look_for_room(struct op_thread *t, size_t size, uint64_t now)
 	return false;
 }
 
-static bool has_room(struct op_thread *t, size_t size, uint64_t now)
+INLINE bool has_room(struct op_thread *t, size_t size, uint64_t now)
 {
 	return likely(t->room >= size) || look_for_room(t, size, now);
 }
@@ -323,18 +331,27 @@ static void count(struct op_thread *t, uint32_t name, uint64_t total_ns, uint64_
 		names_count(&names, name, total_ns, self_ns);
 }
 
+static __attribute__((noinline)) void *take_slowly(struct op_thread *t, size_t size)
+{
+	int error = errno;
+	void *place = lane_take(t->lane, agent->rings.by_populate, size);
+
+	errno = error;
+	return place;
+}
+
 // Room that is known to be free: only its place is to be found.
-static void *take(struct op_thread *t, size_t size)
+INLINE void *take(struct op_thread *t, size_t size)
 {
 	struct lane *lane = t->lane;
 	size_t at = lane->ring.position & lane->ring.mask;
 
-	if (likely(at + size <= lane->ready))
-		return lane->ring.data + at;
-	int error = errno;
-	void *place = lane_take(lane, agent->rings.by_populate, size);
-	errno = error;
-	return place;
+	if (unlikely(at + size > lane->ready))
+		return take_slowly(t, size);
+	// The collector has read here: the lines come back while the op runs.
+	__builtin_prefetch(lane->ring.data + at + AHEAD, 1);
+	__builtin_prefetch(lane->ring.data + at + AHEAD + 64, 1);
+	return lane->ring.data + at;
 }
 
 // The same for a record that is written now and then.
@@ -348,7 +365,7 @@ static void *reserve(struct op_thread *t, size_t size)
 	return place;
 }
 
-static void head(const struct op_thread *t, struct record *record, uint16_t type, uint16_t flags,
+INLINE void head(const struct op_thread *t, struct record *record, uint16_t type, uint16_t flags,
                  uint64_t time_ns)
 {
 	record->type = type;
@@ -358,7 +375,7 @@ static void head(const struct op_thread *t, struct record *record, uint16_t type
 	record->time_ns = time_ns;
 }
 
-static bool is_new_site(uint64_t caller)
+static __attribute__((noinline)) bool is_unknown_site(uint64_t caller)
 {
 	for (uint32_t i = 0; i < SITES_TRIED; i++) {
 		uint64_t *site = &sites[(spread(caller, SITES_BITS) + i) % SITES];
@@ -370,6 +387,13 @@ static bool is_new_site(uint64_t caller)
 			return true;
 	}
 	return false;
+}
+
+INLINE bool is_new_site(uint64_t caller)
+{
+	return unlikely(__atomic_load_n(&sites[spread(caller, SITES_BITS)], __ATOMIC_RELAXED) !=
+	                caller) &&
+	       is_unknown_site(caller);
 }
 
 // Where hooks are called from for the first time, the collector gets to see the stack.
@@ -393,7 +417,7 @@ static __attribute__((noinline)) void write_site(struct op_thread *t, uint32_t n
 	lane_commit(t->lane, &site->head, record_align(sizeof(*site) + site->stack_bytes));
 }
 
-static bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint64_t now,
+INLINE bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint64_t now,
                         uint32_t name, struct op_here here, const struct op_details *d)
 {
 	uint16_t count = d ? d->count : 0;
@@ -441,8 +465,8 @@ static uint32_t depth_in(const struct op_thread *t, uint32_t owner)
 	return t->depth - kept + level_in(t, owner, kept);
 }
 
-uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
-                     const struct op_details *d)
+INLINE uint32_t begin(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                      const struct op_details *d)
 {
 	uint32_t depth = t->depth++;
 
@@ -468,13 +492,19 @@ uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct 
 	return open->level + 1;
 }
 
+uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                     const struct op_details *d)
+{
+	return begin(t, owner, name, here, d);
+}
+
 void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d)
 {
-	op_begin_in(t, 0, name, here, d);
+	begin(t, 0, name, here, d);
 }
 
 // OPEN, which the next outer op is AROUND (or NULL), is no more.
-static void close_op(struct op_thread *t, const struct op_open *open, struct op_open *around,
+INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_open *around,
                      uint64_t now, uint16_t flags)
 {
 	uint64_t allocated = allocated_bytes() - open->allocated_bytes;
@@ -507,7 +537,7 @@ static void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	lane_commit(t->lane, &end->head, END_BYTES);
 }
 
-static void end_innermost(struct op_thread *t, uint16_t flags)
+INLINE void end_innermost(struct op_thread *t, uint16_t flags)
 {
 	struct op_open *open = &t->open[t->depth - 1];
 	uint64_t now = stopwatch_now_ns(&t->watch);
@@ -517,7 +547,7 @@ static void end_innermost(struct op_thread *t, uint16_t flags)
 }
 
 // What began later goes on, in the op around this one: it was on top until now.
-static void end_below(struct op_thread *t, uint32_t index)
+static __attribute__((noinline)) void end_below(struct op_thread *t, uint32_t index)
 {
 	struct op_open *open = &t->open[index];
 	uint64_t now = stopwatch_now_ns(&t->watch);

@@ -104,6 +104,9 @@ struct op_thread {
 void op_start(struct agent *a);
 void op_fork(struct agent *a);
 
+/* No hook gets in any more: the agent is about to be off. */
+void op_stop(void);
+
 /* The thread whose lane this is ends: what is open is closed (OP_LEFT_OPEN). */
 void op_thread_end(struct lane *lane);
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 // Below a stack's nominal size lie guard, TLS and rounding: there the bounds are not sure.
 #define STACK_MARGIN ((uintptr_t)64 << 10)
 #define STACK_LIMIT  ((rlim_t)1 << 30)
+#define HUSH_TURNS   10000 // waits for ticks that are under way
 
 // Static TLS: the handler must not be the first to touch lazily allocated memory.
 #define OWN static __thread __attribute__((tls_model("initial-exec")))
@@ -40,7 +42,8 @@ static uint64_t scan_gap_ns = SCAN_MIN_NS;
 static uint32_t armed;   // atomic: threads with a timer
 static uint32_t pending; // atomic: threads that are being made, and will arm themselves
 static int fork_timer = -1;
-static bool hushed;
+static bool hushed;      // atomic
+static uint32_t ticking; // atomic: threads in a tick
 
 static uint32_t own_tid(void)
 {
@@ -49,7 +52,7 @@ static uint32_t own_tid(void)
 
 static bool arm(struct lane *lane, uint32_t tid)
 {
-	if (!agent_samples(agent) || hushed)
+	if (!agent_samples(agent) || __atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
 		return false;
 	if (!ticker_start(tid, agent->period_ns, &lane->timer))
 		return false;
@@ -71,7 +74,7 @@ static void end(void *argument)
 	struct lane *lane = argument;
 
 	// A vfork child that calls exit() runs destructors in its parent's memory.
-	if (lane != mine || lane->tid != own_tid())
+	if (lane != mine || !agent->on || lane->tid != own_tid())
 		return;
 	int error = errno;
 	op_thread_end(lane);
@@ -151,24 +154,35 @@ void threads_fork(struct agent *a)
 	agent = a;
 	mine = NULL;
 	ended = false;
-	armed = pending = 0;
+	armed = pending = ticking = 0;
 	scanning = 0;
 	fork_timer = -1;
 	if (agent_samples(a) && !hushed)
 		ticker_start(own_tid(), a->period_ns, &fork_timer);
 }
 
+// Not for ever: a thread may be stopped.
+static void wait_for_others(void)
+{
+	for (int i = 0; i < HUSH_TURNS; i++) {
+		if (!__atomic_load_n(&pending, __ATOMIC_SEQ_CST) &&
+		    !__atomic_load_n(&ticking, __ATOMIC_SEQ_CST))
+			return;
+		sched_yield();
+	}
+}
+
 void threads_hush(void)
 {
-	if (!agent || hushed)
+	if (!agent || __atomic_exchange_n(&hushed, true, __ATOMIC_SEQ_CST))
 		return;
-	hushed = true;
 	for (uint32_t i = 0; i < agent->rings.lane_count; i++)
 		if (__atomic_load_n(&agent->rings.lanes[i].tid, __ATOMIC_ACQUIRE))
 			disarm(&agent->rings.lanes[i]);
 	if (fork_timer >= 0)
 		ticker_stop(fork_timer);
 	fork_timer = -1;
+	wait_for_others();
 }
 
 void threads_finish(struct agent *a)
@@ -375,7 +389,7 @@ struct lane *threads_lane(void)
 	return lane;
 }
 
-void threads_tick(const void *context, uint32_t overrun)
+static void tick(const void *context, uint32_t overrun)
 {
 	uint32_t tid = own_tid();
 	struct lane *lane = mine ? mine : find_lane(tid);
@@ -386,6 +400,15 @@ void threads_tick(const void *context, uint32_t overrun)
 	agent_tick(agent, lane, context, overrun);
 	op_give_lane(); // of which the sample has taken some
 	scan_if_due();
+}
+
+void threads_tick(const void *context, uint32_t overrun)
+{
+	__atomic_fetch_add(&ticking, 1, __ATOMIC_SEQ_CST);
+	// Else it is a late one, that may do no system call any more.
+	if (!__atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
+		tick(context, overrun);
+	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
 }
 
 bool threads_set_blocked(bool now_blocked)

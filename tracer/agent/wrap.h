@@ -22,6 +22,12 @@ void *wrap_next(void **cache, const char *name);
  */
 void wrap_start(void);
 
+/* Stops it for good, in this process and what comes of it, and says WHY. Not for handlers. */
+void wrap_stop(const char *why);
+
+/* libc's own syscall(), found now: the hooks of malloc() call it, and dlsym() calls those. */
+void *wrap_find_syscall(void) __attribute__((visibility("hidden")));
+
 /* Starts signals.h over libc's own functions. False: the agent stays off. */
 int wrap_start_signals(void);
 

@@ -9,10 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -57,7 +54,8 @@ __attribute__((constructor)) void wrap_start(void)
 	if (started)
 		return;
 	started = true;
-	if (directory && gnu_get_libc_version && __register_atfork &&
+	if (directory && *directory && gnu_get_libc_version && __register_atfork &&
+	    wrap_find_syscall() &&
 	    (config_parse(config).frequency_hz == 0 || wrap_start_signals()) &&
 	    agent_start(&agent, directory, config)) {
 		__register_atfork(before_fork, NULL, after_fork, NULL);
@@ -77,6 +75,35 @@ __attribute__((destructor)) static void finish(void)
 	memory_finish();
 	if (agent.process)
 		threads_finish(&agent);
+}
+
+static void say(const char *text)
+{
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	op_note(t, text);
+	op_leave(t);
+}
+
+void wrap_stop(const char *why)
+{
+	char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
+
+	// In a vfork child, which has its parent's memory, it is about the child alone.
+	if (!agent.on || agent.pid != (uint32_t)getpid())
+		return;
+	threads_hush();
+	say(why);
+	memory_finish();
+	if (agent_tells(&agent))
+		agent_write_maps(&agent);
+	op_stop();
+	agent.on = false;
+	// A program that it becomes, or starts, lives under the same filter.
+	if (directory)
+		*directory = '\0';
 }
 
 // 0 if it cannot be told.
@@ -116,22 +143,6 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 static int run_c11(void *lane)
 {
 	return (int)(intptr_t)threads_run(lane);
-}
-
-// Strict mode allows but read(), write(), exit() and the return from a handler.
-EXPORT int prctl(int option, ...)
-{
-	unsigned long arguments[4];
-	va_list list;
-
-	va_start(list, option);
-	for (int i = 0; i < 4; i++)
-		arguments[i] = va_arg(list, unsigned long);
-	va_end(list);
-	if (option == PR_SET_SECCOMP && agent.on)
-		threads_hush();
-	return (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
-	                    arguments[3]);
 }
 
 // What comes to lie in its place is not to be taken for it.
