@@ -92,10 +92,10 @@ static bool parse_decimal(const char *value, double *out)
 static int set_percent(const struct option_spec *spec, const char *option, const char *value,
                        void *out, struct error *err)
 {
-	double number;
+	double number = 0;
 
-	(void)spec;
-	if (!parse_decimal(value, &number) || number > 100)
+	if (!(spec->choices && strcmp(value, spec->choices[0]) == 0) &&
+	    (!parse_decimal(value, &number) || number > 100))
 		return value_error(option, value, "a share from 0 to 100 (per cent)", err);
 	*(double *)out = number;
 	return 0;

@@ -15,7 +15,7 @@ struct error;
 enum option_kind {
 	OPTION_SWITCH,  /* bool; no argument */
 	OPTION_NUMBER,  /* uint32_t, from MIN to MAX */
-	OPTION_PERCENT, /* double, 0 to 100 */
+	OPTION_PERCENT, /* double, 0 to 100; 0 for the first of CHOICES, if any */
 	OPTION_SECONDS, /* uint64_t, in nanoseconds */
 	OPTION_CHOICE,  /* int: the index in CHOICES */
 	OPTION_COUNTED, /* struct option_counted: a choice that a number may follow, as in "stack:3"

@@ -102,6 +102,7 @@ static int open_sampler(struct recording *r, struct error *err)
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.best_rung = (enum rung)(options->rung + 1),
 		.off_cpu = !options->no_off_cpu,
+		.budget_percent = options->budget_percent,
 		.agent_directory = r->agent_role == ROLE_SAMPLES ? directory : NULL,
 		.kernel_names = r->kernel_names,
 		.op_directory =
@@ -254,6 +255,16 @@ static void note_hooks(struct recording *r)
 	         (double)hooks->memory_ns / all, format_duration(hooks->memory_ns).text);
 }
 
+static void note_rate(struct recording *r)
+{
+	const struct sampler_status *status = sampler_status(r->sampler);
+
+	if (status->lowered_from_hz)
+		add_fact(r, "from %s on the rate fell from %u Hz to %u Hz: %s",
+		         format_duration(status->lowered_after_ns).text, status->lowered_from_hz,
+		         status->frequency_hz, status->lowered_why);
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collect *c = &r->collect;
@@ -262,6 +273,7 @@ static void note_troubles(struct recording *r)
 
 	if (*note)
 		add_fact(r, "%s", note);
+	note_rate(r);
 	if (c->background)
 		add_fact(r,
 		         "%u process%s of the program still running in the background (%s%s): not "

@@ -10,6 +10,8 @@
 static const char *const unwinders[] = { "table", "libunwind", NULL }; // enum unwinder_kind
 static const char *const rungs[] = { "kernel", "user", "agent", "proc", NULL }; // enum rung, less 1
 
+static const char *const no_limit[] = { "none", NULL };
+
 #define AT(field) offsetof(struct run_options, field)
 
 static const struct option_spec capture[] = {
@@ -44,6 +46,12 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_off_cpu),
 	  .help = "do not look at what threads wait for" },
+	{ .name = "budget",
+	  .argument = "PCT",
+	  .kind = OPTION_PERCENT,
+	  .offset = AT(budget_percent),
+	  .choices = no_limit,
+	  .help = "lower the rate when looking on costs more, or none (5)" },
 };
 
 static const struct option_spec collectors[] = {
@@ -122,6 +130,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	*options = (struct run_options){
 		.frequency_hz = SAMPLER_FREQUENCY_DEFAULT,
 		.stack_bytes = SAMPLER_STACK_BYTES_DEFAULT,
+		.budget_percent = SAMPLER_BUDGET_DEFAULT,
 		.view = view_default(),
 	};
 	make_groups(options, groups);

@@ -17,6 +17,7 @@ struct run_options {
 	int unwinder; /* enum unwinder_kind */
 	int rung;     /* enum rung less 1 */
 	bool no_off_cpu;
+	double budget_percent; /* 0: no limit */
 	bool no_ops, no_nvtx, no_itt, no_blas, no_malloc;
 	const char *output;      /* NULL: the last run's place */
 	const char *report_file; /* NULL: stderr */

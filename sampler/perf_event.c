@@ -493,23 +493,10 @@ static uint64_t count_lost(struct source *source, bool exact)
 	return lost > s->lost ? lost : s->lost;
 }
 
-// Threads that run keep the period they have, except one per CPU: it is what later ones inherit.
-static bool set_frequency(struct source *source, uint32_t frequency_hz)
-{
-	struct perf_source *s = (struct perf_source *)source;
-	uint64_t period = NS_PER_SEC / frequency_hz;
-
-	for (size_t i = 0; i < s->cpu_count; i++)
-		if (ioctl(s->cpus[i].clock_fd, PERF_EVENT_IOC_PERIOD, &period) < 0)
-			return false;
-	s->base.facts.frequency_hz = frequency_hz;
-	return true;
-}
-
 #define PERF_SOURCE(rung_, open_)                                                                  \
 	{                                                                                          \
 		.rung = (rung_), .open = (open_), .close = close_source, .fd = source_fd,          \
-		.next = next_event, .lost = count_lost, .set_frequency = set_frequency,            \
+		.next = next_event, .lost = count_lost,                                            \
 	}
 
 const struct source_ops perf_kernel_source = PERF_SOURCE(RUNG_PERF_KERNEL, open_kernel);

@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sampler/budget.h"
 #include "sampler/ladder.h"
 #include "sampler/op_source.h"
 #include "sampler/priority.h"
 #include "sampler/source.h"
+#include "sampler/thinning.h"
 #include "sampler/tracker.h"
 
 #include <errno.h>
@@ -27,6 +29,7 @@
 #define STACK_BYTES_MAX    65528
 #define LOST_SHARE_TOO_BIG 50 // one event in so many
 #define COLLECTOR_SHARE    2  // of a CPU: one in so many
+#define TIMED_EVENTS       16 // one in so many is timed
 
 struct sampler {
 	struct sampler_options options;
@@ -40,10 +43,16 @@ struct sampler {
 	uint64_t deep, deep_ns; // stacks deeper than their copies so far, and when the last came
 	bool busy;              // the collector takes more of a CPU than it should
 	bool finishing;
+	uint64_t attached_ns;
+	struct budget budget;
+	struct thinning thinning;
+	uint32_t untimed; // events so far
 
 	struct {
 		uint64_t since_ns, cpu_ns, events, lost;
-	} window; // since the last housekeeping
+		uint64_t target_cpu_ns;     // as samples show it
+		uint64_t ticks_ns, rest_ns; // what was timed, of samples and of all else
+	} window;                           // since the last housekeeping
 };
 
 static uint32_t clamp(uint32_t value, uint32_t otherwise, uint32_t low, uint32_t high)
@@ -71,6 +80,7 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 		clamp(options->frequency_hz, SAMPLER_FREQUENCY_DEFAULT, 1, FREQUENCY_MAX);
 	s->options.stack_bytes = clamp(options->stack_bytes, SAMPLER_STACK_BYTES_DEFAULT,
 	                               STACK_BYTES_MIN, STACK_BYTES_MAX);
+	s->budget.percent = options->budget_percent;
 	s->tracker = tracker_new(modules, options->unwinder, sink, err);
 	if (!s->tracker)
 		return NULL;
@@ -143,7 +153,7 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 	if (!s->source)
 		return error_wrap(err, "could not sample process %d", (int)child);
 	report_rung(s, &report);
-	s->window.since_ns = clock_now_ns();
+	s->window.since_ns = s->attached_ns = clock_now_ns();
 	s->window.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0 ||
 	    open_ops(s, err) < 0)
@@ -158,15 +168,53 @@ static bool is_overrun(uint64_t events, uint64_t lost)
 	return lost * LOST_SHARE_TOO_BIG > events;
 }
 
-static void lower_frequency(struct sampler *s)
+// What the first change was for stands in the report, with what became of the rate.
+static void note_rate(struct sampler *s, uint64_t now_ns, uint32_t before, const char *why)
 {
-	uint32_t lower = s->source->facts.frequency_hz / 2;
+	struct sampler_status *status = &s->status;
 
-	if (lower < FREQUENCY_MIN || !s->source->ops->set_frequency ||
-	    !s->source->ops->set_frequency(s->source, lower))
+	if (!status->lowered_from_hz) {
+		status->lowered_from_hz = before;
+		status->lowered_after_ns = now_ns - s->attached_ns;
+		snprintf(status->lowered_why, sizeof(status->lowered_why), "%s", why);
+	}
+	status->frequency_hz = s->source->facts.frequency_hz;
+}
+
+static void lower_frequency(struct sampler *s, uint64_t now_ns, uint32_t lower, const char *why)
+{
+	struct source *source = s->source;
+	uint32_t before = source->facts.frequency_hz;
+
+	if (lower < FREQUENCY_MIN || lower >= before || source->ops->rung == RUNG_PROC)
 		return;
-	tracker_adjust(s->tracker, &s->source->facts);
-	s->status.frequency_hz = s->source->facts.frequency_hz;
+	source->facts.frequency_hz = lower;
+	s->thinning.period_ns = NS_PER_SEC / lower;
+	tracker_adjust(s->tracker, &source->facts);
+	note_rate(s, now_ns, before, why);
+}
+
+static double part(uint64_t some, uint64_t others)
+{
+	return some ? (double)some / (double)(some + others) : 0;
+}
+
+static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, uint64_t cpu_ns)
+{
+	uint32_t frequency = s->source->facts.frequency_hz;
+	struct budget_window window = {
+		.wall_ns = wall_ns,
+		.target_cpu_ns = s->window.target_cpu_ns,
+		.collector_ns = cpu_ns,
+		.ticks = part(s->window.ticks_ns, s->window.rest_ns),
+	};
+	uint32_t lower = budget_judge(&s->budget, &window, frequency);
+	char why[sizeof(s->status.lowered_why)];
+
+	snprintf(why, sizeof(why), "looking on took %.2f %% of its time, above the budget of %g %%",
+	         s->budget.cost, s->budget.percent);
+	if (lower < frequency)
+		lower_frequency(s, now_ns, lower, why);
 }
 
 static void keep_house(struct sampler *s, uint64_t now_ns)
@@ -178,13 +226,19 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t lost = s->source->ops->lost(s->source, false);
 	uint64_t events = tracker_events(s->tracker);
+	uint32_t half = s->source->facts.frequency_hz / 2;
 	s->busy = (cpu - s->window.cpu_ns) * COLLECTOR_SHARE > wall;
-	if (s->busy || is_overrun(events - s->window.events, lost - s->window.lost))
-		lower_frequency(s);
+	if (is_overrun(events - s->window.events, lost - s->window.lost))
+		lower_frequency(s, now_ns, half, "samples were lost");
+	else if (s->busy && s->options.budget_percent > 0)
+		lower_frequency(s, now_ns, half, "looking on took more than half of a CPU");
+	else
+		keep_budget(s, now_ns, wall, cpu - s->window.cpu_ns);
 	s->window.since_ns = now_ns;
 	s->window.cpu_ns = cpu;
 	s->window.events = events;
 	s->window.lost = lost;
+	s->window.target_cpu_ns = s->window.ticks_ns = s->window.rest_ns = 0;
 	tracker_flush(s->tracker, now_ns - SETTLE_NS);
 }
 
@@ -207,27 +261,76 @@ static void handle_ops(struct sampler *s, uint64_t until_ns)
 		tracker_handle(s->tracker, event);
 }
 
-// The two sources' events in the order of time.
-static void handle(struct sampler *s, const struct event *event)
+static void handle_tick(struct sampler *s, const struct event *event)
+{
+	uint64_t weight_ns;
+
+	s->window.target_cpu_ns += event->sample.weight_ns;
+	if (!thinning_takes(&s->thinning, event->tid, &event->sample, &weight_ns))
+		return;
+	if (weight_ns == event->sample.weight_ns) {
+		tracker_handle(s->tracker, event);
+		return;
+	}
+	struct event heavier = *event;
+	heavier.sample.weight_ns = weight_ns;
+	tracker_handle(s->tracker, &heavier);
+}
+
+// Of what came before EVENT the other source's part is handled first.
+static void handle_ops_before(struct sampler *s, const struct event *event)
 {
 	handle_ops(s, event->time_ns);
-	if (s->ops && event->type == RECORD_EXIT) {
-		// A process that ends is forgotten: what its ops have left comes first.
-		op_source_conclude(s->ops, event->pid, event->time_ns);
-		handle_ops(s, event->time_ns);
-	}
-	tracker_handle(s->tracker, event);
+	if (!s->ops || event->type != RECORD_EXIT)
+		return;
+	// A process that ends is forgotten: what its ops have left comes first.
+	op_source_conclude(s->ops, event->pid, event->time_ns);
+	handle_ops(s, event->time_ns);
+}
+
+static bool is_tick(const struct event *event)
+{
+	return event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_ON_CPU;
+}
+
+// The thread's CPU clock takes about as long to read as many an event to handle.
+static uint64_t stopwatch(bool timed)
+{
+	return timed ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+}
+
+// The two sources' events in the order of time. False if there are no more, or the source is
+// broken.
+static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
+{
+	bool timed = s->untimed++ % TIMED_EVENTS == 0;
+	uint64_t start = stopwatch(timed);
+	const struct event *event = s->source->ops->next(s->source, until_ns, err);
+
+	if (!event)
+		return false;
+	bool tick = is_tick(event);
+	uint64_t taken = stopwatch(timed);
+	handle_ops_before(s, event);
+	uint64_t turn = stopwatch(timed);
+	if (tick)
+		handle_tick(s, event);
+	else
+		tracker_handle(s->tracker, event);
+	uint64_t own = taken - start + stopwatch(timed) - turn;
+	s->window.ticks_ns += tick ? own : 0;
+	s->window.rest_ns += turn - taken + (tick ? 0 : own);
+	return true;
 }
 
 static int handle_until(struct sampler *s, uint64_t until_ns, struct error *err)
 {
 	struct error why = { 0 };
-	const struct event *event;
 
 	if (s->ops)
 		op_source_poll(s->ops, clock_now_ns());
-	while ((event = s->source->ops->next(s->source, until_ns, &why)))
-		handle(s, event);
+	while (handle_next(s, until_ns, &why))
+		;
 	handle_ops(s, until_ns);
 	update_status(s);
 	if (why.text[0]) {

@@ -55,12 +55,14 @@ struct sampler_options {
 	struct kallsyms *kernel_names; /* borrowed; NULL: it reads them if it needs them */
 	const char *op_directory;      /* of the agents' rings, for their ops; NULL: no ops */
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
+	double budget_percent;         /* what looking on may cost, see sampler/budget.h; 0: no limit */
 	op_is_wrapper *op_is_wrapper;  /* see sampler/op_site.h; NULL: there are none */
 	void *op_context;              /* of op_is_wrapper */
 };
 
 #define SAMPLER_FREQUENCY_DEFAULT   999
 #define SAMPLER_STACK_BYTES_DEFAULT 32768
+#define SAMPLER_BUDGET_DEFAULT      5
 
 /* Every function may be NULL. Pointers are borrowed for the call. */
 struct sampler_sink {
@@ -86,6 +88,9 @@ struct sampler_status {
 	bool kernel_stacks;
 	bool off_cpu_exact;        /* intervals come from SWITCH records */
 	uint32_t frequency_hz;     /* the rate in force */
+	uint32_t lowered_from_hz;  /* the rate before it was first lowered; 0: it was not */
+	uint64_t lowered_after_ns; /* when that was, since sampler_attach() */
+	char lowered_why[112];
 	uint64_t samples;          /* on-CPU samples delivered */
 	uint64_t lost;             /* records lost, samples or not, by the kernel and the agent */
 	uint64_t truncated;        /* those of the samples with missing callers */

@@ -82,9 +82,6 @@ struct source_ops {
 
 	/* Samples lost so far. EXACT: may take long, at the end only. */
 	uint64_t (*lost)(struct source *s, bool exact);
-
-	/* Changes the rate and facts.frequency_hz; false if it cannot. * */
-	bool (*set_frequency)(struct source *s, uint32_t frequency_hz);
 };
 
 struct source {

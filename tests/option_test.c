@@ -70,6 +70,28 @@ Test(option, values_of_every_kind_arrive)
 	cr_expect(eq(int, options.view.color, COLOR_NEVER));
 }
 
+Test(option, the_budget_is_a_share_or_none)
+{
+	const struct {
+		const char *line;
+		double percent;
+	} rows[] = {
+		{ "run x", 5 },
+		{ "run --budget 0.01 x", 0.01 },
+		{ "run --budget=0 x", 0 },
+		{ "run --budget none x", 0 },
+	};
+	struct run_options options;
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert(eq(int, parse(rows[i].line, &options, &err), 0));
+		cr_expect(eq(dbl, options.budget_percent, rows[i].percent), "%s", rows[i].line);
+	}
+	cr_expect(eq(int, parse("run --budget much x", &options, &err), -1));
+	cr_expect(eq(int, parse("run --min-pct none x", &options, &err), -1));
+}
+
 Test(option, ops_are_all_on_unless_they_are_switched_off)
 {
 	const uint32_t blas = 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module cpu_account ladder mapper perf_event priority proc_task tasks tracker)
+foreach(module budget cpu_account ladder mapper perf_event priority proc_task tasks thinning tracker)
   unit(${module} LIBS sampler)
 endforeach()
 

@@ -516,6 +516,33 @@ Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the
 	cr_expect(cpu > 0.5, "%.3f of the CPU time", cpu);
 }
 
+Test(sampler, a_rate_above_the_budget_falls_and_the_weights_stay_right)
+{
+	static const struct sampler_options tight = { .off_cpu = true, .budget_percent = 0.001 };
+	static const char *const argv[] = { SAMPLER_CHILD, "spin", "4500", NULL };
+
+	record_with(argv, &tight);
+	expect_accounts_to_balance();
+	cr_expect(eq(u32, seen.status.lowered_from_hz, 999));
+	cr_expect(lt(u32, seen.status.frequency_hz, 200));
+	cr_expect(gt(u64, seen.status.lowered_after_ns, 2900 * MS));
+	cr_expect(strstr(seen.status.lowered_why, "budget of 0.001 %") != NULL, "%s",
+	          seen.status.lowered_why);
+	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
+	cr_expect(cpu > 0.95 && cpu < 1.05, "%.3f of the CPU time", cpu);
+	cr_expect(lt(u64, seen.ticks * 1001001, seen.weight_ns[METRIC_ON_CPU] * 9 / 10));
+}
+
+Test(sampler, without_a_budget_the_rate_stays)
+{
+	static const struct sampler_options free = { .off_cpu = true, .budget_percent = 0 };
+	static const char *const argv[] = { SAMPLER_CHILD, "spin", "3500", NULL };
+
+	record_with(argv, &free);
+	cr_expect(eq(u32, seen.status.lowered_from_hz, 0));
+	cr_expect(eq(u32, seen.status.frequency_hz, 999));
+}
+
 static void refuse_perf_events(void)
 {
 	struct sock_filter code[] = {

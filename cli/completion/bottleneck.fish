@@ -18,6 +18,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'sampl
 complete -c bottleneck -n '__bottleneck_runs run' -l stack-size -x -d 'of the stack to copy with each sample (32768)'
 complete -c bottleneck -n '__bottleneck_runs run' -l unwinder -xa 'table libunwind' -d 'table or libunwind (slower)'
 complete -c bottleneck -n '__bottleneck_runs run' -l rung -xa 'kernel user agent proc' -d 'no better access than kernel, user, agent or proc'
+complete -c bottleneck -n '__bottleneck_runs run' -l budget -xa 'none' -d 'lower the rate when looking on costs more, or none (5)'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-off-cpu -d 'do not look at what threads wait for'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'only samples: no ops, no allocations'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'do not look at NVTX ranges'
