@@ -8,6 +8,7 @@ _bottleneck_options() {
 
 _bottleneck_values() {
 	case $1 in
+	--budget) echo none ;;
 	--by) echo function line module file thread process op shape stack domain ;;
 	--color) echo auto always never ;;
 	--rung) echo kernel user agent proc ;;

@@ -10,6 +10,7 @@ from terminal import Terminal
 COMPLETION = os.path.join(os.path.dirname(__file__), "..", "..", "cli", "completion")
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 VALUES = {
+    "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain"},
     "color": {"auto", "always", "never"},
