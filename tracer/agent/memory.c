@@ -419,21 +419,32 @@ static void look_at_clock(struct memory_thread *t)
 		tell_alone(t);
 }
 
-// P is NULL if nothing has been allocated.
-static void look(struct memory_thread *t, const void *p, size_t bytes)
+static __attribute__((noinline)) void look_closely(struct memory_thread *t, const void *p,
+                                                   size_t bytes, bool hit)
 {
-	bool hit = p && t->totals.allocated_bytes >= t->sample_at;
-
 	publish_if_due(t);
 	if (hit)
 		sample(t, p, bytes);
 	else if (t->totals.allocated_bytes + t->totals.freed_bytes >= t->tell_at)
 		tell_alone(t);
-	if (t->shift && ++t->looks % LOOKS == 0)
+	if (t->shift && t->looks % LOOKS == 0)
 		look_at_clock(t);
 	// The chance of what is to come does not hang on how long it has not come.
 	if (hit || t->shift != __atomic_load_n(&memory.budget.shift, __ATOMIC_RELAXED))
 		draw(t);
+}
+
+// P is NULL if nothing has been allocated. Most looks are of who takes and gives back the same.
+static inline void look(struct memory_thread *t, const void *p, size_t bytes)
+{
+	bool hit = p && t->totals.allocated_bytes >= t->sample_at;
+	int64_t up = lead(t);
+
+	if (hit || up >= t->step / 2 || (up <= -t->step / 2 && !is_lazy()) ||
+	    t->totals.allocated_bytes + t->totals.freed_bytes >= t->tell_at ||
+	    t->shift != __atomic_load_n(&memory.budget.shift, __ATOMIC_RELAXED) ||
+	    ++t->looks % LOOKS == 0)
+		look_closely(t, p, bytes, hit);
 	set_marks(t);
 }
 
