@@ -21,7 +21,8 @@ enum frame_kind {
 	FRAME_EXACT = 1,  /* interrupted here (leaf, or below a signal handler) */
 	FRAME_RETURN = 2, /* will return to here */
 	FRAME_MARK = 3,   /* stands for something that has no code: address is an enum mark */
-	FRAME_OP = 4      /* an op that its caller has begun: address is its id (base/op.h) */
+	FRAME_OP = 4,     /* an op that its caller has begun: address is its id (base/op.h) */
+	FRAME_PYTHON = 5  /* a Python function and its line: see frame_of_python() */
 };
 
 enum mark {
@@ -43,6 +44,24 @@ static inline uint64_t frame_lookup_address(struct frame frame)
 	// A call can be its function's last instruction, so the return address may
 	// belong to the next function: look up the byte before it.
 	return frame.kind == FRAME_RETURN ? frame.address - 1 : frame.address;
+}
+
+/* Line LINE of the function CODE (base/code.h); both may be 0, unknown. */
+static inline struct frame frame_of_python(uint32_t code, uint32_t line)
+{
+	uint64_t place = (uint64_t)code << 32 | line;
+
+	return (struct frame){ .address = place, .kind = FRAME_PYTHON };
+}
+
+static inline uint32_t frame_python_code(struct frame frame)
+{
+	return (uint32_t)(frame.address >> 32);
+}
+
+static inline uint32_t frame_python_line(struct frame frame)
+{
+	return (uint32_t)frame.address;
 }
 
 enum stack_flags {

@@ -2,6 +2,7 @@
 #include "cli/recording.h"
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/error.h"
 #include "base/kallsyms.h"
 #include "base/op.h"
@@ -93,7 +94,8 @@ static int open_sampler(struct recording *r, struct error *err)
 	r->kernel_names = open_kernel_names();
 	r->modules = modules_new();
 	r->ops = ops_new();
-	if (!r->kernel_names || !r->modules || !r->ops)
+	r->codes = codes_new();
+	if (!r->kernel_names || !r->modules || !r->ops || !r->codes)
 		return out_of_memory(err);
 	const char *directory = r->session ? session_directory(r->session) : NULL;
 	struct sampler_options wanted = {
@@ -108,6 +110,7 @@ static int open_sampler(struct recording *r, struct error *err)
 		.op_directory =
 			wants_ops(options) || r->agent_role == ROLE_KERNEL_TIME ? directory : NULL,
 		.ops = r->ops,
+		.codes = r->codes,
 		.op_is_wrapper = op_wrapper_is,
 		.op_context = r->modules,
 	};
@@ -115,6 +118,7 @@ static int open_sampler(struct recording *r, struct error *err)
 	if (!r->profile)
 		return -1;
 	profile_set_ops(r->profile, r->ops);
+	profile_set_codes(r->profile, r->codes);
 	sink_init(&r->sink, r->profile, r->session ? r->modules : NULL);
 	struct sampler_sink functions = sink_functions(&r->sink);
 	r->sampler = sampler_new(&wanted, r->modules, &functions, err);
@@ -364,6 +368,7 @@ void recording_close(struct recording *r)
 	session_free(r->session);
 	profile_free(r->profile);
 	ops_free(r->ops);
+	codes_free(r->codes);
 	modules_free(r->modules);
 	sink_fini(&r->sink);
 	facts_fini(&r->facts);

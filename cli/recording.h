@@ -17,6 +17,7 @@
 
 #include <limits.h>
 
+struct codes;
 struct early;
 struct kallsyms;
 struct ops;
@@ -35,7 +36,8 @@ struct recording {
 	struct job job;
 	struct launch launch;
 	struct modules *modules;
-	struct ops *ops; /* those of the profile; outlives it */
+	struct ops *ops;     /* those of the profile; outlives it */
+	struct codes *codes; /* the same */
 	struct profile *profile;
 	struct kallsyms *kernel_names; /* for the sampler and for the symbolizer */
 	struct sampler *sampler;

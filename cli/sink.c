@@ -82,6 +82,7 @@ static bool is_user_code(const struct sink *sink, const struct frame *frame)
 	const struct module *module = modules_get(sink->modules, frame->module);
 
 	return frame->kind != FRAME_MARK && frame->kind != FRAME_OP &&
+	       frame->kind != FRAME_PYTHON &&
 	       !(module && module->kind == MODULE_KERNEL);
 }
 

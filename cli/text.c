@@ -79,6 +79,8 @@ const char *text_row_kind(const struct row *row)
 		return text_wait_kind(kind);
 	if (!row->module && !row->file)
 		return ""; // a mark: not code
+	if (row->python)
+		return "python";
 	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
 }
 

@@ -424,6 +424,7 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, const str
 	node->module = key_module(p, key);
 	node->line = (int)line->line;
 	node->kernel = key->kernel;
+	node->python = key->python;
 	node->inlined = merged->inlined;
 	node->op = key->group == KEY_OP;
 	return node->name != NULL;

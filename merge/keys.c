@@ -93,6 +93,8 @@ static struct key key_of_module(const struct profile *p, const struct location *
 
 	if (location->kind == FRAME_MARK)
 		return key_of_mark(location, by);
+	if (location->kind == FRAME_PYTHON)
+		return (struct key){ .group = KEY_PYTHON, .python = true };
 
 	const struct module *module = modules_get(p->modules, location->module);
 	if (!module)
@@ -116,6 +118,7 @@ static struct key key_of(const struct profile *p, const struct location *locatio
 		.group = KEY_CODE,
 		.module = location->module,
 		.kernel = profile_is_kernel(p, location),
+		.python = location->kind == FRAME_PYTHON,
 	};
 
 	if (by == BY_MODULE || !place || !(by == BY_FILE ? place->file : place->function))
@@ -297,6 +300,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		[KEY_UNKNOWN] = "[stack not seen]",
 		[KEY_FOLDED] = "[folded]",
 		[KEY_NO_OP] = "[outside ops]",
+		[KEY_PYTHON] = "[python]",
 		[KEY_HIDDEN] = "[hidden]",
 		[KEY_OUTSIDE] = "[outside user code]",
 	};

@@ -31,7 +31,8 @@ enum key_group {
 	KEY_THREAD,
 	KEY_PROCESS,
 	KEY_OP,
-	KEY_NO_OP /* what was in no op */
+	KEY_NO_OP, /* what was in no op */
+	KEY_PYTHON /* all of Python, by module */
 };
 
 struct key {
@@ -43,6 +44,7 @@ struct key {
 	/* Not part of the identity: */
 	bool kernel;
 	bool inlined; /* always */
+	bool python;
 };
 
 /* One frame of a location. */

@@ -46,8 +46,9 @@ static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 		return 0;
 	if (!array_reserve(&l->locations, &l->capacity, (size_t)l->count + 1))
 		return 0;
-	// There is nothing to look up about a mark, or about an op.
-	bool named = frame.kind == FRAME_MARK || frame.kind == FRAME_OP;
+	// There is nothing to look up about a mark, an op, or a Python function.
+	bool named = frame.kind == FRAME_MARK || frame.kind == FRAME_OP ||
+	             frame.kind == FRAME_PYTHON;
 	l->locations[l->count++] = (struct location){
 		.address = frame.address,
 		.module = frame.module,

@@ -2,6 +2,7 @@
 #include "merge/profile.h"
 
 #include "base/array.h"
+#include "base/code.h"
 #include "base/error.h"
 #include "merge/profile_data.h"
 #include "merge/run_fields.h"
@@ -226,8 +227,10 @@ static bool make_node_room(struct profile *p, uint32_t wanted)
  * Wider bins merge the cells of a node, fewer nodes those of a bin. While there are many
  * bins, or many cells for each node, the former costs least; else folding does.
  */
-#define BINS_ENOUGH  64
-#define CELLS_A_NODE 4
+#define BINS_ENOUGH    64
+#define CELLS_A_NODE   4
+
+#define UNKNOWN_PYTHON "[Python function that was not told]"
 
 static bool should_widen(const struct profile *p)
 {
@@ -278,13 +281,29 @@ static uint32_t common_callers(const struct last_path *last, const struct stack 
 	return depth;
 }
 
+// The interpreter has said what it is.
+static bool name_python(struct profile *p, uint32_t location, struct frame frame)
+{
+	const struct code *code = p->codes ? codes_get(p->codes, frame_python_code(frame)) : NULL;
+	struct place place = {
+		.function = strings_add(p->strings, code ? code->name : UNKNOWN_PYTHON),
+		.file = strings_add(p->strings, code ? code->file : NULL),
+		.line = frame_python_line(frame),
+	};
+
+	return place.function && locations_name(&p->locations, location, &place, 1);
+}
+
 // An op that nobody knows is left out.
 static uint32_t child_at(struct profile *p, uint32_t parent, const struct frame *frame)
 {
+	uint32_t known = p->locations.count;
+
 	if (frame->kind == FRAME_OP && !profile_op(p, frame->address))
 		return parent;
 	uint32_t location = locations_add(&p->locations, *frame);
-
+	if (location > known && frame->kind == FRAME_PYTHON && !name_python(p, location, *frame))
+		return 0;
 	return location ? paths_child(&p->paths, parent, location) : 0;
 }
 

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct codes;
 struct early;
 struct error;
 struct ops;
@@ -76,6 +77,8 @@ void profile_add_stack(struct profile *p, const struct stack *stack);
 /* The registry that the ops' numbers are of, before the first of them: those it does not know are
    lost. It must outlive the profile, and may grow. */
 void profile_set_ops(struct profile *p, const struct ops *ops);
+/* The same for Python's functions. */
+void profile_set_codes(struct profile *p, const struct codes *codes);
 void profile_add_op(struct profile *p, const struct op_event *event);
 void profile_add_op_count(struct profile *p, const struct op_count_event *event);
 

@@ -49,6 +49,7 @@ struct profile {
 	size_t fact_count, fact_capacity;
 	struct last_path last[LAST_PATHS];
 	const struct ops *ops; /* NULL: none */
+	const struct codes *codes; /* of FRAME_PYTHON; NULL: none, or it was read from a file */
 	struct ops *own_ops;   /* of a profile that was read: the same, to be freed */
 	struct op_table op_table;
 	struct op_shapes shapes;

@@ -3,6 +3,11 @@
 #include "base/record.h"
 #include "merge/profile_data.h"
 
+void profile_set_codes(struct profile *p, const struct codes *codes)
+{
+	p->codes = codes;
+}
+
 void profile_set_ops(struct profile *p, const struct ops *ops)
 {
 	p->ops = ops;

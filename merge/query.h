@@ -48,7 +48,7 @@ struct row {
 	                     spent); NULL if unknown */
 	int line;         /* 0 if unknown */
 	const char *module; /* NULL if it has none */
-	bool kernel, inlined;
+	bool kernel, inlined, python;
 	uint32_t id; /* tid or pid by thread or process */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
@@ -80,7 +80,7 @@ CLEANUP(rows, struct rows *, rows_free)
 struct call_node {
 	const char *name, *file, *module;
 	int line;
-	bool kernel, inlined;
+	bool kernel, inlined, python;
 	bool op; /* NAME is that of an op, which has no file, line or module */
 	uint64_t self, total;
 	uint64_t samples; /* of total */

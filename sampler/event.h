@@ -26,6 +26,8 @@ struct event_sample {
 	const uint64_t *kernel; /* kernel addresses, innermost first; may be unaligned */
 	uint32_t kernel_count;
 	int32_t syscall; /* probes: the system call it is blocked in; -1: none or unknown */
+	bool by_agent;   /* taken by the process itself */
+	const struct python_chain *python; /* its Python frames; NULL: none are told */
 };
 
 struct event_map {
@@ -80,6 +82,20 @@ struct event_memory {
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
 };
 
+struct event_python {
+	bool samples; /* from now on its agent samples the process */
+	uint64_t eval_start, eval_end;
+	uint32_t version;
+};
+
+struct event_python_code {
+	uint32_t code; /* its number in the process's program */
+	uint32_t version, first_line;
+	uint32_t file_bytes, name_bytes, table_bytes;
+	const char *file, *name; /* without NUL */
+	const uint8_t *table;
+};
+
 struct event {
 	enum record_type type;
 	bool given; /* RECORD_THREAD: the program has named the thread itself, for profilers */
@@ -103,5 +119,7 @@ struct event {
 		struct event_alloc alloc;
 		uint64_t freed; /* RECORD_FREE: address */
 		struct event_memory memory;
+		struct event_python python;
+		struct event_python_code python_code;
 	};
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/follow.h"
 
+#include "sampler/agent_records.h"
 #include "sampler/follow_state.h"
 
 #include <string.h>
@@ -18,16 +19,6 @@ static struct follow_task *told_task(struct follow *f, struct follow_proc *p, ui
 	return task;
 }
 
-// A tick that comes in a system call is taken on the way out of it, where the kernel leaves its
-// return address in rcx (or rcx is two bytes on, if the call is to be made again).
-static bool is_in_kernel(const struct record_sample *sample)
-{
-	uint64_t rip = sample->regs[DWARF_RIP];
-
-	return sample->head.flags & SAMPLE_KERNEL || sample->regs[DWARF_RCX] == rip ||
-	       sample->regs[DWARF_RCX] == rip + 2;
-}
-
 static void on_sample(struct follow *f, struct follow_proc *p, const struct record_sample *sample)
 {
 	uint64_t time_ns = sample->head.time_ns;
@@ -42,19 +33,7 @@ static void on_sample(struct follow *f, struct follow_proc *p, const struct reco
 		return;
 
 	struct event *event = follow_push(f, RECORD_SAMPLE, p, task, time_ns);
-	const uint8_t *tail = (const uint8_t *)(sample + 1);
-	event->sample = (struct event_sample){
-		.kind = SAMPLE_ON_CPU,
-		.weight_ns = sample->weight_ns,
-		.in_kernel = is_in_kernel(sample),
-		.cpu_time_ns = sample->cpu_time_ns,
-		.has_user = true,
-		.has_rbp = true,
-		.stack = tail + (size_t)sample->kernel_count * 8,
-		.stack_bytes = sample->stack_bytes,
-		.syscall = -1,
-	};
-	memcpy(event->sample.regs, sample->regs, sizeof(event->sample.regs));
+	event->sample = agent_sample(sample);
 }
 
 static void on_map(struct follow *f, struct follow_proc *p, const struct record_map *map)
@@ -127,6 +106,15 @@ static void on_exit_record(struct follow *f, struct follow_proc *p, const struct
 	task->found_ns = UINT64_MAX; // it may still be listed for a moment: that is no new thread
 }
 
+static void on_python(struct follow *f, struct follow_proc *p, const struct record *record)
+{
+	struct follow_task *task = told_task(f, p, p->pid, record->time_ns);
+
+	if (task)
+		agent_python_take(record, follow_push(f, (enum record_type)record->type, p, task,
+		                                      record->time_ns));
+}
+
 void follow_record(struct follow *f, const struct record *record)
 {
 	struct follow_proc *p = follow_add_proc(f, record->pid, 0);
@@ -160,6 +148,10 @@ void follow_record(struct follow *f, const struct record *record)
 		break;
 	case RECORD_EXIT:
 		on_exit_record(f, p, record);
+		break;
+	case RECORD_PYTHON:
+	case RECORD_PYTHON_CODE:
+		on_python(f, p, record);
 		break;
 	default:
 		break;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sampler/agent_records.h"
 #include "sampler/op_records.h"
 #include "tracer/reader/reader.h"
 
@@ -55,35 +56,29 @@ void op_source_poll(struct op_source *s, uint64_t now_ns)
 	reader_count_ops(s->reader, now_ns);
 }
 
-// A tick that the agent has seen fall into the kernel, where the samples from elsewhere see none.
-static bool take_tick(const struct record_sample *sample, struct event *event)
+// Of a process that samples itself, or a tick that the agent has seen fall into the kernel, where
+// the samples from elsewhere see none.
+static bool take_sample(const struct record_sample *sample, struct event *event)
 {
-	if (!(sample->head.flags & SAMPLE_KERNEL) || sample->head.flags & SAMPLE_NO_USER)
+	if (!(sample->head.flags & (SAMPLE_KERNEL | SAMPLE_PYTHON)) ||
+	    sample->head.flags & SAMPLE_NO_USER)
 		return false;
-	event->type = RECORD_SAMPLE;
-	event->pid = sample->head.pid;
-	event->tid = sample->head.tid;
-	event->time_ns = sample->head.time_ns;
-	event->sample = (struct event_sample){
-		.kind = SAMPLE_ON_CPU,
-		.weight_ns = sample->weight_ns,
-		.cpu_time_ns = sample->cpu_time_ns,
-		.in_kernel = true,
-		.has_user = true,
-		.has_rbp = true,
-		.stack = (const uint8_t *)(sample + 1) + (size_t)sample->kernel_count * 8,
-		.stack_bytes = sample->stack_bytes,
-		.syscall = -1,
-	};
-	memcpy(event->sample.regs, sample->regs, sizeof(event->sample.regs));
+	event->sample = agent_sample(sample);
 	return true;
 }
 
 static bool take(struct op_source *s, const struct record *record, uint64_t image_ns)
 {
+	struct event *event = &s->event;
+
+	*event = (struct event){ .type = (enum record_type)record->type,
+		                 .pid = record->pid,
+		                 .tid = record->tid,
+		                 .time_ns = record->time_ns };
 	if (record->type == RECORD_SAMPLE)
-		return take_tick((const struct record_sample *)record, &s->event);
-	return op_records_take(s->records, record, image_ns, &s->event);
+		return take_sample((const struct record_sample *)record, event);
+	return agent_python_take(record, event) ||
+	       op_records_take(s->records, record, image_ns, event);
 }
 
 const struct event *op_source_next(struct op_source *s, uint64_t until_ns)

@@ -4,8 +4,8 @@
  * rung 2 the kernel's part of their CPU time.
  *
  * The second source of a sampler on rungs 1 and 2: the agents' rings, of which
- * it takes nothing but RECORD_OP_*, ALLOC, FREE, MEMORY, and SAMPLE with
- * SAMPLE_KERNEL. One thread at a time.
+ * it takes nothing but RECORD_OP_*, ALLOC, FREE, MEMORY, PYTHON*, and SAMPLE with
+ * SAMPLE_KERNEL or SAMPLE_PYTHON. One thread at a time.
  */
 #pragma once
 

@@ -86,6 +86,7 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 		return NULL;
 	tracker_set_kernel_names(s->tracker, options->kernel_names);
 	tracker_set_wrappers(s->tracker, options->op_is_wrapper, options->op_context);
+	tracker_set_codes(s->tracker, options->codes);
 	return steal(s);
 }
 

@@ -27,6 +27,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct codes;
 struct error;
 struct kallsyms;
 struct ops;
@@ -55,9 +56,10 @@ struct sampler_options {
 	struct kallsyms *kernel_names; /* borrowed; NULL: it reads them if it needs them */
 	const char *op_directory;      /* of the agents' rings, for their ops; NULL: no ops */
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
-	double budget_percent;         /* what looking on may cost, see sampler/budget.h; 0: no limit */
-	op_is_wrapper *op_is_wrapper;  /* see sampler/op_site.h; NULL: there are none */
-	void *op_context;              /* of op_is_wrapper */
+	struct codes *codes;           /* where Python's functions do; NULL: none are told */
+	double budget_percent; /* what looking on may cost, see sampler/budget.h; 0: no limit */
+	op_is_wrapper *op_is_wrapper; /* see sampler/op_site.h; NULL: there are none */
+	void *op_context;             /* of op_is_wrapper */
 };
 
 #define SAMPLER_FREQUENCY_DEFAULT   999

@@ -39,6 +39,7 @@ static void free_thread(struct thread *thread)
 	free(thread->cpu.kernel.frames);
 	op_stack_fini(&thread->ops);
 	last_stack_fini(&thread->last);
+	free(thread->kernel_chain.addresses);
 	free(thread);
 }
 
@@ -46,6 +47,7 @@ static void free_process(struct process *process)
 {
 	address_space_free(process->space);
 	op_sites_fini(&process->sites);
+	python_fini(&process->python);
 	free(process);
 }
 

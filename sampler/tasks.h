@@ -16,6 +16,7 @@
 #include "sampler/off_cpu_state.h"
 #include "sampler/op_site.h"
 #include "sampler/op_stack.h"
+#include "sampler/python.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct process {
 	uint64_t samples;      /* on-CPU samples seen */
 	bool kernel_told;      /* one of them told of kernel time that other samples miss */
 	struct op_sites sites; /* where its ops are begun */
+	struct python python;
 	bool announced;        /* the sink knows it */
 	struct process *next;  /* in its hash chain */
 };
@@ -44,6 +46,14 @@ struct kept_stack {
 	struct frame *frames; /* owned */
 	uint32_t count, flags;
 	size_t capacity;
+};
+
+/* Where the kernel was when a tick of its own source hit a thread whose agent samples it. */
+struct kernel_chain {
+	uint64_t *addresses; /* innermost first; owned */
+	uint32_t count;
+	size_t capacity;
+	uint64_t ip, sp; /* of the user code that it worked for */
 };
 
 /* The on-CPU state of a thread: see sampler/cpu_account.h, which alone touches it. */
@@ -72,6 +82,7 @@ struct thread {
 	struct cpu_account cpu;
 	struct op_stack ops; /* that are open */
 	struct last_stack last;
+	struct kernel_chain kernel_chain;
 	struct thread *next; /* in its hash chain */
 };
 

@@ -70,6 +70,11 @@ void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *co
 	t->ops.context = context;
 }
 
+void tracker_set_codes(struct tracker *t, struct codes *codes)
+{
+	t->codes = codes;
+}
+
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,
                   struct error *err)
 {
@@ -158,6 +163,8 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_ALLOC] = tracker_on_alloc,
 		[RECORD_FREE] = tracker_on_free,
 		[RECORD_MEMORY] = tracker_on_memory,
+		[RECORD_PYTHON] = tracker_on_python,
+		[RECORD_PYTHON_CODE] = tracker_on_python_code,
 	};
 	size_t type = (size_t)event->type;
 

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct codes;
 struct error;
 struct kallsyms;
 struct tracker;
@@ -33,6 +34,9 @@ void tracker_set_kernel_names(struct tracker *t, struct kallsyms *names);
 
 /* Before the first event: who knows the machinery of providers of ops, see sampler/op_site.h. */
 void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *context);
+
+/* Before the first event: where Python's functions get their numbers, borrowed. */
+void tracker_set_codes(struct tracker *t, struct codes *codes);
 
 /* Before the first event. OFF_CPU: whether the sink wants to hear of waiting. */
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,

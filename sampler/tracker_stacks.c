@@ -72,6 +72,9 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
 	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED)))
 		op_tracker_see(thread, frames, sps, count, time_ns);
+	if (sample->python)
+		count = tracker_add_python(t, thread->process, sample, frames, &sps, count, max,
+		                           flags);
 	return op_stack_place(&thread->ops, frames, sps, count, max);
 }
 
@@ -139,12 +142,16 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 	tracker_give_short(t, thread, time_ns, split->short_ns);
 }
 
-static void on_tick(struct tracker *t, struct thread *thread, const struct event *event)
+static void on_tick(struct tracker *t, struct thread *thread, const struct event *source)
 {
 	struct frame *frames = t->stack + 1;
+	struct event copy = *source;
+	const struct event *event = &copy;
 	uint32_t flags = 0;
-	size_t count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
 
+	if (t->rules.kernel_samples && copy.sample.by_agent)
+		tracker_add_kernel(thread, &copy.sample);
+	size_t count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
 	count += tracker_frames(t, thread, &event->sample, event->time_ns, frames + count,
 	                        STACK_MAX_FRAMES - count, &flags);
 	if (!count)
@@ -190,6 +197,8 @@ void tracker_on_sample(struct tracker *t, const struct event *event)
 	struct thread *thread = tracker_thread(t, event, event->sample.kind == SAMPLE_ON_CPU);
 
 	if (!thread)
+		return;
+	if (event->sample.kind == SAMPLE_ON_CPU && tracker_is_double(thread, &event->sample))
 		return;
 	if (event->sample.kind == SAMPLE_ON_CPU)
 		on_tick(t, thread, event);

@@ -6,6 +6,7 @@
  *	tracker_tasks.c   who there is: processes and threads begin and end
  *	tracker_stacks.c  complete stacks, and the time that each stands for
  *	tracker_ops.c     ops and allocations
+ *	tracker_python.c  processes with an interpreter, which sample themselves
  */
 #pragma once
 
@@ -37,6 +38,8 @@ struct tracker {
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
 	struct op_tracker ops;
+	struct codes *codes; /* borrowed; NULL: Python's frames are not wanted */
+	struct python_stack python; /* of the last stack */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
 	bool finishing;
@@ -90,6 +93,25 @@ void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t
 void tracker_give_rest(struct tracker *t, struct thread *thread, uint64_t time_ns);
 
 void tracker_on_sample(struct tracker *t, const struct event *event);
+
+/* Python. */
+
+void tracker_on_python(struct tracker *t, const struct event *event);
+void tracker_on_python_code(struct tracker *t, const struct event *event);
+
+/*
+ * Whether SAMPLE is one too many: the agent samples the process. What it shows of the kernel is
+ * kept for the agent's next sample in the same call.
+ */
+bool tracker_is_double(struct thread *thread, const struct event_sample *sample);
+
+/* Gives SAMPLE, an agent's, the kernel's frames that are kept for it. */
+void tracker_add_kernel(struct thread *thread, struct event_sample *sample);
+
+/* COUNT native FRAMES with *SPS become those with SAMPLE's Python frames among them; the number. */
+size_t tracker_add_python(struct tracker *t, struct process *process,
+                          const struct event_sample *sample, struct frame *frames,
+                          const uint64_t **sps, size_t count, size_t max, uint32_t *flags);
 
 /* Ops and allocations. */
 

@@ -2,6 +2,7 @@
 unit(address_space LIBS sampler)
 unit(last_stack LIBS sampler)
 unit(op_stack LIBS sampler)
+unit(python LIBS sampler)
 unit(op_tracker LIBS sampler)
 unit(op_site LIBS sampler)
 unit(op_records LIBS sampler)

@@ -578,12 +578,35 @@ static bool text_ends(const struct record *record, size_t offset)
 	       memchr((const char *)record + offset, '\0', record->size - offset);
 }
 
+// Behind USED of the ROOM bytes that follow SAMPLE's head.
+static bool chain_is_sound(const struct record_sample *sample, uint64_t used, uint64_t room)
+{
+	uint64_t at = record_align(used);
+	const struct python_chain *chain =
+		(const struct python_chain *)((const char *)(sample + 1) + at);
+
+	if (at + sizeof(*chain) > room)
+		return false;
+	return (uint64_t)chain->count * sizeof(*chain->frames) <= room - at - sizeof(*chain);
+}
+
 static bool sample_is_sound(const struct record_sample *sample)
 {
 	if (sample->head.size < sizeof(*sample))
 		return false;
 	uint64_t room = sample->head.size - sizeof(*sample);
-	return (uint64_t)sample->kernel_count * 8 + sample->stack_bytes <= room;
+	uint64_t used = (uint64_t)sample->kernel_count * 8 + sample->stack_bytes;
+	if (used > room)
+		return false;
+	return !(sample->head.flags & SAMPLE_PYTHON) || chain_is_sound(sample, used, room);
+}
+
+static bool code_is_sound(const struct record_python_code *code)
+{
+	if (code->head.size < sizeof(*code))
+		return false;
+	return (uint64_t)code->file_bytes + code->name_bytes + code->table_bytes <=
+	       code->head.size - sizeof(*code);
 }
 
 static bool begin_is_sound(const struct record_op_begin *begin)
@@ -639,6 +662,10 @@ bool record_is_sound(const struct record *record)
 		return record->size >= sizeof(struct record_free);
 	case RECORD_MEMORY:
 		return record->size >= sizeof(struct record_memory);
+	case RECORD_PYTHON:
+		return record->size >= sizeof(struct record_python);
+	case RECORD_PYTHON_CODE:
+		return code_is_sound((const struct record_python_code *)record);
 	case RECORD_NOTE:
 		return record->size >= sizeof(struct record_note) &&
 		       text_ends(record, sizeof(struct record_note));

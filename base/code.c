@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "base/code.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/strings.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+// The texts of a registry are each there once: equal ones are the same.
+struct codes {
+	struct strings *texts;
+	struct code **codes; // each on its own, so that it never moves
+	size_t count, capacity;
+	struct hash index;
+};
+
+struct codes *codes_new(void)
+{
+	cleanup(codes) struct codes *c = calloc(1, sizeof(*c));
+
+	if (!c || !(c->texts = strings_new()) || !hash_init(&c->index, 256))
+		return NULL;
+	return steal(c);
+}
+
+void codes_free(struct codes *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		free(c->codes[i]);
+	free(c->codes);
+	hash_fini(&c->index);
+	strings_free(c->texts);
+	free(c);
+}
+
+static uint64_t hash_of(const struct code *code)
+{
+	return hash_pair((uint64_t)(uintptr_t)code->file ^ code->first_line,
+	                 (uint64_t)(uintptr_t)code->name);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	const struct codes *c = context;
+
+	return hash_of(c->codes[id - 1]);
+}
+
+static const char *keep(struct codes *c, const char *text)
+{
+	return strings_get(c->texts, strings_add(c->texts, text));
+}
+
+static bool same(const struct code *a, const struct code *b)
+{
+	return a->file == b->file && a->name == b->name && a->first_line == b->first_line;
+}
+
+static uint32_t append(struct codes *c, const struct code *code)
+{
+	cleanup_free struct code *copy = malloc(sizeof(*copy));
+
+	if (!copy || c->count == CODES_MAX - 1 ||
+	    !array_reserve(&c->codes, &c->capacity, c->count + 1))
+		return 0;
+	*copy = *code;
+	c->codes[c->count++] = steal(copy);
+	return (uint32_t)c->count;
+}
+
+uint32_t codes_add(struct codes *c, const struct code *wanted)
+{
+	struct code code = { keep(c, wanted->file), keep(c, wanted->name), wanted->first_line };
+	uint32_t at;
+
+	if (!code.file || !code.name ||
+	    (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c)))
+		return 0;
+	for (at = hash_start(&c->index, hash_of(&code)); c->index.slots[at];
+	     at = hash_next(&c->index, at))
+		if (same(c->codes[c->index.slots[at] - 1], &code))
+			return c->index.slots[at];
+	uint32_t id = append(c, &code);
+	if (id)
+		hash_insert(&c->index, at, id);
+	return id;
+}
+
+const struct code *codes_get(const struct codes *c, uint32_t id)
+{
+	return id && id <= c->count ? c->codes[id - 1] : NULL;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/python.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/python_lines.h"
+#include "sampler/address_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OBJECTS_MAX (1u << 20) // numbers come from the target
+#define LINES       2048       // that are remembered
+#define ANCHORED    0x030b     // the first version that leaves them on the stack
+
+struct python_object {
+	uint32_t code; // id in the registry; 0: never told
+	uint32_t version, first_line;
+	uint32_t table_size;
+	uint8_t *table; // owned
+};
+
+// Places come again: their lines are worked out once.
+struct python_line_memory {
+	struct {
+		uint32_t object;
+		int32_t instruction;
+		uint32_t line;
+		bool known;
+	} lines[LINES];
+};
+
+static void forget_objects(struct python *p)
+{
+	for (uint32_t i = 0; i < p->object_count; i++)
+		free(p->objects[i].table);
+	free(p->objects);
+	free(p->lines);
+	p->objects = NULL;
+	p->lines = NULL;
+	p->object_count = 0;
+	p->object_capacity = 0;
+}
+
+void python_fini(struct python *p)
+{
+	forget_objects(p);
+	*p = (struct python){ 0 };
+}
+
+void python_begin(struct python *p, const struct event_python *event)
+{
+	p->samples = event->samples;
+	p->version = event->version;
+	p->eval_start = event->eval_start;
+	p->eval_end = event->eval_end;
+}
+
+// Code objects.
+
+static struct python_object *make_room(struct python *p, uint32_t number)
+{
+	if (number >= OBJECTS_MAX || !array_reserve(&p->objects, &p->object_capacity, number + 1))
+		return NULL;
+	if (number >= p->object_count) {
+		memset(p->objects + p->object_count, 0,
+		       (number + 1 - p->object_count) * sizeof(*p->objects));
+		p->object_count = number + 1;
+	}
+	return &p->objects[number];
+}
+
+static uint32_t name_code(struct codes *codes, const struct event_python_code *event)
+{
+	cleanup_free char *file = strndup(event->file, event->file_bytes);
+	cleanup_free char *name = strndup(event->name, event->name_bytes);
+
+	if (!file || !name)
+		return 0;
+	return codes_add(codes, &(struct code){ file, name, event->first_line });
+}
+
+bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event)
+{
+	struct python_object *object = make_room(p, event->code);
+
+	if (!object || object->code)
+		return event->code >= OBJECTS_MAX || object;
+	uint8_t *table = malloc((size_t)event->table_bytes + 1);
+	if (!table)
+		return false;
+	memcpy(table, event->table, event->table_bytes);
+	*object = (struct python_object){
+		.code = name_code(codes, event),
+		.version = event->version,
+		.first_line = event->first_line,
+		.table_size = event->table_bytes,
+		.table = table,
+	};
+	return object->code != 0;
+}
+
+static uint32_t line_of(struct python *p, uint32_t number, int32_t instruction)
+{
+	const struct python_object *object = &p->objects[number];
+	size_t slot = hash_pair(number, (uint32_t)instruction) % LINES;
+
+	if (!p->lines)
+		p->lines = calloc(1, sizeof(*p->lines));
+	if (p->lines && p->lines->lines[slot].known && p->lines->lines[slot].object == number &&
+	    p->lines->lines[slot].instruction == instruction)
+		return p->lines->lines[slot].line;
+	uint32_t line = python_line(object->version, object->table, object->table_size,
+	                            object->first_line, instruction);
+	if (p->lines) {
+		p->lines->lines[slot].object = number;
+		p->lines->lines[slot].instruction = instruction;
+		p->lines->lines[slot].line = line;
+		p->lines->lines[slot].known = true;
+	}
+	return line;
+}
+
+static struct frame frame_of(struct python *p, const struct python_frame *frame)
+{
+	if (frame->code >= p->object_count || !p->objects[frame->code].code)
+		return frame_of_python(0, 0);
+	return frame_of_python(p->objects[frame->code].code,
+	                       line_of(p, frame->code, frame->instruction));
+}
+
+// Places.
+
+struct weave {
+	struct python *python;
+	const struct python_chain *chain;
+	const struct python_native *native;
+	struct python_stack *out;
+	uint32_t interpreter; // module; 0 if unknown
+	uint64_t bias;        // of the interpreter's code
+	size_t at;            // the native frame that comes next
+	uint32_t next;        // and the Python frame
+};
+
+static void put(struct weave *w, struct frame frame, uint64_t sp)
+{
+	struct python_stack *out = w->out;
+
+	if (out->count == STACK_MAX_FRAMES)
+		return;
+	out->sps[out->count] = sp;
+	out->frames[out->count++] = frame;
+}
+
+static bool is_interpreter(const struct weave *w, size_t at)
+{
+	return w->interpreter && w->native->frames[at].module == w->interpreter;
+}
+
+// The native frames up to, and without, END. Those of the interpreter only where nothing that is
+// Python is below them.
+static void put_native(struct weave *w, size_t end, bool all)
+{
+	for (; w->at < end; w->at++)
+		if (all || !is_interpreter(w, w->at))
+			put(w, w->native->frames[w->at], w->native->sps[w->at]);
+}
+
+// The Python frames of one call of the interpreter, which has SP.
+static void put_python(struct weave *w, uint64_t sp)
+{
+	const struct python_frame *frames = w->chain->frames;
+	bool last = false;
+
+	while (!last && w->next < w->chain->count) {
+		last = frames[w->next].anchor != 0;
+		put(w, frame_of(w->python, &frames[w->next]), sp);
+		w->next++;
+	}
+}
+
+static bool holds(const struct python_native *native, size_t at, uint64_t address)
+{
+	if (native->frames[at].kind == FRAME_MARK || !native->sps[at] || at + 1 == native->count)
+		return false;
+	return address >= native->sps[at] && address < native->sps[at + 1];
+}
+
+// The anchor of the call whose innermost frame is the next one; 0: it has none.
+static uint64_t next_anchor(const struct weave *w)
+{
+	for (uint32_t i = w->next; i < w->chain->count; i++)
+		if (w->chain->frames[i].anchor)
+			return w->chain->frames[i].anchor;
+	return 0;
+}
+
+static size_t find_anchor(const struct weave *w, uint64_t anchor)
+{
+	const struct python_native *native = w->native;
+
+	for (size_t i = w->at; i < native->count; i++)
+		if (holds(native, i, anchor))
+			return i;
+	return native->count;
+}
+
+static void place_by_anchors(struct weave *w)
+{
+	while (w->next < w->chain->count) {
+		uint64_t anchor = next_anchor(w);
+		size_t at = anchor ? find_anchor(w, anchor) : w->native->count;
+		if (at == w->native->count)
+			return;
+		put_native(w, at, w->next == 0);
+		put_python(w, w->native->sps[at]);
+		w->at = at + 1;
+	}
+}
+
+static bool is_eval(const struct weave *w, size_t at)
+{
+	const struct frame *frame = &w->native->frames[at];
+	uint64_t address = frame_lookup_address(*frame) + w->bias;
+
+	return is_interpreter(w, at) && address >= w->python->eval_start &&
+	       address < w->python->eval_end;
+}
+
+static size_t count_evals(const struct weave *w)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->native->count; i++)
+		count += is_eval(w, i);
+	return count;
+}
+
+// One call for each function. One more is entering, or leaving.
+static void place_by_calls(struct weave *w)
+{
+	size_t evals = count_evals(w);
+	size_t extra = evals > w->chain->count ? evals - w->chain->count : 0;
+
+	for (size_t i = 0; i < w->native->count && w->next < w->chain->count; i++) {
+		if (!is_eval(w, i))
+			continue;
+		if (extra) {
+			extra--;
+			continue;
+		}
+		put_native(w, i, w->next == 0);
+		put(w, frame_of(w->python, &w->chain->frames[w->next++]), w->native->sps[i]);
+		w->at = i + 1;
+	}
+}
+
+static void find_interpreter(struct weave *w)
+{
+	struct mapping *mapping = address_space_find(w->native->space, w->python->eval_start);
+
+	if (!w->python->eval_start || !mapping)
+		return;
+	w->interpreter = mapping->module;
+	w->bias = mapping->has_bias ? mapping->bias : 0;
+}
+
+static bool is_cut(const struct python_native *native)
+{
+	return native->count && native->frames[native->count - 1].kind == FRAME_MARK;
+}
+
+// What found no place stands where the native stack was cut, or else above all of it.
+static void put_rest(struct weave *w)
+{
+	size_t end = w->native->count - is_cut(w->native);
+
+	put_native(w, end, w->next == 0);
+	for (; w->next < w->chain->count; w->next++)
+		put(w, frame_of(w->python, &w->chain->frames[w->next]), 0);
+	w->out->whole = w->chain->count && !(w->chain->flags & PYTHON_CUT);
+	if (!w->out->whole)
+		put_native(w, w->native->count, true);
+}
+
+void python_place(struct python *p, const struct python_chain *chain,
+                  const struct python_native *native, struct python_stack *out)
+{
+	struct weave w = { .python = p, .chain = chain, .native = native, .out = out };
+
+	out->count = 0;
+	find_interpreter(&w);
+	if (p->version >= ANCHORED)
+		place_by_anchors(&w);
+	else if (w.interpreter)
+		place_by_calls(&w);
+	put_rest(&w);
+}

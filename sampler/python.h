@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Python of one process: its code objects, and where their frames stand in
+ * native stacks.
+ *
+ * The agent tells a sample's Python frames, innermost first, and for the
+ * outermost frame of each call of the interpreter an ANCHOR: the address of
+ * something that this call has on the stack. The native frame that holds it is
+ * that call, in whose place the Python frames go:
+ *
+ *	native                          Python                 together
+ *	array_sort
+ *	_PyEval_EvalFrameDefault ◄──── inner                   array_sort
+ *	                         └──── outer (anchor)    →     inner, outer
+ *	_PyEval_Vector, partial_call                           partial_call  (not the interpreter's)
+ *	_PyEval_EvalFrameDefault ◄──── <module> (anchor)       <module>
+ *	main
+ *
+ * Between them the interpreter's own frames are left out: they only lead from
+ * one Python function to the next. Up to CPython 3.10 there are no anchors: each
+ * Python function has one call of the interpreter, known by its address.
+ */
+#pragma once
+
+#include "base/code.h"
+#include "base/stack.h"
+#include "sampler/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct address_space;
+struct python_object;
+struct python_line_memory;
+
+/* Zeroed when there is no interpreter. */
+struct python {
+	bool samples; /* its agent samples the process, and nobody else */
+	uint32_t version;
+	uint64_t eval_start, eval_end;
+	struct python_object *objects; /* [number] */
+	uint32_t object_count;
+	size_t object_capacity;
+	struct python_line_memory *lines;
+};
+
+void python_fini(struct python *p); /* all is forgotten */
+
+void python_begin(struct python *p, const struct event_python *event);
+
+/* False if there is no memory. */
+bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event);
+
+/* Native frames with their stack pointers, as the unwinder has them, innermost first. */
+struct python_native {
+	struct address_space *space;
+	const struct frame *frames;
+	const uint64_t *sps;
+	size_t count;
+};
+
+struct python_stack {
+	struct frame frames[STACK_MAX_FRAMES];
+	uint64_t sps[STACK_MAX_FRAMES]; /* of a Python frame: of the interpreter's */
+	size_t count;
+	bool whole; /* although the native stack may be cut */
+};
+
+/* NATIVE with the frames of CHAIN at their places. */
+void python_place(struct python *p, const struct python_chain *chain,
+                  const struct python_native *native, struct python_stack *out);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker_state.h"
+
+#include "base/array.h"
+
+#include <string.h>
+
+void tracker_on_python(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+
+	if (thread)
+		python_begin(&thread->process->python, &event->python);
+}
+
+void tracker_on_python_code(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process && t->codes &&
+	    !python_add_code(&process->python, t->codes, &event->python_code))
+		t->no_memory = true;
+}
+
+static void keep_kernel(struct kernel_chain *chain, const struct event_sample *sample)
+{
+	chain->count = 0;
+	if (!array_reserve(&chain->addresses, &chain->capacity, sample->kernel_count))
+		return;
+	memcpy(chain->addresses, sample->kernel, sample->kernel_count * sizeof(*chain->addresses));
+	chain->count = sample->kernel_count;
+	chain->ip = sample->regs[DWARF_RIP];
+	chain->sp = sample->regs[DWARF_RSP];
+}
+
+bool tracker_is_double(struct thread *thread, const struct event_sample *sample)
+{
+	if (sample->by_agent || !thread->process->python.samples)
+		return false;
+	if (sample->kernel_count && sample->has_user)
+		keep_kernel(&thread->kernel_chain, sample);
+	return true;
+}
+
+// The agent's tick in the kernel comes on the way out of it, to where the call or the fault was.
+static bool fits(const struct kernel_chain *chain, const struct event_sample *sample)
+{
+	return chain->count && chain->ip == sample->regs[DWARF_RIP] &&
+	       chain->sp == sample->regs[DWARF_RSP];
+}
+
+void tracker_add_kernel(struct thread *thread, struct event_sample *sample)
+{
+	struct kernel_chain *chain = &thread->kernel_chain;
+
+	if (fits(chain, sample)) {
+		sample->kernel = chain->addresses;
+		sample->kernel_count = chain->count;
+		sample->in_kernel = false; // its frames say so
+	}
+	chain->count = 0;
+}
+
+size_t tracker_add_python(struct tracker *t, struct process *process,
+                          const struct event_sample *sample, struct frame *frames,
+                          const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
+{
+	const struct python_native native = { process->space, frames, *sps, count };
+	struct python_stack *placed = &t->python;
+
+	python_place(&process->python, sample->python, &native, placed);
+	if (placed->whole)
+		*flags &= ~(uint32_t)STACK_TRUNCATED;
+	count = placed->count < max ? placed->count : max;
+	memcpy(frames, placed->frames, count * sizeof(*frames));
+	*sps = placed->sps;
+	return count;
+}

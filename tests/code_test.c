@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "base/code.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <string.h>
+
+Test(code, equal_functions_have_one_number)
+{
+	cleanup(codes) struct codes *c = codes_new();
+	char file[] = "train.py";
+	uint32_t id = codes_add(c, &(struct code){ file, "forward", 88 });
+
+	cr_expect(eq(u32, id, 1));
+	cr_expect(eq(u32, codes_add(c, &(struct code){ "train.py", "forward", 88 }), id));
+	cr_expect(ne(u32, codes_add(c, &(struct code){ "train.py", "forward", 90 }), id));
+	cr_expect(ne(u32, codes_add(c, &(struct code){ "train.py", "backward", 88 }), id));
+	cr_expect(ne(u32, codes_add(c, &(struct code){ "test.py", "forward", 88 }), id));
+	file[0] = 'b';
+	cr_expect(eq(str, (char *)codes_get(c, id)->file, "train.py"));
+}
+
+Test(code, numbers_stay_when_there_are_many)
+{
+	cleanup(codes) struct codes *c = codes_new();
+	char name[32];
+
+	for (uint32_t i = 1; i <= 5000; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		cr_assert(eq(u32, codes_add(c, &(struct code){ "a.py", name, i }), i));
+	}
+	cr_expect(eq(str, (char *)codes_get(c, 777)->name, "f777"));
+	cr_expect(eq(u32, codes_get(c, 5000)->first_line, 5000));
+	cr_expect(codes_get(c, 5001) == NULL);
+	cr_expect(codes_get(c, 0) == NULL);
+}

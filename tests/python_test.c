@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/python.h"
+
+#include "sampler/address_space.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERPRETER 7u // module
+#define LIBRARY     8u
+#define BASE        0x400000u
+#define EVAL        (BASE + 0x1000u)
+
+static struct address_space *space;
+static struct codes *codes;
+static struct python python;
+static struct python_stack out;
+static struct frame frames[64];
+static uint64_t sps[64];
+static size_t count;
+static struct python_chain *chain;
+
+static void tell(uint32_t number, const char *name)
+{
+	struct event_python_code event = {
+		.code = number,
+		.version = 0x030b,
+		.first_line = 10 * number,
+		.file = "a.py",
+		.file_bytes = 4,
+		.name = name,
+		.name_bytes = (uint32_t)strlen(name),
+		.table = (const uint8_t *)"",
+	};
+
+	cr_assert(python_add_code(&python, codes, &event));
+}
+
+static void begin(void)
+{
+	space = address_space_new();
+	codes = codes_new();
+	chain = calloc(1, sizeof(*chain) + 64 * sizeof(*chain->frames));
+	address_space_map(space, BASE, 0x10000, 0, INTERPRETER);
+	address_space_find(space, BASE)->has_bias = true;
+	address_space_find(space, BASE)->bias = BASE;
+	tell(1, "outer");
+	tell(2, "middle");
+	tell(3, "inner");
+}
+
+static void end(void)
+{
+	address_space_free(space);
+	codes_free(codes);
+	python_fini(&python);
+	free(chain);
+}
+
+TestSuite(python, .init = begin, .fini = end);
+
+static void version(uint32_t number)
+{
+	struct event_python event = { true, EVAL, EVAL + 0x800, number };
+
+	python_begin(&python, &event);
+}
+
+// Each native frame is 0x100 bytes of stack.
+static void native(uint32_t module, uint64_t address)
+{
+	sps[count] = 0x7000 + 0x100 * count;
+	frames[count++] = (struct frame){ address, module, count ? FRAME_RETURN : FRAME_EXACT };
+}
+
+static void eval(void)
+{
+	native(INTERPRETER, EVAL - BASE + 0x20);
+}
+
+static void function(uint32_t number, uint64_t anchor)
+{
+	chain->frames[chain->count++] = (struct python_frame){ number, -1, anchor };
+}
+
+// "n8" is a native frame in module 8, "outer:10" a Python one, "|" a mark.
+static const char *placed(void)
+{
+	static char text[1024];
+	const struct python_native in = { space, frames, sps, count };
+	char one[64];
+
+	python_place(&python, chain, &in, &out);
+	text[0] = '\0';
+	for (size_t i = 0; i < out.count; i++) {
+		const struct code *code = codes_get(codes, frame_python_code(out.frames[i]));
+		if (out.frames[i].kind == FRAME_MARK)
+			snprintf(one, sizeof(one), "| ");
+		else if (out.frames[i].kind == FRAME_PYTHON)
+			snprintf(one, sizeof(one), "%s:%u ", code ? code->name : "?",
+			         frame_python_line(out.frames[i]));
+		else
+			snprintf(one, sizeof(one), "n%u ", out.frames[i].module);
+		strcat(text, one);
+	}
+	return text;
+}
+
+#define EXPECT(wanted) cr_expect(eq(str, (char *)placed(), wanted))
+
+Test(python, the_frame_that_holds_the_anchor_is_the_call_of_the_interpreter)
+{
+	version(0x030c);
+	native(LIBRARY, 1);
+	eval();
+	native(INTERPRETER, 2);
+	native(LIBRARY, 3);
+	native(INTERPRETER, 4);
+	eval();
+	native(INTERPRETER, 5);
+	native(LIBRARY, 6);
+	function(3, 0);
+	function(2, 0x7180);
+	function(1, 0x7510);
+	EXPECT("n8 inner:30 middle:20 n8 outer:10 n8 ");
+	cr_expect(eq(u64, out.sps[1], 0x7100));
+}
+
+Test(python, below_python_the_interpreters_own_frames_stay)
+{
+	version(0x030c);
+	native(LIBRARY, 1);
+	native(INTERPRETER, 2);
+	eval();
+	native(LIBRARY, 3);
+	function(1, 0x7210);
+	EXPECT("n8 n7 outer:10 n8 ");
+}
+
+Test(python, a_cut_stack_is_made_whole_by_the_interpreters_chain)
+{
+	version(0x030d);
+	native(LIBRARY, 1);
+	eval();
+	frames[count] = (struct frame){ MARK_TRUNCATED, 0, FRAME_MARK };
+	sps[count++] = 0x7200;
+	function(3, 0x7110);
+	function(2, 0x9000);
+	function(1, 0x9900);
+	EXPECT("n8 inner:30 middle:20 outer:10 ");
+	cr_expect(out.whole);
+	chain->flags = PYTHON_CUT;
+	EXPECT("n8 inner:30 middle:20 outer:10 | ");
+	cr_expect(not(out.whole));
+}
+
+Test(python, without_a_place_python_stands_above_what_is_native)
+{
+	version(0x030c);
+	native(LIBRARY, 1);
+	native(LIBRARY, 2);
+	function(1, 0x10);
+	EXPECT("n8 n8 outer:10 ");
+}
+
+Test(python, up_to_3_10_each_call_of_the_interpreter_is_one_function)
+{
+	version(0x0308);
+	native(LIBRARY, 1);
+	eval();
+	native(INTERPRETER, 2);
+	eval();
+	native(LIBRARY, 3);
+	function(2, 0);
+	function(1, 0);
+	EXPECT("n8 middle:20 outer:10 n8 ");
+}
+
+Test(python, a_call_that_is_only_just_beginning_is_no_function_yet)
+{
+	version(0x0308);
+	eval();
+	native(INTERPRETER, 2);
+	eval();
+	native(LIBRARY, 3);
+	function(1, 0);
+	EXPECT("n7 n7 outer:10 n8 ");
+}
+
+Test(python, a_function_that_was_not_told_is_unknown)
+{
+	version(0x030c);
+	eval();
+	native(LIBRARY, 1);
+	function(99, 0x7010);
+	EXPECT("?:0 n8 ");
+}
+
+Test(python, numbers_beyond_reason_are_passed_over)
+{
+	struct event_python_code event = {
+		.code = UINT32_MAX, .file = "", .name = "", .table = (const uint8_t *)""
+	};
+
+	cr_expect(python_add_code(&python, codes, &event));
+	cr_expect(lt(u32, python.object_count, 100));
+}
