@@ -148,6 +148,12 @@ class Fake(Case):
         self.assertEqual(ops.begun(), [("blas cblas_ddot", "3", 0), ("blas cblas_ddot", "2", 0)] * 2)
         self.assertEqual(set(ops.threads()), {"libblas_fake_a.so", "libblas_fake_b.so"})
 
+    def test_a_weak_reference_to_what_no_library_has_is_null(self):
+        self.assertEqual(self.ops(program("blas_weak")).said, "not there, not there\n")
+        ops = self.ops(program("blas_weak_a"))
+        self.assertEqual(ops.said, "there, there\ndscal 2\n")
+        self.assertEqual(ops.begun(), [("blas dscal", "2", 0)])
+
     def test_what_no_library_has_is_not_there(self):
         code = "import ctypes; print(hasattr(ctypes.CDLL(None), 'dgemm_'))"
         self.assertEqual(self.ops(sys.executable, "-c", code).said, "False\n")

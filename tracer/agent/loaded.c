@@ -15,6 +15,8 @@ struct tables {
 	const char *strings;
 	const uint32_t *gnu_hash, *hash;
 	const uint16_t *versions;
+	const ElfW(Rela) * relocations;
+	size_t relocation_count;
 };
 
 bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address)
@@ -66,6 +68,10 @@ static struct tables read_tables(const struct loaded *object)
 			t.hash = at;
 		else if (entry->d_tag == DT_VERSYM)
 			t.versions = at;
+		else if (entry->d_tag == DT_RELA)
+			t.relocations = at;
+		else if (entry->d_tag == DT_RELASZ)
+			t.relocation_count = entry->d_un.d_val / sizeof(ElfW(Rela));
 	}
 	return t;
 }
@@ -86,7 +92,8 @@ static bool defines(const struct tables *t, uint32_t index, const char *name)
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
-	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC) &&
+	       (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE ||
+	        type == STT_GNU_IFUNC) &&
 	       !(t->versions && t->versions[index] & VERSION_HIDDEN) &&
 	       is_same(t->strings + symbol->st_name, name);
 }
@@ -144,6 +151,38 @@ void *loaded_define(const struct loaded *object, const char *name)
 		return ((void *(*)(void))found)();
 	return found;
 }
+
+#ifdef __x86_64__
+static void visit_references(const struct loaded *object, const struct tables *t, uint32_t symbol,
+                             void (*visit)(void *context, uint64_t *place, uint64_t value),
+                             void *context)
+{
+	for (size_t i = 0; t->relocations && i < t->relocation_count; i++) {
+		const ElfW(Rela) *r = &t->relocations[i];
+		uint64_t type = ELF64_R_TYPE(r->r_info);
+		if (ELF64_R_SYM(r->r_info) != symbol ||
+		    (type != R_X86_64_GLOB_DAT && type != R_X86_64_64))
+			continue;
+		visit(context, (uint64_t *)(object->base + r->r_offset),
+		      type == R_X86_64_64 ? (uint64_t)r->r_addend : 0);
+	}
+}
+
+void loaded_weak(const struct loaded *object, bool (*is_wanted)(void *context, const char *name),
+                 void (*visit)(void *context, uint64_t *place, uint64_t value), void *context)
+{
+	struct tables t = read_tables(object);
+	// Those that are not defined come first, where others are found by DT_GNU_HASH.
+	uint32_t count = t.gnu_hash ? t.gnu_hash[1] : t.hash ? t.hash[1] : 0;
+
+	for (uint32_t i = 1; t.symbols && t.strings && i < count; i++) {
+		const ElfW(Sym) *symbol = &t.symbols[i];
+		if (symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_WEAK &&
+		    is_wanted(context, t.strings + symbol->st_name))
+			visit_references(object, &t, i, visit, context);
+	}
+}
+#endif
 
 const char *loaded_name(const struct loaded *object)
 {

@@ -22,8 +22,16 @@ bool loaded_of(const struct dl_phdr_info *info, struct loaded *out);
 
 bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address);
 
-/* The function NAME as others get it who ask for no version; NULL if it defines none. */
+/* The function or object NAME as others get it who ask for no version; NULL if it defines none. */
 void *loaded_define(const struct loaded *object, const char *name);
+
+/*
+ * Calls VISIT for each place of OBJECT, which is bound, that holds the address of something that it
+ * refers to weakly and does not define, and that IS_WANTED; VALUE is what stands there if nobody
+ * defines it. Only what is bound at the start, not what is bound when it is called.
+ */
+void loaded_weak(const struct loaded *object, bool (*is_wanted)(void *context, const char *name),
+                 void (*visit)(void *context, uint64_t *place, uint64_t value), void *context);
 
 /* Its own name (DT_SONAME); NULL if it has none. */
 const char *loaded_name(const struct loaded *object);
