@@ -35,19 +35,30 @@ static ssize_t read_start(const char *path, char *buffer, size_t size)
 	return fd < 0 ? -1 : read(fd, buffer, size);
 }
 
-// Name, size and address of each module, but not how many use it.
+// "ext4 1155072 2 mbcache,jbd2 Live 0xffffffffc0a00000": all but how many use it, and which.
 static uint64_t hash_modules(uint64_t key)
 {
+	enum {
+		NAME,
+		SIZE,
+		USES,
+		USERS,
+		STATE,
+		ADDRESS,
+		FIELDS
+	};
 	cleanup_fclose FILE *file = fopen("/proc/modules", "re");
-	char line[4096], name[256], address[32], state[32];
-	unsigned long long size;
+	char line[4096];
 
 	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%255s %llu %*s %*s %31s %31s", name, &size, state, address) != 4)
-			return 0;
-		key = hash_pair(key, hash_bytes(name, strlen(name)));
-		key = hash_pair(key, hash_bytes(state, strlen(state)));
-		key = hash_pair(key, hash_bytes(address, strlen(address)) ^ size);
+		char *rest = line;
+		for (int i = 0; i < FIELDS; i++) {
+			const char *field = strsep(&rest, " \n");
+			if (!field)
+				return 0;
+			if (i != USES && i != USERS)
+				key = hash_pair(key, hash_bytes(field, strlen(field)));
+		}
 	}
 	return key;
 }

@@ -9,7 +9,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,11 +33,15 @@ static unsigned int count_running(void)
 {
 	cleanup_close int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	char text[128];
-	unsigned int running;
 
 	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	text[size < 0 ? 0 : size] = '\0';
-	return sscanf(text, "%*f %*f %*f %u", &running) == 1 ? running : 0;
+	const char *at = text;
+	for (int i = 0; i < 3 && at; i++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	return at ? (unsigned int)strtoul(at, NULL, 10) : 0;
 }
 
 // We are one of them, and about to wait.

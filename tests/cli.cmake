@@ -4,6 +4,9 @@ foreach(module format job launch op_wrapper option source state terminal)
 endforeach()
 target_link_libraries(terminal_test PRIVATE util)
 
+# What it asks, and whom, is the test's.
+unit(ahead LIBS cli base)
+
 # The report of a hand-made profile: its answers stand in for merge/.
 unit(text SOURCES fake_profile.c LIBS cli base)
 
