@@ -6,9 +6,9 @@
  * tells the widths and the wheels apart: "dgemm", "cblas_dgemm",
  * "LAPACKE_dgesv_work".
  *
- * A program that looks whether there is any BLAS at all by a weak reference finds these functions,
- * and calls NULL if it goes on to call one that no library has: a mark of category "missing" says
- * so.
+ * Whether there is any BLAS at all is answered as without us (see weak.c and wrap_dlsym.c), but for
+ * weak references in objects that are loaded later: who calls by such a one calls NULL, and a mark
+ * of category "missing" says so.
  *
  * Libraries of 64-bit integers under the plain names (Debian's libblas64) are
  * taken for those of 32 bits: sizes from 1 << 31 on are not right then.
