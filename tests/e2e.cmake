@@ -45,6 +45,14 @@ endforeach()
 foreach(name system_calls faults files shares threads)
   e2e(truth_${name}_user truth --rung user --ms 6000 --tolerance 3 ${name})
 endforeach()
+# Half of the time at the full rate, half at an eighth of it: shares are as
+# uncertain as those of 1,500 samples at least.
+foreach(rung kernel user)
+  foreach(name shares threads)
+    e2e(truth_${name}_budget_${rung} truth --rung ${rung} --budget 0.001 --hz 4999 --ms 5500
+        --tolerance 3 ${name})
+  endforeach()
+endforeach()
 foreach(name shares recursion inlines threads forks execs dlopened)
   e2e(truth_${name}_no_perf truth --no-perf --tolerance 3 ${name})
 endforeach()

@@ -2,13 +2,14 @@
 """Compares what a target says of itself with what bottleneck says of it (see targets/truth.h).
 
     truth.py [--ms MS] [--hz HZ] [--tolerance POINTS] [--no-perf] [--rung RUNG]
-             [--repeat N] NAME...
+             [--budget PERCENT] [--repeat N] NAME...
 
 Prints a row for each statement, worst first, and fails if one is off by more than the tolerance
-or a line is not the very line.
+or a line is not the very line. With --budget also if the rate has not been lowered.
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,13 @@ class Row:
         return self.wrong_line or self.off > (0.001 if strict else tolerance)
 
 
+def was_lowered(report):
+    with open(report, encoding="utf-8") as file:
+        words = " ".join(file.read().split())
+    return re.search(r"from [0-9.]+ s on the rate fell from [0-9]+ Hz to [0-9]+ Hz: looking on "
+                     r"took [0-9.]+ % of its time, above the budget of", words)
+
+
 def run(name, arguments):
     with tempfile.TemporaryDirectory(prefix="truth-") as directory:
         path = os.path.join(directory, "p.bneck")
@@ -90,11 +98,14 @@ def run(name, arguments):
         command += [BOTTLENECK, "-F", str(arguments.hz), "-o", path,
                     "-R", os.path.join(directory, "report")]
         command += [f"--rung={arguments.rung}"] if arguments.rung else []
+        command += [f"--budget={arguments.budget}"] if arguments.budget else []
         command += ["--", target(name)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False,
                               timeout=120)
         if done.returncode:
             sys.exit(f"{name}: status {done.returncode}\n{done.stderr}")
+        if arguments.budget and not was_lowered(os.path.join(directory, "report")):
+            sys.exit(f"{name}: nothing is said of a lower rate")
         profile = ProfileFile(path)
         for pid in profile.pids():
             # What jit.c leaves for its profiler.
@@ -129,6 +140,7 @@ def main():
     parser.add_argument("--tolerance", type=float, default=1.0)
     parser.add_argument("--no-perf", action="store_true")
     parser.add_argument("--rung", choices=("kernel", "user", "agent"))
+    parser.add_argument("--budget")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("names", nargs="+")
     arguments = parser.parse_args()
