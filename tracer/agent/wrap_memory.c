@@ -114,9 +114,11 @@ static bool find(void)
 	looking = false;
 	if (found) {
 		struct calls plain = real;
-		plain.realloc = plain_realloc;
-		plain.free = plain_free;
-		plain.malloc_usable_size = plain_usable_size;
+		if (memory_early_is_used()) { // mostly the look itself has allocated nothing
+			plain.realloc = plain_realloc;
+			plain.free = plain_free;
+			plain.malloc_usable_size = plain_usable_size;
+		}
 		calls = plain;
 	}
 	errno = error;
