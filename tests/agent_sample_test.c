@@ -82,7 +82,8 @@ static struct {
 static void take(const void *context)
 {
 	at_signal.written =
-		sample_write(rings, lane, context, at_signal.stack_bytes, 123, 45, SAMPLE_KERNEL);
+		sample_write(rings, lane, context, at_signal.stack_bytes, 123, 45, SAMPLE_KERNEL,
+		             NULL);
 }
 
 static void take_one(uint32_t stack_bytes)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tracer/agent/maps.h"
+#include "tracer/agent/python.h"
 #include "tracer/agent/sample.h"
 
 #include <sched.h>
@@ -282,6 +283,18 @@ static uint64_t kernel_ns(struct lane *lane)
 	return modes_kernel_ns(before, lane->modes);
 }
 
+// NULL: the thread runs no Python.
+static const struct python_chain *find_python(struct agent *a, struct lane *lane,
+                                              const void *context)
+{
+	struct python_chain *chain = python_is_there() ? python_scratch(lane) : NULL;
+
+	if (!chain)
+		return NULL;
+	python_walk(a, lane, context, chain, PYTHON_FRAMES_MAX);
+	return chain->count ? chain : NULL;
+}
+
 void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun)
 {
 	uint64_t kernel = kernel_ns(lane);
@@ -297,7 +310,7 @@ void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_
 	if (a->config.kernel_only)
 		weight = kernel;
 	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu, weight,
-	                  kernel ? SAMPLE_KERNEL : 0))
+	                  kernel ? SAMPLE_KERNEL : 0, find_python(a, lane, context)))
 		return;
 	lane->cpu_ns = cpu;
 	lane->late = false;

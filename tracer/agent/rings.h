@@ -30,6 +30,7 @@ enum lane_state {
 };
 
 struct op_thread;
+struct python_chain;
 
 struct lane {
 	int state;    /* enum lane_state; atomic */
@@ -38,6 +39,7 @@ struct lane {
 	size_t ready;          /* data bytes from the start that are safe to touch */
 	size_t owed;           /* bytes that nobody but the ENDs of open ops may take */
 	struct op_thread *ops; /* see op.h; stays when the lane goes to another thread */
+	struct python_chain *python; /* room for one; stays, too; NULL: not yet */
 
 	/* The thread that writes here. */
 	uintptr_t stack_low, stack_high; /* 0: bounds unknown */

@@ -104,9 +104,16 @@ static void fill(struct record_sample *sample, uint64_t cpu_ns, uint64_t weight_
 	sample->syscall = -1;
 }
 
-bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
-                  uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags)
+static size_t chain_bytes(const struct python_chain *chain)
 {
+	return chain ? sizeof(*chain) + chain->count * sizeof(chain->frames[0]) : 0;
+}
+
+bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
+                  uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags,
+                  const struct python_chain *python)
+{
+	size_t python_bytes = chain_bytes(python);
 	size_t size = sizeof(struct record_sample) + stack_bytes;
 	uintptr_t sp = context_stack_pointer(context);
 
@@ -116,7 +123,7 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	size = record_align(size);
 
 	struct record_sample *sample =
-		(struct record_sample *)lane_reserve(lane, rings->by_populate, size);
+		(struct record_sample *)lane_reserve(lane, rings->by_populate, size + python_bytes);
 	if (!sample)
 		return false;
 	head(&sample->head, RECORD_SAMPLE, rings, lane);
@@ -125,7 +132,12 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	context_registers(context, sample->regs);
 	sample->stack_bytes =
 		(uint32_t)copy_stack(sample + 1, lane, context, sp, size - sizeof(*sample));
-	lane_commit(lane, &sample->head, record_align(sizeof(*sample) + sample->stack_bytes));
+	size = record_align(sizeof(*sample) + sample->stack_bytes);
+	if (python) {
+		sample->head.flags |= SAMPLE_PYTHON;
+		memcpy((char *)sample + size, python, python_bytes);
+	}
+	lane_commit(lane, &sample->head, size + python_bytes);
 	return true;
 }
 

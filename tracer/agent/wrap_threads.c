@@ -3,6 +3,7 @@
 #include "tracer/agent/definition.h"
 #include "tracer/agent/memory.h"
 #include "tracer/agent/op.h"
+#include "tracer/agent/python.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap.h"
 #include "tracer/protocol.h"
@@ -39,6 +40,7 @@ static void after_fork(void)
 		op_fork(&agent);
 		agent_fork(&agent);
 		threads_fork(&agent);
+		python_fork();
 		memory_fork();
 	}
 	errno = error;
@@ -61,6 +63,8 @@ __attribute__((constructor)) void wrap_start(void)
 		__register_atfork(before_fork, NULL, after_fork, NULL);
 		threads_start(&agent);
 		op_start(&agent);
+		if (agent_tells(&agent))
+			python_look(PYTHON_SAMPLES);
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
 	}

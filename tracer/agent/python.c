@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/python.h"
+
+#include "base/clock.h"
+#include "tracer/agent/agent.h"
+#include "tracer/agent/context.h"
+#include "tracer/agent/python_code.h"
+#include "tracer/agent/python_frames.h"
+#include "tracer/agent/python_guard.h"
+#include "tracer/agent/python_runtime.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RED_ZONE   128 // below the stack pointer, where a leaf may keep things
+#define DOUBTS_MAX 32  // walks without a valid frame at the start, and none with one
+#define SCRATCH_BYTES                                                                              \
+	(sizeof(struct python_chain) + PYTHON_FRAMES_MAX * sizeof(struct python_frame))
+
+enum state {
+	NOT_FOUND,
+	UNCHECKED, // found, perhaps not initialized yet
+	CHECKED,   // its frames have been read
+	REFUSED
+};
+
+static struct python_runtime runtime;
+static int state;           // atomic: enum state
+static const char *refusal; // why
+static uint32_t doubts;     // atomic
+static uint16_t record_flags;
+static int told;       // atomic: RECORD_PYTHON, or why there is none, is written
+static int looking;    // atomic
+static uint64_t loads; // the loader's count at the last look
+
+static int state_now(void)
+{
+	return __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+}
+
+static void refuse(const char *why)
+{
+	refusal = why;
+	__atomic_store_n(&told, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
+}
+
+static int read_loads(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = info->dlpi_adds;
+	return 1;
+}
+
+static void look(void)
+{
+	const char *why = NULL;
+	uint64_t now = 0;
+
+	dl_iterate_phdr(read_loads, &now);
+	if (now == loads)
+		return;
+	loads = now;
+	enum python_found found = python_runtime_find(&runtime, &why);
+	if (found == PYTHON_REFUSED)
+		refuse(why);
+	else if (found == PYTHON_FOUND && !guard_works())
+		refuse("a filter of system calls is in the way of Python's frames: native stacks "
+		       "only");
+	else if (found == PYTHON_FOUND)
+		__atomic_store_n(&state, UNCHECKED, __ATOMIC_RELEASE);
+}
+
+bool python_look(uint16_t flags)
+{
+	int idle = 0;
+
+	if (state_now() == NOT_FOUND &&
+	    __atomic_compare_exchange_n(&looking, &idle, 1, false, __ATOMIC_ACQUIRE,
+	                                __ATOMIC_RELAXED)) {
+		record_flags = flags;
+		look();
+		__atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
+	}
+	return state_now() == UNCHECKED || state_now() == CHECKED;
+}
+
+bool python_is_there(void)
+{
+	return state_now() != NOT_FOUND;
+}
+
+void python_fork(void)
+{
+	__atomic_store_n(&told, 0, __ATOMIC_RELAXED);
+	looking = 0;
+	python_code_fork();
+}
+
+static struct record *reserve(const struct agent *a, struct lane *lane, uint16_t type, size_t size)
+{
+	struct record *record = lane_reserve(lane, a->rings.by_populate, size);
+
+	if (!record)
+		return NULL;
+	memset(record, 0, size);
+	record->type = type;
+	record->pid = a->pid;
+	record->tid = lane->tid;
+	record->time_ns = clock_now_ns();
+	return record;
+}
+
+static bool tell_runtime(const struct agent *a, struct lane *lane)
+{
+	struct record_python *record =
+		(struct record_python *)reserve(a, lane, RECORD_PYTHON, sizeof(*record));
+
+	if (!record)
+		return false;
+	record->head.flags = record_flags;
+	record->eval_start = runtime.eval_start;
+	record->eval_end = runtime.eval_end;
+	record->version = runtime.layout.version;
+	lane_commit(lane, &record->head, sizeof(*record));
+	return true;
+}
+
+static bool tell_refusal(const struct agent *a, struct lane *lane)
+{
+	size_t length = strlen(refusal) + 1;
+	size_t size = record_align(sizeof(struct record_note) + length);
+	struct record_note *note = (struct record_note *)reserve(a, lane, RECORD_NOTE, size);
+
+	if (!note)
+		return false;
+	memcpy(note + 1, refusal, length);
+	lane_commit(lane, &note->head, size);
+	return true;
+}
+
+// Two threads at once both tell it.
+static void tell(const struct agent *a, struct lane *lane)
+{
+	if (__atomic_load_n(&told, __ATOMIC_ACQUIRE))
+		return;
+	bool done = state_now() == REFUSED ? tell_refusal(a, lane) : tell_runtime(a, lane);
+	if (done)
+		__atomic_store_n(&told, 1, __ATOMIC_RELEASE);
+}
+
+struct python_chain *python_scratch(struct lane *lane)
+{
+	if (lane->python)
+		return lane->python;
+	void *memory = mmap(NULL, SCRATCH_BYTES, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	madvise(memory, SCRATCH_BYTES, MADV_DONTFORK); // a child forgets its parent's lanes
+	lane->python = memory;
+	return lane->python;
+}
+
+// What lies above the stack pointer, if the thread is on the stack that is known to be its own.
+static struct guard guard_of(const struct lane *lane, const void *context)
+{
+	uintptr_t sp = context_stack_pointer(context);
+	struct guard g = { 0 };
+
+	if (sp - RED_ZONE >= lane->stack_low && sp < lane->stack_high) {
+		g.stack_low = sp - RED_ZONE;
+		g.stack_high = lane->stack_high;
+	}
+	return g;
+}
+
+static bool is_own(struct guard *g, uintptr_t thread)
+{
+	const struct python_layout *l = &runtime.layout;
+
+	return guard_readable(g, thread, (size_t)l->thread_bytes) &&
+	       guard_pointer(thread, l->thread_pthread) == (uintptr_t)pthread_self();
+}
+
+/*
+ * The calling thread's state; *HOLDS_GIL. A thread may have several, of several interpreters: it
+ * runs the current one. Up to 3.11 that is any thread's. Without a state of its own, which is
+ * looked up first, a thread has never run Python, and asking for the current one might allocate
+ * thread-local memory.
+ */
+static uintptr_t own_thread(struct guard *g, bool *holds_gil)
+{
+	const struct python_layout *l = &runtime.layout;
+	uintptr_t own = (uintptr_t)runtime.own();
+
+	*holds_gil = false;
+	if (!own)
+		return 0;
+	uintptr_t current = (uintptr_t)runtime.current();
+	if (current && current != own && l->runtime_current >= 0 && !is_own(g, current))
+		current = 0;
+	*holds_gil = current && !l->free_threaded;
+	return current ? current : own;
+}
+
+// At its end the interpreter frees the states of threads that still run.
+static bool is_ending(uintptr_t thread)
+{
+	uintptr_t finalizing = guard_pointer(runtime.runtime, runtime.layout.runtime_finalizing);
+
+	return finalizing && finalizing != thread;
+}
+
+// Whether the first interpreter and its threads look as they should. Not before it has begun.
+static bool is_initialized(struct guard *g, bool *wrong)
+{
+	const struct python_layout *l = &runtime.layout;
+	uintptr_t interpreter = guard_pointer(runtime.runtime, l->runtime_interpreters);
+	uintptr_t thread, back;
+
+	*wrong = false;
+	if (!interpreter ||
+	    !guard_load(g, interpreter + (uintptr_t)l->interpreter_threads, &thread) || !thread)
+		return false;
+	*wrong = !guard_load(g, thread + (uintptr_t)l->thread_interpreter, &back) ||
+	         back != interpreter;
+	return !*wrong;
+}
+
+// At the first walk that gets so far: the thread is ours, and its frame runs a code object.
+static void check(const struct agent *a, const struct lane *lane, struct guard *g, uintptr_t thread,
+                  uint32_t frames)
+{
+	const struct python_layout *l = &runtime.layout;
+	bool wrong;
+	// A forked child's thread may still have its parent's number.
+	bool right = is_initialized(g, &wrong) && frames > 0 && is_own(g, thread) &&
+	             (l->thread_tid < 0 || a->forked ||
+	              guard_pointer(thread, l->thread_tid) == lane->tid);
+
+	if (right)
+		__atomic_store_n(&state, CHECKED, __ATOMIC_RELEASE);
+	else if (wrong || __atomic_add_fetch(&doubts, 1, __ATOMIC_RELAXED) > DOUBTS_MAX)
+		refuse("this build of Python keeps its frames otherwise than its version does: "
+		       "they are not told, native stacks only");
+}
+
+static void walk(struct agent *a, struct lane *lane, struct python_frames *frames,
+                 struct python_chain *chain, uint32_t max)
+{
+	struct python_step step;
+
+	while (python_frames_next(frames, &step)) {
+		if (chain->count == max) {
+			chain->flags |= PYTHON_CUT;
+			return;
+		}
+		if (!python_code_is_there(&runtime, frames->guard, step.code))
+			break;
+		chain->frames[chain->count++] = (struct python_frame){
+			.code = python_code_number(&runtime, frames->guard, a, lane, step.code),
+			.instruction = python_frames_instruction(&runtime, frames->guard, &step),
+			.anchor = step.anchor,
+		};
+	}
+	if (frames->frame && chain->count)
+		chain->flags |= PYTHON_CUT;
+}
+
+void python_walk(struct agent *a, struct lane *lane, const void *context,
+                 struct python_chain *chain, uint32_t max)
+{
+	struct guard g = guard_of(lane, context);
+	struct python_frames frames;
+	bool holds_gil;
+
+	chain->count = chain->flags = 0;
+	tell(a, lane);
+	if (state_now() == REFUSED)
+		return;
+	uintptr_t thread = own_thread(&g, &holds_gil);
+	if (!thread || is_ending(thread))
+		return;
+	if (holds_gil)
+		chain->flags |= PYTHON_GIL;
+	if (!python_frames_start(&frames, &runtime, &g, thread))
+		return;
+	walk(a, lane, &frames, chain, max);
+	if (state_now() == UNCHECKED)
+		check(a, lane, &g, thread, chain->count);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Python frames of the thread that a handler has interrupted.
+ *
+ * In its own handler a thread's frames are exact: nobody else changes them.
+ * What is read there may yet be half made (a call that is just beginning), so
+ * every address is checked before it is read: the thread's own stack and the
+ * interpreter's stack of frames are known, all else the kernel is asked about.
+ * Code objects have numbers; what one is, is told before the first frame of it.
+ *
+ *	python_look()          whenever something was loaded, outside handlers
+ *	  found ──► python_walk()    in handlers: tells of the interpreter first, and
+ *	                             checks it as soon as it is initialized
+ */
+#pragma once
+
+#include "base/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agent;
+struct lane;
+
+/*
+ * Looks for an interpreter in this process, at start and whenever something was loaded. Not for
+ * handlers. True once there is one of a known version; its record will have FLAGS (enum
+ * python_flags).
+ */
+bool python_look(uint16_t flags);
+
+/* Whether python_walk() has something to walk. For handlers. */
+bool python_is_there(void);
+
+/*
+ * In the handler of the sampled thread: the chain of what CONTEXT (third argument) interrupted, at
+ * most MAX frames; the interpreter and new code objects are told into LANE first. 0 frames: no
+ * Python on this thread.
+ */
+void python_walk(struct agent *a, struct lane *lane, const void *context,
+                 struct python_chain *chain, uint32_t max);
+
+/* Room for a chain of PYTHON_FRAMES_MAX frames, LANE's own. NULL: none to be had. For handlers. */
+struct python_chain *python_scratch(struct lane *lane);
+
+/* In a forked child: its rings are new, so all is to be told again. */
+void python_fork(void);

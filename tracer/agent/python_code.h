@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The numbers of Python code objects, told when they are first used.
+ *
+ * Code objects are freed, and others come to lie in their place: one is known
+ * by what it consists of, not by its address alone. For handlers of any thread
+ * at once; nothing is waited for, and nothing is ever removed, so there is a
+ * limit to how many there are.
+ */
+#pragma once
+
+#include "tracer/agent/python_guard.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agent;
+struct lane;
+struct python_runtime;
+
+/* Whether a code object is at CODE, which G is asked about. */
+bool python_code_is_there(const struct python_runtime *r, struct guard *g, uintptr_t code);
+
+/*
+ * The number of the code object at CODE, told into LANE if it has not been told. 0: it cannot be
+ * read, or there is no room at the moment.
+ */
+uint32_t python_code_number(const struct python_runtime *r, struct guard *g, struct agent *a,
+                            struct lane *lane, uintptr_t code);
+
+/* All are to be told again. */
+void python_code_fork(void);

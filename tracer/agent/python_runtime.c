@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/python_runtime.h"
+
+#include "tracer/agent/loaded.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+#pragma weak dladdr1 // musl has none
+
+struct search {
+	const char *name;
+	char path[512]; // of the object that has it
+};
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *search = context;
+	struct loaded object;
+
+	(void)size;
+	if (!loaded_of(info, &object) || !loaded_define(&object, search->name) ||
+	    strlen(object.path) >= sizeof(search->path))
+		return 0;
+	strcpy(search->path, object.path);
+	return 1;
+}
+
+// One that was loaded for somebody alone (RTLD_LOCAL, as plugins are). It stays, if it did so far.
+static void *open_private(const char *name)
+{
+	struct search search = { .name = name };
+
+	if (!dl_iterate_phdr(visit, &search) || !search.path[0])
+		return NULL;
+	return dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+static uint32_t parse_number(const char **text)
+{
+	uint32_t number = 0;
+
+	for (; **text >= '0' && **text <= '9'; ++*text)
+		number = number * 10 + (uint32_t)(**text - '0');
+	return number;
+}
+
+// "3.8.18 (default, …"
+static uint32_t parse_version(const char *text)
+{
+	uint32_t major = parse_number(&text);
+
+	if (*text++ != '.')
+		return 0;
+	return major << 8 | (parse_number(&text) & 0xff);
+}
+
+static uint32_t version_of(void *object, uintptr_t runtime)
+{
+	uint32_t version = python_layout_version((const uint8_t *)runtime);
+	const unsigned long *number = dlsym(object, "Py_Version"); // 3.11
+	const char *(*text)(void) = (const char *(*)(void))dlsym(object, "Py_GetVersion");
+
+	if (version)
+		return version;
+	if (number)
+		return (uint32_t)(*number >> 16);
+	return text ? parse_version(text()) : 0;
+}
+
+static bool choose_layout(struct python_runtime *r, uint32_t version)
+{
+	// _PyRuntime is larger than what is read of it, in each version that has the cookie.
+	if (python_layout_version((const uint8_t *)r->runtime))
+		return python_layout_read((const uint8_t *)r->runtime, PYTHON_LAYOUT_BYTES,
+		                          &r->layout);
+	return python_layout_of(version, &r->layout);
+}
+
+static void find_eval(struct python_runtime *r, void *object)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	void *eval = dlsym(object, "_PyEval_EvalFrameDefault");
+
+	if (!eval || !dladdr1 || !dladdr1(eval, &info, (void **)&symbol, RTLD_DL_SYMENT) ||
+	    !symbol || !symbol->st_size)
+		return;
+	r->eval_start = (uintptr_t)eval;
+	r->eval_end = r->eval_start + symbol->st_size;
+}
+
+static bool find_functions(struct python_runtime *r, void *object)
+{
+	void *current = dlsym(object, "PyThreadState_GetUnchecked"); // 3.13
+
+	if (!current)
+		current = dlsym(object, "_PyThreadState_UncheckedGet");
+	r->current = (void *(*)(void))current;
+	r->own = (void *(*)(void))dlsym(object, "PyGILState_GetThisThreadState");
+	r->code_type = (uintptr_t)dlsym(object, "PyCode_Type");
+	r->frame_type = (uintptr_t)dlsym(object, "PyFrame_Type");
+	return r->current && r->own && r->code_type && r->frame_type;
+}
+
+static enum python_found find_in(struct python_runtime *out, void *object, const char **why)
+{
+	struct python_runtime r = { .runtime = (uintptr_t)dlsym(object, "_PyRuntime") };
+
+	if (!r.runtime)
+		return PYTHON_NOT_THERE;
+	if (!choose_layout(&r, version_of(object, r.runtime))) {
+		*why = "this version of Python is not known (3.8 to 3.15 are): its frames are not "
+		       "told, native stacks only";
+		return PYTHON_REFUSED;
+	}
+	if (!find_functions(&r, object)) {
+		*why = "this Python exports no functions: its frames are not told, native stacks "
+		       "only";
+		return PYTHON_REFUSED;
+	}
+	find_eval(&r, object);
+	*out = r;
+	return PYTHON_FOUND;
+}
+
+enum python_found python_runtime_find(struct python_runtime *out, const char **why)
+{
+	enum python_found found = find_in(out, RTLD_DEFAULT, why);
+
+	if (found != PYTHON_NOT_THERE)
+		return found;
+	if (dlsym(RTLD_DEFAULT, "PyPy_Version") || dlsym(RTLD_DEFAULT, "pypy_execute_source")) {
+		*why = "this Python is a PyPy: its frames are not told, native stacks only";
+		return PYTHON_REFUSED;
+	}
+	void *object = open_private("_PyRuntime");
+	if (!object)
+		return PYTHON_NOT_THERE;
+	return find_in(out, object, why);
+}
