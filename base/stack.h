@@ -22,7 +22,10 @@ enum frame_kind {
 	FRAME_RETURN = 2, /* will return to here */
 	FRAME_MARK = 3,   /* stands for something that has no code: address is an enum mark */
 	FRAME_OP = 4,     /* an op that its caller has begun: address is its id (base/op.h) */
-	FRAME_PYTHON = 5  /* a Python function and its line: see frame_of_python() */
+	FRAME_PYTHON = 5, /* a Python function and its line: see frame_of_python() */
+	/* An interpreter's own code, at work for the Python function above it: */
+	FRAME_INTERPRETER_EXACT = 6, /* as FRAME_EXACT */
+	FRAME_INTERPRETER_RETURN = 7 /* as FRAME_RETURN */
 };
 
 enum mark {
@@ -43,7 +46,8 @@ static inline uint64_t frame_lookup_address(struct frame frame)
 {
 	// A call can be its function's last instruction, so the return address may
 	// belong to the next function: look up the byte before it.
-	return frame.kind == FRAME_RETURN ? frame.address - 1 : frame.address;
+	bool returns = frame.kind == FRAME_RETURN || frame.kind == FRAME_INTERPRETER_RETURN;
+	return returns ? frame.address - 1 : frame.address;
 }
 
 /* Line LINE of the function CODE (base/code.h); both may be 0, unknown. */

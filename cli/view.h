@@ -50,6 +50,7 @@ struct view {
 	uint32_t top;
 	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;
+	bool interpreter;
 	const char *thread, *process, *hide, *user_code; /* as in struct query */
 	uint64_t from_ns, to_ns;
 	bool on_cpu, off_cpu;

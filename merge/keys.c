@@ -149,6 +149,12 @@ static bool matches(const char *glob, const char *text)
 	return false;
 }
 
+static bool is_interpreter(const struct location *location)
+{
+	return location->kind == FRAME_INTERPRETER_EXACT ||
+	       location->kind == FRAME_INTERPRETER_RETURN;
+}
+
 static void match_frame(const struct profile *p, const struct query *query,
                         const struct location *location, const struct place *place,
                         struct key_frame *frame)
@@ -156,10 +162,11 @@ static void match_frame(const struct profile *p, const struct query *query,
 	const struct module *module = modules_get(p->modules, location->module);
 	const char *path = module ? module->path : NULL;
 
+	frame->hidden = is_interpreter(location) && !query->interpreter;
 	if (query->hide) {
 		// A function's name may hold slashes in its types: only the whole of it counts.
 		const char *name = place ? strings_get(p->strings, place->function) : NULL;
-		frame->hidden =
+		frame->hidden |=
 			matches(query->hide, path) || (name && fnmatch(query->hide, name, 0) == 0);
 	}
 	if (query->user_code) {
@@ -293,16 +300,11 @@ static const char *name_of_slot(const struct profile *p, uint32_t text)
 const char *key_name(const struct profile *p, const struct key *key, struct strings *texts)
 {
 	static const char *const fixed[] = {
-		[KEY_KERNEL] = "[kernel]",
-		[KEY_JIT] = "[jit]",
-		[KEY_NO_MODULE] = "[unknown]",
-		[KEY_TRUNCATED] = "[callers missing]",
-		[KEY_UNKNOWN] = "[stack not seen]",
-		[KEY_FOLDED] = "[folded]",
-		[KEY_NO_OP] = "[outside ops]",
-		[KEY_PYTHON] = "[python]",
-		[KEY_HIDDEN] = "[hidden]",
-		[KEY_OUTSIDE] = "[outside user code]",
+		[KEY_KERNEL] = "[kernel]",          [KEY_JIT] = "[jit]",
+		[KEY_NO_MODULE] = "[unknown]",      [KEY_TRUNCATED] = "[callers missing]",
+		[KEY_UNKNOWN] = "[stack not seen]", [KEY_FOLDED] = "[folded]",
+		[KEY_NO_OP] = "[outside ops]",      [KEY_PYTHON] = "[python]",
+		[KEY_HIDDEN] = "[hidden]",          [KEY_OUTSIDE] = "[outside user code]",
 	};
 	const struct process_info *process;
 

@@ -37,6 +37,7 @@ struct query {
 	const char *process;  /* only processes of this name or pid; NULL: all */
 	const char *hide; /* leave frames of modules or functions that match this glob out: their
 	                     self time goes to their caller; NULL: none */
+	bool interpreter; /* Python's own code is shown; else its time is that of Python's functions */
 	const char *user_code;   /* attribute self time to the innermost frame whose file or module
 	                            matches this glob; NULL: no */
 	uint64_t from_ns, to_ns; /* window since the start of the run; to_ns 0: to the end */

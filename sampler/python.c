@@ -157,13 +157,39 @@ static bool is_interpreter(const struct weave *w, size_t at)
 	return w->interpreter && w->native->frames[at].module == w->interpreter;
 }
 
-// The native frames up to, and without, END. Those of the interpreter only where nothing that is
-// Python is below them.
-static void put_native(struct weave *w, size_t end, bool all)
+// The native frames up to, and without, END.
+static void put_native(struct weave *w, size_t end)
 {
 	for (; w->at < end; w->at++)
-		if (all || !is_interpreter(w, w->at))
+		put(w, w->native->frames[w->at], w->native->sps[w->at]);
+}
+
+static void put_other_native(struct weave *w, size_t end)
+{
+	for (; w->at < end; w->at++)
+		if (!is_interpreter(w, w->at))
 			put(w, w->native->frames[w->at], w->native->sps[w->at]);
+}
+
+// What the innermost Python function has called.
+static void put_called(struct weave *w, size_t end)
+{
+	for (; w->at < end; w->at++) {
+		struct frame frame = w->native->frames[w->at];
+		if (is_interpreter(w, w->at))
+			frame.kind = frame.kind == FRAME_EXACT ? FRAME_INTERPRETER_EXACT
+			                                       : FRAME_INTERPRETER_RETURN;
+		put(w, frame, w->native->sps[w->at]);
+	}
+}
+
+// The native frames between the last Python frame and the next one, which END holds.
+static void put_between(struct weave *w, size_t end)
+{
+	if (w->next == 0)
+		put_called(w, end);
+	else
+		put_other_native(w, end);
 }
 
 // The Python frames of one call of the interpreter, which has SP.
@@ -212,7 +238,7 @@ static void place_by_anchors(struct weave *w)
 		size_t at = anchor ? find_anchor(w, anchor) : w->native->count;
 		if (at == w->native->count)
 			return;
-		put_native(w, at, w->next == 0);
+		put_between(w, at);
 		put_python(w, w->native->sps[at]);
 		w->at = at + 1;
 	}
@@ -249,7 +275,7 @@ static void place_by_calls(struct weave *w)
 			extra--;
 			continue;
 		}
-		put_native(w, i, w->next == 0);
+		put_between(w, i);
 		put(w, frame_of(w->python, &w->chain->frames[w->next++]), w->native->sps[i]);
 		w->at = i + 1;
 	}
@@ -275,12 +301,15 @@ static void put_rest(struct weave *w)
 {
 	size_t end = w->native->count - is_cut(w->native);
 
-	put_native(w, end, w->next == 0);
+	if (w->chain->count)
+		put_between(w, end);
+	else
+		put_native(w, end);
 	for (; w->next < w->chain->count; w->next++)
 		put(w, frame_of(w->python, &w->chain->frames[w->next]), 0);
 	w->out->whole = w->chain->count && !(w->chain->flags & PYTHON_CUT);
 	if (!w->out->whole)
-		put_native(w, w->native->count, true);
+		put_native(w, w->native->count);
 }
 
 void python_place(struct python *p, const struct python_chain *chain,

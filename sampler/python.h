@@ -17,7 +17,7 @@
  *	main
  *
  * Between them the interpreter's own frames are left out: they only lead from
- * one Python function to the next. Up to CPython 3.10 there are no anchors: each
+ * one Python function to the next. Below them they are marked (FRAME_INTERPRETER_*). Up to CPython 3.10 there are no anchors: each
  * Python function has one call of the interpreter, known by its address.
  */
 #pragma once

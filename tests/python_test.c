@@ -85,7 +85,8 @@ static void function(uint32_t number, uint64_t anchor)
 	chain->frames[chain->count++] = (struct python_frame){ number, -1, anchor };
 }
 
-// "n8" is a native frame in module 8, "outer:10" a Python one, "|" a mark.
+// "n8" is a native frame in module 8, "i7" one of the interpreter at work, "outer:10" a Python one,
+// "|" a mark.
 static const char *placed(void)
 {
 	static char text[1024];
@@ -102,7 +103,9 @@ static const char *placed(void)
 			snprintf(one, sizeof(one), "%s:%u ", code ? code->name : "?",
 			         frame_python_line(out.frames[i]));
 		else
-			snprintf(one, sizeof(one), "n%u ", out.frames[i].module);
+			snprintf(one, sizeof(one), "%c%u ",
+			         out.frames[i].kind > FRAME_PYTHON ? 'i' : 'n',
+			         out.frames[i].module);
 		strcat(text, one);
 	}
 	return text;
@@ -128,7 +131,7 @@ Test(python, the_frame_that_holds_the_anchor_is_the_call_of_the_interpreter)
 	cr_expect(eq(u64, out.sps[1], 0x7100));
 }
 
-Test(python, below_python_the_interpreters_own_frames_stay)
+Test(python, below_python_the_interpreters_own_frames_are_told_apart)
 {
 	version(0x030c);
 	native(LIBRARY, 1);
@@ -136,7 +139,7 @@ Test(python, below_python_the_interpreters_own_frames_stay)
 	eval();
 	native(LIBRARY, 3);
 	function(1, 0x7210);
-	EXPECT("n8 n7 outer:10 n8 ");
+	EXPECT("n8 i7 outer:10 n8 ");
 }
 
 Test(python, a_cut_stack_is_made_whole_by_the_interpreters_chain)
@@ -186,7 +189,7 @@ Test(python, a_call_that_is_only_just_beginning_is_no_function_yet)
 	eval();
 	native(LIBRARY, 3);
 	function(1, 0);
-	EXPECT("n7 n7 outer:10 n8 ");
+	EXPECT("i7 i7 outer:10 n8 ");
 }
 
 Test(python, a_function_that_was_not_told_is_unknown)

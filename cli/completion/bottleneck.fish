@@ -24,6 +24,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'only samples: no
 complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'do not look at NVTX ranges'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-itt -d 'do not look at ITT tasks'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-blas -d 'do not look at calls of BLAS, LAPACK and FFTW'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-torch -d 'do not look at the ops of PyTorch'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-malloc -d 'do not look at allocations'
 complete -c bottleneck -n '__bottleneck_runs run' -s o -l output -r -d 'keep the profile here, not as the last run'
 complete -c bottleneck -n '__bottleneck_runs run' -s R -l report -r -d 'write the report here, not to stderr'
@@ -44,6 +45,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l to -x -d 'only what 
 complete -c bottleneck -n '__bottleneck_runs run report' -l on-cpu -d 'only time on a CPU'
 complete -c bottleneck -n '__bottleneck_runs run report' -l off-cpu -d 'only time spent waiting'
 complete -c bottleneck -n '__bottleneck_runs run report' -l hide -x -d 'give their time to the callers'
+complete -c bottleneck -n '__bottleneck_runs run report' -l interpreter -d "show Python's own code, too"
 complete -c bottleneck -n '__bottleneck_runs run report' -l user-code -x -d 'give all time to these files or modules'
 complete -c bottleneck -l width -x -d 'of the report (the terminal\'s, else 100)'
 complete -c bottleneck -l color -xa 'auto always never' -d 'auto, always or never'
