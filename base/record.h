@@ -176,7 +176,8 @@ enum op_detail {
 	OP_DETAIL_SHAPE = 1,    /* what the op was done on: m, n, k; dimensions */
 	OP_DETAIL_UNSIGNED = 2, /* a number of the program's own */
 	OP_DETAIL_SIGNED = 3,
-	OP_DETAIL_DOUBLE = 4 /* its bits */
+	OP_DETAIL_DOUBLE = 4, /* its bits */
+	OP_DETAIL_TENSORS = 5 /* base/tensors.h */
 };
 
 /*

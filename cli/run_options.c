@@ -71,6 +71,10 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_blas),
 	  .help = "do not look at calls of BLAS, LAPACK and FFTW" },
+	{ .name = "no-torch",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_torch),
+	  .help = "do not look at the ops of PyTorch" },
 	{ .name = "no-malloc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_malloc),
@@ -150,7 +154,7 @@ uint32_t run_options_ops(const struct run_options *options)
 	if (options->no_ops)
 		return 0;
 	return (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
-	       (options->no_blas ? 0 : blas);
+	       (options->no_blas ? 0 : blas) | (options->no_torch ? 0 : 1u << OP_TORCH);
 }
 
 bool run_options_malloc(const struct run_options *options)

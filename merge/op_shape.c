@@ -5,6 +5,7 @@
 #include "base/flops.h"
 #include "base/hash.h"
 #include "base/record.h"
+#include "base/tensors.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,6 +55,88 @@ static void print_shape(char *text, size_t size, const struct op_event *event)
 		snprintf(text + used, size - used, "]");
 }
 
+// A text that grows; what finds no room is cut.
+struct print {
+	char *text;
+	size_t size, used;
+};
+
+static void append(struct print *p, const char *text)
+{
+	size_t length = strlen(text), room = p->size - 1 - p->used;
+
+	length = length < room ? length : room;
+	memcpy(p->text + p->used, text, length);
+	p->used += length;
+	p->text[p->used] = '\0';
+}
+
+static void append_input(struct print *p, const struct tensors_input *input)
+{
+	char number[32];
+
+	append(p, "[");
+	if (input->kind == TENSORS_UNKNOWN)
+		append(p, "?");
+	for (unsigned i = 0; input->kind == TENSORS_TENSOR && i < input->count; i++) {
+		snprintf(number, sizeof(number), "%s%" PRIu64, i ? ", " : "", input->dimensions[i]);
+		append(p, number);
+	}
+	append(p, "]");
+}
+
+// " float32", " int64 cuda:1": of the first tensor, and of others if they differ.
+static void append_type(struct print *p, const struct tensors_input *input, uint64_t *known)
+{
+	uint64_t type = (uint64_t)(input->device << 8 | input->index) << 8 | input->type;
+	char text[64];
+
+	if (type + 1 == *known)
+		return;
+	int used = snprintf(text, sizeof(text), "%s%s", *known ? ", " : " ",
+	                    tensors_type_name(input->type));
+	*known = type + 1;
+	if (input->device)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
+		                 tensors_device_name(input->device));
+	if (input->device && input->index != 255)
+		snprintf(text + used, sizeof(text) - (size_t)used, ":%u", input->index);
+	append(p, text);
+}
+
+static void append_inputs(struct print *p, const struct op_event *event)
+{
+	struct tensors_input input;
+	size_t at = 0, done = 0;
+
+	append(p, "[");
+	while (tensors_next(event->details, event->detail_count, &at, &input)) {
+		unsigned times = input.kind == TENSORS_OTHER ? input.count : 1;
+		for (; times; times--, done++) {
+			append(p, done ? ", " : "");
+			if (input.kind == TENSORS_CUT)
+				append(p, "...");
+			else
+				append_input(p, &input);
+		}
+	}
+	append(p, "]");
+}
+
+// "[[64, 128], [128, 256], []] float32", as torch.profiler has it, but for the type.
+static void print_tensors(char *text, size_t size, const struct op_event *event)
+{
+	struct print p = { text, size, 0 };
+	struct tensors_input input;
+	size_t at = 0;
+	uint64_t known = 0;
+
+	append_inputs(&p, event);
+	while (tensors_next(event->details, event->detail_count, &at, &input))
+		if (input.kind == TENSORS_TENSOR || input.kind == TENSORS_UNKNOWN)
+			append_type(&p, &input, &known);
+}
+
 // How many texts were new with OP. NULL if there is no memory.
 static uint32_t *texts_of(struct op_shapes *s, const struct op *op)
 {
@@ -75,7 +158,10 @@ static struct op_shape find_shape(struct op_shapes *s, struct strings *strings, 
 
 	if (event->detail == OP_DETAIL_SHAPE)
 		flops_of(op->name, event->details, event->detail_count, &shape.flops);
-	print_shape(text, sizeof(text), event);
+	if (event->detail == OP_DETAIL_TENSORS)
+		print_tensors(text, sizeof(text), event);
+	else
+		print_shape(text, sizeof(text), event);
 	shape.text = strings_find(strings, text);
 	if (!shape.text && texts && *texts < OP_SHAPES_OF_OP) {
 		shape.text = strings_add(strings, text);

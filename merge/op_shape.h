@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ops are done on, as texts: "[256, 128, 300]", "payload 17".
+ * What ops are done on, as texts: "[256, 128, 300]", "payload 17",
+ * "[[64, 128], [128, 256]] float32".
  *
  * An op may have a number that is another one at each call: then only its first
  * ones are kept apart. One thread at a time. For the files of merge/ alone.
@@ -24,7 +25,7 @@ struct op_shape {
 };
 
 /* The last ones, so that most calls need not print theirs. */
-#define OP_SHAPE_VALUES 6
+#define OP_SHAPE_VALUES 24
 struct op_shape_known {
 	uint32_t op; /* 0: none */
 	uint16_t detail, count;

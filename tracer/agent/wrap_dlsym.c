@@ -6,6 +6,7 @@
  * Whom RTLD_NEXT and RTLD_DEFAULT find depends on who calls: there the real dlsym() is jumped to. A
  * routine that no library has is not found in us, either.
  */
+#include "tracer/agent/asked.h"
 #include "tracer/agent/definition.h"
 #include "tracer/agent/detour.h"
 #include "tracer/agent/loaded.h"
@@ -67,6 +68,8 @@ struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 	find_symbol *real = real_dlsym();
 	const void *ours = real && handle != RTLD_NEXT ? find_ours(name) : NULL;
 
+	if (name)
+		asked_for(name);
 	if (!ours)
 		return (struct choice){ real, 0 };
 	void *found = handle == RTLD_DEFAULT ? (void *)ours : real(handle, name);

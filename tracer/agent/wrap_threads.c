@@ -5,6 +5,7 @@
 #include "tracer/agent/op.h"
 #include "tracer/agent/python.h"
 #include "tracer/agent/threads.h"
+#include "tracer/agent/torch.h"
 #include "tracer/agent/wrap.h"
 #include "tracer/protocol.h"
 
@@ -67,6 +68,7 @@ __attribute__((constructor)) void wrap_start(void)
 			python_look(PYTHON_SAMPLES);
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
+		torch_look();
 	}
 	errno = error;
 }

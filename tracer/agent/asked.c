@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/asked.h"
+
+#include "tracer/agent/self.h"
+#include "tracer/agent/torch.h"
+
+#include <string.h>
+
+static const struct wish {
+	const char *prefix; // of the name
+	void (*look)(void);
+} wishes[] = {
+	{ "", torch_look },
+	{ "Py", self_look },
+	{ "_Py", self_look },
+};
+
+void asked_for(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
+		if (strncmp(name, wishes[i].prefix, strlen(wishes[i].prefix)) == 0)
+			wishes[i].look();
+}
