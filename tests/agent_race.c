@@ -205,7 +205,7 @@ static void race_agent(char *directory)
 	pthread_t drainer, threads[BURNERS];
 	void *result;
 
-	check(signals_start(sigaction, pthread_sigmask), "no signal was to be had");
+	check(signals_start(SIGNALS_TIMER, sigaction, pthread_sigmask), "no signal was to be had");
 	check(agent_start(&agent, directory, "hz=999,stack=4096"), "the agent could not start");
 	threads_start(&agent);
 	// Not by threads_prepare(): a scan finds it.

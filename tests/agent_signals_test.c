@@ -19,7 +19,7 @@ static void count_call(int number)
 static void start(void)
 {
 	calls = 0;
-	cr_assert(signals_start(sigaction, sigprocmask));
+	cr_assert(signals_start(SIGNALS_TIMER, sigaction, sigprocmask));
 }
 
 TestSuite(agent_signals, .init = start);
@@ -27,7 +27,7 @@ TestSuite(agent_signals, .init = start);
 Test(agent_signals, the_target_sees_its_own_action_and_ours_stays_installed)
 {
 	struct sigaction mine = { .sa_handler = count_call, .sa_flags = SA_RESTART }, seen;
-	int number = signals_number();
+	int number = signals_number(SIGNALS_TIMER);
 
 	cr_expect(eq(int, signals_action(sigaction, number, NULL, &seen), 0));
 	cr_expect(seen.sa_handler == SIG_DFL);
@@ -43,12 +43,12 @@ Test(agent_signals, a_signal_that_is_no_tick_reaches_the_target)
 {
 	struct sigaction mine = { .sa_handler = count_call };
 
-	signals_action(sigaction, signals_number(), &mine, NULL);
-	raise(signals_number());
+	signals_action(sigaction, signals_number(SIGNALS_TIMER), &mine, NULL);
+	raise(signals_number(SIGNALS_TIMER));
 	cr_expect(eq(int, calls, 1));
 	mine.sa_handler = SIG_IGN;
-	signals_action(sigaction, signals_number(), &mine, NULL);
-	raise(signals_number());
+	signals_action(sigaction, signals_number(SIGNALS_TIMER), &mine, NULL);
+	raise(signals_number(SIGNALS_TIMER));
 	cr_expect(eq(int, calls, 1));
 }
 
@@ -63,7 +63,7 @@ static void see_mask(int number)
 Test(agent_signals, the_targets_handler_has_the_mask_that_it_asked_for)
 {
 	struct sigaction mine = { .sa_handler = see_mask };
-	int number = signals_number();
+	int number = signals_number(SIGNALS_TIMER);
 	sigset_t blocked, after;
 
 	sigemptyset(&blocked);
@@ -89,7 +89,7 @@ Test(agent_signals, other_handlers_wait_for_ours_and_faults_do_not)
 {
 	struct sigaction ours;
 
-	sigaction(signals_number(), NULL, &ours);
+	sigaction(signals_number(SIGNALS_TIMER), NULL, &ours);
 	cr_expect(eq(int, sigismember(&ours.sa_mask, SIGVTALRM), 1));
 	cr_expect(eq(int, sigismember(&ours.sa_mask, SIGSEGV), 0));
 	cr_expect(eq(int, sigismember(&ours.sa_mask, SIGSYS), 0));
@@ -102,18 +102,18 @@ Test(agent_signals, without_a_handler_the_signal_kills_as_it_would, .signal = SI
 	int status = 0;
 
 	if (child == 0) {
-		raise(signals_number());
+		raise(signals_number(SIGNALS_TIMER));
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
-	if (WIFSIGNALED(status) && WTERMSIG(status) == signals_number())
+	if (WIFSIGNALED(status) && WTERMSIG(status) == signals_number(SIGNALS_TIMER))
 		raise(SIGTERM);
 }
 
 Test(agent_signals, the_mask_looks_as_if_the_target_had_its_way)
 {
 	sigset_t all, seen, real;
-	int number = signals_number();
+	int number = signals_number(SIGNALS_TIMER);
 
 	sigfillset(&all);
 	cr_expect(eq(int, signals_mask(sigprocmask, SIG_BLOCK, &all, &seen), 0));
@@ -141,6 +141,6 @@ Test(agent_signals, other_signals_pass_through)
 	cr_expect(eq(int, signals_action(sigaction, SIGUSR1, &mine, NULL), 0));
 	sigaction(SIGUSR1, NULL, &seen);
 	cr_expect(seen.sa_handler == count_call);
-	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number()), 0));
+	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number(SIGNALS_TIMER)), 0));
 	cr_expect(eq(int, sigismember(&seen.sa_mask, SIGUSR2), 1));
 }

@@ -2,9 +2,11 @@
 #include "tracer/agent/agent.h"
 
 #include "base/clock.h"
+#include "tracer/agent/context.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/python.h"
 #include "tracer/agent/sample.h"
+#include "tracer/agent/trap.h"
 
 #include <sched.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #define COMM_MAX   16
 #define COST_SHARE 20 // reading the mappings takes at most one in so many of the time
 #define PATIENCE   1000
+#define WALK_STACK 4096
 
 static struct record *reserve(struct agent *a, struct lane *lane, uint16_t type, size_t size)
 {
@@ -130,7 +133,8 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 		return false;
 	strcpy(a->rings.directory, directory);
 	a->config = config_parse(config);
-	a->period_ns = agent_samples(a) ? NS_PER_SEC / a->config.frequency_hz : 0;
+	uint32_t hz = agent_samples(a) ? a->config.frequency_hz : a->config.python_hz;
+	a->period_ns = hz ? NS_PER_SEC / hz : 0;
 	a->pid = (uint32_t)getpid();
 	a->parent_pid = (uint32_t)getppid();
 	a->born_ns = a->maps_ns = clock_now_ns();
@@ -254,9 +258,15 @@ void agent_after_unload(struct agent *a)
 	unlock(&a->speaking);
 }
 
+// Who samples the program otherwise is told of its threads by the kernel.
+static bool is_told_elsewhere(const struct agent *a)
+{
+	return a->self && !agent_tells(a);
+}
+
 void agent_write_begin(struct agent *a, struct lane *lane)
 {
-	if (lane->tid == a->pid)
+	if (lane->tid == a->pid || is_told_elsewhere(a))
 		return; // the process has been introduced
 	write_fork(a, lane, a->pid, lane->parent_tid);
 	write_name(a, lane, RECORD_THREAD);
@@ -266,6 +276,8 @@ void agent_write_end(struct agent *a, struct lane *lane)
 {
 	if (agent_tells(a))
 		sample_write_rest(&a->rings, lane, clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	if (is_told_elsewhere(a))
+		return;
 	write_name(a, lane, RECORD_THREAD);
 	struct record *exit = reserve(a, lane, RECORD_EXIT, sizeof(*exit));
 	if (exit)
@@ -283,11 +295,22 @@ static uint64_t kernel_ns(struct lane *lane)
 	return modes_kernel_ns(before, lane->modes);
 }
 
+// A walk, and what it calls, must fit on the stack that the handler runs on.
+static bool has_room(const void *context)
+{
+	uintptr_t base, here = (uintptr_t)__builtin_frame_address(0);
+	size_t size;
+
+	context_alternate_stack(context, &base, &size);
+	return here - base >= size || here - base > WALK_STACK;
+}
+
 // NULL: the thread runs no Python.
 static const struct python_chain *find_python(struct agent *a, struct lane *lane,
                                               const void *context)
 {
-	struct python_chain *chain = python_is_there() ? python_scratch(lane) : NULL;
+	struct python_chain *chain =
+		python_is_there() && has_room(context) ? python_scratch(lane) : NULL;
 
 	if (!chain)
 		return NULL;
@@ -295,11 +318,24 @@ static const struct python_chain *find_python(struct agent *a, struct lane *lane
 	return chain->count ? chain : NULL;
 }
 
+static void write_sample(struct agent *a, struct lane *lane, const void *context, uint64_t cpu_ns,
+                         uint64_t weight_ns, uint16_t flags)
+{
+	const struct python_chain *python = find_python(a, lane, context);
+
+	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu_ns, weight_ns, flags,
+	                  python))
+		return;
+	lane->cpu_ns = cpu_ns;
+	lane->late = false;
+}
+
 void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun)
 {
+	bool kernel_only = a->config.kernel_only && a->self != SELF_TIMERS;
 	uint64_t kernel = kernel_ns(lane);
 
-	if (a->config.kernel_only && !kernel) {
+	if (kernel_only && !kernel) {
 		lane->late = false;
 		return;
 	}
@@ -307,11 +343,25 @@ void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_
 	// The clock says exactly what 1 + OVERRUN periods say roughly, and holds dropped samples.
 	uint64_t weight = lane->late ? (1 + (uint64_t)overrun) * a->period_ns : cpu - lane->cpu_ns;
 
-	if (a->config.kernel_only)
-		weight = kernel;
-	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu, weight,
-	                  kernel ? SAMPLE_KERNEL : 0, find_python(a, lane, context)))
+	write_sample(a, lane, context, cpu, kernel_only ? kernel : weight,
+	             kernel ? SAMPLE_KERNEL : 0);
+}
+
+// Where ticks in the kernel are not seen, each that is stands for its period.
+void agent_trap(struct agent *a, struct lane *lane, const void *context, bool waited)
+{
+	bool roughly = lane->late || waited || !trap_sees_kernel();
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	write_sample(a, lane, context, cpu, roughly ? a->period_ns : cpu - lane->cpu_ns, 0);
+}
+
+void agent_write_self_end(struct agent *a)
+{
+	if (!a->process || !lock_patiently(&a->speaking))
 		return;
-	lane->cpu_ns = cpu;
-	lane->late = false;
+	struct record *end = reserve(a, a->process, RECORD_PYTHON, sizeof(struct record_python));
+	if (end)
+		lane_commit(a->process, end, sizeof(struct record_python));
+	unlock(&a->speaking);
 }

@@ -19,9 +19,17 @@
 
 #define AGENT_MAPS_KNOWN 1024
 
+/* How a process samples itself, whoever else samples it. */
+enum agent_self {
+	SELF_NOT,
+	SELF_TRAPS, /* see trap.h */
+	SELF_TIMERS /* see ticker.h */
+};
+
 struct agent {
 	struct config config;
 	uint64_t period_ns;
+	int self;      /* atomic: enum agent_self */
 	bool on;       /* there is, or will be, somewhere to write */
 	bool forked;   /* this process has begun by a fork, not by exec */
 	int attaching; /* atomic: the files are being made */
@@ -60,6 +68,12 @@ static inline bool agent_tells(const struct agent *a)
 	return agent_samples(a) && !a->config.kernel_only;
 }
 
+/* Whether its threads have CPU-time timers. */
+static inline bool agent_has_timers(const struct agent *a)
+{
+	return agent_samples(a) || __atomic_load_n(&a->self, __ATOMIC_RELAXED) == SELF_TIMERS;
+}
+
 /* Makes sure that there is somewhere to write: true if there is. */
 bool agent_attach(struct agent *a);
 
@@ -79,3 +93,9 @@ void agent_write_end(struct agent *a, struct lane *lane);
 
 /* A CPU-time tick of LANE's thread, which is the caller; CONTEXT is the handler's. */
 void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun);
+
+/* The same from a trap, which has WAITED while it was blocked, or has not. */
+void agent_trap(struct agent *a, struct lane *lane, const void *context, bool waited);
+
+/* The process does not sample itself any more. */
+void agent_write_self_end(struct agent *a);

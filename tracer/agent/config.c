@@ -35,6 +35,7 @@ struct config config_parse(const char *text)
 		.frequency_hz = clamp(number(text, "hz=", 999), 0, 100000),
 		.stack_bytes = clamp(number(text, "stack=", 32768), 256, CONFIG_STACK_MAX) & ~7u,
 		.kernel_only = number(text, "kernel=", 0) != 0,
+		.python_hz = clamp(number(text, "python=", 0), 0, 100000),
 		.ops = clamp(number(text, "ops=", 0), 0, UINT32_MAX),
 		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector asks of the agent: "hz=999,stack=32768,kernel=0,ops=30,malloc=524288".
+ * What the collector asks of the agent:
+ * "hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288".
  *
  * Unknown words are skipped, so that an older agent runs under a newer
  * collector; values out of range are clamped.
@@ -15,8 +16,10 @@
 struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
-	bool kernel_only; /* another samples user code: only what ticks in the kernel is told */
-	uint32_t ops;     /* providers that are on: bits 1 << enum op_provider */
+	bool kernel_only;   /* another samples user code: only what ticks in the kernel is told */
+	uint32_t python_hz; /* processes with a Python interpreter sample themselves; 0: not for
+	                       that */
+	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 

@@ -16,8 +16,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// 1 MB holds 125 ms of the largest samples at 250 a second; only what is in use takes memory.
-#define DATA_BYTES       (1u << 20)
+// 2 MB hold 50 ms of the largest samples at 999 a second; only what is in use takes memory.
+#define DATA_BYTES       (1u << 21)
 #define DATA_BYTES_WHOLE (1u << 18) // where the file has to be allocated whole
 #define STEP_BYTES       ((size_t)64 << 10)
 #define PATIENCE         1000
@@ -276,7 +276,7 @@ static void begin(struct lane *lane, uint32_t tid)
 	lane->timer = -1;
 	lane->owed = 0;
 	lane->late = false;
-	lane->blocks_signal = false;
+	lane->blocked = 0;
 	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
 }
 

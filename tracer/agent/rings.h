@@ -36,9 +36,9 @@ struct lane {
 	int state;    /* enum lane_state; atomic */
 	uint32_t tid; /* atomic: a scan of other threads' lanes reads it */
 	struct ring ring;
-	size_t ready;          /* data bytes from the start that are safe to touch */
-	size_t owed;           /* bytes that nobody but the ENDs of open ops may take */
-	struct op_thread *ops; /* see op.h; stays when the lane goes to another thread */
+	size_t ready;                /* data bytes from the start that are safe to touch */
+	size_t owed;                 /* bytes that nobody but the ENDs of open ops may take */
+	struct op_thread *ops;       /* see op.h; stays when the lane goes to another thread */
 	struct python_chain *python; /* room for one; stays, too; NULL: not yet */
 
 	/* The thread that writes here. */
@@ -52,7 +52,7 @@ struct lane {
 	void *(*start)(void *argument);
 	void *argument;
 	uint32_t parent_tid;
-	bool blocks_signal; /* the target believes that our signal is blocked */
+	unsigned blocked; /* of our signals, those that the target believes to be blocked */
 };
 
 struct rings {

@@ -15,19 +15,70 @@
 // Few programs use real-time signals, and those that do take the first or the last ones.
 #define OUR_OFFSET 21
 
-// A tick carries this address: nobody else's timer does.
+// <signal.h> has them from glibc 2.38 on.
+#define OUR_TRAP_PERF 6
+#define OUR_ASYNC     1u // it had to wait while it was blocked
+struct trap_info {
+	uint8_t head[24]; // as in siginfo_t, up to the address
+	uint64_t data;
+	uint32_t type, flags;
+};
+
+struct ours {
+	int number; // 0: off
+	bool (*is_tick)(const siginfo_t *info);
+	struct sigaction target;
+};
+
+static bool is_timer_tick(const siginfo_t *info);
+static bool is_trap_tick(const siginfo_t *info);
+
+// A tick carries this address: nobody else's timer or event does.
 static char tick_mark;
-static int our_signal; // 0: off
-static struct sigaction target_action;
+static struct ours all[SIGNALS_KINDS] = {
+	[SIGNALS_TIMER] = { .is_tick = is_timer_tick },
+	[SIGNALS_TRAP] = { .is_tick = is_trap_tick },
+};
+static uint8_t masked[NSIG + 1]; // of ours, 1 << kind: the target's action of that number holds
 static signals_action_function *libc_action;
 
-static bool is_tick(const siginfo_t *info)
+static bool is_timer_tick(const siginfo_t *info)
 {
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &tick_mark;
 }
 
-// What the default action of a real-time signal does: end the process, by this very signal. It
-// is blocked while its handler runs, and so comes when that has returned.
+static bool is_trap_tick(const siginfo_t *info)
+{
+	const struct trap_info *trap = (const struct trap_info *)(const void *)info;
+
+	return info->si_code == OUR_TRAP_PERF && trap->data == signals_trap_mark();
+}
+
+static bool was_async(const siginfo_t *info)
+{
+	return ((const struct trap_info *)(const void *)info)->flags & OUR_ASYNC;
+}
+
+uint64_t signals_trap_mark(void)
+{
+	return (uint64_t)(uintptr_t)&tick_mark;
+}
+
+static struct ours *find(int number)
+{
+	for (int i = 0; number && i < SIGNALS_KINDS; i++)
+		if (all[i].number == number)
+			return &all[i];
+	return NULL;
+}
+
+static unsigned bit(const struct ours *ours)
+{
+	return 1u << (ours - all);
+}
+
+// What the default action of our signals does: end the process, by this very signal. It is
+// blocked while its handler runs, and so comes when that has returned.
 static void die(int number)
 {
 	struct sigaction fatal = { .sa_handler = SIG_DFL };
@@ -49,13 +100,13 @@ static void set_mask(const struct sigaction *action, int number, const void *con
 }
 
 // The signal is the target's own: do what it asked for.
-static void forward(int number, siginfo_t *info, void *context)
+static void forward(struct ours *ours, int number, siginfo_t *info, void *context)
 {
-	struct sigaction action = target_action;
+	struct sigaction action = ours->target;
 
 	set_mask(&action, number, context);
 	if (action.sa_flags & SA_RESETHAND)
-		target_action.sa_handler = SIG_DFL;
+		ours->target.sa_handler = SIG_DFL;
 	if (action.sa_flags & SA_SIGINFO)
 		action.sa_sigaction(number, info, context);
 	else if (action.sa_handler == SIG_DFL)
@@ -64,28 +115,66 @@ static void forward(int number, siginfo_t *info, void *context)
 		action.sa_handler(number);
 }
 
-static void handler(int number, siginfo_t *info, void *context)
+static void send_again(int number, siginfo_t *info)
 {
-	int error = errno;
+	pid_t pid = getpid();
 
-	if (!is_tick(info)) {
-		forward(number, info, context);
+	if (info->si_code == SI_TKILL)
+		syscall(SYS_rt_tgsigqueueinfo, pid, syscall(SYS_gettid), number, info);
+	// Only the main thread may say that the process was sent it by another one.
+	else if (syscall(SYS_rt_sigqueueinfo, pid, number, info) < 0)
+		syscall(SYS_kill, pid, number);
+}
+
+// The target has blocked its signal: from now on that is so in earnest, and the signal waits.
+static void defer(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	// The kernel does not let an instruction's signal wait.
+	if (info->si_code > 0) {
+		die(number);
 		return;
 	}
-	threads_tick(context, info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+	sigaddset(&uc->uc_sigmask, number);
+	send_again(number, info);
+}
+
+static void handler(int number, siginfo_t *info, void *context)
+{
+	struct ours *ours = find(number);
+	int error = errno;
+
+	if (!ours)
+		return;
+	if (ours->is_tick(info)) {
+		if (ours == &all[SIGNALS_TRAP])
+			threads_trap(context, was_async(info));
+		else
+			threads_tick(context,
+			             info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+	} else if (threads_blocked() & bit(ours)) {
+		defer(number, info, context);
+	} else {
+		errno = error;
+		forward(ours, number, info, context);
+		return;
+	}
 	errno = error;
 }
 
-static bool install(void)
+static bool install(const struct ours *ours)
 {
-	// SIGSYS: a seccomp filter may trap our system calls, too.
-	static const int raised[] = { SIGSEGV, SIGBUS, SIGSYS, SIGTRAP, SIGILL, SIGFPE };
+	// SIGSYS: a seccomp filter may trap our system calls, too. SIGTRAP does wait: a tick of one
+	// kind must not come into the handler of the other.
+	static const int raised[] = { SIGSEGV, SIGBUS, SIGSYS, SIGILL, SIGFPE };
+	const struct sigaction *target = &ours->target;
 	// SA_RESTART is for the target's own use of the signal: ticks come only while it runs.
 	bool target_interrupts =
-		(target_action.sa_flags & SA_SIGINFO ||
-	         (target_action.sa_handler != SIG_DFL && target_action.sa_handler != SIG_IGN)) &&
-		!(target_action.sa_flags & SA_RESTART);
-	struct sigaction ours = {
+		(target->sa_flags & SA_SIGINFO ||
+	         (target->sa_handler != SIG_DFL && target->sa_handler != SIG_IGN)) &&
+		!(target->sa_flags & SA_RESTART);
+	struct sigaction action = {
 		.sa_sigaction = handler,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | (target_interrupts ? 0 : SA_RESTART),
 	};
@@ -93,35 +182,44 @@ static bool install(void)
 	// A timer of the target's fires at the same tick of the kernel. Its handler must wait for
 	// ours: on top of ours, where our signal is blocked, it would never be sampled. Signals
 	// that an instruction raises cannot wait: blocked, they would end the process.
-	sigfillset(&ours.sa_mask);
+	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
-		sigdelset(&ours.sa_mask, raised[i]);
-	return libc_action(our_signal, &ours, NULL) == 0;
+		sigdelset(&action.sa_mask, raised[i]);
+	return libc_action(ours->number, &action, NULL) == 0;
 }
 
-bool signals_start(signals_action_function *real_action, signals_mask_function *real_mask)
+bool signals_start(enum signals_kind kind, signals_action_function *real_action,
+                   signals_mask_function *real_mask)
 {
-	int number = SIGRTMIN + OUR_OFFSET;
-	sigset_t ours, before;
+	struct ours *ours = &all[kind];
+	int number = kind == SIGNALS_TRAP ? SIGTRAP : SIGRTMIN + OUR_OFFSET;
+	sigset_t set, before;
 
+	if (ours->number)
+		return true;
 	libc_action = real_action;
-	if (number > SIGRTMAX || libc_action(number, NULL, &target_action) < 0)
+	if (number > SIGRTMAX || libc_action(number, NULL, &ours->target) < 0)
 		return false;
-	our_signal = number;
-	if (!install()) {
-		our_signal = 0;
+	ours->number = number;
+	if (!install(ours)) {
+		ours->number = 0;
 		return false;
 	}
-	sigemptyset(&ours);
-	sigaddset(&ours, number);
-	if (real_mask(SIG_UNBLOCK, &ours, &before) == 0)
-		threads_set_blocked(sigismember(&before, number) == 1);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	if (real_mask(SIG_UNBLOCK, &set, &before) == 0 && sigismember(&before, number) == 1)
+		threads_set_blocked(threads_blocked() | bit(ours));
 	return true;
 }
 
-int signals_number(void)
+int signals_number(enum signals_kind kind)
 {
-	return our_signal;
+	return all[kind].number;
+}
+
+bool signals_is_ours(int number)
+{
+	return find(number);
 }
 
 bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
@@ -130,7 +228,7 @@ bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
 	clockid_t clock = (clockid_t)(~tid << 3 | 4 | 2);
 	struct sigevent event = {
 		.sigev_notify = SIGEV_THREAD_ID,
-		.sigev_signo = our_signal,
+		.sigev_signo = all[SIGNALS_TIMER].number,
 		.sigev_value.sival_ptr = &tick_mark,
 	};
 	struct timespec period = { (time_t)(period_ns / 1000000000),
@@ -141,7 +239,7 @@ bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
 	*ticker = -1;
 	event._sigev_un._tid = (pid_t)tid;
 	// Not timer_create(): glibc's may allocate.
-	if (!our_signal || syscall(SYS_timer_create, clock, &event, ticker) < 0)
+	if (!event.sigev_signo || syscall(SYS_timer_create, clock, &event, ticker) < 0)
 		return false;
 	if (syscall(SYS_timer_settime, *ticker, 0, &setting, NULL) == 0)
 		return true;
@@ -155,56 +253,85 @@ void ticker_stop(int ticker)
 	syscall(SYS_timer_delete, ticker);
 }
 
+// Takes our signals out of SET, and returns which it held.
+static unsigned take_ours(sigset_t *set)
+{
+	unsigned held = 0;
+
+	for (int i = 0; i < SIGNALS_KINDS; i++) {
+		if (!all[i].number || sigismember(set, all[i].number) != 1)
+			continue;
+		held |= bit(&all[i]);
+		sigdelset(set, all[i].number);
+	}
+	return held;
+}
+
+static void put_ours(sigset_t *set, unsigned held)
+{
+	for (int i = 0; i < SIGNALS_KINDS; i++)
+		if (all[i].number && held & bit(&all[i]))
+			sigaddset(set, all[i].number);
+}
+
+// While the handler runs the thread is sampled like anywhere else.
+static int other_action(signals_action_function *real, int number, const struct sigaction *action,
+                        struct sigaction *old)
+{
+	bool is_number = number > 0 && number <= NSIG;
+	unsigned before = is_number ? masked[number] : 0, held = 0;
+	struct sigaction copy;
+
+	if (action) {
+		copy = *action;
+		held = take_ours(&copy.sa_mask);
+	}
+	int result = real(number, action ? &copy : NULL, old);
+	if (result != 0)
+		return result;
+	if (action && is_number)
+		masked[number] = (uint8_t)held;
+	if (old)
+		put_ours(&old->sa_mask, before);
+	return 0;
+}
+
 int signals_action(signals_action_function *real, int number, const struct sigaction *action,
                    struct sigaction *old)
 {
-	if (!our_signal || (number != our_signal && !action))
-		return real(number, action, old);
-	if (number != our_signal) {
-		// While its handler runs the thread is sampled like anywhere else.
-		struct sigaction copy = *action;
-		sigdelset(&copy.sa_mask, our_signal);
-		return real(number, &copy, old);
-	}
+	struct ours *ours = find(number);
 
-	struct sigaction before = target_action;
+	if (!ours)
+		return other_action(real, number, action, old);
+	struct sigaction before = ours->target;
 	if (action) {
-		target_action = *action;
-		install();
+		ours->target = *action;
+		install(ours);
 	}
 	if (old)
 		*old = before;
 	return 0;
 }
 
-static void set_member(sigset_t *set, int number, bool member)
-{
-	if (member)
-		sigaddset(set, number);
-	else
-		sigdelset(set, number);
-}
-
+// What was blocked before our start, or has had to be since, the kernel tells.
 int signals_mask(signals_mask_function *real, int how, const sigset_t *set, sigset_t *old)
 {
-	if (!our_signal)
-		return real(how, set, old);
-
-	bool before = threads_blocked();
-	bool named = set && sigismember(set, our_signal) == 1;
+	unsigned before = threads_blocked();
 	sigset_t copy;
+
 	if (set) {
 		copy = *set;
-		sigdelset(&copy, our_signal);
+		unsigned named = take_ours(&copy);
+		// What the target blocked and what waits for that comes in the call: it is to be
+		// let in by then.
+		threads_set_blocked(how == SIG_SETMASK ? named
+		                    : how == SIG_BLOCK ? before | named
+		                                       : before & ~named);
 	}
-	int result = real(how, set ? &copy : NULL, old);
+	int result = real(how, set && how != SIG_UNBLOCK ? &copy : set, old);
 	if (result != 0)
-		return result;
-	if (old)
-		set_member(old, our_signal, before);
-	if (set && how == SIG_SETMASK)
-		threads_set_blocked(named);
-	else if (named)
-		threads_set_blocked(how == SIG_BLOCK);
-	return 0;
+		threads_set_blocked(before);
+	else if (old)
+		put_ours(old, before);
+	return result;
 }

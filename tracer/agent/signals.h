@@ -1,26 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Our one signal, beside whatever the target does with signals.
+ * Our signals, beside whatever the target does with signals.
  *
- * The target may install a handler for the same signal, ask what is installed,
- * and block it: it gets the answers it would get without us, and signals that
- * are not our ticks reach its handler. The kernel always has ours, unblocked.
- * The functions named after libc's have its contract; REAL is libc's own.
+ * One comes from CPU-time timers, one (SIGTRAP) from a perf event of the process's own. The target
+ * may install handlers for the same signals, ask what is installed, and block them: it gets the
+ * answers it would get without us, and signals that are not our ticks reach its handlers, or wait
+ * as long as it blocks them. The kernel always has ours, unblocked. The functions named after
+ * libc's have its contract; REAL is libc's own.
  */
 #pragma once
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+enum signals_kind {
+	SIGNALS_TIMER,
+	SIGNALS_TRAP,
+	SIGNALS_KINDS
+};
 
 typedef int signals_action_function(int number, const struct sigaction *action,
                                     struct sigaction *old);
 typedef int signals_mask_function(int how, const sigset_t *set, sigset_t *old);
 
-/* Installs our handler and unblocks it in the calling thread. False: the agent stays off. */
-bool signals_start(signals_action_function *real_action, signals_mask_function *real_mask);
+/*
+ * Installs our handler and unblocks its signal in the calling thread; once started, nothing more.
+ * False: there are no ticks of this kind to be had.
+ */
+bool signals_start(enum signals_kind kind, signals_action_function *real_action,
+                   signals_mask_function *real_mask);
 
-/* The number of our signal; 0 before the start. */
-int signals_number(void);
+/* The number of our signal; 0 before its start. */
+int signals_number(enum signals_kind kind);
+
+/* Whether NUMBER is one of ours. */
+bool signals_is_ours(int number);
+
+/* What a perf event's sig_data must be for its SIGTRAPs to be ours. */
+uint64_t signals_trap_mark(void);
 
 int signals_action(signals_action_function *real, int number, const struct sigaction *action,
                    struct sigaction *old);

@@ -7,6 +7,7 @@
 #include "tracer/agent/op.h"
 #include "tracer/agent/system.h"
 #include "tracer/agent/ticker.h"
+#include "tracer/agent/trap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,7 @@
 #define OWN static __thread __attribute__((tls_model("initial-exec")))
 OWN struct lane *mine;
 OWN bool ended; // a last tick may still be under way
-OWN bool blocked;
+OWN unsigned blocked;
 OWN uintptr_t stack_low, stack_high;
 
 static struct agent *agent;
@@ -42,8 +43,9 @@ static uint64_t scan_gap_ns = SCAN_MIN_NS;
 static uint32_t armed;   // atomic: threads with a timer
 static uint32_t pending; // atomic: threads that are being made, and will arm themselves
 static int fork_timer = -1;
-static bool hushed;      // atomic
-static uint32_t ticking; // atomic: threads in a tick
+static uint64_t begun_cpu_ns; // of the main thread's CPU clock, before it was sampled
+static bool hushed;           // atomic
+static uint32_t ticking;      // atomic: threads in a tick
 
 static uint32_t own_tid(void)
 {
@@ -52,7 +54,7 @@ static uint32_t own_tid(void)
 
 static bool arm(struct lane *lane, uint32_t tid)
 {
-	if (!agent_samples(agent) || __atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
+	if (!agent_has_timers(agent) || __atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
 		return false;
 	if (!ticker_start(tid, agent->period_ns, &lane->timer))
 		return false;
@@ -157,7 +159,10 @@ void threads_fork(struct agent *a)
 	armed = pending = ticking = 0;
 	scanning = 0;
 	fork_timer = -1;
-	if (agent_samples(a) && !hushed)
+	begun_cpu_ns = 0;
+	if (hushed)
+		return;
+	if (agent_has_timers(a))
 		ticker_start(own_tid(), a->period_ns, &fork_timer);
 }
 
@@ -182,6 +187,7 @@ void threads_hush(void)
 	if (fork_timer >= 0)
 		ticker_stop(fork_timer);
 	fork_timer = -1;
+	trap_stop();
 	wait_for_others();
 }
 
@@ -204,7 +210,8 @@ void threads_finish(struct agent *a)
 struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
                              size_t stack_bytes)
 {
-	if (!a->on || !agent_samples(a) || a->pid != (uint32_t)getpid() || !agent_attach(a))
+	if (!a->on || !(agent_samples(a) || a->self) || a->pid != (uint32_t)getpid() ||
+	    !agent_attach(a))
 		return NULL;
 	struct lane *lane = rings_claim_patiently(&a->rings, 0);
 	if (!lane)
@@ -213,7 +220,7 @@ struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argu
 	lane->start = start;
 	lane->argument = argument;
 	lane->parent_tid = own_tid();
-	lane->blocks_signal = blocked;
+	lane->blocked = blocked;
 	lane->stack_low = stack_bytes > STACK_MARGIN ? stack_bytes - STACK_MARGIN : 0;
 	return lane;
 }
@@ -234,7 +241,7 @@ void *threads_run(void *argument)
 	// glibc puts the thread's control block at the top of its stack.
 	stack_high = (uintptr_t)pthread_self();
 	stack_low = lane->stack_low ? stack_high - lane->stack_low : stack_high;
-	blocked = lane->blocks_signal;
+	blocked = lane->blocked;
 	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
 	agent_write_begin(agent, lane);
 	adopt(lane);
@@ -266,11 +273,21 @@ static uint32_t parse_tid(const char *name)
 	return *name ? 0 : tid;
 }
 
-// Returns how many threads have been found that had no timer.
-static uint32_t arm_unknown(int directory)
+static uint32_t arm_unknown(uint32_t tid)
+{
+	static uint32_t hint; // of one scan at a time
+
+	if (rings_find(&agent->rings, tid, &hint))
+		return 0;
+	arm_other(tid);
+	return 1;
+}
+
+// The sum of what VISIT returns.
+static uint32_t each_thread(int directory, uint32_t visit(uint32_t tid))
 {
 	uint64_t buffer[256];
-	uint32_t hint = 0, found = 0;
+	uint32_t found = 0;
 	long got;
 
 	while ((got = syscall(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0)
@@ -278,10 +295,8 @@ static uint32_t arm_unknown(int directory)
 			struct dirent64 *entry = (struct dirent64 *)((char *)buffer + at);
 			uint32_t tid = parse_tid(entry->d_name);
 			at += entry->d_reclen;
-			if (!tid || rings_find(&agent->rings, tid, &hint))
-				continue;
-			arm_other(tid);
-			found++;
+			if (tid)
+				found += visit(tid);
 		}
 	return found;
 }
@@ -322,7 +337,7 @@ static void scan(void)
 
 	if (directory < 0)
 		return;
-	found = arm_unknown(directory);
+	found = each_thread(directory, arm_unknown);
 	system_close(directory);
 	bury_dead();
 	scan_gap_ns = found                       ? SCAN_MIN_NS
@@ -339,10 +354,39 @@ static void scan_if_due(void)
 	    !__atomic_compare_exchange_n(&scanning, &idle, 1, false, __ATOMIC_ACQUIRE,
 	                                 __ATOMIC_RELAXED))
 		return;
-	if (!all_known())
+	if (!agent_has_timers(agent)) {
+		bury_dead();
+		scan_gap_ns = SCAN_MAX_NS;
+	} else if (!all_known()) {
 		scan();
+	}
 	__atomic_store_n(&next_scan_ns, now + scan_gap_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&scanning, 0, __ATOMIC_RELEASE);
+}
+
+static struct lane *claim_main(uint32_t tid)
+{
+	struct lane *lane = rings_claim(&agent->rings, tid);
+
+	if (!lane)
+		return NULL;
+	lane->modes = agent->begun;
+	lane->cpu_ns = begun_cpu_ns;
+	if (fork_timer >= 0) {
+		lane->timer = fork_timer;
+		__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);
+	}
+	return lane;
+}
+
+// A thread that was not made by a function of libc.
+static struct lane *claim_other(uint32_t tid)
+{
+	struct lane *lane = rings_claim(&agent->rings, tid);
+
+	if (lane)
+		arm(lane, tid);
+	return lane;
 }
 
 // The caller's lane on its first tick after a fork, or after a scan has found it.
@@ -353,15 +397,10 @@ static struct lane *find_lane(uint32_t tid)
 	if (ended || agent->pid != (uint32_t)getpid() || !agent_attach(agent))
 		return NULL;
 	struct lane *lane = rings_find(&agent->rings, tid, &hint);
-	if (!lane && tid == agent->pid) {
-		lane = rings_claim(&agent->rings, tid);
-		if (lane)
-			lane->modes = agent->begun;
-		if (lane && fork_timer >= 0) {
-			lane->timer = fork_timer;
-			__atomic_fetch_add(&armed, 1, __ATOMIC_RELAXED);
-		}
-	}
+	if (!lane && tid == agent->pid)
+		lane = claim_main(tid);
+	else if (!lane && agent->self == SELF_TRAPS)
+		lane = claim_other(tid);
 	if (!lane)
 		return NULL;
 	if (lane->late)
@@ -389,37 +428,129 @@ struct lane *threads_lane(void)
 	return lane;
 }
 
-static void tick(const void *context, uint32_t overrun)
+// The lane for a tick; NULL: it is not to be told.
+static struct lane *enter(void)
 {
+	__atomic_fetch_add(&ticking, 1, __ATOMIC_SEQ_CST);
+	// A late one may do no system call any more.
+	if (__atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
+		return NULL;
 	uint32_t tid = own_tid();
 	struct lane *lane = mine ? mine : find_lane(tid);
 
 	// In a vfork child, thread-local memory is its parent's.
-	if (!lane || lane->tid != tid || op_is_inside())
-		return;
-	agent_tick(agent, lane, context, overrun);
-	op_give_lane(); // of which the sample has taken some
-	scan_if_due();
+	return lane && lane->tid == tid && !op_is_inside() ? lane : NULL;
+}
+
+static void leave(const struct lane *lane)
+{
+	if (lane) {
+		op_give_lane(); // of which the sample has taken some
+		scan_if_due();
+	}
+	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
 }
 
 void threads_tick(const void *context, uint32_t overrun)
 {
-	__atomic_fetch_add(&ticking, 1, __ATOMIC_SEQ_CST);
-	// Else it is a late one, that may do no system call any more.
-	if (!__atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
-		tick(context, overrun);
-	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
+	struct lane *lane = enter();
+
+	if (lane)
+		agent_tick(agent, lane, context, overrun);
+	leave(lane);
 }
 
-bool threads_set_blocked(bool now_blocked)
+void threads_trap(const void *context, bool waited)
 {
-	bool before = blocked;
+	struct lane *lane = enter();
 
-	blocked = now_blocked;
-	return before;
+	if (lane && agent->self == SELF_TRAPS)
+		agent_trap(agent, lane, context, waited);
+	leave(lane);
 }
 
-bool threads_blocked(void)
+// What the calling thread has done until now is not its first sample's.
+static void begin_now(void)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (own_tid() == agent->pid && stack_high == 0)
+		find_main_stack();
+	if (mine) {
+		mine->cpu_ns = cpu;
+		mine->stack_low = stack_low;
+		mine->stack_high = stack_high;
+	} else if (own_tid() == agent->pid) {
+		begun_cpu_ns = cpu;
+	}
+}
+
+static struct lane *other_lane(uint32_t tid)
+{
+	uint32_t hint = 0;
+	struct lane *lane = rings_find(&agent->rings, tid, &hint);
+
+	if (!lane)
+		lane = rings_claim(&agent->rings, tid);
+	if (lane)
+		lane->late = true;
+	return lane;
+}
+
+static uint32_t trap_other(uint32_t tid)
+{
+	return tid != own_tid() && other_lane(tid) &&
+	       trap_start(tid, agent->period_ns, agent->config.kernel_only);
+}
+
+static uint32_t time_other(uint32_t tid)
+{
+	struct lane *lane = tid == own_tid() ? NULL : other_lane(tid);
+
+	return lane && lane->timer < 0 && arm(lane, tid);
+}
+
+static void each_other(uint32_t visit(uint32_t tid))
+{
+	struct stat status;
+
+	// The directory's links are its threads and two more.
+	if (stat("/proc/self/task", &status) < 0 || status.st_nlink <= 3 || !agent_attach(agent))
+		return;
+	int directory = system_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
+	if (directory < 0)
+		return;
+	each_thread(directory, visit);
+	system_close(directory);
+}
+
+bool threads_start_traps(void)
+{
+	begin_now();
+	if (!trap_start(0, agent->period_ns, agent->config.kernel_only))
+		return false;
+	each_other(trap_other);
+	return true;
+}
+
+bool threads_start_timers(void)
+{
+	if (agent_samples(agent))
+		return true;
+	begin_now();
+	struct lane *lane = threads_lane();
+	if (!lane || (lane->timer < 0 && !arm(lane, lane->tid)))
+		return false;
+	each_other(time_other);
+	return true;
+}
+
+unsigned threads_blocked(void)
 {
 	return blocked;
+}
+
+void threads_set_blocked(unsigned now_blocked)
+{
+	blocked = now_blocked;
 }

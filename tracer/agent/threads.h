@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which threads are sampled: each has a lane and a CPU-time timer.
+ * Which threads are sampled: each has a lane and a CPU-time timer, or traps come to all of them.
  *
  * Threads arm themselves (pthread_create is wrapped); those made otherwise are
- * found by a scan of /proc/self/task from a sampled thread's tick.
+ * found by a scan of /proc/self/task from a sampled thread's tick. Traps a thread has from the one
+ * that made it.
  */
 #pragma once
 
@@ -42,9 +43,14 @@ void threads_cancel(struct lane *lane);
 /* No ticks any more, in any thread: their system calls may soon be forbidden. */
 void threads_hush(void);
 
-/* A tick of the calling thread. */
+/* A tick of the calling thread, by its timer, or by a trap that has WAITED or has not. */
 void threads_tick(const void *context, uint32_t overrun);
+void threads_trap(const void *context, bool waited);
 
-/* Whether the target believes that our signal is blocked in this thread. Returns the old belief. */
-bool threads_set_blocked(bool blocked);
-bool threads_blocked(void);
+/* Which of our signals the target believes to be blocked in this thread: 1 << enum signals_kind. */
+unsigned threads_blocked(void);
+void threads_set_blocked(unsigned blocked);
+
+/* All threads have ticks from now on. Not for handlers. False: there are none to be had. */
+bool threads_start_traps(void);
+bool threads_start_timers(void);

@@ -9,6 +9,9 @@
  */
 #pragma once
 
+#include "tracer/agent/signals.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -28,8 +31,8 @@ void wrap_stop(const char *why);
 /* libc's own syscall(), found now: the hooks of malloc() call it, and dlsym() calls those. */
 void *wrap_find_syscall(void) __attribute__((visibility("hidden")));
 
-/* Starts signals.h over libc's own functions. False: the agent stays off. */
-int wrap_start_signals(void);
+/* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */
+bool wrap_start_signals(enum signals_kind kind);
 
 struct agent;
 

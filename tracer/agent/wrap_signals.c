@@ -27,12 +27,12 @@ static signals_mask_function *libc_sigmask(void)
 	return (signals_mask_function *)wrap_next(&next_pthread_sigmask, "pthread_sigmask");
 }
 
-int wrap_start_signals(void)
+bool wrap_start_signals(enum signals_kind kind)
 {
 	// The others are found now, as their first call may come from a handler of the target's.
 	return libc_sigaction() && libc_sigmask() && wrap_next(&next_signal, "signal") &&
 	       wrap_next(&next_sigprocmask, "sigprocmask") &&
-	       signals_start(libc_sigaction(), libc_sigmask());
+	       signals_start(kind, libc_sigaction(), libc_sigmask());
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
@@ -46,7 +46,7 @@ EXPORT sighandler_t signal(int number, sighandler_t handler)
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	struct sigaction old;
 
-	if (!signals_number() || number != signals_number())
+	if (!signals_is_ours(number))
 		return ((signal_function *)wrap_next(&next_signal, "signal"))(number, handler);
 	signals_action(libc_sigaction(), number, &action, &old);
 	return old.sa_handler;

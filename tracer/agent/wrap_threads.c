@@ -4,6 +4,7 @@
 #include "tracer/agent/memory.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/python.h"
+#include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/torch.h"
 #include "tracer/agent/wrap.h"
@@ -42,6 +43,7 @@ static void after_fork(void)
 		agent_fork(&agent);
 		threads_fork(&agent);
 		python_fork();
+		self_fork();
 		memory_fork();
 	}
 	errno = error;
@@ -59,16 +61,15 @@ __attribute__((constructor)) void wrap_start(void)
 	started = true;
 	if (directory && *directory && gnu_get_libc_version && __register_atfork &&
 	    wrap_find_syscall() &&
-	    (config_parse(config).frequency_hz == 0 || wrap_start_signals()) &&
+	    (config_parse(config).frequency_hz == 0 || wrap_start_signals(SIGNALS_TIMER)) &&
 	    agent_start(&agent, directory, config)) {
 		__register_atfork(before_fork, NULL, after_fork, NULL);
 		threads_start(&agent);
 		op_start(&agent);
-		if (agent_tells(&agent))
-			python_look(PYTHON_SAMPLES);
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
 		torch_look();
+		self_start(&agent, wrap_start_signals);
 	}
 	errno = error;
 }
@@ -100,6 +101,7 @@ void wrap_stop(const char *why)
 	// In a vfork child, which has its parent's memory, it is about the child alone.
 	if (!agent.on || agent.pid != (uint32_t)getpid())
 		return;
+	self_stop();
 	threads_hush();
 	say(why);
 	memory_finish();
@@ -133,6 +135,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 {
 	typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	create *next = (create *)wrap_next(&next_pthread_create, "pthread_create");
+	self_look();
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, start_routine, argument, stack_size(attributes))
 			 : NULL;
@@ -172,6 +175,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argumen
 {
 	typedef int create(thrd_t *, thrd_start_t, void *);
 	create *next = (create *)wrap_next(&next_thrd_create, "thrd_create");
+	self_look();
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, (void *(*)(void *))(void *)start_routine,
 	                                   argument, stack_size(NULL))

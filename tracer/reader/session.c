@@ -175,11 +175,11 @@ static bool export_injections(const struct session *s)
 
 int session_export(const struct session *s, struct error *err)
 {
-	char config[96];
+	char config[128];
 
-	snprintf(config, sizeof(config), "hz=%u,stack=%u,kernel=%d,ops=%u,malloc=%u",
+	snprintf(config, sizeof(config), "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
-	         s->options.ops, s->options.malloc_bytes);
+	         s->options.python_hz, s->options.ops, s->options.malloc_bytes);
 	if (export_preload(s) && export_sanitizer() && export_injections(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)

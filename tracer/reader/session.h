@@ -18,6 +18,7 @@ struct session_options {
 	uint32_t frequency_hz; /* for the agent */
 	uint32_t stack_bytes;
 	bool kernel_only;      /* user code is sampled from elsewhere */
+	uint32_t python_hz;    /* for processes with a Python interpreter; 0: they are none apart */
 	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/self.h"
+
+#include "tracer/agent/agent.h"
+#include "tracer/agent/python.h"
+#include "tracer/agent/threads.h"
+#include "tracer/agent/trap.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static struct agent *agent; // NULL: nobody wants it
+static bool (*start_signals)(enum signals_kind kind);
+static int busy; // atomic: a look is under way
+
+static void set(enum agent_self self)
+{
+	__atomic_store_n(&agent->self, self, __ATOMIC_RELEASE);
+}
+
+// Whoever is ticked by timers anyway stays with them.
+static bool start_traps(void)
+{
+	if (agent_tells(agent) || !start_signals(SIGNALS_TRAP))
+		return false;
+	set(SELF_TRAPS); // before the first tick
+	return threads_start_traps();
+}
+
+static bool start_timers(void)
+{
+	set(SELF_TIMERS);
+	return (agent_samples(agent) || start_signals(SIGNALS_TIMER)) && threads_start_timers();
+}
+
+static void look_for_ticks(void)
+{
+	if (agent->self != SELF_TRAPS || trap_is_alive())
+		return;
+	trap_stop();
+	if (!start_timers())
+		self_stop();
+}
+
+static void look(void)
+{
+	if (agent->self != SELF_NOT)
+		look_for_ticks();
+	else if (python_look(PYTHON_SAMPLES) && !start_traps() && !start_timers())
+		set(SELF_NOT);
+}
+
+void self_look(void)
+{
+	int error = errno, idle = 0;
+
+	// A vfork child has its parent's memory, and neither its threads nor its ticks.
+	if (!agent || !agent->on || agent->over || agent->pid != (uint32_t)getpid() ||
+	    !__atomic_compare_exchange_n(&busy, &idle, 1, false, __ATOMIC_ACQUIRE,
+	                                 __ATOMIC_RELAXED))
+		return;
+	look();
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	errno = error;
+}
+
+void self_start(struct agent *a, bool (*start)(enum signals_kind kind))
+{
+	if (!a->config.python_hz && !agent_tells(a))
+		return;
+	agent = a;
+	start_signals = start;
+	self_look();
+}
+
+void self_fork(void)
+{
+	if (!agent || !agent->on)
+		return;
+	busy = 0;
+	if (agent->self != SELF_TRAPS)
+		return;
+	trap_stop();
+	if (!threads_start_traps() && !start_timers())
+		set(SELF_NOT);
+}
+
+void self_stop(void)
+{
+	if (!agent || agent->self == SELF_NOT)
+		return;
+	set(SELF_NOT);
+	agent_write_self_end(agent);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that has a Python interpreter samples itself, whoever else samples it: only in the
+ * handler of the interrupted thread are Python's frames exact.
+ *
+ *	self_look() ── an interpreter ──► traps ── the program got at them ──► timers
+ *	                                    └── refused ──────────────────────────┘
+ *
+ * RECORD_PYTHON tells from when on, by PYTHON_SAMPLES; without it, that this is over.
+ */
+#pragma once
+
+#include "tracer/agent/signals.h"
+
+#include <stdbool.h>
+
+struct agent;
+
+/* The program has begun. START installs our handler of a kind of ticks, once. */
+void self_start(struct agent *a, bool (*start)(enum signals_kind kind));
+
+/* Looks whether there is an interpreter by now, and whether its ticks still come. Not for
+   handlers. Keeps errno. */
+void self_look(void);
+
+/* In a forked child, after threads_fork(). */
+void self_fork(void);
+
+/* Nothing samples from within any more. */
+void self_stop(void);
