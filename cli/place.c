@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/place.h"
 
+#include "base/origin.h"
+
 #include <stddef.h>
 #include <string.h>
 
 #define DEPTH_MAX 1024
-
-bool place_is_foreign(const char *module, const char *file)
-{
-	static const char *const prefixes[] = { "[",         "/lib/",       "/lib64/",
-		                                "/usr/lib/", "/usr/lib64/", "/usr/libexec/" };
-	static const char *const sources[] = { "/usr/include/", "/usr/src/",   "/usr/lib/",
-		                               "/rustc/",       "../sysdeps/", "./nptl/" };
-
-	for (size_t i = 0; module && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(module, prefixes[i], strlen(prefixes[i])) == 0)
-			return true;
-	for (size_t i = 0; file && i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (strncmp(file, sources[i], strlen(sources[i])) == 0)
-			return true;
-	return !module && !file;
-}
 
 // One node of the user's code may stand above FUNCTION on many paths: the best single one is a
 // fair answer, because children are merged by function.
@@ -36,7 +22,7 @@ static const struct call_node *better(const struct call_node *own, const struct 
 {
 	bool named = node->name[0] != '[' && !node->kernel;
 
-	if (!place_is_foreign(node->module, node->file))
+	if (!origin_is_foreign(node->module, node->file))
 		return node;
 	return own && own->name[0] == '[' && named ? node : own;
 }

@@ -9,9 +9,6 @@
 
 #include <stdbool.h>
 
-/* True for code that the user most likely did not write: the kernel, the vDSO, system libraries. */
-bool place_is_foreign(const char *module, const char *file);
-
 /*
  * Where the user's own code leads to a library function, borrowed from a tree. CALLER is a function
  * of the user's own, or where that has no name the library function that it calls.

@@ -28,6 +28,8 @@ bool text_is_startup(const char *function)
 		"clone",
 		"clone3",
 		"__clone3",
+		"Py_BytesMain",
+		"Py_RunMain",
 		"entry_SYSCALL_64_after_hwframe",
 		"do_syscall_64",
 		"x64_sys_call",

@@ -3,6 +3,7 @@
 #include "cli/text.h"
 
 #include "base/error.h"
+#include "base/origin.h"
 #include "cli/format.h"
 #include "cli/place.h"
 #include "cli/table.h"
@@ -41,7 +42,8 @@ struct layout {
 	bool wide, widest;
 	bool margins;                  // at least one row was sampled
 	bool *ties;                    // whether a mark was printed
-	const struct call_tree *waits; // who calls what waits; NULL: not needed
+	const struct call_tree *calls; // who calls what is a library's; NULL: not needed
+	bool python;                   // there is some
 };
 
 // It is the margin of the self time, and where the rows are ranked by it it says what the rank is
@@ -84,17 +86,26 @@ static bool is_foreign_wait(const struct row *row)
 	const char *kind = text_row_kind(row);
 	bool waits = strstr(kind, "wait") || strcmp(kind, "sleep") == 0;
 
-	return waits && place_is_foreign(row->module, row->file);
+	return waits && origin_is_foreign(row->module, row->file);
+}
+
+// Libraries do the work of Python's lines.
+static bool is_foreign_work(const struct row *row)
+{
+	return !row->kernel && (row->module || row->file) &&
+	       origin_is_foreign(row->module, row->file);
 }
 
 // What the user's own code called, and where, of a row that is the end of that call. False if no
 // caller of the user's own has most of it.
 static bool find_call(const struct layout *layout, const struct row *row, struct place_call *call)
 {
-	if (!layout->waits || !is_foreign_wait(row))
+	bool waits = is_foreign_wait(row);
+
+	if (!layout->calls || !(waits || (layout->python && is_foreign_work(row))))
 		return false;
-	*call = place_caller(layout->waits, row->name);
-	return call->caller && call->caller->name[0] != '[' &&
+	*call = place_caller(layout->calls, row->name);
+	return call->caller && call->caller->name[0] != '[' && (waits || call->caller->python) &&
 	       (double)call->self >= CALLER_SHARE * (double)row->self;
 }
 
@@ -106,7 +117,7 @@ static bool add_call(struct table *table, const struct layout *layout, const str
 
 	if (!find_call(layout, row, &call))
 		return false;
-	bool named = call.entry && call.entry->name[0] != '[';
+	bool named = is_foreign_wait(row) && call.entry && call.entry->name[0] != '[';
 	bool all = (double)call.self >= WHOLE_SHARE * (double)row->self;
 	snprintf(name, sizeof(name), "%s < %s%s", named ? call.entry->name : row->name,
 	         call.caller->name, all ? "" : ", others");
@@ -231,16 +242,26 @@ static void print_heading(const struct layout *layout)
 	text_heading(layout->text, title, note);
 }
 
+static bool has_python(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].python)
+			return true;
+	return false;
+}
+
 // NULL without an error if no row of the table needs it.
-static struct call_tree *waits_of(const struct layout *layout, struct error *err)
+static struct call_tree *calls_of(const struct layout *layout, struct error *err)
 {
 	struct query query = view_query(layout->text->view, BY_FUNCTION, layout->sort);
-	bool needed = false;
+	bool needed = layout->python;
 
 	if (layout->by != BY_FUNCTION || layout->sort != SORT_SELF)
 		return NULL;
-	query.on_cpu = false;
-	query.off_cpu = true;
+	if (!layout->python) {
+		query.on_cpu = false;
+		query.off_cpu = true;
+	}
 	for (size_t i = 0; i < layout->rows->count; i++)
 		needed |= layout->rows->rows[i].self && is_foreign_wait(&layout->rows->rows[i]);
 	return needed ? query_call_tree(layout->text->profile, &query, PATH_SHARE, err) : NULL;
@@ -264,11 +285,12 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 		.wide = text->terminal.width >= WIDE,
 		.widest = text->terminal.width >= WIDEST,
 		.margins = has_margins(rows),
+		.python = has_python(rows),
 		.ties = &ties,
 	};
 	struct error failed = { 0 };
-	cleanup(call_tree) struct call_tree *waits = waits_of(&layout, &failed);
-	layout.waits = waits; // without it, rows have their own places
+	cleanup(call_tree) struct call_tree *calls = calls_of(&layout, &failed);
+	layout.calls = calls; // without it, rows have their own places
 	cleanup(table) struct table *table =
 		table_new(columns, make_columns(&layout, columns), &text->terminal);
 	if (!table)

@@ -69,12 +69,38 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 	return added;
 }
 
+static bool has_python(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].python)
+			return true;
+	return false;
+}
+
+// A line of Python mostly costs what it calls: where there are any, a line has that, too, down to
+// the next line of the user's own.
+static struct rows *rows_of(const struct text *text, enum query_sort sort, bool *own_code,
+                            struct error *err)
+{
+	struct view view = *text->view;
+	struct text own = *text;
+	struct rows *rows = text_rows(text, BY_LINE, sort, err);
+
+	*own_code = rows && !view.user_code && has_python(rows);
+	if (!*own_code)
+		return rows;
+	rows_free(rows);
+	view.user_code = QUERY_OWN_CODE;
+	own.view = &view;
+	return text_rows(&own, BY_LINE, sort, err);
+}
+
 int text_lines(const struct text *text, struct error *err)
 {
 	bool total = text->view->sort == VIEW_SORT_TOTAL;
+	bool newer = false, own_code;
 	cleanup(rows) struct rows *rows =
-		text_rows(text, BY_LINE, total ? SORT_TOTAL : SORT_SELF, err);
-	bool newer = false;
+		rows_of(text, total ? SORT_TOTAL : SORT_SELF, &own_code, err);
 
 	if (!rows)
 		return -1;
@@ -84,7 +110,8 @@ int text_lines(const struct text *text, struct error *err)
 		return error_set(err, ENOMEM, "could not print the report");
 	if (!add_rows(text, table, rows, &newer))
 		return 0;
-	text_heading(text, total ? "hot lines by total time" : "hot lines", "");
+	text_heading(text, total ? "hot lines by total time" : "hot lines",
+	             own_code ? "of your own code, with the libraries that they call" : "");
 	if (table_print(table, text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
 	if (newer)

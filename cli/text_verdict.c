@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/origin.h"
 #include "cli/format.h"
 #include "cli/place.h"
 #include "merge/profile.h"
@@ -299,7 +300,7 @@ static bool flat(const struct evidence *f, struct verdict *v)
 static bool hot_function(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
-	bool foreign = place_is_foreign(row->module, row->file);
+	bool foreign = origin_is_foreign(row->module, row->file);
 	const struct call_node *caller =
 		foreign ? place_caller(f->cpu_tree, row->name).caller : NULL;
 

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/origin.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -130,9 +131,12 @@ static struct key key_of(const struct profile *p, const struct location *locatio
 	}
 	code.function = place->function;
 	code.inlined = place->inlined;
-	if (by == BY_LINE)
+	if (by == BY_LINE) {
 		code.line = place->line;
-	else if (place->declared)
+		// Lambdas and comprehensions stand in the line that makes them.
+		if (code.python && place->file)
+			code.function = 0;
+	} else if (place->declared)
 		code.file = place->declared; // its lines may be in others, too
 	return code;
 }
@@ -147,6 +151,13 @@ static bool matches(const char *glob, const char *text)
 		text = text ? text + 1 : NULL;
 	}
 	return false;
+}
+
+static bool is_user_code(const char *glob, const char *module, const char *file)
+{
+	if (strcmp(glob, QUERY_OWN_CODE) == 0)
+		return file && !origin_is_foreign(module, file);
+	return matches(glob, file) || matches(glob, module);
 }
 
 static bool is_interpreter(const struct location *location)
@@ -171,7 +182,7 @@ static void match_frame(const struct profile *p, const struct query *query,
 	}
 	if (query->user_code) {
 		const char *file = place ? strings_get(p->strings, place->file) : NULL;
-		frame->user = matches(query->user_code, file) || matches(query->user_code, path);
+		frame->user = is_user_code(query->user_code, path, file);
 	}
 }
 

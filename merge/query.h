@@ -29,6 +29,9 @@ enum query_sort {
 	SORT_TOTAL
 };
 
+/* For user_code: what is named and no library's, see base/origin.h. */
+#define QUERY_OWN_CODE "auto"
+
 struct query {
 	enum query_by by;
 	enum query_sort sort;
@@ -39,7 +42,7 @@ struct query {
 	                     self time goes to their caller; NULL: none */
 	bool interpreter; /* Python's own code is shown; else its time is that of Python's functions */
 	const char *user_code;   /* attribute self time to the innermost frame whose file or module
-	                            matches this glob; NULL: no */
+	                            matches this glob; QUERY_OWN_CODE; NULL: no */
 	uint64_t from_ns, to_ns; /* window since the start of the run; to_ns 0: to the end */
 };
 

@@ -46,7 +46,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l on-cpu -d 'only time
 complete -c bottleneck -n '__bottleneck_runs run report' -l off-cpu -d 'only time spent waiting'
 complete -c bottleneck -n '__bottleneck_runs run report' -l hide -x -d 'give their time to the callers'
 complete -c bottleneck -n '__bottleneck_runs run report' -l interpreter -d "show Python's own code, too"
-complete -c bottleneck -n '__bottleneck_runs run report' -l user-code -x -d 'give all time to these files or modules'
+complete -c bottleneck -n '__bottleneck_runs run report' -l user-code -x -d 'give all time to these files or modules; auto: to your own code'
 complete -c bottleneck -l width -x -d 'of the report (the terminal\'s, else 100)'
 complete -c bottleneck -l color -xa 'auto always never' -d 'auto, always or never'
 complete -c bottleneck -n '__bottleneck_runs run report' -s q -l quiet -d 'the answer only: no tables'

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "base/origin.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static bool begins_with_one(const char *text, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (strncmp(text, *prefixes, strlen(*prefixes)) == 0)
+			return true;
+	return false;
+}
+
+static bool holds_one(const char *text, const char *const *parts)
+{
+	for (; *parts; parts++)
+		if (strstr(text, *parts))
+			return true;
+	return false;
+}
+
+bool origin_is_foreign(const char *module, const char *file)
+{
+	static const char *const modules[] = { "[",         "/lib/",       "/lib64/",
+		                               "/usr/lib/", "/usr/lib64/", "/usr/libexec/",
+		                               NULL };
+	static const char *const sources[] = { "/usr/include/", "/usr/src/", "/usr/lib/", "/rustc/",
+		                               "../sysdeps/",   "./nptl/",   "<frozen ",  NULL };
+	// Wherever an interpreter or a virtual environment was put.
+	static const char *const installed[] = { "/site-packages/", "/dist-packages/",
+		                                 "/lib/python3.", "/lib64/python3.", NULL };
+
+	if (!module && !file)
+		return true;
+	if (module && (begins_with_one(module, modules) || holds_one(module, installed)))
+		return true;
+	return file && (begins_with_one(file, sources) || holds_one(file, installed));
+}

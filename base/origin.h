@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose code it is, as far as its place tells.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * True for code that the user most likely did not write: the kernel, the vDSO, system libraries,
+ * Python's own modules and those that were installed beside them. MODULE and FILE may be NULL.
+ */
+bool origin_is_foreign(const char *module, const char *file);
