@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// python_report [--hz N] [--out FILE] PROGRAM [ARG…]: the Python stacks that the agent saw in it.
+// python_report [--hz N] [--by traps|timers] [--out FILE] PROGRAM [ARG…]: the Python stacks that
+// the agent saw in it.
 //
 // A line for each sample, with its frames, innermost first:
 //	sample PID TID TIME_NS FLAGS <TAB> FILE|FUNCTION|LINE|ANCHOR <TAB> …
@@ -112,7 +113,7 @@ static void finish(struct report *r)
 int main(int argc, char **argv)
 {
 	struct report report = { .out = NULL };
-	struct agent_run_options options = { .visit = visit, .context = &report };
+	struct agent_run_options options = { .visit = visit, .context = &report, .hz = 999 };
 	static struct agent_run run;
 	const char *path = "/dev/stdout";
 	int at = 1;
@@ -120,11 +121,14 @@ int main(int argc, char **argv)
 	for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
 		if (strcmp(argv[at], "--hz") == 0)
 			options.hz = (uint32_t)atoi(argv[at + 1]);
+		else if (strcmp(argv[at], "--by") == 0)
+			options.silent = strcmp(argv[at + 1], "traps") == 0;
 		else if (strcmp(argv[at], "--out") == 0)
 			path = argv[at + 1];
 	}
 	if (at >= argc || !(report.out = fopen(path, "w")))
 		return 125;
+	options.python_hz = options.silent ? options.hz : 0;
 	agent_run(&run, &options, argv + at);
 	fputs(run.output, stderr);
 	fprintf(stderr,

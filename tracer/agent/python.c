@@ -8,9 +8,9 @@
 #include "tracer/agent/python_frames.h"
 #include "tracer/agent/python_guard.h"
 #include "tracer/agent/python_runtime.h"
+#include "tracer/agent/python_threads.h"
 
 #include <link.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -124,6 +124,8 @@ static bool tell_runtime(const struct agent *a, struct lane *lane)
 	record->eval_start = runtime.eval_start;
 	record->eval_end = runtime.eval_end;
 	record->version = runtime.layout.version;
+	record->runtime = runtime.runtime;
+	record->code_type = runtime.code_type;
 	lane_commit(lane, &record->head, sizeof(*record));
 	return true;
 }
@@ -139,6 +141,13 @@ static bool tell_refusal(const struct agent *a, struct lane *lane)
 	memcpy(note + 1, refusal, length);
 	lane_commit(lane, &note->head, size);
 	return true;
+}
+
+void python_end(const struct agent *a, struct lane *lane)
+{
+	record_flags &= (uint16_t)~PYTHON_SAMPLES;
+	if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) && runtime.runtime)
+		tell_runtime(a, lane);
 }
 
 // Two threads at once both tell it.
@@ -177,73 +186,22 @@ static struct guard guard_of(const struct lane *lane, const void *context)
 	return g;
 }
 
-static bool is_own(struct guard *g, uintptr_t thread)
-{
-	const struct python_layout *l = &runtime.layout;
-
-	return guard_readable(g, thread, (size_t)l->thread_bytes) &&
-	       guard_pointer(thread, l->thread_pthread) == (uintptr_t)pthread_self();
-}
-
-/*
- * The calling thread's state; *HOLDS_GIL. A thread may have several, of several interpreters: it
- * runs the current one. Up to 3.11 that is any thread's. Without a state of its own, which is
- * looked up first, a thread has never run Python, and asking for the current one might allocate
- * thread-local memory.
- */
-static uintptr_t own_thread(struct guard *g, bool *holds_gil)
-{
-	const struct python_layout *l = &runtime.layout;
-	uintptr_t own = (uintptr_t)runtime.own();
-
-	*holds_gil = false;
-	if (!own)
-		return 0;
-	uintptr_t current = (uintptr_t)runtime.current();
-	if (current && current != own && l->runtime_current >= 0 && !is_own(g, current))
-		current = 0;
-	*holds_gil = current && !l->free_threaded;
-	return current ? current : own;
-}
-
-// At its end the interpreter frees the states of threads that still run.
-static bool is_ending(uintptr_t thread)
-{
-	uintptr_t finalizing = guard_pointer(runtime.runtime, runtime.layout.runtime_finalizing);
-
-	return finalizing && finalizing != thread;
-}
-
-// Whether the first interpreter and its threads look as they should. Not before it has begun.
-static bool is_initialized(struct guard *g, bool *wrong)
-{
-	const struct python_layout *l = &runtime.layout;
-	uintptr_t interpreter = guard_pointer(runtime.runtime, l->runtime_interpreters);
-	uintptr_t thread, back;
-
-	*wrong = false;
-	if (!interpreter ||
-	    !guard_load(g, interpreter + (uintptr_t)l->interpreter_threads, &thread) || !thread)
-		return false;
-	*wrong = !guard_load(g, thread + (uintptr_t)l->thread_interpreter, &back) ||
-	         back != interpreter;
-	return !*wrong;
-}
-
 // At the first walk that gets so far: the thread is ours, and its frame runs a code object.
 static void check(const struct agent *a, const struct lane *lane, struct guard *g, uintptr_t thread,
                   uint32_t frames)
 {
 	const struct python_layout *l = &runtime.layout;
-	bool wrong;
+	enum python_init init = python_threads_check(&runtime, g);
 	// A forked child's thread may still have its parent's number.
-	bool right = is_initialized(g, &wrong) && frames > 0 && is_own(g, thread) &&
+	bool right = init == PYTHON_READY && frames > 0 &&
+	             python_threads_is_own(&runtime, g, thread) &&
 	             (l->thread_tid < 0 || a->forked ||
 	              guard_pointer(thread, l->thread_tid) == lane->tid);
 
 	if (right)
 		__atomic_store_n(&state, CHECKED, __ATOMIC_RELEASE);
-	else if (wrong || __atomic_add_fetch(&doubts, 1, __ATOMIC_RELAXED) > DOUBTS_MAX)
+	else if (init == PYTHON_WRONG ||
+	         __atomic_add_fetch(&doubts, 1, __ATOMIC_RELAXED) > DOUBTS_MAX)
 		refuse("this build of Python keeps its frames otherwise than its version does: "
 		       "they are not told, native stacks only");
 }
@@ -281,8 +239,8 @@ void python_walk(struct agent *a, struct lane *lane, const void *context,
 	tell(a, lane);
 	if (state_now() == REFUSED)
 		return;
-	uintptr_t thread = own_thread(&g, &holds_gil);
-	if (!thread || is_ending(thread))
+	uintptr_t thread = python_threads_own(&runtime, &g, &holds_gil);
+	if (!thread)
 		return;
 	if (holds_gil)
 		chain->flags |= PYTHON_GIL;

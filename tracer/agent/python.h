@@ -43,5 +43,8 @@ void python_walk(struct agent *a, struct lane *lane, const void *context,
 /* Room for a chain of PYTHON_FRAMES_MAX frames, LANE's own. NULL: none to be had. For handlers. */
 struct python_chain *python_scratch(struct lane *lane);
 
+/* The process does not sample itself any more: told into LANE, if anything was told before. */
+void python_end(const struct agent *a, struct lane *lane);
+
 /* In a forked child: its rings are new, so all is to be told again. */
 void python_fork(void);
