@@ -26,12 +26,14 @@ struct python_layout {
 	int32_t runtime_interpreters; /* the first interpreter; NULL before Py_Initialize() */
 	int32_t runtime_finalizing;   /* the thread state that ends the runtime */
 	int32_t runtime_current;      /* the thread state that holds the GIL; up to 3.11 */
+	int32_t runtime_gil;          /* the GIL's state; up to 3.11 */
 
 	/* PyInterpreterState */
 	int32_t interpreter_next, interpreter_threads;
 	int32_t interpreter_gil; /* a pointer to the GIL's state; 3.12 and later */
 	int32_t gil_locked;      /* an int */
 	int32_t gil_holder;      /* the thread state that took it last */
+	int32_t gil_bytes;       /* with the condition variables that threads wait on for it */
 
 	/* PyThreadState */
 	int32_t thread_next, thread_interpreter;

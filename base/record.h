@@ -292,8 +292,10 @@ struct record_python {
 	uint64_t eval_start, eval_end; /* _PyEval_EvalFrameDefault; 0 if unknown */
 	uint32_t version;              /* 0x030b: 3.11 */
 	uint32_t reserved;
+	uint64_t runtime;   /* _PyRuntime: base/python_layout.h */
+	uint64_t code_type; /* PyCode_Type */
 };
-_Static_assert(sizeof(struct record_python) == 24 + 24, "python");
+_Static_assert(sizeof(struct record_python) == 24 + 40, "python");
 
 /*
  * Followed by the file's name, the function's qualified name and the line table (co_linetable, up

@@ -48,6 +48,8 @@ static struct event_python python_of(const struct record_python *python)
 		.eval_start = python->eval_start,
 		.eval_end = python->eval_end,
 		.version = python->version,
+		.runtime = python->runtime,
+		.code_type = python->code_type,
 	};
 }
 

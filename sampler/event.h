@@ -86,6 +86,7 @@ struct event_python {
 	bool samples; /* from now on its agent samples the process */
 	uint64_t eval_start, eval_end;
 	uint32_t version;
+	uint64_t runtime, code_type; /* where these are; 0 if unknown */
 };
 
 struct event_python_code {

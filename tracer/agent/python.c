@@ -126,6 +126,8 @@ static bool tell_runtime(const struct agent *a, struct lane *lane)
 	record->version = runtime.layout.version;
 	record->runtime = runtime.runtime;
 	record->code_type = runtime.code_type;
+	record->runtime = runtime.runtime;
+	record->code_type = runtime.code_type;
 	lane_commit(lane, &record->head, sizeof(*record));
 	return true;
 }
