@@ -108,7 +108,7 @@ static int open_sampler(struct recording *r, struct error *err)
 		.agent_directory = r->agent_role == ROLE_SAMPLES ? directory : NULL,
 		.kernel_names = r->kernel_names,
 		.op_directory =
-			wants_ops(options) || r->agent_role == ROLE_KERNEL_TIME ? directory : NULL,
+			r->agent_role == ROLE_SAMPLES && !wants_ops(options) ? NULL : directory,
 		.ops = r->ops,
 		.codes = r->codes,
 		.op_is_wrapper = op_wrapper_is,
@@ -178,6 +178,7 @@ static int open_session(struct recording *r, struct error *err)
 	struct session_options wanted = {
 		.library = r->agent,
 		.stack_bytes = options->stack_bytes,
+		.python_hz = options->frequency_hz,
 		.ops = run_options_ops(options),
 		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
 	};
@@ -185,7 +186,7 @@ static int open_session(struct recording *r, struct error *err)
 	char text[ERROR_TEXT_SIZE];
 
 	r->agent_role = role_of_agent(options);
-	if ((!r->agent_role && !wants_ops(options)) || !can_take_agent(r))
+	if (!can_take_agent(r))
 		return 0;
 	wanted.frequency_hz = r->agent_role ? options->frequency_hz : 0;
 	wanted.kernel_only = r->agent_role == ROLE_KERNEL_TIME;
@@ -196,7 +197,7 @@ static int open_session(struct recording *r, struct error *err)
 		*err = reason;
 		return -1;
 	}
-	add_fact(r, "no ops or allocations are seen: %s",
+	add_fact(r, "no ops, allocations or Python functions are seen: %s",
 	         error_message(&reason, text, sizeof(text)));
 	return 0;
 }
