@@ -141,7 +141,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	if (text->view->quiet)
 		return 0;
-	if (text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
+	if (text_imports(text, err) < 0 || text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
 	    text_ops(text, err) < 0)
 		return -1;

@@ -31,6 +31,7 @@ int text_print(const struct text *text, struct error *err);
 void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct totals *totals, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
+int text_imports(const struct text *text, struct error *err);
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                   struct error *err);
 int text_owners(const struct text *text, enum query_by by, struct error *err);

@@ -136,6 +136,21 @@ struct memory_rows *query_memory(const struct profile *p, enum memory_by by, boo
 	return rows;
 }
 
+struct import_rows *query_imports(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct import_rows *rows = malloc(sizeof(*rows));
+
+	(void)query, (void)err;
+	*rows = p->imports;
+	return rows;
+}
+
+void import_rows_free(struct import_rows *rows)
+{
+	free(rows);
+}
+
 void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 {
 	*out = p->doubts;
@@ -467,5 +482,38 @@ struct profile *fake_profile_with_ops(void)
 		                          .end_bytes = MB(4),
 		                          .samples = 3800 };
 	deflate_node.next = &forward_node;
+	return p;
+}
+
+static struct import_row imports[] = {
+	{ .name = "torch",
+	  .file = "/usr/lib/python3/dist-packages/torch/__init__.py",
+	  .importer = "/home/u/train.py",
+	  .importer_line = 3,
+	  .self = MS(101),
+	  .total = MS(1104) },
+	{ .name = "torch.a_package_with_a_long_name.and_a_module_with_an_even_longer_name",
+	  .file = "/usr/lib/python3/dist-packages/torch/x.py",
+	  .importer = "/usr/lib/python3/dist-packages/torch/__init__.py",
+	  .importer_line = 1204,
+	  .self = MS(300),
+	  .total = MS(300) },
+	{ .name = "evil \033[31m", .file = "", .self = MS(200), .total = MS(220) },
+	{ .name = "small", .file = "/small.py", .self = MS(90), .total = MS(90) },
+};
+
+struct profile *fake_profile_with_imports(void)
+{
+	struct profile *p = fake_profile();
+
+	p->imports = (struct import_rows){ .rows = imports,
+		                           .count = sizeof(imports) / sizeof(imports[0]),
+		                           .thread = "python3",
+		                           .process = "python3",
+		                           .tid = 4711,
+		                           .pid = 4711,
+		                           .all = MS(1902),
+		                           .time = MS(3204),
+		                           .others = MS(812) };
 	return p;
 }

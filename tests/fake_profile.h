@@ -7,6 +7,7 @@
 #pragma once
 
 #include "merge/query.h"
+#include "merge/query_imports.h"
 #include "merge/query_ops.h"
 
 struct profile {
@@ -28,6 +29,7 @@ struct profile {
 	size_t op_count;
 	struct memory_rows memory;
 	struct memory_doubts doubts;
+	struct import_rows imports;
 	struct query asked; /* the last query_run() */
 	struct op_query ops_asked;
 	enum memory_by memory_asked;
@@ -35,6 +37,9 @@ struct profile {
 
 /* A busy program with inlines, kernel time, lock waits and a library without lines. */
 struct profile *fake_profile(void);
+
+/* The same with imports of Python's. */
+struct profile *fake_profile_with_imports(void);
 
 /* The same with ops, in the call tree too, and with memory. */
 struct profile *fake_profile_with_ops(void);

@@ -646,3 +646,27 @@ Test(text, the_verdict_names_an_op_that_holds_half_of_the_time)
 	cr_expect(eq(ptr, strstr(page, "in the op"), NULL), "%s", page);
 	free(page);
 }
+
+Test(text, imports_of_python_at_two_widths)
+{
+	static const int widths[] = { 60, 100 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "imports-%d", widths[i]);
+		expect_golden(name, print(fake_profile_with_imports(), &view,
+		                          terminal(widths[i], false, false)));
+	}
+}
+
+Test(text, few_imports_are_no_news)
+{
+	struct profile *profile = fake_profile_with_imports();
+	struct view view = view_default();
+
+	profile->imports.time = profile->imports.all * 51;
+	char *page = print(profile, &view, terminal(100, false, false));
+	cr_expect(strstr(page, "imports") == NULL);
+	free(page);
+}
