@@ -248,8 +248,11 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 		interval.cause = s->cause;
 		interval.has_frames = s->has_frames;
 	}
-	if (s->out && s->preempted)
+	if (s->out && s->preempted) {
 		interval.cause = METRIC_OFF_RUNNABLE;
+		// Where it was preempted its own samples tell better: they have Python's frames.
+		interval.has_frames &= !thread->process->python.samples;
+	}
 	if (off_ns)
 		account_interval(o, thread, &interval);
 	// A look may be ahead of the records: it then belongs to an interval still to come.
