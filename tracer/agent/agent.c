@@ -305,17 +305,18 @@ static bool has_room(const void *context)
 	return here - base >= size || here - base > WALK_STACK;
 }
 
-// NULL: the thread runs no Python.
+// NULL: the thread runs no Python; but where a process samples itself, that is said.
 static const struct python_chain *find_python(struct agent *a, struct lane *lane,
                                               const void *context)
 {
+	static const struct python_chain none;
 	struct python_chain *chain =
 		python_is_there() && has_room(context) ? python_scratch(lane) : NULL;
 
 	if (!chain)
-		return NULL;
+		return a->self ? &none : NULL;
 	python_walk(a, lane, context, chain, PYTHON_FRAMES_MAX);
-	return chain->count ? chain : NULL;
+	return chain->count || a->self ? chain : NULL;
 }
 
 static void write_sample(struct agent *a, struct lane *lane, const void *context, uint64_t cpu_ns,
@@ -360,8 +361,6 @@ void agent_write_self_end(struct agent *a)
 {
 	if (!a->process || !lock_patiently(&a->speaking))
 		return;
-	struct record *end = reserve(a, a->process, RECORD_PYTHON, sizeof(struct record_python));
-	if (end)
-		lane_commit(a->process, end, sizeof(struct record_python));
+	python_end(a, a->process);
 	unlock(&a->speaking);
 }

@@ -85,6 +85,20 @@ void self_fork(void)
 		set(SELF_NOT);
 }
 
+// A vfork child must not pause its parent.
+bool self_pause(void)
+{
+	if (!agent || !agent->on || agent->self != SELF_TRAPS || agent->pid != (uint32_t)getpid())
+		return false;
+	trap_pause();
+	return true;
+}
+
+void self_resume(void)
+{
+	trap_resume();
+}
+
 void self_stop(void)
 {
 	if (!agent || agent->self == SELF_NOT)

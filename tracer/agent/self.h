@@ -26,5 +26,12 @@ void self_look(void);
 /* In a forked child, after threads_fork(). */
 void self_fork(void);
 
+/*
+ * Before this process may become another program, whom our signals would end, and when it has not.
+ * Pause: whether resume has something to do. For handlers and for children of vfork().
+ */
+bool self_pause(void);
+void self_resume(void);
+
 /* Nothing samples from within any more. */
 void self_stop(void);

@@ -120,6 +120,28 @@ void trap_stop(void)
 		system_close(fds[i]);
 }
 
+static void order(unsigned long what)
+{
+	uint32_t known = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+	int error = errno;
+
+	for (uint32_t i = 0; i < known; i++)
+		ioctl(fds[i], what, 0);
+	errno = error;
+}
+
+void trap_pause(void)
+{
+	if (trap_is_alive())
+		order(PERF_EVENT_IOC_DISABLE);
+}
+
+void trap_resume(void)
+{
+	if (trap_is_alive())
+		order(PERF_EVENT_IOC_ENABLE);
+}
+
 bool trap_sees_kernel(void)
 {
 	return sees_kernel;

@@ -22,6 +22,10 @@ bool trap_start(uint32_t tid, uint64_t period_ns, bool user_only);
 /* Ends all of them, or in a child of fork() lets go of the parent's. */
 void trap_stop(void);
 
+/* No ticks until they are to go on. Keep errno. */
+void trap_pause(void);
+void trap_resume(void);
+
 /* Whether ticks in the kernel are told of, too: on the way back to user code. */
 bool trap_sees_kernel(void);
 

@@ -31,6 +31,9 @@ void wrap_stop(const char *why);
 /* libc's own syscall(), found now: the hooks of malloc() call it, and dlsym() calls those. */
 void *wrap_find_syscall(void) __attribute__((visibility("hidden")));
 
+/* Finds libc's exec functions. */
+void wrap_start_exec(void);
+
 /* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */
 bool wrap_start_signals(enum signals_kind kind);
 

@@ -69,6 +69,7 @@ __attribute__((constructor)) void wrap_start(void)
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
 		torch_look();
+		wrap_start_exec();
 		self_start(&agent, wrap_start_signals);
 	}
 	errno = error;
