@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Programs that sample themselves do what they do without, and all of their time is told.
+
+SELF_REPORT and NO_PERF name the programs of the build. By hand:
+
+    SELF_REPORT=build/tests/self_report NO_PERF=build/tests/no_perf \\
+        python3 tests/python/manners.py [--python PATH] [TEST…]
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SELF_REPORT = os.path.abspath(os.environ.get("SELF_REPORT", "build/tests/self_report"))
+NO_PERF = os.path.abspath(os.environ.get("NO_PERF", "build/tests/no_perf"))
+POLITE = os.path.join(HERE, "polite.py")
+PYTHON = sys.executable
+NOBODY = 65534
+TIMEOUT = 120
+
+NO_USER, KERNEL, PYTHON_CHAIN = 1, 4, 8  # enum sample_flags
+SAMPLES_ITSELF = 1                       # enum python_flags
+
+Sample = collections.namedtuple("Sample", "pid tid time weight cpu flags frames stack")
+
+
+def normal(text):
+    """Without what differs from run to run."""
+    return re.sub(rb"0x[0-9a-f]+", b"0x", text)
+
+
+class Told:
+    """What the agent told of a run."""
+
+    def __init__(self, path):
+        self.samples, self.pythons, self.tasks, self.notes = [], [], [], []
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                kind, rest = line.rstrip("\n").split(" ", 1)
+                if kind == "sample":
+                    self.samples.append(Sample(*map(int, rest.split())))
+                elif kind == "python":
+                    self.pythons.append(tuple(map(int, rest.split())))
+                elif kind == "note":
+                    self.notes.append(rest.split(" ", 1)[1])
+                elif kind == "end":
+                    self.status, self.cpu, self.wall, self.dropped, self.damaged, self.unsampled = (
+                        map(int, rest.split()))
+                else:
+                    self.tasks.append((kind, *map(int, rest.split())))
+
+    def pids(self):
+        return {sample.pid for sample in self.samples}
+
+    def tids(self):
+        return {sample.tid for sample in self.samples}
+
+    def seconds(self, **only):
+        return sum(s.weight for s in self.samples
+                   if all(getattr(s, name) == value for name, value in only.items())) / 1e9
+
+
+class Case(unittest.TestCase):
+    def run_one(self, command, **keywords):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False, **keywords)
+        # A shell's way to tell of a signal.
+        return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout
+
+    def report(self, command, *options, before=(), **keywords):
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o777)
+            path = os.path.join(directory, "told")
+            status, output = self.run_one(
+                [*before, SELF_REPORT, *options, "--out", path, *command], **keywords)
+            return status, output, Told(path)
+
+    def polite(self, name, *options, **keywords):
+        """The same output and status as without; returns what was told."""
+        command = [PYTHON, "-B", POLITE, name]
+        status, output, told = self.report(command, *options, **keywords)
+        expected_status, expected = self.run_one(command)
+        self.assertEqual(normal(output), normal(expected))
+        self.assertEqual(status, expected_status, output)
+        self.assertEqual((told.damaged, told.unsampled), (0, 0))
+        return told
+
+    def assert_all_told(self, told, tolerance=0.06):
+        """All CPU time from the start of the agent to the last sample of each thread."""
+        self.assertEqual(told.dropped, 0)
+        self.assertAlmostEqual(told.seconds() / (told.cpu / 1e9), 1, delta=tolerance)
+
+
+class Signals(Case):
+    """A program with signals of its own."""
+
+    def test_own_handler_of_sigtrap(self):
+        self.polite("own_trap_handler")
+
+    def test_sigtrap_kills_who_does_not_handle_it(self):
+        self.polite("trap_kills")
+
+    def test_sigtrap_is_ignored_by_who_does(self):
+        self.polite("trap_ignored")
+
+    def test_who_blocks_all_signals_is_sampled(self):
+        told = self.polite("all_blocked")
+        self.assert_all_told(told)
+
+    def test_a_blocked_sigtrap_waits(self):
+        self.polite("blocked_waits")
+
+    def test_a_blocked_sigtrap_waits_for_the_thread_that_wants_it(self):
+        self.polite("blocked_waits_for_a_thread")
+
+    def test_own_handlers_of_all_kinds(self):
+        self.polite("own_signals")
+
+    def test_own_profiling_timer(self):
+        self.polite("profiling_timer")
+
+    def test_faulthandler_tells_of_a_fault(self):
+        self.polite("fault")
+
+    def test_faulthandler_dumps_later(self):
+        self.polite("dump_later")
+
+    def test_small_alternate_stack(self):
+        told = self.polite("alternate_stack")
+        self.assert_all_told(told)
+
+    def test_no_system_call_is_interrupted(self):
+        self.polite("no_eintr")
+
+    def test_the_same_with_timers(self):
+        for name in ("own_trap_handler", "own_signals", "blocked_waits", "all_blocked", "fault",
+                     "profiling_timer"):
+            with self.subTest(name):
+                self.polite(name, before=(NO_PERF,))
+
+
+class Processes(Case):
+    """Children of all kinds."""
+
+    def test_subprocesses(self):
+        told = self.polite("subprocesses")
+        self.assertEqual(len({pid for pid, _, _ in told.pythons}), len(told.pythons),
+                         "a child of vfork() tells nothing in its parent's name")
+
+    def test_forked_workers_sample_themselves(self):
+        told = self.polite("fork_workers")
+        self.assertEqual(len(told.pids()), 5)
+        for pid in told.pids():
+            self.assertTrue(any(p == pid and flags & SAMPLES_ITSELF
+                                for p, _, flags in told.pythons))
+        self.assert_all_told(told)
+
+    def test_fork_in_a_thread(self):
+        self.assertEqual(len(self.polite("fork_in_thread").pids()), 2)
+
+    def test_multiprocessing_fork(self):
+        self.assertGreaterEqual(len(self.polite("multiprocessing_fork").pids()), 3)
+
+    def test_multiprocessing_spawn(self):
+        self.assertGreaterEqual(len(self.polite("multiprocessing_spawn").pids()), 3)
+
+    def test_process_pool(self):
+        self.assertGreaterEqual(len(self.polite("process_pool").pids()), 2)
+
+    def test_exec_of_python(self):
+        told = self.polite("execs")
+        self.assertEqual(len(told.pythons), 2, "each program has an interpreter of its own")
+
+    def test_exec_of_another_program(self):
+        self.assertEqual(len(self.polite("execs_native").pythons), 1)
+
+    def test_exec_is_never_hit(self):
+        told = self.polite("many_execs", "--hz", "4999")
+        self.assertEqual(told.damaged, 0)
+
+
+class Threads(Case):
+    def test_a_thousand_threads(self):
+        self.polite("thousand_threads")
+
+    def test_end_of_the_interpreter(self):
+        told = self.polite("shutdown")
+        self.assertEqual(len(told.tids()), 5)
+
+    def test_threads_and_main_are_told_whole(self):
+        told = self.polite("three_threads")
+        self.assertEqual(len(told.tids()), 4)
+        self.assert_all_told(told)
+        for tid in told.tids():
+            if tid != next(iter(told.pids())):
+                self.assertAlmostEqual(told.seconds(tid=tid), 0.3, delta=0.03)
+
+    def test_nobody_tells_of_tasks_twice(self):
+        told = self.polite("three_threads")
+        self.assertEqual([task for task in told.tasks if task[1] != task[2]], [])
+
+
+class Descriptors(Case):
+    def test_closing_all_leaves_ours(self):
+        told = self.polite("close_all")
+        self.assert_all_told(told)
+        self.assertGreater(len(told.samples), 500)
+
+    def test_closing_behind_our_back_is_noticed(self):
+        told = self.polite("close_behind")
+        last = max(told.samples, key=lambda sample: sample.time)
+        self.assertGreater(last.cpu, 0)
+        self.assertGreater(told.seconds(), 0.7)
+        self.assertTrue(any("timers" in note for note in told.notes), told.notes)
+
+
+class Triggers(Case):
+    """What makes the ticks."""
+
+    def test_traps_sample_at_the_rate(self):
+        told = self.polite("three_threads")
+        self.assertAlmostEqual(len(told.samples) / (told.cpu / 1e9) / 999, 1, delta=0.08)
+        self.assertTrue(all(sample.flags & PYTHON_CHAIN for sample in told.samples))
+
+    def test_timers_where_perf_is_refused(self):
+        told = self.polite("three_threads", before=(NO_PERF,))
+        self.assertGreater(len(told.samples), 150)
+        self.assertTrue(any(flags & SAMPLES_ITSELF for _, _, flags in told.pythons))
+        self.assert_all_told(told, 0.1)
+
+    def test_kernel_time_is_told_by_both(self):
+        told = self.polite("kernel_time")
+        self.assert_all_told(told)
+
+    def test_user_code_by_traps_and_the_kernel_by_timers(self):
+        told = self.polite("kernel_time", "--kernel")
+        kernel = [s for s in told.samples if s.flags & KERNEL]
+        user = [s for s in told.samples if not s.flags & KERNEL]
+        self.assertTrue(kernel and user)
+        self.assertTrue(all(s.frames for s in kernel[3:-3]), "they have Python's frames, too")
+        self.assert_all_told(told, 0.15)
+
+    def test_unprivileged(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to be somebody else")
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as level:
+            if int(level.read()) > 2:
+                self.skipTest("perf_event_paranoid is above 2")
+        if PYTHON.startswith("/root"):
+            self.skipTest("others may not run this interpreter")
+        told = self.polite("three_threads", before=(
+            "setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"))
+        self.assertGreater(len(told.samples), 500)
+
+    def test_strict_seccomp(self):
+        self.polite("strict")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--python"]:
+        PYTHON = sys.argv[2]
+        del sys.argv[1:3]
+    unittest.main()
