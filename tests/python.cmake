@@ -2,3 +2,22 @@
 # Runs programs under the agent and prints the Python stacks that it saw.
 add_executable(python_report python_report.c)
 target_link_libraries(python_report PRIVATE agent_run)
+
+unit(python_layout LIBS base)
+unit(agent_python LIBS agent_core tracer_test_support)
+fuzz(python_layout LIBS base)
+
+# Each interpreter on this machine: staged stacks, and calls that cannot be.
+if(NOT FUZZ)
+  find_package(Python3 COMPONENTS Interpreter)
+endif()
+if(Python3_FOUND)
+  foreach(by traps timers)
+    add_test(NAME python_exact_${by} COMMAND ${Python3_EXECUTABLE} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/python/exactness.py $<TARGET_FILE:python_report> 999 ${by})
+  endforeach()
+  add_test(NAME python_survive COMMAND ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/python/survival.py $<TARGET_FILE:python_report> 1)
+  set_tests_properties(python_exact_traps python_exact_timers python_survive PROPERTIES
+    LABELS e2e TIMEOUT 900)
+endif()
