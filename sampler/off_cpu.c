@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/kallsyms.h"
 #include "sampler/kernel_map.h"
+#include "sampler/off_cpu_python.h"
 #include "sampler/probe.h"
 
 #include <errno.h>
@@ -43,6 +44,7 @@ struct off_cpu {
 	struct probe *probe; /* NULL: there is no /proc */
 	struct kernel_map *kernel_map;
 	bool kernel_map_tried;
+	struct off_cpu_python *python; /* NULL: no process has needed it yet */
 
 	struct waiter *queue; /* threads to look at, longest waiting first */
 	size_t queue_count, queue_capacity;
@@ -92,6 +94,7 @@ void off_cpu_free(struct off_cpu *o)
 		return;
 	probe_free(o->probe);
 	kernel_map_free(o->kernel_map);
+	off_cpu_python_free(o->python);
 	free(o->queue);
 	free(o);
 }
@@ -236,6 +239,24 @@ static void account_interval(struct off_cpu *o, struct thread *thread,
 		                interval->start_ns + interval->off_ns);
 }
 
+/* What a look has added to a sample, if it was in this interval. */
+static void take_python(struct off_cpu_state *s, uint64_t end_ns)
+{
+	struct frame *frames = s->frames;
+	size_t capacity = s->frame_capacity;
+
+	if (!s->python.count || s->seen != SEEN_BY_SAMPLE || s->python.from_ns < s->since_ns ||
+	    s->python.until_ns > end_ns)
+		return;
+	s->has_frames = true;
+	s->frames = s->python.frames;
+	s->frame_capacity = s->python.capacity;
+	s->frame_count = s->python.count;
+	s->frame_flags = s->python.flags;
+	s->python.frames = frames;
+	s->python.capacity = capacity;
+}
+
 /* The interval that ends now, OFF_NS of it off the CPU. */
 static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_ns, uint64_t off_ns)
 {
@@ -245,6 +266,7 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 	struct interval interval = { s->since_ns, off_ns, METRIC_OFF_OTHER, false };
 
 	if (matches) {
+		take_python(s, end_ns);
 		interval.cause = s->cause;
 		interval.has_frames = s->has_frames;
 	}
@@ -258,6 +280,8 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 	// A look may be ahead of the records: it then belongs to an interval still to come.
 	if (s->seen_from_ns <= end_ns)
 		s->seen = SEEN_NOTHING;
+	if (s->python.from_ns <= end_ns)
+		s->python.count = 0;
 }
 
 /* The present state ends. NEXT_IN: another one in which it is on the CPU, else off it, begins. */
@@ -298,12 +322,19 @@ static bool is_explained(const struct off_cpu_state *s)
 	return s->seen == SEEN_BY_SAMPLE && s->cause != METRIC_OFF_OTHER;
 }
 
+/* Samples of switches do not tell where in Python. */
+static bool wants_python(const struct off_cpu *o, const struct thread *thread)
+{
+	return o->options.codes && o->probe && off_cpu_python_may(thread);
+}
+
 static void queue_for_a_look(struct off_cpu *o, struct thread *thread)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
-	bool looked = s->seen == SEEN_BY_LOOK && s->seen_from_ns >= s->since_ns;
+	bool looked = (s->seen == SEEN_BY_LOOK && s->seen_from_ns >= s->since_ns) ||
+	              (s->python.count && s->python.from_ns >= s->since_ns);
 
-	if (is_explained(s))
+	if (is_explained(s) && !wants_python(o, thread))
 		return;
 	o->quiet = 0;
 	if (s->queued || looked || !o->probe ||
@@ -362,7 +393,7 @@ static void keep(struct off_cpu *o, struct off_cpu_state *s, enum seen seen, enu
 }
 
 static size_t unwind(struct off_cpu *o, struct thread *thread, const struct event_sample *sample,
-                     uint64_t time_ns, uint32_t *flags)
+                     const struct python_chain *chain, uint64_t time_ns, uint32_t *flags)
 {
 	*flags = 0;
 	if (!sample->has_user)
@@ -372,8 +403,11 @@ static size_t unwind(struct off_cpu *o, struct thread *thread, const struct even
 	                        (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);
 	count = unwinder_complete(o->unwinder, &thread->last, time_ns, o->frames, count,
 	                          STACK_MAX_FRAMES, flags);
-	return op_stack_place(&thread->ops, o->frames, unwinder_stack_pointers(o->unwinder), count,
-	                      STACK_MAX_FRAMES);
+	const uint64_t *sps = unwinder_stack_pointers(o->unwinder);
+	if (chain)
+		count = off_cpu_python_place(o->python, thread, chain, o->frames, &sps, count,
+		                             STACK_MAX_FRAMES, flags);
+	return op_stack_place(&thread->ops, o->frames, sps, count, STACK_MAX_FRAMES);
 }
 
 static const struct kernel_map *kernel_map_of(struct off_cpu *o)
@@ -414,7 +448,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 	// Nobody is switched out twice: the record of its running in between was lost.
 	if (s->out && s->switched && event->time_ns > s->since_ns + SAME_SWITCH_NS)
 		off_cpu_switch(o, thread, event->time_ns, false, false);
-	count = unwind(o, thread, &event->sample, event->time_ns, &flags);
+	count = unwind(o, thread, &event->sample, NULL, event->time_ns, &flags);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
 }
@@ -444,7 +478,7 @@ void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct fram
 /* Looks */
 
 static void keep_look(struct off_cpu *o, struct thread *thread, enum probe_result result,
-                      const struct probe_view *view)
+                      const struct python_chain *chain, const struct probe_view *view)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	enum metric cause = view->cause;
@@ -456,24 +490,79 @@ static void keep_look(struct off_cpu *o, struct thread *thread, enum probe_resul
 	if (result == PROBE_RUNNING)
 		cause = METRIC_OFF_RUNNABLE;
 	else
-		count = unwind(o, thread, &view->sample, view->from_ns, &flags);
+		count = unwind(o, thread, &view->sample, chain, view->from_ns, &flags);
 	keep(o, s, SEEN_BY_LOOK, cause, count, flags);
 	s->seen_from_ns = view->from_ns;
 	s->seen_until_ns = view->until_ns;
 	s->stands_for_ns = view->from_ns - min_ns(s->looked_ns, view->from_ns);
 }
 
+/* A sample has told all else of this wait. */
+static void keep_python(struct off_cpu *o, struct thread *thread, const struct python_chain *chain,
+                        const struct probe_view *view)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	uint32_t flags;
+	size_t count = unwind(o, thread, &view->sample, chain, view->from_ns, &flags);
+
+	s->python.count = 0;
+	if (!count || !array_reserve(&s->python.frames, &s->python.capacity, count))
+		return;
+	memcpy(s->python.frames, o->frames, count * sizeof(*s->python.frames));
+	s->python.count = (uint32_t)count;
+	s->python.flags = flags;
+	s->python.from_ns = view->from_ns;
+	s->python.until_ns = view->until_ns;
+}
+
+/* The Python frames of a thread that VIEW has found blocked. NULL: it has none. */
+static const struct python_chain *read_python(struct off_cpu *o, struct thread *thread,
+                                              struct probe_view *view)
+{
+	const struct python_chain *chain;
+
+	if (!wants_python(o, thread) || !view->sample.has_user ||
+	    (!o->python && !(o->python = off_cpu_python_new(o->options.codes))))
+		return NULL;
+	chain = off_cpu_python_read(o->python, thread, view->sample.regs[DWARF_RSP]);
+	view->until_ns = clock_now_ns();
+	return chain;
+}
+
+/* Looks at THREAD, and at its Python if it has moved neither before nor meanwhile. */
+static enum probe_result look_at(struct off_cpu *o, struct thread *thread, struct probe_view *view,
+                                 const struct python_chain **chain)
+{
+	char before[PROBE_SCHEDULE], after[PROBE_SCHEDULE];
+	int pid = (int)thread->process->pid, tid = (int)thread->tid;
+	// The records of switches will tell, but for those that are estimates.
+	bool prove = o->options.estimated && wants_python(o, thread);
+	bool counts = prove && probe_schedule(o->probe, pid, tid, before);
+	enum probe_result result = probe_look(o->probe, pid, tid, false, view);
+
+	*chain = result == PROBE_STACK && (!prove || counts) ? read_python(o, thread, view) : NULL;
+	if (*chain && prove &&
+	    (!probe_schedule(o->probe, pid, tid, after) || strcmp(before, after) != 0))
+		*chain = NULL;
+	return result;
+}
+
 /* True if it is to stay in the queue. */
 static bool look(struct off_cpu *o, struct thread *thread)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
+	const struct python_chain *chain;
 	struct probe_view view;
-	enum probe_result result =
-		probe_look(o->probe, (int)thread->process->pid, (int)thread->tid, false, &view);
+	enum probe_result result = look_at(o, thread, &view, &chain);
 
 	o->looks++;
+	if (is_explained(s)) {
+		if (chain)
+			keep_python(o, thread, chain, &view);
+		return result == PROBE_RUNNING && s->out;
+	}
 	if (result != PROBE_FAILED && (result != PROBE_RUNNING || s->seen != SEEN_BY_SAMPLE))
-		keep_look(o, thread, result, &view);
+		keep_look(o, thread, result, chain, &view);
 	s->looked_ns = view.from_ns;
 	return result == PROBE_RUNNING && s->out;
 }
@@ -485,7 +574,7 @@ static bool visit(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 
 	// What is known is a moment old. A thread that switches often may by now be in an interval
 	// without a sample: another pass will look, for this one too.
-	if (is_explained(s))
+	if (is_explained(s) && !wants_python(o, thread))
 		return now_ns - s->since_ns < o->options.probe_after_ns;
 	return look(o, thread);
 }

@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct codes;
 struct error;
 struct kallsyms;
 struct off_cpu;
@@ -41,6 +42,8 @@ struct off_cpu_options {
 	uint64_t probe_after_ns; /* between looks at a thread, at least; 0: 5 ms */
 	const char *kallsyms;    /* borrowed; NULL: the running kernel's */
 	struct kallsyms *names;  /* borrowed; what has read it, or will; NULL: read KALLSYMS */
+	bool estimated;          /* records of switches are: looks have to prove themselves */
+	struct codes *codes;     /* borrowed; of Python's functions; NULL: they are not wanted */
 };
 
 /* STACK gets each finished interval. UNWINDER, MODULES and CONTEXT are borrowed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What off_cpu.c remembers of one thread. Zeroed memory is a thread that has
- * not begun; FRAMES is the only thing owned, freed with free().
+ * not begun; FRAMES and PYTHON.FRAMES are owned, freed with free().
  *
  *	record:    out          in   out              in
  *	     ──────┤ interval 1  ├────┤  interval 2    ├─────
@@ -47,6 +47,14 @@ struct off_cpu_state {
 	struct frame *frames;                 /* owned */
 	size_t frame_capacity;
 	uint32_t frame_count, frame_flags;
+
+	/* SEEN_BY_SAMPLE: what a look in the same interval has added, Python's frames. */
+	struct {
+		struct frame *frames; /* owned */
+		size_t capacity;
+		uint32_t count, flags;
+		uint64_t from_ns, until_ns;
+	} python;
 
 	bool queued;        /* for a look */
 	uint64_t looked_ns; /* when it was last looked at, or could have been */

@@ -96,6 +96,16 @@ static bool read_text(int fd, char *text)
 	return size > 0;
 }
 
+bool probe_schedule(const struct probe *p, int pid, int tid, char text[PROBE_SCHEDULE])
+{
+	cleanup_close int fd = open_task_file(p, pid, tid, "schedstat");
+	ssize_t size = fd < 0 ? -1 : pread(fd, text, PROBE_SCHEDULE - 1, 0);
+
+	text[size > 0 ? size : 0] = '\0';
+	// A kernel that does not count says zeros.
+	return size > 0 && strcmp(text, "0 0 0\n") != 0;
+}
+
 static bool is_timer(const struct probe *p, const char *path)
 {
 	static const char timer[] = "anon_inode:[timerfd]";

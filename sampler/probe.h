@@ -53,5 +53,10 @@ CLEANUP(probe, struct probe *, probe_free)
 enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
                              struct probe_view *view);
 
+#define PROBE_SCHEDULE 64
+
+/* TEXT changes whenever the thread gets a CPU. False: the kernel does not tell. */
+bool probe_schedule(const struct probe *p, int pid, int tid, char text[PROBE_SCHEDULE]);
+
 /* False if TEXT, with its NUL, says that the thread runs, or is no such text. */
 bool probe_parse(const char *text, struct probe_call *call);

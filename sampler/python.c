@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/python_lines.h"
 #include "sampler/address_space.h"
+#include "sampler/python_remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +31,19 @@ struct python_line_memory {
 	} lines[LINES];
 };
 
-static void forget_objects(struct python *p)
+static void forget_objects(struct python_objects *o)
 {
-	for (uint32_t i = 0; i < p->object_count; i++)
-		free(p->objects[i].table);
-	free(p->objects);
-	free(p->lines);
-	p->objects = NULL;
-	p->lines = NULL;
-	p->object_count = 0;
-	p->object_capacity = 0;
+	for (uint32_t i = 0; i < o->count; i++)
+		free(o->objects[i].table);
+	free(o->objects);
 }
 
 void python_fini(struct python *p)
 {
-	forget_objects(p);
+	forget_objects(&p->told);
+	forget_objects(&p->read);
+	free(p->lines);
+	python_remote_free(p->remote);
 	*p = (struct python){ 0 };
 }
 
@@ -54,20 +53,21 @@ void python_begin(struct python *p, const struct event_python *event)
 	p->version = event->version;
 	p->eval_start = event->eval_start;
 	p->eval_end = event->eval_end;
+	p->runtime = event->runtime;
+	p->code_type = event->code_type;
 }
 
 // Code objects.
 
-static struct python_object *make_room(struct python *p, uint32_t number)
+static struct python_object *make_room(struct python_objects *o, uint32_t number)
 {
-	if (number >= OBJECTS_MAX || !array_reserve(&p->objects, &p->object_capacity, number + 1))
+	if (number >= OBJECTS_MAX || !array_reserve(&o->objects, &o->capacity, number + 1))
 		return NULL;
-	if (number >= p->object_count) {
-		memset(p->objects + p->object_count, 0,
-		       (number + 1 - p->object_count) * sizeof(*p->objects));
-		p->object_count = number + 1;
+	if (number >= o->count) {
+		memset(o->objects + o->count, 0, (number + 1 - o->count) * sizeof(*o->objects));
+		o->count = number + 1;
 	}
-	return &p->objects[number];
+	return &o->objects[number];
 }
 
 static uint32_t name_code(struct codes *codes, const struct event_python_code *event)
@@ -80,12 +80,9 @@ static uint32_t name_code(struct codes *codes, const struct event_python_code *e
 	return codes_add(codes, &(struct code){ file, name, event->first_line });
 }
 
-bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event)
+static bool fill(struct python_object *object, struct codes *codes,
+                 const struct event_python_code *event)
 {
-	struct python_object *object = make_room(p, event->code);
-
-	if (!object || object->code)
-		return event->code >= OBJECTS_MAX || object;
 	uint8_t *table = malloc((size_t)event->table_bytes + 1);
 	if (!table)
 		return false;
@@ -100,9 +97,36 @@ bool python_add_code(struct python *p, struct codes *codes, const struct event_p
 	return object->code != 0;
 }
 
-static uint32_t line_of(struct python *p, uint32_t number, int32_t instruction)
+bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event)
 {
-	const struct python_object *object = &p->objects[number];
+	struct python_object *object = make_room(&p->told, event->code);
+
+	if (!object || object->code)
+		return event->code >= OBJECTS_MAX || object;
+	return fill(object, codes, event);
+}
+
+uint32_t python_add_read(struct python *p, struct codes *codes,
+                         const struct event_python_code *event)
+{
+	uint32_t number = p->read.count;
+	struct python_object *object = make_room(&p->read, number);
+
+	return object && fill(object, codes, event) ? number | PYTHON_READ : 0;
+}
+
+// NULL: it was never told.
+static const struct python_object *object_of(const struct python *p, uint32_t number)
+{
+	const struct python_objects *o = number & PYTHON_READ ? &p->read : &p->told;
+
+	number &= ~PYTHON_READ;
+	return number < o->count && o->objects[number].code ? &o->objects[number] : NULL;
+}
+
+static uint32_t line_of(struct python *p, const struct python_object *object, uint32_t number,
+                        int32_t instruction)
+{
 	size_t slot = hash_pair(number, (uint32_t)instruction) % LINES;
 
 	if (!p->lines)
@@ -123,10 +147,11 @@ static uint32_t line_of(struct python *p, uint32_t number, int32_t instruction)
 
 static struct frame frame_of(struct python *p, const struct python_frame *frame)
 {
-	if (frame->code >= p->object_count || !p->objects[frame->code].code)
+	const struct python_object *object = object_of(p, frame->code);
+
+	if (!object)
 		return frame_of_python(0, 0);
-	return frame_of_python(p->objects[frame->code].code,
-	                       line_of(p, frame->code, frame->instruction));
+	return frame_of_python(object->code, line_of(p, object, frame->code, frame->instruction));
 }
 
 // Places.

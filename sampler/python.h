@@ -17,8 +17,9 @@
  *	main
  *
  * Between them the interpreter's own frames are left out: they only lead from
- * one Python function to the next. Below them they are marked (FRAME_INTERPRETER_*). Up to CPython 3.10 there are no anchors: each
- * Python function has one call of the interpreter, known by its address.
+ * one Python function to the next. Below them they are marked (FRAME_INTERPRETER_*). Up to CPython
+ * 3.10 there are no anchors: each Python function has one call of the interpreter, known by its
+ * address.
  */
 #pragma once
 
@@ -31,18 +32,28 @@
 #include <stdint.h>
 
 struct address_space;
-struct python_object;
 struct python_line_memory;
+struct python_object;
+struct python_remote;
+
+/* Numbers of code objects that the collector has read itself have this bit. */
+#define PYTHON_READ (UINT32_C(1) << 31)
+
+struct python_objects {
+	struct python_object *objects; /* [number] */
+	uint32_t count;
+	size_t capacity;
+};
 
 /* Zeroed when there is no interpreter. */
 struct python {
 	bool samples; /* its agent samples the process, and nobody else */
 	uint32_t version;
 	uint64_t eval_start, eval_end;
-	struct python_object *objects; /* [number] */
-	uint32_t object_count;
-	size_t object_capacity;
+	uint64_t runtime, code_type;
+	struct python_objects told, read; /* by the agent; from outside */
 	struct python_line_memory *lines;
+	struct python_remote *remote; /* see sampler/python_remote.h; owned; NULL: not looked at yet */
 };
 
 void python_fini(struct python *p); /* all is forgotten */
@@ -51,6 +62,10 @@ void python_begin(struct python *p, const struct event_python *event);
 
 /* False if there is no memory. */
 bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event);
+
+/* One that was read from outside: its number, 0 if there is no memory. */
+uint32_t python_add_read(struct python *p, struct codes *codes,
+                         const struct event_python_code *event);
 
 /* Native frames with their stack pointers, as the unwinder has them, innermost first. */
 struct python_native {

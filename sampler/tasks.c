@@ -35,6 +35,7 @@ struct tasks *tasks_new(void)
 static void free_thread(struct thread *thread)
 {
 	free(thread->off_cpu.frames);
+	free(thread->off_cpu.python.frames);
 	free(thread->cpu.last.frames);
 	free(thread->cpu.kernel.frames);
 	op_stack_fini(&thread->ops);

@@ -79,7 +79,9 @@ int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_
                   struct error *err)
 {
 	struct off_cpu_options options = { .switch_samples = facts->switch_samples,
-		                           .names = t->kernel_names };
+		                           .names = t->kernel_names,
+		                           .estimated = facts->switches_estimated,
+		                           .codes = t->codes };
 
 	t->tell_off_cpu = off_cpu;
 	tracker_adjust(t, facts);

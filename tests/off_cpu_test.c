@@ -52,6 +52,12 @@ enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
 	return next_look.result;
 }
 
+bool probe_schedule(const struct probe *p, int pid, int tid, char text[PROBE_SCHEDULE])
+{
+	(void)p, (void)pid, (void)tid, (void)text;
+	return false;
+}
+
 size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        const struct event_sample *sample, int pid, struct frame *frames, size_t max,
                        uint32_t *flags)

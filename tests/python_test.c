@@ -63,7 +63,10 @@ TestSuite(python, .init = begin, .fini = end);
 
 static void version(uint32_t number)
 {
-	struct event_python event = { true, EVAL, EVAL + 0x800, number };
+	struct event_python event = { .samples = true,
+		                      .eval_start = EVAL,
+		                      .eval_end = EVAL + 0x800,
+		                      .version = number };
 
 	python_begin(&python, &event);
 }
@@ -208,5 +211,5 @@ Test(python, numbers_beyond_reason_are_passed_over)
 	};
 
 	cr_expect(python_add_code(&python, codes, &event));
-	cr_expect(lt(u32, python.object_count, 100));
+	cr_expect(lt(u32, python.told.count, 100));
 }
