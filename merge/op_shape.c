@@ -5,6 +5,7 @@
 #include "base/flops.h"
 #include "base/hash.h"
 #include "base/record.h"
+#include "base/tensor_flops.h"
 #include "base/tensors.h"
 
 #include <inttypes.h>
@@ -158,6 +159,8 @@ static struct op_shape find_shape(struct op_shapes *s, struct strings *strings, 
 
 	if (event->detail == OP_DETAIL_SHAPE)
 		flops_of(op->name, event->details, event->detail_count, &shape.flops);
+	else if (event->detail == OP_DETAIL_TENSORS)
+		tensor_flops_of(op->name, event->details, event->detail_count, &shape.flops);
 	if (event->detail == OP_DETAIL_TENSORS)
 		print_tensors(text, sizeof(text), event);
 	else

@@ -45,6 +45,7 @@ struct event_op {
 	uint32_t op;
 	uint32_t domain; /* domain_id of the op, base/op.h */
 	bool call;       /* it is a call of a function: it ends with a frame */
+	bool forwards;   /* it may be begun anew by itself, for the same call */
 	uint32_t flags;
 	uint64_t stack, caller;
 	uint16_t detail, detail_count;

@@ -166,6 +166,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 		return false;
 	event->op.domain = op->domain_id;
 	event->op.call = is_call(op);
+	event->op.forwards = op->provider == OP_TORCH;
 	return true;
 }
 

@@ -9,10 +9,18 @@
 // A hook's arguments that its caller has pushed lie below the caller's own frame.
 #define PUSHED_MAX 256
 
+static void free_op(struct open_op *op)
+{
+	if (op->twin)
+		free((void *)op->twin->details);
+	free(op->twin);
+	free(op->details);
+}
+
 void op_stack_fini(struct op_stack *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		free(s->ops[i].details);
+		free_op(&s->ops[i]);
 	free(s->ops);
 	*s = (struct op_stack){ 0 };
 }
@@ -72,7 +80,7 @@ void op_stack_end(struct op_stack *s, struct open_op *op)
 {
 	size_t index = (size_t)(op - s->ops);
 
-	free(op->details);
+	free_op(op);
 	s->calls -= op->call_stack != 0;
 	s->count--;
 	memmove(op, op + 1, (s->count - index) * sizeof(*op));

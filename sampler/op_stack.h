@@ -29,6 +29,9 @@ struct open_op {
 	uint32_t op;     /* id, see base/op.h */
 	uint32_t domain; /* its domain_id */
 	bool range;
+	bool forwards;          /* see struct event_op */
+	uint32_t within;        /* ops of that kind right within it that have ended */
+	struct op_event *twin;  /* the only one of them, if it is the same op; owned, NULL: none */
 	uint64_t begin_ns;
 	uint64_t call_stack; /* of a call: where its frame ends; 0: it does not end with a frame */
 	uint64_t call_return;

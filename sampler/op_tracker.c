@@ -3,6 +3,8 @@
 
 #include "sampler/address_space.h"
 
+#include <stdlib.h>
+
 // The call at CALLER, a return address of PROCESS.
 static struct frame frame_of(const struct process *process, uint64_t caller)
 {
@@ -21,6 +23,7 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.op = op->op,
 		.domain = op->domain,
 		.range = (op->flags & OP_RANGE) != 0,
+		.forwards = op->forwards && !(op->flags & OP_RANGE),
 		.begin_ns = event->time_ns,
 		.address = op->stack,
 		.call_stack = op->call ? op->stack : 0,
@@ -88,6 +91,64 @@ static void give(struct op_tracker *t, const struct op_event *event)
 {
 	if (t->sink->op)
 		t->sink->op(t->sink->context, event);
+}
+
+static void give_twin(struct op_tracker *t, struct open_op *open)
+{
+	struct op_event *twin = open->twin;
+
+	open->twin = NULL;
+	if (!twin)
+		return;
+	give(t, twin);
+	free((void *)twin->details);
+	free(twin);
+}
+
+// What was the only op right within OPEN, and the same, is no call of its own.
+static void take_twin(struct open_op *open, struct op_event *op)
+{
+	struct op_event *twin = open->twin;
+
+	open->twin = NULL;
+	if (!twin)
+		return;
+	op->self_ns += twin->self_ns;
+	op->self_allocated_bytes += twin->self_allocated_bytes;
+	op->self_freed_bytes += twin->self_freed_bytes;
+	free((void *)twin->details);
+	free(twin);
+}
+
+// OP keeps the details of OPEN. NULL if there is no memory.
+static struct op_event *keep(struct open_op *open, const struct op_event *op)
+{
+	struct op_event *kept = malloc(sizeof(*kept));
+
+	if (!kept)
+		return NULL;
+	*kept = *op;
+	open->details = NULL;
+	return kept;
+}
+
+// PyTorch's dispatcher calls one form of an op from another, and each is an op; its own profiler
+// counts them as one if that is all that the outer one does. This is known when the outer one ends.
+static void give_once(struct op_tracker *t, struct thread *thread, struct open_op *open,
+                      struct op_event *op)
+{
+	struct open_op *around = open->forwards ? op_stack_around(&thread->ops, open) : NULL;
+
+	take_twin(open, op);
+	if (!around || !around->forwards) {
+		give(t, op);
+		return;
+	}
+	give_twin(t, around);
+	if (!around->within++ && around->op == open->op)
+		around->twin = keep(open, op);
+	if (!around->twin)
+		give(t, op);
 }
 
 static bool is_there(const struct open_op *op, const struct frame *at, const struct frame *frames,
@@ -190,7 +251,7 @@ static void close_within(struct op_tracker *t, struct thread *thread, size_t ind
 		op.flags |= OP_LEFT_OPEN;
 		op.end_ns = time_ns;
 		settle(thread, within, &op);
-		give(t, &op);
+		give_once(t, thread, within, &op);
 		op_stack_end(&thread->ops, within);
 	}
 }
@@ -211,7 +272,7 @@ void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct ev
 	struct op_event op = event_of(thread, open);
 	take_end(&op, event);
 	settle(thread, open, &op);
-	give(t, &op);
+	give_once(t, thread, open, &op);
 	op_stack_end(&thread->ops, open);
 }
 
@@ -247,7 +308,7 @@ void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time
 		op.end_ns = time_ns > open->begin_ns ? time_ns : open->begin_ns;
 		open->below_differs = true; // nobody has told its own time
 		settle(thread, open, &op);
-		give(t, &op);
+		give_once(t, thread, open, &op);
 		op_stack_end(&thread->ops, open);
 	}
 }

@@ -6,6 +6,10 @@
  *	wall NS
  *	PROVIDER DOMAIN NAME CALLS TOTAL_NS SELF_NS SAMPLED_NS SAMPLED_SELF_NS LEFT_OPEN UNTIMED
  *
+ * op_rows -s PROFILE: by shape, total and bytes of each call by itself.
+ *
+ *	PROVIDER NAME SHAPE CALLS TOTAL_NS SELF_NS NET_BYTES SELF_NET_BYTES FLOPS
+ *
  * op_rows -m PROFILE: the same of its memory.
  *
  *	all ALLOCATIONS ALLOCATED_BYTES PEAK_BYTES END_BYTES
@@ -54,15 +58,37 @@ static int print_ops(const struct profile *p, struct error *err)
 	return 0;
 }
 
+static int print_shapes(const struct profile *p, struct error *err)
+{
+	struct op_query query = { .by = OPS_BY_SHAPE };
+	cleanup(op_rows) struct op_rows *rows = query_ops(p, &query, err);
+
+	if (!rows)
+		return -1;
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct op_row *row = &rows->rows[i];
+		printf("%s\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64
+		       "\t%" PRIu64 "\n",
+		       row->provider, row->name, row->shape, row->calls,
+		       row->average_ns * row->calls, row->self_ns, row->net_bytes,
+		       row->self_net_bytes, row->flops);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	bool memory = argc == 3 && strcmp(argv[1], "-m") == 0;
+	typedef int print(const struct profile *p, struct error *err);
+	const char *option = argc == 3 ? argv[1] : "";
+	print *what = strcmp(option, "-m") == 0 ? print_memory
+	              : strcmp(option, "-s") == 0 ? print_shapes
+	                                          : print_ops;
 	struct error err;
 
-	if (argc != 2 && !memory)
+	if (argc != 2 && what == print_ops)
 		return 2;
 	cleanup(profile) struct profile *p = profile_read(argv[argc - 1], &err);
-	if (p && (memory ? print_memory(p, &err) : print_ops(p, &err)) == 0)
+	if (p && what(p, &err) == 0)
 		return 0;
 	fprintf(stderr, "op_rows: %s\n", err.text);
 	return 1;

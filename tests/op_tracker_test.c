@@ -46,6 +46,7 @@ static void begin(uint32_t op, uint64_t now, uint32_t flags)
 	if (op >= 100)
 		event.op.domain = op / 10;
 	event.op.flags = flags;
+	event.op.forwards = op >= 50 && op < 60;
 	op_tracker_begin(&tracker, thread, &event);
 }
 
@@ -78,6 +79,43 @@ Test(op_tracker, an_op_within_itself_says_so)
 	end(20, 50, 20, 0);
 	end(10, 60, 20, 0);
 	cr_expect(eq(str, story, "1[10/10]<2*d 2[30/20]<1 1[50/20]<0 "));
+}
+
+Test(op_tracker, an_op_that_does_nothing_but_begin_itself_anew_is_one)
+{
+	begin(50, 10, 0);
+	begin(50, 20, 0);
+	begin(50, 30, 0);
+	begin(51, 31, 0);
+	end(31, 32, 1, 0);
+	end(30, 40, 9, 0);
+	end(20, 50, 20, 0);
+	end(10, 60, 20, 0);
+	cr_expect(eq(str, story, "51[1/1]<50 50[50/49]<0 "));
+}
+
+Test(op_tracker, an_op_that_begins_itself_among_others_is_within_itself)
+{
+	begin(50, 10, 0);
+	begin(50, 20, 0);
+	end(20, 30, 10, 0);
+	begin(51, 31, 0);
+	end(31, 32, 1, 0);
+	begin(50, 35, 0);
+	end(35, 40, 5, 0);
+	end(10, 60, 34, 0);
+	cr_expect(eq(str, story, "50[10/10]<50*d 51[1/1]<50 50[5/5]<50*d 50[50/34]<0 "));
+}
+
+Test(op_tracker, an_op_of_another_kind_within_it_does_not_make_two_of_one)
+{
+	begin(50, 10, 0);
+	begin(50, 20, 0);
+	begin(1, 21, 0);
+	end(21, 22, 1, 0);
+	end(20, 30, 9, 0);
+	op_tracker_close(&tracker, thread, 60);
+	cr_expect(eq(str, story, "1[1/1]<50 50[50/49]<0? "));
 }
 
 Test(op_tracker, an_op_within_its_domain_says_so_whatever_lies_between)

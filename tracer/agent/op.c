@@ -37,6 +37,7 @@
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_memory *op_memory;
+OWN struct op_bytes op_tensors;
 OWN struct op_thread *op_own;
 static OWN bool ended;
 static OWN bool unseen; // there is no room for this thread
@@ -482,6 +483,7 @@ INLINE uint32_t begin(struct op_thread *t, uint32_t owner, uint32_t name, struct
 		.from_ns = now,
 		.allocated_bytes = allocated_bytes(),
 		.freed_bytes = freed_bytes(),
+		.tensors = op_tensors,
 		.name = name,
 		.owner = owner,
 		.level = owner ? level_in(t, owner, depth) : 0,
@@ -503,6 +505,14 @@ void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const str
 	begin(t, 0, name, here, d);
 }
 
+static void tell_tensors(struct record_op_end *end, const struct op_open *open)
+{
+	end->allocated_bytes = op_tensors.allocated - open->tensors.allocated;
+	end->freed_bytes = op_tensors.freed - open->tensors.freed;
+	end->self_allocated_bytes = end->allocated_bytes - open->below_tensors.allocated;
+	end->self_freed_bytes = end->freed_bytes - open->below_tensors.freed;
+}
+
 // OPEN, which the next outer op is AROUND (or NULL), is no more.
 INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_open *around,
                      uint64_t now, uint16_t flags)
@@ -515,6 +525,8 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 		around->below_ns += now - open->from_ns;
 		around->below_allocated_bytes += allocated;
 		around->below_freed_bytes += freed;
+		around->below_tensors.allocated += op_tensors.allocated - open->tensors.allocated;
+		around->below_tensors.freed += op_tensors.freed - open->tensors.freed;
 	}
 	if (unlikely(!open->written)) {
 		if (open->name)
@@ -532,6 +544,8 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	end->freed_bytes = freed;
 	end->self_allocated_bytes = allocated - open->below_allocated_bytes;
 	end->self_freed_bytes = freed - open->below_freed_bytes;
+	if (open->owner >> 24 == OP_TORCH)
+		tell_tensors(end, open);
 	end->name = open->name;
 	end->begin_tid = t->tid;
 	lane_commit(t->lane, &end->head, END_BYTES);

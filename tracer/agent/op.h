@@ -62,6 +62,15 @@ struct op_memory {
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
 };
 
+/*
+ * What the calling thread's tensors have taken and given back, where the PyTorch provider counts:
+ * what its ops are told of, instead of all that was allocated.
+ */
+struct op_bytes {
+	uint64_t allocated, freed;
+};
+extern __thread struct op_bytes op_tensors __attribute__((tls_model("initial-exec")));
+
 /* The calling thread's, where the malloc provider counts; NULL: nothing so far. */
 extern __thread struct op_memory *op_memory __attribute__((tls_model("initial-exec")));
 
@@ -71,6 +80,7 @@ struct op_open {
 	uint64_t below_ns; /* taken by ops right below it */
 	uint64_t allocated_bytes, freed_bytes; /* of the thread, at the begin */
 	uint64_t below_allocated_bytes, below_freed_bytes;
+	struct op_bytes tensors, below_tensors; /* the same */
 	uint32_t name;
 	uint32_t owner; /* see op_begin_in() */
 	uint32_t level; /* how many of the same owner are open below */

@@ -116,11 +116,18 @@ static __attribute__((noinline)) void learn(struct op_thread *t, const void *fun
 	__atomic_store_n(&learning, 0, __ATOMIC_RELEASE);
 }
 
-static inline size_t take_inputs(struct op_thread *t, const void *function, uint64_t *values)
+static inline bool is_convolution(const char *text)
+{
+	return strncmp(text, "aten::conv", strlen("aten::conv")) == 0 &&
+	       strlen(text) == strlen("aten::conv2d");
+}
+
+static inline size_t take_inputs(struct op_thread *t, const void *function, const char *text,
+                                 uint64_t *values)
 {
 	if (unlikely(!torch_layout_is_known(&layout)) && !layout.failed)
 		learn(t, function, num_inputs(function));
-	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX);
+	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX, is_convolution(text));
 }
 
 static inline uint32_t category_name(struct op_thread *t, const char *category)
@@ -144,7 +151,7 @@ static inline void begin(const void *function, const char *category, bool async,
 		             .category = category_name(t, category),
 		             .text = text ? text : "" };
 	struct op_details d = { .kind = OP_DETAIL_TENSORS,
-		                .count = (uint16_t)take_inputs(t, function, values),
+		                .count = (uint16_t)take_inputs(t, function, name.text, values),
 		                .values = values };
 	struct op_here here = place_of(function, hook);
 	if (unlikely(async))

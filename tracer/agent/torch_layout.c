@@ -11,7 +11,8 @@
 #define POLICY      0x0c // sizes_strides_policy_
 #define CUSTOM      0x08 // its CustomSizes
 #define SYMBOLIC    0x10 // has_symbolic_sizes_strides_
-#define CHAIN_LISTS 16   // numbers of a list that are told
+#define TAG_INTEGER 5
+#define LIST_MAX    8 // numbers of a list that is told
 
 struct value { // c10::IValue
 	const char *payload;
@@ -254,6 +255,50 @@ static void put_tensor(struct out *out, const struct tensor *t, uint32_t layout)
 	}
 }
 
+// c10::detail::ListImpl: a std::vector<IValue> behind one count of references, or two.
+static struct inputs list_at(const char *payload)
+{
+	for (unsigned offset = 16; offset <= 24; offset += 8) {
+		const uint64_t *bounds = (const uint64_t *)(payload + offset);
+		uint64_t bytes = bounds[1] - bounds[0], room = bounds[2] - bounds[0];
+		if (bounds[0] > 4096 && bounds[0] % 8 == 0 && bytes % sizeof(struct value) == 0 &&
+		    bytes <= room && bytes / sizeof(struct value) <= LIST_MAX)
+			return (struct inputs){ (const struct value *)(uintptr_t)bounds[0],
+				                bytes / sizeof(struct value) };
+	}
+	return (struct inputs){ 0 };
+}
+
+static void put_list(struct out *out, const struct value *value)
+{
+	struct inputs list = value->payload ? list_at(value->payload) : (struct inputs){ 0 };
+	uint64_t numbers[LIST_MAX];
+
+	for (size_t i = 0; i < list.count; i++) {
+		numbers[i] = (uint64_t)(uintptr_t)list.values[i].payload;
+		if (list.values[i].tag != TAG_INTEGER || numbers[i] > INT32_MAX)
+			list.count = 0;
+	}
+	if (list.count)
+		put_numbers(out, tensors_head(TENSORS_INTEGERS, (unsigned)list.count, 0, 0, 0, 0),
+		            numbers, (unsigned)list.count);
+	else
+		put_other(out);
+}
+
+// Of a convolution: stride, padding and dilation, of which the padding may be a word. What kind of
+// value a list is differs from version to version: they are all of one kind.
+#define STRIDE   3
+#define DILATION 5
+
+static bool is_list(struct inputs inputs, size_t index)
+{
+	return index >= STRIDE && index <= DILATION && inputs.count > DILATION &&
+	       inputs.values[index].tag == inputs.values[STRIDE].tag &&
+	       inputs.values[STRIDE].tag == inputs.values[DILATION].tag &&
+	       inputs.values[STRIDE].tag > TAG_INTEGER;
+}
+
 static bool has_tensors(struct inputs inputs)
 {
 	for (size_t i = 0; i < inputs.count; i++)
@@ -262,12 +307,14 @@ static bool has_tensors(struct inputs inputs)
 	return false;
 }
 
-static void put_inputs(struct out *out, struct inputs inputs, uint32_t sizes)
+static void put_inputs(struct out *out, struct inputs inputs, uint32_t sizes, bool lists)
 {
 	for (size_t i = 0; i < inputs.count && !out->cut; i++) {
 		const struct value *value = &inputs.values[i];
 		if (value->tag == TAG_TENSOR && value->payload)
 			put_tensor(out, tensor_at(value->payload, sizes), sizes);
+		else if (lists && is_list(inputs, i))
+			put_list(out, value);
 		else
 			put_other(out);
 	}
@@ -277,7 +324,7 @@ static void put_inputs(struct out *out, struct inputs inputs, uint32_t sizes)
 }
 
 size_t torch_layout_inputs(const struct torch_layout *l, const void *function, uint64_t *values,
-                           size_t max)
+                           size_t max, bool convolution)
 {
 	uint32_t sizes = __atomic_load_n(&l->sizes, __ATOMIC_ACQUIRE);
 	uint32_t offset = __atomic_load_n(&l->inputs, __ATOMIC_RELAXED);
@@ -288,6 +335,6 @@ size_t torch_layout_inputs(const struct torch_layout *l, const void *function, u
 	struct inputs inputs = inputs_at(function, offset);
 	if (!inputs.values || inputs.count > INPUTS_MAX || (!sizes && has_tensors(inputs)))
 		return 0;
-	put_inputs(&out, inputs, sizes);
+	put_inputs(&out, inputs, sizes, convolution);
 	return out.count;
 }

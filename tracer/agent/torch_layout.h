@@ -27,10 +27,11 @@ struct torch_layout {
 
 /*
  * FUNCTION is an at::RecordFunction whose num_inputs() is COUNT, in its start callback. Writes its
- * inputs as base/tensors.h says, at most MAX words; how many.
+ * inputs as base/tensors.h says, at most MAX words; how many. Of a
+ * CONVOLUTION, which aten::convNd is, the lists of numbers, too.
  */
 size_t torch_layout_inputs(const struct torch_layout *l, const void *function, uint64_t *values,
-                           size_t max);
+                           size_t max, bool convolution);
 
 /* Learns from one more op; one thread at a time. */
 void torch_layout_learn(struct torch_layout *l, const void *function, size_t count);
