@@ -57,6 +57,17 @@ void python_begin(struct python *p, const struct event_python *event)
 	p->code_type = event->code_type;
 }
 
+void python_fork(const struct python *parent, struct python *child)
+{
+	if (child->version)
+		return;
+	child->version = parent->version;
+	child->eval_start = parent->eval_start;
+	child->eval_end = parent->eval_end;
+	child->runtime = parent->runtime;
+	child->code_type = parent->code_type;
+}
+
 // Code objects.
 
 static struct python_object *make_room(struct python_objects *o, uint32_t number)

@@ -60,6 +60,9 @@ void python_fini(struct python *p); /* all is forgotten */
 
 void python_begin(struct python *p, const struct event_python *event);
 
+/* PARENT has forked CHILD: its interpreter is where it was; who samples it, it will tell. */
+void python_fork(const struct python *parent, struct python *child);
+
 /* False if there is no memory. */
 bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event);
 

@@ -199,6 +199,7 @@ struct process *tasks_fork(struct tasks *t, struct process *parent, uint32_t pid
 	if (child) {
 		child->parent = parent->number;
 		child->program = parent->program;
+		python_fork(&parent->python, &child->python);
 		memcpy(child->command, parent->command, sizeof(child->command));
 	}
 	return child;
