@@ -47,3 +47,13 @@ Test(agent_config, ops_and_allocations_are_off_unless_asked_for)
 	cr_expect(eq(u32, asked.ops, 6));
 	cr_expect(eq(u32, asked.malloc_bytes, 4096));
 }
+
+Test(agent_config, python_has_a_rate_of_its_own)
+{
+	struct config config = config_parse("hz=0,stack=4096,kernel=0,python=999,ops=6");
+
+	cr_expect(eq(u32, config.frequency_hz, 0));
+	cr_expect(eq(u32, config.python_hz, 999));
+	cr_expect(eq(u32, config_parse("hz=99").python_hz, 0));
+	cr_expect(eq(u32, config_parse("python=99999999").python_hz, 100000));
+}

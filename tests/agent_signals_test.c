@@ -144,3 +144,61 @@ Test(agent_signals, other_signals_pass_through)
 	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number(SIGNALS_TIMER)), 0));
 	cr_expect(eq(int, sigismember(&seen.sa_mask, SIGUSR2), 1));
 }
+
+Test(agent_signals, the_mask_of_an_action_is_told_as_it_was_given)
+{
+	struct sigaction mine = { .sa_handler = count_call }, seen;
+
+	sigfillset(&mine.sa_mask);
+	signals_action(sigaction, SIGUSR1, &mine, NULL);
+	signals_action(sigaction, SIGUSR1, NULL, &seen);
+	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number(SIGNALS_TIMER)), 1));
+	sigemptyset(&mine.sa_mask);
+	signals_action(sigaction, SIGUSR1, &mine, &seen);
+	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number(SIGNALS_TIMER)), 1));
+	signals_action(sigaction, SIGUSR1, NULL, &seen);
+	cr_expect(eq(int, sigismember(&seen.sa_mask, signals_number(SIGNALS_TIMER)), 0));
+}
+
+// Both kinds, as one has SIGTRAP, which does not queue.
+static void wait_while_blocked(int number)
+{
+	struct sigaction mine = { .sa_handler = count_call };
+	sigset_t set, pending;
+
+	signals_action(sigaction, number, &mine, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	signals_mask(sigprocmask, SIG_BLOCK, &set, NULL);
+	calls = 0;
+	kill(getpid(), number);
+	cr_expect(eq(int, calls, 0), "signal %d", number);
+	sigpending(&pending);
+	cr_expect(eq(int, sigismember(&pending, number), 1), "signal %d", number);
+	signals_mask(sigprocmask, SIG_UNBLOCK, &set, NULL);
+	cr_expect(eq(int, calls, 1), "signal %d", number);
+}
+
+Test(agent_signals, what_the_target_blocks_waits)
+{
+	cr_assert(signals_start(SIGNALS_TRAP, sigaction, sigprocmask));
+	wait_while_blocked(signals_number(SIGNALS_TIMER));
+	wait_while_blocked(signals_number(SIGNALS_TRAP));
+}
+
+Test(agent_signals, what_was_blocked_before_the_start_is_told_so)
+{
+	sigset_t set, seen;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	cr_assert(signals_start(SIGNALS_TRAP, sigaction, sigprocmask));
+	sigprocmask(SIG_BLOCK, NULL, &seen);
+	cr_expect(eq(int, sigismember(&seen, SIGTRAP), 0));
+	signals_mask(sigprocmask, SIG_BLOCK, NULL, &seen);
+	cr_expect(eq(int, sigismember(&seen, SIGTRAP), 1));
+	cr_expect(signals_is_ours(SIGTRAP));
+	cr_expect(not(signals_is_ours(SIGUSR1)));
+	cr_expect(not(signals_is_ours(0)));
+}

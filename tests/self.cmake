@@ -2,14 +2,19 @@
 # Programs with a Python interpreter, which sample themselves: when, and that they do not notice.
 add_executable(self_report self_report.c)
 target_link_libraries(self_report PRIVATE agent_run)
+unit(agent_trap LIBS agent_core)
+
+# Never sanitized: it loads the agent.
+add_executable(self_embed self_embed.c)
+target_compile_definitions(self_embed PRIVATE _GNU_SOURCE)
 
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT FUZZ AND Python3_FOUND)
-  foreach(part Signals Processes Threads Descriptors Triggers)
+  foreach(part Signals Processes Threads Descriptors Triggers Versions Embedded)
     string(TOLOWER ${part} name)
     add_test(NAME python_manners_${name} COMMAND ${Python3_EXECUTABLE} -B
              ${CMAKE_CURRENT_SOURCE_DIR}/python/manners.py ${part})
     set_tests_properties(python_manners_${name} PROPERTIES LABELS e2e TIMEOUT 600
-      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>")
+      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>")
   endforeach()
 endif()

@@ -18,6 +18,9 @@ import sys
 import threading
 import time
 
+if sys.version_info < (3, 9):
+    os.waitstatus_to_exitcode = lambda status: (
+        os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status))
 libc = ctypes.CDLL(None, use_errno=True)
 
 

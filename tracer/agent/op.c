@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/python.h"
 #include "tracer/agent/registers.h"
 #include "tracer/agent/sample.h"
+#include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 
 #include <errno.h>
@@ -198,6 +200,8 @@ static void notice_fork(void)
 	op_fork(a);
 	agent_fork(a);
 	threads_fork(a);
+	python_fork();
+	self_fork();
 }
 
 struct op_thread *op_enter_slowly(void)

@@ -121,5 +121,6 @@ void self_stop(void)
 	if (!agent || agent->self == SELF_NOT)
 		return;
 	set(SELF_NOT);
+	trap_stop();
 	agent_write_self_end(agent);
 }

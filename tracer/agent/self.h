@@ -33,5 +33,5 @@ void self_fork(void);
 bool self_pause(void);
 void self_resume(void);
 
-/* Nothing samples from within any more. */
+/* The process ends, or is not to be sampled from within any more. */
 void self_stop(void);

@@ -4,6 +4,7 @@
 #include "tracer/agent/memory.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/python.h"
+#include "tracer/agent/python_api.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/torch.h"
@@ -43,6 +44,7 @@ static void after_fork(void)
 		agent_fork(&agent);
 		threads_fork(&agent);
 		python_fork();
+		python_api_fork();
 		self_fork();
 		memory_fork();
 	}
@@ -71,6 +73,7 @@ __attribute__((constructor)) void wrap_start(void)
 		torch_look();
 		wrap_start_exec();
 		self_start(&agent, wrap_start_signals);
+		python_api_start(&agent);
 	}
 	errno = error;
 }
@@ -81,6 +84,7 @@ __attribute__((destructor)) static void finish(void)
 	if (!agent.on || agent.pid != (uint32_t)getpid())
 		return;
 	memory_finish();
+	self_stop();
 	if (agent.process)
 		threads_finish(&agent);
 }
