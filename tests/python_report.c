@@ -3,8 +3,9 @@
 // the agent saw in it.
 //
 // A line for each sample, with its frames, innermost first:
-//	sample PID TID TIME_NS FLAGS <TAB> FILE|FUNCTION|LINE|ANCHOR <TAB> …
-// and one for each interpreter ("python PID VERSION") and note ("note PID TEXT").
+//	sample PID TID TIME_NS FLAGS ADDRESS <TAB> FILE|FUNCTION|LINE|ANCHOR <TAB> …
+// and one for each interpreter ("python PID VERSION START END", of eval) and note ("note PID
+// TEXT").
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/python_lines.h"
@@ -79,11 +80,18 @@ static void print_sample(struct report *r, const struct record *record)
 	bool python = record->flags & SAMPLE_PYTHON;
 
 	r->samples++;
-	fprintf(r->out, "sample %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32, record->pid,
-	        record->tid, record->time_ns, python ? chain->flags : 0);
+	fprintf(r->out, "sample %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIx64,
+	        record->pid, record->tid, record->time_ns, python ? chain->flags : 0,
+	        sample->regs[DWARF_RIP]);
 	for (uint32_t i = 0; python && i < chain->count; i++)
 		print_frame(r, record->pid, &chain->frames[i]);
 	fputc('\n', r->out);
+}
+
+static void print_python(struct report *r, const struct record_python *python)
+{
+	fprintf(r->out, "python %" PRIu32 " %" PRIx32 " %" PRIx64 " %" PRIx64 "\n",
+	        python->head.pid, python->version, python->eval_start, python->eval_end);
 }
 
 static void visit(void *context, const struct record *record)
@@ -91,8 +99,7 @@ static void visit(void *context, const struct record *record)
 	struct report *r = context;
 
 	if (record->type == RECORD_PYTHON)
-		fprintf(r->out, "python %" PRIu32 " %" PRIx32 "\n", record->pid,
-		        ((const struct record_python *)record)->version);
+		print_python(r, (const struct record_python *)record);
 	if (record->type == RECORD_NOTE)
 		fprintf(r->out, "note %" PRIu32 " %s\n", record->pid,
 		        (const char *)((const struct record_note *)record + 1));

@@ -35,7 +35,7 @@ def run(report, command, environment=None):
                 notes.append(text.strip())
                 continue
             head, *frames = text.rstrip("\n").split("\t")
-            numbers = [int(n) for n in head.split()[1:]]
+            numbers = [int(n) for n in head.split()[1:5]]
             samples.append((*numbers, [parse(f) for f in frames]))
         return samples, notes, done.stderr
 

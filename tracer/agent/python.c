@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/context.h"
+#include "tracer/agent/op.h"
 #include "tracer/agent/python_code.h"
 #include "tracer/agent/python_frames.h"
 #include "tracer/agent/python_guard.h"
@@ -47,6 +48,18 @@ static void refuse(const char *why)
 	__atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
 }
 
+// Outside handlers. Without ticks nobody else would tell it; else the first one does.
+static void note_refusal(void)
+{
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	op_note(t, refusal);
+	op_leave(t);
+	__atomic_store_n(&told, 1, __ATOMIC_RELEASE);
+}
+
 static int read_loads(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
@@ -71,6 +84,8 @@ static void look(void)
 		       "only");
 	else if (found == PYTHON_FOUND)
 		__atomic_store_n(&state, UNCHECKED, __ATOMIC_RELEASE);
+	if (state_now() == REFUSED)
+		note_refusal();
 }
 
 bool python_look(uint16_t flags)
@@ -85,6 +100,11 @@ bool python_look(uint16_t flags)
 		__atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
 	}
 	return state_now() == UNCHECKED || state_now() == CHECKED;
+}
+
+const struct python_runtime *python_known(void)
+{
+	return state_now() == UNCHECKED || state_now() == CHECKED ? &runtime : NULL;
 }
 
 bool python_is_there(void)
@@ -124,8 +144,6 @@ static bool tell_runtime(const struct agent *a, struct lane *lane)
 	record->eval_start = runtime.eval_start;
 	record->eval_end = runtime.eval_end;
 	record->version = runtime.layout.version;
-	record->runtime = runtime.runtime;
-	record->code_type = runtime.code_type;
 	record->runtime = runtime.runtime;
 	record->code_type = runtime.code_type;
 	lane_commit(lane, &record->head, sizeof(*record));
@@ -176,9 +194,8 @@ struct python_chain *python_scratch(struct lane *lane)
 }
 
 // What lies above the stack pointer, if the thread is on the stack that is known to be its own.
-static struct guard guard_of(const struct lane *lane, const void *context)
+static struct guard guard_of(const struct lane *lane, uintptr_t sp)
 {
-	uintptr_t sp = context_stack_pointer(context);
 	struct guard g = { 0 };
 
 	if (sp - RED_ZONE >= lane->stack_low && sp < lane->stack_high) {
@@ -230,10 +247,17 @@ static void walk(struct agent *a, struct lane *lane, struct python_frames *frame
 		chain->flags |= PYTHON_CUT;
 }
 
-void python_walk(struct agent *a, struct lane *lane, const void *context,
-                 struct python_chain *chain, uint32_t max)
+static bool start_walk(struct python_frames *frames, struct guard *g, uintptr_t thread,
+                       const uint64_t *registers)
 {
-	struct guard g = guard_of(lane, context);
+	return python_frames_start(frames, &runtime, g, thread) &&
+	       (!registers || python_frames_enter(frames, registers));
+}
+
+static void walk_from(struct agent *a, struct lane *lane, uintptr_t sp, const uint64_t *registers,
+                      struct python_chain *chain, uint32_t max)
+{
+	struct guard g = guard_of(lane, sp);
 	struct python_frames frames;
 	bool holds_gil;
 
@@ -246,9 +270,24 @@ void python_walk(struct agent *a, struct lane *lane, const void *context,
 		return;
 	if (holds_gil)
 		chain->flags |= PYTHON_GIL;
-	if (!python_frames_start(&frames, &runtime, &g, thread))
+	if (!start_walk(&frames, &g, thread, registers))
 		return;
 	walk(a, lane, &frames, chain, max);
 	if (state_now() == UNCHECKED)
 		check(a, lane, &g, thread, chain->count);
+}
+
+void python_walk(struct agent *a, struct lane *lane, uintptr_t sp, struct python_chain *chain,
+                 uint32_t max)
+{
+	walk_from(a, lane, sp, NULL, chain, max);
+}
+
+void python_walk_interrupted(struct agent *a, struct lane *lane, const void *context,
+                             struct python_chain *chain, uint32_t max)
+{
+	uint64_t registers[CONTEXT_REGISTERS];
+
+	context_registers(context, registers);
+	walk_from(a, lane, registers[DWARF_RSP], registers, chain, max);
 }

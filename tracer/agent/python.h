@@ -21,6 +21,7 @@
 
 struct agent;
 struct lane;
+struct python_runtime;
 
 /*
  * Looks for an interpreter in this process, at start and whenever something was loaded. Not for
@@ -29,16 +30,24 @@ struct lane;
  */
 bool python_look(uint16_t flags);
 
+/* The interpreter that python_look() has found; NULL: none, or one that is not to be read. */
+const struct python_runtime *python_known(void);
+
 /* Whether python_walk() has something to walk. For handlers. */
 bool python_is_there(void);
 
 /*
- * In the handler of the sampled thread: the chain of what CONTEXT (third argument) interrupted, at
- * most MAX frames; the interpreter and new code objects are told into LANE first. 0 frames: no
- * Python on this thread.
+ * The chain of the calling thread, whose stack pointer is or was (in its handler) SP, at most MAX
+ * frames; the interpreter and new code objects are told into LANE first. 0 frames: no Python on
+ * this thread.
  */
-void python_walk(struct agent *a, struct lane *lane, const void *context,
-                 struct python_chain *chain, uint32_t max);
+void python_walk(struct agent *a, struct lane *lane, uintptr_t sp, struct python_chain *chain,
+                 uint32_t max);
+
+/* The same in a handler, of what CONTEXT (its third argument) has interrupted, wherever that was.
+ */
+void python_walk_interrupted(struct agent *a, struct lane *lane, const void *context,
+                             struct python_chain *chain, uint32_t max);
 
 /* Room for a chain of PYTHON_FRAMES_MAX frames, LANE's own. NULL: none to be had. For handlers. */
 struct python_chain *python_scratch(struct lane *lane);

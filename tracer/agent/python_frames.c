@@ -9,6 +9,7 @@
 #define BEFORE     (-2) // the first instruction
 #define CODE_MAX   ((intptr_t)1 << 30)
 #define TLBC_MAX   (1 << 16)
+#define PROLOGUE   256 // bytes of eval, until a new cframe is filled in
 
 static const struct python_layout *layout(const struct python_frames *f)
 {
@@ -95,7 +96,84 @@ bool python_frames_start(struct python_frames *f, const struct python_runtime *r
 			return false;
 		f->frame = guard_pointer(f->cframe, l->cframe_current);
 	}
-	return f->frame != 0;
+	return true;
+}
+
+static uintptr_t current_of(const struct python_frames *f, uintptr_t cframe)
+{
+	return guard_pointer(cframe, layout(f)->cframe_current);
+}
+
+static bool is_code(struct python_frames *f, uintptr_t frame)
+{
+	const struct python_layout *l = layout(f);
+
+	if (!frame || !frame_is_readable(f, frame))
+		return false;
+	uintptr_t code = guard_pointer(frame, l->frame_code);
+	return code % sizeof(code) == 0 && guard_readable(f->guard, code, (size_t)l->code_bytes) &&
+	       guard_pointer(code, l->object_type) == f->runtime->code_type;
+}
+
+// The frame that called the outermost one of the newest call of eval.
+// From 3.12 on a shim lies between them.
+static bool find_caller(struct python_frames *f, uintptr_t *out)
+{
+	const struct python_layout *l = layout(f);
+	uintptr_t frame = f->frame;
+
+	for (int i = 0; i < STEPS_MAX && frame && frame_is_readable(f, frame); i++) {
+		bool last = l->frame_entry >= 0
+		                    ? guard_byte(frame, l->frame_entry)
+		                    : guard_byte(frame, l->frame_owner) >= PYTHON_OWNER_SHIM;
+		frame = guard_pointer(frame, l->frame_previous);
+		*out = frame;
+		if (last)
+			return true;
+	}
+	return false;
+}
+
+// Whether the newest cframe has been filled in: its outermost frame was called by the one that was
+// current before, or has returned to it.
+static bool is_whole(struct python_frames *f)
+{
+	uintptr_t previous = guard_pointer(f->cframe, layout(f)->cframe_previous), caller;
+
+	if (!is_cframe(f, previous) || !is_code(f, f->frame))
+		return false;
+	return current_of(f, previous) == f->frame ||
+	       (find_caller(f, &caller) && current_of(f, previous) == caller);
+}
+
+// The function that begins still has the address of the cframe before its own in a register.
+static bool leave_out_newest(struct python_frames *f, const uint64_t registers[DWARF_REGISTERS])
+{
+	uintptr_t newest = f->cframe, best = UINTPTR_MAX;
+
+	for (int i = 0; i < DWARF_RIP; i++)
+		if (i != DWARF_RSP && registers[i] > newest && registers[i] < best &&
+		    is_cframe(f, registers[i]) && is_code(f, current_of(f, registers[i])))
+			best = registers[i];
+	if (best == UINTPTR_MAX)
+		return false;
+	f->cframe = best;
+	f->frame = current_of(f, best);
+	return true;
+}
+
+bool python_frames_enter(struct python_frames *f, const uint64_t registers[DWARF_REGISTERS])
+{
+	const struct python_runtime *r = f->runtime;
+
+	// 3.11 takes a frame from its stack before it ceases to be the current one.
+	if (r->layout.frame_entry >= 0 && f->frame == f->dead_low && f->frame < f->dead_high)
+		f->frame = guard_pointer(f->frame, r->layout.frame_previous);
+	if (r->layout.cframe_current < 0 ||
+	    !guard_within(registers[DWARF_RIP], 1, r->eval_start, r->eval_start + PROLOGUE) ||
+	    is_whole(f))
+		return f->frame != 0;
+	return leave_out_newest(f, registers);
 }
 
 // The call of eval whose outermost frame was called by CALLER: the one that began when CALLER was
@@ -111,7 +189,7 @@ static uintptr_t find_cframe(struct python_frames *f, uintptr_t caller)
 		    (on_stack(f->guard, previous, 1) && previous <= cframe))
 			break;
 		f->cframe = previous;
-		if (guard_pointer(previous, l->cframe_current) == caller)
+		if (current_of(f, previous) == caller)
 			return cframe;
 	}
 	f->cframe = 0;

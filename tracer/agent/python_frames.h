@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "base/record.h"
 #include "tracer/agent/python_guard.h"
 #include "tracer/agent/python_runtime.h"
 
@@ -40,6 +41,12 @@ struct python_step {
 /* False: the thread is in no Python, or what it has cannot be read. */
 bool python_frames_start(struct python_frames *f, const struct python_runtime *runtime,
                          struct guard *guard, uintptr_t thread);
+
+/*
+ * Before the first step, with the REGISTERS that the thread was interrupted with: whether F stands
+ * right. A call that is just beginning, or has just ended, is left out.
+ */
+bool python_frames_enter(struct python_frames *f, const uint64_t registers[DWARF_REGISTERS]);
 
 /* The next frame, of its caller. False: there is none, or it cannot be read. */
 bool python_frames_next(struct python_frames *f, struct python_step *out);
