@@ -243,13 +243,15 @@ struct record_op_count {
 _Static_assert(sizeof(struct record_op_count) == 24 + 32, "op count");
 
 enum alloc_flags {
-	ALLOC_UNTRACKED = 1 << 0 /* its free will not be told */
+	ALLOC_UNTRACKED = 1 << 0, /* its free will not be told */
+	ALLOC_PYTHON = 1 << 1     /* a struct python_chain is there */
 };
 
 /*
  * Allocations are sampled by bytes: each byte with the same chance. BYTES is what the allocator
  * made of the request (malloc_usable_size()), WEIGHT_BYTES what this one stands for. What was
- * alive at ADDRESS is no more. Followed by stack_bytes of stack from regs[DWARF_RSP] up.
+ * alive at ADDRESS is no more. Followed by stack_bytes of stack from regs[DWARF_RSP] up, padding,
+ * and what ALLOC_PYTHON says.
  */
 struct record_alloc {
 	struct record head; /* flags: enum alloc_flags */
@@ -335,6 +337,12 @@ struct python_chain {
 _Static_assert(sizeof(struct python_chain) == 8, "python chain");
 
 #define PYTHON_FRAMES_MAX 512 /* in a sample; outer ones are cut */
+
+/* 0 where there is none. */
+static inline size_t python_bytes(const struct python_chain *chain)
+{
+	return chain ? sizeof(*chain) + chain->count * sizeof(struct python_frame) : 0;
+}
 
 /* Rounds a record's size up to its alignment. */
 static inline size_t record_align(size_t size)

@@ -236,6 +236,10 @@ static bool take_alloc(const struct record_alloc *alloc, struct event *event)
 		.stack = (const uint8_t *)(alloc + 1),
 		.stack_bytes = alloc->stack_bytes,
 		.syscall = -1,
+		.python = alloc->head.flags & ALLOC_PYTHON
+		                  ? (const struct python_chain *)((const char *)(alloc + 1) +
+		                                                  record_align(alloc->stack_bytes))
+		                  : NULL,
 	};
 	memcpy(event->alloc.at.regs, alloc->regs, sizeof(alloc->regs));
 	return true;

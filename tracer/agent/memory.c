@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/registers.h"
+#include "tracer/agent/python.h"
 #include "tracer/agent/sample.h"
 
 #include <errno.h>
@@ -349,7 +350,8 @@ static void tell_alone(struct memory_thread *t)
 	errno = error;
 }
 
-static void fill(struct record_alloc *record, const struct lane *lane, size_t room)
+static void fill(struct record_alloc *record, struct lane *lane, size_t room,
+                 const struct python_chain *python)
 {
 	size_t most = agent->config.stack_bytes < room ? agent->config.stack_bytes : room;
 
@@ -357,14 +359,31 @@ static void fill(struct record_alloc *record, const struct lane *lane, size_t ro
 	registers_here(record->regs);
 	record->stack_bytes =
 		(uint32_t)sample_copy_stack(record + 1, lane, record->regs[DWARF_RSP], most);
-	lane_commit((struct lane *)lane, &record->head,
-	            record_align(sizeof(*record) + record->stack_bytes));
+	size_t size = record_align(sizeof(*record) + record->stack_bytes);
+	if (python) {
+		record->head.flags |= ALLOC_PYTHON;
+		memcpy((char *)record + size, python, python_bytes(python));
+	}
+	lane_commit(lane, &record->head, size + python_bytes(python));
+}
+
+// NULL: the thread runs no Python.
+static const struct python_chain *find_python(struct lane *lane)
+{
+	struct python_chain *chain = python_is_there() ? python_scratch(lane) : NULL;
+
+	if (!chain)
+		return NULL;
+	python_walk(agent, lane, (uintptr_t)__builtin_frame_address(0), chain, PYTHON_FRAMES_MAX);
+	return chain->count ? chain : NULL;
 }
 
 static void write_sample(struct lane *lane, uint64_t address, uint64_t bytes, uint64_t weight)
 {
+	const struct python_chain *python = find_python(lane);
 	bool tracked = memory_table_add(&memory.sampled, address);
-	struct record_alloc *record = reserve(lane, RECORD_ALLOC, sizeof(*record) + MEMORY_STACK);
+	struct record_alloc *record = reserve(
+		lane, RECORD_ALLOC, sizeof(*record) + MEMORY_STACK + python_bytes(python));
 
 	if (!record) {
 		if (tracked)
@@ -375,7 +394,7 @@ static void write_sample(struct lane *lane, uint64_t address, uint64_t bytes, ui
 	record->address = address;
 	record->bytes = bytes;
 	record->weight_bytes = weight;
-	fill(record, lane, MEMORY_STACK);
+	fill(record, lane, MEMORY_STACK, python);
 }
 
 static void sample(struct memory_thread *t, const void *p, size_t bytes)

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
-#include "tracer/agent/context.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/python_code.h"
 #include "tracer/agent/python_frames.h"

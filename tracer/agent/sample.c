@@ -104,16 +104,11 @@ static void fill(struct record_sample *sample, uint64_t cpu_ns, uint64_t weight_
 	sample->syscall = -1;
 }
 
-static size_t chain_bytes(const struct python_chain *chain)
-{
-	return chain ? sizeof(*chain) + chain->count * sizeof(chain->frames[0]) : 0;
-}
-
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
                   uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags,
                   const struct python_chain *python)
 {
-	size_t python_bytes = chain_bytes(python);
+	size_t chain_bytes = python_bytes(python);
 	size_t size = sizeof(struct record_sample) + stack_bytes;
 	uintptr_t sp = context_stack_pointer(context);
 
@@ -123,7 +118,7 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	size = record_align(size);
 
 	struct record_sample *sample =
-		(struct record_sample *)lane_reserve(lane, rings->by_populate, size + python_bytes);
+		(struct record_sample *)lane_reserve(lane, rings->by_populate, size + chain_bytes);
 	if (!sample)
 		return false;
 	head(&sample->head, RECORD_SAMPLE, rings, lane);
@@ -135,9 +130,9 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	size = record_align(sizeof(*sample) + sample->stack_bytes);
 	if (python) {
 		sample->head.flags |= SAMPLE_PYTHON;
-		memcpy((char *)sample + size, python, python_bytes);
+		memcpy((char *)sample + size, python, chain_bytes);
 	}
-	lane_commit(lane, &sample->head, size + python_bytes);
+	lane_commit(lane, &sample->head, size + chain_bytes);
 	return true;
 }
 

@@ -578,12 +578,11 @@ static bool text_ends(const struct record *record, size_t offset)
 	       memchr((const char *)record + offset, '\0', record->size - offset);
 }
 
-// Behind USED of the ROOM bytes that follow SAMPLE's head.
-static bool chain_is_sound(const struct record_sample *sample, uint64_t used, uint64_t room)
+// Behind USED of the ROOM bytes at TAIL.
+static bool chain_is_sound(const void *tail, uint64_t used, uint64_t room)
 {
 	uint64_t at = record_align(used);
-	const struct python_chain *chain =
-		(const struct python_chain *)((const char *)(sample + 1) + at);
+	const struct python_chain *chain = (const struct python_chain *)((const char *)tail + at);
 
 	if (at + sizeof(*chain) > room)
 		return false;
@@ -598,7 +597,7 @@ static bool sample_is_sound(const struct record_sample *sample)
 	uint64_t used = (uint64_t)sample->kernel_count * 8 + sample->stack_bytes;
 	if (used > room)
 		return false;
-	return !(sample->head.flags & SAMPLE_PYTHON) || chain_is_sound(sample, used, room);
+	return !(sample->head.flags & SAMPLE_PYTHON) || chain_is_sound(sample + 1, used, room);
 }
 
 static bool code_is_sound(const struct record_python_code *code)
@@ -623,8 +622,12 @@ static bool site_is_sound(const struct record_op_site *site)
 
 static bool alloc_is_sound(const struct record_alloc *alloc)
 {
-	return alloc->head.size >= sizeof(*alloc) &&
-	       alloc->stack_bytes <= alloc->head.size - sizeof(*alloc);
+	if (alloc->head.size < sizeof(*alloc))
+		return false;
+	uint64_t room = alloc->head.size - sizeof(*alloc);
+	return alloc->stack_bytes <= room &&
+	       (!(alloc->head.flags & ALLOC_PYTHON) ||
+	        chain_is_sound(alloc + 1, alloc->stack_bytes, room));
 }
 
 // OP_NAME and OP_COUNT are made by the reader itself; in a ring they are somebody else's.
