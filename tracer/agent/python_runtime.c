@@ -28,14 +28,19 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-// One that was loaded for somebody alone (RTLD_LOCAL, as plugins are). It stays, if it did so far.
-static void *open_private(const char *name)
+// dlsym() would allocate what it has to say of a name that is not there, and leave it to the
+// target's next dlerror().
+static bool is_defined(struct search *search, const char *name)
 {
-	struct search search = { .name = name };
+	*search = (struct search){ .name = name };
+	return dl_iterate_phdr(visit, search) != 0;
+}
 
-	if (!dl_iterate_phdr(visit, &search) || !search.path[0])
-		return NULL;
-	return dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+// It may have been loaded for somebody alone (RTLD_LOCAL, as plugins are). It stays, if it did so
+// far.
+static void *open_definer(const struct search *search)
+{
+	return search->path[0] ? dlopen(search->path, RTLD_LAZY | RTLD_NOLOAD) : RTLD_DEFAULT;
 }
 
 static uint32_t parse_number(const char **text)
@@ -107,7 +112,8 @@ static bool find_functions(struct python_runtime *r, void *object)
 
 static enum python_found find_in(struct python_runtime *out, void *object, const char **why)
 {
-	struct python_runtime r = { .runtime = (uintptr_t)dlsym(object, "_PyRuntime") };
+	struct python_runtime r = { .object = object,
+		                    .runtime = (uintptr_t)dlsym(object, "_PyRuntime") };
 
 	if (!r.runtime)
 		return PYTHON_NOT_THERE;
@@ -128,16 +134,19 @@ static enum python_found find_in(struct python_runtime *out, void *object, const
 
 enum python_found python_runtime_find(struct python_runtime *out, const char **why)
 {
-	enum python_found found = find_in(out, RTLD_DEFAULT, why);
+	struct search search;
 
-	if (found != PYTHON_NOT_THERE)
-		return found;
-	if (dlsym(RTLD_DEFAULT, "PyPy_Version") || dlsym(RTLD_DEFAULT, "pypy_execute_source")) {
+	if (!is_defined(&search, "_PyRuntime")) {
+		if (!is_defined(&search, "PyPy_Version") &&
+		    !is_defined(&search, "pypy_execute_source"))
+			return PYTHON_NOT_THERE;
 		*why = "this Python is a PyPy: its frames are not told, native stacks only";
 		return PYTHON_REFUSED;
 	}
-	void *object = open_private("_PyRuntime");
-	if (!object)
+	void *object = open_definer(&search);
+	if (!object && search.path[0])
 		return PYTHON_NOT_THERE;
-	return find_in(out, object, why);
+	enum python_found found = find_in(out, object, why);
+	dlerror(); // of names that only other versions have
+	return found;
 }
