@@ -172,19 +172,29 @@ static uint64_t newest_state(const struct python_remote *r, const struct python 
 	return interpreter ? word_at(m, interpreter, r->layout.interpreter_threads) : 0;
 }
 
-static void list(struct python_remote *r, const struct python *p, struct remote_memory *m,
-                 const struct python_remote_thread *thread)
+static void list_all(struct python_remote *r, const struct python *p, struct remote_memory *m,
+                     uint32_t wanted)
 {
 	uint64_t interpreter = word_at(m, p->runtime, r->layout.runtime_interpreters);
 
-	r->listed_ns = thread->now_ns;
-	r->newest = newest_state(r, p, m);
 	r->state_count = r->gil_count = 0;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
 		add_gil(r, p, m, interpreter);
-		list_states(r, m, interpreter, thread->tid);
+		list_states(r, m, interpreter, wanted);
 		interpreter = word_at(m, interpreter, r->layout.interpreter_next);
 	}
+}
+
+static void list(struct python_remote *r, const struct python *p, struct remote_memory *m,
+                 const struct python_remote_thread *thread)
+{
+	int32_t pthread_tid = r->pthread_tid;
+
+	list_all(r, p, m, thread->tid);
+	if (r->pthread_tid != pthread_tid) // not known yet for those that came first
+		list_all(r, p, m, thread->tid);
+	r->listed_ns = thread->now_ns;
+	r->newest = newest_state(r, p, m);
 }
 
 // Whether it is still in its list, and of that thread: states are freed, and their memory lasts.
