@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/kallsyms.h"
 #include "sampler/kernel_map.h"
 #include "sampler/off_cpu_python.h"
@@ -31,6 +32,9 @@
 // Pending time of unknown intervals settles at a fraction of this.
 #define PILE_NS (100 * NS_PER_MS)
 
+// Short waits of Python code go without their Python frames if no look has met one for so long.
+#define PILE_AGE_NS (2 * NS_PER_SEC)
+
 struct waiter {
 	uint32_t pid, tid;
 };
@@ -55,6 +59,7 @@ struct off_cpu {
 	uint64_t looks;
 
 	struct frame frames[STACK_MAX_FRAMES];
+	uint64_t key; /* of the last native stack, where there may be Python */
 };
 
 /* An off-CPU interval that has ended. */
@@ -62,6 +67,7 @@ struct interval {
 	uint64_t start_ns, off_ns;
 	enum metric cause;
 	bool has_frames;
+	bool has_python; /* a look has added Python's frames to a sample's */
 };
 
 struct off_cpu *off_cpu_new(const struct off_cpu_options *options, struct modules *modules,
@@ -153,7 +159,7 @@ static void take_pending(struct off_cpu *o, struct thread *thread, enum metric f
 static void explain_pending(struct thread *thread, enum metric cause, uint64_t ns, uint64_t now_ns)
 {
 	struct pending *from = &thread->off_cpu.pending[METRIC_OFF_OTHER];
-	struct interval part = { from->since_ns, ns, cause, false };
+	struct interval part = { from->since_ns, ns, cause, false, false };
 
 	if (!ns)
 		return;
@@ -202,9 +208,15 @@ static struct stack stack_of(const struct thread *thread, enum metric metric,
 		               .flags = flags };
 }
 
+/* Samples of switches do not tell where in Python. */
+static bool wants_python(const struct off_cpu *o, const struct thread *thread)
+{
+	return o->options.codes && o->probe && off_cpu_python_may(thread);
+}
+
 /* Hands on an interval that has a stack, and what that stands for. */
-static void hand_on(struct off_cpu *o, struct thread *thread, const struct interval *interval,
-                    uint64_t unknown_ns)
+static void hand_on_one(struct off_cpu *o, struct thread *thread, const struct interval *interval,
+                        uint64_t unknown_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	struct stack stack =
@@ -219,6 +231,71 @@ static void hand_on(struct off_cpu *o, struct thread *thread, const struct inter
 		take_pending(o, thread, interval->cause, s->pending[interval->cause].ns, end_ns,
 		             stack);
 	take_pending(o, thread, METRIC_OFF_OTHER, unknown_ns, end_ns, stack);
+}
+
+/* Hands on a pile whose Python frames nobody knows. */
+static void give_pile(struct off_cpu *o, struct thread *thread, struct wait_pile *pile,
+                      uint64_t now_ns)
+{
+	struct stack stack = wait_pile_take(pile, thread->number, now_ns);
+
+	if (stack.weight_ns)
+		o->stack(o->context, &stack);
+}
+
+/* Keeps an interval for a look to tell where in Python it was. False: it is to be handed on. */
+static bool pile_up(struct off_cpu *o, struct thread *thread, const struct interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct wait_pile *pile = wait_piles_find(&s->python.piles, s->python.key);
+	uint64_t end_ns = interval->start_ns + interval->off_ns;
+	struct stack stack =
+		stack_of(thread, interval->cause, s->frames, s->frame_count, s->frame_flags);
+
+	stack.time_ns = interval->start_ns;
+	stack.weight_ns = interval->off_ns;
+	stack.samples = 1;
+	if (pile && end_ns - pile->since_ns > PILE_AGE_NS)
+		give_pile(o, thread, pile, interval->start_ns);
+	else if (pile) {
+		wait_pile_add(pile, &stack);
+		return true;
+	}
+	pile = wait_piles_room(&s->python.piles);
+	if (!pile)
+		return false;
+	give_pile(o, thread, pile, interval->start_ns);
+	return wait_pile_begin(pile, s->python.key, &stack);
+}
+
+/* The waits at the same native stack since the last look there. */
+static void hand_on_pile(struct off_cpu *o, struct thread *thread, const struct interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct wait_pile *pile = wait_piles_find(&s->python.piles, s->python.key);
+
+	if (!pile)
+		return;
+	struct stack stack = wait_pile_take(pile, thread->number, interval->start_ns);
+	stack.samples = 0;
+	stack.frames = s->frames;
+	stack.count = s->frame_count;
+	stack.flags = s->frame_flags;
+	o->stack(o->context, &stack);
+}
+
+static void hand_on(struct off_cpu *o, struct thread *thread, const struct interval *interval,
+                    uint64_t unknown_ns)
+{
+	const struct off_cpu_state *s = &thread->off_cpu;
+	bool may_pile = s->seen == SEEN_BY_SAMPLE && wants_python(o, thread) && !s->python.none &&
+	                interval->cause != METRIC_OFF_RUNNABLE;
+
+	if (may_pile && !interval->has_python && pile_up(o, thread, interval))
+		return;
+	if (may_pile && interval->has_python)
+		hand_on_pile(o, thread, interval);
+	hand_on_one(o, thread, interval, unknown_ns);
 }
 
 static void account_interval(struct off_cpu *o, struct thread *thread,
@@ -240,14 +317,14 @@ static void account_interval(struct off_cpu *o, struct thread *thread,
 }
 
 /* What a look has added to a sample, if it was in this interval. */
-static void take_python(struct off_cpu_state *s, uint64_t end_ns)
+static bool take_python(struct off_cpu_state *s, uint64_t end_ns)
 {
 	struct frame *frames = s->frames;
 	size_t capacity = s->frame_capacity;
 
 	if (!s->python.count || s->seen != SEEN_BY_SAMPLE || s->python.from_ns < s->since_ns ||
 	    s->python.until_ns > end_ns)
-		return;
+		return false;
 	s->has_frames = true;
 	s->frames = s->python.frames;
 	s->frame_capacity = s->python.capacity;
@@ -255,6 +332,7 @@ static void take_python(struct off_cpu_state *s, uint64_t end_ns)
 	s->frame_flags = s->python.flags;
 	s->python.frames = frames;
 	s->python.capacity = capacity;
+	return true;
 }
 
 /* The interval that ends now, OFF_NS of it off the CPU. */
@@ -263,10 +341,10 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 	struct off_cpu_state *s = &thread->off_cpu;
 	bool matches = s->seen != SEEN_NOTHING && s->seen_from_ns >= s->since_ns &&
 	               s->seen_until_ns <= end_ns;
-	struct interval interval = { s->since_ns, off_ns, METRIC_OFF_OTHER, false };
+	struct interval interval = { s->since_ns, off_ns, METRIC_OFF_OTHER, false, false };
 
 	if (matches) {
-		take_python(s, end_ns);
+		interval.has_python = take_python(s, end_ns);
 		interval.cause = s->cause;
 		interval.has_frames = s->has_frames;
 	}
@@ -320,12 +398,6 @@ void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
 static bool is_explained(const struct off_cpu_state *s)
 {
 	return s->seen == SEEN_BY_SAMPLE && s->cause != METRIC_OFF_OTHER;
-}
-
-/* Samples of switches do not tell where in Python. */
-static bool wants_python(const struct off_cpu *o, const struct thread *thread)
-{
-	return o->options.codes && o->probe && off_cpu_python_may(thread);
 }
 
 static void queue_for_a_look(struct off_cpu *o, struct thread *thread)
@@ -392,6 +464,16 @@ static void keep(struct off_cpu *o, struct off_cpu_state *s, enum seen seen, enu
 	s->frame_flags = flags;
 }
 
+/* What tells native stacks, and the ops in them, apart: of COUNT frames with SPS. */
+static uint64_t key_of(const struct off_cpu *o, const uint64_t *sps, size_t count)
+{
+	uint64_t key = hash_bytes(sps, count * sizeof(*sps));
+
+	for (size_t i = 0; i < count; i++)
+		key = hash_pair(key, o->frames[i].address ^ (uint64_t)o->frames[i].module << 48);
+	return key;
+}
+
 static size_t unwind(struct off_cpu *o, struct thread *thread, const struct event_sample *sample,
                      const struct python_chain *chain, uint64_t time_ns, uint32_t *flags)
 {
@@ -407,7 +489,13 @@ static size_t unwind(struct off_cpu *o, struct thread *thread, const struct even
 	if (chain)
 		count = off_cpu_python_place(o->python, thread, chain, o->frames, &sps, count,
 		                             STACK_MAX_FRAMES, flags);
-	return op_stack_place(&thread->ops, o->frames, sps, count, STACK_MAX_FRAMES);
+	else if (wants_python(o, thread))
+		o->key = key_of(o, sps, count);
+	size_t with_ops = op_stack_place(&thread->ops, o->frames, sps, count, STACK_MAX_FRAMES);
+	for (size_t i = 0; with_ops != count && i < with_ops; i++)
+		if (o->frames[i].kind == FRAME_OP)
+			o->key = hash_pair(o->key, o->frames[i].address);
+	return with_ops;
 }
 
 static const struct kernel_map *kernel_map_of(struct off_cpu *o)
@@ -449,6 +537,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 	if (s->out && s->switched && event->time_ns > s->since_ns + SAME_SWITCH_NS)
 		off_cpu_switch(o, thread, event->time_ns, false, false);
 	count = unwind(o, thread, &event->sample, NULL, event->time_ns, &flags);
+	s->python.key = hash_pair(cause, o->key);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
 }
@@ -555,6 +644,8 @@ static bool look(struct off_cpu *o, struct thread *thread)
 	struct probe_view view;
 	enum probe_result result = look_at(o, thread, &view, &chain);
 
+	if (result == PROBE_STACK)
+		s->python.none = !chain;
 	o->looks++;
 	if (is_explained(s)) {
 		if (chain)
@@ -667,6 +758,8 @@ void off_cpu_end(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
 		correct_beginning(s, true);
 		end_state(o, thread, max_ns(time_ns, s->since_ns), s->out);
 	}
+	for (int i = 0; s->python.piles.piles && i < WAIT_PILES_MAX; i++)
+		give_pile(o, thread, &s->python.piles.piles[i], time_ns);
 	flush_pending(o, thread, time_ns);
 	s->begun = s->queued = false;
 }

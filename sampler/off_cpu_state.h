@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What off_cpu.c remembers of one thread. Zeroed memory is a thread that has
- * not begun; FRAMES and PYTHON.FRAMES are owned, freed with free().
+ * not begun; FRAMES and PYTHON are owned.
  *
  *	record:    out          in   out              in
  *	     ──────┤ interval 1  ├────┤  interval 2    ├─────
@@ -15,6 +15,7 @@
 
 #include "base/metric.h"
 #include "base/stack.h"
+#include "sampler/wait_piles.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,9 @@ struct off_cpu_state {
 		size_t capacity;
 		uint32_t count, flags;
 		uint64_t from_ns, until_ns;
+		uint64_t key; /* of the sample's stack */
+		bool none;    /* the last look has found no Python */
+		struct wait_piles piles;
 	} python;
 
 	bool queued;        /* for a look */
