@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/context.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/python_code.h"
 #include "tracer/agent/python_frames.h"
