@@ -400,6 +400,19 @@ static bool is_explained(const struct off_cpu_state *s)
 	return s->seen == SEEN_BY_SAMPLE && s->cause != METRIC_OFF_OTHER;
 }
 
+static void queue(struct off_cpu *o, struct thread *thread)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (s->queued || !o->probe ||
+	    !array_reserve(&o->queue, &o->queue_capacity, o->queue_count + 1))
+		return;
+	o->queue[o->queue_count++] = (struct waiter){ thread->process->pid, thread->tid };
+	s->queued = true;
+	// Until now it could not have been found waiting: as if every pass had looked.
+	s->looked_ns = max_ns(s->looked_ns, o->pass_ns);
+}
+
 static void queue_for_a_look(struct off_cpu *o, struct thread *thread)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
@@ -409,13 +422,16 @@ static void queue_for_a_look(struct off_cpu *o, struct thread *thread)
 	if (is_explained(s) && !wants_python(o, thread))
 		return;
 	o->quiet = 0;
-	if (s->queued || looked || !o->probe ||
-	    !array_reserve(&o->queue, &o->queue_capacity, o->queue_count + 1))
-		return;
-	o->queue[o->queue_count++] = (struct waiter){ thread->process->pid, thread->tid };
-	s->queued = true;
-	// Until now it could not have been found waiting: as if every pass had looked.
-	s->looked_ns = max_ns(s->looked_ns, o->pass_ns);
+	if (!looked)
+		queue(o, thread);
+}
+
+void off_cpu_again(struct off_cpu *o, struct thread *thread)
+{
+	const struct off_cpu_state *s = &thread->off_cpu;
+
+	if (s->begun && s->out && s->switched && !s->preempted)
+		queue(o, thread);
 }
 
 /* The second of two reports of one switch out: the sample was the first. */

@@ -82,6 +82,9 @@ void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct fram
 /* Looks at the threads that have been blocked long enough by NOW. */
 void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns);
 
+/* More can be seen of THREAD now than before: a wait under way is looked at (again). */
+void off_cpu_again(struct off_cpu *o, struct thread *thread);
+
 /* How long until off_cpu_probe() has work, at most LIMIT. */
 int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms);
 

@@ -2,15 +2,34 @@
 #include "sampler/tracker_state.h"
 
 #include "base/array.h"
+#include "sampler/off_cpu.h"
 
 #include <string.h>
+
+struct look_again {
+	struct tracker *tracker;
+	const struct process *process;
+};
+
+static void look_again(void *context, struct thread *thread)
+{
+	const struct look_again *again = context;
+
+	if (thread->process == again->process)
+		off_cpu_again(again->tracker->off_cpu, thread);
+}
 
 void tracker_on_python(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tracker_thread(t, event, true);
 
-	if (thread)
-		python_begin(&thread->process->python, &event->python);
+	if (!thread)
+		return;
+	struct look_again again = { t, thread->process };
+	bool first = !thread->process->python.runtime;
+	python_begin(&thread->process->python, &event->python);
+	if (t->off_cpu && first) // threads that wait already
+		tasks_each_thread(t->tasks, look_again, &again);
 }
 
 void tracker_on_python_code(struct tracker *t, const struct event *event)
