@@ -11,6 +11,7 @@
 
 struct python_runtime {
 	struct python_layout layout;
+	void *object; /* where dlsym() finds its functions */
 	uintptr_t runtime; /* _PyRuntime */
 	uintptr_t code_type, frame_type;
 	uintptr_t eval_start, eval_end;
