@@ -35,7 +35,9 @@ enum record_type {
 	RECORD_FREE = 19,     /* a sampled allocation is freed */
 	RECORD_MEMORY = 20,   /* what a process has allocated and freed, exactly */
 	RECORD_PYTHON = 21,   /* the process has an interpreter, whose frames its samples tell of */
-	RECORD_PYTHON_CODE = 22 /* a code object; before the first frame of it */
+	RECORD_PYTHON_CODE = 22, /* a code object; before the first frame of it */
+	RECORD_PYTHON_NAME = 23, /* how Python calls a C function */
+	RECORD_PYTHON_CALLS = 24 /* of a code object */
 };
 
 struct record {
@@ -311,6 +313,25 @@ struct record_python_code {
 	uint32_t file_bytes, name_bytes, table_bytes;
 };
 _Static_assert(sizeof(struct record_python_code) == 24 + 24, "python code");
+
+/*
+ * The C function that begins at ADDRESS. Followed by its name as cProfile has it, and a NUL; "": it
+ * has several, and so none.
+ */
+struct record_python_name {
+	struct record head;
+	uint64_t address;
+};
+_Static_assert(sizeof(struct record_python_name) == 24 + 8, "python name");
+
+/* What has come since the last one of this code object. CODE 0: that was all, none is missing. */
+struct record_python_calls {
+	struct record head;
+	uint64_t calls;
+	uint32_t code; /* as in struct record_python_code */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_python_calls) == 24 + 16, "python calls");
 
 enum python_chain_flags {
 	PYTHON_CUT = 1 << 0, /* outer frames are missing */

@@ -68,6 +68,7 @@ static struct session *open_session(const struct agent_run_options *options)
 		.kernel_only = options->kernel_only,
 		.python_hz = options->python_hz,
 		.malloc_bytes = options->malloc_bytes,
+		.count_calls = options->count_calls,
 	};
 	struct error err = { 0 };
 	struct session *session = session_new(&wanted, &err);

@@ -32,6 +32,7 @@ struct agent_run_options {
 	bool without;           /* the plain command, to compare with */
 	uint32_t hz;            /* 0: 999 */
 	uint64_t kill_after_ns; /* SIGKILL then; 0: never */
+	bool count_calls;       /* of Python functions */
 	bool stop_reading;      /* do not drain before the end */
 	uint32_t malloc_bytes;  /* 0: allocations are not looked at */
 	bool silent;            /* no samples of CPU time */

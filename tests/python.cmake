@@ -3,6 +3,10 @@
 add_executable(python_report python_report.c)
 target_link_libraries(python_report PRIVATE agent_run)
 
+# The same with what the interpreter itself told.
+add_executable(python_told python_told.c)
+target_link_libraries(python_told PRIVATE agent_run)
+
 unit(python_layout LIBS base)
 unit(agent_python LIBS agent_core tracer_test_support)
 fuzz(python_layout LIBS base)

@@ -5,6 +5,7 @@
 #include "tracer/agent/context.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/python.h"
+#include "tracer/agent/python_api.h"
 #include "tracer/agent/sample.h"
 #include "tracer/agent/trap.h"
 
@@ -323,6 +324,8 @@ static void write_sample(struct agent *a, struct lane *lane, const void *context
                          uint64_t weight_ns, uint16_t flags)
 {
 	const struct python_chain *python = find_python(a, lane, context);
+
+	python_api_tick(lane, context, cpu_ns);
 
 	if (!sample_write(&a->rings, lane, context, a->config.stack_bytes, cpu_ns, weight_ns, flags,
 	                  python))

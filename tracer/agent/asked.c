@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/asked.h"
 
+#include "tracer/agent/python_api.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/torch.h"
 
@@ -13,6 +14,7 @@ static const struct wish {
 	{ "", torch_look },
 	{ "Py", self_look },
 	{ "_Py", self_look },
+	{ "PyInit_", python_api_look },
 };
 
 void asked_for(const char *name)

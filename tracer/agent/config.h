@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the collector asks of the agent:
- * "hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288".
+ * "hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288,calls=0".
  *
  * Unknown words are skipped, so that an older agent runs under a newer
  * collector; values out of range are clamped.
@@ -20,6 +20,7 @@ struct config {
 	uint32_t python_hz; /* processes with a Python interpreter sample themselves; 0: not for
 	                       that */
 	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
+	bool count_calls; /* of Python functions */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 

@@ -23,6 +23,13 @@ uintptr_t context_stack_pointer(const void *context)
 	return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
 }
 
+uintptr_t context_instruction(const void *context)
+{
+	const ucontext_t *uc = context;
+
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+}
+
 void context_alternate_stack(const void *context, uintptr_t *base, size_t *size)
 {
 	const ucontext_t *uc = context;

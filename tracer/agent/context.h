@@ -14,6 +14,7 @@
 void context_registers(const void *context, uint64_t registers[CONTEXT_REGISTERS]);
 
 uintptr_t context_stack_pointer(const void *context);
+uintptr_t context_instruction(const void *context);
 
 /* The thread's alternate signal stack; *SIZE is 0 if it has none. */
 void context_alternate_stack(const void *context, uintptr_t *base, size_t *size);

@@ -11,11 +11,11 @@
 
 struct python_runtime {
 	struct python_layout layout;
-	void *object; /* where dlsym() finds its functions */
+	void *object;      /* where dlsym() finds its functions */
 	uintptr_t runtime; /* _PyRuntime */
-	uintptr_t code_type, frame_type;
+	uintptr_t code_type;
 	uintptr_t eval_start, eval_end;
-	void *(*current)(void); /* the thread state that runs Python; up to 3.11 in any thread */
+	void *(*current)(void); /* up to 3.11: the thread state that holds the GIL, in any thread */
 	void *(*own)(void);     /* the calling thread's, whether it runs or not */
 };
 

@@ -11,6 +11,7 @@
 #include "tracer/agent/memory.h"
 #include "tracer/agent/memory_early.h"
 #include "tracer/agent/memory_pages.h"
+#include "tracer/agent/python_api.h"
 #include "tracer/agent/wrap.h"
 
 #include <dlfcn.h>
@@ -633,6 +634,7 @@ static _Noreturn void leave(void **next, const char *name, int status)
 {
 	typedef void leave_function(int);
 
+	python_api_exit();
 	// A vfork child leaves in its parent's memory.
 	if (agent && agent->on && agent->pid == (uint32_t)getpid())
 		memory_finish();

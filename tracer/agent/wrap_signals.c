@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tracer/agent/python_api.h"
 #include "tracer/agent/signals.h"
 #include "tracer/agent/wrap.h"
 
@@ -37,6 +38,8 @@ bool wrap_start_signals(enum signals_kind kind)
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
+	// An interpreter that begins is here before it runs anything of the program's.
+	python_api_look();
 	return signals_action(libc_sigaction(), number, action, old);
 }
 

@@ -667,6 +667,10 @@ bool record_is_sound(const struct record *record)
 		return record->size >= sizeof(struct record_memory);
 	case RECORD_PYTHON:
 		return record->size >= sizeof(struct record_python);
+	case RECORD_PYTHON_NAME:
+		return text_ends(record, sizeof(struct record_python_name));
+	case RECORD_PYTHON_CALLS:
+		return record->size >= sizeof(struct record_python_calls);
 	case RECORD_PYTHON_CODE:
 		return code_is_sound((const struct record_python_code *)record);
 	case RECORD_NOTE:

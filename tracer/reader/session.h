@@ -20,6 +20,7 @@ struct session_options {
 	bool kernel_only;      /* user code is sampled from elsewhere */
 	uint32_t python_hz;    /* for processes with a Python interpreter; 0: they are none apart */
 	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
+	bool count_calls;      /* of Python functions */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 

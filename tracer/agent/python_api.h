@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What needs the interpreter's own functions: names of C functions, garbage collections as ops,
+ * counts of calls.
+ *
+ * They are only called where the interpreter allows it: in the main thread, under the GIL, between
+ * two bytecodes. A pending call (Py_AddPendingCall()) gets us there. It is asked for once while the
+ * interpreter begins, where it sets up its signals, so before the first line of the program; and
+ * then from ticks that hit _PyEval_EvalFrameDefault itself, where the thread holds no lock of the
+ * runtime.
+ *
+ *	python_api_look() ── or a tick ──► setup: gc.callbacks, atexit, counts of calls
+ *	ticks, each second of CPU time ──► poll: names and counts that are new
+ *	atexit, _exit() ─────────────────► the last of them
+ *
+ * A process that never gets there only loses these.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent;
+struct lane;
+struct python_runtime;
+
+typedef struct py_object_head *py_object; /* PyObject * */
+typedef py_object fast_function(py_object self, py_object const *arguments, intptr_t count);
+
+/* PyMethodDef */
+struct python_method {
+	const char *name;
+	void *function;
+	int flags;
+	const char *doc;
+};
+#define PYTHON_METHOD_NO_ARGUMENTS 0x04 /* METH_NOARGS */
+#define PYTHON_METHOD_FAST         0x80 /* METH_FASTCALL */
+
+/* Named as CPython names them; all are there, from 3.8 on, but those marked. */
+struct python_api {
+	int (*Py_AddPendingCall)(int (*function)(void *), void *argument);
+	void (*Py_IncRef)(py_object o);
+	void (*Py_DecRef)(py_object o);
+	void (*PyErr_Clear)(void);
+	py_object (*PyImport_ImportModule)(const char *name);
+	py_object (*PyImport_GetModuleDict)(void);      /* borrowed */
+	py_object (*PySys_GetObject)(const char *name); /* borrowed */
+	py_object (*PyObject_GetAttrString)(py_object o, const char *name);
+	int (*PyObject_SetAttrString)(py_object o, const char *name, py_object value);
+	py_object (*PyObject_CallFunctionObjArgs)(py_object function, ...);
+	py_object (*PyCFunction_NewEx)(struct python_method *method, py_object self,
+	                               py_object module);
+	int (*PyDict_Next)(py_object dict, intptr_t *at, py_object *key,
+	                   py_object *value);                               /* borrowed */
+	py_object (*PyDict_GetItemString)(py_object dict, const char *key); /* borrowed */
+	int (*PyDict_DelItemString)(py_object dict, const char *key);
+	intptr_t (*PyDict_Size)(py_object dict);
+	py_object (*PyDict_Copy)(py_object dict);
+	py_object (*PyModule_GetDict)(py_object module); /* borrowed */
+	intptr_t (*PyList_Size)(py_object list);
+	py_object (*PyList_GetItem)(py_object list, intptr_t at); /* borrowed */
+	int (*PyList_Append)(py_object list, py_object item);
+	const char *(*PyUnicode_AsUTF8AndSize)(py_object text, intptr_t *size); /* borrowed */
+	long (*PyLong_AsLong)(py_object number);
+	py_object (*PyLong_FromLong)(long number);
+	int (*PyType_IsSubtype)(py_object type, py_object of);
+	int (*Py_IsInitialized)(void);
+	char *_Py_NoneStruct, *PyType_Type, *PyBaseObject_Type, *PyModule_Type, *PyDict_Type,
+		*PyUnicode_Type, *PyCFunction_Type, *PyMethodDescr_Type, *PyClassMethodDescr_Type,
+		*PyWrapperDescr_Type, *PyStaticMethod_Type;
+	/* NULL where the version has none: */
+	py_object (*PyType_GetDict)(py_object type); /* 3.12 */
+	intptr_t (*request_code_extra)(void (*free)(void *));
+	int (*get_code_extra)(py_object code, intptr_t index, void **extra);
+	int (*set_code_extra)(py_object code, intptr_t index, void *extra);
+	void (*PyEval_SetProfile)(int (*function)(py_object, py_object, int, py_object),
+	                          py_object argument);
+	py_object (*PyFrame_GetCode)(py_object frame); /* 3.9 */
+};
+
+/* Valid in what the interpreter calls of ours. */
+extern struct python_api python_api;
+extern const struct python_runtime *python_api_runtime;
+
+/* The program has begun. */
+void python_api_start(struct agent *a);
+
+/* Asks for the setup, if there is an interpreter that can be asked by now. Not for handlers. */
+void python_api_look(void);
+
+/* A tick of LANE's thread, whose CPU clock stands at CPU_NS. For handlers. */
+void python_api_tick(const struct lane *lane, const void *context, uint64_t cpu_ns);
+
+/* In a forked child, after agent_fork(). */
+void python_api_fork(void);
+
+/* The process ends without the interpreter's leave (_exit()). Keeps errno. */
+void python_api_exit(void);
+
+/* WORD of what O has behind its head. */
+uintptr_t python_api_word(py_object o, unsigned word);
+py_object python_api_type(py_object o);
+
+/* Something the user should know. */
+void python_api_note(const char *text);

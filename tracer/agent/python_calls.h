@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often each Python function is called, exactly, as cProfile counts: also each time that a
+ * generator goes on.
+ *
+ * By sys.monitoring from CPython 3.12 on, by the profile function of each thread before. Each code
+ * object has its counter, which goes with it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct agent;
+
+/* Under the GIL, in the main thread. */
+void python_calls_start(struct agent *a);
+
+/* Tells what has come since the last time. LAST: waits a little where there is no room. */
+void python_calls_tell(struct agent *a, bool last);
+
+/* In a forked child: what its parent has counted is its parent's. */
+void python_calls_fork(void);
