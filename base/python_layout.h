@@ -42,6 +42,7 @@ struct python_layout {
 	int32_t thread_tid;     /* the kernel's number; 3.11 and later */
 	int32_t thread_chunk;   /* the newest chunk of its frames' stack; 3.11 and later */
 	int32_t thread_top;     /* where the frames in it end */
+	int32_t thread_status;  /* flags: PYTHON_THREAD_ACTIVE; 3.12 and later */
 	int32_t thread_bytes;
 
 	/* _PyCFrame, on the machine's stack */
@@ -69,6 +70,9 @@ struct python_layout {
 	int32_t text_kind_bit; /* of the state: 3 bits of kind, then compact, then ascii */
 	int32_t bytes_size, bytes_data;
 };
+
+/* Of a thread's status: it runs Python, and holds the GIL if there is one. */
+#define PYTHON_THREAD_ACTIVE (1u << 4)
 
 /* Owners of frames from 3.12 on: this and above are no Python function, but end a call. */
 #define PYTHON_OWNER_SHIM 3

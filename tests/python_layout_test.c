@@ -24,10 +24,10 @@ static void make_3_13(void)
 	} words[] = {
 		{ 8, 0x030d00f0 }, { 16, 0 },    { 32, 608 },  { 40, 632 },  { 64, 7264 },
 		{ 72, 7344 },      { 152, 312 }, { 168, 8 },   { 184, 72 },  { 192, 152 },
-		{ 200, 160 },      { 208, 232 }, { 224, 80 },  { 232, 8 },   { 240, 0 },
-		{ 248, 56 },       { 264, 70 },  { 280, 112 }, { 296, 128 }, { 304, 136 },
-		{ 312, 68 },       { 344, 200 }, { 520, 16 },  { 528, 32 },  { 544, 32 },
-		{ 552, 16 },       { 560, 40 },
+		{ 200, 160 },      { 208, 232 }, { 216, 32 },  { 224, 80 },  { 232, 8 },
+		{ 240, 0 },        { 248, 56 },  { 264, 70 },  { 280, 112 }, { 296, 128 },
+		{ 304, 136 },      { 312, 68 },  { 344, 200 }, { 520, 16 },  { 528, 32 },
+		{ 544, 32 },       { 552, 16 },  { 560, 40 },
 	};
 
 	memset(offsets, 0, sizeof(offsets));
@@ -59,6 +59,7 @@ Test(python_layout, from_3_13_on_the_interpreter_tells_its_own)
 	cr_expect(eq(i32, l.runtime_interpreters, 632));
 	cr_expect(eq(i32, l.thread_frame, 72));
 	cr_expect(eq(i32, l.thread_top, 240));
+	cr_expect(eq(i32, l.thread_status, 32));
 	cr_expect(eq(i32, l.frame_owner, 70));
 	cr_expect(eq(i32, l.frame_tlbc, -1));
 	cr_expect(eq(i32, l.code_name, 128));

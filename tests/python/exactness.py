@@ -15,7 +15,8 @@ import interpreters
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MUST_SEE = 0.8  # of the stages, at least one sample each
-NEWEST = 512
+GIL = 2  # PYTHON_GIL
+ALONE, WITHOUT = "deep recursion", "without the GIL"
 TEAR_SECONDS = float(os.environ.get("TEAR_SECONDS", "4"))
 SHOWN = 5
 
@@ -54,23 +55,25 @@ def cut(stack):
     return [[text(file), text(function), line] for file, function, line in stack]
 
 
-def staged(report, python):
+def staged(report, version, python):
     with tempfile.NamedTemporaryFile("r") as stages:
         samples, notes, text = run(report, [python, HERE + "/staged.py"],
                                    {"BOTTLENECK_STAGE": stages.name})
         expected = [json.loads(line) for line in stages]
     by_thread = {}
     for pid, tid, time, flags, frames in samples:
-        by_thread.setdefault(tid, []).append((time, frames))
+        by_thread.setdefault(tid, []).append((time, frames, bool(flags & GIL)))
     compared = wrong = seen = 0
     shown = 0
+    holding = {ALONE: [], WITHOUT: []}
     for stage in expected:
         if not stage["agrees"]:
             sys.exit("%s: extract_stack() differs from f_back" % stage["name"])
-        hits = [frames for time, frames in by_thread.get(stage["tid"], ())
+        hits = [(frames, gil) for time, frames, gil in by_thread.get(stage["tid"], ())
                 if stage["first"] <= time <= stage["last"]]
         seen += bool(hits)
-        for frames in hits:
+        holding.get(stage["name"], []).extend(gil for _, gil in hits)
+        for frames, _ in hits:
             compared += 1
             got = [f[:3] for f in frames]
             want = cut(stage["stack"])
@@ -81,7 +84,17 @@ def staged(report, python):
                     print("    %s:\n      want %s\n      got  %s" % (stage["name"], want[:8], got[:8]))
     print("  staged: %d of %d stages seen, %d samples compared, %d differ"
           % (seen, len(expected), compared, wrong))
-    return wrong == 0 and seen >= MUST_SEE * len(expected)
+    return (wrong == 0 and seen >= MUST_SEE * len(expected) and
+            holds_gil(version, holding[ALONE], holding[WITHOUT]))
+
+
+def holds_gil(version, alone, without):
+    """A thread that is alone holds the GIL; in zlib, which gives it up, hardly ever."""
+    print("  GIL: held in %d of %d samples of Python, in %d of %d of zlib"
+          % (sum(alone), len(alone), sum(without), len(without)))
+    if version.endswith("t"):
+        return not any(alone + without)
+    return all(alone) and 2 * sum(without) < len(without)
 
 
 def edges(path):
@@ -126,7 +139,7 @@ def main():
     right = True
     for version, path in found.items():
         print("Python %s (%s)" % (version, path))
-        right &= staged(report, path)
+        right &= staged(report, version, path)
         right &= tear(report, path)
         sys.stdout.flush()
     return 0 if right else 1

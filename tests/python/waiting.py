@@ -45,10 +45,12 @@ def wait(name, seen=True):
     stack = [stack_of(sys._getframe(2))[-1]]
     stack[0][2] += not seen  # it is the line below
     waiter = threading.get_ident()
+    over = False
 
     def watch():
         time.sleep(LONG / 2)
-        stack[:] = stack_of(sys._current_frames()[waiter])
+        frames = stack_of(sys._current_frames()[waiter])
+        stack[:] = [] if over else frames  # on a busy machine it may come too late
 
     watcher = threading.Thread(target=watch)
     if seen:
@@ -56,9 +58,11 @@ def wait(name, seen=True):
     start = time.perf_counter()
     yield
     elapsed = time.perf_counter() - start
+    over = True
     if seen:
         watcher.join()
-    say(name, 1000 * elapsed, stack)
+    if stack:
+        say(name, 1000 * elapsed, stack)
 
 
 def later(action):

@@ -99,15 +99,10 @@ static void find_eval(struct python_runtime *r, void *object)
 
 static bool find_functions(struct python_runtime *r, void *object)
 {
-	void *current = dlsym(object, "PyThreadState_GetUnchecked"); // 3.13
-
-	if (!current)
-		current = dlsym(object, "_PyThreadState_UncheckedGet");
-	r->current = (void *(*)(void))current;
+	r->current = (void *(*)(void))dlsym(object, "_PyThreadState_UncheckedGet");
 	r->own = (void *(*)(void))dlsym(object, "PyGILState_GetThisThreadState");
 	r->code_type = (uintptr_t)dlsym(object, "PyCode_Type");
-	r->frame_type = (uintptr_t)dlsym(object, "PyFrame_Type");
-	return r->current && r->own && r->code_type && r->frame_type;
+	return (r->current || r->layout.thread_status >= 0) && r->own && r->code_type;
 }
 
 static enum python_found find_in(struct python_runtime *out, void *object, const char **why)

@@ -116,23 +116,34 @@ static uintptr_t find_running(const struct python_runtime *r, struct guard *g, u
 	return best;
 }
 
+static bool is_active(const struct python_layout *l, uintptr_t thread)
+{
+	return (uint32_t)guard_int(thread, l->thread_status) & PYTHON_THREAD_ACTIVE;
+}
+
+/*
+ * Up to 3.11 the current state is a variable of the process: of the thread that holds the GIL. From
+ * 3.12 on it is a variable of each thread, which is not asked for: it might be the first use of the
+ * interpreter's thread-local memory, and so an allocation. But the states themselves say whether
+ * they are it.
+ */
+static bool runs(const struct python_runtime *r, uintptr_t current, uintptr_t thread)
+{
+	return r->layout.thread_status < 0 ? thread == current : is_active(&r->layout, thread);
+}
+
 uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, bool *holds_gil)
 {
 	const struct python_layout *l = &r->layout;
-	// Without one of its own a thread has never run Python, and asking for the current one
-	// might be the first use of the interpreter's thread-local memory: an allocation.
 	uintptr_t own = (uintptr_t)r->own();
 	uintptr_t thread = own;
 
 	*holds_gil = false;
-	if (!own)
+	if (!own || !guard_readable(g, own, (size_t)l->thread_bytes))
 		return 0;
-	// Up to 3.11 it is the same in all threads: of the one that holds the GIL.
-	uintptr_t current = (uintptr_t)r->current();
-	if (current && (current == own || l->runtime_current < 0))
-		thread = current;
-	else if (has_several_interpreters(r, g))
+	uintptr_t current = l->thread_status < 0 ? (uintptr_t)r->current() : 0;
+	if (!runs(r, current, own) && has_several_interpreters(r, g))
 		thread = find_running(r, g, own);
-	*holds_gil = thread == current && !l->free_threaded;
+	*holds_gil = runs(r, current, thread) && !l->free_threaded;
 	return is_ending(r, thread) ? 0 : thread;
 }
