@@ -32,7 +32,8 @@ enum mark {
 	MARK_KERNEL = 1,    /* kernel time whose kernel frames could not be seen */
 	MARK_TRUNCATED = 2, /* callers are missing above this point */
 	MARK_UNKNOWN = 3,   /* time of the thread whose stack could not be read */
-	MARK_SHORT = 4      /* time of a thread before its first sample was due */
+	MARK_SHORT = 4,     /* time of a thread before its first sample was due */
+	MARK_GIL = 5        /* a wait for the lock of Python's interpreter, on top of its stack */
 };
 
 struct frame {

@@ -68,6 +68,21 @@ struct place_call place_caller(const struct call_tree *tree, const char *functio
 	return search.best;
 }
 
+// Trees are as deep as stacks are, which have a limit.
+static uint64_t gil_below(const struct call_node *node)
+{
+	uint64_t sum = node->gil ? node->total : 0;
+
+	for (const struct call_node *child = node->child; child && !node->gil; child = child->next)
+		sum += gil_below(child);
+	return sum;
+}
+
+uint64_t place_gil(const struct call_tree *tree)
+{
+	return gil_below(call_tree_root(tree));
+}
+
 const struct call_node *place_heaviest(const struct call_tree *tree)
 {
 	const struct call_node *root = call_tree_root(tree), *own = NULL;

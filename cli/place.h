@@ -22,5 +22,8 @@ struct place_call {
 /* The caller below which most time of FUNCTION was spent. */
 struct place_call place_caller(const struct call_tree *tree, const char *function);
 
+/* How much of TREE's time is waiting for the lock of Python's interpreter. */
+uint64_t place_gil(const struct call_tree *tree);
+
 /* The innermost such function on the heaviest path; NULL if there is none. */
 const struct call_node *place_heaviest(const struct call_tree *tree);

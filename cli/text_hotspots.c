@@ -117,7 +117,7 @@ static bool add_call(struct table *table, const struct layout *layout, const str
 
 	if (!find_call(layout, row, &call))
 		return false;
-	bool named = is_foreign_wait(row) && call.entry && call.entry->name[0] != '[';
+	bool named = is_foreign_wait(row) && !row->gil && call.entry && call.entry->name[0] != '[';
 	bool all = (double)call.self >= WHOLE_SHARE * (double)row->self;
 	snprintf(name, sizeof(name), "%s < %s%s", named ? call.entry->name : row->name,
 	         call.caller->name, all ? "" : ", others");

@@ -251,15 +251,22 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	if (f->account.is_main && share(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
+	// Of a tree of all waits: more than half of those for locks.
+	bool gil = most == METRIC_OFF_LOCK && f->wait_tree &&
+	           2 * place_gil(f->wait_tree) > ns[METRIC_OFF_LOCK];
 	if (node)
 		name_node(node, place, sizeof(place));
 	say(v, "%s %% of the time %s %s%s%s.",
 	    format_percent(ns[most], f->account.lifetime_ns).text,
-	    thread_name(&f->account, name, sizeof(name)), wait_phrase(most),
+	    thread_name(&f->account, name, sizeof(name)),
+	    gil ? "waited for the GIL, Python's lock" : wait_phrase(most),
 	    node ? ", mostly in " : "", node ? place : "");
 	if (most == METRIC_OFF_PIPE && f->totals->processes > 1)
 		return advise(v, "The other end is slower. See what the other processes did "
 		                 "meanwhile: bottleneck report --by process");
+	if (gil)
+		return advise(v, "One thread at a time runs Python: use processes, or libraries "
+		                 "that work without the GIL.");
 	return advise(v, "%s", wait_advice(most));
 }
 

@@ -427,6 +427,7 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, const str
 	node->python = key->python;
 	node->inlined = merged->inlined;
 	node->op = key->group == KEY_OP;
+	node->gil = key->group == KEY_GIL;
 	return node->name != NULL;
 }
 

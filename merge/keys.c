@@ -79,6 +79,8 @@ static struct key key_of_mark(const struct location *location, enum query_by by)
 		// The program, not the module in which the time was spent.
 		return (struct key){ .group = KEY_SHORT,
 			             .module = by == BY_MODULE ? 0 : location->module };
+	case MARK_GIL:
+		return (struct key){ .group = KEY_GIL };
 	case MARK_FOLDED:
 		return (struct key){ .group = KEY_FOLDED };
 	default:
@@ -311,11 +313,12 @@ static const char *name_of_slot(const struct profile *p, uint32_t text)
 const char *key_name(const struct profile *p, const struct key *key, struct strings *texts)
 {
 	static const char *const fixed[] = {
-		[KEY_KERNEL] = "[kernel]",          [KEY_JIT] = "[jit]",
-		[KEY_NO_MODULE] = "[unknown]",      [KEY_TRUNCATED] = "[callers missing]",
-		[KEY_UNKNOWN] = "[stack not seen]", [KEY_FOLDED] = "[folded]",
-		[KEY_NO_OP] = "[outside ops]",      [KEY_PYTHON] = "[python]",
-		[KEY_HIDDEN] = "[hidden]",          [KEY_OUTSIDE] = "[outside user code]",
+		[KEY_KERNEL] = "[kernel]",           [KEY_JIT] = "[jit]",
+		[KEY_NO_MODULE] = "[unknown]",       [KEY_TRUNCATED] = "[callers missing]",
+		[KEY_UNKNOWN] = "[stack not seen]",  [KEY_FOLDED] = "[folded]",
+		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
+		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = "[outside user code]",
+		[KEY_GIL] = "[waiting for the GIL]",
 	};
 	const struct process_info *process;
 

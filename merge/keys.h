@@ -32,7 +32,8 @@ enum key_group {
 	KEY_PROCESS,
 	KEY_OP,
 	KEY_NO_OP, /* what was in no op */
-	KEY_PYTHON /* all of Python, by module */
+	KEY_PYTHON, /* all of Python, by module */
+	KEY_GIL
 };
 
 struct key {

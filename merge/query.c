@@ -101,6 +101,7 @@ static void fill_row(const struct scope *scope, const struct key *key, const str
 	row->module = key_module(p, key);
 	row->kernel = key->kernel;
 	row->python = key->python;
+	row->gil = key->group == KEY_GIL;
 	row->inlined = key->inlined;
 	memcpy(row->self_ns, tally->self.ns, sizeof(row->self_ns));
 	memcpy(row->total_ns, tally->total.ns, sizeof(row->total_ns));

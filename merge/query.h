@@ -53,6 +53,7 @@ struct row {
 	int line;         /* 0 if unknown */
 	const char *module; /* NULL if it has none */
 	bool kernel, inlined, python;
+	bool gil;    /* NAME stands for waiting for the lock of Python's interpreter */
 	uint32_t id; /* tid or pid by thread or process */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
@@ -85,7 +86,8 @@ struct call_node {
 	const char *name, *file, *module;
 	int line;
 	bool kernel, inlined, python;
-	bool op; /* NAME is that of an op, which has no file, line or module */
+	bool op;  /* NAME is that of an op, which has no file, line or module */
+	bool gil; /* as in struct row */
 	uint64_t self, total;
 	uint64_t samples; /* of total */
 	struct call_node *child, *next;

@@ -514,6 +514,18 @@ static size_t unwind(struct off_cpu *o, struct thread *thread, const struct even
 	return with_ops;
 }
 
+/* A wait for the GIL is marked on top of its COUNT frames. Returns the new count. */
+static size_t mark_gil(struct off_cpu *o, const struct thread *thread,
+                       const struct event_sample *sample, enum metric cause, size_t count)
+{
+	if (cause != METRIC_OFF_LOCK || !count || count == STACK_MAX_FRAMES ||
+	    !wants_python(o, thread) || !off_cpu_python_is_gil(thread, sample->regs[DWARF_RDI]))
+		return count;
+	memmove(o->frames + 1, o->frames, count * sizeof(*o->frames));
+	o->frames[0] = (struct frame){ .address = MARK_GIL, .kind = FRAME_MARK };
+	return count + 1;
+}
+
 static const struct kernel_map *kernel_map_of(struct off_cpu *o)
 {
 	const struct off_cpu_options *options = &o->options;
@@ -554,6 +566,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 		off_cpu_switch(o, thread, event->time_ns, false, false);
 	count = unwind(o, thread, &event->sample, NULL, event->time_ns, &flags);
 	s->python.key = hash_pair(cause, o->key);
+	count = mark_gil(o, thread, &event->sample, cause, count);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
 }
@@ -596,6 +609,7 @@ static void keep_look(struct off_cpu *o, struct thread *thread, enum probe_resul
 		cause = METRIC_OFF_RUNNABLE;
 	else
 		count = unwind(o, thread, &view->sample, chain, view->from_ns, &flags);
+	count = mark_gil(o, thread, &view->sample, cause, count);
 	keep(o, s, SEEN_BY_LOOK, cause, count, flags);
 	s->seen_from_ns = view->from_ns;
 	s->seen_until_ns = view->until_ns;
@@ -611,6 +625,7 @@ static void keep_python(struct off_cpu *o, struct thread *thread, const struct p
 	size_t count = unwind(o, thread, &view->sample, chain, view->from_ns, &flags);
 
 	s->python.count = 0;
+	count = mark_gil(o, thread, &view->sample, s->cause, count);
 	if (!count || !array_reserve(&s->python.frames, &s->python.capacity, count))
 		return;
 	memcpy(s->python.frames, o->frames, count * sizeof(*s->python.frames));
