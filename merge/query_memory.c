@@ -84,9 +84,44 @@ static void hide_allocators(struct keys *keys)
 			continue; // an op, or code without a name
 		for (uint32_t at = 0; at < count; at++) {
 			const char *name = strings_get(p->strings, places[count - 1 - at].function);
-			keys->frames[first + at].hidden = name && is_allocator(name);
+			keys->frames[first + at].hidden |= name && is_allocator(name);
 		}
 	}
+}
+
+static bool is_python(const struct keys *keys, uint32_t frame)
+{
+	return frame != OWNER_NONE && keys->keys.keys[keys->frames[frame].key - 1].python;
+}
+
+// Whether FRAME takes over what its caller's OWNER has. What libraries allocate for Python is that
+// of the user's own line, or else of the innermost line there is.
+static bool takes_over(const struct keys *keys, uint32_t owner, uint32_t frame)
+{
+	if (keys->frames[frame].hidden)
+		return false;
+	if (!is_python(keys, owner))
+		return true;
+	return is_python(keys, frame) && (keys->frames[frame].user || !keys->frames[owner].user);
+}
+
+// The frame, by node, to which its allocations count.
+static uint32_t *find_owners(const struct profile *p, const struct keys *keys)
+{
+	const struct paths *paths = &p->paths;
+	uint32_t *owners = calloc((size_t)paths->count + 1, sizeof(*owners));
+
+	for (uint32_t id = 1; owners && id <= paths->count; id++) {
+		const struct path_node *node = paths_node(paths, id);
+		owners[id - 1] = node->parent ? owners[node->parent - 1] : OWNER_NONE;
+		if (!node->parent)
+			continue;
+		for (uint32_t at = keys->first[node->location - 1];
+		     at < keys->first[node->location]; at++)
+			if (takes_over(keys, owners[id - 1], at))
+				owners[id - 1] = at;
+	}
+	return owners;
 }
 
 static void add_site(struct allocation_site *to, const struct allocations *m,
@@ -178,7 +213,7 @@ static bool prepare(struct asking *a, enum memory_by by, struct error *err)
 		[MEMORY_BY_MODULE] = { BY_MODULE, KEYS_CODE },
 		[MEMORY_BY_OP] = { BY_FUNCTION, KEYS_OPS },
 	};
-	const struct query query = { .by = kinds[by].by };
+	const struct query query = { .by = kinds[by].by, .user_code = QUERY_OWN_CODE };
 	struct key homeless = { .group = by == MEMORY_BY_OP ? KEY_NO_OP : KEY_HIDDEN };
 
 	if (scope_init(&a->scope, a->profile, &query, err) < 0 ||
@@ -186,7 +221,7 @@ static bool prepare(struct asking *a, enum memory_by by, struct error *err)
 		return false;
 	hide_allocators(&a->keys);
 	a->homeless = key_table_add(&a->keys.keys, &homeless);
-	a->owners = scope_owners(&a->scope, &a->keys, false);
+	a->owners = find_owners(a->profile, &a->keys);
 	a->tallies = calloc((size_t)a->keys.keys.count + 1, sizeof(*a->tallies));
 	a->line_bytes = calloc((size_t)a->keys.lines.count + 1, sizeof(*a->line_bytes));
 	a->lines = calloc((size_t)a->keys.keys.count + 1, sizeof(*a->lines));
