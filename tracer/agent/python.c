@@ -9,11 +9,14 @@
 #include "tracer/agent/python_frames.h"
 #include "tracer/agent/python_guard.h"
 #include "tracer/agent/python_runtime.h"
+#include "tracer/agent/python_text.h"
 #include "tracer/agent/python_threads.h"
 
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define RED_ZONE   128 // below the stack pointer, where a leaf may keep things
 #define DOUBTS_MAX 32  // walks without a valid frame at the start, and none with one
@@ -205,19 +208,30 @@ static struct guard guard_of(const struct lane *lane, uintptr_t sp)
 	return g;
 }
 
-// At the first walk that gets so far: the thread is ours, and its frame runs a code object.
-static void check(const struct agent *a, const struct lane *lane, struct guard *g, uintptr_t thread,
-                  uint32_t frames)
+// A forked child's threads may still have their parents' numbers.
+static bool is_ours(const struct agent *a, uintptr_t thread)
 {
 	const struct python_layout *l = &runtime.layout;
-	enum python_init init = python_threads_check(&runtime, g);
-	// A forked child's thread may still have its parent's number.
-	bool right = init == PYTHON_READY && frames > 0 &&
-	             python_threads_is_own(&runtime, g, thread) &&
-	             (l->thread_tid < 0 || a->forked ||
-	              guard_pointer(thread, l->thread_tid) == lane->tid);
 
-	if (right)
+	return l->thread_tid < 0 || a->forked ||
+	       syscall(SYS_tgkill, a->pid, guard_pointer(thread, l->thread_tid), 0) == 0;
+}
+
+static bool has_file(struct guard *g, uintptr_t code)
+{
+	const struct python_layout *l = &runtime.layout;
+
+	return python_code_is_there(&runtime, g, code) &&
+	       python_text_of(l, g, guard_pointer(code, l->code_file), 1).kind != 0;
+}
+
+// At the first walk that finds a frame: whether all is where its version has it. What is read while
+// a call begins or ends may be wrong, but not all the time.
+static void check(const struct agent *a, struct guard *g, uintptr_t thread, uintptr_t code)
+{
+	enum python_init init = python_threads_check(&runtime, g);
+
+	if (init == PYTHON_READY && is_ours(a, thread) && has_file(g, code))
 		__atomic_store_n(&state, CHECKED, __ATOMIC_RELEASE);
 	else if (init == PYTHON_WRONG ||
 	         __atomic_add_fetch(&doubts, 1, __ATOMIC_RELAXED) > DOUBTS_MAX)
@@ -225,17 +239,20 @@ static void check(const struct agent *a, const struct lane *lane, struct guard *
 		       "they are not told, native stacks only");
 }
 
+// The code object of the newest frame goes to *NEWEST: 0 if there is no frame.
 static void walk(struct agent *a, struct lane *lane, struct python_frames *frames,
-                 struct python_chain *chain, uint32_t max)
+                 struct python_chain *chain, uint32_t max, uintptr_t *newest)
 {
 	struct python_step step;
+	bool whole = true;
 
+	*newest = 0;
 	while (python_frames_next(frames, &step)) {
-		if (chain->count == max) {
-			chain->flags |= PYTHON_CUT;
-			return;
-		}
-		if (!python_code_is_there(&runtime, frames->guard, step.code))
+		if (!*newest)
+			*newest = step.code;
+		whole = chain->count < max &&
+		        python_code_is_there(&runtime, frames->guard, step.code);
+		if (!whole)
 			break;
 		chain->frames[chain->count++] = (struct python_frame){
 			.code = python_code_number(&runtime, frames->guard, a, lane, step.code),
@@ -243,7 +260,7 @@ static void walk(struct agent *a, struct lane *lane, struct python_frames *frame
 			.anchor = step.anchor,
 		};
 	}
-	if (frames->frame && chain->count)
+	if ((!whole || frames->frame) && chain->count)
 		chain->flags |= PYTHON_CUT;
 }
 
@@ -259,6 +276,7 @@ static void walk_from(struct agent *a, struct lane *lane, uintptr_t sp, const ui
 {
 	struct guard g = guard_of(lane, sp);
 	struct python_frames frames;
+	uintptr_t newest;
 	bool holds_gil;
 
 	chain->count = chain->flags = 0;
@@ -272,9 +290,9 @@ static void walk_from(struct agent *a, struct lane *lane, uintptr_t sp, const ui
 		chain->flags |= PYTHON_GIL;
 	if (!start_walk(&frames, &g, thread, registers))
 		return;
-	walk(a, lane, &frames, chain, max);
-	if (state_now() == UNCHECKED)
-		check(a, lane, &g, thread, chain->count);
+	walk(a, lane, &frames, chain, max, &newest);
+	if (newest && state_now() == UNCHECKED)
+		check(a, &g, thread, newest);
 }
 
 void python_walk(struct agent *a, struct lane *lane, uintptr_t sp, struct python_chain *chain,

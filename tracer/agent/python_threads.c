@@ -3,8 +3,6 @@
 
 #include "tracer/agent/python_frames.h"
 
-#include <pthread.h>
-
 #define INTERPRETERS_MAX 256
 #define THREADS_MAX      1024               // of all interpreters
 #define SEARCHED         ((size_t)64 << 10) // of the stack, for a frame of 3.8 to 3.10
@@ -13,14 +11,6 @@
 static uintptr_t first_interpreter(const struct python_runtime *r)
 {
 	return guard_pointer(r->runtime, r->layout.runtime_interpreters);
-}
-
-bool python_threads_is_own(const struct python_runtime *r, struct guard *g, uintptr_t thread)
-{
-	const struct python_layout *l = &r->layout;
-
-	return guard_readable(g, thread, (size_t)l->thread_bytes) &&
-	       guard_pointer(thread, l->thread_pthread) == (uintptr_t)pthread_self();
 }
 
 enum python_init python_threads_check(const struct python_runtime *r, struct guard *g)

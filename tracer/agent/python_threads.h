@@ -18,9 +18,6 @@
 /* 0: the thread runs no Python, or the interpreter is ending. *HOLDS_GIL: it holds one. */
 uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, bool *holds_gil);
 
-/* Whether THREAD was made for the calling thread. */
-bool python_threads_is_own(const struct python_runtime *r, struct guard *g, uintptr_t thread);
-
 enum python_init {
 	PYTHON_NOT_YET,
 	PYTHON_READY,
