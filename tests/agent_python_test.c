@@ -188,6 +188,73 @@ Test(agent_python, what_earlier_calls_have_left_is_no_frame)
 	cr_expect(not(python_frames_next(&frames, &step)));
 }
 
+// A call of eval has just made stack[0] the newest cframe; what it holds was left by others.
+Test(agent_python, while_a_call_begins_the_cframe_before_is_in_a_register)
+{
+	uint64_t registers[DWARF_REGISTERS] = { 0 };
+
+	begin(11);
+	put_two_calls();
+	put_cframe(&stack[0], &code, &other_code);
+	runtime.eval_start = 0x400000;
+	registers[DWARF_RIP] = 0x400040;
+	registers[DWARF_RBX] = 0x1234;
+	registers[DWARF_R12] = at(&stack[0]);
+	registers[DWARF_R13] = at(&stack[1]);
+	registers[DWARF_R14] = at(&stack[2]);
+
+	struct python_frames frames = start();
+	cr_assert(python_frames_enter(&frames, registers));
+	expect_step(&frames, &other_code, 8, &stack[2]);
+	expect_end(&frames);
+
+	frames = start();
+	registers[DWARF_R14] = 0;
+	cr_expect(not(python_frames_enter(&frames, registers)), "it is in none");
+}
+
+Test(agent_python, a_call_that_has_begun_is_told)
+{
+	uint64_t registers[DWARF_REGISTERS] = { 0 };
+
+	begin(11);
+	put_two_calls();
+	runtime.eval_start = 0x400000;
+	registers[DWARF_RIP] = 0x400080;
+	registers[DWARF_R14] = at(&stack[2]);
+	struct python_frames frames = start();
+	cr_assert(python_frames_enter(&frames, registers));
+	expect_step(&frames, &code, 4, NULL);
+}
+
+Test(agent_python, a_frame_that_was_just_taken_from_the_stack_has_returned)
+{
+	uint64_t registers[DWARF_REGISTERS] = { 0 };
+
+	begin(11);
+	put_two_calls();
+	put(&thread, runtime.layout.thread_top, at(&chunk.frames[2]));
+	struct python_frames frames = start();
+	cr_assert(python_frames_enter(&frames, registers));
+	expect_step(&frames, &code, 6, &stack[0]);
+}
+
+Test(agent_python, a_thread_of_its_own_copy_of_the_bytecode_is_in_its_code)
+{
+	uintptr_t copies[3] = { 2, 0x10000, 0x20000 };
+
+	begin(12);
+	runtime.layout.frame_tlbc = 60;
+	runtime.layout.code_tlbc = 160;
+	put(&code, runtime.layout.code_tlbc, at(copies));
+	struct python_step step = { .code = at(&code), .instruction = 0x20010, .tlbc = 1 };
+	cr_expect(eq(int, python_frames_instruction(&runtime, &guard, &step), 0x10));
+	step.tlbc = 2; // there are two
+	cr_expect(eq(int, python_frames_instruction(&runtime, &guard, &step), -2));
+	step = (struct python_step){ .code = at(&code), .instruction = instruction(&code, 6) };
+	cr_expect(eq(int, python_frames_instruction(&runtime, &guard, &step), 6));
+}
+
 Test(agent_python, a_cframe_that_is_not_on_the_stack_is_not_read)
 {
 	struct python_frames frames;

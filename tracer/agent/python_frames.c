@@ -279,6 +279,8 @@ int32_t python_frames_instruction(const struct python_runtime *runtime, struct g
 	uintptr_t start = of->code + (uintptr_t)l->code_start;
 	if (of->tlbc > 0)
 		start = copy_of_bytecode(l, guard, of->code, of->tlbc);
+	if (!start)
+		return BEFORE;
 	intptr_t place = (intptr_t)(of->instruction - start);
 	return place >= BEFORE && place < CODE_MAX ? (int32_t)place : BEFORE;
 }
