@@ -12,6 +12,7 @@
 
 #define INTERPRETERS_MAX 64
 #define STATES_MAX       4096
+#define STATES_EACH      16   // of one thread, in as many interpreters
 #define STEPS_MAX        4096 // frames and shims
 #define CFRAMES_MAX      4096
 #define FRAME_MAX        512         // bytes
@@ -154,13 +155,15 @@ static void add_gil(struct python_remote *r, const struct python *p, struct remo
 static void list_states(struct python_remote *r, struct remote_memory *m, uint64_t interpreter,
                         uint32_t wanted)
 {
-	uint64_t at = word_at(m, interpreter, r->layout.interpreter_threads);
+	uint64_t first = word_at(m, interpreter, r->layout.interpreter_threads), at = first;
 
 	while (at && r->state_count < STATES_MAX &&
 	       array_reserve(&r->states, &r->state_capacity, r->state_count + 1)) {
 		r->states[r->state_count++] =
 			(struct state){ at, interpreter, tid_of(r, m, at, wanted) };
 		at = word_at(m, at, r->layout.thread_next);
+		if (at == first)
+			return;
 	}
 }
 
@@ -220,7 +223,7 @@ struct walk {
 	uint64_t frame;  /* the next one; 0: none */
 	uint64_t cframe; /* 3.11 */
 	unsigned steps;
-	uint8_t bytes[FRAME_MAX]; /* of the frame */
+	uint8_t bytes[FRAME_MAX + 8]; /* of the frame; a word may begin in its last byte */
 };
 
 static uint64_t word_of(const struct walk *w, int32_t offset)
@@ -405,14 +408,14 @@ static bool read_innermost(struct python_remote *r, const struct python_remote_s
 {
 	const struct state *innermost = NULL, *last = NULL;
 	uint64_t lowest = UINT64_MAX;
-	bool any = false;
+	int looked_at = 0;
 
-	for (size_t i = 0; i < r->state_count; i++) {
+	for (size_t i = 0; i < r->state_count && looked_at < STATES_EACH; i++) {
 		const struct state *state = &r->states[i];
 		if (state->tid != thread->tid || !is_alive(r, from->memory, state, thread->tid) ||
 		    is_ending(r, from->python, from->memory, state))
 			continue;
-		any = true;
+		looked_at++;
 		read_chain(r, from, state, thread->sp);
 		last = state;
 		if (r->chain->count && (!innermost || first_anchor(r->chain) < lowest)) {
@@ -422,7 +425,7 @@ static bool read_innermost(struct python_remote *r, const struct python_remote_s
 	}
 	if (innermost != last && innermost)
 		read_chain(r, from, innermost, thread->sp);
-	return any;
+	return looked_at > 0;
 }
 
 const struct python_chain *python_remote_chain(struct python_remote *r, struct python *p,

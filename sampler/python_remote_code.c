@@ -10,8 +10,12 @@
 #define CODES_LIMIT (1u << 17)
 #define CODE_MAX    1024        // bytes of one, without its bytecode
 #define TABLE_BYTES (64u << 10) // of a line table; longer ones are cut
-#define NAME_CHARS  ((size_t)1 << 10)
+#define NAME_BYTES  ((size_t)1 << 10)
+#define TEXT_MAX    128 // bytes of a string object before its characters
 #define REPLACEMENT 0xfffdu
+
+// Of all line tables together; a program that makes code for ever has no more lines then.
+#define TABLES_MAX (64u << 20)
 
 void python_remote_codes_fini(struct python_remote_codes *c)
 {
@@ -40,7 +44,7 @@ static bool read_code(const struct python_remote_source *from, uint64_t address,
                       struct remote_code *out)
 {
 	const struct python_layout *l = from->layout;
-	uint8_t bytes[CODE_MAX];
+	uint8_t bytes[CODE_MAX + 8] = { 0 };
 
 	if (address % 8 || l->code_bytes > CODE_MAX ||
 	    !remote_memory_read(from->memory, address, bytes, (size_t)l->code_bytes) ||
@@ -70,29 +74,47 @@ static uint32_t character(const uint8_t *characters, size_t index, unsigned kind
 	uint32_t c = 0;
 
 	memcpy(&c, characters + index * kind, kind);
-	// What a surrogate stands for is a byte of a file's name that is no UTF-8. No NUL within.
-	return !c || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? REPLACEMENT : c;
+	// What a surrogate stands for is a byte of a file's name that is no UTF-8.
+	return c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? REPLACEMENT : c;
 }
 
-static size_t put(uint32_t c, char *to)
+static size_t bytes_of(uint32_t c)
+{
+	return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+}
+
+static void put(uint32_t c, char *to, size_t bytes)
 {
 	static const uint8_t lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-	size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 
 	for (size_t i = bytes - 1; i > 0; i--, c >>= 6)
 		to[i] = (char)(0x80 | (c & 0x3f));
 	to[0] = (char)(lead[bytes] | c);
+}
+
+// Cut where the agent cuts.
+static size_t to_utf8(const uint8_t *characters, size_t length, unsigned kind, char *out)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		uint32_t c = character(characters, i, kind);
+		size_t more = bytes_of(c);
+		if (bytes + more > NAME_BYTES)
+			break;
+		put(c, out + bytes, more);
+		bytes += more;
+	}
 	return bytes;
 }
 
-// The string object at ADDRESS as UTF-8, at most 4 * NAME_CHARS bytes; how many. 0: it is none.
+// The string object at ADDRESS as UTF-8, at most NAME_BYTES; how many. 0: it is none.
 static size_t read_text(const struct python_remote_source *from, uint64_t address, char *out)
 {
 	const struct python_layout *l = from->layout;
-	uint8_t head[128 + 8], characters[4 * NAME_CHARS];
-	size_t bytes = 0;
+	uint8_t head[TEXT_MAX + 8] = { 0 }, characters[4 * NAME_BYTES];
 
-	if (!address || address % 8 || l->text_ascii > 128 ||
+	if (!address || address % 8 || l->text_ascii > TEXT_MAX ||
 	    !remote_memory_read(from->memory, address, head, (size_t)l->text_ascii))
 		return 0;
 	uint32_t state = half_of(head, l->text_state) >> l->text_kind_bit;
@@ -101,15 +123,13 @@ static size_t read_text(const struct python_remote_source *from, uint64_t addres
 	uint64_t length = word_of(head, l->text_length);
 	if (!compact || (kind != 1 && kind != 2 && kind != 4) || (ascii && kind != 1))
 		return 0;
-	if (length > NAME_CHARS)
-		length = NAME_CHARS;
+	if (length > NAME_BYTES)
+		length = NAME_BYTES;
 	if (!remote_memory_read(from->memory,
 	                        address + (uint64_t)(ascii ? l->text_ascii : l->text_compact),
 	                        characters, length * kind))
 		return 0;
-	for (size_t i = 0; i < length; i++)
-		bytes += put(character(characters, i, kind), out + bytes);
-	return bytes;
+	return to_utf8(characters, length, kind, out);
 }
 
 // A table that cannot be read is empty: the function is known then, but no line of it.
@@ -128,9 +148,10 @@ static uint32_t read_table(const struct python_remote_source *from, uint64_t add
 	               : 0;
 }
 
-static uint32_t make_known(const struct python_remote_source *from, const struct remote_code *code)
+static uint32_t make_known(struct python_remote_codes *c, const struct python_remote_source *from,
+                           const struct remote_code *code)
 {
-	char file[4 * NAME_CHARS], name[4 * NAME_CHARS];
+	char file[NAME_BYTES], name[NAME_BYTES];
 	cleanup_free uint8_t *table = malloc(TABLE_BYTES);
 
 	if (!table)
@@ -145,7 +166,12 @@ static uint32_t make_known(const struct python_remote_source *from, const struct
 		.name = name,
 		.table = table,
 	};
-	return event.name_bytes ? python_add_read(from->python, from->codes, &event) : 0;
+	if (!event.name_bytes || event.table_bytes > TABLES_MAX - c->table_bytes ||
+	    c->made == CODES_LIMIT)
+		return 0;
+	c->made++;
+	c->table_bytes += event.table_bytes;
+	return python_add_read(from->python, from->codes, &event);
 }
 
 // Numbers.
@@ -193,7 +219,7 @@ uint32_t python_remote_code(struct python_remote_codes *c, const struct python_r
 		return 0;
 	if (entry->number && equal(entry, &now))
 		return entry->number;
-	now.number = make_known(from, &now);
+	now.number = make_known(c, from, &now);
 	*entry = now;
 	return entry->number;
 }

@@ -30,6 +30,7 @@ struct python_remote_codes {
 	uint32_t count;
 	size_t capacity;
 	struct hash index;
+	uint32_t made, table_bytes; /* numbers in all, and what is kept of their lines */
 };
 
 void python_remote_codes_fini(struct python_remote_codes *c);

@@ -10,6 +10,8 @@ target_link_libraries(python_told PRIVATE agent_run)
 unit(python_layout LIBS base)
 unit(agent_python LIBS agent_core tracer_test_support)
 fuzz(python_layout LIBS base)
+unit(python_remote SOURCES python_image.c LIBS sampler)
+fuzz(python_remote LIBS sampler)
 
 # Each interpreter on this machine: staged stacks, and calls that cannot be.
 if(NOT FUZZ)
@@ -22,6 +24,11 @@ if(Python3_FOUND)
   endforeach()
   add_test(NAME python_survive COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/survival.py $<TARGET_FILE:python_report> 1)
+  foreach(rung kernel user agent)
+    add_test(NAME python_waits_${rung} COMMAND ${Python3_EXECUTABLE} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/python/waits.py $<TARGET_FILE:bottleneck> --rung ${rung})
+    set_tests_properties(python_waits_${rung} PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
+  endforeach()
   set_tests_properties(python_exact_traps python_exact_timers python_survive PROPERTIES
     LABELS e2e TIMEOUT 900)
 endif()

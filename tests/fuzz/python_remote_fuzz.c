@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Another process's memory may be anything: the input is all of it, again and again, so that most
+// pointers lead somewhere. Its first word says where _PyRuntime is, whose version and which thread.
+#include "sampler/python_remote.h"
+
+#include "base/code.h"
+#include "base/python_layout.h"
+#include "sampler/python.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READS_MAX 200000 // a look ends, whatever it finds; this would be a very long one
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	const uint8_t *data;
+	size_t size;
+	unsigned reads;
+};
+
+static bool read_input(void *context, uint64_t address, void *to, size_t size)
+{
+	struct input *input = context;
+	uint8_t *out = to;
+
+	if (++input->reads > READS_MAX)
+		abort();
+	if (address >= UINT64_C(1) << 20)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		out[i] = input->data[(address + i) % input->size];
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct remote_memory memory;
+	struct input input = { data, size, 0 };
+	struct python python = { 0 };
+	uint16_t head[4];
+
+	if (size < 64)
+		return 0;
+	memcpy(head, data, sizeof(head));
+	struct event_python event = {
+		.version = PYTHON_VERSION(8 + head[0] % 8),
+		.runtime = 8 + head[1],
+		.code_type = head[2],
+	};
+	struct python_remote *remote = python_remote_new();
+	struct codes *codes = codes_new();
+	python_begin(&python, &event);
+	for (uint32_t tid = 0; remote && codes && tid < 3; tid++) {
+		struct python_remote_thread who = { 1, head[3] + tid, 0, 0 };
+		input.reads = 0;
+		remote_memory_begin(&memory, read_input, &input);
+		const struct python_chain *chain =
+			python_remote_chain(remote, &python, codes, &memory, &who);
+		if (chain && (!chain->count || chain->count > PYTHON_FRAMES_MAX))
+			abort();
+		python_remote_is_gil(remote, head[3]);
+	}
+	python_fini(&python);
+	python_remote_free(remote);
+	codes_free(codes);
+	return 0;
+}
