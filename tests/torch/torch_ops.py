@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""Ops of PyTorch as bottleneck tells them, against what torch.profiler says of the same run.
+
+Of each interpreter that has PyTorch: python3, and those that TORCH_PYTHONS names, with a colon
+between them. Where none has, the tests are skipped.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from harness import Case, main  # pylint: disable=wrong-import-position
+
+OP_ROWS = os.environ.get("OP_ROWS", "build/tests/op_rows")
+SKIPPED = 77
+TRIES = 4
+
+
+def version_of(python):
+    done = subprocess.run([python, "-c", "import torch; print(torch.__version__)"],
+                          capture_output=True, text=True, check=False)
+    return tuple(map(int, done.stdout.split(".")[:2])) if done.returncode == 0 else None
+
+
+def interpreters():
+    names = ["python3", "/usr/bin/python3", *os.environ.get("TORCH_PYTHONS", "").split(":")]
+    paths = {os.path.abspath(shutil.which(name)) for name in names if name and shutil.which(name)}
+    found = {path: version_of(path) for path in sorted(paths)}
+    return {path: version for path, version in found.items() if version}
+
+
+PYTHONS = interpreters()
+
+
+class Torch(Case):
+    def rows(self, profile):
+        """Numbers by op and shape: calls, total, self, net bytes, by itself, FLOP."""
+        done = subprocess.run([OP_ROWS, "-s", profile], capture_output=True, text=True, check=True)
+        rows = {}
+        for line in done.stdout.splitlines():
+            provider, name, shape, *numbers = line.split("\t")
+            if provider != "torch":
+                continue
+            # What stands behind the last bracket is the types.
+            shape = shape[:shape.rfind("]") + 1]
+            known = rows.setdefault((name, shape), [0] * len(numbers))
+            rows[name, shape] = [a + int(b) for a, b in zip(known, numbers)]
+        return rows
+
+    def calls(self, profile):
+        calls = {}
+        for (name, _), numbers in self.rows(profile).items():
+            calls[name] = calls.get(name, 0) + numbers[0]
+        return calls
+
+    def run_script(self, python, name, *arguments, options=()):
+        done = self.profile_run([python, os.path.join(HERE, name), *arguments], *options)
+        self.assertEqual(done.status, 0, done.err.decode(errors="replace"))
+        return done
+
+    def each(self):
+        for python, version in PYTHONS.items():
+            with self.subTest(python=python, torch=".".join(map(str, version))):
+                yield python, version
+
+
+class SideBySide(Torch):
+    def theirs(self, path):
+        with open(path, encoding="utf-8") as file:
+            table = json.load(file)["shapes"]
+        rows = {}
+        for row in table:
+            if row["name"] == "[memory]":  # outside of any op
+                continue
+            key = row["name"], json.dumps(row["shapes"]) if row["shapes"] else ""
+            known = rows.setdefault(key, [0] * 6)
+            numbers = (row["calls"], 1000 * row["total_us"], 1000 * row["self_us"], row["memory"],
+                       row["self_memory"], row["flops"])
+            rows[key] = [a + b for a, b in zip(known, numbers)]
+        return rows
+
+    def compare(self, python, version, case):
+        """What differs, in words; first what may not, then what the machine's noise may be."""
+        # Theirs know nothing of what libraries do within an op: it is the op's own time.
+        path = self.path("table")
+        ours = self.rows(self.run_script(python, "side_by_side.py", case, path,
+                                         options=["--no-blas", "--no-itt"]).profile)
+        theirs = self.theirs(path)
+        wrong, noise = [], []
+        self.assertGreater(len(theirs), 5)
+        all_self = sum(row[2] for row in theirs.values())
+        for key in sorted(ours.keys() | theirs.keys()):
+            our, their = ours.get(key, [0] * 6), theirs.get(key, [0] * 6)
+            # Attention's kernels are not counted there.
+            what = [("calls", 0)] + ([("FLOP", 5)] if their[5] else [])
+            # 1.13 finds the op of a block by microseconds, which may be a neighbour's.
+            what += [("bytes", 3), ("own bytes", 4)] if version >= (2, 0) else []
+            wrong += [f"{key}: {our[i]} {word}, not {their[i]}" for word, i in what
+                      if our[i] != their[i]]
+            for word, i in (("total", 1), ("self", 2)):
+                if their[i] > all_self / 100 and abs(our[i] - their[i]) > their[i] / 20:
+                    noise.append(f"{key}: {word} {our[i] / 1e6:.3f} ms, not {their[i] / 1e6:.3f}")
+        return wrong, noise
+
+    def check(self, case):
+        for python, version in self.each():
+            for _ in range(TRIES):
+                wrong, noise = self.compare(python, version, case)
+                # 1.13 tells an op that forwards to itself by microseconds as well.
+                if not noise and (not wrong or version >= (2, 0)):
+                    break
+            self.assertEqual(wrong, [])
+            if noise:
+                print(f"{case}, {python}: off by more than 5 %:", *noise, sep="\n  ",
+                      file=sys.stderr)
+
+    def test_the_tutorial(self):
+        self.check("tutorial")
+
+    def test_the_tutorial_with_numpy(self):
+        self.check("tutorial_numpy")
+
+    def test_training(self):
+        self.check("train")
+
+    def test_images(self):
+        self.check("images")
+
+    def test_products(self):
+        self.check("products")
+
+    def test_script(self):
+        self.check("script")
+
+
+class Everywhere(Torch):
+    """Where torch.profiler does not look."""
+
+    def test_threads(self):
+        for python, _ in self.each():
+            calls = self.calls(self.run_script(python, "programs.py", "threads").profile)
+            self.assertEqual(calls["aten::mul"], 4000)
+
+    def test_workers(self):
+        for python, _ in self.each():
+            for workers, method in ((0, "fork"), (1, "fork"), (8, "fork"), (1, "spawn"),
+                                    (2, "spawn")):
+                with self.subTest(workers=workers, method=method):
+                    done = self.run_script(python, "programs.py", "workers", str(workers), method)
+                    calls = self.calls(done.profile)
+                    self.assertEqual(done.out, b"16128.0\n")
+                    self.assertEqual((calls["aten::mul"], calls["aten::stack"]), (64, 8))
+
+    def test_labels_around_what_they_hold(self):
+        for python, _ in self.each():
+            done = self.run_script(python, "programs.py", "labels")
+            rows = {name: row for (name, shape), row in self.rows(done.profile).items()
+                    if not shape}
+            self.assertEqual({name for name in rows if "pass" in name},
+                             {"LABEL1: linear pass", "LABEL1: linear pass, inner"})
+            self.assertEqual(rows["LABEL1: linear pass"][0], 3)
+            self.assertGreater(rows["LABEL1: linear pass"][1],
+                               rows["LABEL1: linear pass, inner"][1])
+
+    def test_a_label_that_another_thread_ends(self):
+        for python, _ in self.each():
+            calls = self.calls(self.run_script(python, "programs.py", "handed").profile)
+            self.assertEqual((calls["handed on"], calls["aten::mul"]), (10, 20))
+
+    def test_what_it_compiles_still_runs(self):
+        for python, version in self.each():
+            if version < (2, 0):
+                continue
+            bare = self.bare([python, os.path.join(HERE, "programs.py"), "compile"])
+            done = self.run_script(python, "programs.py", "compile")
+            self.assertEqual(done.out, bare.stdout)
+
+    def test_switched_off(self):
+        for python, _ in self.each():
+            for option in ("--no-torch", "--no-ops"):
+                done = self.run_script(python, "programs.py", "labels", options=[option])
+                self.assertEqual(self.rows(done.profile), {}, option)
+
+
+if not PYTHONS:
+    print("no interpreter here has PyTorch: nothing is compared")
+    sys.exit(SKIPPED)
+if __name__ == "__main__":
+    unittest.TestCase.maxDiff = None
+    main()
