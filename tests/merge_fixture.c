@@ -17,6 +17,8 @@ void fixture_init(struct fixture *f, const struct profile_limits *limits)
 	cr_assert(f->profile != NULL);
 	f->ops = ops_new();
 	profile_set_ops(f->profile, f->ops);
+	f->codes = codes_new();
+	profile_set_codes(f->profile, f->codes);
 	f->symbolizer.status =
 		(struct debug_status){ .level = DEBUG_LINES, .source = "/app.debug" };
 	add_process(f, 1, 100, "app");
@@ -35,6 +37,7 @@ void fixture_fini(struct fixture *f)
 	profile_free(f->profile);
 	modules_free(f->modules);
 	ops_free(f->ops);
+	codes_free(f->codes);
 }
 
 void add_process(struct fixture *f, uint32_t process, uint32_t pid, const char *command)
@@ -136,6 +139,21 @@ static struct frame op_frame(struct fixture *f, const char *text)
 	return (struct frame){ op_called(f, name), 0, FRAME_OP };
 }
 
+static struct frame python_frame(struct fixture *f, const char *text)
+{
+	char name[64], file[128];
+	unsigned line;
+
+	cr_assert(sscanf(text, "{%63s %127[^:]:%u}", name, file, &line) == 3);
+	return frame_of_python(codes_add(f->codes, &(struct code){ file, name, 1 }), line);
+}
+
+static struct frame interpreter_frame(struct frame frame)
+{
+	frame.kind = frame.kind == FRAME_EXACT ? FRAME_INTERPRETER_EXACT : FRAME_INTERPRETER_RETURN;
+	return frame;
+}
+
 static struct frame frame_of(struct fixture *f, const char *text, bool innermost)
 {
 	static const struct {
@@ -151,6 +169,10 @@ static struct frame frame_of(struct fixture *f, const char *text, bool innermost
 			return (struct frame){ marks[i].mark, 0, FRAME_MARK };
 	if (text[0] == '<')
 		return op_frame(f, text);
+	if (text[0] == '{')
+		return python_frame(f, text);
+	if (text[0] == '~')
+		return interpreter_frame(frame_of(f, text + 1, innermost));
 	if (text[0] == '!')
 		return frame_of(f, text + 1, true);
 	if (strcmp(text, "?") == 0)

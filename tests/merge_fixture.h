@@ -9,11 +9,13 @@
  *h.h:2|outer a.c:9" is an inlined function in the one that it stands in. A frame in brackets is a
  *mark
  * ("[kernel]", "[cut]", "[unknown]"), "?" code of no module, "?@libc" code
- * without a name; "<forward>" is an op, and a frame after an ! was interrupted, as the innermost
+ * without a name; "<forward>" is an op, "{forward train.py:88}" a Python function, "~name@lib" code
+ * of the interpreter at work for one; and a frame after an ! was interrupted, as the innermost
  * one always is.
  */
 #pragma once
 
+#include "base/code.h"
 #include "base/op.h"
 #include "merge/query.h"
 #include "symbolize/symbolizer.h"
@@ -41,6 +43,7 @@ struct fixture {
 	struct symbolizer symbolizer;
 	struct profile *profile;
 	struct ops *ops;
+	struct codes *codes;
 	uint64_t now_ns; /* of the next stack */
 };
 

@@ -78,6 +78,8 @@ static void fill(void)
 	add(&f, 1, METRIC_OFF_FILE, 50, "main a.c:1 > read@libc > vfs_read@kernel");
 	add(&f, 2, METRIC_ON_CPU, 20, "[cut] > ?@libc > [kernel]");
 	add(&f, 2, METRIC_ON_CPU, 10, "?@jit > ?");
+	add(&f, 2, METRIC_ON_CPU, 10, "main@libc > {<module> /w/t.py:3} > ~call@libc > work a.c:7");
+	add(&f, 2, METRIC_OFF_LOCK, 10, "main@libc > {<module> /w/t.py:3} > {wait /w/t.py:9}");
 	exact.ns[METRIC_ON_CPU] = 120 * MS;
 	exact.ns[METRIC_OFF_FILE] = 80 * MS;
 	profile_end_thread(f.profile, &exact);
@@ -124,6 +126,7 @@ static void expect_same_answers(const struct profile *a, const struct profile *b
 		{ .on_cpu = true, .to_ns = 20 * MS },
 		{ .off_cpu = true, .from_ns = 30 * MS },
 		{ .user_code = "a.c" },
+		{ .interpreter = true },
 	};
 
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {

@@ -441,3 +441,57 @@ Test(query, totals_are_sums_over_everything)
 	cr_expect(eq(u64, totals.lost_ns, 3 * MS));
 	cr_expect(eq(u64, totals.bin_ns, MS));
 }
+
+// Python.
+
+#define LIBRARY "/usr/lib/python3.11/json/decoder.py"
+
+Test(query, a_python_function_is_a_row_like_any_other)
+{
+	add(&f, 1, METRIC_ON_CPU, 30, "main@libc > {<module> /w/a.py:9} > {work /w/a.py:4}");
+	add(&f, 1, METRIC_ON_CPU, 10, "main@libc > {<module> /w/a.py:9} > sort@app");
+	name_all(&f);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &(struct query){ 0 }, NULL);
+	cr_expect(eq(str, (char *)rows_text(rows),
+	             "work 30/30, sort 10/10, <module> 0/40, main 0/40"));
+	const struct row *work = row_called(rows, "work");
+	cr_expect(work->python);
+	cr_expect(eq(str, (char *)work->file, "/w/a.py"));
+	cr_expect(eq(int, work->line, 4));
+	cr_expect(work->module == NULL);
+	cr_expect(not(row_called(rows, "sort")->python));
+}
+
+Test(query, what_the_interpreter_does_for_a_function_is_that_functions_own)
+{
+	add(&f, 1, METRIC_ON_CPU, 7, "{work /w/a.py:4} > ~lookup@libc > ~hash@libc");
+	add(&f, 1, METRIC_ON_CPU, 2, "{work /w/a.py:4} > ~call@libc > sort@app");
+	add(&f, 1, METRIC_ON_CPU, 1, "main@libc > init@libc");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ 0 }),
+	             "work 7/9, sort 2/2, init 1/1, main 0/1"));
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .interpreter = true }),
+	             "hash 7/7, sort 2/2, init 1/1, work 0/9, lookup 0/7, call 0/2, main 0/1"));
+}
+
+Test(query, own_code_pays_for_the_libraries_that_it_calls)
+{
+	const struct query own = { .user_code = QUERY_OWN_CODE };
+
+	add(&f, 1, METRIC_ON_CPU, 5, "{work /w/a.py:4} > {loads " LIBRARY ":3} > scan@app");
+	add(&f, 1, METRIC_ON_CPU, 3,
+	    "{work /w/a.py:5} > {helper /v/lib/python3.12/site-packages/h.py:1}");
+	add(&f, 1, METRIC_ON_CPU, 2, "{work /w/a.py:5}");
+	name_all(&f);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &own, NULL);
+	cr_expect(eq(u64, row_called(rows, "work")->self, 10 * MS));
+	cr_expect(eq(int, row_called(rows, "work")->line, 4));
+}
+
+Test(query, lambdas_of_one_line_are_one_line)
+{
+	add(&f, 1, METRIC_ON_CPU, 5, "{main /w/a.py:4} > {main.<lambda> /w/a.py:4}");
+	add(&f, 1, METRIC_ON_CPU, 3, "{main /w/a.py:4}");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .by = BY_LINE }), "/w/a.py 8/8"));
+}
