@@ -25,7 +25,10 @@ enum frame_kind {
 	FRAME_PYTHON = 5, /* a Python function and its line: see frame_of_python() */
 	/* An interpreter's own code, at work for the Python function above it: */
 	FRAME_INTERPRETER_EXACT = 6, /* as FRAME_EXACT */
-	FRAME_INTERPRETER_RETURN = 7 /* as FRAME_RETURN */
+	FRAME_INTERPRETER_RETURN = 7, /* as FRAME_RETURN */
+	/* A C function that Python has called, known by Python's name of it; made by the profile: */
+	FRAME_CALLED_EXACT = 8,
+	FRAME_CALLED_RETURN = 9
 };
 
 enum mark {
@@ -47,7 +50,8 @@ static inline uint64_t frame_lookup_address(struct frame frame)
 {
 	// A call can be its function's last instruction, so the return address may
 	// belong to the next function: look up the byte before it.
-	bool returns = frame.kind == FRAME_RETURN || frame.kind == FRAME_INTERPRETER_RETURN;
+	bool returns = frame.kind == FRAME_RETURN || frame.kind == FRAME_INTERPRETER_RETURN ||
+	               frame.kind == FRAME_CALLED_RETURN;
 	return returns ? frame.address - 1 : frame.address;
 }
 
@@ -130,6 +134,21 @@ struct alloc_event {
 struct free_event {
 	uint32_t process;
 	uint64_t time_ns, address;
+};
+
+/* Python's name of the C function that begins at FILE_OFFSET of MODULE; "": it has none. */
+struct python_name_event {
+	uint32_t module;
+	uint64_t file_offset;
+	const char *name;
+};
+
+/* Calls of a Python function of a process that counts them: what has come since the last event. */
+struct python_calls_event {
+	uint32_t code; /* its number (base/code.h) */
+	uint64_t calls;
+	bool first; /* of the process */
+	bool last;  /* none is missing; CALLS is 0 */
 };
 
 /* All allocations of a process, exact. */

@@ -181,6 +181,7 @@ static int open_session(struct recording *r, struct error *err)
 		.python_hz = options->frequency_hz,
 		.ops = run_options_ops(options),
 		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
+		.count_calls = options->count_calls,
 	};
 	struct error reason;
 	char text[ERROR_TEXT_SIZE];

@@ -75,6 +75,14 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_torch),
 	  .help = "do not look at the ops of PyTorch" },
+	{ .name = "no-gc",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_gc),
+	  .help = "do not look at Python's garbage collections" },
+	{ .name = "count-calls",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(count_calls),
+	  .help = "count each call of a Python function: slow where they are small" },
 	{ .name = "no-malloc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_malloc),
@@ -154,7 +162,8 @@ uint32_t run_options_ops(const struct run_options *options)
 	if (options->no_ops)
 		return 0;
 	return (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
-	       (options->no_blas ? 0 : blas) | (options->no_torch ? 0 : 1u << OP_TORCH);
+	       (options->no_blas ? 0 : blas) | (options->no_torch ? 0 : 1u << OP_TORCH) |
+	       (options->no_gc ? 0 : 1u << OP_PYTHON);
 }
 
 bool run_options_malloc(const struct run_options *options)

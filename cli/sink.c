@@ -183,6 +183,20 @@ static void add_free(void *context, const struct free_event *event)
 	profile_add_free(sink->profile, event);
 }
 
+static void add_python_name(void *context, const struct python_name_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_python_name(sink->profile, event);
+}
+
+static void add_python_calls(void *context, const struct python_calls_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_python_calls(sink->profile, event);
+}
+
 static void add_memory(void *context, const struct memory_event *event)
 {
 	struct sink *sink = context;
@@ -216,6 +230,8 @@ struct sampler_sink sink_functions(struct sink *sink)
 		.alloc = add_alloc,
 		.freed = add_free,
 		.memory = add_memory,
+		.python_name = add_python_name,
+		.python_calls = add_python_calls,
 	};
 }
 

@@ -83,6 +83,8 @@ const char *text_row_kind(const struct row *row)
 		return ""; // a mark: not code
 	if (row->python)
 		return "python";
+	if (row->called)
+		return "python C";
 	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
 }
 

@@ -44,6 +44,7 @@ struct layout {
 	bool *ties;                    // whether a mark was printed
 	const struct call_tree *calls; // who calls what is a library's; NULL: not needed
 	bool python;                   // there is some
+	bool counts;                   // calls of its functions were counted
 };
 
 // It is the margin of the self time, and where the rows are ranked by it it says what the rank is
@@ -156,6 +157,8 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 		table_styled(table, format_time(row->total, layout->unit).text,
 		             by_self ? 0 : style);
 	table_styled(table, format_percent(row->total, all).text, by_self ? 0 : style);
+	if (layout->counts)
+		table_cell(table, row->calls ? format_count(row->calls).text : "");
 	if (layout->by == BY_FUNCTION && layout->wide) {
 		const char *kind = text_row_kind(row);
 		table_styled(table, kind, strstr(kind, "wait") ? STYLE_WAIT : STYLE_PLAIN);
@@ -187,6 +190,8 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 		columns[count++] = (struct column){ "total", COLUMN_NUMBER, 0, 0 };
 	columns[count] = (struct column){ "total %", COLUMN_NUMBER, 0, 0 };
 	columns[count++].title = shows_time(layout, SORT_TOTAL) ? "%" : "total %";
+	if (layout->counts)
+		columns[count++] = (struct column){ "calls", COLUMN_NUMBER, 0, 0 };
 	if (layout->by == BY_FUNCTION && layout->wide)
 		columns[count++] = (struct column){ "kind", COLUMN_WORD, 0, 0 };
 	columns[count++] = (struct column){ "where", COLUMN_TEXT, name_clip(layout->by), 3 };
@@ -250,6 +255,14 @@ static bool has_python(const struct rows *rows)
 	return false;
 }
 
+static bool has_counts(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].calls)
+			return true;
+	return false;
+}
+
 // NULL without an error if no row of the table needs it.
 static struct call_tree *calls_of(const struct layout *layout, struct error *err)
 {
@@ -271,7 +284,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
                   struct error *err)
 {
 	cleanup(rows) struct rows *rows = text_rows(text, by, sort, err);
-	struct column columns[8];
+	struct column columns[9];
 	bool ties = false;
 
 	if (!rows)
@@ -286,6 +299,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 		.widest = text->terminal.width >= WIDEST,
 		.margins = has_margins(rows),
 		.python = has_python(rows),
+		.counts = has_counts(rows),
 		.ties = &ties,
 	};
 	struct error failed = { 0 };

@@ -206,6 +206,15 @@ static void print_doubts(const struct text *text)
 		     lost);
 }
 
+static void print_calls(const struct text *text, const struct totals *totals)
+{
+	if (totals->uncounted)
+		line(text,
+		     "calls of Python functions are a lower bound: %s of %s processes that counted "
+		     "ended before they told all",
+		     format_count(totals->uncounted).text, format_count(totals->counters).text);
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -220,6 +229,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 		return -1;
 	print_detail(text, run, totals);
 	print_doubts(text);
+	print_calls(text, totals);
 	print_notes(text, run->notes);
 	return 0;
 }

@@ -25,6 +25,7 @@ struct file_reader {
 	struct op_bin last_bin;
 	uint32_t last_entry, last_bucket; /* of durations */
 	bool has_memory;
+	uint64_t python_calls; /* rows that there must be */
 	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;
 	struct error *err;
@@ -72,6 +73,10 @@ bool take_op_fact(struct file_reader *r, const char *key, int64_t value);
 int check_op_facts(struct file_reader *r);
 int read_op_names(struct file_reader *r);
 int read_ops(struct file_reader *r);
+
+/* Calls of Python functions: merge/file_python.c. */
+bool take_python_fact(struct file_reader *r, const char *key, int64_t value);
+int read_python(struct file_reader *r);
 
 /* The same of memory: merge/file_memory.c. */
 bool take_memory_fact(struct file_reader *r, const char *key, int64_t value);

@@ -67,6 +67,10 @@ int write_ops(struct file_writer *w);
 /* For people, who ask in SQL. */
 int write_op_rows(struct file_writer *w);
 
+/* Calls of Python functions: merge/file_python.c. */
+int write_python_facts(struct file_writer *w);
+int write_python(struct file_writer *w);
+
 /* The same of memory: merge/file_memory.c. */
 int write_memory_facts(struct file_writer *w);
 int write_memory(struct file_writer *w);

@@ -122,6 +122,8 @@ static struct key key_of(const struct profile *p, const struct location *locatio
 		.module = location->module,
 		.kernel = profile_is_kernel(p, location),
 		.python = location->kind == FRAME_PYTHON,
+		.called = location->kind == FRAME_CALLED_EXACT ||
+		          location->kind == FRAME_CALLED_RETURN,
 	};
 
 	if (by == BY_MODULE || !place || !(by == BY_FILE ? place->file : place->function))

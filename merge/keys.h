@@ -46,6 +46,7 @@ struct key {
 	bool kernel;
 	bool inlined; /* always */
 	bool python;
+	bool called; /* a C function that Python has called */
 };
 
 /* One frame of a location. */

@@ -82,6 +82,8 @@ void profile_free(struct profile *p)
 	}
 	free(p->facts);
 	allocations_fini(&p->allocations);
+	callables_fini(&p->callables);
+	call_counts_fini(&p->call_counts);
 	op_shapes_fini(&p->shapes);
 	op_table_fini(&p->op_table);
 	cells_fini(&p->cells);
@@ -215,6 +217,7 @@ static bool fold(struct profile *p, uint32_t keep)
 
 static bool make_node_room(struct profile *p, uint32_t wanted)
 {
+	callables_undo(p); // the tree is about to change
 	uint32_t limit = p->limits.nodes - 2 * root_count(p);
 
 	if (p->paths.count + wanted <= p->limits.nodes)

@@ -82,6 +82,9 @@ void profile_set_codes(struct profile *p, const struct codes *codes);
 void profile_add_op(struct profile *p, const struct op_event *event);
 void profile_add_op_count(struct profile *p, const struct op_count_event *event);
 
+void profile_add_python_name(struct profile *p, const struct python_name_event *event);
+void profile_add_python_calls(struct profile *p, const struct python_calls_event *event);
+
 void profile_add_alloc(struct profile *p, const struct alloc_event *event);
 void profile_add_free(struct profile *p, const struct free_event *event);
 /* What has come since the last such event of the process. */

@@ -7,6 +7,8 @@
 #include "base/op.h"
 #include "base/strings.h"
 #include "merge/allocations.h"
+#include "merge/call_counts.h"
+#include "merge/callables.h"
 #include "merge/cells.h"
 #include "merge/locations.h"
 #include "merge/op_shape.h"
@@ -54,6 +56,8 @@ struct profile {
 	struct op_table op_table;
 	struct op_shapes shapes;
 	struct allocations allocations;
+	struct callables callables;
+	struct call_counts call_counts;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

@@ -101,6 +101,9 @@ static void fill_row(const struct scope *scope, const struct key *key, const str
 	row->module = key_module(p, key);
 	row->kernel = key->kernel;
 	row->python = key->python;
+	row->called = key->called;
+	if (key->python && key->group == KEY_CODE)
+		row->calls = call_counts_get(&p->call_counts, key->function, key->file);
 	row->gil = key->group == KEY_GIL;
 	row->inlined = key->inlined;
 	memcpy(row->self_ns, tally->self.ns, sizeof(row->self_ns));

@@ -53,8 +53,10 @@ struct row {
 	int line;         /* 0 if unknown */
 	const char *module; /* NULL if it has none */
 	bool kernel, inlined, python;
+	bool called; /* a C function, by the name that Python has for it */
 	bool gil;    /* NAME stands for waiting for the lock of Python's interpreter */
 	uint32_t id; /* tid or pid by thread or process */
+	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
 	uint64_t self, total; /* sums over the metrics that were asked for */
@@ -144,5 +146,7 @@ struct totals {
 	uint64_t bin_ns;      /* width of a time bin */
 	uint64_t lost_events; /* that the profile found no memory, or no thread, for */
 	uint64_t lost_ns;     /* what they weighed */
+	uint64_t counters;    /* processes that have counted calls of Python functions */
+	uint64_t uncounted;   /* of them, those that have not told all */
 };
 void query_totals(const struct profile *p, struct totals *totals);

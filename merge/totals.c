@@ -42,6 +42,8 @@ void query_totals(const struct profile *p, struct totals *totals)
 		.bin_ns = p->cells.width_ns,
 		.lost_events = p->lost,
 		.lost_ns = p->lost_ns,
+		.counters = p->call_counts.begun,
+		.uncounted = p->call_counts.begun - p->call_counts.ended,
 	};
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];

@@ -70,12 +70,26 @@ static struct event_python_code code_of(const struct record_python_code *code)
 	};
 }
 
+static struct event_python_name name_of(const struct record_python_name *name)
+{
+	return (struct event_python_name){ name->address, (const char *)(name + 1) };
+}
+
+static struct event_python_calls calls_of(const struct record_python_calls *calls)
+{
+	return (struct event_python_calls){ calls->code, calls->calls };
+}
+
 bool agent_python_take(const struct record *record, struct event *event)
 {
 	if (record->type == RECORD_PYTHON)
 		event->python = python_of((const struct record_python *)record);
 	else if (record->type == RECORD_PYTHON_CODE)
 		event->python_code = code_of((const struct record_python_code *)record);
+	else if (record->type == RECORD_PYTHON_NAME)
+		event->python_name = name_of((const struct record_python_name *)record);
+	else if (record->type == RECORD_PYTHON_CALLS)
+		event->python_calls = calls_of((const struct record_python_calls *)record);
 	else
 		return false;
 	return true;

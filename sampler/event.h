@@ -98,6 +98,16 @@ struct event_python_code {
 	const uint8_t *table;
 };
 
+struct event_python_name {
+	uint64_t address; /* of a C function */
+	const char *name; /* "": it has none */
+};
+
+struct event_python_calls {
+	uint32_t code; /* as in struct event_python_code; 0: that was all */
+	uint64_t calls;
+};
+
 struct event {
 	enum record_type type;
 	bool given; /* RECORD_THREAD: the program has named the thread itself, for profilers */
@@ -123,5 +133,7 @@ struct event {
 		struct event_memory memory;
 		struct event_python python;
 		struct event_python_code python_code;
+		struct event_python_name python_name;
+		struct event_python_calls python_calls;
 	};
 };

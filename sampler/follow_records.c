@@ -151,6 +151,8 @@ void follow_record(struct follow *f, const struct record *record)
 		break;
 	case RECORD_PYTHON:
 	case RECORD_PYTHON_CODE:
+	case RECORD_PYTHON_NAME:
+	case RECORD_PYTHON_CALLS:
 		on_python(f, p, record);
 		break;
 	default:

@@ -108,6 +108,11 @@ static bool fill(struct python_object *object, struct codes *codes,
 	return object->code != 0;
 }
 
+uint32_t python_code_of(const struct python *p, uint32_t number)
+{
+	return number < p->told.count ? p->told.objects[number].code : 0;
+}
+
 bool python_add_code(struct python *p, struct codes *codes, const struct event_python_code *event)
 {
 	struct python_object *object = make_room(&p->told, event->code);

@@ -47,6 +47,7 @@ struct python_objects {
 
 /* Zeroed when there is no interpreter. */
 struct python {
+	bool counts; /* its calls are counted */
 	bool samples; /* its agent samples the process, and nobody else */
 	uint32_t version;
 	uint64_t eval_start, eval_end;
@@ -69,6 +70,9 @@ bool python_add_code(struct python *p, struct codes *codes, const struct event_p
 /* One that was read from outside: its number, 0 if there is no memory. */
 uint32_t python_add_read(struct python *p, struct codes *codes,
                          const struct event_python_code *event);
+
+/* Which function of the registry has NUMBER; 0: it was not told. */
+uint32_t python_code_of(const struct python *p, uint32_t number);
 
 /* Native frames with their stack pointers, as the unwinder has them, innermost first. */
 struct python_native {

@@ -78,6 +78,8 @@ struct sampler_sink {
 	void (*op_count)(void *context, const struct op_count_event *event);
 	void (*alloc)(void *context, const struct alloc_event *event);
 	void (*freed)(void *context, const struct free_event *event);
+	void (*python_name)(void *context, const struct python_name_event *event);
+	void (*python_calls)(void *context, const struct python_calls_event *event);
 	void (*memory)(void *context, const struct memory_event *event);
 };
 

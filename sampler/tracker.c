@@ -167,6 +167,8 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_MEMORY] = tracker_on_memory,
 		[RECORD_PYTHON] = tracker_on_python,
 		[RECORD_PYTHON_CODE] = tracker_on_python_code,
+		[RECORD_PYTHON_NAME] = tracker_on_python_name,
+		[RECORD_PYTHON_CALLS] = tracker_on_python_calls,
 	};
 	size_t type = (size_t)event->type;
 

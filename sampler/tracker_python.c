@@ -2,6 +2,7 @@
 #include "sampler/tracker_state.h"
 
 #include "base/array.h"
+#include "sampler/mapper.h"
 #include "sampler/off_cpu.h"
 
 #include <string.h>
@@ -39,6 +40,42 @@ void tracker_on_python_code(struct tracker *t, const struct event *event)
 	if (process && t->codes &&
 	    !python_add_code(&process->python, t->codes, &event->python_code))
 		t->no_memory = true;
+}
+
+void tracker_on_python_name(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+	uint64_t address = event->python_name.address;
+
+	if (!process || !t->sink.python_name)
+		return;
+	const struct mapping *mapping = address_space_find(process->space, address);
+	if (!mapping && mapper_reread(t->modules, process, event->time_ns))
+		mapping = address_space_find(process->space, address);
+	if (!mapping)
+		return;
+	struct python_name_event name = {
+		.module = mapping->module,
+		.file_offset = address - mapping->start + mapping->file_offset,
+		.name = event->python_name.name,
+	};
+	t->sink.python_name(t->sink.context, &name);
+}
+
+void tracker_on_python_calls(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (!process || !t->sink.python_calls)
+		return;
+	struct python_calls_event calls = {
+		.code = python_code_of(&process->python, event->python_calls.code),
+		.calls = event->python_calls.calls,
+		.first = !process->python.counts,
+		.last = event->python_calls.code == 0,
+	};
+	process->python.counts = true;
+	t->sink.python_calls(t->sink.context, &calls);
 }
 
 static void keep_kernel(struct kernel_chain *chain, const struct event_sample *sample)

@@ -98,6 +98,8 @@ void tracker_on_sample(struct tracker *t, const struct event *event);
 
 void tracker_on_python(struct tracker *t, const struct event *event);
 void tracker_on_python_code(struct tracker *t, const struct event *event);
+void tracker_on_python_name(struct tracker *t, const struct event *event);
+void tracker_on_python_calls(struct tracker *t, const struct event *event);
 
 /*
  * Whether SAMPLE is one too many: the agent samples the process. What it shows of the kernel is

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "merge/callables.h"
+
+#include "base/array.h"
+#include "merge/profile_data.h"
+#include "symbolize/function_start.h"
+
+#include <stdlib.h>
+
+static uint64_t hash_of(const struct callable *c)
+{
+	return hash_pair(c->offset, c->module);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	const struct callables *c = context;
+
+	return hash_of(&c->all[id - 1]);
+}
+
+void callables_fini(struct callables *c)
+{
+	free(c->all);
+	free(c->moved);
+	hash_fini(&c->index);
+	*c = (struct callables){ 0 };
+}
+
+bool callables_add(struct callables *c, const struct callable *callable)
+{
+	if (!c->index.slots && !hash_init(&c->index, 256))
+		return false;
+	if (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c))
+		return false;
+	uint32_t at = hash_start(&c->index, hash_of(callable));
+	for (; c->index.slots[at]; at = hash_next(&c->index, at)) {
+		struct callable *known = &c->all[c->index.slots[at] - 1];
+		if (known->offset == callable->offset && known->module == callable->module) {
+			known->name = callable->name;
+			return true;
+		}
+	}
+	if (c->count == CALLABLES_MAX || !array_reserve(&c->all, &c->capacity, c->count + 1))
+		return c->count == CALLABLES_MAX;
+	c->all[c->count++] = *callable;
+	hash_insert(&c->index, at, c->count);
+	return true;
+}
+
+// Names by address, of one module.
+
+struct named {
+	uint64_t address; // where the function begins
+	uint32_t name;
+};
+
+struct module_names {
+	struct function_starts *starts;
+	struct named *named; // sorted
+	size_t count, capacity;
+};
+
+struct applying {
+	struct profile *profile;
+	struct module_names *modules; // [module id - 1]
+	uint32_t *names;              // [location - 1]: of a callable that it is in; 0: none
+	uint32_t *below;              // [node - 1]: see below_of()
+};
+
+static void applying_at_scope_end(struct applying *a)
+{
+	for (uint32_t i = 0; a->modules && i < modules_count(a->profile->modules); i++) {
+		function_starts_close(a->modules[i].starts);
+		free(a->modules[i].named);
+	}
+	free(a->modules);
+	free(a->names);
+	free(a->below);
+}
+
+static int compare_named(const void *a, const void *b)
+{
+	const struct named *left = a, *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static bool is_native(const struct location *l)
+{
+	return l->kind == FRAME_EXACT || l->kind == FRAME_RETURN ||
+	       l->kind == FRAME_INTERPRETER_EXACT || l->kind == FRAME_INTERPRETER_RETURN;
+}
+
+// Only files that samples have met are opened.
+static bool *find_met(const struct profile *p)
+{
+	bool *met = calloc((size_t)modules_count(p->modules) + 1, sizeof(*met));
+
+	for (uint32_t i = 0; met && i < p->locations.count; i++)
+		if (is_native(&p->locations.locations[i]))
+			met[p->locations.locations[i].module] = true;
+	return met;
+}
+
+static bool add_named(struct applying *a, const struct callable *callable)
+{
+	struct module_names *m = &a->modules[callable->module - 1];
+
+	if (!m->starts)
+		m->starts =
+			function_starts_open(modules_get(a->profile->modules, callable->module));
+	uint64_t address = m->starts ? function_starts_address(m->starts, callable->offset) : 0;
+	if (!address)
+		return true;
+	if (!array_reserve(&m->named, &m->capacity, m->count + 1))
+		return false;
+	m->named[m->count++] = (struct named){ address, callable->name };
+	return true;
+}
+
+static bool sort_names(struct applying *a)
+{
+	const struct callables *c = &a->profile->callables;
+	cleanup_free bool *met = find_met(a->profile);
+
+	if (!met)
+		return false;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->all[i].name && c->all[i].module &&
+		    c->all[i].module <= modules_count(a->profile->modules) &&
+		    met[c->all[i].module] && !add_named(a, &c->all[i]))
+			return false;
+	for (uint32_t i = 0; i < modules_count(a->profile->modules); i++)
+		if (a->modules[i].count)
+			qsort(a->modules[i].named, a->modules[i].count,
+			      sizeof(*a->modules[i].named), compare_named);
+	return true;
+}
+
+static uint32_t name_of(const struct applying *a, const struct location *l)
+{
+	const struct module_names *m = l->module ? &a->modules[l->module - 1] : NULL;
+	const struct frame frame = { l->address, l->module, l->kind };
+
+	if (!is_native(l) || !m || !m->count)
+		return 0;
+	const struct named wanted = { function_starts_find(m->starts, frame_lookup_address(frame)),
+		                      0 };
+	const struct named *found =
+		bsearch(&wanted, m->named, m->count, sizeof(*m->named), compare_named);
+	return found ? found->name : 0;
+}
+
+static bool prepare(struct applying *a)
+{
+	struct profile *p = a->profile;
+
+	a->modules = calloc((size_t)modules_count(p->modules) + 1, sizeof(*a->modules));
+	a->names = calloc((size_t)p->locations.count + 1, sizeof(*a->names));
+	a->below = calloc((size_t)p->paths.count + 1, sizeof(*a->below));
+	if (!a->modules || !a->names || !a->below || !sort_names(a))
+		return false;
+	for (uint32_t i = 0; i < p->locations.count; i++)
+		a->names[i] = name_of(a, &p->locations.locations[i]);
+	return true;
+}
+
+static uint8_t kind_as(uint8_t kind, uint8_t exact, uint8_t returning)
+{
+	return kind == FRAME_EXACT || kind == FRAME_INTERPRETER_EXACT ? exact : returning;
+}
+
+static bool is_named_otherwise(const struct profile *p, uint32_t id, uint32_t name)
+{
+	const struct location *l = locations_get(&p->locations, id);
+	const struct place *places = locations_places(&p->locations, l);
+
+	return name && (!l->place_count || places[l->place_count - 1].function != name);
+}
+
+// A location like that of NODE, of another KIND, with the places [first, count) of it.
+static bool move(struct applying *a, uint32_t node, uint8_t kind, uint32_t first, uint32_t name)
+{
+	struct profile *p = a->profile;
+	struct callables *c = &p->callables;
+	uint32_t old = paths_node(&p->paths, node)->location;
+	struct location from = *locations_get(&p->locations, old);
+	uint32_t count = from.place_count > first ? from.place_count - first : 0;
+	cleanup_free struct place *places = calloc((size_t)count + 1, sizeof(*places));
+	uint32_t known = p->locations.count;
+	uint32_t id =
+		locations_add(&p->locations, (struct frame){ from.address, from.module, kind });
+
+	if (!id || !places || !array_reserve(&c->moved, &c->moved_capacity, c->moved_count + 1))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = locations_places(&p->locations, &from)[first + i];
+	if (name) {
+		count = count ? count : 1;
+		places[count - 1].function = name;
+	}
+	if ((id > known || is_named_otherwise(p, id, name)) &&
+	    !locations_name(&p->locations, id, places, count))
+		return false;
+	c->moved[c->moved_count++] = (struct moved_node){ node, old };
+	p->paths.nodes[node - 1].location = id;
+	return true;
+}
+
+#define OUTSIDE 0          // no Python function is above it
+#define PYTHON  UINT32_MAX // one is, and has called nothing yet; else the module that was called
+
+static bool is_hidden_kind(uint8_t kind)
+{
+	return kind == FRAME_INTERPRETER_EXACT || kind == FRAME_INTERPRETER_RETURN;
+}
+
+static bool has_lines(const struct profile *p, const struct location *l)
+{
+	return l->place_count && locations_places(&p->locations, l)[l->place_count - 1].file;
+}
+
+// Of the interpreter's own only the function itself is shown, not what is inlined there.
+static bool name_node(struct applying *a, uint32_t node, const struct location *l, uint32_t name)
+{
+	uint32_t first = is_hidden_kind(l->kind) && l->place_count ? l->place_count - 1u : 0;
+
+	return move(a, node, kind_as(l->kind, FRAME_CALLED_EXACT, FRAME_CALLED_RETURN), first,
+	            name);
+}
+
+static bool visit(struct applying *a, uint32_t node)
+{
+	struct profile *p = a->profile;
+	const struct path_node *at = paths_node(&p->paths, node);
+	uint32_t above = at->parent ? a->below[at->parent - 1] : OUTSIDE;
+
+	a->below[node - 1] = above;
+	if (!at->parent)
+		return true;
+	struct location l = *locations_get(&p->locations, at->location);
+	if (l.kind == FRAME_PYTHON)
+		a->below[node - 1] = PYTHON;
+	if (!is_native(&l) || above == OUTSIDE)
+		return true;
+	if (above == PYTHON && a->names[at->location - 1]) {
+		a->below[node - 1] = l.module;
+		return name_node(a, node, &l, a->names[at->location - 1]);
+	}
+	if (above == l.module && !is_hidden_kind(l.kind) && !has_lines(p, &l))
+		return move(a, node,
+		            kind_as(l.kind, FRAME_INTERPRETER_EXACT, FRAME_INTERPRETER_RETURN), 0,
+		            0);
+	return true;
+}
+
+bool callables_apply(struct profile *p)
+{
+	cleanup(applying) struct applying a = { .profile = p };
+
+	callables_undo(p);
+	if (!p->callables.count)
+		return true;
+	if (!prepare(&a))
+		return false;
+	// Callers come before those that they call.
+	for (uint32_t node = 1; node <= p->paths.count; node++)
+		if (!visit(&a, node))
+			return false;
+	return true;
+}
+
+void callables_undo(struct profile *p)
+{
+	struct callables *c = &p->callables;
+
+	for (size_t i = 0; i < c->moved_count; i++)
+		p->paths.nodes[c->moved[i].node - 1].location = c->moved[i].location;
+	c->moved_count = 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/function_start.h"
+
+#include "base/error.h"
+#include "symbolize/elf_file.h"
+#include "symbolize/mapped_file.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+// .eh_frame_hdr: version, encodings of a pointer, of the count and of the table; then those.
+#define VERSION     1
+#define HEAD_BYTES  12
+#define ENTRY_BYTES 8
+
+struct function_starts {
+	struct elf_file *elf;
+	const uint8_t *entries; // {start, description}, sorted by start, from BASE
+	size_t count;
+	uint64_t base;
+};
+
+static int32_t read_i32(const uint8_t *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+// All compilers' linkers write it so; whoever does not has no table for us.
+static bool find_table(struct function_starts *f)
+{
+	const struct elf_section *section = elf_file_find(f->elf, ".eh_frame_hdr");
+	struct bytes bytes =
+		section ? elf_file_contents(f->elf, section) : (struct bytes){ NULL, 0 };
+
+	if (bytes.size < HEAD_BYTES || bytes.data[0] != VERSION ||
+	    bytes.data[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) ||
+	    bytes.data[2] != DW_EH_PE_udata4 ||
+	    bytes.data[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return false;
+	f->count = (uint32_t)read_i32(bytes.data + 8);
+	f->entries = bytes.data + HEAD_BYTES;
+	f->base = section->address;
+	return f->count && f->count <= (bytes.size - HEAD_BYTES) / ENTRY_BYTES;
+}
+
+struct function_starts *function_starts_open(const struct module *module)
+{
+	cleanup(function_starts) struct function_starts *f = calloc(1, sizeof(*f));
+	char root[MAPPED_ROOT_BYTES];
+	struct error ignored;
+
+	if (!f || module->kind != MODULE_ELF)
+		return NULL;
+	f->elf = mapped_file_open(module, root, &ignored);
+	return f->elf && find_table(f) ? steal(f) : NULL;
+}
+
+void function_starts_close(struct function_starts *f)
+{
+	if (!f)
+		return;
+	elf_file_close(f->elf);
+	free(f);
+}
+
+uint64_t function_starts_address(const struct function_starts *f, uint64_t offset)
+{
+	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
+		const struct elf_section *section = elf_file_section(f->elf, i);
+		if (section->flags & SHF_EXECINSTR && offset >= section->offset &&
+		    offset - section->offset < section->size)
+			return section->address + (offset - section->offset);
+	}
+	return 0;
+}
+
+static uint64_t start_at(const struct function_starts *f, size_t index)
+{
+	return f->base + (uint64_t)(int64_t)read_i32(f->entries + index * ENTRY_BYTES);
+}
+
+uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
+{
+	size_t low = 0, high = f->count; // the first start beyond ADDRESS
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (start_at(f, middle) <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? start_at(f, low - 1) : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where functions begin, by the unwind information of their file: stripped files have that, too.
+ *
+ * The table of .eh_frame_hdr is foreign bytes: it is only read within its bounds, and what it says
+ * wrongly is only a wrong answer.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/module.h"
+
+#include <stdint.h>
+
+struct function_starts;
+
+/* NULL if MODULE's file is not to be had, or has no such table. */
+struct function_starts *function_starts_open(const struct module *module);
+void function_starts_close(struct function_starts *f);
+
+CLEANUP(function_starts, struct function_starts *, function_starts_close)
+
+/* The address in the module of what lies at OFFSET of the file, among its code; 0 if unknown. */
+uint64_t function_starts_address(const struct function_starts *f, uint64_t offset);
+
+/* The start of the function that holds ADDRESS; 0 if unknown. */
+uint64_t function_starts_find(const struct function_starts *f, uint64_t address);
