@@ -59,7 +59,8 @@ struct python_layout {
 	/* PyCodeObject */
 	int32_t code_size; /* ob_size */
 	int32_t code_file, code_name, code_lines, code_first_line;
-	int32_t code_start; /* of the bytecode; 3.11 and later */
+	int32_t code_version; /* a number that no other has, 32 bits; 3.12 and later */
+	int32_t code_start;   /* of the bytecode; 3.11 and later */
 	int32_t code_tlbc;
 	int32_t code_bytes; /* all of the above but the bytecode */
 

@@ -480,6 +480,30 @@ Test(agent_python, another_code_object_in_the_same_place_has_another_number)
 	close_rings(t);
 }
 
+Test(agent_python, code_objects_that_differ_only_in_their_lines_or_their_version_are_two)
+{
+	static const struct {
+		uint32_t minor;
+		bool version;
+	} of[] = { { 8, false }, { 10, false }, { 11, false }, { 12, true } };
+	struct told *t = open_rings();
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		begin(of[i].minor);
+		const struct python_layout *l = &runtime.layout;
+		put(&lines, l->bytes_size, 2);
+		memcpy((char *)&lines + l->bytes_data, "\x02\x01", 2);
+		uint32_t first = number_of(t, &code);
+		cr_expect(eq(u32, number_of(t, &code), first), "3.%u", of[i].minor);
+		if (of[i].version)
+			memcpy((char *)&code + l->code_version, "\x07", 1);
+		else
+			memcpy((char *)&lines + l->bytes_data, "\x02\x03", 2);
+		cr_expect(ne(u32, number_of(t, &code), first), "3.%u", of[i].minor);
+	}
+	close_rings(t);
+}
+
 Test(agent_python, a_forked_child_tells_all_again)
 {
 	struct told *t = open_rings();

@@ -65,6 +65,7 @@ Test(python_layout, from_3_13_on_the_interpreter_tells_its_own)
 	cr_expect(eq(i32, l.code_name, 128));
 	cr_expect(eq(i32, l.code_start, 200));
 	cr_expect(eq(i32, l.code_bytes, 144));
+	cr_expect(eq(i32, l.code_version, 92));
 	cr_expect(eq(i32, l.text_compact, 56));
 	cr_expect(eq(i32, l.object_type, 8));
 	cr_expect(not(l.free_threaded));

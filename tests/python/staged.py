@@ -144,6 +144,15 @@ def executed():
         exec(compile(text, "<string>", "exec"), {"here": here})
 
 
+def executed_alike():
+    """Of one name, size and first line; only a line in the middle is another."""
+    for i in range(24):
+        before, after = "\n" * (i % 6), "\n" * (6 - i % 6)
+        text = "def same():\n%s    here('exec alike', 5_000_000)\n%s    return 1\nsame()\n" % (
+            before, after)
+        exec(compile(text, "<string>", "exec"), {"here": here})
+
+
 def odd_names():
     for name in ("latin-é.py", "κείμενο-日本.py", "emoji-😀.py", "low-\udc80.py"):
         with contextlib.suppress(UnicodeEncodeError):
@@ -411,6 +420,7 @@ def everything():
     lambdas()
     class_bodies()
     executed()
+    executed_alike()
     odd_names()
     decorated()
     die()

@@ -8,16 +8,18 @@
 #include "tracer/agent/python_runtime.h"
 #include "tracer/agent/python_text.h"
 
-#define CODES_MAX   ((uint32_t)1 << 17) // 64 bytes each, touched when used
-#define SLOTS       (2 * CODES_MAX)     // a power of two
-#define TABLE_BYTES ((size_t)64 << 10)  // of a line table; longer ones are cut
-#define NAME_BYTES  ((size_t)1 << 10)
+#define CODES_MAX    ((uint32_t)1 << 17) // 64 bytes each, touched when used
+#define SLOTS        (2 * CODES_MAX)     // a power of two
+#define TABLE_BYTES  ((size_t)64 << 10)  // of a line table; longer ones are cut
+#define HASHED_BYTES ((size_t)512)
+#define NAME_BYTES   ((size_t)1 << 10)
 
 struct code {
 	uintptr_t at;
 	uintptr_t file, name, lines; // the objects that it consists of
 	uintptr_t size;
 	uint32_t first_line;
+	uint32_t tag;  // see tag_of()
 	uint32_t told; // atomic: in which generation
 };
 
@@ -34,7 +36,26 @@ bool python_code_is_there(const struct python_runtime *r, struct guard *g, uintp
 	       guard_pointer(code, l->object_type) == r->code_type;
 }
 
-static struct code describe(const struct python_layout *l, uintptr_t code)
+// What tells it from one of the same parts in the same places, as a function that is made, run and
+// freed again and again: a number of its own, or else what its table of lines holds.
+static uint32_t tag_of(const struct python_layout *l, struct guard *g, uintptr_t code)
+{
+	uintptr_t lines = guard_pointer(code, l->code_lines);
+
+	if (l->code_version >= 0)
+		return (uint32_t)guard_int(code, l->code_version);
+	if (lines % sizeof(lines) || !guard_readable(g, lines, (size_t)l->bytes_data))
+		return 0;
+	size_t size = guard_pointer(lines, l->bytes_size);
+	if (size > HASHED_BYTES)
+		size = HASHED_BYTES;
+	lines += (uintptr_t)l->bytes_data;
+	return size && guard_readable(g, lines, size)
+	               ? (uint32_t)hash_bytes((const void *)lines, size)
+	               : 0;
+}
+
+static struct code describe(const struct python_layout *l, struct guard *g, uintptr_t code)
 {
 	return (struct code){
 		.at = code,
@@ -43,13 +64,14 @@ static struct code describe(const struct python_layout *l, uintptr_t code)
 		.lines = guard_pointer(code, l->code_lines),
 		.size = guard_pointer(code, l->code_size),
 		.first_line = (uint32_t)guard_int(code, l->code_first_line),
+		.tag = tag_of(l, g, code),
 	};
 }
 
 static bool equal(const struct code *a, const struct code *b)
 {
 	return a->lines == b->lines && a->file == b->file && a->name == b->name &&
-	       a->size == b->size && a->first_line == b->first_line;
+	       a->size == b->size && a->first_line == b->first_line && a->tag == b->tag;
 }
 
 static uint32_t add(const struct code *wanted)
@@ -162,7 +184,7 @@ uint32_t python_code_number(const struct python_runtime *r, struct guard *g, str
 {
 	if (!python_code_is_there(r, g, code))
 		return 0;
-	struct code wanted = describe(&r->layout, code);
+	struct code wanted = describe(&r->layout, g, code);
 	uint32_t number = find_or_add(&wanted);
 	if (!number)
 		return 0;
