@@ -5,6 +5,7 @@
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/ranges.h"
+#include "tracer/agent/torch_label.h"
 #include "tracer/agent/torch_layout.h"
 
 #include <errno.h>
@@ -68,11 +69,15 @@ static uint32_t owner_of(const void *function)
 
 // The guard of an op is a variable of the function that runs it. Those of record_function() in
 // Python are elsewhere.
-static struct op_here place_of(const void *function, struct op_here hook)
+static inline struct op_here place_of(const struct op_thread *t, const void *function,
+                                      struct op_here hook)
 {
-	uint64_t at = (uint64_t)(uintptr_t)function;
+	struct op_here here = { (uint64_t)(uintptr_t)function, 0 };
 
-	return at - hook.stack < STACK_REACH ? (struct op_here){ at, 0 } : hook;
+	if (unlikely(here.stack - hook.stack >= STACK_REACH) &&
+	    !torch_label_place(t->lane, hook.stack, &here.stack))
+		here.stack = hook.stack;
+	return here;
 }
 
 static void end_strays(struct op_thread *t)
@@ -153,7 +158,7 @@ static inline void begin(const void *function, const char *category, bool async,
 	struct op_details d = { .kind = OP_DETAIL_TENSORS,
 		                .count = (uint16_t)take_inputs(t, function, name.text, values),
 		                .values = values };
-	struct op_here here = place_of(function, hook);
+	struct op_here here = place_of(t, function, hook);
 	if (unlikely(async))
 		ranges_put(&ranges, (uintptr_t)function, t,
 		           op_range_begin(t, op_name_in(t, &name), hook, &d));
