@@ -639,14 +639,11 @@ static void keep_python(struct off_cpu *o, struct thread *thread, const struct p
 static const struct python_chain *read_python(struct off_cpu *o, struct thread *thread,
                                               struct probe_view *view)
 {
-	const struct python_chain *chain;
-
 	if (!wants_python(o, thread) || !view->sample.has_user ||
 	    (!o->python && !(o->python = off_cpu_python_new(o->options.codes))))
 		return NULL;
-	chain = off_cpu_python_read(o->python, thread, view->sample.regs[DWARF_RSP]);
-	view->until_ns = clock_now_ns();
-	return chain;
+	return off_cpu_python_read(o->python, thread, view->sample.regs[DWARF_RSP],
+	                           &view->until_ns);
 }
 
 /* Looks at THREAD, and at its Python if it has moved neither before nor meanwhile. */

@@ -35,7 +35,7 @@ bool off_cpu_python_may(const struct thread *thread)
 }
 
 const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *thread,
-                                               uint64_t sp)
+                                               uint64_t sp, uint64_t *until_ns)
 {
 	struct python *python = &thread->process->python;
 	int pid = (int)thread->process->pid;
@@ -46,7 +46,10 @@ const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct 
 	if (!python->remote)
 		return NULL;
 	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
-	return python_remote_chain(python->remote, python, p->codes, &p->memory, &who);
+	const struct python_chain *chain =
+		python_remote_chain(python->remote, python, p->codes, &p->memory, &who);
+	*until_ns = clock_now_ns();
+	return chain;
 }
 
 size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,

@@ -26,10 +26,10 @@ bool off_cpu_python_may(const struct thread *thread);
 
 /*
  * Reads the frames of THREAD, which is blocked with its stack pointer at SP. Valid until the next
- * call; NULL: it has none. Exact if it has not run meanwhile.
+ * call; NULL: it has none. Exact if it has not run up to *UNTIL_NS.
  */
 const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *thread,
-                                               uint64_t sp);
+                                               uint64_t sp, uint64_t *until_ns);
 
 /* COUNT native FRAMES with *SPS become those with CHAIN's among them; the number. */
 size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,

@@ -2,6 +2,7 @@
 #include "sampler/off_cpu.h"
 
 #include "base/clock.h"
+#include "sampler/off_cpu_python.h"
 #include "sampler/probe.h"
 
 #include <criterion/criterion.h>
@@ -19,7 +20,7 @@ static struct {
 	enum probe_result result;
 	enum metric cause;
 	uint64_t from_ns, until_ns;
-	uint64_t pc;
+	uint64_t pc, futex;
 	unsigned looks;
 } next_look;
 
@@ -48,6 +49,7 @@ enum probe_result probe_look(struct probe *p, int pid, int tid, bool verify,
 	view->cause = next_look.cause;
 	view->sample.has_user = next_look.result == PROBE_STACK;
 	view->sample.regs[DWARF_RIP] = next_look.pc;
+	view->sample.regs[DWARF_RDI] = next_look.futex;
 	next_look.looks++;
 	return next_look.result;
 }
@@ -77,8 +79,61 @@ size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t t
 
 const uint64_t *unwinder_stack_pointers(const struct unwinder *u)
 {
+	static const uint64_t sps[STACK_MAX_FRAMES];
+
 	(void)u;
-	return NULL;
+	return sps;
+}
+
+// Python: a look finds LINE, and puts it in place of the native frame.
+#define PYTHON 0x10000u
+
+static struct {
+	bool there;
+	unsigned line; // 0: the thread runs no Python
+	uint64_t until_ns;
+	uint64_t gil; // a futex
+} in_python;
+
+static struct python_chain chain = { 1, 0 };
+
+struct off_cpu_python *off_cpu_python_new(struct codes *for_codes)
+{
+	return (struct off_cpu_python *)for_codes;
+}
+
+void off_cpu_python_free(struct off_cpu_python *p)
+{
+	(void)p;
+}
+
+bool off_cpu_python_may(const struct thread *of)
+{
+	(void)of;
+	return in_python.there;
+}
+
+const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *of,
+                                               uint64_t sp, uint64_t *until_ns)
+{
+	(void)p, (void)of, (void)sp;
+	*until_ns = in_python.until_ns ? in_python.until_ns : *until_ns;
+	return in_python.line ? &chain : NULL;
+}
+
+size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *of,
+                            const struct python_chain *of_look, struct frame *frames,
+                            const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
+{
+	(void)p, (void)of, (void)of_look, (void)sps, (void)max, (void)flags;
+	frames[0].address = PYTHON + in_python.line;
+	return count;
+}
+
+bool off_cpu_python_is_gil(const struct thread *of, uint64_t address)
+{
+	(void)of;
+	return in_python.gil && address == in_python.gil;
 }
 
 static struct process process = { .pid = 100 };
@@ -113,8 +168,10 @@ static struct off_cpu *o;
 static void start(bool switch_samples)
 {
 	struct off_cpu_options options = { .switch_samples = switch_samples,
-		                           .kallsyms = KALLSYMS_FIXTURE };
+		                           .kallsyms = KALLSYMS_FIXTURE,
+		                           .codes = (struct codes *)&chain };
 
+	memset(&in_python, 0, sizeof(in_python));
 	memset(&thread, 0, sizeof(thread));
 	thread.tid = 101;
 	thread.number = 7;
@@ -145,6 +202,8 @@ static void finish(uint64_t start_ns, uint64_t end_ns)
 	off_cpu_end(o, &thread, end_ns);
 	expect_sums(end_ns - start_ns);
 	free(thread.off_cpu.frames);
+	free(thread.off_cpu.python.frames);
+	wait_piles_fini(&thread.off_cpu.python.piles);
 	off_cpu_free(o);
 }
 
@@ -170,6 +229,7 @@ static void sample(uint64_t time_ns, uint64_t pc, uint64_t kernel)
 	event.sample.kind = SAMPLE_SWITCH;
 	event.sample.has_user = true;
 	event.sample.regs[DWARF_RIP] = pc;
+	event.sample.regs[DWARF_RDI] = next_look.futex;
 	event.sample.kernel = &kernel;
 	event.sample.kernel_count = kernel != 0;
 	off_cpu_sample(o, &thread, &event);
@@ -630,6 +690,158 @@ Test(off_cpu, an_interval_that_never_ends_is_closed_with_the_thread)
 	cr_expect(eq(u64, handed_to(0xa), 490 * MS));
 }
 
+// A wait of which a sample tells, and a look in the middle of it that finds LINE (0: there is
+// none).
+static void wait_in_python(uint64_t from_ns, uint64_t to_ns, uint64_t pc, unsigned line)
+{
+	sample(from_ns, pc, IN_FUTEX);
+	out(from_ns + 1);
+	in_python.line = line;
+	if (line)
+		look((from_ns + to_ns) / 2, PROBE_STACK, METRIC_OFF_LOCK, pc);
+	in(to_ns);
+}
+
+static void start_in_python(bool switch_samples)
+{
+	start(switch_samples);
+	in_python.there = true;
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+}
+
+Test(off_cpu, a_look_adds_python_to_what_a_sample_has_told)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 30 * MS, 0xa, 7);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 20 * MS - 1));
+	cr_expect(eq(u64, handed_to(0xa), 0));
+	cr_expect(eq(u64, handed_ns[METRIC_OFF_LOCK], 20 * MS - 1));
+}
+
+Test(off_cpu, a_look_that_was_not_over_when_the_thread_went_on_adds_nothing)
+{
+	start_in_python(true);
+	sample(10 * MS, 0xa, IN_FUTEX);
+	out(10 * MS + 1);
+	in_python.line = 7;
+	in_python.until_ns = 31 * MS;
+	look(29 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(30 * MS);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS - 1), "as if there had been no look");
+}
+
+Test(off_cpu, short_waits_go_with_one_at_the_same_native_stack_that_a_look_has_met)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	wait_in_python(12 * MS, 13 * MS, 0xb, 0);
+	wait_in_python(14 * MS, 15 * MS, 0xa, 0);
+	wait_in_python(20 * MS, 30 * MS, 0xa, 7);
+	wait_in_python(31 * MS, 32 * MS, 0xa, 0); // waits for the next look there
+	wait_in_python(40 * MS, 50 * MS, 0xa, 8);
+	finish(MS, 60 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 12 * MS - 3));
+	cr_expect(eq(u64, handed_to(PYTHON + 8), 11 * MS - 2));
+	cr_expect(eq(u64, handed_to(0xa), 0));
+	cr_expect(eq(u64, handed_to(0xb), MS - 1), "no look has met it");
+	cr_expect(eq(u32, handed[0].samples, 0), "others of the look's stack");
+}
+
+Test(off_cpu, waits_do_not_wait_for_ever_for_a_look)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	wait_in_python(3000 * MS, 3001 * MS, 0xa, 0);
+	cr_expect(eq(u64, handed_to(0xa), MS - 1));
+	wait_in_python(3020 * MS, 3030 * MS, 0xa, 7);
+	finish(MS, 3040 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 11 * MS - 2));
+}
+
+Test(off_cpu, more_stacks_than_are_kept_push_out_the_oldest)
+{
+	start_in_python(true);
+	for (uint64_t i = 0; i < WAIT_PILES_MAX + 2; i++)
+		wait_in_python((10 + 2 * i) * MS, (11 + 2 * i) * MS, 0x100 + i, 0);
+	cr_expect(eq(u64, handed_to(0x100), MS - 1));
+	cr_expect(eq(u64, handed_to(0x101), MS - 1));
+	cr_expect(eq(u64, handed_to(0x102), 0));
+	finish(MS, 100 * MS);
+	cr_expect(eq(u64, handed_to(0x102), MS - 1));
+}
+
+Test(off_cpu, a_thread_without_python_does_not_wait_for_looks)
+{
+	start_in_python(true);
+	sample(10 * MS, 0xa, IN_FUTEX);
+	out(10 * MS + 1);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // finds no line
+	in(30 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS - 1));
+	finish(MS, 40 * MS);
+}
+
+Test(off_cpu, without_samples_the_look_tells_it_all)
+{
+	start_in_python(false);
+	out(10 * MS);
+	in_python.line = 7;
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(30 * MS);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 20 * MS));
+}
+
+Test(off_cpu, estimated_switches_prove_nothing)
+{
+	start_in_python(false);
+	off_cpu_free(o);
+	struct off_cpu_options options = { .estimated = true, .codes = (struct codes *)&chain };
+	o = off_cpu_new(&options, NULL, NULL, take, NULL, NULL);
+	out(10 * MS);
+	in_python.line = 7;
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // the fake kernel counts no turns
+	in(30 * MS);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS));
+}
+
+Test(off_cpu, who_waits_already_when_python_is_found_is_looked_at_again)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in_python.there = true;
+	in_python.line = 7;
+	look(40 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	cr_expect(eq(u32, next_look.looks, 1), "one is enough otherwise");
+	off_cpu_again(o, &thread);
+	look(60 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(100 * MS);
+	finish(MS, 110 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 90 * MS));
+}
+
+Test(off_cpu, a_wait_for_the_gil_is_marked)
+{
+	start_in_python(true);
+	in_python.gil = 0x1234;
+	next_look.futex = 0x1234;
+	wait_in_python(10 * MS, 30 * MS, 0xa, 7);
+	next_look.futex = 0x1235;
+	wait_in_python(40 * MS, 50 * MS, 0xa, 7);
+	finish(MS, 60 * MS);
+	cr_expect(eq(u64, handed_to(MARK_GIL), 20 * MS - 1));
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 10 * MS - 1));
+}
+
 // What the kernel would tell of a thread, and what goes missing of it.
 static void random_step(uint64_t *state, uint64_t t)
 {
@@ -666,7 +878,9 @@ Test(off_cpu, whatever_comes_the_sums_are_exact)
 		uint64_t state = seed, t = 1000 * MS;
 		start(seed % 2);
 		off_cpu_begin(o, &thread, t);
+		in_python.there = seed % 3 == 0;
 		for (unsigned i = 0; i < 300; i++) {
+			in_python.line = (unsigned)(state >> 20) % 3;
 			random_step(&state, t);
 			t += (state >> 40) % (4 * MS);
 		}
