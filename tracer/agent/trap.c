@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #define FDS_MAX   256
 #define HIGH      900 // below 1024, which is where most limits are
+#define ABOVE_MAX 16384
 #define MINOR_MAX 0x10000u
 
 static int fds[FDS_MAX]; // atomic
@@ -58,11 +60,30 @@ static int open_event(uint32_t tid, uint64_t period_ns, bool user_only)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+// A descriptor beyond the limit stays open when that is what it was before: nobody who looks at all
+// that there can be comes by. The kernel's table grows to it, so not where the limit is large.
+static int above_limit(int fd)
+{
+	struct rlimit limit, more;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > ABOVE_MAX)
+		return -1;
+	rlim_t from = limit.rlim_cur < HIGH ? HIGH : limit.rlim_cur;
+	more = (struct rlimit){ from + FDS_MAX, limit.rlim_max };
+	if (more.rlim_cur > more.rlim_max || setrlimit(RLIMIT_NOFILE, &more) < 0)
+		return -1;
+	int above = fcntl(fd, F_DUPFD_CLOEXEC, (int)from);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return above;
+}
+
 // Programs count on low numbers for their own.
 static int move_up(int fd)
 {
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+	int high = above_limit(fd);
 
+	if (high < 0)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
 	if (high < 0)
 		return fd;
 	system_close(fd);

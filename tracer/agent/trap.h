@@ -3,9 +3,10 @@
  * Perf events that a process opens on itself: each period of CPU time the kernel raises our
  * SIGTRAP (see signals.h) in the thread that ran, where it ran.
  *
- * The descriptors stand high, where programs seldom look, and close() leaves them alone (see
- * wrap_close.c). Children of fork() have none of the ticks; vfork() and exec never do. Under the
- * kernels before 5.18 a SIGTRAP that is blocked would end the process: there are no traps there.
+ * The descriptors stand above the limit if they can, where programs seldom look, and close() leaves
+ * them alone (see wrap_close.c). Children of fork() have none of the ticks; vfork() and exec never
+ * do. Under the kernels before 5.18 a SIGTRAP that is blocked would end the process: there are no
+ * traps there.
  */
 #pragma once
 
