@@ -94,7 +94,7 @@ def others():
     for thread in threads:
         thread.join()
     for leave in (os._exit, sys.exit):
-        pid = os.fork()
+        pid = os.fork()  # the threads have ended
         if pid == 0:
             in_child(250)
             leave(0)

@@ -16,11 +16,11 @@
 #include <time.h>
 
 #define COUNTERS_MAX  ((uint32_t)1 << 20)
-#define WAIT_NS       (200 * NS_PER_MS)  // for room in the ring, at the end
-#define RECORD_ROOM   ((size_t)80 << 10) // a code object's and its counter's
-#define TRACE_CALL    0                  // PyTrace_CALL
-#define TOOLS         4                  // sys.monitoring: the last number that is free for all
-#define BUILTIN_TOOLS 2                  // and the one that profilers take
+#define WAIT_NS       (200 * NS_PER_MS) // for room in the ring, at the end
+#define RECORD_ROOM   ((size_t)1 << 10) // python_code_number() sees to its own
+#define TRACE_CALL    0                 // PyTrace_CALL
+#define TOOLS         4                 // sys.monitoring: the last number that is free for all
+#define BUILTIN_TOOLS 2                 // and the one that profilers take
 
 struct counter {
 	uint64_t calls; // atomic without a GIL
