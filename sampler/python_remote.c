@@ -198,6 +198,9 @@ static void list(struct python_remote *r, const struct python *p, struct remote_
 		list_all(r, p, m, thread->tid);
 	r->listed_ns = thread->now_ns;
 	r->newest = newest_state(r, p, m);
+	for (size_t i = 0; i < r->state_count; i++)
+		if (!r->states[i].tid) // its thread is just starting
+			r->newest = 0;
 }
 
 // Whether it is still in its list, and of that thread: states are freed, and their memory lasts.

@@ -132,6 +132,20 @@ Test(python_remote, a_new_thread_is_found_at_once)
 	tear_down();
 }
 
+Test(python_remote, a_thread_that_was_just_starting_is_found_at_the_next_look)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	image_frame(&image, function("new", 40), 0);
+	uint64_t state = image_thread(&image, 0);
+	image_poke(&image, state, image.layout.thread_pthread, 0, 8);
+	EXPECT(chain_of(TID + 1), "none");
+	image_poke(&image, state, image.layout.thread_tid, TID + 1, 8);
+	EXPECT(chain_of(TID + 1), "new:40");
+	tear_down();
+}
+
 Test(python_remote, who_runs_no_python_is_not_looked_for_each_time)
 {
 	set_up(PYTHON_VERSION(11), BASE);
