@@ -72,7 +72,9 @@ def top(seconds):
 if __name__ == "__main__":
     seconds = float(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    started = [threading.Thread(target=top, args=(seconds,)) for _ in range(count)]
+    started = []
+    for _ in range(count):
+        started.append(threading.Thread(target=top, args=(seconds,)))
     for t in started:
         t.start()
     top(seconds)  # calls top

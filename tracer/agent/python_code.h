@@ -2,10 +2,11 @@
 /*
  * The numbers of Python code objects, told when they are first used.
  *
- * Code objects are freed, and others come to lie in their place: one is known
- * by what it consists of, not by its address alone. For handlers of any thread
- * at once; nothing is waited for, and nothing is ever removed, so there is a
- * limit to how many there are.
+ * A number stands for what is told, file, function and lines: code objects that
+ * are made again and again have one. They are freed, and others come to lie in
+ * their place, so one is known by its parts, not by its address. For handlers of
+ * any thread at once; nothing is waited for, and no number is ever given back, so
+ * there is a limit to how many there are.
  */
 #pragma once
 
