@@ -178,7 +178,6 @@ static int open_session(struct recording *r, struct error *err)
 	struct session_options wanted = {
 		.library = r->agent,
 		.stack_bytes = options->stack_bytes,
-		.python_hz = options->frequency_hz,
 		.ops = run_options_ops(options),
 		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
 		.count_calls = options->count_calls,
@@ -187,7 +186,9 @@ static int open_session(struct recording *r, struct error *err)
 	char text[ERROR_TEXT_SIZE];
 
 	r->agent_role = role_of_agent(options);
-	if (!can_take_agent(r))
+	// Any program may start Python, whose processes sample themselves.
+	wanted.python_hz = options->rung + 1 > RUNG_AGENT ? 0 : options->frequency_hz;
+	if ((!wanted.python_hz && !wants_ops(options)) || !can_take_agent(r))
 		return 0;
 	wanted.frequency_hz = r->agent_role ? options->frequency_hz : 0;
 	wanted.kernel_only = r->agent_role == ROLE_KERNEL_TIME;
