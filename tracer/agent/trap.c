@@ -16,8 +16,8 @@
 #define MINOR_MAX 0x10000u
 
 static int fds[FDS_MAX]; // atomic
-static uint32_t count;   // atomic: of those, beginning with the first
-static uint64_t first_id;
+static uint64_t ids[FDS_MAX];
+static uint32_t count; // atomic: of those, beginning with the first
 static bool sees_kernel;
 
 // "6.18.44-generic"
@@ -101,6 +101,12 @@ static uint64_t event_id(int fd)
 	return id;
 }
 
+// Not if the program has put a file of its own there.
+static bool is_open(uint32_t i)
+{
+	return event_id(__atomic_load_n(&fds[i], __ATOMIC_RELAXED)) == ids[i];
+}
+
 static bool may_see_kernel(uint32_t known, bool user_only)
 {
 	return !user_only && (known == 0 || sees_kernel);
@@ -121,10 +127,9 @@ bool trap_start(uint32_t tid, uint64_t period_ns, bool user_only)
 	if (fd < 0)
 		return false;
 	fd = move_up(fd);
-	if (known == 0) {
-		first_id = event_id(fd);
+	if (known == 0)
 		sees_kernel = kernel;
-	}
+	ids[known] = event_id(fd);
 	__atomic_store_n(&fds[known], fd, __ATOMIC_RELAXED);
 	__atomic_store_n(&count, known + 1, __ATOMIC_RELEASE);
 	return true;
@@ -134,11 +139,9 @@ void trap_stop(void)
 {
 	uint32_t known = __atomic_exchange_n(&count, 0, __ATOMIC_ACQ_REL);
 
-	// If they have come to be another's they are not to be closed.
-	if (known && event_id(fds[0]) != first_id)
-		return;
 	for (uint32_t i = 0; i < known; i++)
-		system_close(fds[i]);
+		if (is_open(i))
+			system_close(fds[i]);
 }
 
 static void order(unsigned long what)
@@ -170,12 +173,17 @@ bool trap_sees_kernel(void)
 
 bool trap_is_alive(void)
 {
-	return __atomic_load_n(&count, __ATOMIC_ACQUIRE) && event_id(fds[0]) == first_id;
+	return __atomic_load_n(&count, __ATOMIC_ACQUIRE) && is_open(0);
 }
 
 bool trap_is_ours(int fd)
 {
-	return trap_next(fd) == fd;
+	uint32_t known = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < known; i++)
+		if (__atomic_load_n(&fds[i], __ATOMIC_RELAXED) == fd)
+			return is_open(i);
+	return false;
 }
 
 int trap_next(int from)
@@ -185,7 +193,7 @@ int trap_next(int from)
 
 	for (uint32_t i = 0; i < known; i++) {
 		int fd = __atomic_load_n(&fds[i], __ATOMIC_RELAXED);
-		if (fd >= from && (next < 0 || fd < next))
+		if (fd >= from && (next < 0 || fd < next) && is_open(i))
 			next = fd;
 	}
 	return next;

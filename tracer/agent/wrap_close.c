@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Programs that close all descriptors, whether they have opened them or not, are to leave ours: to
-// them it looks as if those were not open.
+// them, and to those that ask of each whether it is open, it looks as if ours were not.
 #include "tracer/agent/trap.h"
 #include "tracer/agent/wrap.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static void *next_close, *next_close_range, *next_closefrom;
+static void *next_close, *next_close_range, *next_closefrom, *next_fstat, *next_fstat64;
 
 EXPORT int close(int fd)
 {
@@ -53,4 +54,35 @@ EXPORT void closefrom(int low)
 		return;
 	if (next)
 		next(low);
+}
+
+static int no_descriptor(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static bool is_hidden(int fd)
+{
+	return __builtin_expect(fd >= 0 && trap_is_ours(fd), 0);
+}
+
+EXPORT int fstat(int fd, struct stat *status)
+{
+	typedef int function(int, struct stat *);
+	function *next = (function *)wrap_next(&next_fstat, "fstat");
+
+	return is_hidden(fd) ? no_descriptor(EBADF)
+	       : next        ? next(fd, status)
+	                     : no_descriptor(ENOSYS);
+}
+
+EXPORT int fstat64(int fd, struct stat64 *status)
+{
+	typedef int function(int, struct stat64 *);
+	function *next = (function *)wrap_next(&next_fstat64, "fstat64");
+
+	return is_hidden(fd) ? no_descriptor(EBADF)
+	       : next        ? next(fd, status)
+	                     : no_descriptor(ENOSYS);
 }
