@@ -183,4 +183,5 @@ struct thread_end {
 	uint64_t time_ns; /* when it ended, or when we stopped looking */
 	bool exact;       /* false: on[]/off[] are estimates from samples */
 	uint64_t ns[METRIC_COUNT];
+	uint64_t gil_held_ns, gil_waited_ns; /* Python's lock: estimates from samples and looks */
 };

@@ -96,6 +96,17 @@ static void print_cpus(const struct text *text, const struct totals *totals)
 	fputs(" CPUs busy on average\n", text->out);
 }
 
+// Python's lock, as part of the times above: who holds it computes, or keeps others waiting.
+static void print_gil(const struct text *text, const struct account *account,
+                      const struct totals *totals)
+{
+	if (totals->threads < 2 || (!account->gil_held_ns && !account->gil_waited_ns))
+		return;
+	fprintf(text->out, "  Python's lock, the GIL: held %s %%, waited for %s %%\n",
+	        format_percent(account->gil_held_ns, account->lifetime_ns).text,
+	        format_percent(account->gil_waited_ns, account->lifetime_ns).text);
+}
+
 int text_account(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct terminal *t = &text->terminal;
@@ -124,6 +135,7 @@ int text_account(const struct text *text, const struct totals *totals, struct er
 	                             : "wall time of the busiest thread",
 	             name);
 	print_parts(text, tenths);
+	print_gil(text, &account, totals);
 	print_cpus(text, totals);
 	return 0;
 }

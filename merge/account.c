@@ -108,6 +108,8 @@ static struct account account_of(const struct profile *p, uint32_t slot, const s
 		.pid = process ? process->pid : 0,
 		.exact = thread_is_exact(info),
 		.lifetime_ns = lifetime_of(p, info),
+		.gil_held_ns = info->gil_held_ns,
+		.gil_waited_ns = info->gil_waited_ns,
 	};
 
 	memcpy(account.ns, account.exact ? info->ns : seen->ns, sizeof(account.ns));

@@ -26,6 +26,7 @@ struct file_reader {
 	uint32_t last_entry, last_bucket; /* of durations */
 	bool has_memory;
 	uint64_t python_calls; /* rows that there must be */
+	uint64_t python_gil;   /* the same */
 	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;
 	struct error *err;

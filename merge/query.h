@@ -40,7 +40,8 @@ struct query {
 	const char *process;  /* only processes of this name or pid; NULL: all */
 	const char *hide; /* leave frames of modules or functions that match this glob out: their
 	                     self time goes to their caller; NULL: none */
-	bool interpreter; /* Python's own code is shown; else its time is that of Python's functions */
+	bool interpreter; /* Python's own code is shown; else its time is that of Python's functions
+	                   */
 	const char *user_code;   /* attribute self time to the innermost frame whose file or module
 	                            matches this glob; QUERY_OWN_CODE; NULL: no */
 	uint64_t from_ns, to_ns; /* window since the start of the run; to_ns 0: to the end */
@@ -53,9 +54,9 @@ struct row {
 	int line;         /* 0 if unknown */
 	const char *module; /* NULL if it has none */
 	bool kernel, inlined, python;
-	bool called; /* a C function, by the name that Python has for it */
-	bool gil;    /* NAME stands for waiting for the lock of Python's interpreter */
-	uint32_t id; /* tid or pid by thread or process */
+	bool called;    /* a C function, by the name that Python has for it */
+	bool gil;       /* NAME stands for waiting for the lock of Python's interpreter */
+	uint32_t id;    /* tid or pid by thread or process */
 	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
@@ -111,7 +112,8 @@ struct account {
 	bool exact;   /* from scheduler records, not from samples */
 	uint64_t lifetime_ns;
 	uint64_t ns[METRIC_COUNT];
-	uint64_t kernel_ns; /* of ns[METRIC_ON_CPU] */
+	uint64_t kernel_ns;                  /* of ns[METRIC_ON_CPU] */
+	uint64_t gil_held_ns, gil_waited_ns; /* Python's lock: estimates */
 };
 
 /*

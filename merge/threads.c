@@ -309,6 +309,12 @@ bool threads_add_thread(struct threads *t, struct strings *strings,
 	return true;
 }
 
+static void forget_end(struct thread_info *info)
+{
+	memset(info->ns, 0, sizeof(info->ns));
+	info->gil_held_ns = info->gil_waited_ns = 0;
+}
+
 bool threads_end_thread(struct threads *t, const struct thread_end *end)
 {
 	uint32_t slot = threads_slot(t, end->thread);
@@ -319,9 +325,11 @@ bool threads_end_thread(struct threads *t, const struct thread_end *end)
 	if (info->ended < info->merged)
 		info->ended++;
 	else
-		memset(info->ns, 0, sizeof(info->ns)); // it ends again: the last word counts
+		forget_end(info); // it ends again: the last word counts
 	for (int i = 0; i < METRIC_COUNT; i++)
 		info->ns[i] += end->ns[i];
+	info->gil_held_ns += end->gil_held_ns;
+	info->gil_waited_ns += end->gil_waited_ns;
 	info->estimated |= !end->exact;
 	info->end_ns = end->time_ns;
 	end_alias(&t->thread_aliases, end->thread);

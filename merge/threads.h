@@ -34,6 +34,7 @@ struct thread_info {
 	bool estimated;            /* the scheduler did not give the ns[] of all that have ended */
 	uint64_t start_ns, end_ns; /* end 0: it runs */
 	uint64_t ns[METRIC_COUNT]; /* of those that have ended */
+	uint64_t gil_held_ns, gil_waited_ns; /* the same, as far as is known */
 };
 
 /* Whether ns[] is all there is to know of the slot's time. */

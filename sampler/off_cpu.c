@@ -32,6 +32,9 @@
 // Pending time of unknown intervals settles at a fraction of this.
 #define PILE_NS (100 * NS_PER_MS)
 
+// The most that a look at a GIL stands for.
+#define GIL_STEP_NS (200 * NS_PER_MS)
+
 // Short waits of Python code go without their Python frames if no look has met one for so long.
 #define PILE_AGE_NS (2 * NS_PER_SEC)
 
@@ -138,6 +141,15 @@ static uint64_t cut_pending(struct pending *p, uint64_t ns, uint64_t now_ns)
 	return cut_ns;
 }
 
+static void give(struct off_cpu *o, struct thread *thread, const struct stack *stack)
+{
+	const struct frame *leaf = stack->frames;
+
+	if (stack->count && leaf->kind == FRAME_MARK && leaf->address == MARK_GIL)
+		thread->gil_waited_ns += stack->weight_ns;
+	o->stack(o->context, stack);
+}
+
 /* Hands on NS of what is pending for FROM as STACK, whose frames and flags are set. */
 static void take_pending(struct off_cpu *o, struct thread *thread, enum metric from, uint64_t ns,
                          uint64_t now_ns, struct stack stack)
@@ -152,7 +164,7 @@ static void take_pending(struct off_cpu *o, struct thread *thread, enum metric f
 	stack.samples = 0;
 	thread->ns[from] -= ns;
 	thread->ns[stack.metric] += ns;
-	o->stack(o->context, &stack);
+	give(o, thread, &stack);
 }
 
 /* The cause of NS of unknown intervals is known now, but no stack yet. */
@@ -226,7 +238,7 @@ static void hand_on_one(struct off_cpu *o, struct thread *thread, const struct i
 	stack.time_ns = interval->start_ns;
 	stack.duration_ns = stack.weight_ns = interval->off_ns;
 	stack.samples = 1;
-	o->stack(o->context, &stack);
+	give(o, thread, &stack);
 	if (interval->cause != METRIC_OFF_OTHER)
 		take_pending(o, thread, interval->cause, s->pending[interval->cause].ns, end_ns,
 		             stack);
@@ -240,7 +252,7 @@ static void give_pile(struct off_cpu *o, struct thread *thread, struct wait_pile
 	struct stack stack = wait_pile_take(pile, thread->number, now_ns);
 
 	if (stack.weight_ns)
-		o->stack(o->context, &stack);
+		give(o, thread, &stack);
 }
 
 /* Keeps an interval for a look to tell where in Python it was. False: it is to be handed on. */
@@ -281,7 +293,7 @@ static void hand_on_pile(struct off_cpu *o, struct thread *thread, const struct 
 	stack.frames = s->frames;
 	stack.count = s->frame_count;
 	stack.flags = s->frame_flags;
-	o->stack(o->context, &stack);
+	give(o, thread, &stack);
 }
 
 static void hand_on(struct off_cpu *o, struct thread *thread, const struct interval *interval,
@@ -719,6 +731,31 @@ static void visit_queue(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 	o->queue_count += again_count;
 }
 
+struct gil_look {
+	struct off_cpu *off_cpu;
+	struct tasks *tasks;
+	uint64_t now_ns;
+};
+
+/* Who holds a GIL now has held it since the last pass: one pass errs, many do not. */
+static void look_at_gil(void *context, struct thread *thread)
+{
+	const struct gil_look *look = context;
+	struct process *process = thread->process;
+	uint64_t since_ns = process->python.gil_ns;
+	uint32_t holder;
+
+	if (thread->tid != process->pid || !process->python.remote)
+		return;
+	process->python.gil_ns = look->now_ns;
+	for (uint32_t i = 0; off_cpu_python_gil(look->off_cpu->python, process, i, &holder); i++) {
+		struct thread *by =
+			holder ? tasks_find_thread(look->tasks, process->pid, holder) : NULL;
+		if (by && since_ns)
+			by->gil_held_ns += min_ns(look->now_ns - since_ns, GIL_STEP_NS);
+	}
+}
+
 /* Programs like to wait for whole milliseconds: do not fall into step with them. */
 static uint64_t dither_ns(struct off_cpu *o)
 {
@@ -735,6 +772,10 @@ void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (o->queue_count)
 		visit_queue(o, tasks, now_ns);
+	if (o->python) {
+		struct gil_look look = { o, tasks, now_ns };
+		tasks_each_thread(tasks, look_at_gil, &look);
+	}
 	cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
 	o->pass_ns = now_ns;
 	o->next_pass_ns = now_ns + dither_ns(o) +

@@ -68,6 +68,15 @@ size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
 	return count;
 }
 
+bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint32_t i,
+                        uint32_t *holder)
+{
+	int pid = (int)process->pid;
+
+	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
+	return python_remote_gil(process->python.remote, &p->memory, i, holder);
+}
+
 bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address)
 {
 	const struct python_remote *remote = thread->process->python.remote;

@@ -36,5 +36,10 @@ size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
                             const struct python_chain *chain, struct frame *frames,
                             const uint64_t **sps, size_t count, size_t max, uint32_t *flags);
 
+/* Which thread of PROCESS holds GIL number I, from 0 on, at the moment; 0: none. False: there is no
+   such GIL. */
+bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint32_t i,
+                        uint32_t *holder);
+
 /* Whether a wait for the futex at ADDRESS is one for the GIL. */
 bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address);

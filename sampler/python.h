@@ -54,6 +54,7 @@ struct python {
 	uint64_t runtime, code_type;
 	struct python_objects told, read; /* by the agent; from outside */
 	struct python_line_memory *lines;
+	uint64_t gil_ns; /* when it was last looked who holds the GIL */
 	struct python_remote *remote; /* see sampler/python_remote.h; owned; NULL: not looked at yet */
 };
 

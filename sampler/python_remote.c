@@ -141,14 +141,24 @@ static uint32_t tid_of(struct python_remote *r, struct remote_memory *m, uint64_
 	return tid;
 }
 
+static uint64_t gil_of(const struct python_remote *r, const struct python *p,
+                       struct remote_memory *m, uint64_t interpreter)
+{
+	const struct python_layout *l = &r->layout;
+
+	return l->runtime_gil >= 0 ? p->runtime + (uint64_t)l->runtime_gil
+	                           : word_at(m, interpreter, l->interpreter_gil);
+}
+
 static void add_gil(struct python_remote *r, const struct python *p, struct remote_memory *m,
                     uint64_t interpreter)
 {
-	const struct python_layout *l = &r->layout;
-	uint64_t gil = l->runtime_gil >= 0 ? p->runtime + (uint64_t)l->runtime_gil
-	                                   : word_at(m, interpreter, l->interpreter_gil);
+	uint64_t gil = gil_of(r, p, m, interpreter);
 
-	if (gil && r->gil_count < INTERPRETERS_MAX)
+	for (uint32_t i = 0; i < r->gil_count; i++)
+		if (r->gils[i] == gil) // interpreters may share it
+			return;
+	if (gil && !r->layout.free_threaded && r->gil_count < INTERPRETERS_MAX)
 		r->gils[r->gil_count++] = gil;
 }
 
@@ -447,6 +457,21 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
 		read_innermost(r, &from, thread);
 	}
 	return r->chain->count ? r->chain : NULL;
+}
+
+bool python_remote_gil(const struct python_remote *r, struct remote_memory *memory, uint32_t i,
+                       uint32_t *holder)
+{
+	*holder = 0;
+	if (i >= r->gil_count)
+		return false;
+	if ((uint32_t)word_at(memory, r->gils[i], r->layout.gil_locked) != 1)
+		return true;
+	uint64_t state = word_at(memory, r->gils[i], r->layout.gil_holder);
+	for (size_t s = 0; s < r->state_count; s++)
+		if (r->states[s].at == state)
+			*holder = r->states[s].tid;
+	return true;
 }
 
 bool python_remote_is_gil(const struct python_remote *r, uint64_t address)

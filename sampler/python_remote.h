@@ -46,6 +46,13 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
                                                const struct python_remote_thread *thread);
 
 /*
+ * Which thread holds GIL number I, from 0 on, of those that python_remote_chain() has found; 0:
+ * none, or one that is not known. False: there is no such GIL.
+ */
+bool python_remote_gil(const struct python_remote *r, struct remote_memory *memory, uint32_t i,
+                       uint32_t *holder);
+
+/*
  * Whether ADDRESS, on which a thread waits, is part of a GIL. Nothing is read: what
  * python_remote_chain() has found is what is known.
  */

@@ -37,8 +37,8 @@ struct process {
 	bool kernel_told;      /* one of them told of kernel time that other samples miss */
 	struct op_sites sites; /* where its ops are begun */
 	struct python python;
-	bool announced;        /* the sink knows it */
-	struct process *next;  /* in its hash chain */
+	bool announced;       /* the sink knows it */
+	struct process *next; /* in its hash chain */
 };
 
 /* A stack to which more may be added. */
@@ -78,6 +78,7 @@ struct thread {
 	uint64_t cpu_time_ns;      /* its CPU clock at the last sample (kernel remainder) */
 	uint64_t ns[METRIC_COUNT]; /* exact times from SWITCH records */
 	uint64_t sampled_ns;       /* weights handed on so far */
+	uint64_t gil_held_ns, gil_waited_ns; /* by samples and looks */
 	struct off_cpu_state off_cpu;
 	struct cpu_account cpu;
 	struct op_stack ops; /* that are open */

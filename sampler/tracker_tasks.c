@@ -93,6 +93,8 @@ static void give_thread_end(struct tracker *t, const struct thread *thread, uint
 		.thread = thread->number,
 		.time_ns = time_ns,
 		.exact = t->rules.switches,
+		.gil_held_ns = thread->gil_held_ns,
+		.gil_waited_ns = thread->gil_waited_ns,
 	};
 
 	memcpy(end.ns, thread->ns, sizeof(end.ns));

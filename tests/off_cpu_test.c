@@ -139,6 +139,20 @@ bool off_cpu_python_is_gil(const struct thread *of, uint64_t address)
 static struct process process = { .pid = 100 };
 static struct thread thread;
 
+bool off_cpu_python_gil(struct off_cpu_python *p, struct process *of, uint32_t i, uint32_t *holder)
+{
+	(void)p, (void)of;
+	*holder = thread.tid;
+	return in_python.gil && !i;
+}
+
+void tasks_each_thread(struct tasks *t, void (*visit)(void *context, struct thread *thread),
+                       void *context)
+{
+	(void)t;
+	visit(context, &thread);
+}
+
 struct thread *tasks_find_thread(struct tasks *t, uint32_t pid, uint32_t tid)
 {
 	(void)t;
@@ -840,6 +854,22 @@ Test(off_cpu, a_wait_for_the_gil_is_marked)
 	finish(MS, 60 * MS);
 	cr_expect(eq(u64, handed_to(MARK_GIL), 20 * MS - 1));
 	cr_expect(eq(u64, handed_to(PYTHON + 7), 10 * MS - 1));
+}
+
+Test(off_cpu, who_holds_the_gil_at_a_look_has_held_it_since_the_last)
+{
+	start_in_python(false);
+	thread.tid = process.pid; // one look for each process
+	process.python.remote = (struct python_remote *)&chain;
+	in_python.gil = 0x1234;
+	for (uint64_t ms = 20; ms <= 500; ms += 40) {
+		out(ms * MS);
+		in_python.line = 7;
+		look((ms + 20) * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+		in((ms + 30) * MS);
+	}
+	cr_expect(eq(u64, thread.gil_held_ns, 480 * MS), "from the first look to the last");
+	finish(MS, 600 * MS);
 }
 
 // What the kernel would tell of a thread, and what goes missing of it.
