@@ -47,7 +47,8 @@ static void take_sampler_facts(struct collect *c)
 	run->rung_remedy = status->rung_remedy;
 	run->kernel_stacks = status->kernel_stacks;
 	run->off_cpu_exact = status->off_cpu_exact;
-	run->frequency_hz = status->frequency_hz;
+	run->frequency_hz =
+		status->self_samples * 2 > status->samples ? c->self_hz : status->frequency_hz;
 	run->samples = status->samples;
 	run->lost = status->lost;
 	run->truncated = status->truncated;

@@ -25,6 +25,7 @@ struct collect {
 	const struct launch *launch;
 	struct checkpoint *checkpoint;
 	struct ahead *ahead;
+	uint32_t self_hz; /* the rate of programs that sample themselves */
 
 	/* Facts about the run: what is known at its start is given, the rest is filled in. */
 	struct run run;

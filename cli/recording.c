@@ -26,6 +26,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define OTHERS_SHARE 5           /* of the rate, for who does not sample itself */
+#define OTHERS_MIN   49          /* Hz */
+#define OTHERS_WORTH 20          /* one sample in so many is worth a word */
+#define OTHERS_MANY  50          /* samples: more than the start of Python takes */
 #define MALLOC_BYTES (512 << 10) /* of allocations for each that is sampled */
 
 __attribute__((format(printf, 2, 3))) static void add_fact(struct recording *r, const char *format,
@@ -99,7 +103,7 @@ static int open_sampler(struct recording *r, struct error *err)
 		return out_of_memory(err);
 	const char *directory = r->session ? session_directory(r->session) : NULL;
 	struct sampler_options wanted = {
-		.frequency_hz = options->frequency_hz,
+		.frequency_hz = r->others_hz,
 		.stack_bytes = options->stack_bytes,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.best_rung = (enum rung)(options->rung + 1),
@@ -204,6 +208,19 @@ static int open_session(struct recording *r, struct error *err)
 	return 0;
 }
 
+// A Python samples itself: what else takes samples of it would only cost once more. What it runs
+// that is no Python is sampled less often for that.
+static uint32_t rate_for_others(const struct recording *r)
+{
+	uint32_t wanted = r->options->frequency_hz, low = wanted / OTHERS_SHARE;
+
+	if (!r->session || r->agent_role == ROLE_SAMPLES || !target_has_python(r->options->argv[0]))
+		return wanted;
+	if (low < OTHERS_MIN)
+		low = OTHERS_MIN;
+	return low < wanted ? low : wanted;
+}
+
 // Names are looked up ahead, unless that means to ask servers.
 static int open_early(struct recording *r, struct error *err)
 {
@@ -225,6 +242,7 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	    launch_start(&r->launch, argv, r->session, &r->job, err) < 0)
 		return -1;
 	r->job.child = r->launch.pid;
+	r->others_hz = rate_for_others(r);
 	let_go_of_streams(r->options);
 	if (open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
 		return -1;
@@ -236,6 +254,7 @@ int recording_start(struct recording *r, int *status, struct error *err)
 		.launch = &r->launch,
 		.checkpoint = &r->checkpoint,
 		.ahead = &r->ahead,
+		.self_hz = r->options->frequency_hz,
 	};
 	if (open_early(r, err) < 0)
 		return -1;
@@ -272,6 +291,25 @@ static void note_rate(struct recording *r)
 		         status->frequency_hz, status->lowered_why);
 }
 
+static void note_others(struct recording *r)
+{
+	const struct sampler_status *status = sampler_status(r->sampler);
+	uint64_t others = status->samples - status->self_samples;
+
+	if (r->others_hz == r->options->frequency_hz)
+		return;
+	if (!status->self_samples && others >= OTHERS_MANY)
+		add_fact(r,
+		         "the Python here did not sample itself: its functions are not seen, and "
+		         "it was sampled at %u Hz only",
+		         r->others_hz);
+	else if (status->self_samples && others * OTHERS_WORTH > status->samples)
+		add_fact(r,
+		         "what did not sample itself (other programs, the start of Python) was "
+		         "sampled at %u Hz",
+		         r->others_hz);
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collect *c = &r->collect;
@@ -288,6 +326,7 @@ static void note_troubles(struct recording *r)
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
 	note_hooks(r);
+	note_others(r);
 	note = sampler_status(r->sampler)->op_note;
 	if (*note)
 		add_fact(r, "%s", note);

@@ -153,8 +153,7 @@ struct cpu_split cpu_account_sample(struct thread *thread, const struct event *e
 	else if (event->sample.in_kernel)
 		split = split_kernel_sample(thread, left, period);
 	else
-		split = split_user_sample(thread, left,
-		                          event->sample.by_agent ? rules->period_ns : period);
+		split = split_user_sample(thread, left, period);
 	thread->cpu.sample_ns = event->time_ns;
 	return hand_on(thread, event->sample.in_kernel ? in_kernel(split) : split);
 }

@@ -96,6 +96,7 @@ struct sampler_status {
 	uint64_t lowered_after_ns; /* when that was, since sampler_attach() */
 	char lowered_why[112];
 	uint64_t samples;          /* on-CPU samples delivered */
+	uint64_t self_samples;     /* those of them that the agents took, on rungs 1 and 2 */
 	uint64_t lost;             /* records lost, samples or not, by the kernel and the agent */
 	uint64_t truncated;        /* those of the samples with missing callers */
 	uint64_t joined;           /* stacks completed from memory */

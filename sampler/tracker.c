@@ -242,6 +242,7 @@ void tracker_report(const struct tracker *t, struct sampler_status *status)
 	const struct unwinder_stats *stats = unwinder_stats(t->unwinder);
 
 	status->samples = t->samples;
+	status->self_samples = t->rules.estimated ? 0 : t->self_samples;
 	status->truncated = t->cut;
 	status->joined = stats->joined;
 	status->guessed = stats->guessed;

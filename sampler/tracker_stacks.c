@@ -163,6 +163,7 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
 	thread->process->samples++;
 	t->samples++;
+	t->self_samples += event->sample.by_agent && event->sample.python;
 	t->cut += (flags & STACK_TRUNCATED) != 0;
 }
 

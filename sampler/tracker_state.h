@@ -38,15 +38,16 @@ struct tracker {
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
 	struct op_tracker ops;
-	struct codes *codes; /* borrowed; NULL: Python's frames are not wanted */
+	struct codes *codes;        /* borrowed; NULL: Python's frames are not wanted */
 	struct python_stack python; /* of the last stack */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
 	bool finishing;
-	bool no_memory;   /* an event could not be handled */
-	uint64_t events;  /* handled so far */
-	uint64_t samples; /* on a CPU, among them */
-	uint64_t cut;     /* among those */
+	bool no_memory;        /* an event could not be handled */
+	uint64_t events;       /* handled so far */
+	uint64_t samples;      /* on a CPU, among them */
+	uint64_t self_samples; /* by agents, among those */
+	uint64_t cut;          /* among those */
 	uint32_t unseen_processes;
 	char unseen_name[64];
 

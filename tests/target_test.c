@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,4 +131,41 @@ Test(target, every_kind_but_the_first_has_its_reason)
 	cr_expect(eq(str, (char *)target_reason(TARGET_GLIBC), ""));
 	for (int kind = TARGET_STATIC; kind <= TARGET_UNKNOWN; kind++)
 		cr_expect(ne(str, (char *)target_reason((enum target_kind)kind), ""));
+}
+
+// An ELF file whose dynamic symbols are named by TEXT.
+static void write_names(const char *text, size_t size)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[2];
+		char names[64];
+	} file = { .sections = { { .sh_type = SHT_DYNSYM, .sh_link = 1 },
+		                 { .sh_type = SHT_STRTAB, .sh_size = size } } };
+
+	memcpy(file.header.e_ident, ELFMAG, SELFMAG);
+	file.header.e_ident[EI_CLASS] = ELFCLASS64;
+	file.header.e_shoff = offsetof(__typeof__(file), sections);
+	file.header.e_shentsize = sizeof(Elf64_Shdr);
+	file.header.e_shnum = 2;
+	file.sections[1].sh_offset = offsetof(__typeof__(file), names);
+	memcpy(file.names, text, size < sizeof(file.names) ? size : sizeof(file.names));
+	write_program(&file, sizeof(file), 0700);
+}
+
+Test(target, an_interpreter_is_known_by_what_it_defines_or_needs)
+{
+	static const char defines[] = "\0main\0_PyRuntime\0", needs[] = "\0libpython3.12.so.1.0\0";
+	static const char other[] = "\0main\0my_PyRuntimeError\0";
+
+	write_names(defines, sizeof(defines));
+	cr_expect(target_has_python(path));
+	write_names(needs, sizeof(needs));
+	cr_expect(target_has_python(path));
+	write_names(other, sizeof(other));
+	cr_expect(not(target_has_python(path)));
+	write_names(defines, 1000);
+	cr_expect(not(target_has_python(path)), "names beyond the end of the file");
+	cr_expect(not(target_has_python("/bin/true")));
+	cr_expect(not(target_has_python("/nonexistent")));
 }

@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 
 #define SCRIPT_DEPTH   5 // as in the kernel, roughly
+#define NAMES_MAX      (16u << 20)
 #define HEADERS_MAX    256
 #define LINE_MAX_BYTES 256
 
@@ -106,25 +107,71 @@ static bool script_interpreter(int fd, char path[PATH_MAX])
 	return path[0] != '\0';
 }
 
-enum target_kind target_kind(const char *command)
+// The ELF file that is run in the end, open, with its path and header; -1 if there is none, or it
+// may be executed but not read.
+static int open_program(const char *command, char path[PATH_MAX], Elf64_Ehdr *header)
 {
-	char path[PATH_MAX];
-
 	if (!find(command, path))
-		return TARGET_UNKNOWN;
+		return -1;
 	for (int depth = 0; depth < SCRIPT_DEPTH; depth++) {
-		Elf64_Ehdr header;
 		cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		if (fd < 0)
-			return TARGET_UNKNOWN; // may be executed but not read
-		if (read_at(fd, &header, sizeof(header), 0) &&
-		    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
-			return kind_of_elf(path, fd, &header);
+			return -1;
+		if (read_at(fd, header, sizeof(*header), 0) &&
+		    memcmp(header->e_ident, ELFMAG, SELFMAG) == 0)
+			return steal_fd(&fd);
 		// execvp() hands a file without "#!" to the shell.
 		if (!script_interpreter(fd, path))
 			strcpy(path, "/bin/sh");
 	}
-	return TARGET_UNKNOWN;
+	return -1;
+}
+
+enum target_kind target_kind(const char *command)
+{
+	char path[PATH_MAX];
+	Elf64_Ehdr header;
+	cleanup_close int fd = open_program(command, path, &header);
+
+	return fd < 0 ? TARGET_UNKNOWN : kind_of_elf(path, fd, &header);
+}
+
+// The names of what a program defines and needs.
+static char *read_dynamic_names(int fd, const Elf64_Ehdr *header, size_t *size)
+{
+	for (int i = 0; i < header->e_shnum && i < HEADERS_MAX; i++) {
+		Elf64_Shdr symbols, names;
+		uint64_t at = header->e_shoff + (uint64_t)i * sizeof(symbols);
+		if (!read_at(fd, &symbols, sizeof(symbols), at))
+			return NULL;
+		if (symbols.sh_type != SHT_DYNSYM)
+			continue;
+		at = header->e_shoff + (uint64_t)symbols.sh_link * sizeof(names);
+		if (!read_at(fd, &names, sizeof(names), at) || names.sh_size > NAMES_MAX)
+			return NULL;
+		cleanup_free char *text = malloc(names.sh_size + 1);
+		if (!text || !read_at(fd, text, names.sh_size, names.sh_offset))
+			return NULL;
+		*size = names.sh_size;
+		return steal(text);
+	}
+	return NULL;
+}
+
+bool target_has_python(const char *command)
+{
+	static const char library[] = "libpython3", runtime[] = "_PyRuntime";
+	char path[PATH_MAX];
+	Elf64_Ehdr header;
+	cleanup_close int fd = open_program(command, path, &header);
+	size_t size = 0;
+
+	if (fd < 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_shentsize != sizeof(Elf64_Shdr))
+		return false;
+	cleanup_free char *names = read_dynamic_names(fd, &header, &size);
+	return names && (memmem(names, size, library, sizeof(library) - 1) ||
+	                 memmem(names, size, runtime, sizeof(runtime)));
 }
 
 const char *target_reason(enum target_kind kind)

@@ -22,5 +22,8 @@ enum target_kind {
  */
 enum target_kind target_kind(const char *command);
 
+/* Whether it is a Python interpreter, or has one in it from its start. */
+bool target_has_python(const char *command);
+
 /* Why the agent cannot get in, for people: "statically linked", …; "" for TARGET_GLIBC. */
 const char *target_reason(enum target_kind kind);
