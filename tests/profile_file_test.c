@@ -82,6 +82,8 @@ static void fill(void)
 	add(&f, 2, METRIC_OFF_LOCK, 10, "main@libc > {<module> /w/t.py:3} > {wait /w/t.py:9}");
 	exact.ns[METRIC_ON_CPU] = 120 * MS;
 	exact.ns[METRIC_OFF_FILE] = 80 * MS;
+	exact.gil_held_ns = 70 * MS;
+	exact.gil_waited_ns = 10 * MS;
 	profile_end_thread(f.profile, &exact);
 	profile_end_process(f.profile, 1, 1200 * MS);
 	name_all(&f);
@@ -155,6 +157,8 @@ Test(profile_file, a_profile_that_was_read_answers_like_the_one_that_was_written
 	cr_expect(eq(u64, left.kernel_ns, right.kernel_ns));
 	cr_expect(eq(int, memcmp(left.ns, right.ns, sizeof(left.ns)), 0));
 	cr_expect(right.exact);
+	cr_expect(eq(u64, right.gil_held_ns, 70 * MS));
+	cr_expect(eq(u64, right.gil_waited_ns, 10 * MS));
 
 	struct totals before, after;
 	query_totals(f.profile, &before);

@@ -333,6 +333,32 @@ Test(python_remote, who_waits_within_the_gil_waits_for_it)
 	}
 }
 
+Test(python_remote, the_gil_tells_who_holds_it)
+{
+	for (uint32_t minor = 8; minor <= 13; minor++) {
+		uint32_t holder;
+		set_up(PYTHON_VERSION(minor), BASE);
+		const struct python_layout *l = &image.layout;
+		uint64_t gil = image.runtime + (uint64_t)l->runtime_gil;
+		if (l->runtime_gil < 0)
+			memcpy(&gil, image.bytes + (image.interpreter - BASE) + l->interpreter_gil,
+			       8);
+		two_functions();
+		uint64_t state = image_thread(&image, TID);
+		chain_of(TID);
+		image_poke(&image, gil, l->gil_holder, state, 8);
+		remote_memory_begin(memory, image_read, &image);
+		cr_expect(python_remote_gil(remote, memory, 0, &holder), "3.%u", minor);
+		cr_expect(eq(u32, holder, 0), "3.%u: it held it last", minor);
+		image_poke(&image, gil, l->gil_locked, 1, 4);
+		remote_memory_begin(memory, image_read, &image);
+		python_remote_gil(remote, memory, 0, &holder);
+		cr_expect(eq(u32, holder, TID), "3.%u", minor);
+		cr_expect(not(python_remote_gil(remote, memory, 1, &holder)), "3.%u", minor);
+		tear_down();
+	}
+}
+
 Test(python_remote, a_look_at_a_deep_stack_takes_few_system_calls)
 {
 	set_up(PYTHON_VERSION(12), BASE);
