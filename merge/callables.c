@@ -52,7 +52,9 @@ bool callables_add(struct callables *c, const struct callable *callable)
 
 struct named {
 	uint64_t address; // where the function begins
-	uint32_t name;
+	uint32_t name;    // 0: it stands for several
+	bool by_jump;     // it is jumped to by the one that has the name
+	bool leads;       // and to others, too: it is only the way to what Python calls
 };
 
 struct module_names {
@@ -64,7 +66,7 @@ struct module_names {
 struct applying {
 	struct profile *profile;
 	struct module_names *modules; // [module id - 1]
-	uint32_t *names;              // [location - 1]: of a callable that it is in; 0: none
+	struct named **named;         // [location - 1]: the callable that it is in; NULL: none
 	uint32_t *below;              // [node - 1]: see below_of()
 };
 
@@ -75,7 +77,7 @@ static void applying_at_scope_end(struct applying *a)
 		free(a->modules[i].named);
 	}
 	free(a->modules);
-	free(a->names);
+	free(a->named);
 	free(a->below);
 }
 
@@ -83,7 +85,9 @@ static int compare_named(const void *a, const void *b)
 {
 	const struct named *left = a, *right = b;
 
-	return (left->address > right->address) - (left->address < right->address);
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	return left->by_jump - right->by_jump; // its own name first
 }
 
 static bool is_native(const struct location *l)
@@ -115,7 +119,66 @@ static bool add_named(struct applying *a, const struct callable *callable)
 		return true;
 	if (!array_reserve(&m->named, &m->capacity, m->count + 1))
 		return false;
-	m->named[m->count++] = (struct named){ address, callable->name };
+	m->named[m->count++] = (struct named){ address, callable->name, false, false };
+	return true;
+}
+
+// A function that ends with a jump to another is not in the stack any more: that other one stands
+// for it, if it does so for no other.
+struct jumping {
+	struct module_names *module;
+	uint32_t name;
+	bool no_memory;
+};
+
+static bool add_jump(void *context, uint64_t to)
+{
+	struct jumping *j = context;
+	struct module_names *m = j->module;
+
+	if (!array_reserve(&m->named, &m->capacity, m->count + 1)) {
+		j->no_memory = true;
+		return false;
+	}
+	m->named[m->count++] = (struct named){ to, j->name, true, false };
+	return true;
+}
+
+static bool add_jumps(struct module_names *m)
+{
+	struct jumping jumping = { .module = m };
+	size_t count = m->count;
+
+	for (size_t i = 0; i < count && !jumping.no_memory; i++) {
+		jumping.name = m->named[i].name;
+		function_starts_jumps(m->starts, m->named[i].address, add_jump, &jumping);
+	}
+	return !jumping.no_memory;
+}
+
+// One entry for each address: its own name, or that of the only function that jumps there.
+static void make_unique(struct module_names *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct named *last = kept ? &m->named[kept - 1] : NULL;
+		if (!last || last->address != m->named[i].address)
+			m->named[kept++] = m->named[i];
+		else if (last->by_jump && last->name != m->named[i].name)
+			last->name = 0;
+	}
+	m->count = kept;
+}
+
+static bool finish_names(struct module_names *m)
+{
+	if (!m->count)
+		return true;
+	if (!add_jumps(m))
+		return false;
+	qsort(m->named, m->count, sizeof(*m->named), compare_named);
+	make_unique(m);
 	return true;
 }
 
@@ -132,24 +195,35 @@ static bool sort_names(struct applying *a)
 		    met[c->all[i].module] && !add_named(a, &c->all[i]))
 			return false;
 	for (uint32_t i = 0; i < modules_count(a->profile->modules); i++)
-		if (a->modules[i].count)
-			qsort(a->modules[i].named, a->modules[i].count,
-			      sizeof(*a->modules[i].named), compare_named);
+		if (!finish_names(&a->modules[i]))
+			return false;
 	return true;
 }
 
-static uint32_t name_of(const struct applying *a, const struct location *l)
+static struct named *find_named(const struct module_names *m, uint64_t address)
+{
+	size_t low = 0, high = m->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->named[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < m->count && m->named[low].address == address ? &m->named[low] : NULL;
+}
+
+static struct named *named_of(const struct applying *a, const struct location *l)
 {
 	const struct module_names *m = l->module ? &a->modules[l->module - 1] : NULL;
 	const struct frame frame = { l->address, l->module, l->kind };
 
 	if (!is_native(l) || !m || !m->count)
-		return 0;
-	const struct named wanted = { function_starts_find(m->starts, frame_lookup_address(frame)),
-		                      0 };
-	const struct named *found =
-		bsearch(&wanted, m->named, m->count, sizeof(*m->named), compare_named);
-	return found ? found->name : 0;
+		return NULL;
+	struct named *found =
+		find_named(m, function_starts_find(m->starts, frame_lookup_address(frame)));
+	return found && found->name ? found : NULL;
 }
 
 static bool prepare(struct applying *a)
@@ -157,12 +231,12 @@ static bool prepare(struct applying *a)
 	struct profile *p = a->profile;
 
 	a->modules = calloc((size_t)modules_count(p->modules) + 1, sizeof(*a->modules));
-	a->names = calloc((size_t)p->locations.count + 1, sizeof(*a->names));
+	a->named = calloc((size_t)p->locations.count + 1, sizeof(struct named *));
 	a->below = calloc((size_t)p->paths.count + 1, sizeof(*a->below));
-	if (!a->modules || !a->names || !a->below || !sort_names(a))
+	if (!a->modules || !a->named || !a->below || !sort_names(a))
 		return false;
 	for (uint32_t i = 0; i < p->locations.count; i++)
-		a->names[i] = name_of(a, &p->locations.locations[i]);
+		a->named[i] = named_of(a, &p->locations.locations[i]);
 	return true;
 }
 
@@ -244,15 +318,52 @@ static bool visit(struct applying *a, uint32_t node)
 		a->below[node - 1] = PYTHON;
 	if (!is_native(&l) || above == OUTSIDE)
 		return true;
-	if (above == PYTHON && a->names[at->location - 1]) {
+	const struct named *named = a->named[at->location - 1];
+	if (above == PYTHON && named && !named->leads) {
 		a->below[node - 1] = l.module;
-		return name_node(a, node, &l, a->names[at->location - 1]);
+		return name_node(a, node, &l, named->name);
 	}
 	if (above == l.module && !is_hidden_kind(l.kind) && !has_lines(p, &l))
 		return move(a, node,
 		            kind_as(l.kind, FRAME_INTERPRETER_EXACT, FRAME_INTERPRETER_RETURN), 0,
 		            0);
 	return true;
+}
+
+static struct named *named_at(const struct applying *a, uint32_t node)
+{
+	const struct path_node *at = paths_node(&a->profile->paths, node);
+
+	return at->parent ? a->named[at->location - 1] : NULL;
+}
+
+static bool is_python(const struct applying *a, uint32_t node)
+{
+	const struct path_node *at = paths_node(&a->profile->paths, node);
+
+	return !at->parent ||
+	       locations_get(&a->profile->locations, at->location)->kind == FRAME_PYTHON;
+}
+
+// Functions that call whatever they are asked to are jumped to as well. What stands above a
+// function that has a name of its own is one of those.
+static void find_leading(struct applying *a)
+{
+	const struct paths *paths = &a->profile->paths;
+
+	for (uint32_t node = 1; node <= paths->count; node++) {
+		const struct named *named = named_at(a, node);
+		if (!named || named->by_jump)
+			continue;
+		uint32_t above = paths_node(paths, node)->parent;
+		for (; above && !is_python(a, above); above = paths_node(paths, above)->parent) {
+			struct named *other = named_at(a, above);
+			if (other && !other->by_jump)
+				break;
+			if (other)
+				other->leads = true;
+		}
+	}
 }
 
 bool callables_apply(struct profile *p)
@@ -264,6 +375,7 @@ bool callables_apply(struct profile *p)
 		return true;
 	if (!prepare(&a))
 		return false;
+	find_leading(&a);
 	// Callers come before those that they call.
 	for (uint32_t node = 1; node <= p->paths.count; node++)
 		if (!visit(&a, node))

@@ -14,6 +14,7 @@
 #define VERSION     1
 #define HEAD_BYTES  12
 #define ENTRY_BYTES 8
+#define CODE_MAX    8192 // of one function, to look for jumps in
 
 struct function_starts {
 	struct elf_file *elf;
@@ -84,9 +85,10 @@ static uint64_t start_at(const struct function_starts *f, size_t index)
 	return f->base + (uint64_t)(int64_t)read_i32(f->entries + index * ENTRY_BYTES);
 }
 
-uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
+// How many begin at or before ADDRESS.
+static size_t count_before(const struct function_starts *f, uint64_t address)
 {
-	size_t low = 0, high = f->count; // the first start beyond ADDRESS
+	size_t low = 0, high = f->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -95,5 +97,54 @@ uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
 		else
 			high = middle;
 	}
-	return low ? start_at(f, low - 1) : 0;
+	return low;
+}
+
+uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
+{
+	size_t before = count_before(f, address);
+
+	return before ? start_at(f, before - 1) : 0;
+}
+
+// The code from START on, to the next function or the end of its section.
+static struct bytes code_of(const struct function_starts *f, uint64_t start)
+{
+	size_t next = count_before(f, start);
+
+	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
+		const struct elf_section *section = elf_file_section(f->elf, i);
+		if (!(section->flags & SHF_EXECINSTR) || start < section->address ||
+		    start - section->address >= section->size)
+			continue;
+		struct bytes bytes = elf_file_contents(f->elf, section);
+		uint64_t offset = start - section->address;
+		if (offset >= bytes.size)
+			break;
+		uint64_t size = bytes.size - offset;
+		if (next < f->count && start_at(f, next) - start < size)
+			size = start_at(f, next) - start;
+		return (struct bytes){ bytes.data + offset, size < CODE_MAX ? size : CODE_MAX };
+	}
+	return (struct bytes){ NULL, 0 };
+}
+
+// jmp rel32, and the conditional ones
+static bool is_jump(const uint8_t *at)
+{
+	return at[0] == 0xe9 || (at[-1] == 0x0f && (at[0] & 0xf0) == 0x80);
+}
+
+void function_starts_jumps(const struct function_starts *f, uint64_t start,
+                           bool (*visit)(void *context, uint64_t to), void *context)
+{
+	struct bytes code = code_of(f, start);
+
+	for (size_t i = 1; i + 5 <= code.size; i++) {
+		if (!is_jump(code.data + i))
+			continue;
+		uint64_t to = start + i + 5 + (uint64_t)(int64_t)read_i32(code.data + i + 1);
+		if (to != start && function_starts_find(f, to) == to && !visit(context, to))
+			return;
+	}
 }

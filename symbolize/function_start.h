@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/module.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct function_starts;
@@ -22,6 +23,14 @@ CLEANUP(function_starts, struct function_starts *, function_starts_close)
 
 /* The address in the module of what lies at OFFSET of the file, among its code; 0 if unknown. */
 uint64_t function_starts_address(const struct function_starts *f, uint64_t offset);
+
+/*
+ * Calls VISIT for each function, or part of one, that the function which begins at START may jump
+ * to: by the bytes of its code, without telling instructions from one another. What looks like a
+ * jump and is none hardly ever leads to where a function begins.
+ */
+void function_starts_jumps(const struct function_starts *f, uint64_t start,
+                           bool (*visit)(void *context, uint64_t to), void *context);
 
 /* The start of the function that holds ADDRESS; 0 if unknown. */
 uint64_t function_starts_find(const struct function_starts *f, uint64_t address);

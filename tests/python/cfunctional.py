@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Work that C functions do. Run by cfunctions.py: NAME SECONDS, of CPU time."""
+import decimal
+import json
+import random
+import re
+import sys
+import time
+
+random.seed(1)
+WORDS = ["%x%s" % (random.getrandbits(60), "Ab" * (i % 7)) for i in range(20000)]
+TEXT = " ".join(WORDS)
+DATA = {str(i): [i, i / 7, "x" * (i % 50), None] for i in range(20000)}
+
+
+def json_and_re():
+    text = json.dumps(DATA)
+    json.loads(text)
+    re.findall("x+", text)
+    re.sub("[0-9]{3}", "#", text)
+
+
+def texts():
+    parts = TEXT.split()
+    joined = "-".join(parts * 4)
+    joined.replace("ab", "ba")
+    joined.upper()
+    joined.encode("utf-16")
+    joined.count("Ab")
+
+
+def sorting():
+    sorted(WORDS)
+    sorted(WORDS, key=str.lower)
+    words = list(WORDS)
+    words.sort(reverse=True)
+    words.reverse()
+    max(WORDS)
+    sum(range(400000))
+
+
+def decimals():
+    a = decimal.Decimal(2) ** 20000
+    for _ in range(3):
+        a.sqrt()
+        a.ln()
+
+
+def arrays():
+    import numpy
+    a = numpy.random.default_rng(1).random(200000)
+    b = a.copy()
+    b.sort()
+    a.argsort()
+    numpy.argwhere(a > 0.5)
+    (a > 0.5).nonzero()
+    a.cumsum()
+    numpy.unique(a[:50000])
+
+
+WORKS = {"json": json_and_re, "text": texts, "sort": sorting, "decimal": decimals, "numpy": arrays}
+
+
+def run(work, seconds):
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        work()
+
+
+run(WORKS[sys.argv[1]], float(sys.argv[2]))
