@@ -14,20 +14,22 @@
 
 #include <malloc.h>
 
-#define BUCKET_BITS 16
-#define PLACES      8
+#define BUCKETS 65536 // a power of two
+#define PLACES  4
 
+// Blocks that lie beside each other are remembered beside each other: what a program allocates
+// again and again stays in the cache. They begin at multiples of 64.
 struct bucket {
 	uint64_t addresses[PLACES]; // atomic; 0: free
 	uint64_t bytes[PLACES];
 };
-static struct bucket buckets[1 << BUCKET_BITS] __attribute__((aligned(64)));
+static struct bucket buckets[BUCKETS] __attribute__((aligned(64)));
 
 static struct bucket *bucket_of(const void *block)
 {
-	uint64_t address = (uint64_t)(uintptr_t)block;
+	uint64_t address = (uint64_t)(uintptr_t)block >> 6;
 
-	return &buckets[address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS)];
+	return &buckets[(address ^ address >> 16 ^ address >> 32) % BUCKETS];
 }
 
 static void remember(const void *block, uint64_t bytes)
