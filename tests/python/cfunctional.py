@@ -39,6 +39,9 @@ def sorting():
     sum(range(400000))
 
 
+decimal.getcontext().prec = 400  # calls that take longer than cProfile itself
+
+
 def decimals():
     a = decimal.Decimal(2) ** 20000
     for _ in range(3):
