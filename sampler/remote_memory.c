@@ -9,6 +9,12 @@ void remote_memory_begin(struct remote_memory *m, remote_read_function *read, vo
 	m->read = read;
 	m->context = context;
 	m->look++;
+	m->reads = 0;
+}
+
+static bool read_now(struct remote_memory *m, uint64_t address, void *to, size_t size)
+{
+	return m->reads++ < REMOTE_READS_MAX && m->read(m->context, address, to, size);
 }
 
 static const uint8_t *page_of(struct remote_memory *m, uint64_t number)
@@ -18,7 +24,7 @@ static const uint8_t *page_of(struct remote_memory *m, uint64_t number)
 	if (m->looks[slot] == m->look && m->numbers[slot] == number)
 		return m->pages[slot];
 	m->looks[slot] = 0;
-	if (!m->read(m->context, number * REMOTE_PAGE, m->pages[slot], REMOTE_PAGE))
+	if (!read_now(m, number * REMOTE_PAGE, m->pages[slot], REMOTE_PAGE))
 		return NULL;
 	m->numbers[slot] = number;
 	m->looks[slot] = m->look;
@@ -32,7 +38,7 @@ bool remote_memory_read(struct remote_memory *m, uint64_t address, void *to, siz
 	if (size > UINT64_MAX - address)
 		return false;
 	if (size > REMOTE_PAGE)
-		return m->read(m->context, address, to, size);
+		return read_now(m, address, to, size);
 	while (size) {
 		size_t offset = address % REMOTE_PAGE;
 		size_t part = size < REMOTE_PAGE - offset ? size : REMOTE_PAGE - offset;

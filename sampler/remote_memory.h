@@ -14,6 +14,9 @@
 #define REMOTE_PAGE  4096u
 #define REMOTE_PAGES 64u /* that are kept */
 
+/* System calls in one look; then nothing can be read any more. */
+#define REMOTE_READS_MAX 4096u
+
 /* All SIZE bytes at ADDRESS, or false. */
 typedef bool remote_read_function(void *context, uint64_t address, void *to, size_t size);
 
@@ -21,6 +24,7 @@ struct remote_memory {
 	remote_read_function *read;
 	void *context;
 	uint64_t look; /* pages of earlier ones are not looked at */
+	unsigned reads;
 	uint64_t numbers[REMOTE_PAGES], looks[REMOTE_PAGES];
 	uint8_t pages[REMOTE_PAGES][REMOTE_PAGE];
 };

@@ -373,6 +373,21 @@ Test(python_remote, a_look_at_a_deep_stack_takes_few_system_calls)
 	tear_down();
 }
 
+Test(python_remote, a_look_ends)
+{
+	uint8_t byte;
+
+	set_up(PYTHON_VERSION(12), BASE);
+	remote_memory_begin(memory, image_read, &image);
+	for (uint64_t i = 0; i < 2 * REMOTE_READS_MAX; i++)
+		remote_memory_read(memory, i * REMOTE_PAGE, &byte, 1);
+	cr_expect(eq(u32, image.reads, REMOTE_READS_MAX));
+	cr_expect(not(remote_memory_read(memory, BASE, &byte, 1)));
+	remote_memory_begin(memory, image_read, &image);
+	cr_expect(remote_memory_read(memory, BASE, &byte, 1));
+	tear_down();
+}
+
 Test(python_remote, memory_of_a_process_is_read_by_the_kernel)
 {
 	int pid = getpid();

@@ -10,14 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READS_MAX 200000 // a look ends, whatever it finds; this would be a very long one
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
 	const uint8_t *data;
 	size_t size;
-	unsigned reads;
 };
 
 static bool read_input(void *context, uint64_t address, void *to, size_t size)
@@ -25,8 +22,6 @@ static bool read_input(void *context, uint64_t address, void *to, size_t size)
 	struct input *input = context;
 	uint8_t *out = to;
 
-	if (++input->reads > READS_MAX)
-		abort();
 	if (address >= UINT64_C(1) << 20)
 		return false;
 	for (size_t i = 0; i < size; i++)
@@ -37,7 +32,7 @@ static bool read_input(void *context, uint64_t address, void *to, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct remote_memory memory;
-	struct input input = { data, size, 0 };
+	struct input input = { data, size };
 	struct python python = { 0 };
 	uint16_t head[4];
 
@@ -54,13 +49,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	python_begin(&python, &event);
 	for (uint32_t tid = 0; remote && codes && tid < 3; tid++) {
 		struct python_remote_thread who = { 1, head[3] + tid, 0, 0 };
-		input.reads = 0;
 		remote_memory_begin(&memory, read_input, &input);
 		const struct python_chain *chain =
 			python_remote_chain(remote, &python, codes, &memory, &who);
 		if (chain && (!chain->count || chain->count > PYTHON_FRAMES_MAX))
 			abort();
 		python_remote_is_gil(remote, head[3]);
+		uint32_t holder;
+		for (uint32_t i = 0; python_remote_gil(remote, &memory, i, &holder);)
+			i++;
 	}
 	python_fini(&python);
 	python_remote_free(remote);
