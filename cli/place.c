@@ -17,12 +17,18 @@ struct search {
 	uint64_t sum;
 };
 
+// What Python calls by a name of its own is a library's, even where the program is the interpreter.
+static bool is_own(const struct call_node *node)
+{
+	return !node->called && !origin_is_foreign(node->module, node->file);
+}
+
 // Code without a name says less than the name of the library function that it calls.
 static const struct call_node *better(const struct call_node *own, const struct call_node *node)
 {
 	bool named = node->name[0] != '[' && !node->kernel;
 
-	if (!origin_is_foreign(node->module, node->file))
+	if (is_own(node))
 		return node;
 	return own && own->name[0] == '[' && named ? node : own;
 }

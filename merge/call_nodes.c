@@ -425,6 +425,7 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, const str
 	node->line = (int)line->line;
 	node->kernel = key->kernel;
 	node->python = key->python;
+	node->called = key->called;
 	node->inlined = merged->inlined;
 	node->op = key->group == KEY_OP;
 	node->gil = key->group == KEY_GIL;

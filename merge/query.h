@@ -89,6 +89,7 @@ struct call_node {
 	const char *name, *file, *module;
 	int line;
 	bool kernel, inlined, python;
+	bool called; /* as in struct row */
 	bool op;  /* NAME is that of an op, which has no file, line or module */
 	bool gil; /* as in struct row */
 	uint64_t self, total;
