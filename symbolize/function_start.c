@@ -14,6 +14,7 @@
 #define VERSION     1
 #define HEAD_BYTES  12
 #define ENTRY_BYTES 8
+#define JUMP_BYTES  5    // its second half is where it leads
 #define CODE_MAX    8192 // of one function, to look for jumps in
 
 struct function_starts {
@@ -130,9 +131,9 @@ static struct bytes code_of(const struct function_starts *f, uint64_t start)
 }
 
 // jmp rel32, and the conditional ones
-static bool is_jump(const uint8_t *at)
+static bool is_jump(const uint8_t *code, size_t at)
 {
-	return at[0] == 0xe9 || (at[-1] == 0x0f && (at[0] & 0xf0) == 0x80);
+	return code[at] == 0xe9 || (at && code[at - 1] == 0x0f && (code[at] & 0xf0) == 0x80);
 }
 
 void function_starts_jumps(const struct function_starts *f, uint64_t start,
@@ -140,10 +141,11 @@ void function_starts_jumps(const struct function_starts *f, uint64_t start,
 {
 	struct bytes code = code_of(f, start);
 
-	for (size_t i = 1; i + 5 <= code.size; i++) {
-		if (!is_jump(code.data + i))
+	for (size_t i = 0; i + JUMP_BYTES <= code.size; i++) {
+		if (!is_jump(code.data, i))
 			continue;
-		uint64_t to = start + i + 5 + (uint64_t)(int64_t)read_i32(code.data + i + 1);
+		uint64_t to =
+			start + i + JUMP_BYTES + (uint64_t)(int64_t)read_i32(code.data + i + 1);
 		if (to != start && function_starts_find(f, to) == to && !visit(context, to))
 			return;
 	}
