@@ -2,6 +2,7 @@
 // C functions below Python ones: the test itself is the interpreter and the library.
 #include "base/code.h"
 #include "base/error.h"
+#include "merge/profile.h"
 #include "tests/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -240,5 +241,35 @@ Test(callables, calls_that_were_counted_are_the_rows)
 	profile_add_python_calls(s.f.profile, &(struct python_calls_event){ .last = true });
 	query_totals(s.f.profile, &totals);
 	cr_expect(eq(u64, totals.uncounted, 0));
+	end(&s);
+}
+
+Test(callables, names_and_counts_come_back_from_the_file)
+{
+	struct scene s;
+	struct error err;
+	char path[] = "/tmp/callables_test.XXXXXX";
+	const struct query query = { .by = BY_FUNCTION, .sort = SORT_TOTAL };
+
+	begin(&s);
+	name(&s, sorted, "{built-in method builtins.sorted}");
+	const struct frame frames[] = { in(&s, sorted, FRAME_INTERPRETER_EXACT), s.python };
+	const struct python_calls_event calls = { frame_python_code(s.python), 3, true, false };
+	spend(&s, 5, frames, 2);
+	profile_add_python_calls(s.f.profile, &calls);
+	name_all(&s.f);
+	close(mkstemp(path));
+	cr_assert(eq(int, profile_write(s.f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	unlink(path);
+	cr_assert(read != NULL, "%s", err.text);
+	cleanup(rows) struct rows *answer = query_run(read, &query, &err);
+	cr_expect(eq(str, (char *)rows_text(answer),
+	             "{built-in method builtins.sorted} 5/5, work 0/5"));
+	cr_expect(answer->rows[0].called);
+	cr_expect(eq(u64, answer->rows[1].calls, 3));
+	struct totals totals;
+	query_totals(read, &totals);
+	cr_expect(eq(u64, totals.uncounted, 1));
 	end(&s);
 }

@@ -259,8 +259,10 @@ static py_object at_exit(py_object self, py_object unused)
 	int error = errno;
 
 	(void)self, (void)unused;
-	if (is_on() && is_main_thread())
+	if (is_on() && is_main_thread()) {
+		python_calls_check();
 		finish(true);
+	}
 	errno = error;
 	return none();
 }

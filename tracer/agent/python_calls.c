@@ -354,6 +354,19 @@ void python_calls_start(struct agent *a)
 		                "not let us");
 }
 
+void python_calls_check(void)
+{
+	py_object ask = watcher ? python_api.PySys_GetObject("getprofile") : NULL;
+	py_object now = ask ? python_api.PyObject_CallFunctionObjArgs(ask, NULL) : NULL;
+
+	if (!now) {
+		python_api.PyErr_Clear();
+		return;
+	}
+	lacking |= now != watcher;
+	python_api.Py_DecRef(now);
+}
+
 static void write_end(void)
 {
 	struct lane *lane = op_take_lane();

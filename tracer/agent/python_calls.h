@@ -15,6 +15,9 @@ struct agent;
 /* Under the GIL, in the main thread. */
 void python_calls_start(struct agent *a);
 
+/* The same: has the program put something in our place, so that calls are missing? */
+void python_calls_check(void);
+
 /* Tells what has come since the last time. LAST: waits a little where there is no room. */
 void python_calls_tell(struct agent *a, bool last);
 
