@@ -32,6 +32,9 @@
 // Pending time of unknown intervals settles at a fraction of this.
 #define PILE_NS (100 * NS_PER_MS)
 
+// A thread runs no Python if so many looks in a row have found none.
+#define NO_PYTHON 2
+
 // The most that a look at a GIL stands for.
 #define GIL_STEP_NS (200 * NS_PER_MS)
 
@@ -300,8 +303,8 @@ static void hand_on(struct off_cpu *o, struct thread *thread, const struct inter
                     uint64_t unknown_ns)
 {
 	const struct off_cpu_state *s = &thread->off_cpu;
-	bool may_pile = s->seen == SEEN_BY_SAMPLE && wants_python(o, thread) && !s->python.none &&
-	                interval->cause != METRIC_OFF_RUNNABLE;
+	bool may_pile = s->seen == SEEN_BY_SAMPLE && wants_python(o, thread) &&
+	                s->python.misses < NO_PYTHON && interval->cause != METRIC_OFF_RUNNABLE;
 
 	if (may_pile && !interval->has_python && pile_up(o, thread, interval))
 		return;
@@ -676,6 +679,19 @@ static enum probe_result look_at(struct off_cpu *o, struct thread *thread, struc
 	return result;
 }
 
+/* A thread that has, or may have, Python frames showed none. Once is no proof that there are none.
+ */
+static bool missed_python(const struct off_cpu *o, struct thread *thread, enum probe_result result,
+                          const struct python_chain *chain)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (result != PROBE_STACK || !wants_python(o, thread))
+		return false;
+	s->python.misses = chain ? 0 : s->python.misses + (s->python.misses < NO_PYTHON);
+	return s->python.misses > 0 && s->python.misses < NO_PYTHON;
+}
+
 /* True if it is to stay in the queue. */
 static bool look(struct off_cpu *o, struct thread *thread)
 {
@@ -684,18 +700,18 @@ static bool look(struct off_cpu *o, struct thread *thread)
 	struct probe_view view;
 	enum probe_result result = look_at(o, thread, &view, &chain);
 
-	if (result == PROBE_STACK)
-		s->python.none = !chain;
+	bool again = s->out && (result == PROBE_RUNNING || missed_python(o, thread, result, chain));
+
 	o->looks++;
 	if (is_explained(s)) {
 		if (chain)
 			keep_python(o, thread, chain, &view);
-		return result == PROBE_RUNNING && s->out;
+		return again;
 	}
 	if (result != PROBE_FAILED && (result != PROBE_RUNNING || s->seen != SEEN_BY_SAMPLE))
 		keep_look(o, thread, result, chain, &view);
 	s->looked_ns = view.from_ns;
-	return result == PROBE_RUNNING && s->out;
+	return again;
 }
 
 /* True if THREAD is to stay in the queue. */

@@ -55,8 +55,8 @@ struct off_cpu_state {
 		size_t capacity;
 		uint32_t count, flags;
 		uint64_t from_ns, until_ns;
-		uint64_t key; /* of the sample's stack */
-		bool none;    /* the last look has found no Python */
+		uint64_t key;   /* of the sample's stack */
+		uint8_t misses; /* looks in a row that have found no Python */
 		struct wait_piles piles;
 	} python;
 

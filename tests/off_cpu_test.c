@@ -794,9 +794,26 @@ Test(off_cpu, a_thread_without_python_does_not_wait_for_looks)
 	sample(10 * MS, 0xa, IN_FUTEX);
 	out(10 * MS + 1);
 	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // finds no line
-	in(30 * MS);
-	cr_expect(eq(u64, handed_to(0xa), 20 * MS - 1));
-	finish(MS, 40 * MS);
+	look(40 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // nor again
+	look(60 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	cr_expect(eq(u32, next_look.looks, 2));
+	in(80 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 70 * MS - 1));
+	wait_in_python(90 * MS, 91 * MS, 0xa, 0);
+	cr_expect(eq(u64, handed_to(0xa), 71 * MS - 2));
+	finish(MS, 100 * MS);
+}
+
+Test(off_cpu, a_look_that_misses_python_is_made_again)
+{
+	start_in_python(false);
+	out(10 * MS);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in_python.line = 7;
+	look(40 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(80 * MS);
+	finish(MS, 100 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 70 * MS));
 }
 
 Test(off_cpu, without_samples_the_look_tells_it_all)
