@@ -188,8 +188,10 @@ def child():
 
 
 def output():
+    process = subprocess.Popen(["sh", "-c", f"sleep {LONG}; echo"], stdout=subprocess.PIPE)
     with wait("output of a child"):
-        subprocess.run(["sh", "-c", f"sleep {LONG}; echo"], stdout=subprocess.PIPE, check=True)
+        process.stdout.read()
+    process.communicate()
 
 
 def poll():
