@@ -284,7 +284,8 @@ struct record_memory {
 _Static_assert(sizeof(struct record_memory) == 24 + 48, "memory");
 
 enum python_flags {
-	PYTHON_SAMPLES = 1 << 0 /* from now on the agent samples the process, and nobody else */
+	PYTHON_SAMPLES = 1 << 0, /* from now on the agent samples the process, and nobody else */
+	PYTHON_COUNTS = 1 << 1   /* it counts calls */
 };
 
 /*

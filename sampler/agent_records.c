@@ -45,6 +45,7 @@ static struct event_python python_of(const struct record_python *python)
 {
 	return (struct event_python){
 		.samples = python->head.flags & PYTHON_SAMPLES,
+		.counts = python->head.flags & PYTHON_COUNTS,
 		.eval_start = python->eval_start,
 		.eval_end = python->eval_end,
 		.version = python->version,

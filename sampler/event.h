@@ -85,6 +85,7 @@ struct event_memory {
 
 struct event_python {
 	bool samples; /* from now on its agent samples the process */
+	bool counts;  /* and counts calls */
 	uint64_t eval_start, eval_end;
 	uint32_t version;
 	uint64_t runtime, code_type; /* where these are; 0 if unknown */

@@ -20,6 +20,21 @@ static void look_again(void *context, struct thread *thread)
 		off_cpu_again(again->tracker->off_cpu, thread);
 }
 
+static void tell_calls(struct tracker *t, struct process *process,
+                       const struct event_python_calls *calls)
+{
+	const struct python_calls_event told = {
+		.code = python_code_of(&process->python, calls->code),
+		.calls = calls->calls,
+		.first = !process->python.counts,
+		.last = calls->code == 0,
+	};
+
+	process->python.counts = true;
+	if (t->sink.python_calls)
+		t->sink.python_calls(t->sink.context, &told);
+}
+
 void tracker_on_python(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tracker_thread(t, event, true);
@@ -29,6 +44,9 @@ void tracker_on_python(struct tracker *t, const struct event *event)
 	struct look_again again = { t, thread->process };
 	bool first = !thread->process->python.runtime;
 	python_begin(&thread->process->python, &event->python);
+	// One that is killed before it tells a call has told that it counts.
+	if (event->python.counts && !thread->process->python.counts)
+		tell_calls(t, thread->process, &(struct event_python_calls){ .code = UINT32_MAX });
 	if (t->off_cpu && first) // threads that wait already
 		tasks_each_thread(t->tasks, look_again, &again);
 }
@@ -65,17 +83,10 @@ void tracker_on_python_name(struct tracker *t, const struct event *event)
 void tracker_on_python_calls(struct tracker *t, const struct event *event)
 {
 	struct process *process = tasks_find_process(t->tasks, event->pid);
+	const struct event_python_calls *calls = &event->python_calls;
 
-	if (!process || !t->sink.python_calls)
-		return;
-	struct python_calls_event calls = {
-		.code = python_code_of(&process->python, event->python_calls.code),
-		.calls = event->python_calls.calls,
-		.first = !process->python.counts,
-		.last = event->python_calls.code == 0,
-	};
-	process->python.counts = true;
-	t->sink.python_calls(t->sink.context, &calls);
+	if (process)
+		tell_calls(t, process, calls);
 }
 
 static void keep_kernel(struct kernel_chain *chain, const struct event_sample *sample)

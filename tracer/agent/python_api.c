@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_NS NS_PER_SEC // of the main thread's CPU time
+#define POLL_FIRST_NS (NS_PER_SEC / 4) // of the main thread's CPU time
+#define POLL_NS       NS_PER_SEC       // and then
 
 enum stage {
 	IDLE,
@@ -29,11 +30,11 @@ enum stage {
 struct python_api python_api;
 const struct python_runtime *python_api_runtime;
 
-static struct agent *agent;  // NULL: nothing is collected
-static int stage;            // atomic: enum stage
-static bool found;           // all functions are there
-static int polling;          // atomic: a poll is on its way
-static uint64_t poll_due_ns; // of the main thread's CPU clock
+static struct agent *agent;                  // NULL: nothing is collected
+static int stage;                            // atomic: enum stage
+static bool found;                           // all functions are there
+static int polling;                          // atomic: a poll is on its way
+static uint64_t poll_due_ns = POLL_FIRST_NS; // of the main thread's CPU clock
 
 #define FUNCTION(name)                                                                             \
 	{                                                                                          \
@@ -402,7 +403,7 @@ void python_api_start(struct agent *a)
 void python_api_fork(void)
 {
 	polling = 0;
-	poll_due_ns = 0;
+	poll_due_ns = POLL_FIRST_NS;
 	if (stage == ASKED)
 		stage = IDLE; // CPython may have dropped it
 	python_calls_fork();

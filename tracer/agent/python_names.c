@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define SLOTS_FIRST ((uint32_t)1 << 11)
@@ -413,13 +414,25 @@ static void visit_modules(struct walk *w, py_object modules)
 	}
 }
 
+// Children that have ended were part of the work, and had the same libraries.
+static uint64_t cpu_ns(void)
+{
+	struct rusage children;
+
+	if (getrusage(RUSAGE_CHILDREN, &children) < 0)
+		children = (struct rusage){ 0 };
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) +
+	       (uint64_t)(children.ru_utime.tv_sec + children.ru_stime.tv_sec) * NS_PER_SEC +
+	       (uint64_t)(children.ru_utime.tv_usec + children.ru_stime.tv_usec) * NS_PER_US;
+}
+
 static bool is_worth_it(py_object modules)
 {
 	intptr_t count = python_api.PyDict_Size(modules);
 	uint64_t cost = LEAST_NS + (uint64_t)count * MODULE_NS;
 
 	if (count - modules_seen <= modules_seen / GROWTH ||
-	    (spent_ns + cost) * COST_SHARE > clock_ns(CLOCK_PROCESS_CPUTIME_ID))
+	    (spent_ns + cost) * COST_SHARE > cpu_ns())
 		return false;
 	modules_seen = count;
 	return true;

@@ -59,11 +59,16 @@ static void look_for_ticks(void)
 	    "there are no Python functions of what it did then");
 }
 
+static uint16_t record_flags(void)
+{
+	return PYTHON_SAMPLES | (agent->config.count_calls ? PYTHON_COUNTS : 0);
+}
+
 static void look(void)
 {
 	if (agent->self != SELF_NOT)
 		look_for_ticks();
-	else if (python_look(PYTHON_SAMPLES) && !start_traps() && !start_timers())
+	else if (python_look(record_flags()) && !start_traps() && !start_timers())
 		set(SELF_NOT);
 }
 
