@@ -12,7 +12,7 @@ target_compile_options(symbolizer_memory_test PRIVATE -g)
 target_link_options(symbolizer_memory_test PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
 
-foreach(target elf_notes jit_map jitdump kallsyms kallsyms_cache line_program symbolizer)
+foreach(target elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Where functions begin in a file that is anything at all, and where they jump to.
+#include "symbolize/function_start.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool count(void *context, uint64_t to)
+{
+	uint64_t *jumps = context;
+
+	(void)to;
+	return ++*jumps < 1000;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	cleanup_close int fd = memfd_create("module", MFD_CLOEXEC);
+	const struct module module = {
+		.id = 1, .kind = MODULE_ELF, .path = "/nonexistent/module", .fd = fd
+	};
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return 0;
+	cleanup(function_starts) struct function_starts *f = function_starts_open(&module);
+	for (uint64_t i = 0; f && i < 64; i++) {
+		uint64_t address = function_starts_address(f, 0x1000 + i * 16), jumps = 0;
+		uint64_t start = function_starts_find(f, address + i);
+		function_starts_jumps(f, start, count, &jumps);
+		function_starts_jumps(f, i % 2 ? ~i : 0x401000 + i * 16, count, &jumps);
+	}
+	return 0;
+}
