@@ -46,11 +46,11 @@ foreach(part Truth Providers Edges Survival Options Memory)
   e2e(e2e_ops_${name} ops ${part})
 endforeach()
 
-# Skipped where no interpreter has PyTorch.
+# Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
 foreach(part SideBySide Everywhere)
   string(TOLOWER ${part} name)
-  add_test(NAME torch_${name} COMMAND ${Python3_EXECUTABLE} -B
+  add_test(NAME torch_${name} CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B
            ${CMAKE_CURRENT_SOURCE_DIR}/torch/torch_ops.py ${part})
-  set_tests_properties(torch_${name} PROPERTIES LABELS e2e TIMEOUT 1500 SKIP_RETURN_CODE 77
+  set_tests_properties(torch_${name} PROPERTIES LABELS long TIMEOUT 1500 SKIP_RETURN_CODE 77
     ENVIRONMENT "${e2e_environment}")
 endforeach()

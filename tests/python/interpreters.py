@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The Python interpreters of this machine, one of each version."""
+"""The Python interpreters of this machine, one of each version.
+
+Three of them are enough for an ordinary run of the tests: the oldest, the newest, and the system's.
+BOTTLENECK_PYTHONS=all takes each; or it names them, with colons between.
+"""
 import glob
 import os
 import subprocess
@@ -12,7 +16,7 @@ OLDEST = (3, 8)
 def candidates():
     """Programs by the name of python3.N or python3, in PATH and where pyenv and uv keep theirs."""
     named = os.environ.get("BOTTLENECK_PYTHONS")
-    if named:
+    if named and named != "all":
         yield from named.split(":")
         return
     home = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
@@ -46,4 +50,8 @@ def find():
         version = tuple(int(n) for n in answer[1].rstrip("t").split(".")[:2])
         if version >= OLDEST and answer[1] not in found:
             found[answer[1]] = path
-    return dict(sorted(found.items(), key=lambda kv: [int(n) for n in kv[0].rstrip("t").split(".")]))
+    ordered = sorted(found.items(), key=lambda kv: [int(n) for n in kv[0].rstrip("t").split(".")])
+    if os.environ.get("BOTTLENECK_PYTHONS"):
+        return dict(ordered)
+    return dict(pair for i, pair in enumerate(ordered)
+                if i in (0, len(ordered) - 1) or pair[1].startswith("/usr/bin/"))
