@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+# Hostile Python programs do under bottleneck what they do without.
+if(NOT FUZZ AND Python3_FOUND AND TARGET bottleneck)
+  foreach(rung kernel agent)
+    foreach(group waits ends stacks hooks children pools limits)
+      add_test(NAME python_survival_${group}_${rung} COMMAND ${Python3_EXECUTABLE} -B
+        ${CMAKE_CURRENT_SOURCE_DIR}/python/survival_run.py $<TARGET_FILE:bottleneck> --rung ${rung} ${group})
+      set_tests_properties(python_survival_${group}_${rung} PROPERTIES LABELS e2e TIMEOUT 900)
+    endforeach()
+  endforeach()
+endif()
