@@ -189,6 +189,8 @@ static int open_session(struct recording *r, struct error *err)
 	struct error reason;
 	char text[ERROR_TEXT_SIZE];
 
+	if (options->no_agent)
+		return 0;
 	r->agent_role = role_of_agent(options);
 	// Any program may start Python, whose processes sample themselves.
 	wanted.python_hz = options->rung + 1 > RUNG_AGENT ? 0 : options->frequency_hz;

@@ -87,6 +87,10 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_malloc),
 	  .help = "do not look at allocations" },
+	{ .name = "no-agent",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_agent),
+	  .help = "load nothing into the program: no ops, no allocations, no Python" },
 };
 
 static const struct option_spec output[] = {

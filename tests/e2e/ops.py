@@ -209,10 +209,11 @@ class Options(Ops):
         self.assertEqual(self.names("--no-nvtx")[0], set())
         self.assertEqual(self.names("--no-ops")[0], set())
 
-    def test_without_ops_the_environment_is_untouched(self):
+    def test_without_the_agent_the_environment_is_untouched(self):
         plain = self.bare(["env"]).stdout
-        self.assertEqual(self.profile_run(["env"], "--no-ops").out, plain)
+        self.assertEqual(self.profile_run(["env"], "--no-agent").out, plain)
         self.assertIn(b"LD_PRELOAD=", self.profile_run(["env"]).out)
+        self.assertIn(b"LD_PRELOAD=", self.profile_run(["env"], "--no-ops").out)
 
     def test_the_report_shows_them(self):
         report = self.names()[1].report
