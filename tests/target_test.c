@@ -133,8 +133,8 @@ Test(target, every_kind_but_the_first_has_its_reason)
 		cr_expect(ne(str, (char *)target_reason((enum target_kind)kind), ""));
 }
 
-// An ELF file whose dynamic symbols are named by TEXT.
-static void write_names(const char *text, size_t size)
+// An ELF file whose dynamic symbols are named by TEXT of LENGTH, and which says that this is SIZE.
+static void write_names(const char *text, size_t length, size_t size)
 {
 	struct {
 		Elf64_Ehdr header;
@@ -149,7 +149,7 @@ static void write_names(const char *text, size_t size)
 	file.header.e_shentsize = sizeof(Elf64_Shdr);
 	file.header.e_shnum = 2;
 	file.sections[1].sh_offset = offsetof(__typeof__(file), names);
-	memcpy(file.names, text, size < sizeof(file.names) ? size : sizeof(file.names));
+	memcpy(file.names, text, length);
 	write_program(&file, sizeof(file), 0700);
 }
 
@@ -158,13 +158,13 @@ Test(target, an_interpreter_is_known_by_what_it_defines_or_needs)
 	static const char defines[] = "\0main\0_PyRuntime\0", needs[] = "\0libpython3.12.so.1.0\0";
 	static const char other[] = "\0main\0my_PyRuntimeError\0";
 
-	write_names(defines, sizeof(defines));
+	write_names(defines, sizeof(defines), sizeof(defines));
 	cr_expect(target_has_python(path));
-	write_names(needs, sizeof(needs));
+	write_names(needs, sizeof(needs), sizeof(needs));
 	cr_expect(target_has_python(path));
-	write_names(other, sizeof(other));
+	write_names(other, sizeof(other), sizeof(other));
 	cr_expect(not(target_has_python(path)));
-	write_names(defines, 1000);
+	write_names(defines, sizeof(defines), 1000);
 	cr_expect(not(target_has_python(path)), "names beyond the end of the file");
 	cr_expect(not(target_has_python("/bin/true")));
 	cr_expect(not(target_has_python("/nonexistent")));
