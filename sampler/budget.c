@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/budget.h"
 
+// Fewer samples help where they are at least one part in so many of what is too much.
+#define WORTH_IT 20
+
 static double cost_of(const struct budget_window *window)
 {
 	uint64_t all =
@@ -26,7 +29,7 @@ uint32_t budget_judge(struct budget *b, const struct budget_window *window, uint
 	if (b->over < BUDGET_WINDOWS || frequency_hz <= BUDGET_LOWEST_HZ)
 		return frequency_hz;
 	b->over = 0;
-	if (b->cost * window->ticks * 2 < b->cost - b->percent)
+	if (b->cost * window->ticks * WORTH_IT < b->cost - b->percent)
 		return frequency_hz;
 	uint32_t lower = (uint32_t)(frequency_hz * share_to_keep(b, window));
 	return lower < BUDGET_LOWEST_HZ ? BUDGET_LOWEST_HZ : lower;

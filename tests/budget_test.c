@@ -69,7 +69,7 @@ Test(budget, what_samples_do_not_cost_they_do_not_pay_for)
 	struct budget b = { .percent = 5 };
 	struct budget_window window = window_of(200);
 
-	window.ticks = 0.1; // 2 of 20 %: without any of them it would still be 18
+	window.ticks = 0.03; // 0.6 of 20 %: without any of them it would still be 19.4
 	cr_expect(eq(u32, judge_often(&b, window, 999, 20), 999));
 }
 
