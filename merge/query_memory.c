@@ -96,32 +96,13 @@ static bool is_python(const struct keys *keys, uint32_t frame)
 
 // Whether FRAME takes over what its caller's OWNER has. What libraries allocate for Python is that
 // of the user's own line, or else of the innermost line there is.
-static bool takes_over(const struct keys *keys, uint32_t owner, uint32_t frame)
+static bool takes_bytes(const struct keys *keys, uint32_t owner, uint32_t frame)
 {
 	if (keys->frames[frame].hidden)
 		return false;
 	if (!is_python(keys, owner))
 		return true;
 	return is_python(keys, frame) && (keys->frames[frame].user || !keys->frames[owner].user);
-}
-
-// The frame, by node, to which its allocations count.
-static uint32_t *find_owners(const struct profile *p, const struct keys *keys)
-{
-	const struct paths *paths = &p->paths;
-	uint32_t *owners = calloc((size_t)paths->count + 1, sizeof(*owners));
-
-	for (uint32_t id = 1; owners && id <= paths->count; id++) {
-		const struct path_node *node = paths_node(paths, id);
-		owners[id - 1] = node->parent ? owners[node->parent - 1] : OWNER_NONE;
-		if (!node->parent)
-			continue;
-		for (uint32_t at = keys->first[node->location - 1];
-		     at < keys->first[node->location]; at++)
-			if (takes_over(keys, owners[id - 1], at))
-				owners[id - 1] = at;
-	}
-	return owners;
 }
 
 static void add_site(struct allocation_site *to, const struct allocations *m,
@@ -221,7 +202,7 @@ static bool prepare(struct asking *a, enum memory_by by, struct error *err)
 		return false;
 	hide_allocators(&a->keys);
 	a->homeless = key_table_add(&a->keys.keys, &homeless);
-	a->owners = find_owners(a->profile, &a->keys);
+	a->owners = scope_owners(&a->scope, &a->keys, takes_bytes);
 	a->tallies = calloc((size_t)a->keys.keys.count + 1, sizeof(*a->tallies));
 	a->line_bytes = calloc((size_t)a->keys.lines.count + 1, sizeof(*a->line_bytes));
 	a->lines = calloc((size_t)a->keys.keys.count + 1, sizeof(*a->lines));

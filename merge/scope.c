@@ -170,7 +170,18 @@ struct step scope_next(const struct scope *scope, struct step step)
 	return (struct step){ paths_node(&scope->profile->paths, step.node)->parent, false };
 }
 
-uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, bool user_code)
+bool scope_shown(const struct keys *keys, uint32_t owner, uint32_t frame)
+{
+	(void)owner;
+	return !keys->frames[frame].hidden;
+}
+
+bool scope_user_code(const struct keys *keys, uint32_t owner, uint32_t frame)
+{
+	return scope_shown(keys, owner, frame) && keys->frames[frame].user;
+}
+
+uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, takes_over *takes)
 {
 	const struct paths *paths = &scope->profile->paths;
 	uint32_t *owners = calloc((size_t)paths->count + 1, sizeof(*owners));
@@ -183,7 +194,7 @@ uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, bool 
 			continue;
 		for (uint32_t at = keys->first[node->location - 1];
 		     at < keys->first[node->location]; at++)
-			if (!keys->frames[at].hidden && (!user_code || keys->frames[at].user))
+			if (takes(keys, owners[id - 1], at))
 				owners[id - 1] = at;
 	}
 	return owners;

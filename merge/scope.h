@@ -64,9 +64,15 @@ struct keys;
 
 #define OWNER_NONE UINT32_MAX
 
-/*
- * For each node [id - 1] the index in keys->frames of the frame that its own time belongs to: the
- * innermost one that is not hidden, or, with USER_CODE, the innermost of those
- * that is the user's. OWNER_NONE if there is none. NULL if there is no memory.
+/* Whether FRAME takes over what its caller's OWNER (OWNER_NONE: none) has: indices in keys.frames.
  */
-uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, bool user_code);
+typedef bool takes_over(const struct keys *keys, uint32_t owner, uint32_t frame);
+
+takes_over scope_shown;     /* all that is not hidden */
+takes_over scope_user_code; /* of that, the user's code */
+
+/*
+ * [node - 1]: the frame that owns the node's own time: the innermost one that TAKES over, or
+ * OWNER_NONE. NULL if there is no memory.
+ */
+uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, takes_over *takes);

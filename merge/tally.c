@@ -179,7 +179,7 @@ int tallies_init(struct tallies *t, const struct scope *scope, struct keys *keys
 	if (query->by == BY_THREAD || query->by == BY_PROCESS)
 		ok = add_root_keys(&w, keys, query->by);
 	w.homeless = key_table_add(&keys->keys, &homeless);
-	w.owners = scope_owners(scope, keys, query->user_code != NULL);
+	w.owners = scope_owners(scope, keys, query->user_code ? scope_user_code : scope_shown);
 	t->keys = calloc((size_t)keys->keys.count + 1, sizeof(*t->keys));
 	t->lines = calloc((size_t)keys->lines.count + 1, sizeof(*t->lines));
 	t->line_keys = calloc((size_t)keys->lines.count + 1, sizeof(*t->line_keys));
