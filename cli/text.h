@@ -48,6 +48,8 @@ void text_limit(const struct text *text, const char *words);
 struct rows *text_rows(const struct text *text, enum query_by by, enum query_sort sort,
                        struct error *err);
 
+bool text_has_python(const struct rows *rows);
+
 /* Prints the heading of a section: NAME in bold, NOTE behind it in pale. */
 void text_heading(const struct text *text, const char *name, const char *note);
 

@@ -247,14 +247,6 @@ static void print_heading(const struct layout *layout)
 	text_heading(layout->text, title, note);
 }
 
-static bool has_python(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->rows[i].python)
-			return true;
-	return false;
-}
-
 static bool has_counts(const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
@@ -298,7 +290,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 		.wide = text->terminal.width >= WIDE,
 		.widest = text->terminal.width >= WIDEST,
 		.margins = has_margins(rows),
-		.python = has_python(rows),
+		.python = text_has_python(rows),
 		.counts = has_counts(rows),
 		.ties = &ties,
 	};

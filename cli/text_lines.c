@@ -69,14 +69,6 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 	return added;
 }
 
-static bool has_python(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->rows[i].python)
-			return true;
-	return false;
-}
-
 // A line of Python mostly costs what it calls: where there are any, a line has that, too, down to
 // the next line of the user's own.
 static struct rows *rows_of(const struct text *text, enum query_sort sort, bool *own_code,
@@ -86,7 +78,7 @@ static struct rows *rows_of(const struct text *text, enum query_sort sort, bool 
 	struct text own = *text;
 	struct rows *rows = text_rows(text, BY_LINE, sort, err);
 
-	*own_code = rows && !view.user_code && has_python(rows);
+	*own_code = rows && !view.user_code && text_has_python(rows);
 	if (!*own_code)
 		return rows;
 	rows_free(rows);

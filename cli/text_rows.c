@@ -55,3 +55,11 @@ struct rows *text_rows(const struct text *text, enum query_by by, enum query_sor
 		leave_out_child_waits(rows, sort);
 	return rows;
 }
+
+bool text_has_python(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].python)
+			return true;
+	return false;
+}
