@@ -329,7 +329,8 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 		                 "fresh memory.");
 	if (caller)
 		return advise(v, "Call it less often or with less work, starting there.");
-	if (row->file)
+	// Of Python the hot lines are the user's own.
+	if (row->file && !(foreign && row->python))
 		return advise(v, "Start there: its lines are under \"hot lines\", its callers in "
 		                 "bottleneck report --call-tree");
 	return advise(v, "See who calls it: bottleneck report --call-tree");
