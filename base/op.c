@@ -30,6 +30,11 @@ const char *op_domain(const struct op *op)
 	return *op->domain ? op->domain : op_provider_name(op->provider);
 }
 
+bool op_is_counter(const struct op *op)
+{
+	return strcmp(op->category, OP_COUNTER) == 0;
+}
+
 struct ops *ops_new(void)
 {
 	struct ops *o = calloc(1, sizeof(*o));

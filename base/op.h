@@ -27,6 +27,12 @@ enum op_provider {
 	OP_PROVIDERS
 };
 
+/* The category of counters: their marks hold one number each, what is counted from then on. */
+#define OP_COUNTER "counter"
+
+/* ITT's range from pause to resume. */
+#define OP_PAUSED "paused"
+
 /* "nvtx", "blas" …; never NULL. */
 const char *op_provider_name(enum op_provider provider);
 
@@ -41,6 +47,8 @@ struct op {
 
 /* The domain; what has none is in its provider's. */
 const char *op_domain(const struct op *op);
+
+bool op_is_counter(const struct op *op);
 
 struct ops;
 

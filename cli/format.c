@@ -80,6 +80,22 @@ struct short_text format_count(uint64_t count)
 	return out;
 }
 
+struct short_text format_scaled(double number)
+{
+	static const char *const prefixes[] = { "", " K", " M", " G", " T", " P", " E" };
+	size_t i = 0;
+	struct short_text out;
+
+	for (; number >= 999.5 && i + 1 < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		number /= 1000;
+	snprintf(out.text, sizeof(out.text), "%.*f%s",
+	         number >= 99.95 || !i ? 0
+	         : number >= 9.995     ? 1
+	                               : 2,
+	         number, prefixes[i]);
+	return out;
+}
+
 struct short_text format_bytes(uint64_t bytes)
 {
 	static const char *const names[] = { "B", "KB", "MB", "GB", "TB", "PB" };

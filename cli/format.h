@@ -32,6 +32,7 @@ struct time_unit format_time_unit(uint64_t largest_ns);
 struct short_text format_time(uint64_t ns, struct time_unit unit);
 
 struct short_text format_count(uint64_t count); /* "41,022" */
+struct short_text format_scaled(double number); /* "12.3 G", powers of 1000; from 0 to 1e21 */
 struct short_text format_bytes(uint64_t bytes); /* "512 KB", "1.9 GB", powers of 1024 */
 
 /* PART of ALL in per cent, without the sign: "48.1"; "0.0" if ALL is 0. */

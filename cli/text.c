@@ -125,7 +125,7 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_OWNERS)
 		failed = text_owners(text, by, err);
 	else if (table == VIEW_TABLE_OPS)
-		failed = text_ops(text, err);
+		failed = text_ops(text, err) < 0 ? -1 : text_counters(text, err);
 	else if (table == VIEW_TABLE_MEMORY)
 		failed = text_memory(text, err);
 	if (!failed && view->call_tree)
@@ -145,7 +145,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return 0;
 	if (text_imports(text, err) < 0 || text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
-	    text_ops(text, err) < 0)
+	    text_ops(text, err) < 0 || text_counters(text, err) < 0)
 		return -1;
 	return text_memory(text, err);
 }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/op.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "merge/profile.h"
@@ -51,23 +52,6 @@ static struct short_text call_time(const struct op_row *row, uint64_t ns)
 static struct short_text bytes(uint64_t count)
 {
 	return count ? format_bytes(count) : nothing;
-}
-
-// "12.3 G", in powers of 1000.
-static struct short_text scaled(double number)
-{
-	static const char *const prefixes[] = { "", " K", " M", " G", " T", " P", " E" };
-	size_t i = 0;
-	struct short_text out;
-
-	for (; number >= 999.5 && i + 1 < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		number /= 1000;
-	snprintf(out.text, sizeof(out.text), "%.*f%s",
-	         number >= 99.95 || !i ? 0
-	         : number >= 9.995     ? 1
-	                               : 2,
-	         number, prefixes[i]);
-	return out;
 }
 
 static struct short_text self_cell(const struct layout *layout, const struct op_row *row)
@@ -154,7 +138,7 @@ static struct short_text bytes_cell(const struct layout *layout, const struct op
 static struct short_text flops_cell(const struct layout *layout, const struct op_row *row)
 {
 	(void)layout;
-	return row->flops ? scaled((double)row->flops) : nothing;
+	return row->flops ? format_scaled((double)row->flops) : nothing;
 }
 
 static struct short_text rate_cell(const struct layout *layout, const struct op_row *row)
@@ -468,15 +452,39 @@ static void print_lost(const struct layout *layout)
 		note(layout, words);
 	}
 	if (layout->all->blurred) {
-		snprintf(words, sizeof(words),
-		         "%s calls had more different durations than are kept apart: they are in all "
-		         "sums, but median and IQR are rough",
-		         format_count(layout->all->blurred).text);
+		snprintf(
+			words, sizeof(words),
+			"%s calls had more different durations than are kept apart: they are in all "
+			"sums, but median and IQR are rough",
+			format_count(layout->all->blurred).text);
 		note(layout, words);
 	}
 	if (layout->all->lost) {
 		snprintf(words, sizeof(words), "%s calls are in no row: there was no room for them",
 		         format_count(layout->all->lost).text);
+		note(layout, words);
+	}
+}
+
+// What the program would have had left out of a profile is in it, and is told apart by this.
+static void print_pauses(const struct layout *layout)
+{
+	uint64_t wall_ns = profile_run(layout->text->profile)->wall_ns;
+
+	for (size_t i = 0; i < layout->all->count; i++) {
+		const struct op_row *row = &layout->all->rows[i];
+		char words[256], share[48] = "";
+		if (strcmp(row->provider, op_provider_name(OP_ITT)) != 0 || *row->domain ||
+		    strcmp(row->name, OP_PAUSED) != 0 || !row->calls)
+			continue;
+		if (row->total_ns <= wall_ns)
+			snprintf(share, sizeof(share), ", %s %% of the run",
+			         format_percent(row->total_ns, wall_ns).text);
+		snprintf(words, sizeof(words),
+		         "the program paused its profilers %s time%s, for %s%s: this report is of "
+		         "the whole run all the same",
+		         format_count(row->calls).text, row->calls == 1 ? "" : "s",
+		         format_duration(row->total_ns).text, share);
 		note(layout, words);
 	}
 }
@@ -495,6 +503,7 @@ static int print_table(const struct layout *layout, struct error *err)
 	if (table_print(table, layout->text->out, INDENT) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
 	print_first_calls(layout);
+	print_pauses(layout);
 	print_troubles(layout);
 	print_lost(layout);
 	return 0;

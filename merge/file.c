@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "merge/profile.h"
 
+#include <string.h>
 #include <zlib.h>
 
 uint64_t file_sample_ns(const struct run *run)
@@ -21,11 +22,24 @@ uint32_t file_checksum(uint32_t checksum, int type, const void *bytes, size_t si
 	return size ? (uint32_t)crc32(checksum, bytes, (uInt)size) : checksum;
 }
 
-uint32_t file_checksum_int(uint32_t checksum, int64_t value)
+static uint32_t checksum_word(uint32_t checksum, int type, uint64_t word)
 {
 	unsigned char bytes[8];
 
 	for (int i = 0; i < 8; i++)
-		bytes[i] = (unsigned char)((uint64_t)value >> 8 * i);
-	return file_checksum(checksum, SQLITE_INTEGER, bytes, sizeof(bytes));
+		bytes[i] = (unsigned char)(word >> 8 * i);
+	return file_checksum(checksum, type, bytes, sizeof(bytes));
+}
+
+uint32_t file_checksum_int(uint32_t checksum, int64_t value)
+{
+	return checksum_word(checksum, SQLITE_INTEGER, (uint64_t)value);
+}
+
+uint32_t file_checksum_real(uint32_t checksum, double value)
+{
+	uint64_t word;
+
+	memcpy(&word, &value, sizeof(word));
+	return checksum_word(checksum, SQLITE_FLOAT, word);
 }

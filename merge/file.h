@@ -14,7 +14,7 @@ struct error;
 struct run;
 
 #define FILE_APPLICATION_ID 0x424e454b /* "BNEK" */
-#define FILE_SCHEMA         5
+#define FILE_SCHEMA         6
 #define FILE_BYTES_MAX      (INT64_C(1) << 30)
 /* The most nodes, cells, locations, places, texts. */
 #define FILE_ROWS_MAX (1u << 22)
@@ -43,6 +43,7 @@ uint64_t file_sample_ns(const struct run *run);
 /* Adds one value, of SQLite's TYPE, to a checksum of values. */
 uint32_t file_checksum(uint32_t checksum, int type, const void *bytes, size_t size);
 uint32_t file_checksum_int(uint32_t checksum, int64_t value);
+uint32_t file_checksum_real(uint32_t checksum, double value);
 
 /*
  * Writes SIZE BYTES to a temporary name beside PATH and renames it over PATH. On

@@ -46,8 +46,9 @@ static bool take_fact(struct profile *p, const char *key, int64_t value)
 
 static bool take_number(struct file_reader *r, const char *key, int64_t value)
 {
-	return take_op_fact(r, key, value) || take_memory_fact(r, key, value) ||
-	       take_python_fact(r, key, value) || take_fact(r->profile, key, value);
+	return take_op_fact(r, key, value) || take_counter_fact(r, key, value) ||
+	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
+	       take_fact(r->profile, key, value);
 }
 
 // A key that we do not know is of no use to us, and no damage.
@@ -249,7 +250,8 @@ static int take_location(struct file_reader *r, struct columns *c, uint32_t row)
 		return file_reader_damaged(r, "a Python function cannot be");
 	if (module > modules_count(r->profile->modules) || kind < FRAME_EXACT ||
 	    kind > FRAME_CALLED_RETURN || named > 1 || count > UINT16_MAX ||
-	    first > l->place_count || count > l->place_count - first || r->places_used > l->place_count)
+	    first > l->place_count || count > l->place_count - first ||
+	    r->places_used > l->place_count)
 		return file_reader_damaged(r, "an address cannot be");
 	struct frame frame = { *columns_at(c, 1, row), (uint32_t)module, (uint32_t)kind };
 	uint32_t id;
@@ -363,7 +365,7 @@ static int read_all(struct file_reader *r)
 		return -1;
 	if (r->under_way)
 		return file_reader_damaged(r, "a time cannot be");
-	if (read_ops(r) < 0 || read_memory(r) < 0 || read_python(r) < 0)
+	if (read_ops(r) < 0 || read_counters(r) < 0 || read_memory(r) < 0 || read_python(r) < 0)
 		return -1;
 	return check_checksum(r);
 }

@@ -185,6 +185,11 @@ static void add_to_checksum(struct file_reader *r, int column)
 		r->checksum = file_checksum_int(r->checksum, value);
 		return;
 	}
+	if (type == SQLITE_FLOAT) {
+		double value = sqlite3_column_double(r->select, column);
+		r->checksum = file_checksum_real(r->checksum, value);
+		return;
+	}
 	// The bytes as they are stored, for whatever else there is.
 	const void *bytes = sqlite3_column_blob(r->select, column);
 	size_t size = bytes ? (size_t)sqlite3_column_bytes(r->select, column) : 0;
@@ -209,6 +214,11 @@ int file_reader_next(struct file_reader *r, int width)
 int64_t file_reader_int(struct file_reader *r, int column)
 {
 	return sqlite3_column_int64(r->select, column);
+}
+
+double file_reader_real(struct file_reader *r, int column)
+{
+	return sqlite3_column_double(r->select, column);
 }
 
 uint32_t file_reader_id(struct file_reader *r, int column, uint64_t most, bool *ok)

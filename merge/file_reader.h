@@ -25,9 +25,11 @@ struct file_reader {
 	struct op_bin last_bin;
 	uint32_t last_entry, last_bucket; /* of durations */
 	bool has_memory;
-	uint64_t python_calls; /* rows that there must be */
-	uint64_t python_gil;   /* the same */
-	uint64_t sites; /* that there must be */
+	uint64_t counters;                /* rows that there must be */
+	struct counter_sums counter_sums; /* of all that was read */
+	uint64_t python_calls;            /* rows that there must be */
+	uint64_t python_gil;              /* the same */
+	uint64_t sites;                   /* that there must be */
 	struct allocation_site all_sites;
 	struct error *err;
 };
@@ -48,6 +50,8 @@ int file_reader_begin(struct file_reader *r, const char *table);
 int file_reader_next(struct file_reader *r, int width);
 
 int64_t file_reader_int(struct file_reader *r, int column);
+
+double file_reader_real(struct file_reader *r, int column);
 
 /* A number from 0 to MOST, else (with *OK false) 0. */
 uint32_t file_reader_id(struct file_reader *r, int column, uint64_t most, bool *ok);
@@ -74,6 +78,10 @@ bool take_op_fact(struct file_reader *r, const char *key, int64_t value);
 int check_op_facts(struct file_reader *r);
 int read_op_names(struct file_reader *r);
 int read_ops(struct file_reader *r);
+
+/* Counters: merge/file_counters.c. */
+bool take_counter_fact(struct file_reader *r, const char *key, int64_t value);
+int read_counters(struct file_reader *r);
 
 /* Calls of Python functions: merge/file_python.c. */
 bool take_python_fact(struct file_reader *r, const char *key, int64_t value);

@@ -48,6 +48,13 @@ void file_writer_int(struct file_writer *w, int64_t value)
 		w->checksum = file_checksum_int(w->checksum, value);
 }
 
+void file_writer_real(struct file_writer *w, double value)
+{
+	sqlite3_bind_double(w->insert, ++w->column, value);
+	if (w->checked)
+		w->checksum = file_checksum_real(w->checksum, value);
+}
+
 void file_writer_bytes(struct file_writer *w, int type, const void *bytes, size_t size)
 {
 	if (type == SQLITE_TEXT)

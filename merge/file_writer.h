@@ -36,6 +36,7 @@ int file_writer_sql(struct file_writer *w, const char *sql);
 int file_writer_begin(struct file_writer *w, const char *table, int width, bool checked);
 
 void file_writer_int(struct file_writer *w, int64_t value);
+void file_writer_real(struct file_writer *w, double value); /* neither NaN nor -0 */
 void file_writer_bytes(struct file_writer *w, int type, const void *bytes, size_t size);
 void file_writer_null(struct file_writer *w);
 void file_writer_text(struct file_writer *w, const char *text); /* NULL is fine */
@@ -66,6 +67,10 @@ int write_ops(struct file_writer *w);
 
 /* For people, who ask in SQL. */
 int write_op_rows(struct file_writer *w);
+
+/* Counters: merge/file_counters.c. */
+int write_counter_facts(struct file_writer *w);
+int write_counters(struct file_writer *w);
 
 /* Calls of Python functions: merge/file_python.c. */
 int write_python_facts(struct file_writer *w);

@@ -10,6 +10,7 @@
 #include "merge/call_counts.h"
 #include "merge/callables.h"
 #include "merge/cells.h"
+#include "merge/counters.h"
 #include "merge/locations.h"
 #include "merge/op_shape.h"
 #include "merge/op_table.h"
@@ -50,11 +51,12 @@ struct profile {
 	struct module_facts *facts; /* [module id - 1] */
 	size_t fact_count, fact_capacity;
 	struct last_path last[LAST_PATHS];
-	const struct ops *ops; /* NULL: none */
+	const struct ops *ops;     /* NULL: none */
 	const struct codes *codes; /* of FRAME_PYTHON; NULL: none, or it was read from a file */
-	struct ops *own_ops;   /* of a profile that was read: the same, to be freed */
+	struct ops *own_ops;       /* of a profile that was read: the same, to be freed */
 	struct op_table op_table;
 	struct op_shapes shapes;
+	struct counters counters;
 	struct allocations allocations;
 	struct callables callables;
 	struct call_counts call_counts;

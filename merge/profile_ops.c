@@ -45,7 +45,13 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 		lose(p, 1);
 		return;
 	}
-	struct op_shape shape = op_shapes_of(&p->shapes, p->strings, op, event);
+	// The numbers of a counter are summed up; there may be another one at each change.
+	bool counts = event->mark && op_is_counter(op);
+	if (counts)
+		counters_add(&p->counters, slot, event);
+	struct op_shape shape = { 0 };
+	if (!counts)
+		shape = op_shapes_of(&p->shapes, p->strings, op, event);
 	struct op_call call = {
 		.key = { .op = event->op,
 		         .parent = profile_op(p, event->parent) ? event->parent : 0,
@@ -78,8 +84,13 @@ void profile_add_op_count(struct profile *p, const struct op_count_event *event)
 {
 	uint32_t slot = threads_main(&p->threads, event->process);
 
-	if (!profile_op(p, event->op) || !slot) {
+	const struct op *op = profile_op(p, event->op);
+	if (!op || !slot) {
 		lose(p, event->calls);
+		return;
+	}
+	if (op_is_counter(op)) {
+		counters_miss(&p->counters, slot, event->op, event->calls);
 		return;
 	}
 	struct op_call call = {

@@ -136,6 +136,22 @@ struct memory_rows *query_memory(const struct profile *p, enum memory_by by, boo
 	return rows;
 }
 
+struct counter_rows *query_counters(const struct profile *p, const struct query *query,
+                                    struct error *err)
+{
+	struct counter_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)query;
+	(void)err;
+	*rows = p->counters;
+	return rows;
+}
+
+void counter_rows_free(struct counter_rows *rows)
+{
+	free(rows);
+}
+
 struct import_rows *query_imports(const struct profile *p, const struct query *query,
                                   struct error *err)
 {
@@ -430,6 +446,29 @@ static const struct op_row ops[] = {
 	{ .name = "here", .provider = "nvtx", .domain = "", .shape = "", .stack = "", .marks = 12 },
 };
 
+static struct counter_row counters[] = {
+	{ .name = "queue",
+	  .provider = "itt",
+	  .domain = "io",
+	  .changes = 1700412,
+	  .untold = 120,
+	  .last = 3,
+	  .min = -2,
+	  .max = 4096,
+	  .average = 17.25,
+	  .sum = 29332107 },
+	{ .name = "load",
+	  .provider = "nvtx",
+	  .domain = "",
+	  .changes = 4,
+	  .last = 0.25,
+	  .min = 0.25,
+	  .max = 2.5,
+	  .average = 1.5,
+	  .sum = 6e30 },
+	{ .name = "never told", .provider = "nvtx", .domain = "", .untold = 1 },
+};
+
 static struct memory_row sites[] = {
 	{ .name = "deflate_slow",
 	  .file = TESTS_DIR "/golden/source.c",
@@ -471,6 +510,8 @@ struct profile *fake_profile_with_ops(void)
 	deflate_node.next = NULL;
 	p->ops = ops;
 	p->op_count = sizeof(ops) / sizeof(ops[0]);
+	p->counters = (struct counter_rows){ .rows = counters,
+		                             .count = sizeof(counters) / sizeof(counters[0]) };
 	p->memory = (struct memory_rows){ .rows = sites,
 		                          .count = sizeof(sites) / sizeof(sites[0]),
 		                          .allocations = 3456789,

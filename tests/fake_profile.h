@@ -7,6 +7,7 @@
 #pragma once
 
 #include "merge/query.h"
+#include "merge/query_counters.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
 
@@ -27,6 +28,7 @@ struct profile {
 	size_t module_count;
 	const struct op_row *ops;
 	size_t op_count;
+	struct counter_rows counters;
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
@@ -41,5 +43,5 @@ struct profile *fake_profile(void);
 /* The same with imports of Python's. */
 struct profile *fake_profile_with_imports(void);
 
-/* The same with ops, in the call tree too, and with memory. */
+/* The same with ops, in the call tree too, with counters, and with memory. */
 struct profile *fake_profile_with_ops(void);

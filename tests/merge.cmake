@@ -4,7 +4,7 @@ foreach(module cells columns locations paths threads)
 endforeach()
 
 # merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
-foreach(module account ask_early callables profile profile_file query query_imports query_memory query_ops file_ops)
+foreach(module account ask_early callables profile profile_file query query_counters query_imports query_memory query_ops file_ops)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 

@@ -8,6 +8,7 @@ twice more.
 """
 import os
 import re
+import sqlite3
 import subprocess
 
 from harness import Case, main, target
@@ -85,6 +86,20 @@ class Providers(Ops):
 
     def test_itt(self):
         self.both("itt")
+
+    def test_counters_and_pauses(self):
+        self.check("counters", program="ops_providers", number="9")
+        done = self.profile_run([target("ops_providers"), "counters", "9"], "--ops")
+        profile = sqlite3.connect(done.profile)
+        columns = "changes, untold, last, min, max, sum"
+        self.assertEqual(profile.execute(f"SELECT {columns} FROM counter").fetchall(),
+                         [(1800, 0, 0, 0, 100, 9 * 5050)])
+        self.assertRegex(done.report, r"0 +0 +100 +25.25 +45,450 +1,800 +itt +truth: queue\n")
+        paused = re.search(r"paused its profilers 9 times, for ([\d.]+) ms, (\d+)\.\d % of the run",
+                           " ".join(done.report.split()))
+        self.assertTrue(paused, done.report)
+        self.assertAlmostEqual(float(paused[1]), 90, delta=9)
+        self.assertGreater(int(paused[2]), 40)
 
     def test_blas_and_lapack(self):
         self.both("blas")

@@ -107,10 +107,30 @@ static __attribute__((noipa)) void left(void)
 	work(60);
 }
 
+// A round is 100 steps up and down again from 0, and a pause.
+static __attribute__((noipa)) void counters(void)
+{
+	void *queue = itt_counter_create("queue", "truth");
+	uint64_t start = now();
+
+	CALL(pause);
+	work(10);
+	CALL(resume);
+	add(find("paused"), 1, now() - start, 0);
+	for (unsigned i = 1; i <= 100; i++) {
+		CALL(counter_inc_delta, queue, i);
+		CALL(counter_dec_delta, queue, i);
+	}
+}
+
 static const struct part {
 	const char *name;
 	void (*run)(void);
-} parts[] = { { "itt", itt }, { "blas", blas }, { "fftw", fftw }, { "left", left } };
+} parts[] = { { "counters", counters },
+	      { "itt", itt },
+	      { "blas", blas },
+	      { "fftw", fftw },
+	      { "left", left } };
 
 struct job {
 	void (*run)(void);

@@ -688,7 +688,7 @@ static void tell_counter(struct itt_counter *c, uint16_t kind, uint64_t value, s
 	if (!t)
 		return;
 	struct domain *d = c->domain ? add_domain(c->domain) : &nameless;
-	op_mark(t, name_of_kind(t, d, c->name, "counter"), here, &details);
+	op_mark(t, name_of_kind(t, d, c->name, OP_COUNTER), here, &details);
 	op_leave(t);
 }
 
@@ -906,7 +906,7 @@ static void hook_pause(void)
 	nothing *forward = THEIRS(nothing, PAUSE);
 
 	if (!__atomic_exchange_n(&paused, 1, __ATOMIC_ACQ_REL))
-		start(NULL, PAUSE, &no_id, "paused", NULL, OP_HERE());
+		start(NULL, PAUSE, &no_id, OP_PAUSED, NULL, OP_HERE());
 	if (unlikely(forward))
 		forward();
 }
