@@ -9,6 +9,7 @@
 #include "tracer/agent/nvtx_abi.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 typedef uint64_t nvtxRangeId_t;
@@ -143,14 +144,13 @@ static inline const void *shim_get_export(uint32_t id)
 	return id == NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
 }
 
-static int shim_loaded;
+// The first call loads, and those of other threads wait for it, as with NVIDIA's headers.
+static pthread_once_t shim_loaded = PTHREAD_ONCE_INIT;
 
 static void shim_load(void)
 {
 	const char *path = getenv("NVTX_INJECTION64_PATH");
 	void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
-
-	shim_loaded = 1;
 
 	if (!library)
 		return;
@@ -172,8 +172,7 @@ static void shim_load(void)
 	static inline return_type name arguments                                                   \
 	{                                                                                          \
 		typedef return_type function arguments;                                            \
-		if (!shim_loaded)                                                                  \
-			shim_load();                                                               \
+		pthread_once(&shim_loaded, shim_load);                                             \
 		function *f = (function *)(slot);                                                  \
 		return f ? f values : nothing;                                                     \
 	}
@@ -181,8 +180,7 @@ static void shim_load(void)
 	static inline void name arguments                                                          \
 	{                                                                                          \
 		typedef void function arguments;                                                   \
-		if (!shim_loaded)                                                                  \
-			shim_load();                                                               \
+		pthread_once(&shim_loaded, shim_load);                                             \
 		function *f = (function *)(slot);                                                  \
 		if (f)                                                                             \
 			f values;                                                                  \
