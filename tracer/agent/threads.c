@@ -312,7 +312,10 @@ static void bury_dead(void)
 	for (uint32_t i = 1; i < agent->rings.lane_count; i++) {
 		struct lane *lane = &agent->rings.lanes[i];
 		uint32_t tid = __atomic_load_n(&lane->tid, __ATOMIC_ACQUIRE);
-		if (!tid || !is_gone(tid))
+		// Since that look it may have ended by itself, and the lane may be another's.
+		if (!tid || !is_gone(tid) ||
+		    !__atomic_compare_exchange_n(&lane->tid, &tid, 0, false, __ATOMIC_ACQ_REL,
+		                                 __ATOMIC_RELAXED))
 			continue;
 		disarm(lane);
 		rings_release(lane);
