@@ -42,7 +42,7 @@ struct python_layout {
 	int32_t thread_tid;     /* the kernel's number; 3.11 and later */
 	int32_t thread_chunk;   /* the newest chunk of its frames' stack; 3.11 and later */
 	int32_t thread_top;     /* where the frames in it end */
-	int32_t thread_status;  /* flags: PYTHON_THREAD_ACTIVE; 3.12 and later */
+	int32_t thread_status;  /* flags: PYTHON_THREAD_…; 3.12 and later */
 	int32_t thread_bytes;
 
 	/* _PyCFrame, on the machine's stack */
@@ -74,6 +74,8 @@ struct python_layout {
 
 /* Of a thread's status: it runs Python, and holds the GIL if there is one. */
 #define PYTHON_THREAD_ACTIVE (1u << 4)
+/* It is the one of its thread that PyGILState_GetThisThreadState() returns. */
+#define PYTHON_THREAD_BOUND (1u << 3)
 
 /* Owners of frames from 3.12 on: this and above are no Python function, but end a call. */
 #define PYTHON_OWNER_SHIM 3

@@ -8,13 +8,20 @@ unit(agent_trap LIBS agent_core)
 add_executable(self_embed self_embed.c)
 target_compile_definitions(self_embed PRIVATE _GNU_SOURCE)
 
+# Not sanitized, either: one stands behind the agent, one is loaded by the target.
+foreach(name handler_watch thread_local_library)
+  add_library(${name} MODULE ${name}.c)
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(${name} PRIVATE -fvisibility=default)
+endforeach()
+
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT FUZZ AND Python3_FOUND)
-  foreach(part Signals Processes Threads Descriptors Triggers Versions Embedded)
+  foreach(part Signals Processes Threads Descriptors Triggers Versions Embedded Handlers)
     string(TOLOWER ${part} name)
     add_test(NAME python_manners_${name} COMMAND ${Python3_EXECUTABLE} -B
              ${CMAKE_CURRENT_SOURCE_DIR}/python/manners.py ${part})
     set_tests_properties(python_manners_${name} PROPERTIES LABELS e2e TIMEOUT 600
-      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>")
+      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>;HANDLER_WATCH=$<TARGET_FILE:handler_watch>;THREAD_LOCAL_LIBRARY=$<TARGET_FILE:thread_local_library>")
   endforeach()
 endif()

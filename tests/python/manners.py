@@ -20,6 +20,7 @@ import interpreters
 HERE = os.path.dirname(os.path.abspath(__file__))
 SELF_REPORT = os.path.abspath(os.environ.get("SELF_REPORT", "build/tests/self_report"))
 SELF_EMBED = os.path.abspath(os.environ.get("SELF_EMBED", "build/tests/self_embed"))
+HANDLER_WATCH = os.path.abspath(os.environ.get("HANDLER_WATCH", "build/tests/handler_watch.so"))
 NO_PERF = os.path.abspath(os.environ.get("NO_PERF", "build/tests/no_perf"))
 POLITE = os.path.join(HERE, "polite.py")
 PYTHON = sys.executable
@@ -302,6 +303,23 @@ class Embedded(Case):
                 self.assertEqual(len(told.tids()), 3)
                 for tid in told.tids():
                     self.assertGreater(told.seconds(tid=tid), 0.3)
+
+
+class Handlers(Case):
+    """What a handler interrupts may be malloc() or the loader: it calls neither."""
+
+    def watch(self, command):
+        status, output, told = self.report(command, "--hz", "4999",
+                                           env={**os.environ, "LD_PRELOAD": HANDLER_WATCH})
+        self.assertEqual(self.run_one(command), (status, output))
+        self.assertGreater(len(told.samples), 100)
+
+    def test_all(self):
+        for version, python in interpreters.find().items():
+            for name in ("thread_local_libraries", "thousand_threads", "fork_workers",
+                         "own_signals", "shutdown"):
+                with self.subTest(version=version, name=name):
+                    self.watch([python, "-B", POLITE, name])
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ import faulthandler
 import multiprocessing
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -68,6 +70,14 @@ def all_blocked():
     print(sorted(signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTRAP])))
     print(sorted(signal.pthread_sigmask(signal.SIG_SETMASK, [])))
     print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+
+
+def thread_local_libraries():
+    """Many libraries with thread-local memory, one after another."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = [ctypes.CDLL(shutil.copy(os.environ["THREAD_LOCAL_LIBRARY"], f"{folder}/{n}.so"))
+                for n in range(60)]
+    print(len(kept))
 
 
 def blocked_waits():

@@ -283,7 +283,7 @@ static void walk_from(struct agent *a, struct lane *lane, uintptr_t sp, const ui
 	tell(a, lane);
 	if (state_now() == REFUSED)
 		return;
-	uintptr_t thread = python_threads_own(&runtime, &g, &holds_gil);
+	uintptr_t thread = python_threads_own(&runtime, &g, lane->tid, &holds_gil);
 	if (!thread)
 		return;
 	if (holds_gil)

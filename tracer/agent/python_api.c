@@ -7,8 +7,10 @@
 #include "tracer/agent/op.h"
 #include "tracer/agent/python.h"
 #include "tracer/agent/python_calls.h"
+#include "tracer/agent/python_guard.h"
 #include "tracer/agent/python_names.h"
 #include "tracer/agent/python_runtime.h"
+#include "tracer/agent/python_threads.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -334,8 +336,10 @@ static int poll(void *unused)
 // A thread that has a state of its own has an interpreter that has begun.
 static bool can_ask(void)
 {
+	struct guard guard = { 0 };
+
 	python_api_runtime = python_known();
-	if (!python_api_runtime || !python_api_runtime->own())
+	if (!python_api_runtime || !python_threads_bound(python_api_runtime, &guard, agent->pid))
 		return false;
 	if (!found) {
 		found = find_all();

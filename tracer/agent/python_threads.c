@@ -106,6 +106,50 @@ static uintptr_t find_running(const struct python_runtime *r, struct guard *g, u
 	return best;
 }
 
+static bool is_bound(const struct python_layout *l, struct guard *g, uintptr_t thread, uint32_t tid)
+{
+	return thread % sizeof(thread) == 0 && guard_readable(g, thread, (size_t)l->thread_bytes) &&
+	       (uint32_t)guard_int(thread, l->thread_status) & PYTHON_THREAD_BOUND &&
+	       guard_pointer(thread, l->thread_tid) == tid;
+}
+
+static uintptr_t find_bound(const struct python_runtime *r, struct guard *g, uint32_t tid)
+{
+	const struct python_layout *l = &r->layout;
+	uintptr_t interpreter = first_interpreter(r), thread;
+	int threads = 0;
+
+	for (int i = 0; i < INTERPRETERS_MAX && interpreter; i++) {
+		if (!guard_load(g, interpreter + (uintptr_t)l->interpreter_threads, &thread))
+			break;
+		for (; thread && threads < THREADS_MAX; threads++) {
+			if (is_bound(l, g, thread, tid))
+				return thread;
+			if (!guard_load(g, thread + (uintptr_t)l->thread_next, &thread))
+				break;
+		}
+		if (!guard_load(g, interpreter + (uintptr_t)l->interpreter_next, &interpreter))
+			break;
+	}
+	return 0;
+}
+
+/*
+ * From 3.15 on this, too, is thread-local memory of the interpreter's, which may be a library: to
+ * ask for it may call malloc(), after libraries with such memory were loaded at the latest, and
+ * malloc() may be what was interrupted.
+ */
+uintptr_t python_threads_bound(const struct python_runtime *r, struct guard *g, uint32_t tid)
+{
+	static __thread uintptr_t last __attribute__((tls_model("initial-exec")));
+
+	if (r->own)
+		return (uintptr_t)r->own();
+	if (!last || !is_bound(&r->layout, g, last, tid))
+		last = find_bound(r, g, tid);
+	return last;
+}
+
 static bool is_active(const struct python_layout *l, uintptr_t thread)
 {
 	return (uint32_t)guard_int(thread, l->thread_status) & PYTHON_THREAD_ACTIVE;
@@ -122,10 +166,11 @@ static bool runs(const struct python_runtime *r, uintptr_t current, uintptr_t th
 	return r->layout.thread_status < 0 ? thread == current : is_active(&r->layout, thread);
 }
 
-uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, bool *holds_gil)
+uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, uint32_t tid,
+                             bool *holds_gil)
 {
 	const struct python_layout *l = &r->layout;
-	uintptr_t own = (uintptr_t)r->own();
+	uintptr_t own = python_threads_bound(r, g, tid);
 	uintptr_t thread = own;
 
 	*holds_gil = false;

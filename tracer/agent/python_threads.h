@@ -15,8 +15,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0: the thread runs no Python, or the interpreter is ending. *HOLDS_GIL: it holds one. */
-uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, bool *holds_gil);
+/*
+ * The calling thread is TID. 0: it runs no Python, or the interpreter is ending. *HOLDS_GIL: it
+ * holds one.
+ */
+uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, uint32_t tid,
+                             bool *holds_gil);
+
+/* What PyGILState_GetThisThreadState() returns in the calling thread, which is TID. */
+uintptr_t python_threads_bound(const struct python_runtime *r, struct guard *g, uint32_t tid);
 
 enum python_init {
 	PYTHON_NOT_YET,

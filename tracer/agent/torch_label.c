@@ -67,7 +67,7 @@ bool torch_label_place(const struct lane *lane, uint64_t sp, uint64_t *address)
 		return false;
 	g.stack_low = sp;
 	g.stack_high = lane->stack_high;
-	uintptr_t thread = python_threads_own(r, &g, &holds_gil);
+	uintptr_t thread = python_threads_own(r, &g, lane->tid, &holds_gil);
 	return thread && python_frames_start(&frames, r, &g, thread) &&
 	       find_anchor(&frames, address);
 }
