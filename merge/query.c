@@ -240,11 +240,10 @@ static struct sampling sampling_of(const struct scope *scope, const struct talli
 	return s;
 }
 
-// The interval of a row's share of all time. TIME is its self or total.
-static struct margin judge(const struct sampling *s, const uint64_t ns[METRIC_COUNT], uint64_t time)
+// The interval of a row's share of all time. TIME is its self or total; SAMPLED of it was sampled.
+static struct margin judge(const struct sampling *s, uint64_t sampled, uint64_t time)
 {
 	double exact = s->all ? (double)time / (double)s->all : 0;
-	uint64_t sampled = sampled_of(s, ns);
 
 	if (!s->all || !s->sampled)
 		return (struct margin){ exact, exact, 0 };
@@ -262,7 +261,7 @@ static struct margin judge_row(const struct sampling *s, const struct row *row,
 
 	if (exact)
 		return (struct margin){ share, share, 0 };
-	return judge(s, sort == SORT_TOTAL ? row->total_ns : row->self_ns, time);
+	return judge(s, sampled_of(s, sort == SORT_TOTAL ? row->total_ns : row->self_ns), time);
 }
 
 static void judge_rows(struct rows *rows, const struct sampling *s, enum query_sort sort)
