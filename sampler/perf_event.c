@@ -79,9 +79,12 @@ static size_t with_spare(size_t bytes)
 static int read_paranoid(void)
 {
 	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int value;
+	char text[32], *end;
 
-	return file && fscanf(file, "%d", &value) == 1 ? value : INT_MIN;
+	if (!file || !fgets(text, sizeof(text), file))
+		return INT_MIN;
+	long value = strtol(text, &end, 10);
+	return end > text ? (int)value : INT_MIN;
 }
 
 int perf_event_refused(struct error *err, int errnum, bool kernel, int paranoid)
