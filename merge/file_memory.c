@@ -12,9 +12,15 @@
 
 static const char schema[] =
 	"CREATE TABLE site_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
-	"CREATE TABLE allocation(id INTEGER PRIMARY KEY, function TEXT, file TEXT, line INTEGER,"
-	" module TEXT, samples INTEGER, allocated_bytes INTEGER, total_allocated_bytes INTEGER,"
-	" live_at_peak_bytes INTEGER, live_at_end_bytes INTEGER);";
+	"CREATE TABLE allocation_row(id INTEGER PRIMARY KEY, name INTEGER, label TEXT, file INTEGER,"
+	" line INTEGER, module INTEGER, samples INTEGER, allocated_bytes INTEGER,"
+	" total_allocated_bytes INTEGER, live_at_peak_bytes INTEGER, live_at_end_bytes INTEGER);"
+	"CREATE VIEW allocation(id, function, file, line, module, samples, allocated_bytes,"
+	" total_allocated_bytes, live_at_peak_bytes, live_at_end_bytes) AS"
+	" SELECT r.id, coalesce(n.text, r.label), f.text, r.line, m.path, r.samples,"
+	" r.allocated_bytes, r.total_allocated_bytes, r.live_at_peak_bytes, r.live_at_end_bytes"
+	" FROM allocation_row r LEFT JOIN string n ON n.id = r.name"
+	" LEFT JOIN string f ON f.id = r.file LEFT JOIN module m ON m.id = r.module;";
 
 static const struct {
 	const char *key;
@@ -77,13 +83,26 @@ int write_memory(struct file_writer *w)
 	return file_writer_sql(w, schema) < 0 ? -1 : file_writer_chunks(w, &sites);
 }
 
+// Any of that path: a row says no more of it.
+static uint32_t module_id(const struct profile *p, const char *path)
+{
+	for (uint32_t id = 1; path && id <= modules_count(p->modules); id++)
+		if (strcmp(modules_get(p->modules, id)->path, path) == 0)
+			return id;
+	return 0;
+}
+
+// Texts by number: names of templates are long, and the profile holds them anyway.
 static int put_memory_row(struct file_writer *w, const struct memory_row *row, size_t id)
 {
+	uint32_t name = strings_find(w->profile->strings, row->name);
+
 	file_writer_int(w, (int64_t)id);
-	file_writer_text(w, row->name);
-	file_writer_text(w, row->file);
+	file_writer_id(w, name);
+	file_writer_text(w, name ? NULL : row->name);
+	file_writer_id(w, strings_find(w->profile->strings, row->file));
 	file_writer_id(w, (uint32_t)row->line);
-	file_writer_text(w, row->module);
+	file_writer_id(w, module_id(w->profile, row->module));
 	file_writer_int(w, (int64_t)row->samples);
 	file_writer_int(w, (int64_t)row->allocated_bytes);
 	file_writer_int(w, (int64_t)row->total_allocated_bytes);
@@ -98,7 +117,7 @@ int write_memory_rows(struct file_writer *w)
 		return 0;
 	cleanup(memory_rows) struct memory_rows *rows =
 		query_memory(w->profile, MEMORY_BY_FUNCTION, false, w->err);
-	if (!rows || file_writer_begin(w, "allocation", 10, false) < 0)
+	if (!rows || file_writer_begin(w, "allocation_row", 11, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count; i++)
 		if (put_memory_row(w, &rows->rows[i], i + 1) < 0)
