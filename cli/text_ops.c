@@ -433,10 +433,11 @@ static void print_troubles(const struct layout *layout)
 		note(layout, words);
 	}
 	if (untimed) {
-		snprintf(words, sizeof(words),
-		         "%s %% of the calls came faster than they could be kept one by one: they "
-		         "are in all sums, but not in median, min, max and first",
-		         format_percent(untimed, layout->all->calls).text);
+		snprintf(
+			words, sizeof(words),
+			"%s %% of the calls are known in sum only, as they came too fast to be kept "
+			"one by one, or were told afterwards: not in median, min, max and first",
+			format_percent(untimed, layout->all->calls).text);
 		note(layout, words);
 	}
 }

@@ -2,6 +2,11 @@
 // Our NVTX layouts and numbers are those of NVIDIA's headers: compiling this is the test.
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#if __has_include(<nvtx3/nvToolsExtCounters.h>)
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtSemanticsCounters.h>
+#include <nvtx3/nvToolsExtSemanticsTime.h>
+#endif
 
 #include "tracer/agent/nvtx_abi.h"
 
@@ -79,6 +84,39 @@ SAME(NVTX_TYPE_REGISTERED, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE
 SAME(NVTX_TYPE_RAW, NVTX_TYPE_PAYLOAD_SCHEMA_RAW);
 SAME(NVTX_SCHEMA_STATIC_FIRST, NVTX_PAYLOAD_SCHEMA_ID_STATIC_START);
 SAME(NVTX_SCHEMA_DYNAMIC_FIRST, NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
+
+#ifdef NVTX_EXT_COUNTERS_MODULEID
+SAME(NVTX_MODULE_COUNTERS, NVTX_EXT_COUNTERS_MODULEID);
+SAME(NVTX_COUNTER_FLOAT64, NVTX3EXT_CBID_nvtxCounterSampleFloat64);
+SAME(NVTX_COUNTER_BATCH, NVTX3EXT_CBID_nvtxCounterBatchSubmit);
+SAME(NVTX_COUNTER_DELTA, NVTX_COUNTER_FLAG_VALUETYPE_DELTA);
+SAME(NVTX_NO_VALUE_UNCHANGED, NVTX_COUNTER_SAMPLE_UNCHANGED);
+SAME_SIZE(nvtx_counter_attributes, nvtxCounterAttr_t);
+SAME_PLACE(nvtx_counter_attributes, semantics, nvtxCounterAttr_t, semantics);
+SAME_SIZE(nvtx_counter_batch, nvtxCounterBatch_t);
+SAME_PLACE(nvtx_counter_batch, times, nvtxCounterBatch_t, timestamps);
+SAME_SIZE(nvtx_semantics, nvtxSemanticsHeader_t);
+SAME(NVTX_SEMANTIC_TIME, NVTX_SEMANTIC_ID_TIME_V1);
+SAME(NVTX_SEMANTIC_COUNTER, NVTX_SEMANTIC_ID_COUNTERS_V1);
+SAME_SIZE(nvtx_semantics_time, nvtxSemanticsTime_t);
+SAME_PLACE(nvtx_semantics_counter, flags, nvtxSemanticsCounter_t, flags);
+SAME(NVTX_TIMESTAMP_GET, NVTX3EXT_CBID_nvtxTimestampGet);
+SAME(NVTX_TIME_DOMAIN_REGISTER, NVTX3EXT_CBID_nvtxTimeDomainRegister);
+SAME(NVTX_EVENT_SUBMIT, NVTX3EXT_CBID_nvtxEventSubmit);
+SAME(NVTX_EVENT_BATCH_SUBMIT, NVTX3EXT_CBID_nvtxEventBatchSubmit);
+SAME_SIZE(nvtx_time_domain, nvtxTimeDomainAttr_t);
+SAME_PLACE(nvtx_time_domain, frequency_hz, nvtxTimeDomainAttr_t, timerResolution);
+SAME_SIZE(nvtx_event_batch, nvtxEventBatch_t);
+SAME_PLACE(nvtx_event_batch, events, nvtxEventBatch_t, events);
+SAME(NVTX_CLOCK_TSC, NVTX_TIMESTAMP_TYPE_CPU_TSC);
+SAME(NVTX_CLOCK_GETTIME_FIRST, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_REALTIME);
+SAME(NVTX_CLOCK_GETTIME_LAST, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_THREAD_CPUTIME_ID);
+SAME(NVTX_CLOCK_SYSTEM, NVTX_TIMESTAMP_TYPE_CPP_SYSTEM_CLOCK);
+SAME(NVTX_CLOCK_STATIC_FIRST, NVTX_TIME_DOMAIN_ID_STATIC_START);
+SAME(NVTX_ENTRY_TIME, NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP);
+SAME(NVTX_ENTRY_BEGIN, NVTX_PAYLOAD_ENTRY_FLAG_RANGE_BEGIN);
+SAME(NVTX_ENTRY_END, NVTX_PAYLOAD_ENTRY_FLAG_RANGE_END);
+#endif
 
 int main(void)
 {

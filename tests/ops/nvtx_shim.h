@@ -82,6 +82,56 @@ typedef struct {
 	const void *payload;
 } nvtxPayloadData_t;
 
+typedef struct nvtxSemanticsHeader {
+	uint32_t structSize;
+	uint16_t semanticId, version;
+	const struct nvtxSemanticsHeader *next;
+} nvtxSemanticsHeader_t;
+
+typedef struct {
+	nvtxSemanticsHeader_t header;
+	uint64_t timeDomainId;
+} nvtxSemanticsTime_t;
+
+typedef struct {
+	nvtxSemanticsHeader_t header;
+	uint64_t flags;
+	const char *unit;
+} nvtxSemanticsCounter_t;
+
+typedef struct {
+	size_t structSize;
+	uint64_t schemaId;
+	const char *name, *description;
+	uint64_t scopeId;
+	const nvtxSemanticsHeader_t *semantics;
+	uint64_t counterId;
+} nvtxCounterAttr_t;
+
+typedef struct {
+	uint64_t counterId;
+	const void *counters;
+	size_t countersSize;
+	uint64_t flags;
+	const int64_t *timestamps;
+	size_t timestampsSize;
+} nvtxCounterBatch_t;
+
+typedef struct {
+	uint64_t scopeId, timestampTypeId, timeDomainId, timerFlags;
+	int64_t timerResolution;
+	uint64_t timerStart;
+} nvtxTimeDomainAttr_t;
+
+typedef struct {
+	uint64_t eventSchemaId;
+	size_t size;
+	const void *events;
+	uint64_t scope, flags;
+	const void *flexData;
+	size_t flexDataSize, flexDataOffset;
+} nvtxEventBatch_t;
+
 #define NVTX_VERSION                               3
 #define NVTX_EVENT_ATTRIB_STRUCT_SIZE              ((uint16_t)sizeof(nvtxEventAttributes_t))
 #define NVTX_RESOURCE_ATTRIB_STRUCT_SIZE           ((uint16_t)sizeof(nvtxResourceAttributes_t))
@@ -118,9 +168,22 @@ typedef struct {
 #define NVTX_PAYLOAD_SCHEMA_ID_STATIC_START        NVTX_SCHEMA_STATIC_FIRST
 #define NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE          NVTX_ENUM_BYTES
 #define NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID     NVTX_ENUM_ID
+#define NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP          NVTX_ENTRY_TIME
+#define NVTX_PAYLOAD_ENTRY_FLAG_RANGE_BEGIN        NVTX_ENTRY_BEGIN
+#define NVTX_PAYLOAD_ENTRY_FLAG_RANGE_END          NVTX_ENTRY_END
+#define NVTX_PAYLOAD_ENTRY_TYPE_INT64              17
+#define NVTX_SEMANTIC_ID_TIME_V1                   NVTX_SEMANTIC_TIME
+#define NVTX_SEMANTIC_ID_COUNTERS_V1               NVTX_SEMANTIC_COUNTER
+#define NVTX_COUNTER_FLAG_VALUETYPE_DELTA          NVTX_COUNTER_DELTA
+#define NVTX_COUNTER_SAMPLE_ZERO                   NVTX_NO_VALUE_ZERO
+#define NVTX_COUNTER_SAMPLE_UNCHANGED              NVTX_NO_VALUE_UNCHANGED
+#define NVTX_COUNTER_SAMPLE_UNAVAILABLE            2
+#define NVTX_COUNTER_ID_STATIC_START               NVTX_SCHEMA_STATIC_FIRST
+#define NVTX_TIMESTAMP_TYPE_NONE                   0
+#define NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED          NVTX_CLOCK_OURS
 
 static nvtx_function *shim_core[NVTX_CORE_SIZE], *shim_core2[NVTX_CORE2_SIZE];
-static intptr_t shim_payload[NVTX_PAYLOAD_SLOTS];
+static intptr_t shim_payload[NVTX_EXTENSION_SLOTS], shim_counters[NVTX_EXTENSION_SLOTS];
 
 static inline int shim_get_table(int module, nvtx_table *table, unsigned *count)
 {
@@ -157,14 +220,20 @@ static void shim_load(void)
 	nvtx_initialize *start = (nvtx_initialize *)dlsym(library, "InitializeInjectionNvtx2");
 	nvtx_initialize_extension *extend =
 		(nvtx_initialize_extension *)dlsym(library, "InitializeInjectionNvtxExtension");
-	struct nvtx_segment segment = { 0, NVTX_PAYLOAD_SLOTS, shim_payload };
+	struct nvtx_segment segment = { 0, NVTX_EXTENSION_SLOTS, shim_payload };
 	struct nvtx_extension payload = {
 		3, sizeof(payload), NVTX_MODULE_PAYLOAD, 0x104, 1, &segment, NULL, NULL
+	};
+	struct nvtx_segment counter_segment = { 0, NVTX_EXTENSION_SLOTS, shim_counters };
+	struct nvtx_extension counters = {
+		3, sizeof(counters), NVTX_MODULE_COUNTERS, 0x102, 1, &counter_segment, NULL, NULL
 	};
 	if (start)
 		start(shim_get_export);
 	if (extend)
 		extend(&payload);
+	if (extend)
+		extend(&counters);
 }
 
 // A function of the API: RETURN NAME ARGUMENTS calls what stands in SLOT, or gives NOTHING.
@@ -244,6 +313,24 @@ SHIM(nvtxRangeId_t, nvtxRangeStartPayload, (D, P), (domain, payloads, count),
 SHIM_VOID(nvtxRangeEndPayload, (D, nvtxRangeId_t id, P), (domain, id, payloads, count),
           shim_payload[NVTX_END_PAYLOAD])
 SHIM(uint8_t, nvtxDomainIsEnabled, (D), (domain), shim_payload[NVTX_IS_ENABLED], 1)
+SHIM(int64_t, nvtxTimestampGet, (void), (), shim_payload[NVTX_TIMESTAMP_GET], 0)
+SHIM(uint64_t, nvtxTimeDomainRegister, (D, const nvtxTimeDomainAttr_t *a), (domain, a),
+     shim_payload[NVTX_TIME_DOMAIN_REGISTER], 0)
+SHIM_VOID(nvtxEventSubmit, (D, P), (domain, payloads, count), shim_payload[NVTX_EVENT_SUBMIT])
+SHIM_VOID(nvtxEventBatchSubmit, (D, const nvtxEventBatch_t *b), (domain, b),
+          shim_payload[NVTX_EVENT_BATCH_SUBMIT])
+SHIM(uint64_t, nvtxCounterRegister, (D, const nvtxCounterAttr_t *a), (domain, a),
+     shim_counters[NVTX_COUNTER_REGISTER], 0)
+SHIM_VOID(nvtxCounterSampleInt64, (D, uint64_t id, int64_t value), (domain, id, value),
+          shim_counters[NVTX_COUNTER_INT64])
+SHIM_VOID(nvtxCounterSampleFloat64, (D, uint64_t id, double value), (domain, id, value),
+          shim_counters[NVTX_COUNTER_FLOAT64])
+SHIM_VOID(nvtxCounterSample, (D, uint64_t id, const void *data, size_t bytes),
+          (domain, id, data, bytes), shim_counters[NVTX_COUNTER_SAMPLE])
+SHIM_VOID(nvtxCounterSampleNoValue, (D, uint64_t id, uint8_t reason), (domain, id, reason),
+          shim_counters[NVTX_COUNTER_NO_VALUE])
+SHIM_VOID(nvtxCounterBatchSubmit, (D, const nvtxCounterBatch_t *b), (domain, b),
+          shim_counters[NVTX_COUNTER_BATCH])
 
 #undef D
 #undef E

@@ -112,41 +112,58 @@ EXPORT int InitializeInjectionNvtx2(nvtx_get_export *get_export)
 	return result;
 }
 
-static int initialize_payload(struct nvtx_extension *extension, nvtx_initialize_extension *forward)
+// Our functions of an extension, and those of the user's library.
+struct ours {
+	nvtx_function *const *hooks;
+	intptr_t *theirs;
+};
+
+static bool find_ours(const struct nvtx_extension *extension, struct ours *ours)
+{
+	if (extension->size < sizeof(*extension) || extension->segment_count != 1 ||
+	    !extension->segments || !extension->segments->slots)
+		return false;
+	if (extension->module == NVTX_MODULE_PAYLOAD)
+		*ours = (struct ours){ nvtx_payload_hooks, nvtx_theirs.payload };
+	else if (extension->module == NVTX_MODULE_COUNTERS)
+		*ours = (struct ours){ nvtx_counter_hooks, nvtx_theirs.counters };
+	else
+		return false;
+	return true;
+}
+
+static void extend(struct nvtx_extension *extension, const struct ours *ours,
+                   nvtx_initialize_extension *forward)
 {
 	struct nvtx_segment *real = extension->segments;
-	struct nvtx_segment segment = { real->id, NVTX_PAYLOAD_SLOTS, nvtx_theirs.payload };
+	struct nvtx_segment segment = { real->id, NVTX_EXTENSION_SLOTS, ours->theirs };
 	struct nvtx_extension copy = *extension;
 
 	copy.segments = &segment;
 	if (forward && !forward(&copy))
-		memset(nvtx_theirs.payload, 0, sizeof(nvtx_theirs.payload));
-	for (size_t i = 0; i < real->count && i < NVTX_PAYLOAD_SLOTS; i++) {
-		intptr_t hook = (intptr_t)nvtx_payload_hooks[i];
-		if (hook || nvtx_theirs.payload[i])
-			real->slots[i] = hook ? hook : nvtx_theirs.payload[i];
+		memset(ours->theirs, 0, NVTX_EXTENSION_SLOTS * sizeof(*ours->theirs));
+	for (size_t i = 0; i < real->count && i < NVTX_EXTENSION_SLOTS; i++) {
+		intptr_t hook = (intptr_t)ours->hooks[i];
+		if (hook || ours->theirs[i])
+			real->slots[i] = hook ? hook : ours->theirs[i];
 	}
-	return 1;
-}
-
-static bool is_payload(const struct nvtx_extension *extension)
-{
-	return extension->size >= sizeof(*extension) && extension->module == NVTX_MODULE_PAYLOAD &&
-	       extension->segment_count == 1 && extension->segments && extension->segments->slots;
 }
 
 EXPORT int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 {
+	struct ours ours;
 	int result = 0;
 
 	wrap_start();
 	chain_lock();
 	nvtx_initialize_extension *forward = (nvtx_initialize_extension *)their(
 		"InitializeInjectionNvtxExtension", (void *)InitializeInjectionNvtxExtension);
-	if (op_is_on(OP_NVTX) && is_payload(extension))
-		result = initialize_payload(extension, forward);
-	else if (forward)
+	if (op_is_on(OP_NVTX) && find_ours(extension, &ours)) {
+		extend(extension, &ours, forward);
+		result = 1;
+	} else if (forward) {
 		result = forward(extension);
+	}
 	chain_unlock();
 	return result;
 }

@@ -155,7 +155,9 @@ _Static_assert(sizeof(struct nvtx_extension) == 40, "extension");
 
 typedef int nvtx_initialize_extension(struct nvtx_extension *extension);
 
-#define NVTX_MODULE_PAYLOAD 2
+#define NVTX_MODULE_PAYLOAD  2
+#define NVTX_MODULE_COUNTERS 4
+#define NVTX_EXTENSION_SLOTS 63 /* of each of the two */
 
 enum nvtx_payload_slot {
 	NVTX_SCHEMA_REGISTER = 0,
@@ -166,13 +168,41 @@ enum nvtx_payload_slot {
 	NVTX_START_PAYLOAD = 5,
 	NVTX_END_PAYLOAD = 6,
 	NVTX_IS_ENABLED = 7,
-	NVTX_PAYLOAD_SLOTS = 63
+	NVTX_TIMESTAMP_GET = 8,
+	NVTX_TIME_DOMAIN_REGISTER = 9,
+	NVTX_EVENT_SUBMIT = 16,
+	NVTX_EVENT_BATCH_SUBMIT = 17
 };
 
 struct nvtx_payload {
 	uint64_t schema;
 	size_t bytes; /* SIZE_MAX: not known */
 	const void *data;
+};
+
+/* More about an entry or a counter: a list of structs that begin with this. */
+struct nvtx_semantics {
+	uint32_t size; /* of the whole struct */
+	uint16_t id;   /* enum nvtx_semantic */
+	uint16_t version;
+	const struct nvtx_semantics *next;
+};
+_Static_assert(sizeof(struct nvtx_semantics) == 16, "semantics");
+
+enum nvtx_semantic {
+	NVTX_SEMANTIC_TIME = 2,
+	NVTX_SEMANTIC_COUNTER = 5
+};
+
+struct nvtx_semantics_time {
+	struct nvtx_semantics head;
+	uint64_t time_domain; /* registered, or enum nvtx_clock */
+};
+
+struct nvtx_semantics_counter {
+	struct nvtx_semantics head;
+	uint64_t flags; /* enum nvtx_counter_flags */
+	const char *unit;
 };
 
 struct nvtx_schema_entry {
@@ -182,7 +212,7 @@ struct nvtx_schema_entry {
 	const char *description;
 	uint64_t detail; /* length of an array or a string */
 	uint64_t offset;
-	const void *semantics;
+	const struct nvtx_semantics *semantics;
 	const void *reserved;
 };
 _Static_assert(sizeof(struct nvtx_schema_entry) == 64, "schema entry");
@@ -242,7 +272,11 @@ enum nvtx_entry_flags {
 	NVTX_ENTRY_ARRAY = 7 << 4, /* how long it is: */
 	NVTX_ENTRY_ARRAY_FIXED = 1 << 4,
 	NVTX_ENTRY_ARRAY_TERMINATED = 2 << 4,
-	NVTX_ENTRY_MESSAGE = 1 << 10
+	NVTX_ENTRY_MESSAGE = 1 << 10,
+	NVTX_ENTRY_TIME = 2 << 10,
+	NVTX_ENTRY_EVENT = 7 << 12, /* what happens then: */
+	NVTX_ENTRY_BEGIN = 1 << 12,
+	NVTX_ENTRY_END = 2 << 12
 };
 
 enum nvtx_entry_type {
@@ -259,6 +293,80 @@ enum nvtx_entry_type {
 	NVTX_TYPE_REFERENCED = 1022, /* of a payload: other payloads point there */
 	NVTX_TYPE_RAW = 1023
 };
+
+/* What a time stamp is read from; those that count nanoseconds, and the time stamp counter. */
+enum nvtx_clock {
+	NVTX_CLOCK_OURS = 1, /* NVTX_TIMESTAMP_GET */
+	NVTX_CLOCK_TSC = 10,
+	NVTX_CLOCK_GETTIME_FIRST = 12,
+	NVTX_CLOCK_GETTIME_LAST = 19,
+	NVTX_CLOCK_STEADY = 50, /* C++'s */
+	NVTX_CLOCK_HIGH_RESOLUTION = 51,
+	NVTX_CLOCK_SYSTEM = 52,
+	NVTX_CLOCK_STATIC_FIRST = 1 << 24 /* registered ones */
+};
+
+struct nvtx_time_domain {
+	uint64_t scope;
+	uint64_t clock; /* enum nvtx_clock */
+	uint64_t id;    /* 0: ours to choose */
+	uint64_t flags;
+	int64_t frequency_hz; /* 0: unknown */
+	uint64_t start;
+};
+_Static_assert(sizeof(struct nvtx_time_domain) == 48, "time domain");
+
+/* Events one behind the other, each as the schema says. */
+struct nvtx_event_batch {
+	uint64_t schema;
+	size_t bytes; /* of all of them */
+	const void *events;
+	uint64_t scope, flags;
+	const void *more;
+	size_t more_bytes, more_offset;
+};
+_Static_assert(sizeof(struct nvtx_event_batch) == 64, "event batch");
+
+enum nvtx_counter_slot {
+	NVTX_COUNTER_REGISTER = 0,
+	NVTX_COUNTER_INT64 = 1,
+	NVTX_COUNTER_FLOAT64 = 2,
+	NVTX_COUNTER_SAMPLE = 3,
+	NVTX_COUNTER_NO_VALUE = 4,
+	NVTX_COUNTER_BATCH = 5
+};
+
+enum nvtx_counter_flags {
+	NVTX_COUNTER_KIND = 3 << 4,
+	NVTX_COUNTER_DELTA = 2 << 4 /* to the value before */
+};
+
+enum nvtx_no_value {
+	NVTX_NO_VALUE_ZERO = 0,
+	NVTX_NO_VALUE_UNCHANGED = 1
+};
+
+struct nvtx_counter_attributes {
+	size_t size;     /* of this struct */
+	uint64_t schema; /* or enum nvtx_entry_type: what a sample is */
+	const char *name;
+	const char *description;
+	uint64_t scope;
+	const struct nvtx_semantics *semantics;
+	uint64_t id; /* 0: ours to choose */
+};
+_Static_assert(sizeof(struct nvtx_counter_attributes) == 56, "counter attributes");
+
+/* Samples one behind the other. */
+struct nvtx_counter_batch {
+	uint64_t counter;
+	const void *samples;
+	size_t bytes; /* of all of them */
+	uint64_t flags;
+	const int64_t *times;
+	size_t times_bytes;
+};
+_Static_assert(sizeof(struct nvtx_counter_batch) == 48, "counter batch");
 
 #define NVTX_SCHEMA_STATIC_FIRST  ((uint64_t)1 << 24) /* ids of the program's choice */
 #define NVTX_SCHEMA_DYNAMIC_FIRST ((uint64_t)1 << 32) /* ids of ours */

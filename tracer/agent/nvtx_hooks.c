@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/nvtx_hooks.h"
 
+#include "tracer/agent/nvtx_deferred.h"
 #include "tracer/agent/nvtx_object.h"
 #include "tracer/agent/nvtx_payload.h"
 #include "tracer/agent/op.h"
@@ -19,8 +20,7 @@
 
 struct nvtx_functions nvtx_theirs;
 
-// What the user's library has for this call, as a function of TYPE; NULL if nothing.
-#define THEIRS(type, place) ((type *)__atomic_load_n(&nvtx_theirs.place, __ATOMIC_ACQUIRE))
+#define THEIRS NVTX_THEIRS
 
 static struct ranges ranges;
 static uint64_t last_range, last_resource; // atomic
@@ -743,7 +743,7 @@ nvtx_function *const nvtx_core2_hooks[NVTX_CORE2_SIZE] = {
 	[NVTX_DOMAIN_CREATE_W] = HOOK(hook_domain_create_wide),
 };
 
-nvtx_function *const nvtx_payload_hooks[NVTX_PAYLOAD_SLOTS] = {
+nvtx_function *const nvtx_payload_hooks[NVTX_EXTENSION_SLOTS] = {
 	[NVTX_SCHEMA_REGISTER] = HOOK(hook_schema_register),
 	[NVTX_ENUM_REGISTER] = HOOK(hook_enum_register),
 	[NVTX_MARK_PAYLOAD] = HOOK(hook_mark_payload),
@@ -752,4 +752,8 @@ nvtx_function *const nvtx_payload_hooks[NVTX_PAYLOAD_SLOTS] = {
 	[NVTX_START_PAYLOAD] = HOOK(hook_start_payload),
 	[NVTX_END_PAYLOAD] = HOOK(hook_end_payload),
 	[NVTX_IS_ENABLED] = HOOK(hook_is_enabled),
+	[NVTX_TIMESTAMP_GET] = HOOK(nvtx_timestamp_get),
+	[NVTX_TIME_DOMAIN_REGISTER] = HOOK(nvtx_time_domain_register),
+	[NVTX_EVENT_SUBMIT] = HOOK(nvtx_event_submit),
+	[NVTX_EVENT_BATCH_SUBMIT] = HOOK(nvtx_event_batch_submit),
 };

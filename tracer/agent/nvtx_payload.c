@@ -12,6 +12,8 @@
 struct entry {
 	uint64_t flags, type;
 	uint64_t offset, length; // length of an array, or of a text
+	uint64_t time_domain;    // of a time; 0: not known
+	const char *name;        // NULL: none
 };
 
 struct schema {
@@ -120,6 +122,19 @@ static uint64_t natural_offset(const struct nvtx_domain *domain, const struct en
 	return align ? (end + align - 1) / align * align : end;
 }
 
+static uint64_t time_domain_of(const struct nvtx_semantics *s)
+{
+	for (; s; s = s->next)
+		if (s->id == NVTX_SEMANTIC_TIME && s->size >= sizeof(struct nvtx_semantics_time))
+			return ((const struct nvtx_semantics_time *)s)->time_domain;
+	return 0;
+}
+
+static bool is_time(const struct entry *e)
+{
+	return (e->flags & NVTX_ENTRY_TIME) && !(e->flags & NVTX_ENTRY_ELSEWHERE);
+}
+
 static void copy_entries(struct schema *s, const struct nvtx_schema *given)
 {
 	uint64_t packed = given->fields & NVTX_SCHEMA_ALIGNMENT ? given->alignment : 0;
@@ -128,7 +143,14 @@ static void copy_entries(struct schema *s, const struct nvtx_schema *given)
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct nvtx_schema_entry *from = &given->entries[i];
 		struct entry *to = &s->entries[i];
-		*to = (struct entry){ from->flags, from->type, from->offset, from->detail };
+		*to = (struct entry){
+			.flags = from->flags,
+			.type = from->type,
+			.offset = from->offset,
+			.length = from->detail,
+			.time_domain = time_domain_of(from->semantics),
+			.name = from->name ? store_text(from->name, PROTOCOL_NAME_TEXT) : NULL,
+		};
 		if (!to->offset && i > 0)
 			to->offset = natural_offset(s->domain, to, end, packed);
 		end = to->offset + entry_bytes(s->domain, to);
@@ -294,6 +316,8 @@ static void read_entry(struct nvtx_event *event, const struct entry *e, const ch
 {
 	uint32_t category;
 
+	if (is_time(e))
+		return;
 	if (e->flags & NVTX_ENTRY_MESSAGE && !is_embedded_text(e)) {
 		read_message(event, e, at);
 	} else if (e->type == NVTX_TYPE_CATEGORY && !(e->flags & NVTX_ENTRY_ELSEWHERE)) {
@@ -342,5 +366,70 @@ void nvtx_payload_read(struct nvtx_event *event, const struct nvtx_domain *domai
 			add_numbers(event, p->schema, p->data, bytes / numbers[p->schema].bytes);
 		if (s && s->name && !event->text && !event->string)
 			event->text = s->name;
+	}
+}
+
+uint64_t nvtx_payload_bytes(const struct nvtx_domain *domain, uint64_t schema)
+{
+	return element_bytes(domain, schema);
+}
+
+const char *nvtx_payload_part(const struct nvtx_domain *domain, uint64_t schema, uint32_t index,
+                              uint32_t count)
+{
+	const struct schema *s = find(domain, schema);
+	const char *name = NULL;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; s && i < s->count; i++) {
+		if (is_time(&s->entries[i]))
+			continue;
+		if (at++ == index)
+			name = s->entries[i].name;
+	}
+	return at == count ? name : NULL;
+}
+
+static void read_time(struct nvtx_times *times, const struct entry *e, int64_t time)
+{
+	bool ends = (e->flags & NVTX_ENTRY_EVENT) == NVTX_ENTRY_END;
+	// Of two that do not say what they are, the first one begins it.
+	bool second = !(e->flags & NVTX_ENTRY_EVENT) && times->has_begin;
+
+	if (ends || second) {
+		times->end = time;
+		times->has_end = true;
+	} else {
+		times->begin = time;
+		times->has_begin = true;
+	}
+	if (e->time_domain)
+		times->time_domain = e->time_domain;
+}
+
+static void read_times(struct nvtx_times *times, const struct schema *s, const char *data,
+                       uint64_t bytes)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct entry *e = &s->entries[i];
+		int64_t time;
+		if (!is_time(e) || e->type > NVTX_TYPE_TID64 ||
+		    numbers[e->type].bytes != sizeof(time) || e->offset > bytes ||
+		    sizeof(time) > bytes - e->offset)
+			continue;
+		memcpy(&time, data + e->offset, sizeof(time));
+		read_time(times, e, time);
+	}
+}
+
+void nvtx_payload_times(struct nvtx_times *times, const struct nvtx_domain *domain,
+                        const struct nvtx_payload *payloads, size_t count)
+{
+	*times = (struct nvtx_times){ 0 };
+	for (size_t i = 0; payloads && i < count; i++) {
+		const struct schema *s = find(domain, payloads[i].schema);
+		if (s && payloads[i].data)
+			read_times(times, s, payloads[i].data,
+			           payloads[i].bytes == SIZE_MAX ? s->bytes : payloads[i].bytes);
 	}
 }

@@ -32,6 +32,25 @@ void nvtx_payload_register_as(const struct nvtx_domain *domain, const struct nvt
 void nvtx_payload_register_enum_as(const struct nvtx_domain *domain, const struct nvtx_enum *e,
                                    uint64_t id);
 
-/* Adds what COUNT payloads say to EVENT. */
+/* How large what SCHEMA, or a predefined type, describes is; 0 if that is not known. */
+uint64_t nvtx_payload_bytes(const struct nvtx_domain *domain, uint64_t schema);
+
+/*
+ * What the program calls number INDEX of the COUNT numbers that were read by SCHEMA; NULL if it has
+ * no name, or not each entry is one number.
+ */
+const char *nvtx_payload_part(const struct nvtx_domain *domain, uint64_t schema, uint32_t index,
+                              uint32_t count);
+
+/* When an event was, which COUNT payloads describe: time stamps of the clock TIME_DOMAIN. */
+struct nvtx_times {
+	uint64_t time_domain; /* 0: not known */
+	int64_t begin, end;
+	bool has_begin, has_end;
+};
+void nvtx_payload_times(struct nvtx_times *times, const struct nvtx_domain *domain,
+                        const struct nvtx_payload *payloads, size_t count);
+
+/* Adds what COUNT payloads say to EVENT, but for when it was. */
 void nvtx_payload_read(struct nvtx_event *event, const struct nvtx_domain *domain,
                        const struct nvtx_payload *payloads, size_t count);
