@@ -286,16 +286,7 @@ struct kallsym kallsyms_at(const struct kallsyms *k, size_t index)
 // How many functions start at or before ADDRESS.
 static size_t count_before(const struct kallsyms *k, uint64_t address)
 {
-	size_t low = 0, high = k->table.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (k->table.functions[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(k->table.count, i, k->table.functions[i].address <= address);
 }
 
 // The kernel itself and each of its modules are in one piece: between two functions of one of

@@ -202,16 +202,9 @@ static bool sort_names(struct applying *a)
 
 static struct named *find_named(const struct module_names *m, uint64_t address)
 {
-	size_t low = 0, high = m->count;
+	size_t at = array_search(m->count, i, m->named[i].address < address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->named[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < m->count && m->named[low].address == address ? &m->named[low] : NULL;
+	return at < m->count && m->named[at].address == address ? &m->named[at] : NULL;
 }
 
 static struct named *named_of(const struct applying *a, const struct location *l)

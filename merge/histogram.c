@@ -37,16 +37,7 @@ static uint64_t value_of(uint32_t bucket)
 // Index of BUCKET, or of the one before which it belongs.
 static uint32_t find(const struct histogram *h, uint32_t bucket)
 {
-	uint32_t low = 0, high = h->count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		if (h->buckets[middle].bucket < bucket)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(h->count, i, h->buckets[i].bucket < bucket);
 }
 
 static bool insert(struct histogram *h, uint32_t at, uint32_t bucket)

@@ -282,18 +282,11 @@ static const struct op_caller *find_caller(const struct op_callers *c, uint32_t 
                                            uint32_t function)
 {
 	struct op_caller wanted = { .op = op, .function = function };
-	size_t low = 0, high = c->count;
+	size_t at = array_search(c->count, i, compare_function(&c->callers[i], &wanted) < 0);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (compare_function(&c->callers[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == c->count || compare_function(&c->callers[low], &wanted) != 0)
+	if (at == c->count || compare_function(&c->callers[at], &wanted) != 0)
 		return NULL;
-	return &c->callers[low];
+	return &c->callers[at];
 }
 
 static bool has_others(const struct op_callers *c, const struct op_caller *caller)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "merge/op_frames.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 // An op that is begun in more places than this is not looked for in the others.
@@ -99,17 +101,10 @@ static uint32_t common_frames(const struct keys *keys, uint32_t a, uint32_t b)
 static uint32_t common_with_callers(const struct op_frames *f, uint32_t op, uint32_t location,
                                     const struct begun *begun, size_t count)
 {
-	size_t low = 0, high = count;
+	size_t first = array_search(count, i, begun[i].op < op);
 	uint32_t most = 0;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (begun[middle].op < op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i < count && i < low + CALLERS_MAX && begun[i].op == op; i++) {
+	for (size_t i = first; i < count && i < first + CALLERS_MAX && begun[i].op == op; i++) {
 		uint32_t common = common_frames(f->keys, location, begun[i].caller);
 		most = common > most ? common : most;
 	}

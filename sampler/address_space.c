@@ -49,16 +49,7 @@ void address_space_clear(struct address_space *space)
 /* The first mapping that ends behind ADDRESS; COUNT if there is none. */
 static size_t first_behind(const struct address_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(space->count, i, space->mappings[i].end <= address);
 }
 
 static void cut_front(struct mapping *mapping, uint64_t start)

@@ -68,16 +68,9 @@ static bool add_symbols(struct kernel_map *m, const struct kallsyms *names)
 /* The last range that begins at or before ADDRESS. */
 static struct range *range_before(const struct kernel_map *m, uint64_t address)
 {
-	size_t low = 0, high = m->count;
+	size_t count = array_search(m->count, i, m->ranges[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &m->ranges[low - 1] : NULL;
+	return count ? &m->ranges[count - 1] : NULL;
 }
 
 struct kernel_map *kernel_map_new(struct kallsyms *names, struct error *err)

@@ -15,16 +15,7 @@ void op_sites_fini(struct op_sites *s)
 // Index of CALLER, or where it belongs.
 static size_t index_of(const struct op_sites *s, uint64_t caller)
 {
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->sites[middle].caller < caller)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(s->count, i, s->sites[i].caller < caller);
 }
 
 const struct op_site *op_sites_find(const struct op_sites *s, uint64_t caller)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/cover.h"
 
+#include "base/array.h"
+
 bool cover_init(struct cover *cover, const uint64_t *addresses, size_t count)
 {
 	*cover = (struct cover){ addresses, count, malloc((count + 1) * sizeof(size_t)) };
@@ -27,16 +29,9 @@ static size_t find_free(struct cover *cover, size_t at)
 
 size_t cover_take(struct cover *cover, uint64_t start, uint64_t size)
 {
-	size_t low = 0, high = cover->count;
+	size_t first = array_search(cover->count, i, cover->addresses[i] < start);
+	size_t at = find_free(cover, first);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (cover->addresses[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	size_t at = find_free(cover, low);
 	if (at == cover->count || cover->addresses[at] - start >= size)
 		return cover->count;
 	cover->next_free[at] = at + 1;

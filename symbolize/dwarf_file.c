@@ -155,16 +155,9 @@ struct unit *dwarf_file_unit(struct dwarf_file *file, size_t index)
 
 struct unit *dwarf_file_unit_at(struct dwarf_file *file, uint64_t offset)
 {
-	size_t low = 0, high = file->unit_count;
+	size_t count = array_search(file->unit_count, i, file->units[i].offset <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (file->units[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct unit *unit = low ? &file->units[low - 1] : NULL;
+	struct unit *unit = count ? &file->units[count - 1] : NULL;
 	return unit && offset < unit->end ? unit : NULL;
 }
 

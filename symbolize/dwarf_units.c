@@ -133,18 +133,11 @@ void dwarf_units_free(struct dwarf_units *units)
 
 struct unit *dwarf_units_find(const struct dwarf_units *units, uint64_t address)
 {
-	size_t low = 0, high = units->count;
+	size_t count = array_search(units->count, i, units->items[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (units->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	// Ranges seldom overlap; where they do, the one that starts last is the closest.
-	for (int tries = 0; low > 0 && tries < 64; low--, tries++) {
-		const struct covered *item = &units->items[low - 1];
+	for (int tries = 0; count > 0 && tries < 64; count--, tries++) {
+		const struct covered *item = &units->items[count - 1];
 		if (address < item->end)
 			return item->unit;
 		if (address >= item->highest_end)

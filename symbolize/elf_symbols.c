@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/elf_symbols.h"
 
+#include "base/array.h"
+
 #include <elf.h>
 
 #define NESTED_MAX 8
@@ -107,16 +109,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 
 static size_t lower_bound(const struct search *s, uint64_t wanted)
 {
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->addresses[middle] < wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(s->count, i, s->addresses[i] < wanted);
 }
 
 static void consider(struct search *s, const struct elf_symbol *symbol)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/function_start.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/mapped_file.h"
@@ -89,16 +90,7 @@ static uint64_t start_at(const struct function_starts *f, size_t index)
 // How many begin at or before ADDRESS.
 static size_t count_before(const struct function_starts *f, uint64_t address)
 {
-	size_t low = 0, high = f->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (start_at(f, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(f->count, i, start_at(f, i) <= address);
 }
 
 uint64_t function_starts_find(const struct function_starts *f, uint64_t address)

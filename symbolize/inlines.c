@@ -35,16 +35,7 @@ void inline_index_fini(struct inline_index *index)
 
 static size_t lower_bound(const struct walk *w, uint64_t wanted)
 {
-	size_t low = 0, high = w->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (w->addresses[middle] < wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(w->count, i, w->addresses[i] < wanted);
 }
 
 // Reads what ENTRY covers. True if an address of ours is in it.

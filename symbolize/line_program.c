@@ -258,16 +258,7 @@ static void begin_sequence(struct machine *m)
 
 static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t wanted)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (addresses[middle] < wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_search(count, i, addresses[i] < wanted);
 }
 
 // A row holds from its address up to the next row's.
