@@ -20,7 +20,7 @@
 #define PATIENCE   1000
 #define WALK_STACK 4096
 
-static struct record *reserve(struct agent *a, struct lane *lane, uint16_t type, size_t size)
+struct record *agent_reserve(const struct agent *a, struct lane *lane, uint16_t type, size_t size)
 {
 	struct record *record = lane_reserve(lane, a->rings.by_populate, size);
 
@@ -39,7 +39,7 @@ static void write_text(struct agent *a, struct lane *lane, uint16_t type, const 
 {
 	size_t length = strlen(text) + 1;
 	size_t size = record_align(sizeof(struct record_name) + length);
-	struct record *record = reserve(a, lane, type, size);
+	struct record *record = agent_reserve(a, lane, type, size);
 
 	if (!record)
 		return;
@@ -58,7 +58,7 @@ static void write_name(struct agent *a, struct lane *lane, uint16_t type)
 static void write_fork(struct agent *a, struct lane *lane, uint32_t parent_pid, uint32_t parent_tid)
 {
 	struct record_fork *fork =
-		(struct record_fork *)reserve(a, lane, RECORD_FORK, sizeof(*fork));
+		(struct record_fork *)agent_reserve(a, lane, RECORD_FORK, sizeof(*fork));
 
 	if (!fork)
 		return;
@@ -118,7 +118,7 @@ static void write_unmap(void *context, uintptr_t start, uintptr_t end)
 	// What comes there next may look the same.
 	a->known_count = a->lasting_count;
 	struct record_unmap *unmap =
-		(struct record_unmap *)reserve(a, a->process, RECORD_UNMAP, sizeof(*unmap));
+		(struct record_unmap *)agent_reserve(a, a->process, RECORD_UNMAP, sizeof(*unmap));
 	if (!unmap)
 		return;
 	unmap->start = start;
@@ -188,7 +188,7 @@ static void write_map(void *context, const struct map *map)
 
 	if (!(map->protection & PROT_EXEC) || !is_new(a, map))
 		return;
-	struct record_map *record = (struct record_map *)reserve(a, a->process, RECORD_MAP, size);
+	struct record_map *record = (struct record_map *)agent_reserve(a, a->process, RECORD_MAP, size);
 	if (!record)
 		return;
 	// It came at some time since the last look: samples from then on may lie in it.
@@ -280,7 +280,7 @@ void agent_write_end(struct agent *a, struct lane *lane)
 	if (is_told_elsewhere(a))
 		return;
 	write_name(a, lane, RECORD_THREAD);
-	struct record *exit = reserve(a, lane, RECORD_EXIT, sizeof(*exit));
+	struct record *exit = agent_reserve(a, lane, RECORD_EXIT, sizeof(*exit));
 	if (exit)
 		lane_commit(lane, exit, sizeof(*exit));
 }

@@ -77,6 +77,12 @@ static inline bool agent_has_timers(const struct agent *a)
 /* Makes sure that there is somewhere to write: true if there is. */
 bool agent_attach(struct agent *a);
 
+/*
+ * Room for a record of TYPE of LANE's thread, zeroed but for its head; lane_commit() makes it
+ * visible. NULL (counted as dropped) if there is none. Async-signal-safe.
+ */
+struct record *agent_reserve(const struct agent *a, struct lane *lane, uint16_t type, size_t size);
+
 /* Executable mappings that have not been told yet. */
 void agent_write_maps(struct agent *a);
 

@@ -676,6 +676,16 @@ void op_note(struct op_thread *t, const char *text)
 	write_text(t, RECORD_NOTE, 0, t->tid, sizeof(struct record_note), text);
 }
 
+void op_say(const char *text)
+{
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	op_note(t, text);
+	op_leave(t);
+}
+
 void op_thread_end(struct lane *lane)
 {
 	struct op_thread *t = op_own;

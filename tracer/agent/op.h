@@ -184,8 +184,9 @@ void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns);
 /* The program calls thread TID so. */
 void op_thread_name(struct op_thread *t, uint32_t tid, const char *name);
 
-/* Something the user should know. */
+/* Something the user should know; from within a hook, and from elsewhere. */
 void op_note(struct op_thread *t, const char *text);
+void op_say(const char *text);
 
 /* The calling thread's; NULL: it has had no op. */
 extern __thread struct op_thread *op_own __attribute__((tls_model("initial-exec")));

@@ -122,24 +122,10 @@ void python_fork(void)
 	python_code_fork();
 }
 
-static struct record *reserve(const struct agent *a, struct lane *lane, uint16_t type, size_t size)
-{
-	struct record *record = lane_reserve(lane, a->rings.by_populate, size);
-
-	if (!record)
-		return NULL;
-	memset(record, 0, size);
-	record->type = type;
-	record->pid = a->pid;
-	record->tid = lane->tid;
-	record->time_ns = clock_now_ns();
-	return record;
-}
-
 static bool tell_runtime(const struct agent *a, struct lane *lane)
 {
 	struct record_python *record =
-		(struct record_python *)reserve(a, lane, RECORD_PYTHON, sizeof(*record));
+		(struct record_python *)agent_reserve(a, lane, RECORD_PYTHON, sizeof(*record));
 
 	if (!record)
 		return false;
@@ -157,7 +143,7 @@ static bool tell_refusal(const struct agent *a, struct lane *lane)
 {
 	size_t length = strlen(refusal) + 1;
 	size_t size = record_align(sizeof(struct record_note) + length);
-	struct record_note *note = (struct record_note *)reserve(a, lane, RECORD_NOTE, size);
+	struct record_note *note = (struct record_note *)agent_reserve(a, lane, RECORD_NOTE, size);
 
 	if (!note)
 		return false;

@@ -34,28 +34,18 @@ static bool start_timers(void)
 	return (agent_samples(agent) || start_signals(SIGNALS_TIMER)) && threads_start_timers();
 }
 
-static void say(const char *text)
-{
-	struct op_thread *t = op_enter();
-
-	if (!t)
-		return;
-	op_note(t, text);
-	op_leave(t);
-}
-
 static void look_for_ticks(void)
 {
 	if (agent->self != SELF_TRAPS || trap_is_alive())
 		return;
 	trap_stop();
 	if (start_timers()) {
-		say("a process with Python closed the descriptor of the event by which it sampled "
+		op_say("a process with Python closed the descriptor of the event by which it sampled "
 		    "itself: it went on by timers, which tick at the kernel's rate");
 		return;
 	}
 	self_stop();
-	say("a process with Python closed the descriptor of the event by which it sampled itself: "
+	op_say("a process with Python closed the descriptor of the event by which it sampled itself: "
 	    "there are no Python functions of what it did then");
 }
 

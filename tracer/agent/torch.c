@@ -285,16 +285,6 @@ static int look_at_count(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-static void say(const char *text)
-{
-	struct op_thread *t = op_enter();
-
-	if (!t)
-		return;
-	op_note(t, text);
-	op_leave(t);
-}
-
 static void attach(void)
 {
 	static int attached; // atomic
@@ -304,7 +294,7 @@ static void attach(void)
 	if (!library.found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
 		return;
 	if (!library.add_callback) {
-		say("PyTorch's ops are not told: its version is older than 1.13, or unknown");
+		op_say("PyTorch's ops are not told: its version is older than 1.13, or unknown");
 		return;
 	}
 	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)

@@ -526,16 +526,6 @@ static const char *find_obstacle(void)
 	return NULL;
 }
 
-static void say(const char *text)
-{
-	struct op_thread *t = op_enter();
-
-	if (!t)
-		return;
-	op_note(t, text);
-	op_leave(t);
-}
-
 void wrap_start_memory(struct agent *a)
 {
 	if (calls.malloc == early_malloc && !find())
@@ -545,7 +535,7 @@ void wrap_start_memory(struct agent *a)
 	wrap_next(&next_exit_c99, "_Exit");
 	const char *obstacle = find_obstacle();
 	if (obstacle) {
-		say(obstacle);
+		op_say(obstacle);
 		return;
 	}
 	have_headers = find_headers();

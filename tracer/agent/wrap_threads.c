@@ -89,16 +89,6 @@ __attribute__((destructor)) static void finish(void)
 		threads_finish(&agent);
 }
 
-static void say(const char *text)
-{
-	struct op_thread *t = op_enter();
-
-	if (!t)
-		return;
-	op_note(t, text);
-	op_leave(t);
-}
-
 void wrap_stop(const char *why)
 {
 	char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
@@ -108,7 +98,7 @@ void wrap_stop(const char *why)
 		return;
 	self_stop();
 	threads_hush();
-	say(why);
+	op_say(why);
 	memory_finish();
 	if (agent_tells(&agent))
 		agent_write_maps(&agent);
