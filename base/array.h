@@ -19,8 +19,8 @@
 	array_reserve_bytes((void **)(items), (capacity), (wanted), sizeof(**(items)))
 
 /*
- * How many of COUNT items come first, where IS_BEFORE (an expression of the index I) holds for those
- * and not for the rest: a binary search.
+ * How many of COUNT items come first, where IS_BEFORE (an expression of the index I) holds for
+ * those and not for the rest: a binary search.
  *
  *	size_t at = array_search(count, i, maps[i].end <= address);
  */

@@ -188,7 +188,8 @@ static void write_map(void *context, const struct map *map)
 
 	if (!(map->protection & PROT_EXEC) || !is_new(a, map))
 		return;
-	struct record_map *record = (struct record_map *)agent_reserve(a, a->process, RECORD_MAP, size);
+	struct record_map *record =
+		(struct record_map *)agent_reserve(a, a->process, RECORD_MAP, size);
 	if (!record)
 		return;
 	// It came at some time since the last look: samples from then on may lie in it.

@@ -41,12 +41,12 @@ static void look_for_ticks(void)
 	trap_stop();
 	if (start_timers()) {
 		op_say("a process with Python closed the descriptor of the event by which it sampled "
-		    "itself: it went on by timers, which tick at the kernel's rate");
+		       "itself: it went on by timers, which tick at the kernel's rate");
 		return;
 	}
 	self_stop();
 	op_say("a process with Python closed the descriptor of the event by which it sampled itself: "
-	    "there are no Python functions of what it did then");
+	       "there are no Python functions of what it did then");
 }
 
 static uint16_t record_flags(void)
