@@ -123,6 +123,11 @@ class Signals(Case):
     def test_a_blocked_sigtrap_waits(self):
         self.polite("blocked_waits")
 
+    def test_a_blocked_sigtrap_waits_alone(self):
+        told = self.polite("blocked_again_and_again")
+        self.assertTrue(any("waits for SIGTRAP" in note for note in told.notes), told.notes)
+        self.assertGreater(told.seconds() / (told.cpu / 1e9), 0.5, "it is sampled by timers")
+
     def test_a_blocked_sigtrap_waits_for_the_thread_that_wants_it(self):
         self.polite("blocked_waits_for_a_thread")
 
@@ -147,7 +152,7 @@ class Signals(Case):
 
     def test_the_same_with_timers(self):
         for name in ("own_trap_handler", "own_signals", "blocked_waits", "all_blocked", "fault",
-                     "profiling_timer"):
+                     "blocked_again_and_again", "profiling_timer"):
             with self.subTest(name):
                 self.polite(name, before=(NO_PERF,))
 

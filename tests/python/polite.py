@@ -5,6 +5,7 @@
 
 Each prints what only depends on itself, so that two runs can be compared.
 """
+import collections
 import concurrent.futures
 import ctypes
 import errno
@@ -94,6 +95,27 @@ def blocked_waits():
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTRAP])
     print("unblocked")
     burn(0.05)
+
+
+def blocked_again_and_again():
+    """Nobody else's SIGTRAP is pending, comes instead of the program's own, or loses it."""
+    counts = collections.Counter()
+    signal.signal(signal.SIGTRAP, lambda number, frame: counts.update(["handled"]))
+    for _ in range(100):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTRAP])
+        burn(0.0005)
+        counts["pending before"] += signal.SIGTRAP in signal.sigpending()
+        os.kill(os.getpid(), signal.SIGTRAP)
+        burn(0.0005)
+        counts["pending"] += signal.SIGTRAP in signal.sigpending()
+        info = signal.sigwaitinfo([signal.SIGTRAP])
+        counts[info.si_code, info.si_pid == os.getpid()] += 1
+        burn(0.0005)
+        counts["pending after"] += signal.SIGTRAP in signal.sigpending()
+        signal.raise_signal(signal.SIGTRAP)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTRAP])
+    burn(0.1)
+    print(sorted(counts.items(), key=str))
 
 
 def blocked_waits_for_a_thread():

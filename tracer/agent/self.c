@@ -34,6 +34,25 @@ static bool start_timers(void)
 	return (agent_samples(agent) || start_signals(SIGNALS_TIMER)) && threads_start_timers();
 }
 
+void self_leave_traps(void)
+{
+	int idle = 0;
+
+	if (!agent || !agent->on || agent->self != SELF_TRAPS || agent->pid != (uint32_t)getpid())
+		return;
+	trap_stop();
+	// If another thread is looking just now, it sees that there are none.
+	if (!__atomic_compare_exchange_n(&busy, &idle, 1, false, __ATOMIC_ACQUIRE,
+	                                 __ATOMIC_RELAXED))
+		return;
+	if (start_timers())
+		op_say("a process with Python waits for SIGTRAP itself: from then on it was sampled "
+		       "by timers, which tick at the kernel's rate");
+	else
+		self_stop();
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
 static void look_for_ticks(void)
 {
 	if (agent->self != SELF_TRAPS || trap_is_alive())

@@ -4,7 +4,8 @@
  * handler of the interrupted thread are Python's frames exact.
  *
  *	self_look() ── an interpreter ──► traps ── the program got at them ──► timers
- *	                                    └── refused ──────────────────────────┘
+ *	                                    ├── refused ──────────────────────────┤
+ *	                                    └── it waits for SIGTRAP itself ──────┘
  *
  * RECORD_PYTHON tells from when on, by PYTHON_SAMPLES; without it, that this is over.
  */
@@ -32,6 +33,12 @@ void self_fork(void);
  */
 bool self_pause(void);
 void self_resume(void);
+
+/*
+ * The target is to get a SIGTRAP that it has blocked: while that waits, no other one can. On it goes
+ * by timers. For handlers.
+ */
+void self_leave_traps(void);
 
 /* The process ends, or is not to be sampled from within any more. */
 void self_stop(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/signals.h"
 
+#include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/ticker.h"
 
@@ -128,8 +129,35 @@ static void send_again(int number, siginfo_t *info)
 		syscall(SYS_kill, pid, number);
 }
 
+// Of a signal only one waits, for the thread and for the process: a tick that waits already is in
+// the way of the target's own.
+static void drop_ticks(const struct ours *ours)
+{
+	struct timespec now = { 0, 0 };
+	siginfo_t info, own[2];
+	sigset_t set;
+	int count = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, ours->number);
+	while (count < 2 && syscall(SYS_rt_sigtimedwait, &set, &info, &now, NSIG / 8) > 0)
+		if (!ours->is_tick(&info))
+			own[count++] = info;
+	while (count)
+		send_again(ours->number, &own[--count]);
+}
+
+static void leave_traps(ucontext_t *uc)
+{
+	self_leave_traps();
+	drop_ticks(&all[SIGNALS_TRAP]);
+	// They may have just started, in the mask that the handler's end undoes.
+	if (all[SIGNALS_TIMER].number)
+		sigdelset(&uc->uc_sigmask, all[SIGNALS_TIMER].number);
+}
+
 // The target has blocked its signal: from now on that is so in earnest, and the signal waits.
-static void defer(int number, siginfo_t *info, void *context)
+static void defer(const struct ours *ours, int number, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
@@ -138,6 +166,8 @@ static void defer(int number, siginfo_t *info, void *context)
 		die(number);
 		return;
 	}
+	if (ours == &all[SIGNALS_TRAP])
+		leave_traps(uc);
 	sigaddset(&uc->uc_sigmask, number);
 	send_again(number, info);
 }
@@ -264,7 +294,7 @@ static void handler(int number, siginfo_t *info, void *context)
 	if (ours->is_tick(info)) {
 		tick(ours, info, context);
 	} else if (threads_blocked() & bit(ours)) {
-		defer(number, info, context);
+		defer(ours, number, info, context);
 	} else {
 		errno = error;
 		forward(ours, number, info, context);
