@@ -28,8 +28,13 @@ bool origin_is_foreign(const char *module, const char *file)
 	static const char *const sources[] = { "/usr/include/", "/usr/src/", "/usr/lib/", "/rustc/",
 		                               "../sysdeps/",   "./nptl/",   "<frozen ",  NULL };
 	// Wherever an interpreter or a virtual environment was put.
-	static const char *const installed[] = { "/site-packages/", "/dist-packages/",
-		                                 "/lib/python3.", "/lib64/python3.", NULL };
+	static const char *const installed[] = { "/site-packages/",
+		                                 "/dist-packages/",
+		                                 "/lib/python3.",
+		                                 "/lib64/python3.",
+		                                 "/bin/python3",
+		                                 "/libpython3.",
+		                                 NULL };
 
 	if (!module && !file)
 		return true;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "base/origin.h"
+
+#include <criterion/criterion.h>
+
+Test(origin, of_the_user)
+{
+	cr_expect(!origin_is_foreign("/home/u/app", "/home/u/main.c"));
+	cr_expect(!origin_is_foreign("/usr/local/bin/app", NULL));
+	cr_expect(!origin_is_foreign(NULL, "/home/u/train.py"));
+	cr_expect(!origin_is_foreign(NULL, "<string>"));
+	cr_expect(!origin_is_foreign("/home/u/build/libsolver.so", "solver.cc"));
+}
+
+Test(origin, of_the_system)
+{
+	cr_expect(origin_is_foreign(NULL, NULL));
+	cr_expect(origin_is_foreign("[kernel]", NULL));
+	cr_expect(origin_is_foreign("/usr/lib/x86_64-linux-gnu/libc.so.6",
+	                            "./nptl/pthread_create.c"));
+	cr_expect(origin_is_foreign("/home/u/app", "/usr/include/c++/12/bits/stl_algo.h"));
+}
+
+Test(origin, of_python)
+{
+	static const char *const files[] = {
+		"<frozen importlib._bootstrap>",
+		"/usr/lib/python3.11/json/encoder.py",
+		"/home/u/.pyenv/versions/3.12.1/lib/python3.12/re/_parser.py",
+		"/home/u/venv/lib/python3.12/site-packages/numpy/core/numeric.py",
+	};
+	static const char *const modules[] = {
+		"/home/u/.pyenv/versions/3.12.1/bin/python3.12",
+		"/opt/conda/envs/ml/bin/python3.10",
+		"/opt/python/libpython3.13.so.1.0",
+		"/home/u/venv/lib/python3.12/site-packages/numpy/core/_multiarray_umath.so",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		cr_expect(origin_is_foreign(NULL, files[i]), "%s", files[i]);
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		cr_expect(origin_is_foreign(modules[i], "object.c"), "%s", modules[i]);
+}
