@@ -20,6 +20,7 @@ import interpreters
 HERE = os.path.dirname(os.path.abspath(__file__))
 SELF_REPORT = os.path.abspath(os.environ.get("SELF_REPORT", "build/tests/self_report"))
 SELF_EMBED = os.path.abspath(os.environ.get("SELF_EMBED", "build/tests/self_embed"))
+SELF_RESTART = os.path.abspath(os.environ.get("SELF_RESTART", "build/tests/self_restart"))
 HANDLER_WATCH = os.path.abspath(os.environ.get("HANDLER_WATCH", "build/tests/handler_watch.so"))
 NO_PERF = os.path.abspath(os.environ.get("NO_PERF", "build/tests/no_perf"))
 POLITE = os.path.join(HERE, "polite.py")
@@ -293,21 +294,36 @@ class Versions(Case):
 
 
 class Embedded(Case):
-    """An interpreter that a process of several threads loads late, for itself alone."""
+    """Interpreters in programs that are no interpreters."""
 
-    def test_all(self):
+    def libraries(self):
+        """Library, and the environment in which it finds its modules."""
         for version, python in interpreters.find().items():
             home = os.path.dirname(os.path.dirname(python))
-            libraries = glob.glob(f"{home}/lib/libpython{'.'.join(version.split('.')[:2])}*.so.*")
-            if not libraries:
-                continue
-            with self.subTest(version):
-                status, output, told = self.report(
-                    [SELF_EMBED, libraries[0]], env={**os.environ, "PYTHONHOME": home})
-                self.assertEqual((status, output), (0, b"done\n"))
-                self.assertEqual(len(told.tids()), 3)
+            found = glob.glob(f"{home}/lib/libpython{'.'.join(version.split('.')[:2])}*.so.*")
+            if found:
+                with self.subTest(version):
+                    yield found[0], {**os.environ, "PYTHONHOME": home}
+
+    def test_late_for_itself_alone_among_threads(self):
+        for library, env in self.libraries():
+            status, output, told = self.report([SELF_EMBED, library], env=env)
+            self.assertEqual((status, output), (0, b"done\n"))
+            self.assertEqual(len(told.tids()), 3)
+            for tid in told.tids():
+                self.assertGreater(told.seconds(tid=tid), 0.3)
+
+    def test_again_and_again(self):
+        turns = 4
+        expected = b"".join(b"turn %d: done\n" % turn for turn in range(turns))
+        for library, env in self.libraries():
+            for hz in ("999", "4999"):
+                status, output, told = self.report([SELF_RESTART, library, str(turns)],
+                                                   "--hz", hz, env=env)
+                self.assertEqual((status, output), (0, expected))
+                self.assertEqual(len(told.tids()), 1 + 2 * turns)
                 for tid in told.tids():
-                    self.assertGreater(told.seconds(tid=tid), 0.3)
+                    self.assertTrue(any(s.frames for s in told.samples if s.tid == tid))
 
 
 class Handlers(Case):

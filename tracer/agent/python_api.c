@@ -26,6 +26,7 @@ enum stage {
 	IDLE,
 	ASKED, // the pending call is on its way
 	READY,
+	ENDED, // the interpreter is ending, or has
 	OFF
 };
 
@@ -265,6 +266,7 @@ static py_object at_exit(py_object self, py_object unused)
 	if (is_on() && is_main_thread()) {
 		python_calls_check();
 		finish(true);
+		__atomic_store_n(&stage, ENDED, __ATOMIC_RELEASE);
 	}
 	errno = error;
 	return none();
@@ -307,7 +309,7 @@ static int setup(void *unused)
 	int error = errno;
 
 	(void)unused;
-	if (stage_now() != READY && is_on() && is_main_thread()) {
+	if (stage_now() < READY && is_on() && is_main_thread()) {
 		register_exit();
 		if (op_is_on(OP_PYTHON))
 			watch_collections();
@@ -360,12 +362,28 @@ static void ask(void)
 		__atomic_store_n(&stage, IDLE, __ATOMIC_RELEASE); // too many: later
 }
 
+// Another interpreter in the place of the one that has ended, which knows nothing of us. Counts of
+// calls are the first one's.
+static void begin_again(void)
+{
+	const struct python_runtime *r = python_api_runtime;
+
+	if (stage_now() != ENDED || agent->config.count_calls || python_api.Py_IsInitialized() ||
+	    guard_pointer(r->runtime, r->layout.runtime_finalizing))
+		return;
+	polling = 0;
+	__atomic_store_n(&stage, IDLE, __ATOMIC_RELEASE);
+}
+
 void python_api_look(void)
 {
 	int error = errno;
 
-	if (stage_now() == IDLE && is_on() && is_main_thread() && can_ask())
-		ask();
+	if ((stage_now() == IDLE || stage_now() == ENDED) && is_on() && is_main_thread()) {
+		begin_again();
+		if (stage_now() == IDLE && can_ask())
+			ask();
+	}
 	errno = error;
 }
 
