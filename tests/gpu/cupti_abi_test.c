@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Our layouts and numbers are those of CUPTI's headers: compiling this is the test.
+#include "tracer/agent/cupti_abi.h"
+
+#include <cupti.h>
+
+#define SAME(ours, theirs) _Static_assert((int64_t)(ours) == (int64_t)(theirs), #theirs)
+#define PLACE(ours, field, theirs, their_field)                                                    \
+	SAME(offsetof(struct ours, field), offsetof(theirs, their_field));                         \
+	SAME(sizeof(((struct ours *)0)->field), sizeof(((theirs *)0)->their_field))
+// The first of three that stand beside each other.
+#define PLACE3(ours, field, theirs, x, y, z)                                                       \
+	SAME(offsetof(struct ours, field[0]), offsetof(theirs, x));                                \
+	SAME(offsetof(struct ours, field[1]), offsetof(theirs, y));                                \
+	SAME(offsetof(struct ours, field[2]), offsetof(theirs, z))
+
+SAME(CUPTI_OK, CUPTI_SUCCESS);
+SAME(CUPTI_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER);
+SAME(CUPTI_INVALID_OPERATION, CUPTI_ERROR_INVALID_OPERATION);
+SAME(CUPTI_END_OF_BUFFER, CUPTI_ERROR_MAX_LIMIT_REACHED);
+SAME(CUPTI_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
+SAME(CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+SAME(CUPTI_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
+SAME(CUPTI_VIRTUALIZED, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
+SAME(CUPTI_NO_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_VIRTUALIZED_NO_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_UNKNOWN, CUPTI_ERROR_UNKNOWN);
+#if CUPTI_API_VERSION >= 130000
+SAME(CUPTI_BUSY, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+#endif
+
+SAME(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
+SAME(CUPTI_KIND_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER);
+SAME(CUPTI_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME);
+SAME(CUPTI_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE);
+SAME(CUPTI_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT);
+SAME(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(CUPTI_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD);
+SAME(CUPTI_KIND_PEER_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(CUPTI_KIND_STREAM, CUPTI_ACTIVITY_KIND_STREAM);
+SAME(CUPTI_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+SAME(CUPTI_KIND_INTERNAL_LAUNCH, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API);
+SAME(CUPTI_KIND_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2);
+SAME(CUPTI_KIND_MEMORY_POOL, CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+SAME(CUPTI_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+SAME(CUPTI_KIND_JIT, CUPTI_ACTIVITY_KIND_JIT);
+
+SAME(CUPTI_DEVICE_BUFFER_POOL_LIMIT, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT);
+SAME(CUPTI_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+SAME(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
+SAME(CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+SAME(CUPTI_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+SAME(CUPTI_CONTEXT_DESTROY, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+SAME(CUPTI_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+SAME(CUPTI_MODULE_UNLOAD, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+SAME(CUPTI_ENTER, CUPTI_API_ENTER);
+SAME(CUPTI_EXIT, CUPTI_API_EXIT);
+SAME(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(CUPTI_BUFFER_ALIGNMENT, ACTIVITY_RECORD_ALIGNMENT);
+SAME(CUPTI_MEMORY_PAGEABLE, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
+SAME(CUPTI_MEMORY_PINNED, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
+SAME(CUPTI_MEMORY_DEVICE, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+SAME(CUPTI_MEMORY_ARRAY, CUPTI_ACTIVITY_MEMORY_KIND_ARRAY);
+SAME(CUPTI_MEMORY_MANAGED, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED);
+SAME(CUPTI_COPY_HOST_TO_DEVICE, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+SAME(CUPTI_COPY_DEVICE_TO_HOST, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+SAME(CUPTI_COPY_DEVICE_TO_DEVICE, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
+SAME(CUPTI_COPY_HOST_TO_HOST, CUPTI_ACTIVITY_MEMCPY_KIND_HTOH);
+SAME(CUPTI_COPY_PEER, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
+SAME(CUPTI_SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
+SAME(CUPTI_SYNC_STREAM_WAIT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+SAME(CUPTI_SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
+SAME(CUPTI_SYNC_CONTEXT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+SAME(CUPTI_ALLOCATED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
+SAME(CUPTI_RELEASED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
+SAME(CUPTI_COPY_ASYNC, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
+
+#define SAME_KERNEL(theirs)                                                                        \
+	PLACE(cupti_kernel, registers, theirs, registersPerThread);                                \
+	PLACE(cupti_kernel, begin_ns, theirs, start);                                              \
+	PLACE(cupti_kernel, end_ns, theirs, end);                                                  \
+	PLACE(cupti_kernel, device, theirs, deviceId);                                             \
+	PLACE(cupti_kernel, context, theirs, contextId);                                           \
+	PLACE(cupti_kernel, stream, theirs, streamId);                                             \
+	PLACE3(cupti_kernel, grid, theirs, gridX, gridY, gridZ);                                   \
+	PLACE3(cupti_kernel, block, theirs, blockX, blockY, blockZ);                               \
+	PLACE(cupti_kernel, static_shared, theirs, staticSharedMemory);                            \
+	PLACE(cupti_kernel, dynamic_shared, theirs, dynamicSharedMemory);                          \
+	PLACE(cupti_kernel, correlation, theirs, correlationId);                                   \
+	PLACE(cupti_kernel, name, theirs, name);                                                   \
+	PLACE(cupti_kernel, queued_ns, theirs, queued);                                            \
+	PLACE(cupti_kernel, submitted_ns, theirs, submitted);                                      \
+	PLACE(cupti_kernel, shared_executed, theirs, sharedMemoryExecuted);                        \
+	PLACE(cupti_kernel, graph_node, theirs, graphNodeId)
+SAME_KERNEL(CUpti_ActivityKernel5);
+SAME_KERNEL(CUpti_ActivityKernel6);
+SAME_KERNEL(CUpti_ActivityKernel7);
+SAME_KERNEL(CUpti_ActivityKernel8);
+SAME_KERNEL(CUpti_ActivityKernel9);
+SAME_KERNEL(CUpti_ActivityKernel10);
+
+#define SAME_COPY(ours, theirs)                                                                    \
+	PLACE(ours, copy_kind, theirs, copyKind);                                                  \
+	PLACE(ours, from, theirs, srcKind);                                                        \
+	PLACE(ours, to, theirs, dstKind);                                                          \
+	PLACE(ours, flags, theirs, flags);                                                         \
+	PLACE(ours, bytes, theirs, bytes);                                                         \
+	PLACE(ours, begin_ns, theirs, start);                                                      \
+	PLACE(ours, end_ns, theirs, end);                                                          \
+	PLACE(ours, device, theirs, deviceId);                                                     \
+	PLACE(ours, context, theirs, contextId);                                                   \
+	PLACE(ours, stream, theirs, streamId);                                                     \
+	PLACE(ours, correlation, theirs, correlationId)
+SAME_COPY(cupti_copy, CUpti_ActivityMemcpy3);
+SAME_COPY(cupti_copy, CUpti_ActivityMemcpy4);
+SAME_COPY(cupti_copy, CUpti_ActivityMemcpy5);
+SAME_COPY(cupti_copy, CUpti_ActivityMemcpy6);
+SAME_COPY(cupti_peer_copy, CUpti_ActivityMemcpyPtoP4);
+PLACE(cupti_peer_copy, from_device, CUpti_ActivityMemcpyPtoP4, srcDeviceId);
+PLACE(cupti_peer_copy, to_device, CUpti_ActivityMemcpyPtoP4, dstDeviceId);
+
+PLACE(cupti_set, value, CUpti_ActivityMemset4, value);
+PLACE(cupti_set, bytes, CUpti_ActivityMemset4, bytes);
+PLACE(cupti_set, begin_ns, CUpti_ActivityMemset4, start);
+PLACE(cupti_set, end_ns, CUpti_ActivityMemset4, end);
+PLACE(cupti_set, device, CUpti_ActivityMemset4, deviceId);
+PLACE(cupti_set, stream, CUpti_ActivityMemset4, streamId);
+PLACE(cupti_set, correlation, CUpti_ActivityMemset4, correlationId);
+PLACE(cupti_set, memory_kind, CUpti_ActivityMemset4, memoryKind);
+
+SAME(sizeof(struct cupti_api), sizeof(CUpti_ActivityAPI));
+PLACE(cupti_api, function, CUpti_ActivityAPI, cbid);
+PLACE(cupti_api, begin_ns, CUpti_ActivityAPI, start);
+PLACE(cupti_api, end_ns, CUpti_ActivityAPI, end);
+PLACE(cupti_api, pid, CUpti_ActivityAPI, processId);
+PLACE(cupti_api, tid, CUpti_ActivityAPI, threadId);
+PLACE(cupti_api, correlation, CUpti_ActivityAPI, correlationId);
+PLACE(cupti_api, result, CUpti_ActivityAPI, returnValue);
+
+PLACE(cupti_sync, type, CUpti_ActivitySynchronization2, type);
+PLACE(cupti_sync, begin_ns, CUpti_ActivitySynchronization2, start);
+PLACE(cupti_sync, end_ns, CUpti_ActivitySynchronization2, end);
+PLACE(cupti_sync, correlation, CUpti_ActivitySynchronization2, correlationId);
+PLACE(cupti_sync, context, CUpti_ActivitySynchronization2, contextId);
+PLACE(cupti_sync, stream, CUpti_ActivitySynchronization2, streamId);
+PLACE(cupti_sync, event, CUpti_ActivitySynchronization2, cudaEventId);
+PLACE(cupti_sync, begin_ns, CUpti_ActivitySynchronization, start);
+PLACE(cupti_sync, stream, CUpti_ActivitySynchronization, streamId);
+
+PLACE(cupti_overhead, what, CUpti_ActivityOverhead3, overheadKind);
+PLACE(cupti_overhead, begin_ns, CUpti_ActivityOverhead3, start);
+PLACE(cupti_overhead, end_ns, CUpti_ActivityOverhead3, end);
+PLACE(cupti_overhead, begin_ns, CUpti_ActivityOverhead2, start);
+
+PLACE(cupti_memory, operation, CUpti_ActivityMemory4, memoryOperationType);
+PLACE(cupti_memory, memory_kind, CUpti_ActivityMemory4, memoryKind);
+PLACE(cupti_memory, correlation, CUpti_ActivityMemory4, correlationId);
+PLACE(cupti_memory, address, CUpti_ActivityMemory4, address);
+PLACE(cupti_memory, bytes, CUpti_ActivityMemory4, bytes);
+PLACE(cupti_memory, time_ns, CUpti_ActivityMemory4, timestamp);
+PLACE(cupti_memory, pid, CUpti_ActivityMemory4, processId);
+PLACE(cupti_memory, device, CUpti_ActivityMemory4, deviceId);
+PLACE(cupti_memory, stream, CUpti_ActivityMemory4, streamId);
+PLACE(cupti_memory, is_async, CUpti_ActivityMemory4, isAsync);
+PLACE(cupti_memory, pool, CUpti_ActivityMemory4, memoryPoolConfig);
+PLACE(cupti_memory, is_async, CUpti_ActivityMemory3, isAsync);
+
+PLACE(cupti_graph, correlation, CUpti_ActivityGraphTrace2, correlationId);
+PLACE(cupti_graph, begin_ns, CUpti_ActivityGraphTrace2, start);
+PLACE(cupti_graph, end_ns, CUpti_ActivityGraphTrace2, end);
+PLACE(cupti_graph, device, CUpti_ActivityGraphTrace2, deviceId);
+PLACE(cupti_graph, graph, CUpti_ActivityGraphTrace2, graphId);
+PLACE(cupti_graph, stream, CUpti_ActivityGraphTrace2, streamId);
+PLACE(cupti_graph, stream, CUpti_ActivityGraphTrace, streamId);
+
+PLACE(cupti_device, memory_kb_per_s, CUpti_ActivityDevice5, globalMemoryBandwidth);
+PLACE(cupti_device, memory_bytes, CUpti_ActivityDevice5, globalMemorySize);
+PLACE(cupti_device, clock_khz, CUpti_ActivityDevice5, coreClockRate);
+PLACE(cupti_device, multiprocessors, CUpti_ActivityDevice5, numMultiprocessors);
+PLACE(cupti_device, max_warps, CUpti_ActivityDevice5, maxWarpsPerMultiprocessor);
+PLACE(cupti_device, max_blocks, CUpti_ActivityDevice5, maxBlocksPerMultiprocessor);
+PLACE(cupti_device, max_shared, CUpti_ActivityDevice5, maxSharedMemoryPerMultiprocessor);
+PLACE(cupti_device, max_registers, CUpti_ActivityDevice5, maxRegistersPerMultiprocessor);
+PLACE(cupti_device, block_threads, CUpti_ActivityDevice5, maxThreadsPerBlock);
+PLACE(cupti_device, compute_major, CUpti_ActivityDevice5, computeCapabilityMajor);
+PLACE(cupti_device, compute_minor, CUpti_ActivityDevice5, computeCapabilityMinor);
+PLACE(cupti_device, id, CUpti_ActivityDevice5, id);
+PLACE(cupti_device, uuid, CUpti_ActivityDevice5, uuid);
+PLACE(cupti_device, name, CUpti_ActivityDevice5, name);
+PLACE(cupti_device, name, CUpti_ActivityDevice4, name);
+
+PLACE(cupti_context, context, CUpti_ActivityContext3, contextId);
+PLACE(cupti_context, device, CUpti_ActivityContext3, deviceId);
+PLACE(cupti_context, null_stream, CUpti_ActivityContext3, nullStreamId);
+PLACE(cupti_stream, context, CUpti_ActivityStream, contextId);
+PLACE(cupti_stream, stream, CUpti_ActivityStream, streamId);
+PLACE(cupti_stream, correlation, CUpti_ActivityStream, correlationId);
+PLACE(cupti_jit, entry, CUpti_ActivityJit2, jitEntryType);
+PLACE(cupti_jit, operation, CUpti_ActivityJit2, jitOperationType);
+PLACE(cupti_jit, begin_ns, CUpti_ActivityJit2, start);
+PLACE(cupti_jit, end_ns, CUpti_ActivityJit2, end);
+PLACE(cupti_jit, correlation, CUpti_ActivityJit2, correlationId);
+
+PLACE(cupti_call, site, CUpti_CallbackData, callbackSite);
+PLACE(cupti_call, function, CUpti_CallbackData, functionName);
+PLACE(cupti_call, parameters, CUpti_CallbackData, functionParams);
+PLACE(cupti_call, symbol, CUpti_CallbackData, symbolName);
+PLACE(cupti_call, context, CUpti_CallbackData, context);
+PLACE(cupti_call, own, CUpti_CallbackData, correlationData);
+PLACE(cupti_call, correlation, CUpti_CallbackData, correlationId);
+PLACE(cupti_resource_event, context, CUpti_ResourceData, context);
+PLACE(cupti_resource_event, descriptor, CUpti_ResourceData, resourceDescriptor);
+PLACE(cupti_module, id, CUpti_ModuleResourceData, moduleId);
+PLACE(cupti_module, bytes, CUpti_ModuleResourceData, cubinSize);
+PLACE(cupti_module, cubin, CUpti_ModuleResourceData, pCubin);
+#if CUPTI_API_VERSION >= 130000
+PLACE(cupti_subscriber, size, CUpti_SubscriberParams, structSize);
+PLACE(cupti_subscriber, name, CUpti_SubscriberParams, subscriberName);
+PLACE(cupti_subscriber, other, CUpti_SubscriberParams, oldSubscriberName);
+PLACE(cupti_subscriber, other_size, CUpti_SubscriberParams, oldSubscriberSize);
+SAME(CUPTI_OTHER_NAME_MIN, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN);
+#endif
+
+int main(void)
+{
+	return 0;
+}
