@@ -25,6 +25,10 @@ if(OPENBLAS_FOUND)
   target_link_libraries(target_ops_openblas PRIVATE pthread PkgConfig::OPENBLAS)
 endif()
 
+add_executable(target_maps targets/maps.c)
+ops_flags(target_maps)
+set_target_properties(target_maps PROPERTIES OUTPUT_NAME maps)
+
 # At a fixed place, too, where malloc()'s address is the program's own entry for it.
 foreach(form memory memory_no_pie)
   add_executable(target_${form} targets/memory.c)

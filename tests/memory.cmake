@@ -3,6 +3,7 @@
 unit(memory_poisson LIBS agent_core m)
 unit(memory_table LIBS agent_core)
 unit(memory_early LIBS agent_core)
+unit(memory_maps LIBS agent_core)
 unit(memory_pages LIBS agent_core)
 unit(memory LIBS agent_core reader tracer_test_support)
 unit(memory_totals LIBS agent_core reader tracer_test_support)

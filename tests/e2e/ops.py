@@ -181,13 +181,16 @@ class Survival(Ops):
 class Memory(Case):
     MB = 1 << 20
 
-    def check(self, program):
+    def rows(self, program):
         done = self.profile_run([target(program)])
         self.assertEqual(done.status, 0, done.err)
         shown = subprocess.run([OP_ROWS, "-m", done.profile], capture_output=True, text=True,
                                check=True).stdout
-        rows = {name: [int(n) for n in numbers]
-                for name, *numbers in (line.split("\t") for line in shown.splitlines())}
+        return done, {name: [int(n) for n in numbers]
+                      for name, *numbers in (line.split("\t") for line in shown.splitlines())}
+
+    def check(self, program):
+        done, rows = self.rows(program)
         calls, allocated, peak, end = rows.pop("all")
         self.assertEqual(calls, 121)
         # Of each piece the allocator makes a page more.
@@ -204,6 +207,21 @@ class Memory(Case):
     def test_who_allocated_how_much(self):
         report = self.check("memory").report
         self.assertRegex(report, r"480 MB in 121 allocations; live at most 6[04] MB")
+
+    def test_what_is_mapped_by_the_program_itself(self):
+        _, rows = self.rows("maps")
+        calls, allocated, peak, end = rows.pop("all")
+        self.assertEqual((calls, allocated), (66, 328 * self.MB))
+        # What was allocated before anybody counted may be freed by now.
+        self.assertAlmostEqual(peak, 92 * self.MB, delta=4096)
+        self.assertAlmostEqual(end, 80 * self.MB, delta=4096)
+        for name, wanted in (("hold", 80), ("churn", 200), ("trim", 24), ("grow", 16),
+                             ("replace", 8)):
+            self.assertAlmostEqual(rows[name][0] / self.MB, wanted, delta=0.05 * wanted, msg=name)
+        self.assertNotIn("reserve", rows)
+        # Where it is live is told of who has mapped it.
+        self.assertAlmostEqual(rows["block"][1] / self.MB, 80, delta=0.05 * 80)
+        self.assertAlmostEqual(rows["block"][2] / self.MB, 80, delta=0.05 * 80)
 
     def test_at_a_fixed_place(self):
         self.check("memory_no_pie")

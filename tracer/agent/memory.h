@@ -144,5 +144,15 @@ static inline void memory_freed(const void *p, size_t bytes)
 	memory_look_free(bytes);
 }
 
+/* BYTES of an allocation are given back; the rest stays. */
+static inline void memory_shrunk(size_t bytes)
+{
+	struct op_memory *totals = op_memory;
+
+	memory_freed(NULL, bytes);
+	if (totals)
+		totals->frees--;
+}
+
 /* It has not been freed after all, as its realloc() failed. */
 void memory_kept(size_t bytes);

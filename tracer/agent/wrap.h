@@ -41,3 +41,6 @@ struct agent;
 
 /* From now on, what the process allocates is counted, if that can be. */
 void wrap_start_memory(struct agent *a);
+
+/* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
+void wrap_start_map(const void *allocator);

@@ -543,6 +543,7 @@ void wrap_start_memory(struct agent *a)
 	agent = a;
 	calls = counted_calls();
 	direct = have_headers;
+	wrap_start_map((const void *)real.malloc);
 }
 
 /*
