@@ -29,6 +29,15 @@ add_executable(target_maps targets/maps.c)
 ops_flags(target_maps)
 set_target_properties(target_maps PROPERTIES OUTPUT_NAME maps)
 
+# new and delete are an allocator's own where there is one that has them.
+find_library(JEMALLOC_LIBRARY NAMES jemalloc libjemalloc.so.2)
+find_library(TCMALLOC_LIBRARY NAMES tcmalloc_minimal libtcmalloc_minimal.so.4)
+add_executable(target_news targets/news.cc)
+set_target_properties(target_news PROPERTIES OUTPUT_NAME news
+  RUNTIME_OUTPUT_DIRECTORY ${TARGETS_DIR})
+target_compile_features(target_news PRIVATE cxx_std_17)
+target_compile_options(target_news PRIVATE -Wall -Wextra -g -O2 -fno-optimize-sibling-calls)
+
 # At a fixed place, too, where malloc()'s address is the program's own entry for it.
 foreach(form memory memory_no_pie)
   add_executable(target_${form} targets/memory.c)
@@ -45,6 +54,11 @@ add_executable(op_rows op_rows.c)
 target_link_libraries(op_rows PRIVATE flags merge)
 
 set(e2e_environment ${e2e_environment} "OP_ROWS=$<TARGET_FILE:op_rows>")
+foreach(allocator JEMALLOC TCMALLOC)
+  if(${allocator}_LIBRARY)
+    list(APPEND e2e_environment "${allocator}=${${allocator}_LIBRARY}")
+  endif()
+endforeach()
 foreach(part Truth Providers Edges Survival Options Memory)
   string(TOLOWER ${part} name)
   e2e(e2e_ops_${name} ops ${part})

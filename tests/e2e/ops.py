@@ -181,8 +181,8 @@ class Survival(Ops):
 class Memory(Case):
     MB = 1 << 20
 
-    def rows(self, program):
-        done = self.profile_run([target(program)])
+    def rows(self, program, prefix=()):
+        done = self.profile_run([target(program)], prefix=prefix)
         self.assertEqual(done.status, 0, done.err)
         shown = subprocess.run([OP_ROWS, "-m", done.profile], capture_output=True, text=True,
                                check=True).stdout
@@ -222,6 +222,27 @@ class Memory(Case):
         # Where it is live is told of who has mapped it.
         self.assertAlmostEqual(rows["block"][1] / self.MB, 80, delta=0.05 * 80)
         self.assertAlmostEqual(rows["block"][2] / self.MB, 80, delta=0.05 * 80)
+
+    def check_news(self, *prefix):
+        _, rows = self.rows("news", prefix)
+        calls, allocated, _, end = rows.pop("all")
+        self.assertGreaterEqual(calls, 31)
+        # Beside it there is what the runtime keeps.
+        self.assertAlmostEqual(allocated / self.MB, 248, delta=1.5)
+        self.assertAlmostEqual(end / self.MB, 8, delta=1)
+        for name, wanted in (("plain", 80), ("arrays", 80), ("over_aligned", 80), ("leak", 8)):
+            self.assertAlmostEqual(rows[name + "()"][0] / self.MB, wanted, delta=0.05 * wanted,
+                                   msg=name)
+
+    def test_new(self):
+        self.check_news()
+
+    def test_new_of_another_allocator(self):
+        for name in ("JEMALLOC", "TCMALLOC"):
+            with self.subTest(name):
+                if name not in os.environ:
+                    self.skipTest(f"no {name.lower()} is installed")
+                self.check_news("env", "LD_PRELOAD=" + os.environ[name])
 
     def test_at_a_fixed_place(self):
         self.check("memory_no_pie")

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef STT_GNU_IFUNC
 #define STT_GNU_IFUNC 10
@@ -17,6 +19,8 @@ struct tables {
 	const uint16_t *versions;
 	const ElfW(Rela) * relocations;
 	size_t relocation_count;
+	const ElfW(Rela) * calls; // the relocations of what is called by way of the PLT
+	size_t call_count;
 };
 
 bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address)
@@ -72,6 +76,10 @@ static struct tables read_tables(const struct loaded *object)
 			t.relocations = at;
 		else if (entry->d_tag == DT_RELASZ)
 			t.relocation_count = entry->d_un.d_val / sizeof(ElfW(Rela));
+		else if (entry->d_tag == DT_JMPREL)
+			t.calls = at;
+		else if (entry->d_tag == DT_PLTRELSZ)
+			t.call_count = entry->d_un.d_val / sizeof(ElfW(Rela));
 	}
 	return t;
 }
@@ -182,7 +190,62 @@ void loaded_weak(const struct loaded *object, bool (*is_wanted)(void *context, c
 			visit_references(object, &t, i, visit, context);
 	}
 }
+
+static void visit_wanted(const struct loaded *object, const struct tables *t,
+                         const ElfW(Rela) * relocations, size_t count,
+                         bool (*is_wanted)(void *context, const char *name),
+                         void (*visit)(void *context, const char *name, uint64_t *place),
+                         void *context)
+{
+	for (size_t i = 0; relocations && i < count; i++) {
+		const ElfW(Rela) *r = &relocations[i];
+		const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
+		uint64_t type = ELF64_R_TYPE(r->r_info);
+		bool holds = type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+		             (type == R_X86_64_64 && !r->r_addend);
+		if (holds && symbol->st_shndx == SHN_UNDEF &&
+		    is_wanted(context, t->strings + symbol->st_name))
+			visit(context, t->strings + symbol->st_name,
+			      (uint64_t *)(object->base + r->r_offset));
+	}
+}
+
+void loaded_references(const struct loaded *object,
+                       bool (*is_wanted)(void *context, const char *name),
+                       void (*visit)(void *context, const char *name, uint64_t *place),
+                       void *context)
+{
+	struct tables t = read_tables(object);
+
+	if (!t.symbols || !t.strings)
+		return;
+	visit_wanted(object, &t, t.relocations, t.relocation_count, is_wanted, visit, context);
+	visit_wanted(object, &t, t.calls, t.call_count, is_wanted, visit, context);
+}
 #endif
+
+static bool is_read_only(const struct dl_phdr_info *info, uintptr_t address)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type == PT_GNU_RELRO &&
+		    address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+void loaded_bind(const struct dl_phdr_info *info, uint64_t *place, uint64_t value)
+{
+	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)place & ~(size - 1);
+	bool locked = is_read_only(info, (uintptr_t)place);
+
+	if (locked && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
+		return;
+	*place = value;
+	if (locked)
+		mprotect((void *)page, size, PROT_READ);
+}
 
 const char *loaded_name(const struct loaded *object)
 {

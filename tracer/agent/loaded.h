@@ -33,6 +33,18 @@ void *loaded_define(const struct loaded *object, const char *name);
 void loaded_weak(const struct loaded *object, bool (*is_wanted)(void *context, const char *name),
                  void (*visit)(void *context, uint64_t *place, uint64_t value), void *context);
 
+/*
+ * Calls VISIT for each place of OBJECT that holds, or is going to hold, the address of a function
+ * that it does not define itself and that IS_WANTED.
+ */
+void loaded_references(const struct loaded *object,
+                       bool (*is_wanted)(void *context, const char *name),
+                       void (*visit)(void *context, const char *name, uint64_t *place),
+                       void *context);
+
+/* Puts VALUE at PLACE, which the loader may have locked. */
+void loaded_bind(const struct dl_phdr_info *info, uint64_t *place, uint64_t value);
+
 /* Its own name (DT_SONAME); NULL if it has none. */
 const char *loaded_name(const struct loaded *object);
 

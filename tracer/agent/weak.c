@@ -11,9 +11,6 @@
 #include "tracer/agent/detour.h"
 #include "tracer/agent/loaded.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #ifdef __x86_64__
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -26,29 +23,6 @@ static const void *stub_called(const char *name)
 	return ours && detour_is_stub(ours) ? ours : NULL;
 }
 
-static bool is_read_only(const struct dl_phdr_info *info, uintptr_t address)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		if (segment->p_type == PT_GNU_RELRO &&
-		    address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
-			return true;
-	}
-	return false;
-}
-
-static void set(const struct dl_phdr_info *info, uint64_t *slot, uint64_t value)
-{
-	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)slot & ~(size - 1);
-	bool locked = is_read_only(info, (uintptr_t)slot);
-
-	if (locked && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
-		return;
-	*slot = value;
-	if (locked)
-		mprotect((void *)page, size, PROT_READ);
-}
-
 static bool is_missing(void *context, const char *name)
 {
 	(void)context;
@@ -58,7 +32,7 @@ static bool is_missing(void *context, const char *name)
 static void unbind(void *context, uint64_t *slot, uint64_t value)
 {
 	if (detour_is_stub((const void *)(uintptr_t)*slot))
-		set(context, slot, value);
+		loaded_bind(context, slot, value);
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *context)

@@ -42,5 +42,15 @@ struct agent;
 /* From now on, what the process allocates is counted, if that can be. */
 void wrap_start_memory(struct agent *a);
 
+/*
+ * P has been allocated, or is NULL, and is returned; P is about to be freed, with so many bytes as
+ * are returned. For who stands in front of new and delete.
+ */
+void *wrap_count(void *p);
+size_t wrap_uncount(void *p);
+
+/* The same for C++'s new and delete, if ALLOCATOR's object has its own. */
+void wrap_start_new(const void *allocator);
+
 /* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
 void wrap_start_map(const void *allocator);

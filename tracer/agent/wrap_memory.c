@@ -390,6 +390,20 @@ static const struct calls counted = {
 	counted_pvalloc,        plain_usable_size,
 };
 
+void *wrap_count(void *p)
+{
+	return count(p);
+}
+
+size_t wrap_uncount(void *p)
+{
+	size_t bytes = p ? size_of_known(p) : 0;
+
+	if (p)
+		memory_freed(p, bytes);
+	return bytes;
+}
+
 struct object_search {
 	uintptr_t address;
 	const void *found;
@@ -543,6 +557,7 @@ void wrap_start_memory(struct agent *a)
 	agent = a;
 	calls = counted_calls();
 	direct = have_headers;
+	wrap_start_new((const void *)real.malloc);
 	wrap_start_map((const void *)real.malloc);
 }
 
