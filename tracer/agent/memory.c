@@ -59,9 +59,13 @@ static struct op_memory untold(const struct memory_thread *t)
 	};
 }
 
+// Of a thread that goes on meanwhile it may be too little, which its next look puts right, but
+// never too much, which would stay in the peak.
 static int64_t net(const struct op_memory *m)
 {
-	return (int64_t)(m->allocated_bytes - m->freed_bytes);
+	uint64_t allocated = __atomic_load_n(&m->allocated_bytes, __ATOMIC_ACQUIRE);
+
+	return (int64_t)(allocated - __atomic_load_n(&m->freed_bytes, __ATOMIC_RELAXED));
 }
 
 static uint32_t count_threads(void)
@@ -153,10 +157,27 @@ static struct memory_thread *find_gone(uint32_t tid)
 	return NULL;
 }
 
+// Nobody is lazy any more: what threads have kept to themselves so far, some of them gone, is told
+// now, and those that live are to look at their next call.
+static void end_laziness(void)
+{
+	if (!take_slots())
+		return;
+	for (uint32_t i = 0; i < MEMORY_LAZY_THREADS; i++) {
+		struct memory_thread *t = &memory.threads[i];
+		publish_net(t, net(&t->totals));
+		__atomic_store_n(&t->look_at, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&t->free_look_at, 0, __ATOMIC_RELAXED);
+	}
+	give_slots();
+}
+
 static struct memory_thread *claim(uint32_t tid)
 {
 	if (count_threads() < MEMORY_THREADS) {
 		uint32_t at = __atomic_fetch_add(&memory.thread_count, 1, __ATOMIC_RELAXED);
+		if (at == MEMORY_LAZY_THREADS)
+			end_laziness();
 		if (at < MEMORY_THREADS) {
 			__atomic_store_n(&memory.threads[at].tid, tid, __ATOMIC_RELEASE);
 			return &memory.threads[at];
