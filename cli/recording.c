@@ -115,6 +115,8 @@ static int open_sampler(struct recording *r, struct error *err)
 			r->agent_role == ROLE_SAMPLES && !wants_ops(options) ? NULL : directory,
 		.ops = r->ops,
 		.codes = r->codes,
+		.hooks_ns = sink_hooks_ns,
+		.hooks = &r->sink,
 		.op_is_wrapper = op_wrapper_is,
 		.op_context = r->modules,
 	};
@@ -268,21 +270,6 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	return launch_release(&r->launch, argv[0], status, err);
 }
 
-// What the agent's hooks took of the program's time, as the samples show it.
-static void note_hooks(struct recording *r)
-{
-	const struct hook_cost *hooks = &r->sink.hooks;
-	double all = (double)r->collect.run.target_cpu_ns / 100;
-
-	if (hooks->ops_ns + hooks->memory_ns == 0 || all <= 0)
-		return;
-	add_fact(r,
-	         "of the program's CPU time, looking at ops took %.1f %% (%s), at allocations "
-	         "%.1f %% (%s), by samples",
-	         (double)hooks->ops_ns / all, format_duration(hooks->ops_ns).text,
-	         (double)hooks->memory_ns / all, format_duration(hooks->memory_ns).text);
-}
-
 static void note_rate(struct recording *r)
 {
 	const struct sampler_status *status = sampler_status(r->sampler);
@@ -291,6 +278,12 @@ static void note_rate(struct recording *r)
 		add_fact(r, "from %s on the rate fell from %u Hz to %u Hz: %s",
 		         format_duration(status->lowered_after_ns).text, status->lowered_from_hz,
 		         status->frequency_hz, status->lowered_why);
+	if (status->over_percent > 0)
+		add_fact(r,
+		         "looking on took up to %.1f %% of a second, above the budget of %g %%, and "
+		         "fewer samples would not make it less: ops, allocations or new processes "
+		         "do (--no-malloc, --no-ops)",
+		         status->over_percent, r->options->budget_percent);
 }
 
 static void note_others(struct recording *r)
@@ -327,7 +320,6 @@ static void note_troubles(struct recording *r)
 		         "followed beyond its end",
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
-	note_hooks(r);
 	note_others(r);
 	note = sampler_status(r->sampler)->op_note;
 	if (*note)

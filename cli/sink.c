@@ -82,8 +82,7 @@ static bool is_user_code(const struct sink *sink, const struct frame *frame)
 	const struct module *module = modules_get(sink->modules, frame->module);
 
 	return frame->kind != FRAME_MARK && frame->kind != FRAME_OP &&
-	       frame->kind != FRAME_PYTHON &&
-	       !(module && module->kind == MODULE_KERNEL);
+	       frame->kind != FRAME_PYTHON && !(module && module->kind == MODULE_KERNEL);
 }
 
 // The first frame of user space; COUNT if there is none.
@@ -114,7 +113,9 @@ static void add_cost(struct sink *sink, const struct frame *entry, uint64_t ns)
 {
 	static const char *const allocators[] = { "malloc",         "calloc",        "realloc",
 		                                  "free",           "aligned_alloc", "memalign",
-		                                  "posix_memalign", "valloc",        "pvalloc" };
+		                                  "posix_memalign", "valloc",        "pvalloc",
+		                                  "mmap",           "mmap64",        "munmap",
+		                                  "mremap" };
 	const struct module *module = modules_get(sink->modules, entry->module);
 	char name[64] = "";
 
@@ -126,6 +127,22 @@ static void add_cost(struct sink *sink, const struct frame *entry, uint64_t ns)
 		return;
 	}
 	sink->hooks.ops_ns += ns;
+}
+
+// What lies beyond the frame of a handler's return was interrupted.
+static bool is_interrupted(const struct stack *stack, uint32_t begin)
+{
+	if (begin + 1 >= stack->count)
+		return false;
+	uint32_t kind = stack->frames[begin + 1].kind;
+	return kind == FRAME_EXACT || kind == FRAME_INTERPRETER_EXACT;
+}
+
+uint64_t sink_hooks_ns(const void *sink)
+{
+	const struct hook_cost *hooks = &((const struct sink *)sink)->hooks;
+
+	return hooks->ops_ns + hooks->memory_ns;
 }
 
 static void add_stack(void *context, const struct stack *stack)
@@ -142,7 +159,9 @@ static void add_stack(void *context, const struct stack *stack)
 
 	while (hook && begin < stack->count && is_agent(sink, &stack->frames[begin]))
 		begin++;
-	if (hook && stack->metric == METRIC_ON_CPU)
+	if (hook && stack->metric == METRIC_ON_CPU && is_interrupted(stack, begin))
+		sink->hooks.handlers_ns += stack->weight_ns;
+	else if (hook && stack->metric == METRIC_ON_CPU)
 		add_cost(sink, &stack->frames[begin - 1], stack->weight_ns);
 	ours.count = leave_out_agent(sink, stack->frames, stack->count, begin);
 	ours.frames = sink->frames;

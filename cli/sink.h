@@ -25,6 +25,7 @@ struct live_process {
 /* By what the program called. */
 struct hook_cost {
 	uint64_t ops_ns, memory_ns;
+	uint64_t handlers_ns; /* of ticks: they are known exactly, see struct sampler_status */
 };
 
 struct sink {
@@ -41,6 +42,9 @@ struct sink {
 /* MODULES may be NULL where no agent is in the program. */
 void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules);
 void sink_fini(struct sink *sink);
+
+/* What hooks have taken so far, of SINK: for struct sampler_options. */
+uint64_t sink_hooks_ns(const void *sink);
 
 /* The functions to give to sampler_new(); SINK must outlive the sampler. */
 struct sampler_sink sink_functions(struct sink *sink);

@@ -10,6 +10,7 @@
 #include "symbolize/symbolizer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,40 @@ static double percent(uint64_t part, uint64_t all)
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
+static uint64_t overhead_ns(const struct run *run)
+{
+	return run->collector_cpu_ns + run->handlers_ns + run->op_hooks_ns + run->memory_hooks_ns;
+}
+
+// " and 12 ms (+-3) in hooks of ops": what samples have found, with its 95 % interval.
+static void add_hooks(const struct text *text, const struct run *run, uint64_t ns, const char *what,
+                      char *words, size_t size)
+{
+	double samples = (double)ns * run->frequency_hz / (double)NS_PER_SEC;
+	uint64_t margin = samples > 0 ? (uint64_t)(1.96 * (double)ns / sqrt(samples)) : 0;
+	size_t used = strlen(words);
+
+	if (ns)
+		snprintf(words + used, size - used, ", %s (%s%s) %s", format_duration(ns).text,
+		         text->terminal.plus_minus, format_duration(margin).text, what);
+}
+
+// Who took what of the overhead, where it was not bottleneck alone.
+static void print_overhead(const struct text *text, const struct run *run)
+{
+	char words[256] = "";
+
+	if (!run->complete || overhead_ns(run) == run->collector_cpu_ns)
+		return;
+	if (run->handlers_ns)
+		snprintf(words, sizeof(words), ", %s in handlers of samples within the program",
+		         format_duration(run->handlers_ns).text);
+	add_hooks(text, run, run->op_hooks_ns, "in hooks of ops", words, sizeof(words));
+	add_hooks(text, run, run->memory_hooks_ns, "in hooks of allocations", words, sizeof(words));
+	line(text, "the overhead is %s of bottleneck itself%s",
+	     format_duration(run->collector_cpu_ns).text, words);
+}
+
 static void print_figures(const struct text *text, const struct run *run,
                           const struct totals *totals)
 {
@@ -52,11 +87,11 @@ static void print_figures(const struct text *text, const struct run *run,
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
 	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
-		         percent(run->collector_cpu_ns, cpu_ns),
-		         format_duration(run->collector_cpu_ns).text, dot);
+		         percent(overhead_ns(run), cpu_ns), format_duration(overhead_ns(run)).text,
+		         dot);
 	else if (run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
-		         format_duration(run->collector_cpu_ns).text, dot);
+		         format_duration(overhead_ns(run)).text, dot);
 	if (run->peak_rss_bytes)
 		snprintf(rss, sizeof(rss), " %s peak memory %s", dot,
 		         format_bytes(run->peak_rss_bytes).text);
@@ -221,6 +256,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 
 	text_heading(text, "limits", "");
 	print_figures(text, run, totals);
+	print_overhead(text, run);
 	print_rung(text, run);
 	if (run->rung == RUNG_PERF_USER)
 		print_callless(text, totals);

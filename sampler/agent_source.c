@@ -208,6 +208,13 @@ uint64_t agent_source_lost(struct source *source, bool exact)
 	return reader_dropped(s->reader) + (s->ops ? op_records_nameless(s->ops) : 0);
 }
 
+static uint64_t handlers_ns(const struct source *source)
+{
+	const struct agent_source *s = (const struct agent_source *)source;
+
+	return s->reader ? reader_handlers_ns(s->reader) : 0;
+}
+
 void agent_source_close(struct source *source)
 {
 	agent_source_free((struct agent_source *)source);
@@ -221,4 +228,5 @@ const struct source_ops agent_source = {
 	.timeout_ms = agent_source_timeout_ms,
 	.next = agent_source_next,
 	.lost = agent_source_lost,
+	.handlers_ns = handlers_ns,
 };

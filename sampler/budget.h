@@ -2,9 +2,10 @@
 /*
  * What looking on may cost, and the rate that keeps to it.
  *
- * The cost is the collector's CPU time against the target's wall or CPU time, whichever is more, a
- * window at a time. The rate falls when several windows in a row are above the budget, and only if
- * it is the samples that cost so much: fewer of them would not make forks or ops any cheaper.
+ * The cost is the collector's CPU time, and what handlers and hooks take in the target, against the
+ * target's wall or CPU time, whichever is more, a window at a time. The rate falls when several
+ * windows in a row are above the budget, and only if it is the samples that cost so much: fewer of
+ * them would not make forks or ops any cheaper.
  */
 #pragma once
 
@@ -19,6 +20,7 @@ struct budget {
 	double percent; /* 0: no limit */
 	unsigned over;  /* windows in a row */
 	double cost;    /* of the last window, in per cent */
+	bool helpless;  /* it was above the budget so long, and fewer samples would not help */
 };
 
 struct budget_window {
@@ -26,6 +28,8 @@ struct budget_window {
 	uint64_t target_cpu_ns; /* as samples show it */
 	uint64_t collector_ns;  /* CPU time */
 	double ticks;           /* what part of it came from on-CPU samples, 0 to 1 */
+	uint64_t handlers_ns;   /* of the target's time: by the handlers of such samples */
+	uint64_t hooks_ns;      /* the same by hooks of ops and allocations */
 };
 
 /* The rate for what comes: FREQUENCY_HZ, or less. */

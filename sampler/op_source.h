@@ -42,5 +42,8 @@ void op_source_forget(struct op_source *s, uint32_t pid);
 /* What an agent had to say to the user; "" if nothing. */
 const char *op_source_note(const struct op_source *s);
 
+/* What the agents' handlers of ticks have taken of the target's time. */
+uint64_t op_source_handlers_ns(const struct op_source *s);
+
 /* Records that were lost, or could not be understood. */
 uint64_t op_source_lost(const struct op_source *s);

@@ -50,7 +50,8 @@ struct sampler {
 
 	struct {
 		uint64_t since_ns, cpu_ns, events, lost;
-		uint64_t target_cpu_ns;     // as samples show it
+		uint64_t target_cpu_ns; // as samples show it
+		uint64_t handlers_ns, hooks_ns;
 		uint64_t ticks_ns, rest_ns; // what was timed, of samples and of all else
 	} window;                           // since the last housekeeping
 };
@@ -200,6 +201,24 @@ static double part(uint64_t some, uint64_t others)
 	return some ? (double)some / (double)(some + others) : 0;
 }
 
+static uint64_t hooks_ns(const struct sampler *s)
+{
+	return s->options.hooks_ns ? s->options.hooks_ns(s->options.hooks) : 0;
+}
+
+// Ticks come from the source, or beside it from the ops' rings.
+static uint64_t handlers_ns(const struct sampler *s)
+{
+	uint64_t ns = s->ops ? op_source_handlers_ns(s->ops) : 0;
+
+	return ns + (s->source->ops->handlers_ns ? s->source->ops->handlers_ns(s->source) : 0);
+}
+
+static uint64_t rise(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, uint64_t cpu_ns)
 {
 	uint32_t frequency = s->source->facts.frequency_hz;
@@ -208,6 +227,8 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 		.target_cpu_ns = s->window.target_cpu_ns,
 		.collector_ns = cpu_ns,
 		.ticks = part(s->window.ticks_ns, s->window.rest_ns),
+		.handlers_ns = rise(handlers_ns(s), s->window.handlers_ns),
+		.hooks_ns = rise(hooks_ns(s), s->window.hooks_ns),
 	};
 	uint32_t lower = budget_judge(&s->budget, &window, frequency);
 	char why[sizeof(s->status.lowered_why)];
@@ -216,6 +237,8 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 	         s->budget.cost, s->budget.percent);
 	if (lower < frequency)
 		lower_frequency(s, now_ns, lower, why);
+	if (s->budget.helpless && s->budget.cost > s->status.over_percent)
+		s->status.over_percent = s->budget.cost;
 }
 
 static void keep_house(struct sampler *s, uint64_t now_ns)
@@ -239,6 +262,8 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 	s->window.cpu_ns = cpu;
 	s->window.events = events;
 	s->window.lost = lost;
+	s->window.handlers_ns = handlers_ns(s);
+	s->window.hooks_ns = hooks_ns(s);
 	s->window.target_cpu_ns = s->window.ticks_ns = s->window.rest_ns = 0;
 	tracker_flush(s->tracker, now_ns - SETTLE_NS);
 }
@@ -246,6 +271,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 static void update_status(struct sampler *s)
 {
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
+	s->status.handlers_ns = handlers_ns(s);
 	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);
 	if (!s->ops)

@@ -58,6 +58,10 @@ struct sampler_options {
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
 	struct codes *codes;           /* where Python's functions do; NULL: none are told */
 	double budget_percent; /* what looking on may cost, see sampler/budget.h; 0: no limit */
+	/* What hooks of ops and allocations have taken of the target's time so far; NULL: unknown.
+	 */
+	uint64_t (*hooks_ns)(const void *context);
+	const void *hooks;            /* its context */
 	op_is_wrapper *op_is_wrapper; /* see sampler/op_site.h; NULL: there are none */
 	void *op_context;             /* of op_is_wrapper */
 };
@@ -95,7 +99,9 @@ struct sampler_status {
 	uint32_t lowered_from_hz;  /* the rate before it was first lowered; 0: it was not */
 	uint64_t lowered_after_ns; /* when that was, since sampler_attach() */
 	char lowered_why[112];
-	uint64_t samples;          /* on-CPU samples delivered */
+	double over_percent;  /* what it cost when a lower rate was found to be no help; 0: never */
+	uint64_t handlers_ns; /* of the target's time, taken by handlers of ticks within it */
+	uint64_t samples;     /* on-CPU samples delivered */
 	uint64_t self_samples;     /* those of them that the agents took, on rungs 1 and 2 */
 	uint64_t lost;             /* records lost, samples or not, by the kernel and the agent */
 	uint64_t truncated;        /* those of the samples with missing callers */

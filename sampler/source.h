@@ -82,6 +82,9 @@ struct source_ops {
 
 	/* Samples lost so far. EXACT: may take long, at the end only. */
 	uint64_t (*lost)(struct source *s, bool exact);
+
+	/* What handlers in the target have taken of its time so far; NULL: there are none. */
+	uint64_t (*handlers_ns)(const struct source *s);
 };
 
 struct source {

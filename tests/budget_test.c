@@ -87,3 +87,36 @@ Test(budget, a_window_of_no_time_costs_nothing)
 
 	cr_expect(eq(u32, judge_often(&b, empty, 999, 20), 999));
 }
+
+Test(budget, what_handlers_and_hooks_take_counts)
+{
+	struct budget b = { .percent = 5 };
+	struct budget_window window = window_of(20);
+
+	window.handlers_ns = 20 * NS_PER_MS;
+	window.hooks_ns = 10 * NS_PER_MS;
+	cr_expect(eq(u32, judge_often(&b, window, 999, BUDGET_WINDOWS), 999));
+	cr_expect(eq(dbl, b.cost, 5));
+	window.handlers_ns = 180 * NS_PER_MS;
+	window.hooks_ns = 0;
+	cr_expect(eq(u32, judge_often(&b, window, 1000, BUDGET_WINDOWS), 250));
+	cr_expect(not(b.helpless));
+}
+
+Test(budget, it_is_told_when_fewer_samples_would_not_help)
+{
+	struct budget b = { .percent = 5 };
+	struct budget_window window = window_of(1);
+
+	window.hooks_ns = 200 * NS_PER_MS;
+	cr_expect(eq(u32, judge_often(&b, window, 999, BUDGET_WINDOWS - 1), 999));
+	cr_expect(not(b.helpless));
+	cr_expect(eq(u32, judge_often(&b, window, 999, 1), 999));
+	cr_expect(b.helpless);
+	window = window_of(200);
+	cr_expect(eq(u32, judge_often(&b, window, BUDGET_LOWEST_HZ, BUDGET_WINDOWS),
+	             BUDGET_LOWEST_HZ));
+	cr_expect(b.helpless, "at the lowest rate");
+	cr_expect(lt(u32, judge_often(&b, window, 999, BUDGET_WINDOWS), 999));
+	cr_expect(not(b.helpless));
+}

@@ -28,7 +28,7 @@
 #define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
 
 #define PROTOCOL_MAGIC          UINT32_C(0x4b4e5442) /* "BTNK" */
-#define PROTOCOL_VERSION        1
+#define PROTOCOL_VERSION        2
 #define PROTOCOL_FILE_BYTES     ((size_t)4096)
 #define PROTOCOL_RINGS_MAX      32 /* in one file: bits of `made` */
 
@@ -39,11 +39,12 @@ struct protocol_file {
 	uint32_t number;   /* of this file among the process's, from 0 */
 	uint64_t image_ns; /* when this program began in the process: tells an exec'd one apart */
 	uint32_t ring_count;
-	uint32_t data_bytes; /* of each ring */
-	uint32_t made;       /* bit I: ring I is there; set with release, never cleared */
-	uint32_t unsampled;  /* threads that got no ring (no room, or too many) */
+	uint32_t data_bytes;  /* of each ring */
+	uint32_t made;        /* bit I: ring I is there; set with release, never cleared */
+	uint32_t unsampled;   /* threads that got no ring (no room, or too many) */
+	uint64_t handlers_ns; /* atomic; file 0: what the handlers of ticks have taken */
 };
-_Static_assert(sizeof(struct protocol_file) == 40, "file header");
+_Static_assert(sizeof(struct protocol_file) == 48, "file header");
 
 static inline size_t protocol_ring_bytes(uint32_t data_bytes)
 {

@@ -454,21 +454,34 @@ static void leave(const struct lane *lane)
 	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
 }
 
+// What looking on takes is told, too.
+static void account(const struct lane *lane, uint64_t start_ns)
+{
+	struct protocol_file *file = lane ? agent->rings.files[0] : NULL;
+
+	if (file)
+		__atomic_fetch_add(&file->handlers_ns, clock_now_ns() - start_ns, __ATOMIC_RELAXED);
+}
+
 void threads_tick(const void *context, uint32_t overrun)
 {
+	uint64_t start_ns = clock_now_ns();
 	struct lane *lane = enter();
 
 	if (lane)
 		agent_tick(agent, lane, context, overrun);
+	account(lane, start_ns);
 	leave(lane);
 }
 
 void threads_trap(const void *context, bool waited)
 {
+	uint64_t start_ns = clock_now_ns();
 	struct lane *lane = enter();
 
 	if (lane && agent->self == SELF_TRAPS)
 		agent_trap(agent, lane, context, waited);
+	account(lane, start_ns);
 	leave(lane);
 }
 

@@ -15,10 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define DATA_BYTES_MAX (64u << 20)
-#define FILES_MAX      65536
-#define TOTALS_AT_ONCE 64
-#define TOTALS_KEPT    ((off_t)1 << 20)
+#define DATA_BYTES_MAX  (64u << 20)
+#define FILES_MAX       65536
+#define HANDLERS_NS_MAX (UINT64_C(1) << 60)
+#define TOTALS_AT_ONCE  64
+#define TOTALS_KEPT     ((off_t)1 << 20)
 
 struct file {
 	struct mapped map;
@@ -51,11 +52,12 @@ struct reader {
 	size_t record_capacity;
 	uint8_t *told; /* records to be given out before it: what it needs to be understood */
 	size_t told_bytes, told_capacity, told_at;
-	const struct record *after;            /* given out when all has been told */
-	uint64_t image_ns;                     // of the record that was given out last
-	int totals;                            // the file that processes without files append to
-	off_t totals_at, totals_freed;         // read so far; given back to the file system
-	uint64_t past_dropped, past_unsampled; /* of files that are closed */
+	const struct record *after;    /* given out when all has been told */
+	uint64_t image_ns;             // of the record that was given out last
+	int totals;                    // the file that processes without files append to
+	off_t totals_at, totals_freed; // read so far; given back to the file system
+	/* Of files that are closed. */
+	uint64_t past_dropped, past_unsampled, past_handlers_ns;
 	uint64_t damaged;
 };
 
@@ -284,11 +286,22 @@ static uint64_t file_dropped(const struct file *file)
 	return dropped;
 }
 
+// The target may write there what it likes: that it has done more than there was time for is not
+// believed.
+static uint64_t handlers_ns(const struct file *file)
+{
+	uint64_t ns = __atomic_load_n(&file->header->handlers_ns, __ATOMIC_RELAXED);
+
+	return ns < HANDLERS_NS_MAX ? ns : 0;
+}
+
 static void close_file(struct reader *r, struct file *file)
 {
 	r->past_dropped += file_dropped(file);
 	if (file->header)
 		r->past_unsampled += file->header->unsampled;
+	if (file->header)
+		r->past_handlers_ns += handlers_ns(file);
 	file_free(file);
 }
 
@@ -563,6 +576,16 @@ uint64_t reader_unsampled(const struct reader *r)
 	return unsampled;
 }
 
+uint64_t reader_handlers_ns(const struct reader *r)
+{
+	uint64_t ns = r->past_handlers_ns;
+
+	for (size_t i = 0; i < r->file_count; i++)
+		if (r->files[i]->header)
+			ns += handlers_ns(r->files[i]);
+	return ns;
+}
+
 uint64_t reader_damaged(const struct reader *r)
 {
 	uint64_t damaged = r->damaged;
@@ -625,9 +648,8 @@ static bool alloc_is_sound(const struct record_alloc *alloc)
 	if (alloc->head.size < sizeof(*alloc))
 		return false;
 	uint64_t room = alloc->head.size - sizeof(*alloc);
-	return alloc->stack_bytes <= room &&
-	       (!(alloc->head.flags & ALLOC_PYTHON) ||
-	        chain_is_sound(alloc + 1, alloc->stack_bytes, room));
+	return alloc->stack_bytes <= room && (!(alloc->head.flags & ALLOC_PYTHON) ||
+	                                      chain_is_sound(alloc + 1, alloc->stack_bytes, room));
 }
 
 // OP_NAME and OP_COUNT are made by the reader itself; in a ring they are somebody else's.

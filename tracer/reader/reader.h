@@ -56,6 +56,9 @@ uint64_t reader_dropped(const struct reader *r);
 uint64_t reader_unsampled(const struct reader *r);
 uint64_t reader_damaged(const struct reader *r);
 
+/* What the handlers of ticks have taken of the target's time. */
+uint64_t reader_handlers_ns(const struct reader *r);
+
 /* Whether the sizes that RECORD (of record->size readable bytes) names fit into it, and its texts
  * end. */
 bool record_is_sound(const struct record *record);
