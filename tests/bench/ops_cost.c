@@ -3,14 +3,20 @@
  * ops_cost [NAME…]: what one op costs the program, in ns: each loop is run many times in turns with
  * the others; printed are the best and the median of the rounds. To compare: without the agent, and
  * under it (op_report -o MASK, with -s for full rings, -m 524288 for allocations).
+ *
+ * Where there are counters, also the instructions and cycles of an op, medians: what others do on
+ * the machine shows little in cycles and not at all in instructions.
  */
 #include "tests/ops/itt_shim.h"
 #include "tests/ops/nvtx_shim.h"
 
 #include <dlfcn.h>
+#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROUNDS 41
 #define LOOPS  2000 // so few that a ring holds what one round says
@@ -166,13 +172,47 @@ static void prepare(void)
 	itt_name = itt_string_handle_create("task");
 }
 
-static double round_ns(void (*run)(void))
+static int open_counter(uint64_t config)
 {
-	uint64_t start = now_ns();
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
 
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static double read_counter(int fd)
+{
+	uint64_t value = 0;
+
+	return read(fd, &value, sizeof(value)) == sizeof(value) ? (double)value : 0;
+}
+
+enum measure {
+	NS,
+	INSTRUCTIONS,
+	CYCLES,
+	MEASURES
+};
+
+static int counters[MEASURES];
+
+static void run_round(void (*run)(void), double out[MEASURES])
+{
+	double before[MEASURES];
+
+	for (int m = INSTRUCTIONS; m < MEASURES; m++)
+		before[m] = read_counter(counters[m]);
+	uint64_t start = now_ns();
 	for (int i = 0; i < LOOPS; i++)
 		run();
-	return (double)(now_ns() - start) / LOOPS;
+	out[NS] = (double)(now_ns() - start) / LOOPS;
+	for (int m = INSTRUCTIONS; m < MEASURES; m++)
+		out[m] = (read_counter(counters[m]) - before[m]) / LOOPS;
 }
 
 static int by_size(const void *a, const void *b)
@@ -190,25 +230,44 @@ static bool is_wanted(const struct loop *loop, int argc, char **argv)
 	return argc == 1;
 }
 
+static double values[COUNT][MEASURES][ROUNDS];
+
+static void measure(size_t loop, int round)
+{
+	double out[MEASURES];
+
+	nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL); // drained
+	run_round(loops[loop].run, out);
+	run_round(loops[loop].run, out);
+	for (int m = 0; m < MEASURES; m++)
+		values[loop][m][round] = out[m];
+}
+
+static void print(size_t loop)
+{
+	double(*of)[ROUNDS] = values[loop];
+
+	for (int m = 0; m < MEASURES; m++)
+		qsort(of[m], ROUNDS, sizeof(of[m][0]), by_size);
+	printf("%-32s best %6.1f  median %6.1f ns", loops[loop].name, of[NS][0],
+	       of[NS][ROUNDS / 2]);
+	if (of[INSTRUCTIONS][ROUNDS / 2] > 0)
+		printf("  %6.0f instructions %6.0f cycles", of[INSTRUCTIONS][ROUNDS / 2],
+		       of[CYCLES][ROUNDS / 2]);
+	putchar('\n');
+}
+
 int main(int argc, char **argv)
 {
-	static double times[COUNT][ROUNDS];
-
 	prepare();
+	counters[INSTRUCTIONS] = open_counter(PERF_COUNT_HW_INSTRUCTIONS);
+	counters[CYCLES] = open_counter(PERF_COUNT_HW_CPU_CYCLES);
 	for (int round = 0; round < ROUNDS; round++)
-		for (size_t i = 0; i < COUNT; i++) {
-			if (!is_wanted(&loops[i], argc, argv))
-				continue;
-			nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL); // drained
-			round_ns(loops[i].run);
-			times[i][round] = round_ns(loops[i].run);
-		}
-	for (size_t i = 0; i < COUNT; i++) {
-		if (!is_wanted(&loops[i], argc, argv))
-			continue;
-		qsort(times[i], ROUNDS, sizeof(times[i][0]), by_size);
-		printf("%-32s best %6.1f  median %6.1f ns\n", loops[i].name, times[i][0],
-		       times[i][ROUNDS / 2]);
-	}
+		for (size_t i = 0; i < COUNT; i++)
+			if (is_wanted(&loops[i], argc, argv))
+				measure(i, round);
+	for (size_t i = 0; i < COUNT; i++)
+		if (is_wanted(&loops[i], argc, argv))
+			print(i);
 	return 0;
 }
