@@ -14,6 +14,10 @@
 #define TAG_INTEGER 5
 #define LIST_MAX    8 // numbers of a list that is told
 
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define INLINE      static inline __attribute__((always_inline)) // on the path of every op
+
 struct value { // c10::IValue
 	const char *payload;
 	uint32_t tag;
@@ -51,7 +55,7 @@ struct device {
 	bool is_there;
 };
 
-static struct device device_of(const struct tensor *t, uint32_t layout)
+INLINE struct device device_of(const struct tensor *t, uint32_t layout)
 {
 	const uint8_t *bytes = t->device;
 
@@ -117,7 +121,7 @@ static struct inputs find_inputs(const void *function, size_t count, uint32_t *o
 	return (struct inputs){ 0 };
 }
 
-static bool is_plain(const struct tensor *t)
+INLINE bool is_plain(const struct tensor *t)
 {
 	return t->type < TYPES && !(t->flags[1] & SYMBOLIC) && (t->flags[1] & POLICY) < CUSTOM;
 }
@@ -185,7 +189,7 @@ struct out {
 	bool cut;
 };
 
-static void put_others(struct out *out)
+INLINE void put_others(struct out *out)
 {
 	if (!out->others)
 		return;
@@ -194,7 +198,7 @@ static void put_others(struct out *out)
 }
 
 // Room for WORDS of an input, for others before it, and for saying that there was more behind it.
-static bool make_room(struct out *out, size_t words)
+INLINE bool make_room(struct out *out, size_t words)
 {
 	out->cut |= out->count + words + 3 > out->max;
 	if (!out->cut)
@@ -202,7 +206,7 @@ static bool make_room(struct out *out, size_t words)
 	return !out->cut;
 }
 
-static void put_other(struct out *out)
+INLINE void put_other(struct out *out)
 {
 	if (out->others == 255 && !make_room(out, 0))
 		return;
@@ -235,24 +239,54 @@ static void put_numbers(struct out *out, uint64_t head, const uint64_t *numbers,
 		out->values[out->count++] = numbers[i] | (i + 1 < count ? numbers[i + 1] << 32 : 0);
 }
 
-static void put_tensor(struct out *out, const struct tensor *t, uint32_t layout)
+// As nearly all tensors are: of few dimensions, none of them large. False if it is not.
+INLINE bool put_common(struct out *out, const struct tensor *t, uint64_t head)
+{
+	uint64_t count = t->dimensions, elements = 1, all = 0;
+
+	if (unlikely(count > INLINE_MAX || !make_room(out, 1 + (count + 1) / 2)))
+		return false;
+	uint64_t *values = out->values + out->count;
+	values[0] = head | TENSORS_TENSOR | count << 8;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t size = t->sizes[i];
+		elements *= size;
+		all |= size;
+		if (i % 2)
+			values[1 + i / 2] |= size << 32;
+		else
+			values[1 + i / 2] = size;
+	}
+	if (unlikely(elements != t->elements || all > INT32_MAX))
+		return false;
+	out->count += 1 + (count + 1) / 2;
+	return true;
+}
+
+static __attribute__((noinline)) void put_uncommon(struct out *out, const struct tensor *t,
+                                                   uint64_t head)
+{
+	if (is_plain(t) && t->dimensions <= TENSORS_DIMENSIONS &&
+	    product(sizes_of(t), t->dimensions) == t->elements)
+		put_numbers(out, head | TENSORS_TENSOR | t->dimensions << 8, sizes_of(t),
+		            (unsigned)t->dimensions);
+	else if (make_room(out, 1))
+		out->values[out->count++] = head | TENSORS_UNKNOWN;
+}
+
+INLINE void put_tensor(struct out *out, const struct tensor *t, uint32_t layout)
 {
 	struct device device = device_of(t, layout);
-	uint64_t head = tensors_head(TENSORS_UNKNOWN, 0, t->type, device.type, device.index, 0);
 
 	// Undefined: no tensor was given.
-	if (!device.is_there) {
+	if (unlikely(!device.is_there)) {
 		put_other(out);
 		return;
 	}
-	if (is_plain(t) && t->dimensions <= TENSORS_DIMENSIONS &&
-	    product(sizes_of(t), t->dimensions) == t->elements) {
-		head = tensors_head(TENSORS_TENSOR, (unsigned)t->dimensions, t->type, device.type,
-		                    device.index, 0);
-		put_numbers(out, head, sizes_of(t), (unsigned)t->dimensions);
-	} else if (make_room(out, 1)) {
-		out->values[out->count++] = head;
-	}
+	uint64_t head =
+		tensors_head((enum tensors_kind)0, 0, t->type, device.type, device.index, 0);
+	if (unlikely(!is_plain(t) || !put_common(out, t, head)))
+		put_uncommon(out, t, head);
 }
 
 // c10::detail::ListImpl: a std::vector<IValue> behind one count of references, or two.
@@ -269,7 +303,7 @@ static struct inputs list_at(const char *payload)
 	return (struct inputs){ 0 };
 }
 
-static void put_list(struct out *out, const struct value *value)
+static __attribute__((noinline)) void put_list(struct out *out, const struct value *value)
 {
 	struct inputs list = value->payload ? list_at(value->payload) : (struct inputs){ 0 };
 	uint64_t numbers[LIST_MAX];
@@ -307,7 +341,7 @@ static bool has_tensors(struct inputs inputs)
 	return false;
 }
 
-static void put_inputs(struct out *out, struct inputs inputs, uint32_t sizes, bool lists)
+INLINE void put_inputs(struct out *out, struct inputs inputs, uint32_t sizes, bool lists)
 {
 	for (size_t i = 0; i < inputs.count && !out->cut; i++) {
 		const struct value *value = &inputs.values[i];
