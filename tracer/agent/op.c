@@ -345,6 +345,16 @@ static __attribute__((noinline)) void *take_slowly(struct op_thread *t, size_t s
 	return place;
 }
 
+// What __builtin_prefetch() makes of it for any x86-64 leaves the line shared.
+INLINE void fetch_to_write(const uint8_t *line)
+{
+#ifdef __x86_64__
+	__asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
 // Room that is known to be free: only its place is to be found.
 INLINE void *take(struct op_thread *t, size_t size)
 {
@@ -354,8 +364,8 @@ INLINE void *take(struct op_thread *t, size_t size)
 	if (unlikely(at + size > lane->ready))
 		return take_slowly(t, size);
 	// The collector has read here: the lines come back while the op runs.
-	__builtin_prefetch(lane->ring.data + at + AHEAD, 1);
-	__builtin_prefetch(lane->ring.data + at + AHEAD + 64, 1);
+	fetch_to_write(lane->ring.data + at + AHEAD);
+	fetch_to_write(lane->ring.data + at + AHEAD + 64);
 	return lane->ring.data + at;
 }
 
@@ -441,8 +451,9 @@ INLINE bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint
 	begin->name = name;
 	begin->detail = d ? d->kind : OP_DETAIL_NONE;
 	begin->detail_count = count;
-	if (count)
-		memcpy(begin + 1, d->values, count * sizeof(uint64_t));
+	// Volatile, or it would be a call of memcpy().
+	for (uint16_t i = 0; i < count; i++)
+		((volatile uint64_t *)(begin + 1))[i] = d->values[i];
 	t->room -= size;
 	lane_commit(t->lane, &begin->head, size);
 	return true;
@@ -470,43 +481,67 @@ static uint32_t depth_in(const struct op_thread *t, uint32_t owner)
 	return t->depth - kept + level_in(t, owner, kept);
 }
 
-INLINE uint32_t begin(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
-                      const struct op_details *d)
+// Field by field: gcc clears a whole struct by a string instruction, which takes longer than all
+// the rest.
+INLINE void open_op(struct op_open *open, uint64_t now, uint32_t name, uint32_t owner)
 {
-	uint32_t depth = t->depth++;
+	open->begin_ns = open->from_ns = now;
+	open->below_ns = 0;
+	open->allocated_bytes = allocated_bytes();
+	open->freed_bytes = freed_bytes();
+	open->below_allocated_bytes = open->below_freed_bytes = 0;
+	open->tensors = op_tensors;
+	open->below_tensors.allocated = open->below_tensors.freed = 0;
+	open->name = name;
+	open->owner = owner;
+}
 
-	if (unlikely(depth >= OP_DEPTH_MAX)) {
-		if (name)
-			count(t, name, 0, 0);
-		return depth_in(t, owner);
-	}
-	struct op_open *open = &t->open[depth];
+// LEVEL: of the op that begins.
+INLINE void begin(struct op_thread *t, uint32_t owner, uint32_t level, uint32_t name,
+                  struct op_here here, const struct op_details *d)
+{
+	struct op_open *open = &t->open[t->depth++];
 	uint64_t now = stopwatch_now_ns(&t->watch);
-	*open = (struct op_open){
-		.begin_ns = now,
-		.from_ns = now,
-		.allocated_bytes = allocated_bytes(),
-		.freed_bytes = freed_bytes(),
-		.tensors = op_tensors,
-		.name = name,
-		.owner = owner,
-		.level = owner ? level_in(t, owner, depth) : 0,
-	};
+
+	open_op(open, now, name, owner);
+	open->level = level;
 	open->written = name && write_begin(t, RECORD_OP_BEGIN, 0, now, name, here, d);
 	if (likely(open->written))
 		owe_end(t);
-	return open->level + 1;
+}
+
+// Deeper than is kept: counted only.
+static __attribute__((noinline)) void begin_deep(struct op_thread *t, uint32_t name)
+{
+	t->depth++;
+	if (name)
+		count(t, name, 0, 0);
 }
 
 uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
                      const struct op_details *d)
 {
-	return begin(t, owner, name, here, d);
+	if (unlikely(t->depth >= OP_DEPTH_MAX)) {
+		begin_deep(t, name);
+		return depth_in(t, owner);
+	}
+	uint32_t level = level_in(t, owner, t->depth);
+	begin(t, owner, level, name, here, d);
+	return level + 1;
+}
+
+void op_begin_alone(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                    const struct op_details *d)
+{
+	if (likely(t->depth < OP_DEPTH_MAX))
+		begin(t, owner, 0, name, here, d);
+	else
+		begin_deep(t, name);
 }
 
 void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d)
 {
-	begin(t, 0, name, here, d);
+	op_begin_alone(t, 0, name, here, d);
 }
 
 static void tell_tensors(struct record_op_end *end, const struct op_open *open)

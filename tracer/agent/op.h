@@ -85,7 +85,7 @@ struct op_open {
 	uint32_t owner; /* see op_begin_in() */
 	uint32_t level; /* how many of the same owner are open below */
 	bool written;
-};
+} __attribute__((aligned(64)));
 
 struct op_cached {
 	const char *text;
@@ -163,6 +163,10 @@ void op_end(struct op_thread *t);
 uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
                      const struct op_details *d);
 uint32_t op_end_in(struct op_thread *t, uint32_t owner); /* 0: nothing was open */
+
+/* The same for an owner that has one op only. */
+void op_begin_alone(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
+                    const struct op_details *d);
 
 /*
  * A range begins, and ends in whatever thread. The returned value (0: not written) is what the end

@@ -168,7 +168,8 @@ static inline void begin(const void *function, const char *category, bool async,
 		ranges_put(&ranges, (uintptr_t)function, t,
 		           op_range_begin(t, op_name_in(t, &name), hook, &d));
 	else
-		op_begin_in(t, owner_of(function), op_name_in(t, &name), here, d.count ? &d : NULL);
+		op_begin_alone(t, owner_of(function), op_name_in(t, &name), here,
+		               d.count ? &d : NULL);
 	op_leave(t);
 }
 
