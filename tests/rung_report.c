@@ -31,11 +31,11 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < run.thread_count && i < 40; i++)
 		print_thread(&run.threads[i]);
 	printf("wall %.1f cpu %.1f (own %.1f) on %.1f unknown %.1f; %u processes, %u ended, %u execs; "
-	       "%u samples, %u lost, %u truncated, %u probes; rung %d\n",
+	       "%u samples, %u lost, %u truncated, %u probes; late %.1f; rung %d\n",
 	       (double)run.wall_ns / 1e6, (double)run.cpu_ns / 1e6, (double)run.cpu_self_ns / 1e6,
 	       (double)rung_on_cpu_ns(&run) / 1e6, (double)rung_unknown_ns(&run) / 1e6,
 	       run.processes, run.processes_ended, run.execs, (unsigned)run.sampler.samples,
 	       (unsigned)run.sampler.lost, (unsigned)run.sampler.truncated,
-	       (unsigned)run.sampler.probes, (int)run.sampler.rung);
+	       (unsigned)run.sampler.probes, (double)run.late_ns / 1e6, (int)run.sampler.rung);
 	return 0;
 }

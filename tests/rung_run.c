@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "tests/turns.h"
 #include "tracer/reader/session.h"
 
 #include <fcntl.h>
@@ -114,13 +115,17 @@ static pid_t start_child(const struct session *session, int gate, char *const ar
 static void drain_until_exit(struct rung_run *run, struct sampler *sampler, pid_t child)
 {
 	struct error err = { 0 };
+	struct turns turns = { .last_ns = clock_now_ns() };
 
 	while (waitpid(child, &run->status, WNOHANG) != child) {
 		struct epoll_event event;
-		epoll_wait(sampler_fd(sampler), &event, 1, sampler_timeout_ms(sampler));
+		int timeout = sampler_timeout_ms(sampler);
+		epoll_wait(sampler_fd(sampler), &event, 1, timeout);
 		if (sampler_drain(sampler, &err) < 0)
 			die("drain", &err);
+		turns_count(&turns, timeout);
 	}
+	run->late_ns = turns.late_ns;
 	if (sampler_finish(sampler, &err) < 0)
 		die("finish", &err);
 }

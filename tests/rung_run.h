@@ -25,6 +25,7 @@ struct rung_thread {
 struct rung_run {
 	int status; /* as from waitpid() */
 	uint64_t wall_ns, cpu_ns, cpu_self_ns;
+	uint64_t late_ns; /* for which a busy machine kept the sampler from its work, in all */
 	uint32_t processes, processes_ended, execs;
 	char last_command[64]; /* of the process that was heard of last */
 	struct rung_thread threads[1200];

@@ -140,19 +140,23 @@ static int run_made_code(int ms)
 // A child of a child that nobody waits for.
 static int run_daemon(void)
 {
-	pid_t child = fork();
+	int done[2];
+	char byte;
 
+	if (pipe(done) < 0)
+		return 2;
+	pid_t child = fork();
 	if (child == 0) {
 		setsid();
 		if (fork() == 0) {
 			spin_for(20);
-			sleep(30);
+			if (write(done[1], "", 1) == 1)
+				sleep(30);
 		}
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
-	usleep(100000);
-	return 0;
+	return read(done[0], &byte, 1) == 1 ? 0 : 2;
 }
 
 static void *exec_from_thread(void *path)
