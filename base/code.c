@@ -14,13 +14,17 @@ struct codes {
 	struct code **codes; // each on its own, so that it never moves
 	size_t count, capacity;
 	struct hash index;
+	struct code_call *calls;
+	size_t call_count, call_capacity;
+	struct hash call_index;
 };
 
 struct codes *codes_new(void)
 {
 	cleanup(codes) struct codes *c = calloc(1, sizeof(*c));
 
-	if (!c || !(c->texts = strings_new()) || !hash_init(&c->index, 256))
+	if (!c || !(c->texts = strings_new()) || !hash_init(&c->index, 256) ||
+	    !hash_init(&c->call_index, 64))
 		return NULL;
 	return steal(c);
 }
@@ -32,7 +36,9 @@ void codes_free(struct codes *c)
 	for (size_t i = 0; i < c->count; i++)
 		free(c->codes[i]);
 	free(c->codes);
+	free(c->calls);
 	hash_fini(&c->index);
+	hash_fini(&c->call_index);
 	strings_free(c->texts);
 	free(c);
 }
@@ -93,4 +99,46 @@ uint32_t codes_add(struct codes *c, const struct code *wanted)
 const struct code *codes_get(const struct codes *c, uint32_t id)
 {
 	return id && id <= c->count ? c->codes[id - 1] : NULL;
+}
+
+static uint64_t hash_of_call(uint32_t caller, struct frame frame)
+{
+	return hash_pair(frame.address, (uint64_t)caller << 32 | frame.module << 8 | frame.kind);
+}
+
+static uint64_t hash_of_call_id(uint32_t id, const void *context)
+{
+	const struct code_call *call = &((const struct codes *)context)->calls[id - 1];
+
+	return hash_of_call(call->caller, call->frame);
+}
+
+static bool same_frame(struct frame a, struct frame b)
+{
+	return a.address == b.address && a.module == b.module && a.kind == b.kind;
+}
+
+uint32_t codes_add_call(struct codes *c, uint32_t caller, struct frame frame)
+{
+	uint32_t at;
+
+	if (hash_is_full(&c->call_index) && !hash_grow(&c->call_index, hash_of_call_id, c))
+		return 0;
+	for (at = hash_start(&c->call_index, hash_of_call(caller, frame)); c->call_index.slots[at];
+	     at = hash_next(&c->call_index, at)) {
+		const struct code_call *known = &c->calls[c->call_index.slots[at] - 1];
+		if (known->caller == caller && same_frame(known->frame, frame))
+			return c->call_index.slots[at];
+	}
+	if (c->call_count == CODES_CALLS_MAX ||
+	    !array_reserve(&c->calls, &c->call_capacity, c->call_count + 1))
+		return 0;
+	c->calls[c->call_count++] = (struct code_call){ caller, frame };
+	hash_insert(&c->call_index, at, (uint32_t)c->call_count);
+	return (uint32_t)c->call_count;
+}
+
+const struct code_call *codes_get_call(const struct codes *c, uint32_t id)
+{
+	return id && id <= c->call_count ? &c->calls[id - 1] : NULL;
 }

@@ -5,14 +5,18 @@
  * A function is the file, the qualified name and the first line of its code
  * object, whatever process runs it and how often the object was made. Entries
  * are never removed and never move while the registry lives. One thread at a time.
+ *
+ * Chains of calls have numbers, too: that of a call stands for all that lead to it.
  */
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/stack.h"
 
 #include <stdint.h>
 
-#define CODES_MAX (1u << 24)
+#define CODES_MAX       (1u << 24)
+#define CODES_CALLS_MAX (1u << 20)
 
 struct code {
 	const char *file; /* as the interpreter has it: a path, "<string>", "<frozen ...>" */
@@ -33,3 +37,15 @@ uint32_t codes_add(struct codes *c, const struct code *wanted);
 
 /* NULL if there is no such number. */
 const struct code *codes_get(const struct codes *c, uint32_t id);
+
+struct code_call {
+	uint32_t caller; /* the call that leads to it; 0: it is the outermost */
+	struct frame frame;
+};
+
+/* The number, from 1 on, of the call of FRAME that CALLER (0: none) leads to. 0 if there is no
+   room. */
+uint32_t codes_add_call(struct codes *c, uint32_t caller, struct frame frame);
+
+/* NULL if there is no such number. Until another is added. */
+const struct code_call *codes_get_call(const struct codes *c, uint32_t id);

@@ -37,7 +37,8 @@ enum record_type {
 	RECORD_PYTHON = 21,   /* the process has an interpreter, whose frames its samples tell of */
 	RECORD_PYTHON_CODE = 22, /* a code object; before the first frame of it */
 	RECORD_PYTHON_NAME = 23, /* how Python calls a C function */
-	RECORD_PYTHON_CALLS = 24 /* of a code object */
+	RECORD_PYTHON_CALLS = 24, /* of a code object */
+	RECORD_PYTHON_CHAIN = 25  /* Python frames that call ops; before the first such op */
 };
 
 struct record {
@@ -179,7 +180,8 @@ enum op_detail {
 	OP_DETAIL_UNSIGNED = 2, /* a number of the program's own */
 	OP_DETAIL_SIGNED = 3,
 	OP_DETAIL_DOUBLE = 4, /* its bits */
-	OP_DETAIL_TENSORS = 5 /* base/tensors.h */
+	OP_DETAIL_TENSORS = 5,       /* base/tensors.h */
+	OP_DETAIL_CALLED_TENSORS = 6 /* RECORD_PYTHON_CHAINs, then the same; never in a file */
 };
 
 /*
@@ -365,6 +367,19 @@ static inline size_t python_bytes(const struct python_chain *chain)
 {
 	return chain ? sizeof(*chain) + chain->count * sizeof(struct python_frame) : 0;
 }
+
+/*
+ * The frames of one chain; anchors are of no meaning. Ops say by its NUMBER who calls them: the
+ * first word of OP_DETAIL_CALLED_TENSORS has below it, 0: nobody in Python, and above it that of
+ * whom called the op which this one, of a backward pass, is the derivative of; 0: unknown, or none.
+ */
+struct record_python_chain {
+	struct record head;
+	uint32_t number; /* in this process's program */
+	uint32_t reserved;
+	/* struct python_chain */
+};
+_Static_assert(sizeof(struct record_python_chain) == 24 + 8, "python chain record");
 
 /* Rounds a record's size up to its alignment. */
 static inline size_t record_align(size_t size)

@@ -107,6 +107,8 @@ struct op_event {
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t self_allocated_bytes, self_freed_bytes;
 	struct frame caller; /* where it was begun; module 0 if unknown */
+	uint32_t chain;      /* who calls it in Python, see codes_add_call(); 0: unknown */
+	uint32_t forward; /* the same of what it is the derivative of; 0: unknown, or of nothing */
 	uint16_t detail;     /* enum op_detail */
 	uint16_t detail_count;
 	const uint64_t *details; /* borrowed, valid during the call */

@@ -22,6 +22,7 @@
 #define TEXT_COLUMNS   2
 #define NAME_WIDTH     32 /* longer ones do not push numbers out */
 #define PLACE_WIDTH    18
+#define BACKWARD       "backward of "
 #define STACK_WIDTH    48
 #define FIRST_CALLS    3 /* lines about slow first calls */
 #define FIRST_RATIO    5 /* to the median */
@@ -201,6 +202,14 @@ static void name_row(const struct layout *layout, const struct op_row *row, char
 	         row->name, *row->shape ? " " : "", row->shape);
 }
 
+static void name_line(const struct op_row *row, char *buffer, size_t size)
+{
+	char place[512];
+
+	text_place(row->file, row->line, row->module, place, sizeof(place));
+	snprintf(buffer, size, "%s%s", row->backward ? BACKWARD : "", place);
+}
+
 static void name_place(const struct layout *layout, const struct op_row *row, char *buffer,
                        size_t size)
 {
@@ -213,7 +222,7 @@ static void name_place(const struct layout *layout, const struct op_row *row, ch
 	else if (!row->file && row->function)
 		snprintf(buffer, size, "%s", row->function);
 	else
-		text_place(row->file, row->line, row->module, buffer, size);
+		name_line(row, buffer, size);
 }
 
 static size_t longer(size_t length, const char *text)
@@ -247,6 +256,8 @@ static const char *place_title(const struct layout *layout)
 static size_t names_width(const struct layout *layout)
 {
 	size_t names = 0, places = layout->places ? strlen(place_title(layout)) : 0;
+	size_t most = layout->query.by == OPS_BY_STACK ? STACK_WIDTH : PLACE_WIDTH;
+	bool backward = false;
 
 	for (size_t i = 0; i < layout->count; i++) {
 		char text[1024];
@@ -254,9 +265,10 @@ static size_t names_width(const struct layout *layout)
 		names = longer(names, text);
 		name_place(layout, layout->rows[i], text, sizeof(text));
 		places = longer(places, text);
+		backward |= layout->rows[i]->backward;
 	}
-	bool stacks = layout->query.by == OPS_BY_STACK;
-	return least(names, NAME_WIDTH) + GAP + least(places, stacks ? STACK_WIDTH : PLACE_WIDTH);
+	most += backward ? strlen(BACKWARD) : 0;
+	return least(names, NAME_WIDTH) + GAP + least(places, most);
 }
 
 static bool has_places(const struct layout *layout)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of what a profile file has of each row of ops, after its six keys.
+ * The order of what a profile file has of each row of ops, after its eight keys.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define FILE_OP_KEYS  6
+#define FILE_OP_KEYS  8
 #define FILE_OP_SUMS  12
 #define FILE_OP_TIMES 4
 

@@ -78,10 +78,13 @@ static bool get_op_key(struct file_reader *r, struct columns *c, uint32_t row, s
 		                              strings_count(p->strings),
 		                              p->locations.count,
 		                              p->threads.thread_count,
-		                              1 };
+		                              1,
+		                              p->chains.count,
+		                              p->chains.count };
 	uint32_t within_domain;
 	uint32_t *const to[FILE_OP_KEYS] = { &key->op,     &key->parent, &key->shape,
-		                             &key->caller, &key->thread, &within_domain };
+		                             &key->caller, &key->thread, &within_domain,
+		                             &key->chain,  &key->forward };
 
 	for (uint32_t i = 0; i < FILE_OP_KEYS; i++) {
 		if (*columns_at(c, i, row) > most[i])
@@ -89,7 +92,8 @@ static bool get_op_key(struct file_reader *r, struct columns *c, uint32_t row, s
 		*to[i] = (uint32_t)*columns_at(c, i, row);
 	}
 	key->within_domain = within_domain;
-	return key->op && key->thread;
+	return key->op && key->thread && key->chain != PROFILE_CHAIN_ROOT &&
+	       key->forward != PROFILE_CHAIN_ROOT;
 }
 
 static bool get_op(struct file_reader *r, struct columns *c, uint32_t row, struct op_entry *entry)
@@ -178,11 +182,31 @@ static int take_duration(struct file_reader *r, struct columns *c, uint32_t row)
 	               : file_reader_no_memory(r);
 }
 
+static int take_chain(struct file_reader *r, struct columns *c, uint32_t row)
+{
+	struct profile *p = r->profile;
+	uint64_t distance = *columns_at(c, 0, row), location = *columns_at(c, 1, row);
+
+	if (!p->chains.count && !paths_child(&p->chains, 0, PROFILE_CHAIN_ROOT))
+		return file_reader_no_memory(r);
+	uint32_t id = p->chains.count + 1;
+	// Callers come first, so nothing can be its own caller.
+	if (distance >= id - PROFILE_CHAIN_ROOT || !location || location > p->locations.count ||
+	    locations_get(&p->locations, (uint32_t)location)->kind != FRAME_PYTHON)
+		return file_reader_damaged(r, "a chain of calls cannot be");
+	uint32_t caller = distance ? id - (uint32_t)distance : PROFILE_CHAIN_ROOT;
+	uint32_t added = paths_child(&p->chains, caller, (uint32_t)location);
+	if (!added)
+		return file_reader_no_memory(r);
+	return added == id ? 0 : file_reader_damaged(r, "a chain of calls is there twice");
+}
+
 int read_ops(struct file_reader *r)
 {
 	if (!r->ops)
 		return 0;
-	if (file_reader_chunks(r, "op_chunk", OP_WIDTH, OP_DELTAS, take_op) < 0 ||
+	if (file_reader_chunks(r, "chain_chunk", CHAIN_WIDTH, CHAIN_DELTAS, take_chain) < 0 ||
+	    file_reader_chunks(r, "op_chunk", OP_WIDTH, OP_DELTAS, take_op) < 0 ||
 	    file_reader_chunks(r, "op_bin_chunk", OP_BIN_WIDTH, OP_BIN_DELTAS, take_bin) < 0)
 		return -1;
 	return file_reader_chunks(r, "op_duration_chunk", DURATION_WIDTH, DURATION_DELTAS,

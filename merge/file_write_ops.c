@@ -13,11 +13,12 @@
 static const char schema[] =
 	"CREATE TABLE op_name(id INTEGER PRIMARY KEY, provider INTEGER, domain TEXT, category TEXT,"
 	" name TEXT);"
+	"CREATE TABLE chain_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE op_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE op_bin_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE op_duration_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT, provider TEXT, domain TEXT, file TEXT,"
-	" line INTEGER, calls INTEGER, marks INTEGER, self_ns INTEGER, total_ns INTEGER,"
+	" line INTEGER, backward INTEGER, calls INTEGER, marks INTEGER, self_ns INTEGER, total_ns INTEGER,"
 	" average_ns INTEGER, median_ns INTEGER, q1_ns INTEGER, q3_ns INTEGER, min_ns INTEGER,"
 	" max_ns INTEGER, first_ns INTEGER, allocated_bytes INTEGER, self_allocated_bytes INTEGER,"
 	" flops INTEGER, sampled_ns INTEGER, sampled_self_ns INTEGER);";
@@ -68,7 +69,8 @@ static void fill_op(const struct file_writer *w, const void *context, uint32_t i
 	struct op_entry entry = w->profile->op_table.entries[index];
 	const uint32_t keys[FILE_OP_KEYS] = { entry.key.op,     entry.key.parent,
 		                              entry.key.shape,  entry.key.caller,
-		                              entry.key.thread, entry.key.within_domain };
+		                              entry.key.thread, entry.key.within_domain,
+		                              entry.key.chain,  entry.key.forward };
 
 	(void)context;
 	if (entry.min_ns == UINT64_MAX)
@@ -79,6 +81,17 @@ static void fill_op(const struct file_writer *w, const void *context, uint32_t i
 		*columns_at(c, FILE_OP_KEYS + i, at) = *file_op_sum(&entry.sums, i);
 	for (uint32_t i = 0; i < FILE_OP_TIMES; i++)
 		*columns_at(c, FILE_OP_KEYS + FILE_OP_SUMS + i, at) = *file_op_time(&entry, i);
+}
+
+// As in the call tree: a caller by its distance. The first, which is none, is not written.
+static void fill_chain(const struct file_writer *w, const void *context, uint32_t index,
+                       struct columns *c, uint32_t at)
+{
+	const struct path_node *node = &w->profile->chains.nodes[index + 1];
+
+	(void)context;
+	*columns_at(c, 0, at) = node->parent == PROFILE_CHAIN_ROOT ? 0 : index + 2 - node->parent;
+	*columns_at(c, 1, at) = node->location;
 }
 
 static int compare_bins(const void *a, const void *b, void *context)
@@ -166,7 +179,12 @@ int write_ops(struct file_writer *w)
 
 	if (!name_count(w))
 		return 0;
-	if (file_writer_chunks(w, &ops) < 0 || write_bins(w) < 0)
+	const uint32_t chain_count = w->profile->chains.count;
+	const struct chunked chains = { "chain_chunk", chain_count ? chain_count - 1 : 0,
+		                        CHAIN_WIDTH,   CHAIN_DELTAS,
+		                        fill_chain,    NULL };
+	if (file_writer_chunks(w, &chains) < 0 || file_writer_chunks(w, &ops) < 0 ||
+	    write_bins(w) < 0)
 		return -1;
 	return write_durations(w);
 }
@@ -198,6 +216,7 @@ static int put_op_row(struct file_writer *w, const struct op_row *row, size_t id
 	file_writer_text(w, row->domain);
 	file_writer_text(w, row->file);
 	file_writer_id(w, (uint32_t)row->line);
+	file_writer_int(w, row->backward);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		file_writer_int(w, (int64_t)numbers[i]);
 	return file_writer_row(w);
@@ -210,7 +229,7 @@ int write_op_rows(struct file_writer *w)
 	if (!name_count(w))
 		return 0;
 	cleanup(op_rows) struct op_rows *rows = query_ops(w->profile, &by_op, w->err);
-	if (!rows || file_writer_begin(w, "op", 22, false) < 0)
+	if (!rows || file_writer_begin(w, "op", 23, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count; i++)
 		if (put_op_row(w, &rows->rows[i], i + 1) < 0)

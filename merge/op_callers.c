@@ -2,6 +2,7 @@
 #include "merge/op_callers.h"
 
 #include "base/array.h"
+#include "base/origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,26 @@ const struct place *op_caller_place(const struct profile *p, uint32_t caller)
 	if (!location || !location->place_count)
 		return NULL;
 	return &locations_places(&p->locations, location)[first_place(p, location)];
+}
+
+bool op_caller_is_own(const struct profile *p, uint32_t caller)
+{
+	const struct place *place = op_caller_place(p, caller);
+	const char *file = place ? strings_get(p->strings, place->file) : NULL;
+
+	if (!file)
+		return false;
+	const struct module *module =
+		modules_get(p->modules, locations_get(&p->locations, caller)->module);
+	return !origin_is_foreign(module ? module->path : NULL, file);
+}
+
+uint32_t op_chain_own(const struct profile *p, uint32_t chain)
+{
+	for (uint32_t node = chain; node; node = profile_chain_caller(p, node))
+		if (op_caller_is_own(p, profile_chain_location(p, node)))
+			return profile_chain_location(p, node);
+	return chain ? profile_chain_location(p, chain) : 0;
 }
 
 // The function that stands at LOCATION, whatever is inlined there: a string, or 0.
@@ -313,6 +334,24 @@ uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t calle
 			            has_others(c, callers) ? " < ~" : " < ");
 		else
 			put(&text, " < ?");
+	}
+	return keep(c, &text);
+}
+
+uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool forward)
+{
+	const struct profile *p = c->scope->profile;
+	struct text text = { .frames_left = c->frames };
+
+	for (uint32_t node = chain; node && text.frames_left; node = profile_chain_caller(p, node))
+		put_location(&text, p,
+		             locations_get(&p->locations, profile_chain_location(p, node)), 0,
+		             " < ");
+	if (forward) {
+		struct text backward = { .frames_left = 0 };
+		put(&backward, "backward of ");
+		put(&backward, text.bytes);
+		return keep(c, &backward);
 	}
 	return keep(c, &text);
 }

@@ -16,6 +16,15 @@
 /* The function that calls at CALLER, without what providers have put between. NULL if unknown. */
 const struct place *op_caller_place(const struct profile *p, uint32_t caller);
 
+/* Whether it is a line of the user's own. */
+bool op_caller_is_own(const struct profile *p, uint32_t caller);
+
+/*
+ * The user's own line that calls at node CHAIN of the profile's chains: a location. If none of them
+ * is the user's, the innermost line. 0 if CHAIN is 0.
+ */
+uint32_t op_chain_own(const struct profile *p, uint32_t chain);
+
 struct op_caller {
 	uint32_t op, function; /* string: that has begun the op */
 	uint32_t chain;        /* string, in texts: its callers */
@@ -47,3 +56,7 @@ static inline void op_callers_at_scope_end(struct op_callers *c)
  * 0 if there is no memory.
  */
 uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t caller);
+
+/* The same of a chain of calls in Python, all of which is exact; FORWARD: it has called what the op
+   is the derivative of. */
+uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool forward);

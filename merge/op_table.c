@@ -35,7 +35,10 @@ static uint64_t hash_of_key(const struct op_key *key)
 {
 	uint64_t names = hash_pair((uint64_t)key->op << 32 | key->parent, key->shape);
 
-	return hash_pair(names, (uint64_t)key->caller << 32 | key->thread) ^ key->within_domain;
+	uint64_t chains = (uint64_t)key->chain << 32 | key->forward;
+
+	return hash_pair(hash_pair(names, (uint64_t)key->caller << 32 | key->thread), chains) ^
+	       key->within_domain;
 }
 
 static uint64_t hash_of_entry(uint32_t id, const void *context)
@@ -46,8 +49,8 @@ static uint64_t hash_of_entry(uint32_t id, const void *context)
 static bool same(const struct op_key *a, const struct op_key *b)
 {
 	return a->op == b->op && a->parent == b->parent && a->shape == b->shape &&
-	       a->caller == b->caller && a->thread == b->thread &&
-	       a->within_domain == b->within_domain;
+	       a->caller == b->caller && a->thread == b->thread && a->chain == b->chain &&
+	       a->forward == b->forward && a->within_domain == b->within_domain;
 }
 
 static uint32_t slot_of(const struct op_table *t, const struct op_key *key)

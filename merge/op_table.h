@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept of ops: sums by (op, around, shape, caller, thread), in bounded
+ * What is kept of ops: sums by (op, around, shape, callers, thread), in bounded
  * memory, and when they were.
  *
  * Beyond a limit new rows leave out their shape, caller and the op around them, and
@@ -22,6 +22,8 @@ struct op_key {
 	uint32_t shape;     /* string; 0: none */
 	uint32_t caller;    /* location; 0: unknown */
 	uint32_t thread;    /* slot */
+	uint32_t chain;     /* node of the profile's chains: who calls it in Python; 0: unknown */
+	uint32_t forward;   /* the same of what it is the derivative of; 0: unknown, or nothing */
 	bool within_domain; /* one of the same domain is open around it */
 };
 

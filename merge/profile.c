@@ -54,8 +54,9 @@ struct profile *profile_alloc(const struct profile_limits *limits, struct error 
 		p->run.exit_status = -1;
 	}
 	if (!p || !p->strings || !threads_init(&p->threads, p->limits.threads) ||
-	    !locations_init(&p->locations) || !paths_init(&p->paths) || !cells_init(&p->cells) ||
-	    !op_table_init(&p->op_table, 0, 0) || !allocations_init(&p->allocations)) {
+	    !locations_init(&p->locations) || !paths_init(&p->paths) || !paths_init(&p->chains) ||
+	    !cells_init(&p->cells) || !op_table_init(&p->op_table, 0, 0) ||
+	    !allocations_init(&p->allocations)) {
 		error_set(err, ENOMEM, "could not start a profile");
 		return NULL;
 	}
@@ -89,6 +90,8 @@ void profile_free(struct profile *p)
 	counters_fini(&p->counters);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
+	paths_fini(&p->chains);
+	free(p->chain_nodes);
 	locations_fini(&p->locations);
 	threads_fini(&p->threads);
 	strings_free(p->strings);
@@ -153,8 +156,12 @@ static void drop_locations(struct profile *p)
 	for (uint32_t i = 0; i < p->op_table.count; i++)
 		if (p->op_table.entries[i].key.caller)
 			kept[p->op_table.entries[i].key.caller - 1] = true;
+	for (uint32_t i = 0; i < p->chains.count; i++)
+		if (p->chains.nodes[i].parent)
+			kept[p->chains.nodes[i].location - 1] = true;
 	locations_drop(&p->locations, kept, map);
 	paths_move_locations(&p->paths, map);
+	paths_move_locations(&p->chains, map);
 	op_table_move_callers(&p->op_table, map);
 }
 
@@ -298,16 +305,21 @@ static bool name_python(struct profile *p, uint32_t location, struct frame frame
 	return place.function && locations_name(&p->locations, location, &place, 1);
 }
 
+uint32_t profile_add_location(struct profile *p, struct frame frame)
+{
+	uint32_t known = p->locations.count, location = locations_add(&p->locations, frame);
+
+	if (location > known && frame.kind == FRAME_PYTHON && !name_python(p, location, frame))
+		return 0;
+	return location;
+}
+
 // An op that nobody knows is left out.
 static uint32_t child_at(struct profile *p, uint32_t parent, const struct frame *frame)
 {
-	uint32_t known = p->locations.count;
-
 	if (frame->kind == FRAME_OP && !profile_op(p, frame->address))
 		return parent;
-	uint32_t location = locations_add(&p->locations, *frame);
-	if (location > known && frame->kind == FRAME_PYTHON && !name_python(p, location, *frame))
-		return 0;
+	uint32_t location = profile_add_location(p, *frame);
 	return location ? paths_child(&p->paths, parent, location) : 0;
 }
 

@@ -36,6 +36,8 @@ struct last_path {
 	size_t frame_capacity, node_capacity;
 };
 
+#define PROFILE_CHAIN_ROOT 1
+
 #define LAST_PATHS 64 /* threads share them by the last bits of their slots */
 
 struct profile {
@@ -54,6 +56,9 @@ struct profile {
 	const struct ops *ops;     /* NULL: none */
 	const struct codes *codes; /* of FRAME_PYTHON; NULL: none, or it was read from a file */
 	struct ops *own_ops;       /* of a profile that was read: the same, to be freed */
+	struct paths chains;       /* of calls in Python; all hang below node 1, which is none */
+	uint32_t *chain_nodes;     /* [call of codes - 1]: its node there; 0: not asked for yet */
+	size_t chain_node_count, chain_node_capacity;
 	struct op_table op_table;
 	struct op_shapes shapes;
 	struct counters counters;
@@ -77,6 +82,22 @@ void profile_note_time(struct profile *p, uint64_t time_ns);
 /* The node of STACK's innermost frame in the tree of thread SLOT, added with its callers. 0 if
    there is no memory. */
 uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *stack);
+
+/* The location of FRAME, added, with its name if it is Python's. 0 if there is no memory. */
+uint32_t profile_add_location(struct profile *p, struct frame frame);
+
+/* The place at chain NODE of p->chains, of which the outermost ones have no caller. */
+static inline uint32_t profile_chain_location(const struct profile *p, uint32_t node)
+{
+	return paths_node(&p->chains, node)->location;
+}
+
+static inline uint32_t profile_chain_caller(const struct profile *p, uint32_t node)
+{
+	uint32_t caller = paths_node(&p->chains, node)->parent;
+
+	return caller == PROFILE_CHAIN_ROOT ? 0 : caller;
+}
 
 /* NULL if there is none of that number. */
 static inline const struct op *profile_op(const struct profile *p, uint64_t id)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a profile is told of ops.
+#include "base/array.h"
+#include "base/code.h"
 #include "base/record.h"
 #include "merge/profile_data.h"
 
@@ -25,6 +27,43 @@ static uint32_t caller_of(struct profile *p, const struct frame *caller)
 		return 0;
 	return op_table_is_full(&p->op_table) ? locations_find(&p->locations, *caller)
 	                                      : locations_add(&p->locations, *caller);
+}
+
+static uint32_t *known_node(struct profile *p, uint32_t call)
+{
+	if (!array_reserve(&p->chain_nodes, &p->chain_node_capacity, call))
+		return NULL;
+	for (; p->chain_node_count < call; p->chain_node_count++)
+		p->chain_nodes[p->chain_node_count] = 0;
+	return &p->chain_nodes[call - 1];
+}
+
+// The node of CALL, added with its callers. 0: there is none, or no memory.
+static uint32_t chain_of(struct profile *p, uint32_t call)
+{
+	const struct code_call *known = p->codes ? codes_get_call(p->codes, call) : NULL;
+	uint32_t *node = known ? known_node(p, call) : NULL;
+
+	if (!node)
+		return 0;
+	if (*node)
+		return *node;
+	uint32_t caller = known->caller ? chain_of(p, known->caller)
+	                                : paths_child(&p->chains, 0, PROFILE_CHAIN_ROOT);
+	uint32_t location = profile_add_location(p, known->frame);
+	uint32_t added = caller && location ? paths_child(&p->chains, caller, location) : 0;
+	p->chain_nodes[call - 1] = added;
+	return added;
+}
+
+// As with callers.
+static uint32_t known_chain_of(struct profile *p, uint32_t call)
+{
+	if (!call)
+		return 0;
+	if (!op_table_is_full(&p->op_table))
+		return chain_of(p, call);
+	return call <= p->chain_node_count ? p->chain_nodes[call - 1] : 0;
 }
 
 static void add_call(struct profile *p, const struct op_call *call)
@@ -58,6 +97,8 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 		         .shape = shape.text,
 		         .caller = caller_of(p, &event->caller),
 		         .thread = slot,
+		         .chain = known_chain_of(p, event->chain),
+		         .forward = known_chain_of(p, event->forward),
 		         .within_domain = event->within_domain },
 		.begin_ns = event->begin_ns,
 		.duration_ns =

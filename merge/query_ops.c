@@ -23,12 +23,14 @@ struct group {
 	struct histogram durations;
 	uint64_t first_begin_ns, first_ns, min_ns, max_ns;
 	uint32_t caller; // location, of most of its time; 0: unknown
+	bool forward;    // that has called what it is the derivative of
 	uint64_t caller_ns;
 };
 
 // What one line has called, of one group.
 struct called {
 	uint32_t group, caller;
+	bool forward; // CALLER has called what it is the derivative of
 	uint64_t ns;
 };
 
@@ -110,6 +112,25 @@ static uint32_t add_group(struct asking *a, const struct group *wanted)
 	return a->count;
 }
 
+static uint32_t stack_of(struct asking *a, const struct op_key *key)
+{
+	if (key->forward || key->chain)
+		return op_callers_chain_text(&a->callers, key->forward ? key->forward : key->chain,
+		                             key->forward != 0);
+	return op_callers_text(&a->callers, key->op, key->caller);
+}
+
+// The line that has called an op, and of the backward pass, the one that has called what it is the
+// derivative of. Caller 0: unknown.
+static struct called called_by(const struct profile *p, const struct op_key *key)
+{
+	uint32_t chain = key->forward ? key->forward : key->chain;
+
+	if (!chain || op_caller_is_own(p, key->caller))
+		return (struct called){ .caller = key->caller };
+	return (struct called){ .caller = op_chain_own(p, chain), .forward = key->forward != 0 };
+}
+
 static uint32_t group_of(struct asking *a, const struct op_key *key)
 {
 	const struct profile *p = a->profile;
@@ -122,7 +143,7 @@ static uint32_t group_of(struct asking *a, const struct op_key *key)
 		group.text = strings_add(a->texts, shape ? shape : "");
 		break;
 	case OPS_BY_STACK:
-		group.text = op_callers_text(&a->callers, key->op, key->caller);
+		group.text = stack_of(a, key);
 		break;
 	case OPS_BY_DOMAIN:
 		group.op = 0;
@@ -226,9 +247,11 @@ static bool add_entry(struct asking *a, uint32_t index)
 	if (a->query->by == OPS_BY_DOMAIN && entry->key.within_domain)
 		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
 	op_sums_add(&a->groups[id - 1].sums, &sums);
-	if (entry->key.caller)
-		a->called[a->called_count++] =
-			(struct called){ id, entry->key.caller, a->sums[index].sum_ns };
+	struct called called = called_by(a->profile, &entry->key);
+	called.group = id;
+	called.ns = a->sums[index].sum_ns;
+	if (called.caller)
+		a->called[a->called_count++] = called;
 	return add_durations(a, &a->groups[id - 1], entry);
 }
 
@@ -253,6 +276,8 @@ static int compare_called(const void *a, const void *b)
 
 	if (left->group != right->group)
 		return left->group < right->group ? -1 : 1;
+	if (left->forward != right->forward)
+		return left->forward < right->forward ? -1 : 1;
 	return (left->caller > right->caller) - (left->caller < right->caller);
 }
 
@@ -274,6 +299,7 @@ static void choose_callers(struct asking *a)
 		if (group->caller && ns <= group->caller_ns)
 			continue;
 		group->caller = called[first].caller;
+		group->forward = called[first].forward;
 		group->caller_ns = ns;
 	}
 }
@@ -301,6 +327,7 @@ static void name_row(const struct asking *a, const struct group *group, struct o
 	}
 	if (place)
 		row->function = strings_get(p->strings, place->function);
+	row->backward = group->forward;
 	if (group->caller) {
 		uint32_t id = locations_get(&p->locations, group->caller)->module;
 		const struct module *module = modules_get(p->modules, id);

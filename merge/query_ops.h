@@ -11,7 +11,8 @@
  * durations of single calls and no bytes: those are 0. Who called the caller (by
  * stack, from the second frame on) is not told by the intervals, but by what
  * most samples have that hold the op in that function: " < ~" stands where some
- * had other callers, " < ?" where there was no sample. Sampled times of an op
+ * had other callers, " < ?" where there was no sample. Those of PyTorch's ops in Python are
+ * exact, and of the backward pass they are those of the forward pass. Sampled times of an op
  * that has several rows are not known by shape or by stack: those are 0.
  * Answers borrow their texts from the profile, which must outlive them.
  */
@@ -60,6 +61,7 @@ struct op_row {
 	const char *stack;    /* "step (train.c:12) < main (train.c:80)"; "" if not asked for */
 	const char *file;     /* where it is called from, most of its time; NULL if unknown */
 	int line;
+	bool backward;                 /* that has called what it is the derivative of */
 	const char *function, *module; /* of that place; NULL if unknown */
 	const char *thread;            /* by thread; else NULL */
 	uint32_t tid;

@@ -81,6 +81,12 @@ static struct event_python_calls calls_of(const struct record_python_calls *call
 	return (struct event_python_calls){ calls->code, calls->calls };
 }
 
+static struct event_python_chain callers_of(const struct record_python_chain *record)
+{
+	return (struct event_python_chain){ record->number,
+		                            (const struct python_chain *)(record + 1) };
+}
+
 bool agent_python_take(const struct record *record, struct event *event)
 {
 	if (record->type == RECORD_PYTHON)
@@ -91,6 +97,8 @@ bool agent_python_take(const struct record *record, struct event *event)
 		event->python_name = name_of((const struct record_python_name *)record);
 	else if (record->type == RECORD_PYTHON_CALLS)
 		event->python_calls = calls_of((const struct record_python_calls *)record);
+	else if (record->type == RECORD_PYTHON_CHAIN)
+		event->python_chain = callers_of((const struct record_python_chain *)record);
 	else
 		return false;
 	return true;

@@ -12,6 +12,5 @@
 /* A RECORD_SAMPLE with registers and stack. */
 struct event_sample agent_sample(const struct record_sample *sample);
 
-/* A RECORD_PYTHON or RECORD_PYTHON_CODE: fills what the type has in EVENT. False if it is neither.
- */
+/* A RECORD_PYTHON or RECORD_PYTHON_…: fills what the type has in EVENT. False if it is neither. */
 bool agent_python_take(const struct record *record, struct event *event);

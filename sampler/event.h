@@ -48,6 +48,8 @@ struct event_op {
 	bool forwards;   /* it may be begun anew by itself, for the same call */
 	uint32_t flags;
 	uint64_t stack, caller;
+	uint32_t chain, forward; /* of a RECORD_PYTHON_CHAIN, who calls it, and what it is the
+	                            derivative of; 0: nobody that is known */
 	uint16_t detail, detail_count;
 	const uint64_t *details;
 };
@@ -109,6 +111,11 @@ struct event_python_calls {
 	uint64_t calls;
 };
 
+struct event_python_chain {
+	uint32_t number; /* in the process's program */
+	const struct python_chain *chain;
+};
+
 struct event {
 	enum record_type type;
 	bool given; /* RECORD_THREAD: the program has named the thread itself, for profilers */
@@ -136,5 +143,6 @@ struct event {
 		struct event_python_code python_code;
 		struct event_python_name python_name;
 		struct event_python_calls python_calls;
+		struct event_python_chain python_chain;
 	};
 };

@@ -149,6 +149,17 @@ static bool is_call(const struct op *op)
 	return op->provider == OP_BLAS || op->provider == OP_LAPACK || op->provider == OP_FFTW;
 }
 
+// What is called is of one kind whoever calls it.
+static void take_callers(struct event_op *op)
+{
+	if (op->detail != OP_DETAIL_CALLED_TENSORS || !op->detail_count)
+		return;
+	op->chain = (uint32_t)op->details[0];
+	op->forward = (uint32_t)(op->details[0] >> 32);
+	op->details++;
+	op->detail = --op->detail_count ? OP_DETAIL_TENSORS : OP_DETAIL_NONE;
+}
+
 static bool take_begin(struct op_records *r, const struct record_op_begin *begin, uint64_t image_ns,
                        struct event *event)
 {
@@ -164,6 +175,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 	const struct op *op = ops_get(r->ops, event->op.op);
 	if (!op)
 		return false;
+	take_callers(&event->op);
 	event->op.domain = op->domain_id;
 	event->op.call = is_call(op);
 	event->op.forwards = op->provider == OP_TORCH;

@@ -41,6 +41,7 @@ struct open_op {
 	uint64_t address;   /* in the owner's frame, if nothing better is known */
 	uint64_t frame_end; /* where the owner's frame ends, if that is known; else 0 */
 	struct frame caller;
+	uint32_t chain, forward; /* calls of the registry (base/code.h); 0: unknown, or none */
 	uint16_t detail, detail_count;
 	uint64_t *details; /* owned */
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/op_tracker.h"
 
+#include "base/op.h"
 #include "sampler/address_space.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // The call at CALLER, a return address of PROCESS.
 static struct frame frame_of(const struct process *process, uint64_t caller)
@@ -28,6 +30,8 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.address = op->stack,
 		.call_stack = op->call ? op->stack : 0,
 		.call_return = op->caller,
+		.chain = python_chain_of(&thread->process->python, op->chain),
+		.forward = python_chain_of(&thread->process->python, op->forward),
 		.detail = op->detail,
 		.detail_count = op->detail_count,
 		.details = (uint64_t *)op->details, // copied, not changed
@@ -43,11 +47,40 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 	return open;
 }
 
+// The engine's op around a derivative begins before that is known.
+static bool is_engine(const struct op_tracker *t, const struct open_op *op)
+{
+	static const char beginning[] = "autograd::engine::evaluate_function";
+	const struct op *known = t->ops ? ops_get(t->ops, op->op) : NULL;
+
+	return known && strncmp(known->name, beginning, sizeof(beginning) - 1) == 0;
+}
+
+// An op of a library within one of PyTorch's has the same callers in Python. What a derivative
+// calls belongs to the same op of the forward pass, but for what Python of its own has called.
+static void take_callers(const struct op_tracker *t, const struct op_stack *ops,
+                         struct open_op *open)
+{
+	struct open_op *around = ops->count ? &ops->ops[ops->count - 1] : NULL;
+
+	if (!around)
+		return;
+	if (!open->forwards)
+		open->chain = around->chain; // of what no Python calls by itself
+	if (around->chain != open->chain)
+		return;
+	if (!open->forward)
+		open->forward = around->forward;
+	else if (!around->forward && is_engine(t, around))
+		around->forward = open->forward;
+}
+
 void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event)
 {
 	struct open_op open = open_of(thread, event);
 
 	op_stack_leave(&thread->ops, event->op.stack, event->time_ns);
+	take_callers(t, &thread->ops, &open);
 	t->unmatched += !op_stack_begin(&thread->ops, &open);
 }
 
@@ -81,6 +114,8 @@ static struct op_event event_of(const struct thread *thread, const struct open_o
 		.within_domain = !open->range && is_domain_around(&thread->ops, open),
 		.begin_ns = open->begin_ns,
 		.caller = open->caller,
+		.chain = open->chain,
+		.forward = open->forward,
 		.detail = open->detail,
 		.detail_count = open->detail_count,
 		.details = open->details,

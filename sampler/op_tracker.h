@@ -17,6 +17,7 @@
 
 struct op_tracker {
 	const struct sampler_sink *sink; /* borrowed */
+	const struct ops *ops;           /* may be NULL */
 	op_is_wrapper *is_wrapper;       /* may be NULL */
 	void *context;                   /* of is_wrapper */
 	uint64_t unmatched;              /* ends without a begin, begins that found no room */

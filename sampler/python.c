@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define OBJECTS_MAX (1u << 20) // numbers come from the target
+#define CHAINS_MAX  (1u << 16)
 #define LINES       2048       // that are remembered
 #define ANCHORED    0x030b     // the first version that leaves them on the stack
 
@@ -42,6 +43,7 @@ void python_fini(struct python *p)
 {
 	forget_objects(&p->told);
 	forget_objects(&p->read);
+	free(p->chains);
 	free(p->lines);
 	python_remote_free(p->remote);
 	*p = (struct python){ 0 };
@@ -168,6 +170,38 @@ static struct frame frame_of(struct python *p, const struct python_frame *frame)
 	if (!object)
 		return frame_of_python(0, 0);
 	return frame_of_python(object->code, line_of(p, object, frame->code, frame->instruction));
+}
+
+// Chains of callers.
+
+static uint32_t *make_chain_room(struct python *p, uint32_t number)
+{
+	if (number >= CHAINS_MAX || !array_reserve(&p->chains, &p->chain_capacity, number + 1))
+		return NULL;
+	for (; p->chain_count <= number; p->chain_count++)
+		p->chains[p->chain_count] = 0;
+	return &p->chains[number];
+}
+
+bool python_add_chain(struct python *p, struct codes *codes, const struct event_python_chain *event)
+{
+	uint32_t *known = make_chain_room(p, event->number);
+	uint32_t call = 0;
+
+	if (!known || *known)
+		return event->number >= CHAINS_MAX || known;
+	for (uint32_t i = event->chain->count; i > 0; i--) {
+		call = codes_add_call(codes, call, frame_of(p, &event->chain->frames[i - 1]));
+		if (!call)
+			return false;
+	}
+	*known = call;
+	return true;
+}
+
+uint32_t python_chain_of(const struct python *p, uint32_t number)
+{
+	return number < p->chain_count ? p->chains[number] : 0;
 }
 
 // Places.

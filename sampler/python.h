@@ -53,6 +53,9 @@ struct python {
 	uint64_t eval_start, eval_end;
 	uint64_t runtime, code_type;
 	struct python_objects told, read; /* by the agent; from outside */
+	uint32_t *chains;                 /* [number]: calls of the registry; 0: not told */
+	uint32_t chain_count;
+	size_t chain_capacity;
 	struct python_line_memory *lines;
 	uint64_t gil_ns; /* when it was last looked who holds the GIL */
 	struct python_remote *remote; /* see sampler/python_remote.h; owned; NULL: not looked at yet */
@@ -74,6 +77,13 @@ uint32_t python_add_read(struct python *p, struct codes *codes,
 
 /* Which function of the registry has NUMBER; 0: it was not told. */
 uint32_t python_code_of(const struct python *p, uint32_t number);
+
+/* A chain of callers: false if there is no memory. What was told first counts. */
+bool python_add_chain(struct python *p, struct codes *codes,
+                      const struct event_python_chain *event);
+
+/* Which call of the registry chain NUMBER ends with; 0: it was not told. */
+uint32_t python_chain_of(const struct python *p, uint32_t number);
 
 /* Native frames with their stack pointers, as the unwinder has them, innermost first. */
 struct python_native {

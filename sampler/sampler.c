@@ -88,6 +88,7 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 	tracker_set_kernel_names(s->tracker, options->kernel_names);
 	tracker_set_wrappers(s->tracker, options->op_is_wrapper, options->op_context);
 	tracker_set_codes(s->tracker, options->codes);
+	tracker_set_ops(s->tracker, options->ops);
 	return steal(s);
 }
 

@@ -70,6 +70,11 @@ void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *co
 	t->ops.context = context;
 }
 
+void tracker_set_ops(struct tracker *t, const struct ops *ops)
+{
+	t->ops.ops = ops;
+}
+
 void tracker_set_codes(struct tracker *t, struct codes *codes)
 {
 	t->codes = codes;
@@ -169,6 +174,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_PYTHON_CODE] = tracker_on_python_code,
 		[RECORD_PYTHON_NAME] = tracker_on_python_name,
 		[RECORD_PYTHON_CALLS] = tracker_on_python_calls,
+		[RECORD_PYTHON_CHAIN] = tracker_on_python_chain,
 	};
 	size_t type = (size_t)event->type;
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct codes;
+struct ops;
 struct error;
 struct kallsyms;
 struct tracker;
@@ -37,6 +38,9 @@ void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *co
 
 /* Before the first event: where Python's functions get their numbers, borrowed. */
 void tracker_set_codes(struct tracker *t, struct codes *codes);
+
+/* Where ops have their numbers. */
+void tracker_set_ops(struct tracker *t, const struct ops *ops);
 
 /* Before the first event. OFF_CPU: whether the sink wants to hear of waiting. */
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,

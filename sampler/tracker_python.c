@@ -60,6 +60,15 @@ void tracker_on_python_code(struct tracker *t, const struct event *event)
 		t->no_memory = true;
 }
 
+void tracker_on_python_chain(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process && t->codes &&
+	    !python_add_chain(&process->python, t->codes, &event->python_chain))
+		t->no_memory = true;
+}
+
 void tracker_on_python_name(struct tracker *t, const struct event *event)
 {
 	struct process *process = tasks_find_process(t->tasks, event->pid);

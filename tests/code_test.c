@@ -35,3 +35,19 @@ Test(code, numbers_stay_when_there_are_many)
 	cr_expect(codes_get(c, 5001) == NULL);
 	cr_expect(codes_get(c, 0) == NULL);
 }
+
+Test(code, a_call_stands_for_all_that_lead_to_it)
+{
+	cleanup(codes) struct codes *c = codes_new();
+	uint32_t outer = codes_add_call(c, 0, frame_of_python(1, 10));
+	uint32_t step = codes_add_call(c, outer, frame_of_python(2, 20));
+
+	cr_expect(eq(u32, outer, 1));
+	cr_expect(eq(u32, codes_add_call(c, outer, frame_of_python(2, 20)), step));
+	cr_expect(ne(u32, codes_add_call(c, outer, frame_of_python(2, 21)), step));
+	cr_expect(ne(u32, codes_add_call(c, 0, frame_of_python(2, 20)), step));
+	cr_expect(eq(u32, codes_get_call(c, step)->caller, outer));
+	cr_expect(eq(u32, frame_python_line(codes_get_call(c, step)->frame), 20));
+	cr_expect(codes_get_call(c, 0) == NULL);
+	cr_expect(codes_get_call(c, 5) == NULL);
+}

@@ -65,7 +65,7 @@ foreach(part Truth Providers Edges Survival Options Memory)
 endforeach()
 
 # Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
-foreach(part SideBySide Everywhere)
+foreach(part SideBySide Everywhere Lines)
   string(TOLOWER ${part} name)
   add_test(NAME torch_${name} CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B
            ${CMAKE_CURRENT_SOURCE_DIR}/torch/torch_ops.py ${part})

@@ -30,6 +30,14 @@ static void end(void)
 
 TestSuite(file_ops, .init = begin, .fini = end);
 
+static uint32_t chain_of(uint64_t line)
+{
+	uint32_t code = codes_add(f.codes, &(struct code){ "train.py", "step", 2 });
+	uint32_t call = codes_add_call(f.codes, 0, frame_of_python(code, 50));
+
+	return line ? codes_add_call(f.codes, call, frame_of_python(code, (uint32_t)line)) : call;
+}
+
 static void fill(void)
 {
 	const uint64_t shapes[][2] = { { 3, 4 }, { 5, 6 } };
@@ -57,6 +65,8 @@ static void fill(void)
 			.detail_count = i % 2 ? 2 : 0,
 			.details = shapes[i % 4 / 2],
 			.caller = i % 13 ? frames[1] : (struct frame){ 0 },
+			.chain = i % 17 ? 0 : chain_of(i % 3),
+			.forward = i % 34 ? 0 : chain_of(i % 4),
 		};
 		profile_add_op(f.profile, &event);
 	}
@@ -121,6 +131,7 @@ static void expect_same_row(const struct op_row *a, const struct op_row *b)
 	          same_text(a->stack, b->stack) && same_text(a->file, b->file) &&
 	          same_text(a->thread, b->thread));
 	cr_expect(eq(int, a->line, b->line));
+	cr_expect(eq(int, a->backward, b->backward));
 	cr_expect(eq(u32, a->tid, b->tid));
 	cr_expect(memcmp((const char *)a + numbers, (const char *)b + numbers,
 	                 sizeof(*a) - numbers) == 0);

@@ -10,6 +10,10 @@
  *
  *	PROVIDER NAME SHAPE CALLS TOTAL_NS SELF_NS NET_BYTES SELF_NET_BYTES FLOPS
  *
+ * op_rows -c PROFILE: by what calls them, up to 64 frames of it.
+ *
+ *	PROVIDER NAME CALLS STACK
+ *
  * op_rows -m PROFILE: the same of its memory.
  *
  *	all ALLOCATIONS ALLOCATED_BYTES PEAK_BYTES END_BYTES
@@ -76,12 +80,26 @@ static int print_shapes(const struct profile *p, struct error *err)
 	return 0;
 }
 
+static int print_callers(const struct profile *p, struct error *err)
+{
+	struct op_query query = { .by = OPS_BY_STACK, .stack_frames = 64 };
+	cleanup(op_rows) struct op_rows *rows = query_ops(p, &query, err);
+
+	if (!rows)
+		return -1;
+	for (size_t i = 0; i < rows->count; i++)
+		printf("%s\t%s\t%" PRIu64 "\t%s\n", rows->rows[i].provider, rows->rows[i].name,
+		       rows->rows[i].calls, rows->rows[i].stack);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	typedef int print(const struct profile *p, struct error *err);
 	const char *option = argc == 3 ? argv[1] : "";
-	print *what = strcmp(option, "-m") == 0 ? print_memory
+	print *what = strcmp(option, "-m") == 0   ? print_memory
 	              : strcmp(option, "-s") == 0 ? print_shapes
+	              : strcmp(option, "-c") == 0 ? print_callers
 	                                          : print_ops;
 	struct error err;
 

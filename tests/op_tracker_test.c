@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/op_tracker.h"
 
+#include "base/code.h"
+#include "base/op.h"
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct tasks *tasks;
@@ -23,6 +27,7 @@ static void hear(void *context, const struct op_event *op)
 
 static const struct sampler_sink sink = { .op = hear };
 static struct op_tracker tracker = { .sink = &sink };
+static struct codes *codes;
 
 static void begin_all(void)
 {
@@ -32,6 +37,7 @@ static void begin_all(void)
 
 static void end_all(void)
 {
+	codes_free(codes);
 	tasks_free(tasks);
 }
 
@@ -261,4 +267,75 @@ Test(op_tracker, a_site_moves_the_ops_address_to_its_owner)
 	cr_expect(eq(u64, thread->ops.ops[0].address, 0x940));
 	cr_expect(eq(u64, thread->ops.ops[0].frame_end, 0x9c0));
 	cr_expect(eq(u64, thread->ops.ops[0].caller.address, 2));
+}
+
+// Chains 1, 2 …, whose numbers in the registry are the same.
+static void tell_chains(uint32_t number)
+{
+	struct python_chain *chain = calloc(1, sizeof(*chain) + sizeof(*chain->frames));
+
+	codes = codes_new();
+	chain->count = 1;
+	for (uint32_t i = 1; i <= number; i++) {
+		struct event_python_code code = { .code = i,
+			                          .first_line = i,
+			                          .file = "",
+			                          .name = "",
+			                          .table = (const uint8_t *)"" };
+		chain->frames[0].code = i;
+		cr_assert(python_add_code(&thread->process->python, codes, &code));
+		cr_assert(python_add_chain(&thread->process->python, codes,
+		                           &(struct event_python_chain){ i, chain }));
+	}
+	free(chain);
+}
+
+static uint32_t chains[16][2]; // [op]: own, forward
+
+static void hear_chains(void *context, const struct op_event *op)
+{
+	(void)context;
+	chains[op->op % 16][0] = op->chain;
+	chains[op->op % 16][1] = op->forward;
+}
+
+static void begin_called(struct op_tracker *of, uint32_t op, uint64_t now, uint32_t chain,
+                         uint32_t forward)
+{
+	struct event event = { .type = RECORD_OP_BEGIN, .pid = 7, .tid = 7, .time_ns = now };
+
+	event.op.op = op;
+	event.op.chain = chain;
+	event.op.forward = forward;
+	event.op.forwards = op < 15; // 15 is a library's
+	op_tracker_begin(of, thread, &event);
+}
+
+Test(op_tracker, what_a_derivative_calls_belongs_to_the_forward_pass)
+{
+	const struct sampler_sink hears = { .op = hear_chains };
+	cleanup(ops) struct ops *ops = ops_new();
+	struct op_tracker own = { .sink = &hears, .ops = ops };
+	struct op engine = { .provider = OP_TORCH,
+		             .domain = "",
+		             .category = "",
+		             .name = "autograd::engine::evaluate_function: MmBackward0" };
+	uint32_t around = ops_add(ops, &engine)->id;
+	engine.name = "MmBackward0";
+	uint32_t derivative = ops_add(ops, &engine)->id;
+	engine.name = "aten::mm";
+	uint32_t within = ops_add(ops, &engine)->id;
+
+	tell_chains(3);
+	begin_called(&own, around, 10, 1, 0);
+	begin_called(&own, derivative, 20, 1, 2);
+	begin_called(&own, within, 30, 1, 0);
+	begin_called(&own, 15, 40, 0, 0);
+	begin_called(&own, 14, 50, 3, 0);
+	op_tracker_close(&own, thread, 60);
+	cr_expect(chains[around][0] == 1 && chains[around][1] == 2, "the engine's");
+	cr_expect(chains[derivative][0] == 1 && chains[derivative][1] == 2);
+	cr_expect(chains[within][0] == 1 && chains[within][1] == 2);
+	cr_expect(chains[15][0] == 1 && chains[15][1] == 2, "a library's");
+	cr_expect(chains[14][0] == 3 && chains[14][1] == 0, "what Python of its own has called");
 }

@@ -213,3 +213,28 @@ Test(python, numbers_beyond_reason_are_passed_over)
 	cr_expect(python_add_code(&python, codes, &event));
 	cr_expect(lt(u32, python.told.count, 100));
 }
+
+Test(python, a_chain_of_callers_is_a_call_and_those_that_lead_to_it)
+{
+	version(0x030b);
+	chain->count = 2;
+	chain->frames[0] = (struct python_frame){ .code = 3, .instruction = -1 };
+	chain->frames[1] = (struct python_frame){ .code = 1, .instruction = -1 };
+	cr_assert(python_add_chain(&python, codes, &(struct event_python_chain){ 5, chain }));
+	const struct code_call *call = codes_get_call(codes, python_chain_of(&python, 5));
+	cr_assert(call != NULL);
+	cr_expect(eq(u32, frame_python_code(call->frame), 3));
+	call = codes_get_call(codes, call->caller);
+	cr_expect(eq(u32, frame_python_code(call->frame), 1));
+	cr_expect(eq(u32, call->caller, 0));
+	cr_expect(eq(u32, python_chain_of(&python, 4), 0));
+	cr_expect(eq(u32, python_chain_of(&python, 6), 0));
+	chain->count = 1;
+	python_add_chain(&python, codes, &(struct event_python_chain){ 5, chain });
+	cr_expect(ne(u32, codes_get_call(codes, python_chain_of(&python, 5))->caller, 0),
+	          "what was told first counts");
+	cr_expect(
+		python_add_chain(&python, codes, &(struct event_python_chain){ UINT32_MAX, chain }),
+		"a number that cannot be is not kept");
+	cr_expect(eq(u32, python_chain_of(&python, UINT32_MAX), 0));
+}

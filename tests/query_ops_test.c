@@ -464,3 +464,75 @@ Test(query_ops, an_op_of_an_inlined_function_stands_in_that)
 	cr_expect(eq(str, (char *)tree_text(tree),
 	             "all 0/10 (main 0/10 (forward 0/10 (<forward> 0/10 (dot 6/6, <in> 4/4))))"));
 }
+
+// The call of LINE in "step", which "main" of train.py calls in line 9, and of what PyTorch does
+// there.
+static uint32_t chain_of(uint32_t line)
+{
+	const char *library = "/usr/lib/python3/dist-packages/torch/nn/functional.py";
+	uint32_t outer = codes_add(f.codes, &(struct code){ "train.py", "main", 1 });
+	uint32_t inner = codes_add(f.codes, &(struct code){ "train.py", "step", 2 });
+	uint32_t theirs = codes_add(f.codes, &(struct code){ library, "linear", 3 });
+	uint32_t call = codes_add_call(f.codes, 0, frame_of_python(outer, 9));
+
+	call = codes_add_call(f.codes, call, frame_of_python(inner, line));
+	return codes_add_call(f.codes, call, frame_of_python(theirs, 114));
+}
+
+static void call_in_python(const char *name, uint64_t total_ms, uint32_t line, uint32_t forward)
+{
+	struct op_event event = call_of(name, 0, total_ms, total_ms);
+
+	event.caller = (struct frame){ 0 };
+	event.chain = chain_of(line);
+	event.forward = forward ? chain_of(forward) : 0;
+	profile_add_op(f.profile, &event);
+}
+
+Test(query_ops, an_op_that_python_calls_is_called_from_the_users_own_line)
+{
+	call_in_python("mm", 10, 31, 0);
+	call_in_python("mm", 30, 32, 0);
+	call_in_python("MmBackward", 5, 40, 31);
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ 0 });
+	cr_assert(eq(sz, rows->count, 2));
+	cr_expect(eq(str, (char *)rows->rows[0].file, "train.py"));
+	cr_expect(eq(int, rows->rows[0].line, 32));
+	cr_expect(rows->rows[0].backward == false);
+	cr_expect(eq(int, rows->rows[1].line, 31));
+	cr_expect(rows->rows[1].backward);
+}
+
+Test(query_ops, callers_in_python_are_exact)
+{
+	call_in_python("mm", 10, 31, 0);
+	call_in_python("mm", 10, 31, 0);
+	call_in_python("mm", 30, 32, 0);
+	call_in_python("MmBackward", 5, 40, 31);
+	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 2 },
+	       "mmlinear (functional.py:114) < step (train.py:32) 1 30/30, "
+	       "mmlinear (functional.py:114) < step (train.py:31) 2 20/20, "
+	       "MmBackwardbackward of linear (functional.py:114) < step (train.py:31) 1 5/5");
+	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 1 },
+	       "mmlinear (functional.py:114) 3 50/50, "
+	       "MmBackwardbackward of linear (functional.py:114) 1 5/5");
+}
+
+Test(query_ops, callers_in_python_stay_when_other_code_is_forgotten)
+{
+	char stack[48];
+
+	fixture_fini(&f);
+	fixture_init(&f, &(struct profile_limits){ .nodes = 1 }); // raised to what can work
+	uint32_t last = f.profile->limits.nodes;
+	for (uint32_t i = 0; i < last; i++) {
+		if (i == last / 2)
+			call_in_python("mm", 30, 32, 0);
+		snprintf(stack, sizeof(stack), "main a.c:1 > f%u a.c:%u", i, i);
+		add(&f, 1, METRIC_ON_CPU, 1, stack);
+	}
+	cr_assert(lt(u32, f.profile->locations.count, last), "nothing was forgotten");
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ 0 });
+	cr_expect(eq(str, (char *)rows->rows[0].function, "step"));
+	cr_expect(eq(int, rows->rows[0].line, 32));
+}

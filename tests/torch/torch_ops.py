@@ -6,6 +6,7 @@ between them. Where none has, the tests are skipped.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,55 @@ class Everywhere(Torch):
             for option in ("--no-torch", "--no-ops"):
                 done = self.run_script(python, "programs.py", "labels", options=[option])
                 self.assertEqual(self.rows(done.profile), {}, option)
+
+
+class Lines(Torch):
+    """Which line of Python calls an op, and which has called what it is the derivative of."""
+
+    STEPS = 7
+
+    def callers(self, profile):
+        """(op, stack): calls."""
+        done = subprocess.run([OP_ROWS, "-c", profile], capture_output=True, text=True, check=True)
+        rows = [line.split("\t") for line in done.stdout.splitlines()]
+        return {(name, stack): int(calls) for provider, name, calls, stack in rows
+                if provider == "torch"}
+
+    def truth(self):
+        """(kind, op): the line that names it."""
+        with open(os.path.join(HERE, "lines.py"), encoding="utf-8") as file:
+            found = [(re.search(r"# (op|backward): (\S+)$", line), number)
+                     for number, line in enumerate(file, 1)]
+        return {match.groups(): number for match, number in found if match}
+
+    def check_line(self, callers, kind, name, line):
+        stacks = {stack: calls for (op, stack), calls in callers.items() if op == name}
+        self.assertEqual(sum(stacks.values()) % self.STEPS, 0, name)
+        self.assertTrue(stacks, name)
+        for stack in stacks:
+            self.assertEqual(stack.startswith("backward of "), kind == "backward", (name, stack))
+            own = re.search(r"\(lines\.py:(\d+)\)", stack)
+            self.assertEqual(own and int(own.group(1)), line, (name, stack))
+
+    def test_lines(self):
+        truth = self.truth()
+        self.assertGreater(len(truth), 10)
+        for python, _ in PYTHONS.items():
+            run = self.run_script(python, "lines.py", str(self.STEPS))
+            callers = self.callers(run.profile)
+            for (kind, name), line in truth.items():
+                with self.subTest(python=python, name=name):
+                    self.check_line(callers, kind, name, line)
+                    if kind == "backward":
+                        around = f"autograd::engine::evaluate_function: {name}"
+                        self.check_line(callers, kind, around, line)
+
+    def test_functions_that_are_made_anew(self):
+        for python, _ in PYTHONS.items():
+            callers = self.callers(self.run_script(python, "lines.py", "1").profile)
+            made = {stack.split(")")[0]: calls for (op, stack), calls in callers.items()
+                    if op == "aten::cos"}
+            self.assertEqual(made, {f"<module> (made{i % 5}.py:{i + 1}": 1 for i in range(50)})
 
 
 if not PYTHONS:

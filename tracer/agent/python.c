@@ -5,6 +5,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/context.h"
 #include "tracer/agent/op.h"
+#include "tracer/agent/python_callers.h"
 #include "tracer/agent/python_code.h"
 #include "tracer/agent/python_frames.h"
 #include "tracer/agent/python_guard.h"
@@ -110,6 +111,11 @@ const struct python_runtime *python_known(void)
 	return state_now() == UNCHECKED || state_now() == CHECKED ? &runtime : NULL;
 }
 
+const struct python_runtime *python_checked(void)
+{
+	return state_now() == CHECKED ? &runtime : NULL;
+}
+
 bool python_is_there(void)
 {
 	return state_now() != NOT_FOUND;
@@ -120,6 +126,7 @@ void python_fork(void)
 	__atomic_store_n(&told, 0, __ATOMIC_RELAXED);
 	looking = 0;
 	python_code_fork();
+	python_callers_fork();
 }
 
 static bool tell_runtime(const struct agent *a, struct lane *lane)

@@ -33,6 +33,9 @@ bool python_look(uint16_t flags);
 /* The interpreter that python_look() has found; NULL: none, or one that is not to be read. */
 const struct python_runtime *python_known(void);
 
+/* The same once its frames have been read and found to be where its version has them. */
+const struct python_runtime *python_checked(void);
+
 /* Whether python_walk() has something to walk. For handlers. */
 bool python_is_there(void);
 

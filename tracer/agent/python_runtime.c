@@ -102,9 +102,10 @@ static bool find_functions(struct python_runtime *r, void *object)
 	bool by_list = r->layout.version >= PYTHON_VERSION(15); // see python_threads.c
 
 	r->current = (void *(*)(void))dlsym(object, "_PyThreadState_UncheckedGet");
-	r->own = by_list ? NULL : (void *(*)(void))dlsym(object, "PyGILState_GetThisThreadState");
+	r->own_outside = (void *(*)(void))dlsym(object, "PyGILState_GetThisThreadState");
+	r->own = by_list ? NULL : r->own_outside;
 	r->code_type = (uintptr_t)dlsym(object, "PyCode_Type");
-	return (r->current || r->layout.thread_status >= 0) && (r->own || by_list) && r->code_type;
+	return (r->current || r->layout.thread_status >= 0) && r->own_outside && r->code_type;
 }
 
 static enum python_found find_in(struct python_runtime *out, void *object, const char **why)

@@ -17,6 +17,7 @@ struct python_runtime {
 	uintptr_t eval_start, eval_end;
 	void *(*current)(void); /* up to 3.11: the thread state that holds the GIL, in any thread */
 	void *(*own)(void);     /* up to 3.14: the calling thread's, whether it runs or not */
+	void *(*own_outside)(void); /* the same, of any version; not for handlers */
 };
 
 enum python_found {

@@ -7,6 +7,7 @@
 #include "tracer/agent/ranges.h"
 #include "tracer/agent/torch_label.h"
 #include "tracer/agent/torch_layout.h"
+#include "tracer/agent/torch_origin.h"
 
 #include <errno.h>
 #include <link.h>
@@ -137,7 +138,27 @@ static inline size_t take_inputs(struct op_thread *t, const void *function, cons
 {
 	if (unlikely(!torch_layout_is_known(&layout)) && !layout.failed)
 		learn(t, function, num_inputs(function));
-	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX, is_convolution(text));
+	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX - 1,
+	                           is_convolution(text));
+}
+
+static inline struct op_details details_of(struct op_thread *t, const void *function,
+                                           const struct name *name, enum torch_kind kind,
+                                           uint64_t *values)
+{
+	struct op_details d = {
+		.kind = OP_DETAIL_TENSORS,
+		.count = (uint16_t)take_inputs(t, function, name->text, values + 1),
+		.values = values + 1,
+	};
+
+	values[0] = torch_origin(t, &layout, function, owner_of(function), kind);
+	if (values[0]) {
+		d.kind = OP_DETAIL_CALLED_TENSORS;
+		d.count++;
+		d.values--;
+	}
+	return d;
 }
 
 static inline uint32_t category_name(struct op_thread *t, const char *category)
@@ -145,8 +166,8 @@ static inline uint32_t category_name(struct op_thread *t, const char *category)
 	return category ? op_name(t, OP_TORCH, 0, category) : 0;
 }
 
-static inline void begin(const void *function, const char *category, bool async,
-                         struct op_here hook)
+static inline void begin(const void *function, const char *category, enum torch_kind kind,
+                         bool async, struct op_here hook)
 {
 	const char *text = name_of(function);
 	struct op_thread *t = op_enter();
@@ -160,9 +181,7 @@ static inline void begin(const void *function, const char *category, bool async,
 	struct name name = { .provider = OP_TORCH,
 		             .category = category_name(t, category),
 		             .text = text ? text : "" };
-	struct op_details d = { .kind = OP_DETAIL_TENSORS,
-		                .count = (uint16_t)take_inputs(t, function, name.text, values),
-		                .values = values };
+	struct op_details d = details_of(t, function, &name, kind, values);
 	struct op_here here = place_of(t, function, hook);
 	if (unlikely(async))
 		ranges_put(&ranges, (uintptr_t)function, t,
@@ -176,28 +195,28 @@ static inline void begin(const void *function, const char *category, bool async,
 static void *begin_function(void **result, const void *function)
 {
 	*result = NULL;
-	begin(function, NULL, false, OP_HERE());
+	begin(function, NULL, TORCH_OP, false, OP_HERE());
 	return result;
 }
 
 static void *begin_backward(void **result, const void *function)
 {
 	*result = NULL;
-	begin(function, "backward", false, OP_HERE());
+	begin(function, "backward", TORCH_BACKWARD, false, OP_HERE());
 	return result;
 }
 
 static void *begin_script(void **result, const void *function)
 {
 	*result = NULL;
-	begin(function, "script", false, OP_HERE());
+	begin(function, "script", TORCH_OP, false, OP_HERE());
 	return result;
 }
 
 static void *begin_label(void **result, const void *function)
 {
 	*result = NULL;
-	begin(function, "label", is_async && is_async(function), OP_HERE());
+	begin(function, "label", TORCH_LABEL, is_async && is_async(function), OP_HERE());
 	return result;
 }
 

@@ -42,6 +42,27 @@ static inline bool torch_layout_is_known(const struct torch_layout *l)
 	return __atomic_load_n(&l->sizes, __ATOMIC_ACQUIRE) != 0;
 }
 
+/*
+ * Autograd's number, in its thread, of what FUNCTION makes or is the derivative of; -1: none, or
+ * not known where it stands. Right before the inputs in all versions from 1.13 to 2.15.
+ */
+static inline int64_t torch_layout_sequence(const struct torch_layout *l, const void *function)
+{
+	uint32_t inputs = __atomic_load_n(&l->inputs, __ATOMIC_RELAXED);
+	int64_t number = inputs ? *(const int64_t *)((const char *)function + inputs - 8) : -1;
+
+	return number >> 48 ? -1 : number;
+}
+
+/* What may be the number of the forward pass's thread: AFTER bytes behind the inputs. */
+static inline uint64_t torch_layout_forward(const struct torch_layout *l, const void *function,
+                                            uint32_t after)
+{
+	uint32_t inputs = __atomic_load_n(&l->inputs, __ATOMIC_RELAXED);
+
+	return *(const uint64_t *)((const char *)function + inputs + after);
+}
+
 /* The number that PyTorch gives to the thread which began FUNCTION. */
 static inline uint64_t torch_layout_thread(const void *function)
 {

@@ -5,6 +5,7 @@
 #include "tracer/agent/op.h"
 #include "tracer/agent/python.h"
 #include "tracer/agent/python_api.h"
+#include "tracer/agent/python_callers.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/torch.h"
@@ -70,6 +71,7 @@ __attribute__((constructor)) void wrap_start(void)
 		op_start(&agent);
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
+		python_callers_start(&agent);
 		torch_look();
 		wrap_start_exec();
 		self_start(&agent, wrap_start_signals);

@@ -693,6 +693,10 @@ bool record_is_sound(const struct record *record)
 		return text_ends(record, sizeof(struct record_python_name));
 	case RECORD_PYTHON_CALLS:
 		return record->size >= sizeof(struct record_python_calls);
+	case RECORD_PYTHON_CHAIN:
+		return record->size >= sizeof(struct record_python_chain) &&
+		       chain_is_sound((const struct record_python_chain *)record + 1, 0,
+		                      record->size - sizeof(struct record_python_chain));
 	case RECORD_PYTHON_CODE:
 		return code_is_sound((const struct record_python_code *)record);
 	case RECORD_NOTE:
