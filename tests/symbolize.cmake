@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module cover debug_file demangle dwarf_file early elf_file elf_symbols function_start jit_map jitdump
+foreach(module cover debug_file decompress demangle dwarf_file early elf_file elf_symbols function_start jit_map jitdump
         line_program package symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
