@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define KERNEL_NS (20 * NS_PER_MS) // a program of that age is worth the kernel's names
-#define FIRST_NS  (200 * NS_PER_MS)
+#define FIRST_NS  (30 * NS_PER_MS)
 #define LAST_NS   (60 * NS_PER_SEC) // between two, of a run of hours
+#define BUSY_NS   (100 * NS_PER_MS) // between two looks at least, while no CPU is to spare
 
 void ahead_init(struct ahead *a, struct early *early, struct kallsyms *kernel_names,
                 uint64_t now_ns)
@@ -66,7 +67,7 @@ void ahead_maybe(struct ahead *a, struct profile *profile, uint64_t now_ns)
 		a->next_ns = now_ns + FIRST_NS;
 		return;
 	}
-	a->next_ns = now_ns + a->interval_ns / 2;
+	a->next_ns = now_ns + (a->interval_ns / 2 > BUSY_NS ? a->interval_ns / 2 : BUSY_NS);
 	if (!a->early || !early_is_idle(a->early) || !has_idle_cpu())
 		return;
 	profile_ask_early(profile, a->early);
