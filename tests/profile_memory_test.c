@@ -4,6 +4,7 @@
 #include "base/op.h"
 #include "base/record.h"
 #include "merge/query.h"
+#include "merge/query_counters.h"
 #include "merge/query_ops.h"
 #include "symbolize/symbolizer.h"
 
@@ -15,6 +16,7 @@
 
 #define STACKS      700
 #define OPS         500
+#define CHANGES     40 /* of a counter */
 #define ALLOCATIONS 200
 #define MS          UINT64_C(1000000)
 
@@ -97,6 +99,19 @@ static void record_ops(struct profile *p)
 			p, &(struct op_count_event){ .process = 1, .op = 1 + i % 3, .calls = 1 });
 }
 
+static void record_counters(struct profile *p)
+{
+	for (uint64_t i = 0; i < CHANGES; i++)
+		profile_add_op(p, &(struct op_event){ .thread = 1 + i % 6,
+		                                      .op = 4,
+		                                      .mark = true,
+		                                      .begin_ns = MS + i * 30 * MS,
+		                                      .end_ns = MS + i * 30 * MS,
+		                                      .detail = OP_DETAIL_UNSIGNED,
+		                                      .detail_count = 1,
+		                                      .details = &i });
+}
+
 static void record_memory(struct profile *p)
 {
 	for (uint32_t i = 0; i < ALLOCATIONS; i++) {
@@ -134,6 +149,7 @@ static void record(struct profile *p)
 		                                      .frames = frames });
 	}
 	record_ops(p);
+	record_counters(p);
 	record_memory(p);
 	for (uint32_t i = 1; i <= 6; i++)
 		profile_end_thread(p, &(struct thread_end){ .thread = i, .time_ns = 9000 * MS });
@@ -151,6 +167,10 @@ static void make_ops(void)
 		                           .domain = "d",
 		                           .category = "",
 		                           .name = names[i] });
+	ops_add(ops, &(struct op){ .provider = OP_NVTX,
+	                           .domain = "d",
+	                           .category = OP_COUNTER,
+	                           .name = "queue" });
 }
 
 static void free_ops(void)
@@ -168,7 +188,12 @@ static void expect_every_op(const struct profile *p, const struct op_rows *rows)
 
 	for (size_t i = 0; i < memory->count; i++)
 		bytes += memory->rows[i].allocated_bytes;
-	cr_expect(eq(u64, rows->calls + rows->lost, OPS + 100));
+	cleanup(counter_rows) struct counter_rows *counters =
+		query_counters(p, &(struct query){ 0 }, NULL);
+	uint64_t changes = counters->lost;
+	for (size_t i = 0; i < counters->count; i++)
+		changes += counters->rows[i].changes + counters->rows[i].untold;
+	cr_expect(eq(u64, rows->calls + rows->lost + changes, OPS + 100 + CHANGES));
 	cr_expect(eq(u64, bytes + memory->lost * 100, ALLOCATIONS * 100));
 	cr_expect(eq(u64, memory->allocated_bytes, ALLOCATIONS * 100));
 }
@@ -277,6 +302,7 @@ static void ask_everything(const struct profile *p, struct error *err)
 			p, &(struct op_query){ .by = (enum op_by)by, .stack_frames = 3 }, err));
 	for (int by = MEMORY_BY_FUNCTION; by <= MEMORY_BY_OP; by++)
 		memory_rows_free(query_memory(p, (enum memory_by)by, true, err));
+	counter_rows_free(query_counters(p, &(struct query){ 0 }, err));
 	call_tree_free(query_call_tree(p, &(struct query){ .hide = "x" }, 0, err));
 	module_rows_free(query_modules(p, err));
 	query_account(p, &account, err);
