@@ -55,8 +55,8 @@ static void take_sampler_facts(struct collect *c)
 	run->joined = status->joined;
 	run->guessed = status->guessed;
 	run->handlers_ns = status->handlers_ns;
-	run->op_hooks_ns = c->sink->hooks.ops_ns;
-	run->memory_hooks_ns = c->sink->hooks.memory_ns;
+	run->hooks_ops_ns = c->sink->hooks.ops_ns;
+	run->hooks_memory_ns = c->sink->hooks.memory_ns;
 	run->unseen_processes = status->unseen_processes;
 	run->unseen_name = status->unseen_name;
 }

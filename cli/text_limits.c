@@ -43,7 +43,7 @@ static double percent(uint64_t part, uint64_t all)
 
 static uint64_t overhead_ns(const struct run *run)
 {
-	return run->collector_cpu_ns + run->handlers_ns + run->op_hooks_ns + run->memory_hooks_ns;
+	return run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
 }
 
 // " and 12 ms (+-3) in hooks of ops": what samples have found, with its 95 % interval.
@@ -69,8 +69,8 @@ static void print_overhead(const struct text *text, const struct run *run)
 	if (run->handlers_ns)
 		snprintf(words, sizeof(words), ", %s in handlers of samples within the program",
 		         format_duration(run->handlers_ns).text);
-	add_hooks(text, run, run->op_hooks_ns, "in hooks of ops", words, sizeof(words));
-	add_hooks(text, run, run->memory_hooks_ns, "in hooks of allocations", words, sizeof(words));
+	add_hooks(text, run, run->hooks_ops_ns, "in hooks of ops", words, sizeof(words));
+	add_hooks(text, run, run->hooks_memory_ns, "in hooks of allocations", words, sizeof(words));
 	line(text, "the overhead is %s of bottleneck itself%s",
 	     format_duration(run->collector_cpu_ns).text, words);
 }

@@ -98,8 +98,10 @@ class Providers(Ops):
         paused = re.search(r"paused its profilers 9 times, for ([\d.]+) ms, (\d+)\.\d % of the run",
                            " ".join(done.report.split()))
         self.assertTrue(paused, done.report)
-        self.assertAlmostEqual(float(paused[1]), 90, delta=9)
-        self.assertGreater(int(paused[2]), 40)
+        _, rows = self.rows(done.profile)
+        self.assertAlmostEqual(float(paused[1]), rows["paused"].total / 1e6, delta=1)
+        self.assertGreaterEqual(rows["paused"].total, 90e6)
+        self.assertLess(int(paused[2]), 100)
 
     def test_blas_and_lapack(self):
         self.both("blas")
