@@ -261,6 +261,7 @@ static struct call_tree *calls_of(const struct layout *layout, struct error *err
 	struct query query = view_query(layout->text->view, BY_FUNCTION, layout->sort);
 	bool needed = layout->python;
 
+	query.without_others = true;
 	if (layout->by != BY_FUNCTION || layout->sort != SORT_SELF)
 		return NULL;
 	if (!layout->python) {

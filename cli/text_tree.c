@@ -109,6 +109,7 @@ static void add_children(struct walk *w, const struct call_node *node, int depth
 int text_tree(const struct text *text, struct error *err)
 {
 	struct query query = view_query(text->view, BY_FUNCTION, SORT_TOTAL);
+	query.without_others = true; // as in the tables
 	double share = view_min_share(text->view, true);
 	cleanup(call_tree) struct call_tree *tree =
 		query_call_tree(text->profile, &query, share, err);

@@ -131,7 +131,7 @@ static const char *with_waiting(const struct evidence *f, const struct row *row,
 	uint64_t all = 0, cpu = 0, self = 0;
 
 	for (int m = 0; m < METRIC_COUNT; m++) {
-		if (m == METRIC_OFF_CHILD) // see text_rows()
+		if (m == METRIC_OFF_CHILD || m == METRIC_OFF_RUNNABLE) // see text_rows()
 			continue;
 		self += row->self_ns[m];
 		for (size_t i = 0; i < f->cpu->count; i++)

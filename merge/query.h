@@ -36,6 +36,8 @@ struct query {
 	enum query_by by;
 	enum query_sort sort;
 	bool on_cpu, off_cpu; /* which time counts; both false: both */
+	bool without_others;  /* of both, not what others take: waiting for a free CPU, which may hit
+	                         any function, and for children, whose time is in them */
 	const char *thread;   /* only threads of this name or tid; NULL: all */
 	const char *process;  /* only processes of this name or pid; NULL: all */
 	const char *hide; /* leave frames of modules or functions that match this glob out: their

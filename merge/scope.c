@@ -65,6 +65,8 @@ static void choose_metrics(struct scope *scope, const struct query *query)
 
 	for (int i = 0; i < METRIC_COUNT; i++)
 		scope->metrics[i] = both || (metric_is_off_cpu(i) ? query->off_cpu : query->on_cpu);
+	if (both && query->without_others)
+		scope->metrics[METRIC_OFF_RUNNABLE] = scope->metrics[METRIC_OFF_CHILD] = false;
 }
 
 static void link_nodes(struct scope *scope)

@@ -23,6 +23,27 @@ static int compare_totals(const void *a, const void *b)
 	return left->total < right->total ? 1 : left->total > right->total ? -1 : 0;
 }
 
+static void leave_out(struct rows *rows, struct row *row, enum metric metric)
+{
+	row->self -= row->self_ns[metric];
+	row->total -= row->total_ns[metric];
+	rows->all -= row->self_ns[metric];
+}
+
+static void leave_out_others(struct rows *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		struct row row = rows->rows[i];
+		leave_out(rows, &row, METRIC_OFF_RUNNABLE);
+		leave_out(rows, &row, METRIC_OFF_CHILD);
+		if (row.total)
+			rows->rows[count++] = row;
+	}
+	rows->count = count;
+}
+
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err)
 {
 	const struct row *from = query->by == BY_FUNCTION ? p->functions
@@ -46,6 +67,8 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 	if (query->sort == SORT_TOTAL)
 		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_totals);
 	rows->all = query->on_cpu && !query->off_cpu ? p->totals.on_cpu_ns : p->all;
+	if (query->on_cpu == query->off_cpu && query->without_others)
+		leave_out_others(rows);
 	return rows;
 }
 

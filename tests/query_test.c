@@ -46,6 +46,21 @@ Test(query, self_is_the_innermost_function_and_total_everyone_on_the_path)
 		eq(str, (char *)ask(&f, &(struct query){ .off_cpu = true }), "read 5/5, main 0/5"));
 }
 
+Test(query, what_others_take_can_be_left_out)
+{
+	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:1 > work a.c:5");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 500, "main a.c:1 > unlucky a.c:7");
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:1 > unlucky a.c:7");
+	add(&f, 1, METRIC_OFF_CHILD, 400, "main a.c:2 > wait4@libc");
+	add(&f, 1, METRIC_OFF_FILE, 5, "main a.c:2 > read@libc");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .without_others = true }),
+	             "work 30/30, read 5/5, unlucky 1/1, main 0/36"));
+	cr_expect(eq(str,
+	             (char *)ask(&f, &(struct query){ .off_cpu = true, .without_others = true }),
+	             "unlucky 500/500, wait4 400/400, read 5/5, main 0/905"));
+}
+
 Test(query, a_recursive_function_counts_once_in_its_total)
 {
 	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1 > fib a.c:5");

@@ -165,7 +165,7 @@ Test(text, the_options_reach_the_question)
 	cr_expect(eq(u64, profile->asked.to_ns, 7));
 }
 
-Test(text, waiting_for_children_is_not_ranked_unless_waiting_is_asked_for)
+Test(text, waiting_for_children_or_a_cpu_is_not_ranked_unless_waiting_is_asked_for)
 {
 	static const struct row rows[] = {
 		{ .name = "wait4",
@@ -180,21 +180,29 @@ Test(text, waiting_for_children_is_not_ranked_unless_waiting_is_asked_for)
 		  .total = NS_PER_SEC,
 		  .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC },
 		  .total_ns = { [METRIC_ON_CPU] = NS_PER_SEC } },
+		{ .name = "preempted",
+		  .module = "/lib/cc1",
+		  .self = NS_PER_SEC,
+		  .total = NS_PER_SEC,
+		  .self_ns = { [METRIC_OFF_RUNNABLE] = NS_PER_SEC },
+		  .total_ns = { [METRIC_OFF_RUNNABLE] = NS_PER_SEC } },
 	};
 	struct profile *profile = fake_profile();
 	struct view view = view_default();
 
 	profile->functions = rows;
-	profile->function_count = 2;
-	profile->all = 10 * NS_PER_SEC;
+	profile->function_count = 3;
+	profile->all = 11 * NS_PER_SEC;
 	view.sort = VIEW_SORT_SELF;
 	char *page = print(profile, &view, terminal(100, false, false));
 	cr_expect(eq(ptr, strstr(page, "wait4"), NULL));
+	cr_expect(eq(ptr, strstr(page, "preempted"), NULL));
 	cr_expect(ne(ptr, strstr(page, "100.0"), NULL)); // compile's share
 	free(page);
 	view.off_cpu = true;
 	page = print(profile, &view, terminal(100, false, false));
 	cr_expect(ne(ptr, strstr(page, "wait4"), NULL));
+	cr_expect(ne(ptr, strstr(page, "preempted"), NULL));
 	free(page);
 }
 
