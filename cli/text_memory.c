@@ -204,7 +204,7 @@ static void print_sums(const struct layout *layout)
 	if (run->peak_rss_bytes)
 		snprintf(rss, sizeof(rss), "peak RSS %s; ", format_bytes(run->peak_rss_bytes).text);
 	snprintf(words, sizeof(words),
-	         "%s%s in %s allocations; live at most %s, after %s; %s still at the end", rss,
+	         "%s%s in %s allocations; live at most %s, after %s; %s never freed", rss,
 	         format_bytes(rows->allocated_bytes).text, format_count(rows->allocations).text,
 	         format_bytes(rows->peak_bytes).text, format_duration(rows->peak_ns).text,
 	         format_bytes(rows->end_bytes).text);
