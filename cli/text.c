@@ -139,6 +139,8 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 
 	if (!filtered && text_verdict(text, totals, err) < 0)
 		return -1;
+	if (!text->view->thread && !text->view->process && text_warmup(text, err) < 0)
+		return -1;
 	if (!filtered && text_account(text, totals, err) < 0)
 		return -1;
 	if (text->view->quiet)
@@ -150,7 +152,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	return text_memory(text, err);
 }
 
-int text_print(const struct text *text, struct error *err)
+static int print_view(const struct text *text, struct error *err)
 {
 	const struct view *view = text->view;
 	struct totals totals;
@@ -165,4 +167,15 @@ int text_print(const struct text *text, struct error *err)
 	if (!failed)
 		failed = text_limits(text, &totals, err);
 	return failed;
+}
+
+int text_print(const struct text *text, struct error *err)
+{
+	struct view view = *text->view;
+	struct text shown = *text;
+
+	if (view.from_steady && text_skip_warmup(text, &view, err) < 0)
+		return -1;
+	shown.view = &view;
+	return print_view(&shown, err);
 }

@@ -30,6 +30,7 @@ int text_print(const struct text *text, struct error *err);
 /* The sections. */
 void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct totals *totals, struct error *err);
+int text_warmup(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 int text_imports(const struct text *text, struct error *err);
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
@@ -41,6 +42,9 @@ int text_counters(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
+
+/* Moves the start of VIEW behind the warm-up, if there is one. -1 on error. */
+int text_skip_warmup(const struct text *text, struct view *view, struct error *err);
 
 /* One more line of the limits, which come last. */
 void text_limit(const struct text *text, const char *words);

@@ -44,8 +44,9 @@ static void print_filter(const struct text *text)
 	if (view->thread)
 		fprintf(text->out, "%s thread %s", sep, view->thread), sep = ",";
 	if (view->from_ns || view->to_ns)
-		fprintf(text->out, "%s %.3f to %.3f s", sep, (double)view->from_ns / 1e9,
-		        (double)(view->to_ns ? view->to_ns : run->wall_ns) / 1e9);
+		fprintf(text->out, "%s %.3f to %.3f s%s", sep, (double)view->from_ns / 1e9,
+		        (double)(view->to_ns ? view->to_ns : run->wall_ns) / 1e9,
+		        view->from_steady ? ", behind the warm-up" : "");
 	fputc('\n', text->out);
 }
 

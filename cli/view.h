@@ -53,6 +53,7 @@ struct view {
 	bool interpreter;
 	const char *thread, *process, *hide, *user_code; /* as in struct query */
 	uint64_t from_ns, to_ns;
+	bool from_steady; /* from_ns is to be where the warm-up ends */
 	bool on_cpu, off_cpu;
 	uint32_t width; /* 0: the terminal's */
 	int color;      /* enum color_when */

@@ -47,8 +47,8 @@ static bool take_fact(struct profile *p, const char *key, int64_t value)
 static bool take_number(struct file_reader *r, const char *key, int64_t value)
 {
 	return take_op_fact(r, key, value) || take_counter_fact(r, key, value) ||
-	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
-	       take_fact(r->profile, key, value);
+	       take_series_fact(r, key, value) || take_memory_fact(r, key, value) ||
+	       take_python_fact(r, key, value) || take_fact(r->profile, key, value);
 }
 
 // A key that we do not know is of no use to us, and no damage.
@@ -365,7 +365,8 @@ static int read_all(struct file_reader *r)
 		return -1;
 	if (r->under_way)
 		return file_reader_damaged(r, "a time cannot be");
-	if (read_ops(r) < 0 || read_counters(r) < 0 || read_memory(r) < 0 || read_python(r) < 0)
+	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_memory(r) < 0 ||
+	    read_python(r) < 0)
 		return -1;
 	return check_checksum(r);
 }

@@ -27,6 +27,9 @@ struct file_reader {
 	bool has_memory;
 	uint64_t counters;                /* rows that there must be */
 	struct counter_sums counter_sums; /* of all that was read */
+	uint64_t series;                  /* that there must be */
+	uint64_t series_ns;               /* of all that was read */
+	uint32_t last_series;             /* of items */
 	uint64_t python_calls;            /* rows that there must be */
 	uint64_t python_gil;              /* the same */
 	uint64_t sites;                   /* that there must be */
@@ -82,6 +85,10 @@ int read_ops(struct file_reader *r);
 /* Counters: merge/file_counters.c. */
 bool take_counter_fact(struct file_reader *r, const char *key, int64_t value);
 int read_counters(struct file_reader *r);
+
+/* Calls of ops one after the other: merge/file_series.c. */
+bool take_series_fact(struct file_reader *r, const char *key, int64_t value);
+int read_series(struct file_reader *r);
 
 /* Calls of Python functions: merge/file_python.c. */
 bool take_python_fact(struct file_reader *r, const char *key, int64_t value);

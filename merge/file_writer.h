@@ -72,6 +72,10 @@ int write_op_rows(struct file_writer *w);
 int write_counter_facts(struct file_writer *w);
 int write_counters(struct file_writer *w);
 
+/* Calls of ops one after the other: merge/file_series.c. */
+int write_series_facts(struct file_writer *w);
+int write_series(struct file_writer *w);
+
 /* Calls of Python functions: merge/file_python.c. */
 int write_python_facts(struct file_writer *w);
 int write_python(struct file_writer *w);

@@ -232,16 +232,17 @@ static void add_duration(struct op_table *t, struct op_entry *entry, const struc
 	keep_duration(t, &entry->durations, ns);
 }
 
-void op_table_add(struct op_table *t, const struct op_call *call)
+struct op_entry *op_table_add(struct op_table *t, const struct op_call *call)
 {
 	struct op_entry *entry = entry_of(t, &call->key);
 
 	if (!entry) {
 		t->lost += call->sums.calls;
-		return;
+		return NULL;
 	}
 	op_sums_add(&entry->sums, &call->sums);
 	if (call->sums.calls > call->sums.untimed)
 		add_duration(t, entry, call);
 	add_to_bin(t, (uint32_t)(entry - t->entries) + 1, call);
+	return entry;
 }

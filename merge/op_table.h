@@ -47,6 +47,7 @@ struct op_entry {
 	uint64_t first_begin_ns, first_ns; /* of the earliest call; 0, 0: none was timed */
 	uint64_t min_ns, max_ns;
 	struct histogram durations;
+	uint32_t series; /* id, merge/series.h, of its calls; 0: not known */
 };
 
 /* Ops that began in one bin. */
@@ -92,7 +93,8 @@ struct op_table {
 bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max);
 void op_table_fini(struct op_table *t);
 
-void op_table_add(struct op_table *t, const struct op_call *call);
+/* The entry that has got it; NULL if there is none. */
+struct op_entry *op_table_add(struct op_table *t, const struct op_call *call);
 
 /* NULL if there is none. */
 struct op_entry *op_table_find(const struct op_table *t, const struct op_key *key);

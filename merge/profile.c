@@ -87,6 +87,7 @@ void profile_free(struct profile *p)
 	call_counts_fini(&p->call_counts);
 	op_shapes_fini(&p->shapes);
 	op_table_fini(&p->op_table);
+	series_fini(&p->series);
 	counters_fini(&p->counters);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);

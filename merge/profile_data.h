@@ -16,6 +16,7 @@
 #include "merge/op_table.h"
 #include "merge/paths.h"
 #include "merge/profile.h"
+#include "merge/series.h"
 #include "merge/threads.h"
 
 /* What a module's debug information could tell; all texts are strings, 0 if there is none. */
@@ -60,6 +61,7 @@ struct profile {
 	uint32_t *chain_nodes;     /* [call of codes - 1]: its node there; 0: not asked for yet */
 	size_t chain_node_count, chain_node_capacity;
 	struct op_table op_table;
+	struct series_table series;
 	struct op_shapes shapes;
 	struct counters counters;
 	struct allocations allocations;

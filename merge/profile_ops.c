@@ -66,13 +66,32 @@ static uint32_t known_chain_of(struct profile *p, uint32_t call)
 	return call <= p->chain_node_count ? p->chain_nodes[call - 1] : 0;
 }
 
+// Calls within calls of the same op take part of those.
+static bool is_whole_call(const struct op_call *call)
+{
+	return call->sums.calls == 1 && !call->sums.untimed && !call->sums.left_open &&
+	       !call->within_itself;
+}
+
+static void add_to_series(struct profile *p, struct op_entry *entry, const struct op_call *call)
+{
+	const struct op_key *key = &entry->key;
+	uint32_t process = threads_get(&p->threads, key->thread)->process;
+
+	if (!entry->series && process)
+		entry->series = series_get(&p->series, key->op, key->shape, process);
+	series_add(&p->series, entry->series, call->begin_ns, call->duration_ns);
+}
+
 static void add_call(struct profile *p, const struct op_call *call)
 {
 	profile_note_time(p, call->begin_ns);
 	// Bins begin with the run.
 	if (!p->op_table.origin_ns)
 		p->op_table.origin_ns = p->cells.origin_ns;
-	op_table_add(&p->op_table, call);
+	struct op_entry *entry = op_table_add(&p->op_table, call);
+	if (entry && is_whole_call(call))
+		add_to_series(p, entry, call);
 }
 
 void profile_add_op(struct profile *p, const struct op_event *event)

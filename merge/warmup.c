@@ -10,7 +10,6 @@
 #include <string.h>
 
 // Tuned on the development half of a corpus of 1,847 series; none of them is sharp.
-#define SHARE      0.10 // of all time, that the excess has to be
 #define RATIO      1.5  // of a slow call to a steady one …
 #define DEVIATIONS 4    // … and how far it is above it
 #define MEAN       0.5  // excess of a slow call, in steady calls
@@ -170,7 +169,7 @@ static enum warmup_verdict judge_prefix(const struct series *s, const struct war
 	double mean = s->sums[w->calls] / (double)w->calls / s->steady;
 	bool late = w->calls > s->late;
 
-	if (w->excess < SHARE || mean < MEAN)
+	if (w->excess < WARMUP_SHARE || mean < MEAN)
 		return WARMUP_NONE;
 	if (late && !is_short_run(s, w->calls, w->ratio))
 		return WARMUP_NO_STEADY_STATE;

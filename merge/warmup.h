@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WARMUP_SHARE 0.10 /* of all time, that the excess of a warm-up has to be */
+
 enum warmup_verdict {
 	WARMUP_NONE,            /* nothing to say against it */
 	WARMUP_INCLUDED,        /* the first calls were warm-up */

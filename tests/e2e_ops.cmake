@@ -9,6 +9,11 @@ function(ops_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -g -O2 -fno-optimize-sibling-calls)
 endfunction()
 
+add_executable(target_steps targets/steps.c)
+ops_flags(target_steps)
+set_target_properties(target_steps PROPERTIES OUTPUT_NAME steps)
+target_link_libraries(target_steps PRIVATE pthread dl)
+
 add_library(ops_library SHARED targets/ops_library.c)
 ops_flags(ops_library)
 foreach(name ops ops_providers)
@@ -63,6 +68,7 @@ foreach(part Truth Providers Edges Survival Options Memory)
   string(TOLOWER ${part} name)
   e2e(e2e_ops_${name} ops ${part})
 endforeach()
+e2e(e2e_warmup warmup)
 
 # Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
 foreach(part SideBySide Everywhere Lines)

@@ -170,6 +170,23 @@ struct counter_rows *query_counters(const struct profile *p, const struct query 
 	return rows;
 }
 
+struct warmup_rows *query_warmup(const struct profile *p, const struct query *query,
+                                 struct error *err)
+{
+	struct warmup_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	// Behind the warm-up there is none.
+	if (!query->from_ns)
+		*rows = p->warmup;
+	return rows;
+}
+
+void warmup_rows_free(struct warmup_rows *rows)
+{
+	free(rows);
+}
+
 void counter_rows_free(struct counter_rows *rows)
 {
 	free(rows);
@@ -579,5 +596,43 @@ struct profile *fake_profile_with_imports(void)
 		                           .all = MS(1902),
 		                           .time = MS(3204),
 		                           .others = MS(812) };
+	return p;
+}
+
+static struct warmup_row warming[] = {
+	{ .name = "aten::convolution_with_a_very_long_name_that_nobody_reads_to_its_end",
+	  .provider = "torch",
+	  .domain = "",
+	  .shape = "[64, 3, 224, 224] [64, 3, 7, 7]",
+	  .calls = 40,
+	  .judged = { .calls = 3, .excess = 0.61, .ratio = 12.4, .steady_ns = 650e3 },
+	  .slow_ns = MS(1810),
+	  .excess_ns = MS(1800),
+	  .end_ns = MS(2310) },
+	{ .name = "load",
+	  .provider = "nvtx",
+	  .domain = "io",
+	  .shape = "",
+	  .calls = 12,
+	  .judged = { .calls = 1, .excess = 0.3, .ratio = 60, .steady_ns = 2e6 },
+	  .slow_ns = MS(122),
+	  .excess_ns = MS(120),
+	  .end_ns = MS(150) },
+};
+
+struct profile *fake_profile_with_warmup(enum warmup_verdict verdict)
+{
+	struct profile *p = fake_profile();
+
+	for (size_t i = 0; i < sizeof(warming) / sizeof(warming[0]); i++)
+		warming[i].judged.verdict = verdict;
+	p->warmup = (struct warmup_rows){ .verdict = verdict,
+		                          .ops_ns = MS(3100),
+		                          .excess_ns = MS(1920),
+		                          .steady_ns = MS(2310),
+		                          .rows = warming,
+		                          .count = sizeof(warming) / sizeof(warming[0]) };
+	if (verdict == WARMUP_NONE)
+		p->warmup = (struct warmup_rows){ .too_few = true, .ops_ns = MS(3100) };
 	return p;
 }

@@ -10,6 +10,7 @@
 #include "merge/query_counters.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
+#include "merge/query_warmup.h"
 
 struct profile {
 	struct run run;
@@ -29,6 +30,7 @@ struct profile {
 	const struct op_row *ops;
 	size_t op_count;
 	struct counter_rows counters;
+	struct warmup_rows warmup;
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
@@ -42,6 +44,9 @@ struct profile *fake_profile(void);
 
 /* The same with imports of Python's. */
 struct profile *fake_profile_with_imports(void);
+
+/* The same with calls that began slowly, or otherwise are what VERDICT says. */
+struct profile *fake_profile_with_warmup(enum warmup_verdict verdict);
 
 /* The same with ops, in the call tree too, with counters, and with memory. */
 struct profile *fake_profile_with_ops(void);

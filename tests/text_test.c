@@ -524,6 +524,34 @@ Test(text, ops_and_memory_in_the_whole_report_at_three_widths)
 	}
 }
 
+Test(text, warm_up_comes_before_the_tables)
+{
+	static const char *const names[] = {
+		[WARMUP_NONE] = "warmup-too-few",
+		[WARMUP_INCLUDED] = "warmup-included",
+		[WARMUP_TOO_SHORT] = "warmup-too-short",
+		[WARMUP_NO_STEADY_STATE] = "warmup-no-steady-state",
+		[WARMUP_SLOWS_DOWN] = "warmup-slows-down",
+	};
+	struct view view = view_default();
+
+	view.quiet = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		expect_golden(names[i], print(fake_profile_with_warmup((enum warmup_verdict)i),
+		                              &view, terminal(80, false, false)));
+}
+
+Test(text, from_the_end_of_the_warm_up)
+{
+	struct view view = view_default();
+
+	view.quiet = true;
+	view.from_steady = true;
+	expect_golden("warmup-skipped", print(fake_profile_with_warmup(WARMUP_INCLUDED), &view,
+	                                      terminal(80, false, false)));
+	expect_golden("warmup-none", print(fake_profile(), &view, terminal(80, false, false)));
+}
+
 Test(text, ops_in_the_call_tree)
 {
 	struct view view = view_default();

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The rule that tells whether a run measured its warm-up, on series whose truth is known.
 unit(median LIBS merge)
+unit(series LIBS merge)
 unit(warmup LIBS merge)
+unit(query_warmup SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 pkg_check_modules(JANSSON IMPORTED_TARGET jansson)
 if(JANSSON_FOUND)
   add_executable(warmup_verdict warmup/warmup_verdict.c)

@@ -43,6 +43,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -s n -l top -x -d 'rows
 complete -c bottleneck -n '__bottleneck_runs run report' -l min-pct -x -d 'leave out rows below X % (0.5; 2 in trees)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l thread -x -d 'only the threads of this name or number'
 complete -c bottleneck -n '__bottleneck_runs run report' -l process -x -d 'only the processes of this name or number'
+complete -c bottleneck -n '__bottleneck_runs run report' -l from-steady -d 'only what happened after the warm-up'
 complete -c bottleneck -n '__bottleneck_runs run report' -l from -x -d 'only what happened after this time of the run'
 complete -c bottleneck -n '__bottleneck_runs run report' -l to -x -d 'only what happened before this time of the run'
 complete -c bottleneck -n '__bottleneck_runs run report' -l on-cpu -d 'only time on a CPU'

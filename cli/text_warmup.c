@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Whether the run measured its warm-up: facts first, then what to do.
+#include "cli/text.h"
+
+#include "base/cleanup.h"
+#include "cli/format.h"
+#include "merge/query_warmup.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define ROWS_SHOWN 3
+#define NAME_WIDTH 48 /* of an op in a sentence */
+#define STEADY_MIN 3  /* calls that have to be left to be looked at */
+
+static const char *const headings[] = {
+	[WARMUP_INCLUDED] = "warning: this profile includes warm-up",
+	[WARMUP_TOO_SHORT] = "warning: this run is too short: much of it is warm-up",
+	[WARMUP_NO_STEADY_STATE] = "note: no steady state",
+	[WARMUP_SLOWS_DOWN] = "note: calls take longer and longer",
+};
+
+__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
+                                                      ...)
+{
+	char words[600];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	cleanup_free char *clean = format_clean(words, text->terminal.ascii);
+	fputs("  ", text->out);
+	terminal_wrap(&text->terminal, text->out, clean ? clean : words, 2, 4);
+}
+
+// "gemm (512x512x64)"
+static void describe(const struct text *text, const struct warmup_row *row, char *buffer,
+                     size_t size)
+{
+	bool ascii = text->terminal.ascii;
+	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, ascii);
+	cleanup_free char *shape = format_clip(row->shape, NAME_WIDTH, CLIP_END, ascii);
+
+	snprintf(buffer, size, row->shape[0] ? "%s (%s)" : "%s", name ? name : row->name,
+	         shape ? shape : row->shape);
+}
+
+static struct short_text average(uint64_t ns, uint64_t calls)
+{
+	return format_duration(calls ? ns / calls : 0);
+}
+
+static void print_slow_start(const struct text *text, const struct warmup_row *row)
+{
+	uint64_t slow = row->judged.calls;
+	char name[256];
+
+	describe(text, row, name, sizeof(name));
+	if (slow == 1)
+		say(text, "%s: the first of %s calls took %s, later ones %s each", name,
+		    format_count(row->calls).text, format_duration(row->slow_ns).text,
+		    format_duration((uint64_t)row->judged.steady_ns).text);
+	else
+		say(text, "%s: the first %s of %s calls took %s each, later ones %s", name,
+		    format_count(slow).text, format_count(row->calls).text,
+		    average(row->slow_ns, slow).text,
+		    format_duration((uint64_t)row->judged.steady_ns).text);
+}
+
+static void print_trend(const struct text *text, const struct warmup_row *row)
+{
+	char name[256];
+
+	describe(text, row, name, sizeof(name));
+	say(text, "%s: %s calls, %s each in the second half, and still %s at the end", name,
+	    format_count(row->calls).text, format_duration((uint64_t)row->judged.steady_ns).text,
+	    row->judged.verdict == WARMUP_SLOWS_DOWN ? "longer" : "changing");
+}
+
+static bool leaves_something(const struct warmup_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].calls < rows->rows[i].judged.calls + STEADY_MIN)
+			return false;
+	return true;
+}
+
+static void print_remedy(const struct text *text, const struct warmup_rows *rows)
+{
+	say(text, "Together that is %s of %s in ops (%s %%), over after %s.",
+	    format_duration(rows->excess_ns).text, format_duration(rows->ops_ns).text,
+	    format_percent(rows->excess_ns, rows->ops_ns).text,
+	    format_duration(rows->steady_ns).text);
+	if (rows->verdict == WARMUP_TOO_SHORT || !leaves_something(rows))
+		say(text, "Run more iterations, and measure after the first ones.");
+	else
+		say(text,
+		    "For the rest alone: bottleneck report --from-steady (or --from %.3f); next "
+		    "time, add warm-up iterations before what is measured.",
+		    (double)rows->steady_ns / 1e9);
+}
+
+static void print_heading(const struct text *text, const char *words)
+{
+	const struct terminal *t = &text->terminal;
+
+	fprintf(text->out, "\n%s%s%s\n", terminal_style(t, STYLE_BOLD), words,
+	        terminal_style(t, STYLE_PLAIN));
+}
+
+static void print_rows(const struct text *text, const struct warmup_rows *rows)
+{
+	bool warm = rows->verdict == WARMUP_INCLUDED || rows->verdict == WARMUP_TOO_SHORT;
+
+	print_heading(text, headings[rows->verdict]);
+	for (size_t i = 0; i < rows->count && i < ROWS_SHOWN; i++) {
+		if (warm)
+			print_slow_start(text, &rows->rows[i]);
+		else
+			print_trend(text, &rows->rows[i]);
+	}
+	if (warm)
+		print_remedy(text, rows);
+}
+
+int text_warmup(const struct text *text, struct error *err)
+{
+	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
+	cleanup(warmup_rows) struct warmup_rows *rows = query_warmup(text->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	if (rows->verdict != WARMUP_NONE)
+		print_rows(text, rows);
+	else if (text->view->from_steady && !text->view->from_ns)
+		print_heading(text, "no warm-up was found: all of the run is shown");
+	else if (rows->too_few) {
+		print_heading(text, "note: whether this is warm-up cannot be told");
+		say(text, "Most of the time in ops was spent in such as ran once or twice.");
+	}
+	return 0;
+}
+
+int text_skip_warmup(const struct text *text, struct view *view, struct error *err)
+{
+	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
+	cleanup(warmup_rows) struct warmup_rows *rows = query_warmup(text->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	if (rows->steady_ns > view->from_ns)
+		view->from_ns = rows->steady_ns;
+	return 0;
+}

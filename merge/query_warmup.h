@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a run measured what it was meant to, or its warm-up: merge/warmup.h on every op's calls.
+ *
+ * An op counts if it took a hundredth of the run and more. Garbage collections do not: what they
+ * cost is how much there is. Times are of the whole run, or from QUERY's from_ns on.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "merge/query.h"
+#include "merge/warmup.h"
+
+struct warmup_row {
+	const char *name, *provider, *domain;
+	const char *shape; /* "" if it has none */
+	uint64_t calls;
+	struct warmup judged; /* its excess is of the op's own time */
+	uint64_t slow_ns;     /* how long the slow first calls took */
+	uint64_t excess_ns;   /* of that, beyond the steady level */
+	uint64_t end_ns;      /* when the last of them ended, since the start of the run */
+	bool nested;          /* within calls of another row: what it took is in there */
+};
+
+struct warmup_rows {
+	enum warmup_verdict verdict; /* of the run */
+	bool too_few;                /* most of the time was in ops that ran once or twice */
+	uint64_t ops_ns;             /* time in ops, each moment counted once a thread */
+	uint64_t excess_ns;      /* of that, what warm-up took: of the rows that are not nested */
+	uint64_t steady_ns;      /* when the last warm-up ended, since the start of the run */
+	struct warmup_row *rows; /* of the verdict's kind, most excess first */
+	size_t count;
+};
+
+/* NULL on error. Texts are the profile's. */
+struct warmup_rows *query_warmup(const struct profile *p, const struct query *query,
+                                 struct error *err);
+void warmup_rows_free(struct warmup_rows *rows);
+
+CLEANUP(warmup_rows, struct warmup_rows *, warmup_rows_free)
