@@ -1,5 +1,64 @@
 # SPDX-License-Identifier: MIT
-# GPU activity, on machines without a GPU.
+# GPU activity, on machines without a GPU: one library, loaded as the driver, the runtime and CUPTI
+# (see gpu/fake_settings.h). It is neither sanitized nor ours to be linked: programs load it.
+set(FAKE_SOURCES fake_buffers fake_call fake_clock fake_cupti fake_delivery fake_device fake_driver
+  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_memory fake_next_record
+  fake_registration fake_runtime fake_runtime_memory fake_runtime_stream fake_settings
+  fake_subscriber fake_work record_kinds saved_buffers)
+list(TRANSFORM FAKE_SOURCES PREPEND gpu/)
+list(TRANSFORM FAKE_SOURCES APPEND .c)
+list(APPEND FAKE_SOURCES ../base/array.c ../base/error.c ../base/hash.c)
+set(GPU_DIR ${CMAKE_CURRENT_BINARY_DIR}/gpu)
+
+# fake_gpu(NAME MAP): GPU_DIR/NAME, for LD_LIBRARY_PATH. The links are one file, so that it is
+# mapped once.
+function(fake_gpu name map)
+  set(dir ${GPU_DIR}/${name})
+  add_library(fake_gpu_${name} SHARED ${FAKE_SOURCES})
+  target_include_directories(fake_gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(fake_gpu_${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(fake_gpu_${name} PRIVATE -std=gnu11 -Wall -Wextra -g -O2
+    $<$<BOOL:${WERROR}>:-Werror>)
+  target_link_libraries(fake_gpu_${name} PRIVATE pthread dl)
+  target_link_options(fake_gpu_${name} PRIVATE -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic
+    -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/gpu/${map})
+  set_target_properties(fake_gpu_${name} PROPERTIES OUTPUT_NAME cudart PREFIX lib SUFFIX .so.13
+    LIBRARY_OUTPUT_DIRECTORY ${dir} C_VISIBILITY_PRESET default
+    LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/${map})
+  foreach(soname cuda.so.1 cupti.so.13)
+    add_custom_command(TARGET fake_gpu_${name} POST_BUILD
+      COMMAND ${CMAKE_COMMAND} -E create_symlink libcudart.so.13 ${dir}/lib${soname})
+  endforeach()
+endfunction()
+
+fake_gpu(fake fake.map)
+fake_gpu(older fake_older.map)
+target_compile_definitions(fake_gpu_older PRIVATE FAKE_OLDER=1)
+fake_gpu(broken fake_broken.map)
+
+# The client that tests the fake, and runs on a real GPU as well.
+add_library(gpu_client MODULE gpu/gpu_client.c gpu/gpu_client_counts.c gpu/record_kinds.c
+  gpu/saved_buffers.c gpu/saved_writer.c ../base/array.c ../base/error.c)
+target_include_directories(gpu_client PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(gpu_client PRIVATE _GNU_SOURCE)
+target_compile_options(gpu_client PRIVATE -Wall -Wextra -g -O2 $<$<BOOL:${WERROR}>:-Werror>)
+target_link_libraries(gpu_client PRIVATE pthread dl)
+set_target_properties(gpu_client PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY ${GPU_DIR})
+
+# Programs for a GPU: see gpu/programs/gpu_program.h. Linked to the fake as to the runtime, and by
+# no path, so that LD_LIBRARY_PATH says which.
+set(GPU_PROGRAMS vector_add copies streams graphs launch_bound gpu_bound sync_happy idle processes
+  devices churn)
+foreach(name ${GPU_PROGRAMS})
+  add_executable(gpu_${name} gpu/programs/${name}.c)
+  target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(gpu_${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(gpu_${name} PRIVATE -Wall -Wextra -g -O2 $<$<BOOL:${WERROR}>:-Werror>)
+  target_link_libraries(gpu_${name} PRIVATE fake_gpu_fake)
+  set_target_properties(gpu_${name} PROPERTIES OUTPUT_NAME ${name} SKIP_BUILD_RPATH ON
+    RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
+endforeach()
+
 find_path(CUPTI_INCLUDE cupti.h PATHS /usr/local/cuda/include
                                       /usr/local/cuda/extras/CUPTI/include)
 if(CUPTI_INCLUDE)

@@ -96,7 +96,8 @@ SAME(CUPTI_COPY_ASYNC, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
 	PLACE(cupti_kernel, queued_ns, theirs, queued);                                            \
 	PLACE(cupti_kernel, submitted_ns, theirs, submitted);                                      \
 	PLACE(cupti_kernel, shared_executed, theirs, sharedMemoryExecuted);                        \
-	PLACE(cupti_kernel, graph_node, theirs, graphNodeId)
+	PLACE(cupti_kernel, graph_node, theirs, graphNodeId);                                      \
+	PLACE(cupti_kernel, graph, theirs, graphId)
 SAME_KERNEL(CUpti_ActivityKernel5);
 SAME_KERNEL(CUpti_ActivityKernel6);
 SAME_KERNEL(CUpti_ActivityKernel7);
@@ -116,10 +117,13 @@ SAME_KERNEL(CUpti_ActivityKernel10);
 	PLACE(ours, context, theirs, contextId);                                                   \
 	PLACE(ours, stream, theirs, streamId);                                                     \
 	PLACE(ours, correlation, theirs, correlationId)
-SAME_COPY(cupti_copy, CUpti_ActivityMemcpy3);
-SAME_COPY(cupti_copy, CUpti_ActivityMemcpy4);
-SAME_COPY(cupti_copy, CUpti_ActivityMemcpy5);
-SAME_COPY(cupti_copy, CUpti_ActivityMemcpy6);
+#define SAME_LOCAL_COPY(theirs)                                                                    \
+	SAME_COPY(cupti_copy, theirs);                                                             \
+	PLACE(cupti_copy, graph_node, theirs, graphNodeId)
+SAME_LOCAL_COPY(CUpti_ActivityMemcpy3);
+SAME_LOCAL_COPY(CUpti_ActivityMemcpy4);
+SAME_LOCAL_COPY(CUpti_ActivityMemcpy5);
+SAME_LOCAL_COPY(CUpti_ActivityMemcpy6);
 SAME_COPY(cupti_peer_copy, CUpti_ActivityMemcpyPtoP4);
 PLACE(cupti_peer_copy, from_device, CUpti_ActivityMemcpyPtoP4, srcDeviceId);
 PLACE(cupti_peer_copy, to_device, CUpti_ActivityMemcpyPtoP4, dstDeviceId);
@@ -132,6 +136,8 @@ PLACE(cupti_set, device, CUpti_ActivityMemset4, deviceId);
 PLACE(cupti_set, stream, CUpti_ActivityMemset4, streamId);
 PLACE(cupti_set, correlation, CUpti_ActivityMemset4, correlationId);
 PLACE(cupti_set, memory_kind, CUpti_ActivityMemset4, memoryKind);
+PLACE(cupti_set, graph_node, CUpti_ActivityMemset4, graphNodeId);
+PLACE(cupti_set, graph_node, CUpti_ActivityMemset2, graphNodeId);
 
 SAME(sizeof(struct cupti_api), sizeof(CUpti_ActivityAPI));
 PLACE(cupti_api, function, CUpti_ActivityAPI, cbid);
@@ -169,6 +175,25 @@ PLACE(cupti_memory, stream, CUpti_ActivityMemory4, streamId);
 PLACE(cupti_memory, is_async, CUpti_ActivityMemory4, isAsync);
 PLACE(cupti_memory, pool, CUpti_ActivityMemory4, memoryPoolConfig);
 PLACE(cupti_memory, is_async, CUpti_ActivityMemory3, isAsync);
+
+SAME(CUPTI_POOL_CREATED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED);
+SAME(CUPTI_POOL_DESTROYED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED);
+SAME(CUPTI_POOL_TRIMMED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED);
+SAME(CUPTI_POOL_LOCAL, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL);
+SAME(CUPTI_POOL_IMPORTED, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED);
+#define SAME_POOL(theirs)                                                                          \
+	PLACE(cupti_pool, operation, theirs, memoryPoolOperationType);                             \
+	PLACE(cupti_pool, type, theirs, memoryPoolType);                                           \
+	PLACE(cupti_pool, correlation, theirs, correlationId);                                     \
+	PLACE(cupti_pool, pid, theirs, processId);                                                 \
+	PLACE(cupti_pool, device, theirs, deviceId);                                               \
+	PLACE(cupti_pool, address, theirs, address);                                               \
+	PLACE(cupti_pool, bytes, theirs, size);                                                    \
+	PLACE(cupti_pool, release_threshold, theirs, releaseThreshold);                            \
+	PLACE(cupti_pool, time_ns, theirs, timestamp)
+SAME_POOL(CUpti_ActivityMemoryPool);
+SAME_POOL(CUpti_ActivityMemoryPool2);
+SAME_POOL(CUpti_ActivityMemoryPool3);
 
 PLACE(cupti_graph, correlation, CUpti_ActivityGraphTrace2, correlationId);
 PLACE(cupti_graph, begin_ns, CUpti_ActivityGraphTrace2, start);

@@ -104,6 +104,17 @@ enum cupti_memory_operation {
 	CUPTI_RELEASED = 2
 };
 
+enum cupti_pool_operation {
+	CUPTI_POOL_CREATED = 1,
+	CUPTI_POOL_DESTROYED = 2,
+	CUPTI_POOL_TRIMMED = 3
+};
+
+enum cupti_pool_type {
+	CUPTI_POOL_LOCAL = 1,
+	CUPTI_POOL_IMPORTED = 2
+};
+
 #define CUPTI_COPY_ASYNC 1 /* of cupti_copy.flags */
 
 /* Times are ns of the clock that cuptiActivityRegisterTimestampCallback() set; 0: not known. */
@@ -125,6 +136,8 @@ struct cupti_kernel {
 	uint8_t launch_type, carveout_requested, carveout, padding;
 	uint32_t shared_executed;
 	uint64_t graph_node;
+	uint32_t shared_limit;
+	uint32_t graph; /* 0: launched by none, or CUDA 11.0 */
 };
 
 struct cupti_copy {
@@ -134,6 +147,9 @@ struct cupti_copy {
 	uint64_t begin_ns, end_ns;
 	uint32_t device, context, stream;
 	uint32_t correlation;
+	uint32_t runtime_correlation, padding;
+	void *reserved;
+	uint64_t graph_node;
 };
 
 struct cupti_peer_copy {
@@ -154,6 +170,9 @@ struct cupti_set {
 	uint32_t device, context, stream;
 	uint32_t correlation;
 	uint16_t flags, memory_kind;
+	uint32_t padding;
+	void *reserved;
+	uint64_t graph_node;
 };
 
 /* A call of the runtime or of the driver. */
@@ -201,6 +220,18 @@ struct cupti_memory {
 		uint64_t address, release_threshold;
 		uint64_t pid_or_size, used;
 	} pool;
+};
+
+struct cupti_pool {
+	uint32_t kind;
+	uint32_t operation; /* enum cupti_pool_operation */
+	uint32_t type;      /* enum cupti_pool_type */
+	uint32_t correlation;
+	uint32_t pid, device;
+	uint64_t kept_bytes;
+	uint64_t address, bytes;
+	uint64_t release_threshold;
+	uint64_t time_ns;
 };
 
 struct cupti_graph {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of the device, pinned and managed memory: all of it the host's. Whatever was not
+ * allocated here is pageable. Any thread.
+ */
+#pragma once
+
+#include "tracer/agent/cupti_abi.h"
+
+#include <stdbool.h>
+
+struct fake_block {
+	uint8_t *data;
+	size_t bytes;
+	uint32_t kind; /* enum cupti_memory_kind */
+	uint32_t device;
+};
+
+/* NULL if the device has no more, or the host. */
+void *fake_memory_new(size_t bytes, enum cupti_memory_kind kind, uint32_t device);
+
+/* Frees what begins at DATA, and says what it was. False if nothing does. */
+bool fake_memory_free(void *data, struct fake_block *was);
+
+/* Where an address lies; kind PAGEABLE if it is none of ours. */
+struct fake_block fake_memory_find(const void *address);
+
+uint64_t fake_memory_used(uint32_t device);
