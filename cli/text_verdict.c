@@ -156,16 +156,11 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
 }
 
-static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
+// Whoever has the CPUs, and what to look at meanwhile.
+static bool advise_cpu(const struct evidence *f, struct verdict *v)
 {
-	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
-	char name[64], place[400], both[64];
+	char place[400], both[64];
 
-	if (share(waited, f->account.lifetime_ns) < CPU_SHARE)
-		return false;
-	say(v, "%s %% of the time %s was ready to run but had no CPU.",
-	    format_percent(waited, f->account.lifetime_ns).text,
-	    thread_name(&f->account, name, sizeof(name)));
 	double used = share(f->totals->on_cpu_ns, f->run->wall_ns);
 	if (used >= OWN_SHARE * f->run->cpus)
 		advise(v,
@@ -187,6 +182,33 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 		         with_waiting(f, row, both, sizeof(both)), place);
 	}
 	return true;
+}
+
+static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
+{
+	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
+	char name[64];
+
+	if (share(waited, f->account.lifetime_ns) < CPU_SHARE)
+		return false;
+	say(v, "%s %% of the time %s was ready to run but had no CPU.",
+	    format_percent(waited, f->account.lifetime_ns).text,
+	    thread_name(&f->account, name, sizeof(name)));
+	return advise_cpu(f, v);
+}
+
+// The main thread waits for others, as make(1) does, and it is they who get no CPU.
+static bool others_wait_for_cpu(const struct evidence *f, struct verdict *v)
+{
+	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
+
+	if (!f->account.is_main ||
+	    share(f->account.ns[METRIC_ON_CPU], f->account.lifetime_ns) > 1 - WAIT_SHARE ||
+	    share(ready, f->run->wall_ns) < BUSY_SHARE || share(waited, ready) < CPU_SHARE)
+		return false;
+	say(v, "%s %% of the time that its threads could have run they had no CPU.",
+	    format_percent(waited, ready).text);
+	return advise_cpu(f, v);
 }
 
 // What the thread did with that time, after "of the time the main thread".
@@ -354,7 +376,8 @@ static void add_op(const struct evidence *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
-	nothing_measured, waits_for_cpu, waits, too_few_samples, nothing_seen, flat, hot_function,
+	nothing_measured, waits_for_cpu, others_wait_for_cpu, waits, too_few_samples,
+	nothing_seen,     flat,          hot_function,
 };
 
 static void print_verdict(const struct text *text, const struct verdict *v)

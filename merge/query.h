@@ -146,6 +146,7 @@ CLEANUP(module_rows, struct module_rows *, module_rows_free)
 struct totals {
 	uint32_t processes, threads;
 	uint64_t on_cpu_ns, off_cpu_ns;
+	uint64_t runnable_ns; /* of off_cpu_ns, waiting for a free CPU */
 	uint64_t callless_ns; /* kernel time of which nobody knows for whom it was */
 	uint64_t folded_ns;   /* time that was folded into callers to keep the tree small */
 	uint64_t bin_ns;      /* width of a time bin */

@@ -52,6 +52,8 @@ void query_totals(const struct profile *p, struct totals *totals)
 			totals->off_cpu_ns += ns;
 		else
 			totals->on_cpu_ns += ns;
+		if (cell->metric == METRIC_OFF_RUNNABLE)
+			totals->runnable_ns += ns;
 		if (is_callless(p, cell->node))
 			totals->callless_ns += ns;
 		if (is_folded(p, cell->node))

@@ -447,11 +447,13 @@ Test(query, totals_are_sums_over_everything)
 	add(&f, 1, METRIC_ON_CPU, 5, "main a.c:1");
 	add(&f, 2, METRIC_OFF_NET, 7, "main a.c:1");
 	add(&f, 9, METRIC_OFF_NET, 3, "main a.c:1");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 2, "main a.c:1");
 	query_totals(f.profile, &totals);
+	cr_expect(eq(u64, totals.runnable_ns, 2 * MS));
 	cr_expect(eq(u32, totals.processes, 1));
 	cr_expect(eq(u32, totals.threads, 2));
 	cr_expect(eq(u64, totals.on_cpu_ns, 5 * MS));
-	cr_expect(eq(u64, totals.off_cpu_ns, 7 * MS));
+	cr_expect(eq(u64, totals.off_cpu_ns, 9 * MS));
 	cr_expect(eq(u64, totals.lost_events, 1), "thread 9 was never announced");
 	cr_expect(eq(u64, totals.lost_ns, 3 * MS));
 	cr_expect(eq(u64, totals.bin_ns, MS));

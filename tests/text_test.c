@@ -396,6 +396,20 @@ Test(text, a_thread_that_gets_no_cpu_is_told_so)
 	free(page);
 }
 
+Test(text, threads_that_get_no_cpu_are_told_where_the_main_thread_waits_for_them)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 10 * NS_PER_SEC;
+	profile->totals.runnable_ns = 30 * NS_PER_SEC;
+	expect_verdict(profile,
+	               "75.0 % of the time that its threads could have run they had no CPU.");
+	profile->totals.runnable_ns = 5 * NS_PER_SEC;
+	expect_verdict(profile, "of the time the main thread waited for sockets or events");
+}
+
 Test(text, only_rows_that_matter_are_marked_as_ties)
 {
 	static const struct row rows[] = {
