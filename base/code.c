@@ -17,6 +17,8 @@ struct codes {
 	struct code_call *calls;
 	size_t call_count, call_capacity;
 	struct hash call_index;
+	const char **modules; // [id - 1]: in texts
+	size_t module_count, module_capacity;
 };
 
 struct codes *codes_new(void)
@@ -37,6 +39,7 @@ void codes_free(struct codes *c)
 		free(c->codes[i]);
 	free(c->codes);
 	free(c->calls);
+	free(c->modules);
 	hash_fini(&c->index);
 	hash_fini(&c->call_index);
 	strings_free(c->texts);
@@ -141,4 +144,29 @@ uint32_t codes_add_call(struct codes *c, uint32_t caller, struct frame frame)
 const struct code_call *codes_get_call(const struct codes *c, uint32_t id)
 {
 	return id && id <= c->call_count ? &c->calls[id - 1] : NULL;
+}
+
+uint32_t codes_add_module(struct codes *c, const char *name)
+{
+	const char *text = keep(c, name);
+
+	if (!text || c->module_count == CODES_CALLS_MAX ||
+	    !array_reserve(&c->modules, &c->module_capacity, c->module_count + 1))
+		return 0;
+	c->modules[c->module_count++] = text;
+	return (uint32_t)c->module_count;
+}
+
+bool codes_name_module(struct codes *c, uint32_t id, const char *name)
+{
+	const char *text = keep(c, name);
+
+	if (text)
+		c->modules[id - 1] = text;
+	return text;
+}
+
+const char *codes_module(const struct codes *c, uint32_t id)
+{
+	return id && id <= c->module_count ? c->modules[id - 1] : NULL;
 }

@@ -13,10 +13,11 @@
 #include "base/cleanup.h"
 #include "base/stack.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CODES_MAX       (1u << 24)
-#define CODES_CALLS_MAX (1u << 20)
+#define CODES_CALLS_MAX (1u << 20) /* and modules */
 
 struct code {
 	const char *file; /* as the interpreter has it: a path, "<string>", "<frozen ...>" */
@@ -49,3 +50,15 @@ uint32_t codes_add_call(struct codes *c, uint32_t caller, struct frame frame);
 
 /* NULL if there is no such number. Until another is added. */
 const struct code_call *codes_get_call(const struct codes *c, uint32_t id);
+
+/*
+ * Modules of PyTorch: what one is called becomes known bit by bit. The number, from 1 on, of a new
+ * one that is called NAME; 0 if there is no room.
+ */
+uint32_t codes_add_module(struct codes *c, const char *name);
+
+/* It is called NAME from now on. False if there is no memory. */
+bool codes_name_module(struct codes *c, uint32_t id, const char *name);
+
+/* NULL if there is no such number. */
+const char *codes_module(const struct codes *c, uint32_t id);

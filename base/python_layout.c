@@ -18,22 +18,22 @@
 	.thread_next = 8, .thread_interpreter = 16, .thread_frame = 24, .thread_pthread = 176,     \
 	.thread_tid = NONE, .thread_chunk = NONE, .thread_top = NONE, .thread_status = NONE,       \
 	.thread_bytes = 264, .cframe_current = NONE, .cframe_previous = NONE, .frame_code = 32,    \
-	.frame_previous = 24, .frame_instruction = 104, .frame_owner = NONE, .frame_entry = NONE,  \
-	.frame_tlbc = NONE, .frame_bytes = 112, .code_size = 16, .code_file = 104,                 \
-	.code_name = 112, .code_lines = 120, .code_first_line = 40, .code_version = NONE,          \
-	.code_start = NONE, .code_tlbc = NONE, .code_bytes = 128, .object_type = 8,                \
-	.text_length = 16, .text_state = 32, .text_ascii = 48, .text_compact = 72,                 \
-	.text_kind_bit = 2, .bytes_size = 16, .bytes_data = 32
+	.frame_previous = 24, .frame_instruction = 104, .frame_locals = 360, .frame_owner = NONE,  \
+	.frame_entry = NONE, .frame_tlbc = NONE, .frame_bytes = 112, .code_size = 16,              \
+	.code_file = 104, .code_name = 112, .code_lines = 120, .code_first_line = 40,              \
+	.code_version = NONE, .code_start = NONE, .code_tlbc = NONE, .code_bytes = 128,            \
+	.object_type = 8, .text_length = 16, .text_state = 32, .text_ascii = 48,                   \
+	.text_compact = 72, .text_kind_bit = 2, .bytes_size = 16, .bytes_data = 32
 #define LAYOUT_3_9  LAYOUT_3_8, .runtime_current = 568, .runtime_gil = 352
-#define LAYOUT_3_10 LAYOUT_3_9, .thread_bytes = 280, .frame_instruction = 96
+#define LAYOUT_3_10 LAYOUT_3_9, .thread_bytes = 280, .frame_instruction = 96, .frame_locals = 352
 #define LAYOUT_3_11                                                                                \
 	LAYOUT_3_10, .runtime_interpreters = 40, .runtime_finalizing = 24, .runtime_current = 576, \
 		     .runtime_gil = 360, .interpreter_threads = 16, .thread_frame = 56,            \
 		     .thread_pthread = 152, .thread_tid = 160, .thread_chunk = 296,                \
 		     .thread_top = 304, .thread_bytes = 360, .cframe_current = 8,                  \
 		     .cframe_previous = 16, .frame_previous = 48, .frame_instruction = 56,         \
-		     .frame_owner = 69, .frame_entry = 68, .frame_bytes = 72, .code_file = 112,    \
-		     .code_name = 128, .code_lines = 136, .code_first_line = 72,                   \
+		     .frame_locals = 72, .frame_owner = 69, .frame_entry = 68, .frame_bytes = 72,  \
+		     .code_file = 112, .code_name = 128, .code_lines = 136, .code_first_line = 72, \
 		     .code_start = 184, .code_bytes = 144
 #define LAYOUT_3_12                                                                                \
 	LAYOUT_3_11, .runtime_current = NONE, .runtime_gil = NONE, .interpreter_threads = 72,      \
@@ -80,6 +80,7 @@ static const struct field {
 	{ FIELD(frame_previous), { 232, 256, 320 }, 256 },
 	{ FIELD(frame_code), { 240, 264, 328 }, 256 },
 	{ FIELD(frame_instruction), { 248, 272, 336 }, 256 },
+	{ FIELD(frame_locals), { 256, 280, 344 }, 256 },
 	{ FIELD(frame_owner), { 264, 288, 352 }, 256 },
 	{ FIELD(frame_tlbc), { 0, 304, 368 }, 256 },
 	{ FIELD(code_file), { 280, 320, 384 }, 512 },

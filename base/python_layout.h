@@ -51,6 +51,7 @@ struct python_layout {
 	/* _PyInterpreterFrame; up to 3.10 PyFrameObject */
 	int32_t frame_code, frame_previous;
 	int32_t frame_instruction; /* a pointer; up to 3.10 f_lasti */
+	int32_t frame_locals;      /* the function's variables, arguments first */
 	int32_t frame_owner;
 	int32_t frame_entry; /* 3.11: nonzero in the outermost frame of a call of the interpreter */
 	int32_t frame_tlbc;  /* which copy of the bytecode its thread runs; free-threaded 3.14+ */

@@ -38,7 +38,8 @@ enum record_type {
 	RECORD_PYTHON_CODE = 22, /* a code object; before the first frame of it */
 	RECORD_PYTHON_NAME = 23, /* how Python calls a C function */
 	RECORD_PYTHON_CALLS = 24, /* of a code object */
-	RECORD_PYTHON_CHAIN = 25  /* Python frames that call ops; before the first such op */
+	RECORD_PYTHON_CHAIN = 25, /* Python frames that call ops; before the first such op */
+	RECORD_TORCH_MODULE = 26  /* what such a frame runs */
 };
 
 struct record {
@@ -376,10 +377,24 @@ static inline size_t python_bytes(const struct python_chain *chain)
 struct record_python_chain {
 	struct record head;
 	uint32_t number; /* in this process's program */
-	uint32_t reserved;
-	/* struct python_chain */
+	uint32_t module_count;
+	/* struct python_chain, then module_count of struct torch_call */
 };
 _Static_assert(sizeof(struct record_python_chain) == 24 + 8, "python chain record");
+
+struct torch_call {
+	uint32_t frame;  /* index in the chain: a call of a torch.nn.Module */
+	uint32_t module; /* its number */
+};
+_Static_assert(sizeof(struct torch_call) == 8, "torch call");
+
+/* Followed by what the module is called, and a NUL: its class, or later its way in the model. */
+struct record_torch_module {
+	struct record head;
+	uint32_t number; /* in this process's program */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_torch_module) == 24 + 8, "torch module");
 
 /* Rounds a record's size up to its alignment. */
 static inline size_t record_align(size_t size)

@@ -28,7 +28,9 @@ enum frame_kind {
 	FRAME_INTERPRETER_RETURN = 7, /* as FRAME_RETURN */
 	/* A C function that Python has called, known by Python's name of it; made by the profile: */
 	FRAME_CALLED_EXACT = 8,
-	FRAME_CALLED_RETURN = 9
+	FRAME_CALLED_RETURN = 9,
+	/* In chains of callers alone: */
+	FRAME_MODULE = 10 /* a torch.nn.Module: see frame_of_module() */
 };
 
 enum mark {
@@ -61,6 +63,12 @@ static inline struct frame frame_of_python(uint32_t code, uint32_t line)
 	uint64_t place = (uint64_t)code << 32 | line;
 
 	return (struct frame){ .address = place, .kind = FRAME_PYTHON };
+}
+
+/* Module MODULE (base/code.h). */
+static inline struct frame frame_of_module(uint32_t module)
+{
+	return (struct frame){ .address = module, .kind = FRAME_MODULE };
 }
 
 static inline uint32_t frame_python_code(struct frame frame)

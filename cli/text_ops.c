@@ -213,7 +213,7 @@ static void name_line(const struct op_row *row, char *buffer, size_t size)
 static void name_place(const struct layout *layout, const struct op_row *row, char *buffer,
                        size_t size)
 {
-	if (layout->query.by == OPS_BY_DOMAIN)
+	if (layout->query.by == OPS_BY_DOMAIN || layout->query.by == OPS_BY_MODULE)
 		buffer[0] = '\0';
 	else if (layout->query.by == OPS_BY_THREAD)
 		snprintf(buffer, size, "%s (%u)", row->thread ? row->thread : "?", row->tid);
@@ -325,7 +325,9 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 			columns[count++] =
 				(struct column){ numbers[i].title, numbers[i].kind, 0, 0 };
 	bool stack = layout->query.by == OPS_BY_STACK;
-	columns[count++] = (struct column){ "op", COLUMN_TEXT, CLIP_MIDDLE, stack ? 2 : 3 };
+	bool module = layout->query.by == OPS_BY_MODULE;
+	columns[count++] = (struct column){ module ? "module" : "op", COLUMN_TEXT,
+		                            module ? CLIP_START : CLIP_MIDDLE, stack ? 2 : 3 };
 	if (layout->places)
 		columns[count++] = (struct column){ place_title(layout), COLUMN_TEXT,
 			                            stack ? CLIP_END : CLIP_START, stack ? 3 : 2 };
@@ -362,7 +364,7 @@ static uint64_t longest(const struct layout *layout)
 // Whoever asks for ops gets all of them; a whole report has those that took a part of the time.
 static bool is_worth_a_line(const struct layout *layout, const struct op_row *row)
 {
-	if (!row->calls && !row->marks)
+	if (!row->calls && !row->marks && !row->total_ns)
 		return false; // a name of a domain or category
 	const struct view *view = layout->text->view;
 	double share = view_table(view) == VIEW_TABLE_OPS && view->min_percent < 0

@@ -246,12 +246,11 @@ static int take_location(struct file_reader *r, struct columns *c, uint32_t row)
 	r->places_used += count;
 	if (kind == FRAME_OP)
 		return take_op_location(r, c, row);
-	if (kind == FRAME_PYTHON && (module || !named || count != 1))
+	if ((kind == FRAME_PYTHON || kind == FRAME_MODULE) && (module || !named || count != 1))
 		return file_reader_damaged(r, "a Python function cannot be");
 	if (module > modules_count(r->profile->modules) || kind < FRAME_EXACT ||
-	    kind > FRAME_CALLED_RETURN || named > 1 || count > UINT16_MAX ||
-	    first > l->place_count || count > l->place_count - first ||
-	    r->places_used > l->place_count)
+	    kind > FRAME_MODULE || named > 1 || count > UINT16_MAX || first > l->place_count ||
+	    count > l->place_count - first || r->places_used > l->place_count)
 		return file_reader_damaged(r, "an address cannot be");
 	struct frame frame = { *columns_at(c, 1, row), (uint32_t)module, (uint32_t)kind };
 	uint32_t id;

@@ -182,6 +182,11 @@ static int take_duration(struct file_reader *r, struct columns *c, uint32_t row)
 	               : file_reader_no_memory(r);
 }
 
+static bool is_in_chains(const struct location *location)
+{
+	return location->kind == FRAME_PYTHON || location->kind == FRAME_MODULE;
+}
+
 static int take_chain(struct file_reader *r, struct columns *c, uint32_t row)
 {
 	struct profile *p = r->profile;
@@ -192,7 +197,7 @@ static int take_chain(struct file_reader *r, struct columns *c, uint32_t row)
 	uint32_t id = p->chains.count + 1;
 	// Callers come first, so nothing can be its own caller.
 	if (distance >= id - PROFILE_CHAIN_ROOT || !location || location > p->locations.count ||
-	    locations_get(&p->locations, (uint32_t)location)->kind != FRAME_PYTHON)
+	    !is_in_chains(locations_get(&p->locations, (uint32_t)location)))
 		return file_reader_damaged(r, "a chain of calls cannot be");
 	uint32_t caller = distance ? id - (uint32_t)distance : PROFILE_CHAIN_ROOT;
 	uint32_t added = paths_child(&p->chains, caller, (uint32_t)location);

@@ -48,7 +48,7 @@ static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 		return 0;
 	// There is nothing to look up about a mark, an op, or a Python function.
 	bool named = frame.kind == FRAME_MARK || frame.kind == FRAME_OP ||
-	             frame.kind == FRAME_PYTHON;
+	             frame.kind == FRAME_PYTHON || frame.kind == FRAME_MODULE;
 	l->locations[l->count++] = (struct location){
 		.address = frame.address,
 		.module = frame.module,

@@ -110,5 +110,5 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 		if (name_module(p, s, batch.wanted + first, end - first, &batch, err) < 0)
 			return -1;
 	}
-	return callables_apply(p) ? 0 : no_memory(err);
+	return callables_apply(p) && profile_name_torch_modules(p) ? 0 : no_memory(err);
 }

@@ -63,6 +63,22 @@ uint32_t op_chain_own(const struct profile *p, uint32_t chain)
 	return chain ? profile_chain_location(p, chain) : 0;
 }
 
+uint32_t op_module_next(const struct profile *p, uint32_t node)
+{
+	while (node &&
+	       locations_get(&p->locations, profile_chain_location(p, node))->kind != FRAME_MODULE)
+		node = profile_chain_caller(p, node);
+	return node;
+}
+
+const char *op_module_name(const struct profile *p, uint32_t node)
+{
+	const struct place *place = op_caller_place(p, profile_chain_location(p, node));
+	const char *name = place ? strings_get(p->strings, place->function) : NULL;
+
+	return name ? name : "?";
+}
+
 // The function that stands at LOCATION, whatever is inlined there: a string, or 0.
 static uint32_t outermost_function(const struct profile *p, const struct location *location)
 {
@@ -343,10 +359,13 @@ uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool 
 	const struct profile *p = c->scope->profile;
 	struct text text = { .frames_left = c->frames };
 
-	for (uint32_t node = chain; node && text.frames_left; node = profile_chain_caller(p, node))
-		put_location(&text, p,
-		             locations_get(&p->locations, profile_chain_location(p, node)), 0,
-		             " < ");
+	for (uint32_t node = chain; node && text.frames_left;
+	     node = profile_chain_caller(p, node)) {
+		const struct location *location =
+			locations_get(&p->locations, profile_chain_location(p, node));
+		if (location->kind != FRAME_MODULE)
+			put_location(&text, p, location, 0, " < ");
+	}
 	if (forward) {
 		struct text backward = { .frames_left = 0 };
 		put(&backward, "backward of ");

@@ -25,6 +25,11 @@ bool op_caller_is_own(const struct profile *p, uint32_t caller);
  */
 uint32_t op_chain_own(const struct profile *p, uint32_t chain);
 
+/* The node of the torch.nn.Module that runs at NODE of the profile's chains, or the next one around
+   it; 0: there is none. And its name. */
+uint32_t op_module_next(const struct profile *p, uint32_t node);
+const char *op_module_name(const struct profile *p, uint32_t node);
+
 struct op_caller {
 	uint32_t op, function; /* string: that has begun the op */
 	uint32_t chain;        /* string, in texts: its callers */

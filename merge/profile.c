@@ -306,11 +306,31 @@ static bool name_python(struct profile *p, uint32_t location, struct frame frame
 	return place.function && locations_name(&p->locations, location, &place, 1);
 }
 
+static bool name_torch_module(struct profile *p, uint32_t location)
+{
+	uint64_t module = locations_get(&p->locations, location)->address;
+	const char *name = p->codes ? codes_module(p->codes, (uint32_t)module) : NULL;
+	struct place place = { .function = strings_add(p->strings, name ? name : "?") };
+
+	return place.function && locations_name(&p->locations, location, &place, 1);
+}
+
+bool profile_name_torch_modules(struct profile *p)
+{
+	for (uint32_t id = 1; p->codes && id <= p->locations.count; id++)
+		if (locations_get(&p->locations, id)->kind == FRAME_MODULE &&
+		    !name_torch_module(p, id))
+			return false;
+	return true;
+}
+
 uint32_t profile_add_location(struct profile *p, struct frame frame)
 {
 	uint32_t known = p->locations.count, location = locations_add(&p->locations, frame);
 
 	if (location > known && frame.kind == FRAME_PYTHON && !name_python(p, location, frame))
+		return 0;
+	if (location > known && frame.kind == FRAME_MODULE && !name_torch_module(p, location))
 		return 0;
 	return location;
 }

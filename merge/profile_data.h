@@ -88,6 +88,9 @@ uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *
 /* The location of FRAME, added, with its name if it is Python's. 0 if there is no memory. */
 uint32_t profile_add_location(struct profile *p, struct frame frame);
 
+/* Modules of PyTorch may have better names by now. False if there is no memory. */
+bool profile_name_torch_modules(struct profile *p);
+
 /* The place at chain NODE of p->chains, of which the outermost ones have no caller. */
 static inline uint32_t profile_chain_location(const struct profile *p, uint32_t node)
 {

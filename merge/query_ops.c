@@ -112,11 +112,15 @@ static uint32_t add_group(struct asking *a, const struct group *wanted)
 	return a->count;
 }
 
+static uint32_t chain_of(const struct op_key *key)
+{
+	return key->forward ? key->forward : key->chain;
+}
+
 static uint32_t stack_of(struct asking *a, const struct op_key *key)
 {
 	if (key->forward || key->chain)
-		return op_callers_chain_text(&a->callers, key->forward ? key->forward : key->chain,
-		                             key->forward != 0);
+		return op_callers_chain_text(&a->callers, chain_of(key), key->forward != 0);
 	return op_callers_text(&a->callers, key->op, key->caller);
 }
 
@@ -124,11 +128,21 @@ static uint32_t stack_of(struct asking *a, const struct op_key *key)
 // derivative of. Caller 0: unknown.
 static struct called called_by(const struct profile *p, const struct op_key *key)
 {
-	uint32_t chain = key->forward ? key->forward : key->chain;
+	uint32_t chain = chain_of(key);
 
 	if (!chain || op_caller_is_own(p, key->caller))
 		return (struct called){ .caller = key->caller };
 	return (struct called){ .caller = op_chain_own(p, chain), .forward = key->forward != 0 };
+}
+
+// Of the module at NODE of a chain; 0: of none.
+static uint32_t module_group(struct asking *a, uint32_t node, enum op_provider provider)
+{
+	const char *name = node ? op_module_name(a->profile, node) : "[in no module]";
+	struct group group = { .provider = provider, .min_ns = UINT64_MAX };
+
+	group.text = strings_add(a->texts, name);
+	return group.text ? add_group(a, &group) : 0;
 }
 
 static uint32_t group_of(struct asking *a, const struct op_key *key)
@@ -152,6 +166,8 @@ static uint32_t group_of(struct asking *a, const struct op_key *key)
 	case OPS_BY_THREAD:
 		group.thread = key->thread;
 		return add_group(a, &group);
+	case OPS_BY_MODULE:
+		return module_group(a, op_module_next(p, chain_of(key)), op->provider);
 	default:
 		return add_group(a, &group);
 	}
@@ -235,6 +251,28 @@ static bool add_durations(const struct asking *a, struct group *group, const str
 	return histogram_merge(&group->durations, &entry->durations);
 }
 
+// Self times do not overlap: what a module takes in all is those of its ops, and of its modules'.
+static bool add_to_modules(struct asking *a, const struct op_key *key, const struct op_sums *sums)
+{
+	const struct op_sums whole = { .total_ns = sums->self_ns,
+		                       .allocated_bytes = sums->self_allocated_bytes,
+		                       .freed_bytes = sums->self_freed_bytes };
+	enum op_provider provider = profile_op(a->profile, key->op)->provider;
+	uint32_t node = op_module_next(a->profile, chain_of(key)), last = 0;
+
+	do {
+		uint32_t id = module_group(a, node, provider);
+		if (!id)
+			return false;
+		if (id != last) // one that calls itself
+			op_sums_add(&a->groups[id - 1].sums, &whole);
+		last = id;
+		node = node ? op_module_next(a->profile, profile_chain_caller(a->profile, node))
+		            : 0;
+	} while (node);
+	return true;
+}
+
 static bool add_entry(struct asking *a, uint32_t index)
 {
 	const struct op_entry *entry = &a->profile->op_table.entries[index];
@@ -246,13 +284,19 @@ static bool add_entry(struct asking *a, uint32_t index)
 	// What lies within another op of the domain has been counted with that.
 	if (a->query->by == OPS_BY_DOMAIN && entry->key.within_domain)
 		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
+	if (a->query->by == OPS_BY_MODULE) {
+		if (!add_to_modules(a, &entry->key, &sums))
+			return false;
+		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
+		sums.sum_ns = sums.self_ns;
+	}
 	op_sums_add(&a->groups[id - 1].sums, &sums);
 	struct called called = called_by(a->profile, &entry->key);
 	called.group = id;
 	called.ns = a->sums[index].sum_ns;
 	if (called.caller)
 		a->called[a->called_count++] = called;
-	return add_durations(a, &a->groups[id - 1], entry);
+	return a->query->by == OPS_BY_MODULE || add_durations(a, &a->groups[id - 1], entry);
 }
 
 static bool add_entries(struct asking *a)
@@ -316,7 +360,7 @@ static void name_row(const struct asking *a, const struct group *group, struct o
 	const char *text = text_or(strings_get(a->texts, group->text), "");
 
 	row->name = op ? op->name : text;
-	row->domain = op ? op->domain : text;
+	row->domain = op ? op->domain : a->query->by == OPS_BY_DOMAIN ? text : "";
 	row->provider = group->mixed ? "" : op_provider_name(group->provider);
 	row->shape = a->query->by == OPS_BY_SHAPE ? text : "";
 	row->stack = a->query->by == OPS_BY_STACK ? text : "";
@@ -405,6 +449,8 @@ static bool add_samples(const struct asking *a, struct op_row *rows)
 
 	if (!map || !several || !op_samples_init(&samples, &a->scope, a->count))
 		return false;
+	if (a->query->by == OPS_BY_MODULE)
+		return true; // a stack does not tell
 	if (a->query->by == OPS_BY_DOMAIN)
 		map_domains(a, map);
 	else

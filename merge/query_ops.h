@@ -14,6 +14,8 @@
  * had other callers, " < ?" where there was no sample. Those of PyTorch's ops in Python are
  * exact, and of the backward pass they are those of the forward pass. Sampled times of an op
  * that has several rows are not known by shape or by stack: those are 0.
+ * By module, self is that of all ops that the module has called itself, in the forward pass and the
+ * backward pass, total that of those of the modules within it, too; there are no durations.
  * Answers borrow their texts from the profile, which must outlive them.
  */
 #pragma once
@@ -32,7 +34,8 @@ enum op_by {
 	OPS_BY_SHAPE,  /* and what it was done on */
 	OPS_BY_STACK,  /* and the innermost STACK_FRAMES callers */
 	OPS_BY_DOMAIN, /* domain, or provider where there is none */
-	OPS_BY_THREAD  /* op and thread */
+	OPS_BY_THREAD, /* op and thread */
+	OPS_BY_MODULE  /* torch.nn.Module */
 };
 
 enum op_sort {
@@ -54,7 +57,7 @@ struct op_query {
 };
 
 struct op_row {
-	const char *name;     /* never NULL; by domain: the domain */
+	const char *name;     /* never NULL; by domain: the domain; by module: its way */
 	const char *provider; /* "nvtx", "blas" …; "" by domain, where several have it */
 	const char *domain;   /* "" if none */
 	const char *shape;    /* "[256, 128, 300]"; "" if none, or not asked for */

@@ -83,8 +83,19 @@ static struct event_python_calls calls_of(const struct record_python_calls *call
 
 static struct event_python_chain callers_of(const struct record_python_chain *record)
 {
-	return (struct event_python_chain){ record->number,
-		                            (const struct python_chain *)(record + 1) };
+	const struct python_chain *chain = (const struct python_chain *)(record + 1);
+
+	return (struct event_python_chain){
+		.number = record->number,
+		.module_count = record->module_count,
+		.chain = chain,
+		.modules = (const struct torch_call *)((const char *)chain + python_bytes(chain)),
+	};
+}
+
+static struct event_torch_module module_of(const struct record_torch_module *module)
+{
+	return (struct event_torch_module){ module->number, (const char *)(module + 1) };
 }
 
 bool agent_python_take(const struct record *record, struct event *event)
@@ -99,6 +110,8 @@ bool agent_python_take(const struct record *record, struct event *event)
 		event->python_calls = calls_of((const struct record_python_calls *)record);
 	else if (record->type == RECORD_PYTHON_CHAIN)
 		event->python_chain = callers_of((const struct record_python_chain *)record);
+	else if (record->type == RECORD_TORCH_MODULE)
+		event->torch_module = module_of((const struct record_torch_module *)record);
 	else
 		return false;
 	return true;

@@ -113,7 +113,14 @@ struct event_python_calls {
 
 struct event_python_chain {
 	uint32_t number; /* in the process's program */
+	uint32_t module_count;
 	const struct python_chain *chain;
+	const struct torch_call *modules;
+};
+
+struct event_torch_module {
+	uint32_t number; /* in the process's program */
+	const char *name;
 };
 
 struct event {
@@ -144,5 +151,6 @@ struct event {
 		struct event_python_name python_name;
 		struct event_python_calls python_calls;
 		struct event_python_chain python_chain;
+		struct event_torch_module torch_module;
 	};
 };

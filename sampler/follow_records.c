@@ -154,6 +154,7 @@ void follow_record(struct follow *f, const struct record *record)
 	case RECORD_PYTHON_NAME:
 	case RECORD_PYTHON_CALLS:
 	case RECORD_PYTHON_CHAIN:
+	case RECORD_TORCH_MODULE:
 		on_python(f, p, record);
 		break;
 	default:

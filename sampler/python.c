@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define OBJECTS_MAX (1u << 20) // numbers come from the target
-#define CHAINS_MAX  (1u << 16)
+#define NUMBERS_MAX (1u << 16) // of chains, of modules
 #define LINES       2048       // that are remembered
 #define ANCHORED    0x030b     // the first version that leaves them on the stack
 
@@ -43,7 +43,8 @@ void python_fini(struct python *p)
 {
 	forget_objects(&p->told);
 	forget_objects(&p->read);
-	free(p->chains);
+	free(p->chains.ids);
+	free(p->modules.ids);
 	free(p->lines);
 	python_remote_free(p->remote);
 	*p = (struct python){ 0 };
@@ -174,23 +175,54 @@ static struct frame frame_of(struct python *p, const struct python_frame *frame)
 
 // Chains of callers.
 
-static uint32_t *make_chain_room(struct python *p, uint32_t number)
+static uint32_t *make_number(struct python_numbers *n, uint32_t number)
 {
-	if (number >= CHAINS_MAX || !array_reserve(&p->chains, &p->chain_capacity, number + 1))
+	if (number >= NUMBERS_MAX || !array_reserve(&n->ids, &n->capacity, number + 1))
 		return NULL;
-	for (; p->chain_count <= number; p->chain_count++)
-		p->chains[p->chain_count] = 0;
-	return &p->chains[number];
+	for (; n->count <= number; n->count++)
+		n->ids[n->count] = 0;
+	return &n->ids[number];
+}
+
+static uint32_t id_of(const struct python_numbers *n, uint32_t number)
+{
+	return number < n->count ? n->ids[number] : 0;
+}
+
+bool python_name_module(struct python *p, struct codes *codes,
+                        const struct event_torch_module *event)
+{
+	uint32_t *known = make_number(&p->modules, event->number);
+
+	if (!known)
+		return event->number >= NUMBERS_MAX;
+	if (*known)
+		return codes_name_module(codes, *known, event->name);
+	*known = codes_add_module(codes, event->name);
+	return *known != 0;
+}
+
+// CALL, or the call of the module that frame INDEX is the call of.
+static uint32_t add_module(const struct python *p, struct codes *codes, uint32_t call,
+                           const struct event_python_chain *event, uint32_t index)
+{
+	for (uint32_t i = 0; i < event->module_count; i++) {
+		uint32_t module = id_of(&p->modules, event->modules[i].module);
+		if (event->modules[i].frame == index && module)
+			return codes_add_call(codes, call, frame_of_module(module));
+	}
+	return call;
 }
 
 bool python_add_chain(struct python *p, struct codes *codes, const struct event_python_chain *event)
 {
-	uint32_t *known = make_chain_room(p, event->number);
+	uint32_t *known = make_number(&p->chains, event->number);
 	uint32_t call = 0;
 
 	if (!known || *known)
-		return event->number >= CHAINS_MAX || known;
+		return event->number >= NUMBERS_MAX || known;
 	for (uint32_t i = event->chain->count; i > 0; i--) {
+		call = add_module(p, codes, call, event, i - 1);
 		call = codes_add_call(codes, call, frame_of(p, &event->chain->frames[i - 1]));
 		if (!call)
 			return false;
@@ -201,7 +233,7 @@ bool python_add_chain(struct python *p, struct codes *codes, const struct event_
 
 uint32_t python_chain_of(const struct python *p, uint32_t number)
 {
-	return number < p->chain_count ? p->chains[number] : 0;
+	return id_of(&p->chains, number);
 }
 
 // Places.

@@ -45,6 +45,13 @@ struct python_objects {
 	size_t capacity;
 };
 
+/* What its numbers mean to the registry; 0: not told. */
+struct python_numbers {
+	uint32_t *ids; /* [number] */
+	uint32_t count;
+	size_t capacity;
+};
+
 /* Zeroed when there is no interpreter. */
 struct python {
 	bool counts; /* its calls are counted */
@@ -53,9 +60,7 @@ struct python {
 	uint64_t eval_start, eval_end;
 	uint64_t runtime, code_type;
 	struct python_objects told, read; /* by the agent; from outside */
-	uint32_t *chains;                 /* [number]: calls of the registry; 0: not told */
-	uint32_t chain_count;
-	size_t chain_capacity;
+	struct python_numbers chains, modules; /* [number]: calls, modules of the registry */
 	struct python_line_memory *lines;
 	uint64_t gil_ns; /* when it was last looked who holds the GIL */
 	struct python_remote *remote; /* see sampler/python_remote.h; owned; NULL: not looked at yet */
@@ -81,6 +86,10 @@ uint32_t python_code_of(const struct python *p, uint32_t number);
 /* A chain of callers: false if there is no memory. What was told first counts. */
 bool python_add_chain(struct python *p, struct codes *codes,
                       const struct event_python_chain *event);
+
+/* A torch.nn.Module has a name, or a better one. False if there is no memory. */
+bool python_name_module(struct python *p, struct codes *codes,
+                        const struct event_torch_module *event);
 
 /* Which call of the registry chain NUMBER ends with; 0: it was not told. */
 uint32_t python_chain_of(const struct python *p, uint32_t number);

@@ -175,6 +175,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_PYTHON_NAME] = tracker_on_python_name,
 		[RECORD_PYTHON_CALLS] = tracker_on_python_calls,
 		[RECORD_PYTHON_CHAIN] = tracker_on_python_chain,
+		[RECORD_TORCH_MODULE] = tracker_on_torch_module,
 	};
 	size_t type = (size_t)event->type;
 

@@ -69,6 +69,15 @@ void tracker_on_python_chain(struct tracker *t, const struct event *event)
 		t->no_memory = true;
 }
 
+void tracker_on_torch_module(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process && t->codes &&
+	    !python_name_module(&process->python, t->codes, &event->torch_module))
+		t->no_memory = true;
+}
+
 void tracker_on_python_name(struct tracker *t, const struct event *event)
 {
 	struct process *process = tasks_find_process(t->tasks, event->pid);

@@ -100,6 +100,7 @@ void tracker_on_sample(struct tracker *t, const struct event *event);
 void tracker_on_python(struct tracker *t, const struct event *event);
 void tracker_on_python_code(struct tracker *t, const struct event *event);
 void tracker_on_python_chain(struct tracker *t, const struct event *event);
+void tracker_on_torch_module(struct tracker *t, const struct event *event);
 void tracker_on_python_name(struct tracker *t, const struct event *event);
 void tracker_on_python_calls(struct tracker *t, const struct event *event);
 

@@ -71,7 +71,7 @@ endforeach()
 e2e(e2e_warmup warmup)
 
 # Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
-foreach(part SideBySide Everywhere Lines)
+foreach(part SideBySide Everywhere Lines Modules)
   string(TOLOWER ${part} name)
   add_test(NAME torch_${name} CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B
            ${CMAKE_CURRENT_SOURCE_DIR}/torch/torch_ops.py ${part})

@@ -14,6 +14,10 @@
  *
  *	PROVIDER NAME CALLS STACK
  *
+ * op_rows -t PROFILE: by module of PyTorch.
+ *
+ *	NAME CALLS SELF_NS TOTAL_NS
+ *
  * op_rows -m PROFILE: the same of its memory.
  *
  *	all ALLOCATIONS ALLOCATED_BYTES PEAK_BYTES END_BYTES
@@ -80,6 +84,19 @@ static int print_shapes(const struct profile *p, struct error *err)
 	return 0;
 }
 
+static int print_modules(const struct profile *p, struct error *err)
+{
+	struct op_query query = { .by = OPS_BY_MODULE };
+	cleanup(op_rows) struct op_rows *rows = query_ops(p, &query, err);
+
+	if (!rows)
+		return -1;
+	for (size_t i = 0; i < rows->count; i++)
+		printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", rows->rows[i].name,
+		       rows->rows[i].calls, rows->rows[i].self_ns, rows->rows[i].total_ns);
+	return 0;
+}
+
 static int print_callers(const struct profile *p, struct error *err)
 {
 	struct op_query query = { .by = OPS_BY_STACK, .stack_frames = 64 };
@@ -100,6 +117,7 @@ int main(int argc, char **argv)
 	print *what = strcmp(option, "-m") == 0   ? print_memory
 	              : strcmp(option, "-s") == 0 ? print_shapes
 	              : strcmp(option, "-c") == 0 ? print_callers
+	              : strcmp(option, "-t") == 0 ? print_modules
 	                                          : print_ops;
 	struct error err;
 

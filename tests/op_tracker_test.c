@@ -284,8 +284,9 @@ static void tell_chains(uint32_t number)
 			                          .table = (const uint8_t *)"" };
 		chain->frames[0].code = i;
 		cr_assert(python_add_code(&thread->process->python, codes, &code));
-		cr_assert(python_add_chain(&thread->process->python, codes,
-		                           &(struct event_python_chain){ i, chain }));
+		cr_assert(python_add_chain(
+			&thread->process->python, codes,
+			&(struct event_python_chain){ .number = i, .chain = chain }));
 	}
 	free(chain);
 }

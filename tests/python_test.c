@@ -220,7 +220,8 @@ Test(python, a_chain_of_callers_is_a_call_and_those_that_lead_to_it)
 	chain->count = 2;
 	chain->frames[0] = (struct python_frame){ .code = 3, .instruction = -1 };
 	chain->frames[1] = (struct python_frame){ .code = 1, .instruction = -1 };
-	cr_assert(python_add_chain(&python, codes, &(struct event_python_chain){ 5, chain }));
+	cr_assert(python_add_chain(&python, codes,
+	                           &(struct event_python_chain){ .number = 5, .chain = chain }));
 	const struct code_call *call = codes_get_call(codes, python_chain_of(&python, 5));
 	cr_assert(call != NULL);
 	cr_expect(eq(u32, frame_python_code(call->frame), 3));
@@ -230,11 +231,36 @@ Test(python, a_chain_of_callers_is_a_call_and_those_that_lead_to_it)
 	cr_expect(eq(u32, python_chain_of(&python, 4), 0));
 	cr_expect(eq(u32, python_chain_of(&python, 6), 0));
 	chain->count = 1;
-	python_add_chain(&python, codes, &(struct event_python_chain){ 5, chain });
+	python_add_chain(&python, codes,
+	                 &(struct event_python_chain){ .number = 5, .chain = chain });
 	cr_expect(ne(u32, codes_get_call(codes, python_chain_of(&python, 5))->caller, 0),
 	          "what was told first counts");
-	cr_expect(
-		python_add_chain(&python, codes, &(struct event_python_chain){ UINT32_MAX, chain }),
-		"a number that cannot be is not kept");
+	cr_expect(python_add_chain(
+			  &python, codes,
+			  &(struct event_python_chain){ .number = UINT32_MAX, .chain = chain }),
+	          "a number that cannot be is not kept");
 	cr_expect(eq(u32, python_chain_of(&python, UINT32_MAX), 0));
+}
+
+Test(python, a_module_stands_above_the_frame_that_runs_it)
+{
+	struct torch_call calls[] = { { .frame = 1, .module = 9 }, { .frame = 0, .module = 77 } };
+
+	version(0x030b);
+	chain->count = 2;
+	chain->frames[0] = (struct python_frame){ .code = 3, .instruction = -1 };
+	chain->frames[1] = (struct python_frame){ .code = 1, .instruction = -1 };
+	cr_assert(python_name_module(&python, codes, &(struct event_torch_module){ 9, "Net" }));
+	cr_assert(python_add_chain(
+		&python, codes,
+		&(struct event_python_chain){
+			.number = 5, .module_count = 2, .chain = chain, .modules = calls }));
+	cr_assert(python_name_module(&python, codes, &(struct event_torch_module){ 9, "Net.a" }));
+	const struct code_call *call = codes_get_call(codes, python_chain_of(&python, 5));
+	call = codes_get_call(codes, call->caller);
+	cr_expect(eq(u32, frame_python_code(call->frame), 1), "module 77 was never told");
+	call = codes_get_call(codes, call->caller);
+	cr_assert(eq(u32, call->frame.kind, FRAME_MODULE));
+	cr_expect(eq(str, (char *)codes_module(codes, (uint32_t)call->frame.address), "Net.a"));
+	cr_expect(eq(u32, call->caller, 0));
 }

@@ -536,3 +536,42 @@ Test(query_ops, callers_in_python_stay_when_other_code_is_forgotten)
 	cr_expect(eq(str, (char *)rows->rows[0].function, "step"));
 	cr_expect(eq(int, rows->rows[0].line, 32));
 }
+
+// "conv", called by the module INNER of the module OUTER, one of which may be 0.
+static void call_in_modules(uint64_t total_ms, uint32_t outer, uint32_t inner, bool backward)
+{
+	struct op_event event = call_of("conv", 0, total_ms, total_ms);
+	uint32_t code = codes_add(f.codes, &(struct code){ "train.py", "forward", 1 });
+	uint32_t call = codes_add_call(f.codes, 0, frame_of_python(code, 9));
+
+	event.caller = (struct frame){ 0 };
+	event.chain = call;
+	if (outer)
+		call = codes_add_call(f.codes, call, frame_of_module(outer));
+	if (inner)
+		call = codes_add_call(f.codes, call, frame_of_module(inner));
+	call = codes_add_call(f.codes, call, frame_of_python(code, 10));
+	if (backward)
+		event.forward = call;
+	else
+		event.chain = call;
+	profile_add_op(f.profile, &event);
+}
+
+Test(query_ops, modules_have_what_their_ops_and_their_modules_take)
+{
+	uint32_t net = codes_add_module(f.codes, "Net");
+	uint32_t conv = codes_add_module(f.codes, "Conv2d");
+
+	call_in_modules(10, net, 0, false);
+	call_in_modules(20, net, conv, false);
+	call_in_modules(40, net, conv, true);
+	call_in_modules(5, 0, 0, false);
+	codes_name_module(f.codes, conv, "Net.first (Conv2d)");
+	name_all(&f);
+	EXPECT(&(struct op_query){ .by = OPS_BY_MODULE },
+	       "Net.first (Conv2d) 2 60/60, Net 1 10/70, [in no module] 1 5/5");
+	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 2 },
+	       "convbackward of forward (train.py:10) < forward (train.py:9) 1 40/40, "
+	       "convforward (train.py:10) < forward (train.py:9) 3 35/35");
+}

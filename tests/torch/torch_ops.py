@@ -234,6 +234,31 @@ class Lines(Torch):
             self.assertEqual(made, {f"<module> (made{i % 5}.py:{i + 1}": 1 for i in range(50)})
 
 
+class Modules(Torch):
+    """Which torch.nn.Module calls an op."""
+
+    def test_modules(self):
+        for python, _ in PYTHONS.items():
+            profile = self.run_script(python, "modules.py").profile
+            done = subprocess.run([OP_ROWS, "-t", profile], capture_output=True, text=True,
+                                  check=True)
+            rows = {name: list(map(int, numbers)) for name, *numbers in
+                    (line.split("\t") for line in done.stdout.splitlines())}
+            held = {"layers.0 (Linear)", "layers.1 (Sequential)", "layers.1.0 (Linear)",
+                    "layers.1.1 (ReLU)"}
+            names = {f"{model}.{name}" for model in ("Outer", "Outer#2") for name in held}
+            names |= {"Outer", "Outer#2", "Linear", "Linear#2", "[in no module]"}
+            self.assertEqual(set(rows), names, python)
+            self.assertEqual(rows["Outer.layers.1 (Sequential)"][:2], [0, 0])
+            for model in ("Outer", "Outer#2"):
+                parts = [rows[model][1], rows["Linear" + model[5:]][1]]
+                parts += [rows[f"{model}.{name}"][1] for name in held]
+                self.assertEqual(rows[model][2], sum(parts))
+            # The backward pass is the first one's alone, and so is the child's.
+            self.assertGreater(rows["Outer.layers.0 (Linear)"][0],
+                               rows["Outer#2.layers.0 (Linear)"][0])
+
+
 if not PYTHONS:
     print("no interpreter here has PyTorch: nothing is compared")
     sys.exit(SKIPPED)

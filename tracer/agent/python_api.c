@@ -375,6 +375,12 @@ static void begin_again(void)
 	__atomic_store_n(&stage, IDLE, __ATOMIC_RELEASE);
 }
 
+bool python_api_ask(int (*function)(void *unused))
+{
+	return stage_now() == READY && is_on() && is_main_thread() &&
+	       python_api.Py_AddPendingCall(function, NULL) == 0;
+}
+
 void python_api_look(void)
 {
 	int error = errno;

@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -97,6 +98,12 @@ void python_api_fork(void);
 
 /* The process ends without the interpreter's leave (_exit()). Keeps errno. */
 void python_api_exit(void);
+
+/*
+ * Has FUNCTION called as soon as the interpreter allows it, if the calling thread is the main one.
+ * False: it will not be. Not for handlers.
+ */
+bool python_api_ask(int (*function)(void *unused));
 
 /* WORD of what O has behind its head. */
 uintptr_t python_api_word(py_object o, unsigned word);

@@ -4,7 +4,8 @@
  *
  * A hook is called by what Python has called. So its thread's frames are whole and stay as they
  * are, unlike in a handler (python.h): they are read as they lie. Each chain of frames that is new
- * is walked once more with a guard, and told (RECORD_PYTHON_CHAIN) before its number is used.
+ * is walked once more with a guard, and told (RECORD_PYTHON_CHAIN) before its number is used. Calls
+ * of different torch.nn.Modules are different, though the code is one.
  */
 #pragma once
 
@@ -30,3 +31,7 @@ uintptr_t python_callers_newest(struct op_thread *t);
 
 /* The number of the chain that NEWEST is the first of. 0: there is no room, or no more numbers. */
 uint32_t python_callers_number(struct op_thread *t, uintptr_t newest);
+
+/* The torch.nn.Modules that the calling thread runs, innermost first, at most MAX; how many. Under
+   the GIL. */
+uint32_t python_callers_modules(uintptr_t *modules, uint32_t max);

@@ -631,6 +631,15 @@ static bool code_is_sound(const struct record_python_code *code)
 	       code->head.size - sizeof(*code);
 }
 
+static bool callers_are_sound(const struct record_python_chain *record)
+{
+	const struct python_chain *chain = (const struct python_chain *)(record + 1);
+	uint64_t room = record->head.size - sizeof(*record);
+
+	return record->head.size >= sizeof(*record) && chain_is_sound(chain, 0, room) &&
+	       record->module_count * sizeof(struct torch_call) <= room - python_bytes(chain);
+}
+
 static bool begin_is_sound(const struct record_op_begin *begin)
 {
 	return begin->head.size >= sizeof(*begin) &&
@@ -694,9 +703,9 @@ bool record_is_sound(const struct record *record)
 	case RECORD_PYTHON_CALLS:
 		return record->size >= sizeof(struct record_python_calls);
 	case RECORD_PYTHON_CHAIN:
-		return record->size >= sizeof(struct record_python_chain) &&
-		       chain_is_sound((const struct record_python_chain *)record + 1, 0,
-		                      record->size - sizeof(struct record_python_chain));
+		return callers_are_sound((const struct record_python_chain *)record);
+	case RECORD_TORCH_MODULE:
+		return text_ends(record, sizeof(struct record_torch_module));
 	case RECORD_PYTHON_CODE:
 		return code_is_sound((const struct record_python_code *)record);
 	case RECORD_NOTE:
