@@ -47,7 +47,7 @@ struct run {
 	uint64_t collector_cpu_ns; /* of bottleneck itself while the target ran */
 	uint64_t handlers_ns;      /* of the target's time: by handlers of samples, exact */
 	uint64_t hooks_ops_ns, hooks_memory_ns; /* the same by hooks, as samples show it */
-	uint64_t peak_rss_bytes;               /* largest of any process of the target */
+	uint64_t peak_rss_bytes;                /* largest of any process of the target */
 	uint32_t unseen_processes;
 	const char *unseen_name;
 	const char *notes; /* more lines for the limits, separated by newlines */

@@ -136,6 +136,13 @@ class Fake(Case):
         self.assertEqual(ops.said, "babababababa\n")
         self.assertEqual(len(ops.begun()), 12)
 
+    def test_a_weak_reference_of_a_plugin_is_null_as_well(self):
+        alone, linked = program("libblas_weak_plugin.so"), program("libblas_weak_plugin_a.so")
+        ops = self.ops(program("blas_late"), alone, linked, alone)
+        self.assertEqual(ops.said, "not there, not there\nthere, there\ndscal 2\n"
+                                   "not there, not there\n")
+        self.assertEqual(ops.begun(), [("blas dscal", "2", 0)])
+
     def test_calls_of_eight_threads_are_exact(self):
         ops = self.part("threads")
         calls = ops.counted() + Counter(name for name, _, _ in ops.begun())

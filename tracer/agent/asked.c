@@ -4,6 +4,7 @@
 #include "tracer/agent/python_api.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/torch.h"
+#include "tracer/agent/weak.h"
 
 #include <string.h>
 
@@ -11,6 +12,7 @@ static const struct wish {
 	const char *prefix; // of the name
 	void (*look)(void);
 } wishes[] = {
+	{ "", weak_look_later },
 	{ "", torch_look },
 	{ "Py", self_look },
 	{ "_Py", self_look },

@@ -7,8 +7,8 @@
  * "LAPACKE_dgesv_work".
  *
  * Whether there is any BLAS at all is answered as without us (see weak.c and wrap_dlsym.c), but for
- * weak references in objects that are loaded later: who calls by such a one calls NULL, and a mark
- * of category "missing" says so.
+ * weak references that constructors of a library use which is loaded later: who calls by such a one
+ * calls NULL, and a mark of category "missing" says so.
  *
  * Libraries of 64-bit integers under the plain names (Debian's libblas64) are
  * taken for those of 32 bits: sizes from 1 << 31 on are not right then.

@@ -49,8 +49,12 @@ void wrap_start_memory(struct agent *a);
 void *wrap_count(void *p);
 size_t wrap_uncount(void *p);
 
-/* The same for C++'s new and delete, if ALLOCATOR's object has its own. */
+/* The same for C++'s new and delete, if ALLOCATOR's object has its own; and for an OBJECT that has
+   come since. The loader's lock is held. */
 void wrap_start_new(const void *allocator);
+struct dl_phdr_info;
+struct loaded;
+void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object);
 
 /* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
 void wrap_start_map(const void *allocator);

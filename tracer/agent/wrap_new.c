@@ -4,8 +4,8 @@
  * else they are made of malloc(), which is counted.
  *
  * To stand in front of them in every process would be in the way of more than it is good for. So
- * only there, what was loaded at the start and would call them, calls us: each reference is bound
- * anew. An object that is loaded later keeps what it has got.
+ * only there, who would call them calls us: each reference is bound anew, in what was loaded at the
+ * start and, as weak.h looks at it, later.
  */
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/memory.h"
@@ -45,6 +45,7 @@ typedef void delete_function(void *, uintptr_t, uintptr_t);
 #define FUNCTIONS 20
 
 static void *theirs[FUNCTIONS];
+static const void *allocator; // whose they are; NULL: there is nothing to do
 
 static uint64_t allocations(void)
 {
@@ -102,45 +103,59 @@ static bool is_wanted(void *context, const char *name)
 	       find(name) >= 0;
 }
 
+// What is bound already, and to another's, has its reasons. Before it is bound, a place leads to
+// the object itself.
 static void bind(void *context, const char *name, uint64_t *slot)
 {
-	loaded_bind(context, slot, (uint64_t)(uintptr_t)functions[find(name)].ours);
+	struct dl_phdr_info *info = context;
+	int i = find(name);
+
+	if (*slot == (uint64_t)(uintptr_t)theirs[i] || loaded_holds(info, *slot))
+		loaded_bind(info, slot, (uint64_t)(uintptr_t)functions[i].ours);
 }
 
-static int find_theirs(struct dl_phdr_info *info, size_t size, void *allocator)
+static int find_theirs(struct dl_phdr_info *info, size_t size, void *of)
 {
 	struct loaded loaded;
 
 	(void)size;
-	if (!loaded_holds(info, (uintptr_t)allocator) || !loaded_of(info, &loaded))
+	if (!loaded_holds(info, (uintptr_t)of) || !loaded_of(info, &loaded))
 		return 0;
 	for (int i = 0; i < FUNCTIONS; i++)
 		theirs[i] = loaded_define(&loaded, functions[i].name);
 	return 1;
 }
 
-static int bind_all(struct dl_phdr_info *info, size_t size, void *allocator)
+void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object)
+{
+	if (allocator && !loaded_holds(info, (uintptr_t)allocator))
+		loaded_references(object, is_wanted, bind, info);
+}
+
+static int bind_all(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct loaded loaded;
 
 	(void)size;
-	if (!loaded_holds(info, (uintptr_t)allocator) && !loaded_holds(info, (uintptr_t)&find) &&
-	    loaded_of(info, &loaded))
-		loaded_references(&loaded, is_wanted, bind, info);
+	(void)context;
+	if (!loaded_holds(info, (uintptr_t)&find) && loaded_of(info, &loaded))
+		wrap_bind_new(info, &loaded);
 	return 0;
 }
 
-void wrap_start_new(const void *allocator)
+void wrap_start_new(const void *of)
 {
 	bool some = false;
 
-	dl_iterate_phdr(find_theirs, (void *)allocator);
+	dl_iterate_phdr(find_theirs, (void *)of);
 	// Where the program has its own, that is what is called.
 	for (int i = 0; i < FUNCTIONS; i++) {
 		if (theirs[i] && dlsym(RTLD_DEFAULT, functions[i].name) != theirs[i])
 			theirs[i] = NULL;
 		some |= theirs[i] != NULL;
 	}
-	if (some)
-		dl_iterate_phdr(bind_all, (void *)allocator);
+	if (!some)
+		return;
+	allocator = of;
+	dl_iterate_phdr(bind_all, NULL);
 }
