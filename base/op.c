@@ -19,7 +19,8 @@ const char *op_provider_name(enum op_provider provider)
 	static const char *const names[OP_PROVIDERS] = {
 		[OP_NVTX] = "nvtx",     [OP_ITT] = "itt",       [OP_BLAS] = "blas",
 		[OP_LAPACK] = "lapack", [OP_FFTW] = "fftw",     [OP_TRACE] = "trace",
-		[OP_TORCH] = "torch",   [OP_PYTHON] = "python",
+		[OP_TORCH] = "torch",   [OP_PYTHON] = "python", [OP_CUDA] = "cuda",
+		[OP_GPU] = "gpu",
 	};
 
 	return (unsigned)provider < OP_PROVIDERS && names[provider] ? names[provider] : "unknown";

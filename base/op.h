@@ -24,6 +24,8 @@ enum op_provider {
 	OP_TRACE = 6, /* --trace: a function of the user's choice */
 	OP_TORCH = 7,
 	OP_PYTHON = 8,
+	OP_CUDA = 9, /* calls of CUDA's runtime and driver */
+	OP_GPU = 10, /* names of kernels: base/record_gpu.h */
 	OP_PROVIDERS
 };
 

@@ -35,11 +35,27 @@ enum record_type {
 	RECORD_FREE = 19,     /* a sampled allocation is freed */
 	RECORD_MEMORY = 20,   /* what a process has allocated and freed, exactly */
 	RECORD_PYTHON = 21,   /* the process has an interpreter, whose frames its samples tell of */
-	RECORD_PYTHON_CODE = 22, /* a code object; before the first frame of it */
-	RECORD_PYTHON_NAME = 23, /* how Python calls a C function */
+	RECORD_PYTHON_CODE = 22,  /* a code object; before the first frame of it */
+	RECORD_PYTHON_NAME = 23,  /* how Python calls a C function */
 	RECORD_PYTHON_CALLS = 24, /* of a code object */
 	RECORD_PYTHON_CHAIN = 25, /* Python frames that call ops; before the first such op */
-	RECORD_TORCH_MODULE = 26  /* what such a frame runs */
+	RECORD_TORCH_MODULE = 26,  /* what such a frame runs */
+	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
+	RECORD_GPU_KERNEL = 64,
+	RECORD_GPU_COPY = 65,
+	RECORD_GPU_SET = 66,
+	RECORD_GPU_SYNC = 67,
+	RECORD_GPU_MEMORY = 68,
+	RECORD_GPU_POOL = 69,
+	RECORD_GPU_GRAPH = 70,
+	RECORD_GPU_JIT = 71,
+	RECORD_GPU_OVERHEAD = 72,
+	RECORD_GPU_LAUNCH = 73,
+	RECORD_GPU_DEVICE = 74,
+	RECORD_GPU_CONTEXT = 75,
+	RECORD_GPU_STREAM = 76,
+	RECORD_GPU_LOST = 77,
+	RECORD_GPU_GAP = 78
 };
 
 struct record {
@@ -180,9 +196,10 @@ enum op_detail {
 	OP_DETAIL_SHAPE = 1,    /* what the op was done on: m, n, k; dimensions */
 	OP_DETAIL_UNSIGNED = 2, /* a number of the program's own */
 	OP_DETAIL_SIGNED = 3,
-	OP_DETAIL_DOUBLE = 4, /* its bits */
-	OP_DETAIL_TENSORS = 5,       /* base/tensors.h */
-	OP_DETAIL_CALLED_TENSORS = 6 /* RECORD_PYTHON_CHAINs, then the same; never in a file */
+	OP_DETAIL_DOUBLE = 4,         /* its bits */
+	OP_DETAIL_TENSORS = 5,        /* base/tensors.h */
+	OP_DETAIL_CALLED_TENSORS = 6, /* RECORD_PYTHON_CHAINs, then the same; never in a file */
+	OP_DETAIL_CORRELATION = 7     /* of a CUDA call, and of all that it has the GPU do */
 };
 
 /*

@@ -176,6 +176,8 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 	if (!op)
 		return false;
 	take_callers(&event->op);
+	if (begin->detail == OP_DETAIL_CORRELATION) // it says which call this is, not what it is on
+		event->op.detail_count = 0;
 	event->op.domain = op->domain_id;
 	event->op.call = is_call(op);
 	event->op.forwards = op->provider == OP_TORCH;

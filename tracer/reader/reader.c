@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mapped.h"
+#include "base/record_gpu.h"
 #include "base/ring.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/op_names.h"
@@ -486,6 +487,8 @@ static uint32_t name_of(const struct record *record)
 		return ((const struct record_op_end *)record)->name;
 	case RECORD_OP_SITE:
 		return ((const struct record_op_site *)record)->name;
+	case RECORD_GPU_KERNEL:
+		return ((const struct record_gpu_kernel *)record)->name;
 	default:
 		return 0;
 	}
@@ -593,125 +596,4 @@ uint64_t reader_damaged(const struct reader *r)
 	for (size_t i = 0; i < r->file_count; i++)
 		damaged += mapped_shrank(&r->files[i]->map);
 	return damaged;
-}
-
-static bool text_ends(const struct record *record, size_t offset)
-{
-	return record->size > offset &&
-	       memchr((const char *)record + offset, '\0', record->size - offset);
-}
-
-// Behind USED of the ROOM bytes at TAIL.
-static bool chain_is_sound(const void *tail, uint64_t used, uint64_t room)
-{
-	uint64_t at = record_align(used);
-	const struct python_chain *chain = (const struct python_chain *)((const char *)tail + at);
-
-	if (at + sizeof(*chain) > room)
-		return false;
-	return (uint64_t)chain->count * sizeof(*chain->frames) <= room - at - sizeof(*chain);
-}
-
-static bool sample_is_sound(const struct record_sample *sample)
-{
-	if (sample->head.size < sizeof(*sample))
-		return false;
-	uint64_t room = sample->head.size - sizeof(*sample);
-	uint64_t used = (uint64_t)sample->kernel_count * 8 + sample->stack_bytes;
-	if (used > room)
-		return false;
-	return !(sample->head.flags & SAMPLE_PYTHON) || chain_is_sound(sample + 1, used, room);
-}
-
-static bool code_is_sound(const struct record_python_code *code)
-{
-	if (code->head.size < sizeof(*code))
-		return false;
-	return (uint64_t)code->file_bytes + code->name_bytes + code->table_bytes <=
-	       code->head.size - sizeof(*code);
-}
-
-static bool callers_are_sound(const struct record_python_chain *record)
-{
-	const struct python_chain *chain = (const struct python_chain *)(record + 1);
-	uint64_t room = record->head.size - sizeof(*record);
-
-	return record->head.size >= sizeof(*record) && chain_is_sound(chain, 0, room) &&
-	       record->module_count * sizeof(struct torch_call) <= room - python_bytes(chain);
-}
-
-static bool begin_is_sound(const struct record_op_begin *begin)
-{
-	return begin->head.size >= sizeof(*begin) &&
-	       begin->detail_count * sizeof(uint64_t) <= begin->head.size - sizeof(*begin);
-}
-
-static bool site_is_sound(const struct record_op_site *site)
-{
-	return site->head.size >= sizeof(*site) &&
-	       site->stack_bytes <= site->head.size - sizeof(*site);
-}
-
-static bool alloc_is_sound(const struct record_alloc *alloc)
-{
-	if (alloc->head.size < sizeof(*alloc))
-		return false;
-	uint64_t room = alloc->head.size - sizeof(*alloc);
-	return alloc->stack_bytes <= room && (!(alloc->head.flags & ALLOC_PYTHON) ||
-	                                      chain_is_sound(alloc + 1, alloc->stack_bytes, room));
-}
-
-// OP_NAME and OP_COUNT are made by the reader itself; in a ring they are somebody else's.
-bool record_is_sound(const struct record *record)
-{
-	switch (record->type) {
-	case RECORD_SAMPLE:
-		return sample_is_sound((const struct record_sample *)record);
-	case RECORD_MAP:
-		return record->size >= sizeof(struct record_map) &&
-		       ((const struct record_map *)record)->build_id_size <= 32 &&
-		       text_ends(record, sizeof(struct record_map));
-	case RECORD_EXEC:
-	case RECORD_THREAD:
-		return text_ends(record, sizeof(struct record_name));
-	case RECORD_FORK:
-		return record->size >= sizeof(struct record_fork);
-	case RECORD_OP_NAME:
-	case RECORD_OP_COUNT:
-		return false;
-	case RECORD_UNMAP:
-		return record->size >= sizeof(struct record_unmap);
-	case RECORD_LOST:
-		return record->size >= sizeof(struct record_lost);
-	case RECORD_OP_BEGIN:
-	case RECORD_OP_MARK:
-		return begin_is_sound((const struct record_op_begin *)record);
-	case RECORD_OP_END:
-		return record->size >= sizeof(struct record_op_end);
-	case RECORD_OP_SITE:
-		return site_is_sound((const struct record_op_site *)record);
-	case RECORD_ALLOC:
-		return alloc_is_sound((const struct record_alloc *)record);
-	case RECORD_FREE:
-		return record->size >= sizeof(struct record_free);
-	case RECORD_MEMORY:
-		return record->size >= sizeof(struct record_memory);
-	case RECORD_PYTHON:
-		return record->size >= sizeof(struct record_python);
-	case RECORD_PYTHON_NAME:
-		return text_ends(record, sizeof(struct record_python_name));
-	case RECORD_PYTHON_CALLS:
-		return record->size >= sizeof(struct record_python_calls);
-	case RECORD_PYTHON_CHAIN:
-		return callers_are_sound((const struct record_python_chain *)record);
-	case RECORD_TORCH_MODULE:
-		return text_ends(record, sizeof(struct record_torch_module));
-	case RECORD_PYTHON_CODE:
-		return code_is_sound((const struct record_python_code *)record);
-	case RECORD_NOTE:
-		return record->size >= sizeof(struct record_note) &&
-		       text_ends(record, sizeof(struct record_note));
-	default:
-		return record->size >= sizeof(*record);
-	}
 }
