@@ -295,6 +295,13 @@ uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain
 	return op_name_in(t, &name);
 }
 
+uint32_t op_name_apart(const struct name *name)
+{
+	bool attached = agent && agent->on && agent_attach(agent) && attach_names();
+
+	return attached ? names_id(&names, name) : 0;
+}
+
 INLINE uint64_t allocated_bytes(void)
 {
 	return op_memory ? op_memory->allocated_bytes : 0;

@@ -143,6 +143,9 @@ void op_give_lane(void);
 uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain, const char *text);
 uint32_t op_name_in(struct op_thread *t, const struct name *name);
 
+/* The same for who writes elsewhere than in a thread's lane. */
+uint32_t op_name_apart(const struct name *name);
+
 /* The same if the thread has asked for the name lately; else 0. */
 uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
                        const char *text);

@@ -104,6 +104,18 @@ static void *make_file(struct rings *r, const char *path, size_t size)
 	return memory;
 }
 
+static void fill_header(const struct rings *r, struct protocol_file *file, uint32_t number,
+                        uint32_t ring_count, uint32_t data_bytes)
+{
+	file->version = PROTOCOL_VERSION;
+	file->pid = r->pid;
+	file->number = number;
+	file->image_ns = r->image_ns;
+	file->ring_count = ring_count;
+	file->data_bytes = data_bytes;
+	__atomic_store_n(&file->magic, PROTOCOL_MAGIC, __ATOMIC_RELEASE);
+}
+
 static bool add_file(struct rings *r, uint32_t number)
 {
 	char path[sizeof(r->directory) + 64];
@@ -112,13 +124,7 @@ static bool add_file(struct rings *r, uint32_t number)
 	struct protocol_file *file = make_file(r, path, file_bytes(r));
 	if (!file)
 		return false;
-	file->version = PROTOCOL_VERSION;
-	file->pid = r->pid;
-	file->number = number;
-	file->image_ns = r->image_ns;
-	file->ring_count = RINGS_PER_FILE;
-	file->data_bytes = r->data_bytes;
-	__atomic_store_n(&file->magic, PROTOCOL_MAGIC, __ATOMIC_RELEASE);
+	fill_header(r, file, number, RINGS_PER_FILE, r->data_bytes);
 	r->files[number] = file;
 	__atomic_store_n(&r->lane_count, (number + 1) * RINGS_PER_FILE, __ATOMIC_RELEASE);
 	return true;
@@ -205,22 +211,56 @@ static bool take(struct lane *lane, int from)
 	                                   __ATOMIC_RELAXED);
 }
 
-// Lays the ring when the lane is taken for the first time. False if there is no room.
+// Lays ring NUMBER of FILE. False if there is no room.
+static bool lay_ring(struct rings *r, struct protocol_file *file, uint32_t number, uint32_t tid,
+                     struct lane *lane)
+{
+	uint32_t data_bytes = file->data_bytes;
+	char *memory = (char *)file + protocol_ring_offset(number, data_bytes);
+
+	if (r->by_populate && !populate(memory, RING_HEADER_BYTES))
+		return false;
+	ring_create(&lane->ring, memory, data_bytes, r->pid, tid);
+	lane->ready = r->by_populate ? 0 : data_bytes;
+	__atomic_fetch_or(&file->made, 1u << number, __ATOMIC_RELEASE);
+	return true;
+}
+
+// When the lane is taken for the first time.
 static bool make_ring(struct rings *r, uint32_t index, uint32_t tid)
 {
 	struct lane *lane = &r->lanes[index];
-	struct protocol_file *file = r->files[index / RINGS_PER_FILE];
-	uint32_t number = index % RINGS_PER_FILE;
-	char *memory = (char *)file + protocol_ring_offset(number, r->data_bytes);
 
-	if (lane->ring.header)
-		return true;
-	if (r->by_populate && !populate(memory, RING_HEADER_BYTES))
+	return lane->ring.header ||
+	       lay_ring(r, r->files[index / RINGS_PER_FILE], index % RINGS_PER_FILE, tid, lane);
+}
+
+bool rings_make_apart(struct rings *r, const char *name, uint32_t data_bytes, struct lane *lane)
+{
+	char path[sizeof(r->directory) + 64];
+	uint32_t bytes = r->by_populate ? data_bytes : DATA_BYTES_WHOLE;
+	size_t size = protocol_ring_offset(1, bytes);
+
+	put_text(put_stem(r, path), name);
+	struct protocol_file *file = make_file(r, path, size);
+	if (!file)
 		return false;
-	ring_create(&lane->ring, memory, r->data_bytes, r->pid, tid);
-	lane->ready = r->by_populate ? 0 : r->data_bytes;
-	__atomic_fetch_or(&file->made, 1u << number, __ATOMIC_RELEASE);
-	return true;
+	fill_header(r, file, 0, 1, bytes);
+	*lane = (struct lane){ .state = LANE_LIVE, .timer = -1 };
+	if (lay_ring(r, file, 0, 0, lane))
+		return true;
+	munmap(file, size);
+	return false;
+}
+
+void rings_drop_apart(struct lane *lane)
+{
+	struct ring_header *header = lane->ring.header;
+
+	if (header)
+		munmap((char *)header - PROTOCOL_FILE_BYTES,
+		       protocol_ring_offset(1, (uint32_t)lane->ring.mask + 1));
+	*lane = (struct lane){ 0 };
 }
 
 static bool take_free(struct rings *r, uint32_t index, uint32_t tid)

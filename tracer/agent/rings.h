@@ -106,6 +106,13 @@ size_t lane_room(struct lane *lane);
 /* Room that has been seen to be there, or is owed. NULL only if there is no memory for it. */
 struct record *lane_take(struct lane *lane, bool by_populate, size_t size);
 
+/*
+ * A lane of no thread with a ring of DATA_BYTES in a file of its own, "PID-IMAGE-NAME": for who
+ * writes much at once. False if there is no room. In a forked child rings_drop_apart() unmaps it.
+ */
+bool rings_make_apart(struct rings *r, const char *name, uint32_t data_bytes, struct lane *lane);
+void rings_drop_apart(struct lane *lane);
+
 /* Makes the file of names. NULL if that cannot be. */
 void *rings_map_names(struct rings *r);
 
