@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/op.h"
+#include "tests/gpu_lines.h"
 #include "tracer/reader/reader.h"
 #include "tracer/reader/session.h"
 
@@ -33,11 +34,18 @@ struct name {
 	char *text;
 };
 
+// What the GPU does by its correlation was caused by it.
+struct call {
+	uint32_t correlation, tid, name;
+};
+
 struct program {
 	uint32_t pid;
 	uint64_t image_ns;
 	struct name *names;
 	size_t count, capacity;
+	struct call *calls; /* by correlation */
+	size_t call_count, call_capacity;
 };
 
 struct thread {
@@ -60,6 +68,9 @@ static struct {
 	struct range *ranges;
 	size_t range_count, range_capacity;
 	struct program *program; // of the record at hand
+	FILE *gpu;               // what is printed at the end
+	char *gpu_text;
+	size_t gpu_size;
 } all;
 
 static void die(const char *what, const struct error *err)
@@ -78,7 +89,8 @@ static size_t find_program(const struct record *record, uint64_t image_ns)
 			return i;
 	if (!array_reserve(&all.programs, &all.program_capacity, all.program_count + 1))
 		die("no memory", NULL);
-	all.programs[all.program_count] = (struct program){ record->pid, image_ns, NULL, 0, 0 };
+	all.programs[all.program_count] =
+		(struct program){ .pid = record->pid, .image_ns = image_ns };
 	return all.program_count++;
 }
 
@@ -152,9 +164,11 @@ static void print_name(uint32_t id)
 
 static void print_details(const struct record_op_begin *begin)
 {
-	static const char *const kinds[] = { "", "shape", "u", "i", "f" };
+	static const char *const kinds[] = { "", "shape", "u", "i", "f", "tensors", "correlation" };
 	const uint64_t *values = (const uint64_t *)(begin + 1);
 
+	if (all.golden && begin->detail == OP_DETAIL_CORRELATION)
+		return;
 	if (begin->detail_count)
 		printf(" %s", begin->detail < sizeof(kinds) / sizeof(kinds[0])
 		                      ? kinds[begin->detail]
@@ -179,11 +193,66 @@ static void print_site(const struct record *record)
 	print_name(site->name);
 }
 
+static void keep_call(const struct record_op_begin *begin)
+{
+	struct program *p = all.program;
+
+	if (begin->detail != OP_DETAIL_CORRELATION || begin->detail_count != 1)
+		return;
+	if (!array_reserve(&p->calls, &p->call_capacity, p->call_count + 1))
+		die("no memory", NULL);
+	p->calls[p->call_count++] = (struct call){ (uint32_t) * (const uint64_t *)(begin + 1),
+		                                   begin->head.tid, begin->name };
+}
+
+// They come by the thousand, and mostly in order.
+static const struct call *find_call(uint32_t correlation)
+{
+	const struct program *p = all.program;
+	size_t at = array_search(p->call_count, i, p->calls[i].correlation < correlation);
+
+	if (at < p->call_count && p->calls[at].correlation == correlation)
+		return &p->calls[at];
+	for (size_t i = p->call_count; i > 0; i--)
+		if (p->calls[i - 1].correlation == correlation)
+			return &p->calls[i - 1];
+	return NULL;
+}
+
+// What a GPU did comes when CUPTI tells it: golden files have it at the end.
+static void print_gpu(const struct record *record, size_t program)
+{
+	uint32_t correlation = gpu_correlation(record);
+	const struct call *call = correlation ? find_call(correlation) : NULL;
+	char text[256];
+	struct gpu_line line = { record, "", call ? text : NULL, all.golden, all.begin_ns };
+
+	if (call)
+		snprintf(text, sizeof(text), "t%zu %s", find_thread(call->tid) + 1,
+		         find_name(call->name)->text);
+	if (record->type == RECORD_GPU_KERNEL)
+		line.name = find_name(((const struct record_gpu_kernel *)record)->name)->text;
+	if (!all.gpu)
+		all.gpu = all.golden ? open_memstream(&all.gpu_text, &all.gpu_size) : stdout;
+	fprintf(all.gpu, "p%zu ", program + 1);
+	gpu_line_print(all.gpu, &line);
+}
+
+static void print_gpu_text(void)
+{
+	if (!all.gpu || all.gpu == stdout)
+		return;
+	fclose(all.gpu);
+	fwrite(all.gpu_text, 1, all.gpu_size, stdout);
+	free(all.gpu_text);
+}
+
 static void print_begin(const struct record *record)
 {
 	const struct record_op_begin *begin = (const struct record_op_begin *)record;
 	struct thread *thread = &all.threads[find_thread(record->tid)];
 
+	keep_call(begin);
 	print_name(begin->name);
 	print_details(begin);
 	if (record->flags & OP_RANGE)
@@ -293,6 +362,8 @@ static void print(const struct record *record, uint64_t image_ns)
 		keep_name((const struct record_op_name *)record);
 		return;
 	}
+	if (record->type >= RECORD_GPU_KERNEL && record->type <= RECORD_GPU_GAP)
+		print_gpu(record, program);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].type == record->type)
 			print_kind(record, program, &kinds[i]);
@@ -334,6 +405,7 @@ static int watch(struct reader *reader, pid_t child)
 	drain(reader, UINT64_MAX);
 	reader_count_ops(reader, clock_now_ns());
 	drain(reader, UINT64_MAX);
+	print_gpu_text();
 	fflush(stdout);
 	fprintf(stderr,
 	        "op_report: %" PRIu64 " dropped, %" PRIu64 " threads unseen, %" PRIu64 " damaged\n",

@@ -25,6 +25,7 @@
 #define PROTOCOL_ENV_CONFIG     "BOTTLENECK_AGENT" /* "hz=999,stack=32768", see agent/config.h */
 #define PROTOCOL_ENV_NVTX_CHAIN "BOTTLENECK_NVTX_CHAIN" /* the user's own injection libraries: */
 #define PROTOCOL_ENV_ITT_CHAIN  "BOTTLENECK_ITT_CHAIN"
+#define PROTOCOL_ENV_CUDA_CHAIN "BOTTLENECK_CUDA_CHAIN"
 #define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
 
 #define PROTOCOL_MAGIC          UINT32_C(0x4b4e5442) /* "BTNK" */

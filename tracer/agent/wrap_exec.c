@@ -2,6 +2,7 @@
 // A tick that falls into the kernel is told of on the way back to user code, and after an exec that
 // is another program, which a SIGTRAP would end. So there are none while a process becomes another
 // one. They may be called in a child of vfork(), which has its parent's memory: nothing is kept.
+#include "tracer/agent/cupti.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/wrap.h"
 
@@ -26,11 +27,18 @@ void wrap_start_exec(void)
 	wrap_next(&next_execveat, "execveat");
 }
 
+static bool prepare(void)
+{
+	cupti_finish();
+	return self_pause();
+}
+
 // It has failed, or we would not be here.
 static int back(bool paused, int result)
 {
 	int error = errno;
 
+	cupti_resume();
 	if (paused)
 		self_resume();
 	errno = error;
@@ -40,7 +48,7 @@ static int back(bool paused, int result)
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
 	execve_function *next = (execve_function *)wrap_next(&next_execve, "execve");
-	bool paused = self_pause();
+	bool paused = prepare();
 
 	return back(paused, next(path, argv, envp));
 }
@@ -48,7 +56,7 @@ EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 EXPORT int execv(const char *path, char *const argv[])
 {
 	execv_function *next = (execv_function *)wrap_next(&next_execv, "execv");
-	bool paused = self_pause();
+	bool paused = prepare();
 
 	return back(paused, next(path, argv));
 }
@@ -56,7 +64,7 @@ EXPORT int execv(const char *path, char *const argv[])
 EXPORT int execvp(const char *file, char *const argv[])
 {
 	execv_function *next = (execv_function *)wrap_next(&next_execvp, "execvp");
-	bool paused = self_pause();
+	bool paused = prepare();
 
 	return back(paused, next(file, argv));
 }
@@ -64,7 +72,7 @@ EXPORT int execvp(const char *file, char *const argv[])
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	execve_function *next = (execve_function *)wrap_next(&next_execvpe, "execvpe");
-	bool paused = self_pause();
+	bool paused = prepare();
 
 	return back(paused, next(file, argv, envp));
 }
@@ -73,7 +81,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	typedef int function(int, char *const[], char *const[]);
 	function *next = (function *)wrap_next(&next_fexecve, "fexecve");
-	bool paused = self_pause();
+	bool paused = prepare();
 
 	return back(paused, next(fd, argv, envp));
 }
@@ -82,7 +90,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 {
 	typedef int function(int, const char *, char *const[], char *const[], int);
 	function *next = (function *)wrap_next(&next_execveat, "execveat");
-	bool paused = self_pause();
+	bool paused = prepare();
 
 	return back(paused, next(fd, path, argv, envp, flags));
 }

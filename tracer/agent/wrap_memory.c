@@ -8,6 +8,7 @@
 // reallocarray(), strdup() and their like are made of these. What the allocator calls within itself
 // does not come by here.
 #include "tracer/agent/agent.h"
+#include "tracer/agent/cupti.h"
 #include "tracer/agent/memory.h"
 #include "tracer/agent/memory_early.h"
 #include "tracer/agent/memory_pages.h"
@@ -641,6 +642,7 @@ static _Noreturn void leave(void **next, const char *name, int status)
 	typedef void leave_function(int);
 
 	python_api_exit();
+	cupti_finish();
 	// A vfork child leaves in its parent's memory.
 	if (agent && agent->on && agent->pid == (uint32_t)getpid())
 		memory_finish();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
+#include "tracer/agent/cupti.h"
 #include "tracer/agent/definition.h"
 #include "tracer/agent/memory.h"
 #include "tracer/agent/op.h"
@@ -48,6 +49,7 @@ static void after_fork(void)
 		python_api_fork();
 		self_fork();
 		memory_fork();
+		cupti_fork();
 	}
 	errno = error;
 }
@@ -72,6 +74,7 @@ __attribute__((constructor)) void wrap_start(void)
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
 		python_callers_start(&agent);
+		cupti_start(&agent);
 		torch_look();
 		wrap_start_exec();
 		self_start(&agent, wrap_start_signals);

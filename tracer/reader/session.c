@@ -142,6 +142,7 @@ static const struct injection {
 } injections[] = {
 	{ OP_NVTX, "NVTX_INJECTION64_PATH", PROTOCOL_ENV_NVTX_CHAIN },
 	{ OP_ITT, "INTEL_LIBITTNOTIFY64", PROTOCOL_ENV_ITT_CHAIN },
+	{ OP_CUDA, "CUDA_INJECTION64_PATH", PROTOCOL_ENV_CUDA_CHAIN },
 };
 
 // A session within a session finds ours there, and the user's one moved already.

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CUDA provider: what a program's GPUs do, by CUPTI.
+ *
+ * The driver loads us into programs that use it, by CUDA_INJECTION64_PATH, and calls
+ * InitializeInjection(); nothing is loaded into others. Calls are ops (cupti_calls.h), what the GPU
+ * does for them are records (cupti_records.h). Whatever is missing or refused is said in one note,
+ * and the program goes on as if we were not there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agent;
+
+/* The process has begun, or is a child of fork(). */
+void cupti_start(struct agent *a);
+void cupti_fork(void);
+
+/* What CUPTI has not told yet, at the end of the process, or before it becomes another one. */
+void cupti_finish(void);
+
+/* It did not. */
+void cupti_resume(void);
+
+/* CUPTI has been taken away from us, by cuptiFinalize(): once we come back. */
+void cupti_restart(void);
