@@ -9,7 +9,8 @@
 #include <string.h>
 
 // The first letters of file names.
-static const char *const libraries[] = { PROTOCOL_AGENT_LIBRARY, "libnvToolsExt.so", "libnvtx" };
+static const char *const libraries[] = { PROTOCOL_AGENT_LIBRARY, "libnvToolsExt.so", "libnvtx",
+	                                 "libcupti.so",          "libcuda.so",       "libcudart.so" };
 
 // The first letters of mangled names.
 static const char *const functions[] = {
@@ -19,6 +20,18 @@ static const char *const functions[] = {
 	"__itt_",                 // the client's static part
 	"_ZN2at14RecordFunction", // the guard class around a PyTorch op
 	"_ZN2at19RecordFunctionGuard",
+	"_Z17__device_stub__", // nvcc's, between a kernel's name and its launch
+	"__device_stub__",
+	"libcudart_static_", // the runtime, where it is linked into the program
+	"cudaLaunch",
+	"cudaMemcpy",
+	"cudaMemset",
+	"cudaMalloc",
+	"cudaFree",
+	"cudaDeviceSynchronize",
+	"cudaStreamSynchronize",
+	"cudaEventSynchronize",
+	"cudaGraphLaunch",
 };
 
 static bool begins_like_one(const char *name, const char *const *beginnings, size_t count)

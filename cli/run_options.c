@@ -75,6 +75,10 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_torch),
 	  .help = "do not look at the ops of PyTorch" },
+	{ .name = "no-gpu",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_gpu),
+	  .help = "do not look at CUDA: its calls, and what GPUs do" },
 	{ .name = "no-gc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_gc),
@@ -167,7 +171,7 @@ uint32_t run_options_ops(const struct run_options *options)
 		return 0;
 	return (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
 	       (options->no_blas ? 0 : blas) | (options->no_torch ? 0 : 1u << OP_TORCH) |
-	       (options->no_gc ? 0 : 1u << OP_PYTHON);
+	       (options->no_gpu ? 0 : 1u << OP_CUDA) | (options->no_gc ? 0 : 1u << OP_PYTHON);
 }
 
 bool run_options_malloc(const struct run_options *options)
