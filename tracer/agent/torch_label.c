@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/torch_label.h"
 
+#include "base/hash.h"
 #include "tracer/agent/python.h"
 #include "tracer/agent/python_code.h"
 #include "tracer/agent/python_frames.h"
@@ -12,6 +13,7 @@
 
 #define FRAMES_MAX 64 // looked at
 #define FILE_BYTES 1024
+#define KNOWN      256
 
 // How the files end whose functions are on the way from a program to our hook.
 static const char *const own_files[] = { "torch/autograd/profiler.py", "torch/_ops.py" };
@@ -23,14 +25,11 @@ static bool ends_like(const uint8_t *text, size_t length, const char *end)
 	return length >= wanted && memcmp(text + length - wanted, end, wanted) == 0;
 }
 
-static bool is_own(const struct python_runtime *r, struct guard *g, uintptr_t code)
+static bool is_own_file(const struct python_runtime *r, struct guard *g, uintptr_t text)
 {
 	uint8_t path[FILE_BYTES];
+	struct python_text file = python_text_of(&r->layout, g, text, sizeof(path));
 
-	if (!python_code_is_there(r, g, code))
-		return false;
-	struct python_text file = python_text_of(
-		&r->layout, g, guard_pointer(code, r->layout.code_file), sizeof(path));
 	if (!file.kind || file.bytes > sizeof(path))
 		return false;
 	python_text_write(&file, path);
@@ -38,6 +37,26 @@ static bool is_own(const struct python_runtime *r, struct guard *g, uintptr_t co
 		if (ends_like(path, file.bytes, own_files[i]))
 			return true;
 	return false;
+}
+
+// The texts of our own files live as long as their modules: what is at the address of one of them,
+// and of one of its functions, is that.
+static bool is_own(const struct python_runtime *r, struct guard *g, uintptr_t code)
+{
+	static uint64_t
+		known[KNOWN]; // atomic: hash of code and file, and in its last bit the answer
+
+	if (!python_code_is_there(r, g, code))
+		return false;
+	uintptr_t file = guard_pointer(code, r->layout.code_file);
+	uint64_t key = hash_pair(code, file) & ~UINT64_C(1);
+	uint64_t *place = &known[key / 2 % KNOWN];
+	uint64_t answer = __atomic_load_n(place, __ATOMIC_RELAXED);
+	if ((answer ^ key) > 1) {
+		answer = key | is_own_file(r, g, file);
+		__atomic_store_n(place, answer, __ATOMIC_RELAXED);
+	}
+	return answer & 1;
 }
 
 // The frame that is found may be run by the same call as the ones around it.
