@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/op.h"
 #include "cli/format.h"
 #include "merge/profile.h"
 #include "sampler/sampler.h"
@@ -59,10 +60,43 @@ static void add_hooks(const struct text *text, const struct run *run, uint64_t n
 		         text->terminal.plus_minus, format_duration(margin).text, what);
 }
 
+struct provider_calls {
+	const char *provider;
+	uint64_t calls;
+};
+
+static void add_calls(struct provider_calls *all, const struct op_row *row)
+{
+	size_t i = 0;
+
+	while (i < OP_PROVIDERS - 1 && all[i].provider &&
+	       strcmp(all[i].provider, row->provider) != 0)
+		i++;
+	all[i].provider = row->provider;
+	all[i].calls += row->calls + row->marks;
+}
+
+// " (nvtx 4,000,000, blas 12)": samples tell what hooks took, and calls whose hooks those were.
+static void add_providers(const struct text *text, char *words, size_t size)
+{
+	const struct op_query by_op = { .by = OPS_BY_OP };
+	struct provider_calls all[OP_PROVIDERS] = { { NULL, 0 } };
+	cleanup(op_rows) struct op_rows *rows = query_ops(text->profile, &by_op, NULL);
+	size_t used = strlen(words);
+
+	for (size_t i = 0; rows && i < rows->count; i++)
+		add_calls(all, &rows->rows[i]);
+	for (size_t i = 0; i < OP_PROVIDERS && all[i].provider && used < size; i++)
+		used += (size_t)snprintf(words + used, size - used, "%s%s %s", i ? ", " : " (",
+		                         all[i].provider, format_count(all[i].calls).text);
+	if (all[0].provider && used < size)
+		snprintf(words + used, size - used, ")");
+}
+
 // Who took what of the overhead, where it was not bottleneck alone.
 static void print_overhead(const struct text *text, const struct run *run)
 {
-	char words[256] = "";
+	char words[512] = "";
 
 	if (!run->complete || overhead_ns(run) == run->collector_cpu_ns)
 		return;
@@ -70,6 +104,8 @@ static void print_overhead(const struct text *text, const struct run *run)
 		snprintf(words, sizeof(words), ", %s in handlers of samples within the program",
 		         format_duration(run->handlers_ns).text);
 	add_hooks(text, run, run->hooks_ops_ns, "in hooks of ops", words, sizeof(words));
+	if (run->hooks_ops_ns * 100 > run->target_cpu_ns)
+		add_providers(text, words, sizeof(words));
 	add_hooks(text, run, run->hooks_memory_ns, "in hooks of allocations", words, sizeof(words));
 	line(text, "the overhead is %s of bottleneck itself%s",
 	     format_duration(run->collector_cpu_ns).text, words);

@@ -517,6 +517,9 @@ Test(text, limits_tell_all_that_went_wrong)
 	profile->run.off_cpu_exact = false;
 	profile->run.exit_status = 11;
 	profile->run.notes = "2 processes were still running\nsampling ended early: no memory";
+	profile->run.handlers_ns = 12 * NS_PER_MS;
+	profile->run.hooks_ops_ns = 420 * NS_PER_MS;
+	profile->run.hooks_memory_ns = 9 * NS_PER_MS;
 	profile->totals.folded_ns = NS_PER_SEC;
 	profile->totals.lost_events = 3;
 	profile->doubts = (struct memory_doubts){
@@ -532,9 +535,10 @@ Test(text, ops_and_memory_in_the_whole_report_at_three_widths)
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
 		char name[32];
+		struct profile *profile = fake_profile_with_ops();
+		profile->run.hooks_ops_ns = NS_PER_SEC;
 		snprintf(name, sizeof(name), "ops-%d", widths[i]);
-		expect_golden(name, print(fake_profile_with_ops(), &view,
-		                          terminal(widths[i], false, false)));
+		expect_golden(name, print(profile, &view, terminal(widths[i], false, false)));
 	}
 }
 
