@@ -11,9 +11,12 @@
 
 #include "base/bytes.h"
 
+#include <stdbool.h>
+
 struct jit_name {
 	const char *text; /* in the map, not ended by NUL; NULL if unknown */
 	uint32_t length;
+	bool reused; /* its place had another name before */
 };
 
 /* Fills one name for each of ADDRESSES (ascending). -1 if there is no memory. */

@@ -125,7 +125,8 @@ static int add_dump_frames(const struct jit_search *search, const struct jitdump
 		struct frame_found frame = { 0 };
 		if (!hits[i].name)
 			continue;
-		struct jit_name name = { hits[i].name, (uint32_t)strlen(hits[i].name) };
+		struct jit_name name = { .text = hits[i].name,
+			                 .length = (uint32_t)strlen(hits[i].name) };
 		set_source(search, &hits[i], &name, &frame);
 		frame.function = demangler_name(search->names, name.text, name.length);
 		if (!frame.function || !frames_add(frames, i, frame))
@@ -172,6 +173,19 @@ static int resolve_by_dump(const struct jit_search *search, const uint64_t *addr
 	return add_dump_frames(search, hits, count, frames);
 }
 
+static void tell_reused(const struct jit_name *names, size_t count, struct debug_status *status)
+{
+	size_t reused = 0;
+
+	for (size_t i = 0; i < count; i++)
+		reused += names[i].reused;
+	if (reused)
+		snprintf(status->reason, sizeof(status->reason),
+		         "%zu of %zu places held other code before, whose time counts for what "
+		         "came last",
+		         reused, count);
+}
+
 static int resolve_by_map(const struct jit_search *search, const uint64_t *addresses, size_t count,
                           struct frames *frames, struct debug_status *status)
 {
@@ -188,6 +202,7 @@ static int resolve_by_map(const struct jit_search *search, const uint64_t *addre
 	if (status->level < DEBUG_SYMBOLS) {
 		status->level = DEBUG_SYMBOLS;
 		snprintf(status->source, sizeof(status->source), "%.255s", path);
+		tell_reused(names, count, status);
 	}
 	return add_map_frames(search, names, count, frames);
 }

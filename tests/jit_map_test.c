@@ -51,6 +51,21 @@ Test(jit_map, code_that_was_replaced_has_its_last_name)
 	cr_expect(eq(str, (char *)find(map, 0x1039, buffer), "middle"));
 }
 
+Test(jit_map, a_place_that_had_another_name_before_is_marked)
+{
+	static const char map[] = "1000 10 old\n2000 10 same\n1000 10 new\n2000 10 same\n";
+	static const uint64_t addresses[] = { 0x1004, 0x2004, 0x3004 };
+	struct jit_name names[3];
+
+	cr_assert(eq(int,
+	             jit_map_find((struct bytes){ (const uint8_t *)map, strlen(map) }, addresses, 3,
+	                          names),
+	             0));
+	cr_expect(names[0].reused);
+	cr_expect(not(names[1].reused));
+	cr_expect(not(names[2].reused), "it has no name at all");
+}
+
 Test(jit_map, a_line_that_is_still_being_written_is_not_read)
 {
 	char buffer[256];
@@ -88,7 +103,8 @@ Test(jit_map, the_source_is_taken_from_names_that_have_it)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct jit_name name = { rows[i].name, (uint32_t)strlen(rows[i].name) };
+		struct jit_name name = { .text = rows[i].name,
+			                 .length = (uint32_t)strlen(rows[i].name) };
 		struct jit_name file;
 		int line = 0;
 		bool found = jit_map_source(&name, &file, &line);
