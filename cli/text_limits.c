@@ -213,14 +213,19 @@ static int print_modules(const struct text *text, const struct totals *totals, s
 		const struct module_row *row = &modules->rows[i];
 		bool small = percent(row->self_ns, all) < 100 * MODULE_SHARE;
 		// The kernel and other things in brackets never have lines.
-		bool expected = row->level == DEBUG_LINES ||
-		                (row->path[0] == '[' && row->level >= DEBUG_DYNAMIC);
+		bool named = row->path[0] == '[' && row->level >= DEBUG_DYNAMIC;
+		bool expected = row->level == DEBUG_LINES || (named && !*row->reason);
 		if (expected || (!text->view->verbose && (small || shown == MODULES_MAX)))
 			continue;
+		shown++;
+		if (named) {
+			line(text, "%s (%.1f %%): %s", row->path, percent(row->self_ns, all),
+			     row->reason);
+			continue;
+		}
 		line(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), base_name(row->path),
 		     percent(row->self_ns, all), *row->reason ? ", " : "", row->reason,
 		     *row->remedy ? ": " : "", row->remedy);
-		shown++;
 	}
 	return 0;
 }

@@ -410,6 +410,27 @@ Test(text, threads_that_get_no_cpu_are_told_where_the_main_thread_waits_for_them
 	expect_verdict(profile, "of the time the main thread waited for sockets or events");
 }
 
+Test(text, generated_code_is_a_limit_only_if_there_is_something_to_say)
+{
+	struct module_row jit = {
+		.path = "[jit 12]", .level = DEBUG_SYMBOLS, .reason = "", .remedy = ""
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	jit.self_ns = profile->totals.on_cpu_ns / 2;
+	profile->modules = &jit;
+	profile->module_count = 1;
+	char *page = print(profile, &view, terminal(200, false, false));
+	cr_expect(eq(ptr, strstr(page, "[jit 12]"), NULL));
+	free(page);
+	jit.reason = "2 of 3 places held other code before";
+	page = print(profile, &view, terminal(200, false, false));
+	cr_expect(ne(ptr, strstr(page, " %): 2 of 3 places held other code before"), NULL), "%s",
+	          page);
+	free(page);
+}
+
 Test(text, only_rows_that_matter_are_marked_as_ties)
 {
 	static const struct row rows[] = {
