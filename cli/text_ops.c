@@ -192,6 +192,12 @@ static const struct number_column {
 
 _Static_assert(sizeof(numbers) / sizeof(numbers[0]) == NUMBERS, "as many as the layout has");
 
+// Whether rows are named by a place, not by an op.
+static bool is_by_place(const struct layout *layout)
+{
+	return layout->query.by == OPS_BY_MODULE || layout->query.by == OPS_BY_LINE;
+}
+
 // What names the row: "cuBLAS: gemm [256, 128, 300]".
 static void name_row(const struct layout *layout, const struct op_row *row, char *buffer,
                      size_t size)
@@ -213,7 +219,7 @@ static void name_line(const struct op_row *row, char *buffer, size_t size)
 static void name_place(const struct layout *layout, const struct op_row *row, char *buffer,
                        size_t size)
 {
-	if (layout->query.by == OPS_BY_DOMAIN || layout->query.by == OPS_BY_MODULE)
+	if (layout->query.by == OPS_BY_DOMAIN || is_by_place(layout))
 		buffer[0] = '\0';
 	else if (layout->query.by == OPS_BY_THREAD)
 		snprintf(buffer, size, "%s (%u)", row->thread ? row->thread : "?", row->tid);
@@ -268,7 +274,8 @@ static size_t names_width(const struct layout *layout)
 		backward |= layout->rows[i]->backward;
 	}
 	most += backward ? strlen(BACKWARD) : 0;
-	return least(names, NAME_WIDTH) + GAP + least(places, most);
+	return least(names, is_by_place(layout) ? STACK_WIDTH : NAME_WIDTH) + GAP +
+	       least(places, most);
 }
 
 static bool has_places(const struct layout *layout)
@@ -326,8 +333,12 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 				(struct column){ numbers[i].title, numbers[i].kind, 0, 0 };
 	bool stack = layout->query.by == OPS_BY_STACK;
 	bool module = layout->query.by == OPS_BY_MODULE;
-	columns[count++] = (struct column){ module ? "module" : "op", COLUMN_TEXT,
-		                            module ? CLIP_START : CLIP_MIDDLE, stack ? 2 : 3 };
+	bool line = layout->query.by == OPS_BY_LINE;
+	columns[count++] =
+		(struct column){ module ? "module"
+		                 : line ? "called from"
+		                        : "op",
+		                 COLUMN_TEXT, module ? CLIP_START : CLIP_MIDDLE, stack ? 2 : 3 };
 	if (layout->places)
 		columns[count++] = (struct column){ place_title(layout), COLUMN_TEXT,
 			                            stack ? CLIP_END : CLIP_START, stack ? 3 : 2 };

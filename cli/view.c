@@ -193,6 +193,7 @@ struct op_query view_op_query(const struct view *view)
 		      : by == VIEW_BY_DOMAIN ? OPS_BY_DOMAIN
 		      : by == BY_THREAD      ? OPS_BY_THREAD
 		      : by == BY_MODULE      ? OPS_BY_MODULE
+		      : by == BY_LINE        ? OPS_BY_LINE
 		                             : OPS_BY_OP,
 		.sort = view->sort >= 0 ? op_sorts[view->sort] : OPS_SORT_SELF,
 		.stack_frames = view->by.number ? view->by.number : VIEW_FRAMES_DEFAULT,
@@ -229,10 +230,10 @@ static int check_ops(const struct view *view, struct error *err)
 
 	if (view->sort == VIEW_SORT_LINE)
 		return error_set(err, 0, "--sort line ranks source lines, not ops");
-	if (by >= 0 && by < VIEW_BY_OP && by != BY_THREAD && by != BY_MODULE)
+	if (by >= 0 && by < VIEW_BY_OP && by != BY_THREAD && by != BY_MODULE && by != BY_LINE)
 		return error_set(err, 0,
 		                 "--by %s is not for ops: they go by op, shape, stack:N, domain, "
-		                 "module or thread",
+		                 "line, module or thread",
 		                 groupings[by]);
 	if (view->on_cpu != view->off_cpu)
 		return error_set(err, 0, "--%s-cpu is for samples: the times of ops are wall time",

@@ -354,6 +354,30 @@ uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t calle
 	return keep(c, &text);
 }
 
+static uint32_t keep_of_pass(const struct op_callers *c, const struct text *text, bool forward)
+{
+	struct text backward = { .frames_left = 0 };
+
+	if (!forward)
+		return keep(c, text);
+	put(&backward, "backward of ");
+	put(&backward, text->bytes);
+	return keep(c, &backward);
+}
+
+uint32_t op_callers_line_text(const struct op_callers *c, uint32_t caller, bool forward)
+{
+	const struct profile *p = c->scope->profile;
+	const struct location *location = caller ? locations_get(&p->locations, caller) : NULL;
+	struct text text = { .frames_left = 1 };
+
+	if (location)
+		put_location(&text, p, location, first_place(p, location), "");
+	else
+		put(&text, "?");
+	return keep_of_pass(c, &text, forward);
+}
+
 uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool forward)
 {
 	const struct profile *p = c->scope->profile;
@@ -366,11 +390,5 @@ uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool 
 		if (location->kind != FRAME_MODULE)
 			put_location(&text, p, location, 0, " < ");
 	}
-	if (forward) {
-		struct text backward = { .frames_left = 0 };
-		put(&backward, "backward of ");
-		put(&backward, text.bytes);
-		return keep(c, &backward);
-	}
-	return keep(c, &text);
+	return keep_of_pass(c, &text, forward);
 }

@@ -65,3 +65,6 @@ uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t calle
 /* The same of a chain of calls in Python, all of which is exact; FORWARD: it has called what the op
    is the derivative of. */
 uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool forward);
+
+/* "backward of step (train.c:12)": of one line alone; "?" for CALLER 0. */
+uint32_t op_callers_line_text(const struct op_callers *c, uint32_t caller, bool forward);

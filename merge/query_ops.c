@@ -145,11 +145,20 @@ static uint32_t module_group(struct asking *a, uint32_t node, enum op_provider p
 	return group.text ? add_group(a, &group) : 0;
 }
 
+static uint32_t line_of(struct asking *a, const struct op_key *key)
+{
+	struct called called = called_by(a->profile, key);
+
+	return op_callers_line_text(&a->callers, called.caller, called.forward);
+}
+
 static uint32_t group_of(struct asking *a, const struct op_key *key)
 {
 	const struct profile *p = a->profile;
 	const struct op *op = profile_op(p, key->op);
-	struct group group = { .op = key->op, .provider = op->provider, .min_ns = UINT64_MAX };
+	struct group group = { .op = a->query->by == OPS_BY_LINE ? 0 : key->op,
+		               .provider = op->provider,
+		               .min_ns = UINT64_MAX };
 	const char *shape = strings_get(p->strings, key->shape);
 
 	switch (a->query->by) {
@@ -166,6 +175,9 @@ static uint32_t group_of(struct asking *a, const struct op_key *key)
 	case OPS_BY_THREAD:
 		group.thread = key->thread;
 		return add_group(a, &group);
+	case OPS_BY_LINE:
+		group.text = line_of(a, key);
+		break;
 	case OPS_BY_MODULE:
 		return module_group(a, op_module_next(p, chain_of(key)), op->provider);
 	default:
@@ -273,6 +285,23 @@ static bool add_to_modules(struct asking *a, const struct op_key *key, const str
 	return true;
 }
 
+// Whether rows are of all ops that are called in one place.
+static bool is_by_place(const struct asking *a)
+{
+	return a->query->by == OPS_BY_MODULE || a->query->by == OPS_BY_LINE;
+}
+
+// Ops within ops are called in the same place: what is theirs counts once.
+static void leave_self(const struct asking *a, struct op_sums *sums)
+{
+	bool whole = a->query->by == OPS_BY_LINE; // a module's total has been added
+
+	sums->sum_ns = sums->self_ns;
+	sums->total_ns = whole ? sums->self_ns : 0;
+	sums->allocated_bytes = whole ? sums->self_allocated_bytes : 0;
+	sums->freed_bytes = whole ? sums->self_freed_bytes : 0;
+}
+
 static bool add_entry(struct asking *a, uint32_t index)
 {
 	const struct op_entry *entry = &a->profile->op_table.entries[index];
@@ -284,19 +313,17 @@ static bool add_entry(struct asking *a, uint32_t index)
 	// What lies within another op of the domain has been counted with that.
 	if (a->query->by == OPS_BY_DOMAIN && entry->key.within_domain)
 		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
-	if (a->query->by == OPS_BY_MODULE) {
-		if (!add_to_modules(a, &entry->key, &sums))
-			return false;
-		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
-		sums.sum_ns = sums.self_ns;
-	}
+	if (a->query->by == OPS_BY_MODULE && !add_to_modules(a, &entry->key, &sums))
+		return false;
+	if (is_by_place(a))
+		leave_self(a, &sums);
 	op_sums_add(&a->groups[id - 1].sums, &sums);
 	struct called called = called_by(a->profile, &entry->key);
 	called.group = id;
 	called.ns = a->sums[index].sum_ns;
 	if (called.caller)
 		a->called[a->called_count++] = called;
-	return a->query->by == OPS_BY_MODULE || add_durations(a, &a->groups[id - 1], entry);
+	return is_by_place(a) || add_durations(a, &a->groups[id - 1], entry);
 }
 
 static bool add_entries(struct asking *a)
@@ -449,7 +476,7 @@ static bool add_samples(const struct asking *a, struct op_row *rows)
 
 	if (!map || !several || !op_samples_init(&samples, &a->scope, a->count))
 		return false;
-	if (a->query->by == OPS_BY_MODULE)
+	if (is_by_place(a))
 		return true; // a stack does not tell
 	if (a->query->by == OPS_BY_DOMAIN)
 		map_domains(a, map);

@@ -15,8 +15,8 @@
  * exact, and of the backward pass they are those of the forward pass. Sampled times of an op
  * that has several rows are not known by shape or by stack: those are 0.
  * By module, self is that of all ops that the module has called itself, in the forward pass and the
- * backward pass, total that of those of the modules within it, too; there are no durations.
- * Answers borrow their texts from the profile, which must outlive them.
+ * backward pass, total that of those of the modules within it, too; by line, total is self. There
+ * are no durations. Answers borrow their texts from the profile, which must outlive them.
  */
 #pragma once
 
@@ -35,7 +35,8 @@ enum op_by {
 	OPS_BY_STACK,  /* and the innermost STACK_FRAMES callers */
 	OPS_BY_DOMAIN, /* domain, or provider where there is none */
 	OPS_BY_THREAD, /* op and thread */
-	OPS_BY_MODULE  /* torch.nn.Module */
+	OPS_BY_MODULE, /* torch.nn.Module */
+	OPS_BY_LINE    /* the user's own line that calls them */
 };
 
 enum op_sort {

@@ -148,7 +148,7 @@ Test(file_ops, a_profile_that_was_read_answers_like_the_one_that_was_written)
 	write_profile();
 	cleanup(profile) struct profile *p = profile_read(path, &err);
 	cr_assert(p != NULL, "%s", err.text);
-	for (int by = OPS_BY_OP; by <= OPS_BY_MODULE; by++) {
+	for (int by = OPS_BY_OP; by <= OPS_BY_LINE; by++) {
 		for (uint64_t to_ns = 0; to_ns < 900 * MS; to_ns += 400 * MS) {
 			struct op_query query = { .by = (enum op_by)by,
 				                  .stack_frames = 3,

@@ -200,7 +200,7 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		                    "thread, process, op, shape, stack:N, domain" },
 		{ "run --ops --sort line x", "--sort line ranks source lines, not ops" },
 		{ "run --sort calls --by file x",
-		  "--by file is not for ops: they go by op, shape, stack:N, domain, module or "
+		  "--by file is not for ops: they go by op, shape, stack:N, domain, line, module or "
 		  "thread" },
 		{ "run --ops --on-cpu x",
 		  "--on-cpu is for samples: the times of ops are wall time" },

@@ -575,3 +575,15 @@ Test(query_ops, modules_have_what_their_ops_and_their_modules_take)
 	       "convbackward of forward (train.py:10) < forward (train.py:9) 1 40/40, "
 	       "convforward (train.py:10) < forward (train.py:9) 3 35/35");
 }
+
+Test(query_ops, a_line_has_all_ops_that_it_calls_and_their_derivatives_apart)
+{
+	call_in_python("mm", 10, 31, 0);
+	call_in_python("add", 30, 31, 0);
+	call_in_python("MmBackward", 5, 40, 31);
+	call("gemm", 1, 2, 2);
+	name_all(&f);
+	EXPECT(&(struct op_query){ .by = OPS_BY_LINE },
+	       "step (train.py:31) 2 40/40, backward of step (train.py:31) 1 5/5, "
+	       "step (a.c:5) 1 2/2");
+}

@@ -86,8 +86,17 @@ def script():
         scripted(torch.rand(32, 32), torch.rand(32))
 
 
+def resnet(kind):
+    import torchvision
+    model = torchvision.models.resnet18(weights=None).to(kind).eval()
+    with torch.no_grad(), record_function("model_inference"):
+        model(torch.randn(5, 3, 224, 224, dtype=kind))
+
+
 CASES = {"tutorial": tutorial, "tutorial_numpy": lambda: tutorial(True), "train": train,
-         "images": images, "products": products, "script": script}
+         "images": images, "products": products, "script": script,
+         "resnet18_float": lambda: resnet(torch.float32),
+         "resnet18_double": lambda: resnet(torch.float64)}
 
 
 def rows(averages):

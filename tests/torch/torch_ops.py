@@ -102,8 +102,10 @@ class SideBySide(Torch):
                     noise.append(f"{key}: {word} {our[i] / 1e6:.3f} ms, not {their[i] / 1e6:.3f}")
         return wrong, noise
 
-    def check(self, case):
+    def check(self, case, without=()):
         for python, version in PYTHONS.items():
+            if python in without:
+                continue
             for _ in range(TRIES):
                 wrong, noise = self.compare(python, version, case)
                 if not noise and (not wrong or version >= (2, 0)):
@@ -128,6 +130,16 @@ class SideBySide(Torch):
 
     def test_images(self):
         self.check("images")
+
+    def test_resnet18(self):
+        """The model of PyTorch's tutorials of its profiler."""
+        missing = [python for python in PYTHONS
+                   if subprocess.run([python, "-c", "import torchvision"], check=False,
+                                     capture_output=True).returncode]
+        if len(missing) == len(PYTHONS):
+            self.skipTest("there is no torchvision")
+        for kind in ("float", "double"):
+            self.check(f"resnet18_{kind}", without=missing)
 
     def test_products(self):
         self.check("products")
