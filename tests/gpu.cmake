@@ -59,14 +59,75 @@ foreach(name ${GPU_PROGRAMS})
     RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
 endforeach()
 
+# gpu_unit(NAME SOURCES...): gpu/NAME_test.c
+function(gpu_unit name)
+  add_executable(${name}_test gpu/${name}_test.c ${ARGN})
+  target_link_libraries(${name}_test PRIVATE base PkgConfig::CRITERION)
+  target_compile_definitions(${name}_test PRIVATE GPU_DIR="${GPU_DIR}")
+  target_compile_options(${name}_test PRIVATE -Wno-missing-prototypes)
+  add_test(NAME ${name} COMMAND ${name}_test)
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()
+
+gpu_unit(fake_gpu gpu/gpu_run.c)
+add_dependencies(fake_gpu_test gpu_client fake_gpu_older fake_gpu_broken)
+foreach(name ${GPU_PROGRAMS})
+  add_dependencies(fake_gpu_test gpu_${name})
+endforeach()
+
+gpu_unit(fake_cuda)
+target_link_libraries(fake_cuda_test PRIVATE fake_gpu_fake pthread)
+
+# NVIDIA's own library, which answers some questions without a driver.
+find_file(REAL_CUPTI libcupti.so.13 PATHS /usr/local/cuda /usr/local/cuda/extras/CUPTI
+          PATH_SUFFIXES lib lib64 NO_DEFAULT_PATH)
+gpu_unit(fake_names gpu/gpu_run.c gpu/fake_functions.c gpu/saved_buffers.c)
+target_link_libraries(fake_names_test PRIVATE dl)
+target_compile_definitions(fake_names_test PRIVATE
+  REAL_CUPTI="$<$<BOOL:${REAL_CUPTI}>:${REAL_CUPTI}>")
+add_dependencies(fake_names_test gpu_client)
+foreach(name copies graphs churn sync_happy devices)
+  add_dependencies(fake_names_test gpu_${name})
+endforeach()
+
+# The same programs by nvcc, built when the tests are run: that takes a while.
+find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
+set(nvcc_binaries "")
+foreach(kind nvcc nvcc_per_thread)
+  set(nvcc_flags_nvcc_per_thread --default-stream per-thread)
+  foreach(name ${GPU_PROGRAMS})
+    set(binary ${GPU_DIR}/${kind}/${name})
+    add_custom_command(OUTPUT ${binary}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${GPU_DIR}/${kind}
+      COMMAND ${NVCC} -cudart shared ${nvcc_flags_${kind}} -I ${PROJECT_SOURCE_DIR} -x cu
+              ${CMAKE_CURRENT_SOURCE_DIR}/gpu/programs/${name}.c -o ${binary}
+      DEPENDS gpu/programs/${name}.c gpu/programs/gpu_program.h)
+    list(APPEND nvcc_binaries ${binary})
+  endforeach()
+endforeach()
+add_custom_target(gpu_nvcc DEPENDS ${nvcc_binaries})
+gpu_unit(nvcc_programs gpu/gpu_run.c)
+target_compile_definitions(nvcc_programs_test PRIVATE HAS_NVCC=$<BOOL:${NVCC}>)
+add_dependencies(nvcc_programs_test gpu_client)
+if(NVCC)
+  add_test(NAME nvcc_programs_build
+    COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target gpu_nvcc)
+  set_tests_properties(nvcc_programs_build PROPERTIES LABELS unit TIMEOUT 600
+    FIXTURES_SETUP nvcc_programs)
+  set_tests_properties(nvcc_programs PROPERTIES FIXTURES_REQUIRED nvcc_programs)
+endif()
+
 find_path(CUPTI_INCLUDE cupti.h PATHS /usr/local/cuda/include
                                       /usr/local/cuda/extras/CUPTI/include)
 if(CUPTI_INCLUDE)
-  add_executable(cupti_abi_test gpu/cupti_abi_test.c)
-  target_include_directories(cupti_abi_test PRIVATE ${PROJECT_SOURCE_DIR})
-  target_include_directories(cupti_abi_test SYSTEM PRIVATE ${CUPTI_INCLUDE})
-  add_test(NAME cupti_abi COMMAND cupti_abi_test)
-  set_tests_properties(cupti_abi PROPERTIES LABELS unit)
+  foreach(name cupti_abi cuda_abi cupti_sizes)
+    add_executable(${name}_test gpu/${name}_test.c)
+    target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
+    target_include_directories(${name}_test SYSTEM PRIVATE ${CUPTI_INCLUDE})
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES LABELS unit)
+  endforeach()
+  target_sources(cupti_sizes_test PRIVATE gpu/record_kinds.c)
 else()
   message(STATUS "The layouts of CUPTI's records are not compared: its headers are not there")
 endif()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_buffers.h"
 
+#include "base/clock.h"
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_delivery.h"
 #include "tests/gpu/fake_lane.h"
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define NS_PER_MS UINT64_C(1000000)
 
 struct pending {
 	uint64_t done_ns;
@@ -140,11 +139,11 @@ void fake_buffers_write(const void *record, size_t bytes)
 
 static void sleep_a_little(uint64_t deadline)
 {
-	uint64_t until = fake_now() + NS_PER_MS;
+	uint64_t until = clock_now_ns() + NS_PER_MS;
 
 	if (deadline && deadline < until)
 		until = deadline;
-	struct timespec t = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+	struct timespec t = { (time_t)(until / NS_PER_SEC), (long)(until % NS_PER_SEC) };
 	pthread_mutex_lock(&worker.lock);
 	pthread_cond_timedwait(&worker.wake, &worker.lock, &t);
 	pthread_mutex_unlock(&worker.lock);
@@ -152,13 +151,13 @@ static void sleep_a_little(uint64_t deadline)
 
 static void *work(void *unused)
 {
-	uint64_t flushed = fake_now();
+	uint64_t flushed = clock_now_ns();
 
 	(void)unused;
 	pthread_setname_np(pthread_self(), "fake-cupti");
 	fake_delivery_replay();
 	for (;;) {
-		uint64_t now = fake_now();
+		uint64_t now = clock_now_ns();
 		write_done(now, false);
 		if (worker.period_ns && now - flushed >= worker.period_ns) {
 			fake_lanes_complete();
@@ -217,8 +216,8 @@ bool fake_buffers_flush(bool forced)
 	if (worker.pid != getpid())
 		return false;
 	if (fake_faults()->slow_flush_ms)
-		fake_wait_until(fake_now() + fake_faults()->slow_flush_ms * NS_PER_MS);
-	write_done(fake_now(), forced);
+		fake_wait_until(clock_now_ns() + fake_faults()->slow_flush_ms * NS_PER_MS);
+	write_done(clock_now_ns(), forced);
 	fake_lanes_complete();
 	fake_delivery_wait(&worker.wake);
 	return true;

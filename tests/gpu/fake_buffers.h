@@ -27,7 +27,7 @@ void fake_buffers_flush_every(uint32_t ms);
 /* A record of this thread's own doing, which is complete. BYTES are cut to the release's. */
 void fake_buffers_write(const void *record, size_t bytes);
 
-/* A record of the device's, complete at DONE_NS of fake_now(). */
+/* A record of the device's, complete at DONE_NS of clock_now_ns(). */
 void fake_buffers_write_later(const void *record, size_t bytes, uint64_t done_ns);
 
 /*

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_call.h"
 
+#include "base/clock.h"
 #include "tests/gpu/cuda_api.h"
 #include "tests/gpu/fake_buffers.h"
-#include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_device.h"
 #include "tests/gpu/fake_settings.h"
@@ -49,10 +49,10 @@ void fake_call_begin(struct fake_call *c, uint32_t runtime, uint32_t driver, con
 		                       : fake_function_plain_name(CUPTI_DOMAIN_DRIVER, driver));
 	fake_device_ensure();
 	c->correlation = ++last_correlation;
-	c->begin_ns = fake_now();
+	c->begin_ns = clock_now_ns();
 	if (runtime)
 		tell(c, CUPTI_DOMAIN_RUNTIME, runtime, CUPTI_ENTER, NULL);
-	c->driver_begin_ns = fake_now();
+	c->driver_begin_ns = clock_now_ns();
 	if (driver)
 		tell(c, CUPTI_DOMAIN_DRIVER, driver, CUPTI_ENTER, NULL);
 }
@@ -68,7 +68,7 @@ static void record(const struct fake_call *c, uint32_t domain, uint32_t id, uint
 		.kind = is_runtime ? CUPTI_KIND_RUNTIME : CUPTI_KIND_DRIVER,
 		.function = id,
 		.begin_ns = begin_ns,
-		.end_ns = fake_now(),
+		.end_ns = clock_now_ns(),
 		.pid = (uint32_t)getpid(),
 		.tid = fake_cupti_by_gettid() ? (uint32_t)gettid() : (uint32_t)pthread_self(),
 		.correlation = c->correlation,

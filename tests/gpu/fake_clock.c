@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_clock.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,27 +11,14 @@
 static _Atomic int64_t offset_ns; // told - ours
 static atomic_bool is_measured;
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-uint64_t fake_now(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-
 static uint64_t real_time(void)
 {
-	return read_clock(CLOCK_REALTIME);
+	return clock_ns(CLOCK_REALTIME);
 }
 
 void fake_wait_until(uint64_t ns)
 {
-	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	struct timespec t = { (time_t)(ns / NS_PER_SEC), (long)(ns % NS_PER_SEC) };
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
@@ -37,7 +26,7 @@ void fake_wait_until(uint64_t ns)
 
 void fake_burn(uint64_t ns)
 {
-	for (uint64_t end = fake_now() + ns; fake_now() < end;)
+	for (uint64_t end = clock_now_ns() + ns; clock_now_ns() < end;)
 		;
 }
 
@@ -45,7 +34,7 @@ void fake_clock_set(cupti_clock *clock)
 {
 	if (!clock)
 		clock = real_time;
-	uint64_t before = fake_now(), told = clock(), after = fake_now();
+	uint64_t before = clock_now_ns(), told = clock(), after = clock_now_ns();
 	// It is our own clock: no difference, rather than the reading's error.
 	bool is_ours = before <= told && told <= after;
 	offset_ns = is_ours ? 0 : (int64_t)(told - (before + after) / 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_cupti.h"
 
+#include "base/clock.h"
 #include "tests/gpu/fake_buffers.h"
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_device.h"
@@ -99,7 +100,7 @@ int cuptiGetTimestamp(uint64_t *ns)
 {
 	if (!ns)
 		return CUPTI_INVALID_PARAMETER;
-	*ns = fake_clock_told(fake_now());
+	*ns = fake_clock_told(clock_now_ns());
 	return 0;
 }
 

@@ -24,6 +24,7 @@ static struct {
 	struct fake_buffer *first, *last;
 	size_t queued, waiters;
 	bool is_delivering;
+	bool has_to_replay;
 	// What the client has lent us: he must not hand it out again.
 	struct {
 		const uint8_t *data;
@@ -35,6 +36,7 @@ static struct {
 void fake_delivery_set(cupti_request *request, cupti_complete *complete)
 {
 	pthread_mutex_lock(&d.lock);
+	d.has_to_replay = request && fake_settings()->replay && !d.request;
 	d.request = request;
 	d.complete = complete;
 	pthread_mutex_unlock(&d.lock);
@@ -217,27 +219,22 @@ void fake_delivery_wait(pthread_cond_t *wake)
 	pthread_mutex_lock(&d.lock);
 	d.waiters++;
 	pthread_cond_signal(wake);
-	while (d.first || d.is_delivering)
+	while (d.first || d.is_delivering || d.has_to_replay)
 		pthread_cond_wait(&d.done, &d.lock);
 	d.waiters--;
 	pthread_mutex_unlock(&d.lock);
 }
 
-void fake_delivery_replay(void)
+static void replay(const char *path)
 {
-	const char *path = fake_settings()->replay;
 	// Names of the replayed kernels are told of as long as the process lives.
 	static struct saved_buffers *saved;
 	struct error err = { 0 };
 
-	if (!path)
-		return;
 	saved = saved_buffers_read(path, &err);
-	if (!saved) {
+	if (!saved)
 		fake_violation("%s", err.text);
-		return;
-	}
-	for (size_t i = 0; i < saved_buffers_count(saved); i++) {
+	for (size_t i = 0; saved && i < saved_buffers_count(saved); i++) {
 		struct saved_buffer from = saved_buffers_get(saved, i);
 		struct fake_buffer to;
 		fake_delivery_request(&to);
@@ -249,5 +246,14 @@ void fake_delivery_replay(void)
 		to.records = from.records;
 		fake_delivery_add(&to);
 	}
-	fake_delivery_run();
+}
+
+void fake_delivery_replay(void)
+{
+	if (!d.has_to_replay)
+		return;
+	replay(fake_settings()->replay);
+	pthread_mutex_lock(&d.lock);
+	d.has_to_replay = false;
+	pthread_mutex_unlock(&d.lock);
 }

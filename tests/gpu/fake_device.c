@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_device.h"
 
+#include "base/clock.h"
 #include "tests/gpu/fake_buffers.h"
-#include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_settings.h"
 #include "tests/gpu/fake_subscriber.h"
@@ -262,7 +262,7 @@ struct fake_span fake_stream_run(struct cuda_stream *stream, uint64_t duration_n
                                  enum fake_engine engine)
 {
 	struct device *d = &devices[stream->device];
-	uint64_t begin = fake_now() + FAKE_LATENCY_NS;
+	uint64_t begin = clock_now_ns() + FAKE_LATENCY_NS;
 
 	pthread_mutex_lock(&lock);
 	raise_to(&begin, stream->ready_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The runtime: streams and events.
-#include "tests/gpu/fake_clock.h"
+#include "base/clock.h"
 #include "tests/gpu/fake_work.h"
 
 #include <stdatomic.h>
@@ -71,7 +71,7 @@ static int query(cudaStream_t handle, uint32_t function)
 	struct cuda_stream *s = call.refused ? NULL : fake_stream(handle);
 	if (!s)
 		return fake_call_end(&call, CUDA_INVALID_HANDLE);
-	return fake_call_end(&call, fake_stream_ready(s) <= fake_now() ? 0 : CUDA_NOT_READY);
+	return fake_call_end(&call, fake_stream_ready(s) <= clock_now_ns() ? 0 : CUDA_NOT_READY);
 }
 
 int cudaStreamQuery(cudaStream_t stream)
@@ -149,7 +149,7 @@ static int record(cudaEvent_t event, cudaStream_t handle, uint32_t function)
 	struct cuda_stream *s = call.refused ? NULL : fake_stream(handle);
 	if (!s || !event)
 		return fake_call_end(&call, CUDA_INVALID_HANDLE);
-	uint64_t now = fake_now(), ready = fake_stream_ready(s);
+	uint64_t now = clock_now_ns(), ready = fake_stream_ready(s);
 	event->ready_ns = ready > now ? ready : now;
 	event->is_recorded = true;
 	return fake_call_end(&call, 0);
@@ -176,14 +176,14 @@ int cudaEventSynchronize(cudaEvent_t event)
 int cudaEventQuery(cudaEvent_t event)
 {
 	FAKE_CALL(call, cudaEventQuery, cuEventQuery, NULL, FAKE_POINTER(event));
-	return fake_call_end(&call, event->ready_ns <= fake_now() ? 0 : CUDA_NOT_READY);
+	return fake_call_end(&call, event->ready_ns <= clock_now_ns() ? 0 : CUDA_NOT_READY);
 }
 
 int cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 {
 	if (!begin->is_recorded || !end->is_recorded)
 		return CUDA_INVALID_HANDLE;
-	if (end->ready_ns > fake_now())
+	if (end->ready_ns > clock_now_ns())
 		return CUDA_NOT_READY;
 	*ms = (float)((double)(int64_t)(end->ready_ns - begin->ready_ns) / 1e6);
 	return 0;

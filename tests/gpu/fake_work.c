@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_work.h"
 
+#include "base/clock.h"
 #include "tests/gpu/fake_buffers.h"
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
@@ -223,7 +224,7 @@ void fake_work_wait(enum cupti_synchronization type, const struct cuda_stream *s
 	struct cupti_sync record = {
 		.kind = CUPTI_KIND_SYNCHRONIZATION,
 		.type = type,
-		.begin_ns = fake_now(),
+		.begin_ns = clock_now_ns(),
 		.correlation = correlation,
 		.context = fake_device_context_id(fake_device_current()),
 		.stream = stream ? stream->id : UINT32_MAX, // SYNCHRONIZATION_INVALID_VALUE
@@ -232,7 +233,7 @@ void fake_work_wait(enum cupti_synchronization type, const struct cuda_stream *s
 
 	if (type != CUPTI_SYNC_STREAM_WAIT)
 		fake_wait_until(until_ns);
-	record.end_ns = fake_now();
+	record.end_ns = clock_now_ns();
 	if (fake_cupti_wants(CUPTI_KIND_SYNCHRONIZATION))
 		fake_buffers_write(&record, sizeof(record));
 }
@@ -248,7 +249,7 @@ static void record_pool(uint32_t device, uint32_t correlation)
 		.pid = (uint32_t)getpid(),
 		.device = device,
 		.address = 0x700000000000 + device,
-		.time_ns = fake_now(),
+		.time_ns = clock_now_ns(),
 	};
 
 	if (!fake_cupti_wants(CUPTI_KIND_MEMORY_POOL) || is_told[device])
@@ -267,7 +268,7 @@ void fake_work_memory(const struct fake_block *block, enum cupti_memory_operatio
 		.correlation = correlation,
 		.address = (uint64_t)(uintptr_t)block->data,
 		.bytes = block->bytes,
-		.time_ns = fake_now(),
+		.time_ns = clock_now_ns(),
 		.pid = (uint32_t)getpid(),
 		.device = block->device,
 		.context = fake_device_context_id(block->device),

@@ -14,14 +14,18 @@
  *	released KIND COUNT BYTES
  *	calls COUNT                    launches, as the callbacks told
  *	records COUNT
- *	and, if there were any: refused FUNCTION RESULT, other NAME, dropped COUNT, untimed COUNT,
- *	disorder COUNT (of kernels in a stream), unknown KIND COUNT, bad COUNT (walks that ended in
- *	the middle), garbage COUNT (valid sizes beyond the buffer), missing FUNCTION
+ *	kind:KIND COUNT                other records
+ *	and, if there were any: refused FUNCTION=RESULT COUNT, other NAME COUNT, dropped
+ *	COUNT, untimed COUNT, disorder COUNT (of kernels in a stream), unknown:KIND COUNT, bad
+ *	COUNT (walks that ended in the middle), garbage COUNT (valid sizes beyond the buffer),
+ *	missing FUNCTION COUNT
  *
  * CLIENT_KINDS is the list of record kinds to enable, CLIENT_NULL=N refuses every Nth buffer.
  * CLIENT_BREAK names a rule to break on purpose, so that a test sees the fake notice.
  */
 #include "tests/gpu/gpu_client.h"
+
+#include "base/clock.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,7 +33,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BUFFER_BYTES (1 << 20)
 
@@ -61,14 +64,6 @@ static bool breaks(const char *rule)
 	const char *broken = getenv("CLIENT_BREAK");
 
 	return broken && !strcmp(broken, rule);
-}
-
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static void request(uint8_t **buffer, size_t *size, size_t *records_max)
@@ -136,7 +131,7 @@ static void called(void *own, uint32_t domain, uint32_t id, const void *data)
 	if (domain == CUPTI_DOMAIN_RUNTIME && call->site == CUPTI_ENTER)
 		calls++;
 	if (breaks("touch") && last)
-		last[100] ^= 1;
+		last[100] = 0xee;
 }
 
 static bool check(const char *function, int result)
@@ -257,7 +252,7 @@ int InitializeInjection(void)
 		CALL(SetThreadIdType, CUPTI_THREAD_ID_SYSTEM);
 	CALL(ActivitySetAttribute, CUPTI_ZEROED_OUT_BUFFER, &size, &zeroed);
 	if (cupti.ActivityRegisterTimestampCallback && !breaks("order"))
-		CALL(ActivityRegisterTimestampCallback, monotonic);
+		CALL(ActivityRegisterTimestampCallback, clock_now_ns);
 	if (!CALL(ActivityRegisterCallbacks, request, complete))
 		return 1;
 	enable_calls(handle);

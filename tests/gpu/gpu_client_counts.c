@@ -53,7 +53,7 @@ void gpu_client_refused(const char *function, int result)
 {
 	char name[200];
 
-	snprintf(name, sizeof(name), "cupti%s %d", function, result);
+	snprintf(name, sizeof(name), "cupti%s=%d", function, result);
 	gpu_client_count("refused", name, 0);
 }
 
@@ -121,7 +121,7 @@ static void memory(const uint32_t *record)
 void gpu_client_record(const uint32_t *record)
 {
 	uint32_t kind;
-	char number[16];
+	char key[32];
 
 	memcpy(&kind, record, sizeof(kind));
 	records++;
@@ -154,12 +154,12 @@ void gpu_client_record(const uint32_t *record)
 	case CUPTI_KIND_CONTEXT:
 	case CUPTI_KIND_STREAM:
 	case CUPTI_KIND_MEMORY_POOL:
-		snprintf(number, sizeof(number), "%u", kind);
-		gpu_client_count("kind", number, 0);
+		snprintf(key, sizeof(key), "kind:%u", kind);
+		gpu_client_count(key, NULL, 0);
 		break;
 	default:
-		snprintf(number, sizeof(number), "%u", kind);
-		gpu_client_count("unknown", number, 0);
+		snprintf(key, sizeof(key), "unknown:%u", kind);
+		gpu_client_count(key, NULL, 0);
 	}
 }
 
