@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/format.h"
+#include "symbolize/symbolizer.h"
 #include "tests/fake_profile.h"
 
 #include <criterion/criterion.h>
