@@ -42,6 +42,7 @@ bool ring_open(struct ring *ring, void *memory, size_t size)
 		.mask = data_bytes - 1,
 		.position = __atomic_load_n(&header->tail, __ATOMIC_RELAXED),
 	};
+	ring->seen = ring->position;
 	return true;
 }
 
@@ -89,8 +90,11 @@ const struct record *ring_peek(struct ring *ring, struct error *err)
 		return NULL;
 
 	for (;;) {
-		uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
-		uint64_t left = head - ring->position;
+		// Looked at for each record, its line would have to come back to the producer for
+		// each one that it writes.
+		if (ring->seen == ring->position)
+			ring->seen = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
+		uint64_t left = ring->seen - ring->position;
 		if (left == 0)
 			return NULL;
 

@@ -48,6 +48,7 @@ struct ring {
 	uint8_t *data;
 	uint64_t mask;
 	uint64_t position; /* consumer: its own copy of tail; producer: of head */
+	uint64_t seen;     /* consumer: head when it was last looked at */
 	uint32_t peeked;   /* consumer: size of the record that ring_peek() gave out */
 };
 
