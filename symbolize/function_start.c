@@ -15,7 +15,8 @@
 #define VERSION     1
 #define HEAD_BYTES  12
 #define ENTRY_BYTES 8
-#define JUMP_BYTES  5    // its second half is where it leads
+#define FAR_BYTES   5 // of a jump
+#define NEAR_BYTES  2
 #define CODE_MAX    8192 // of one function, to look for jumps in
 
 struct function_starts {
@@ -122,10 +123,19 @@ static struct bytes code_of(const struct function_starts *f, uint64_t start)
 	return (struct bytes){ NULL, 0 };
 }
 
-// jmp rel32, and the conditional ones
-static bool is_jump(const uint8_t *code, size_t at)
+// Where the jump at AT leads to, from the start of CODE; 0: there is none. jmp rel32, the
+// conditional ones, and jmp rel8.
+static int64_t read_jump(struct bytes code, size_t at)
 {
-	return code[at] == 0xe9 || (at && code[at - 1] == 0x0f && (code[at] & 0xf0) == 0x80);
+	const uint8_t *bytes = code.data;
+	size_t left = code.size - at;
+	bool far = bytes[at] == 0xe9 || (at && bytes[at - 1] == 0x0f && (bytes[at] & 0xf0) == 0x80);
+
+	if (far && left >= FAR_BYTES)
+		return (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1);
+	if (bytes[at] == 0xeb && left >= NEAR_BYTES)
+		return (int64_t)(at + NEAR_BYTES) + (int8_t)bytes[at + 1];
+	return 0;
 }
 
 void function_starts_jumps(const struct function_starts *f, uint64_t start,
@@ -133,11 +143,8 @@ void function_starts_jumps(const struct function_starts *f, uint64_t start,
 {
 	struct bytes code = code_of(f, start);
 
-	for (size_t i = 0; i + JUMP_BYTES <= code.size; i++) {
-		if (!is_jump(code.data, i))
-			continue;
-		uint64_t to =
-			start + i + JUMP_BYTES + (uint64_t)(int64_t)read_i32(code.data + i + 1);
+	for (size_t i = 0; i < code.size; i++) {
+		uint64_t to = start + (uint64_t)read_jump(code, i);
 		if (to != start && function_starts_find(f, to) == to && !visit(context, to))
 			return;
 	}

@@ -7,8 +7,8 @@
 #include <link.h>
 #include <unistd.h>
 
-// One jumps to the other, by a jump that the assembler does not shorten.
-void jumper(void), landing(void);
+// Two jump to the third, one by a jump that the assembler does not shorten.
+void jumper(void), near_jumper(void), landing(void);
 __asm__(".pushsection .text\n"
         ".globl jumper\n"
         "jumper:\n"
@@ -16,6 +16,14 @@ __asm__(".pushsection .text\n"
         "	nop\n"
         "	.byte 0xe9\n"
         "	.long landing - . - 4\n"
+        "	.cfi_endproc\n"
+        ".skip 16, 0x90\n"
+        ".globl near_jumper\n"
+        "near_jumper:\n"
+        "	.cfi_startproc\n"
+        "	nop\n"
+        "	.byte 0xeb\n"
+        "	.byte landing - . - 1\n"
         "	.cfi_endproc\n"
         ".skip 16, 0x90\n"
         ".globl landing\n"
@@ -103,6 +111,9 @@ Test(function_start, a_jump_to_where_another_function_begins_is_found)
 	uint64_t to = 0;
 
 	function_starts_jumps(f, where_of(jumper).address, take, &to);
+	cr_expect(eq(u64, to, where_of(landing).address));
+	to = 0;
+	function_starts_jumps(f, where_of(near_jumper).address, take, &to);
 	cr_expect(eq(u64, to, where_of(landing).address));
 	to = 0;
 	function_starts_jumps(f, where_of(landing).address, take, &to);
