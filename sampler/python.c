@@ -14,6 +14,7 @@
 #define NUMBERS_MAX (1u << 16) // of chains, of modules
 #define LINES       2048       // that are remembered
 #define ANCHORED    0x030b     // the first version that leaves them on the stack
+#define PLAIN_CALL  3          // functions of the interpreter at most, before that
 
 struct python_object {
 	uint32_t code; // id in the registry; 0: never told
@@ -278,7 +279,8 @@ static void put_other_native(struct weave *w, size_t end)
 			put(w, w->native->frames[w->at], w->native->sps[w->at]);
 }
 
-// What the innermost Python function has called.
+// What a Python function has called: the innermost, or one whose callee calls Python again, as a
+// key function's of sorted().
 static void put_called(struct weave *w, size_t end)
 {
 	for (; w->at < end; w->at++) {
@@ -290,10 +292,20 @@ static void put_called(struct weave *w, size_t end)
 	}
 }
 
+// Up to 3.10 each call of a Python function by another goes by some functions of the interpreter.
+static bool is_plain_call(const struct weave *w, size_t end)
+{
+	size_t count = 0;
+
+	for (size_t i = w->at; i < end; i++)
+		count += is_interpreter(w, i);
+	return w->python->version < ANCHORED && count <= PLAIN_CALL;
+}
+
 // The native frames between the last Python frame and the next one, which END holds.
 static void put_between(struct weave *w, size_t end)
 {
-	if (w->next == 0)
+	if (w->next == 0 || !is_plain_call(w, end))
 		put_called(w, end);
 	else
 		put_other_native(w, end);
@@ -408,10 +420,12 @@ static void put_rest(struct weave *w)
 {
 	size_t end = w->native->count - is_cut(w->native);
 
-	if (w->chain->count)
-		put_between(w, end);
-	else
+	if (!w->chain->count)
 		put_native(w, end);
+	else if (w->next == 0)
+		put_called(w, end);
+	else
+		put_other_native(w, end);
 	for (; w->next < w->chain->count; w->next++)
 		put(w, frame_of(w->python, &w->chain->frames[w->next]), 0);
 	w->out->whole = w->chain->count && !(w->chain->flags & PYTHON_CUT);

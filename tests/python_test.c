@@ -130,8 +130,32 @@ Test(python, the_frame_that_holds_the_anchor_is_the_call_of_the_interpreter)
 	function(3, 0);
 	function(2, 0x7180);
 	function(1, 0x7510);
-	EXPECT("n8 inner:30 middle:20 n8 outer:10 n8 ");
+	EXPECT("n8 inner:30 middle:20 i7 n8 i7 outer:10 n8 ");
 	cr_expect(eq(u64, out.sps[1], 0x7100));
+}
+
+// One function calls the other by so many of the interpreter's.
+static void call_by(unsigned between)
+{
+	version(0x0308);
+	eval();
+	for (unsigned i = 0; i < between; i++)
+		native(INTERPRETER, 1 + i);
+	eval();
+	function(2, 0);
+	function(1, 0);
+}
+
+Test(python, up_to_3_10_a_plain_call_is_not_shown)
+{
+	call_by(3);
+	EXPECT("middle:20 outer:10 ");
+}
+
+Test(python, up_to_3_10_what_may_be_a_c_function_between_is_kept)
+{
+	call_by(4);
+	EXPECT("middle:20 i7 i7 i7 i7 outer:10 ");
 }
 
 Test(python, below_python_the_interpreters_own_frames_are_told_apart)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Work that C functions do. Run by cfunctions.py: NAME SECONDS, of CPU time."""
 import decimal
+import functools
 import json
 import random
 import re
@@ -61,7 +62,33 @@ def arrays():
     numpy.unique(a[:50000])
 
 
-WORKS = {"json": json_and_re, "text": texts, "sort": sorting, "decimal": decimals, "numpy": arrays}
+def weigh(_):
+    """So long that what cProfile takes for a call does not count."""
+    total = 0
+    for i in range(3000):
+        total += i * 3
+    return total
+
+
+def weigh_two(left, right):
+    return weigh(right)
+
+
+def callbacks():
+    """C functions that call Python again."""
+    sorted(WORDS[:20], key=weigh)
+    WORDS[:10].sort(key=weigh)
+    re.compile("x+").sub(lambda match: str(weigh(match)), "x.x.x.x.x.x.x.x")
+    functools.reduce(weigh_two, WORDS[:15])
+    any(map(weigh_zero, WORDS[:12]))
+    sum(weigh(word) for word in WORDS[:10])
+
+
+def weigh_zero(value):
+    return weigh(value) * 0
+
+
+WORKS = {"json": json_and_re, "callbacks": callbacks, "text": texts, "sort": sorting, "decimal": decimals, "numpy": arrays}
 
 
 def run(work, seconds):
