@@ -40,6 +40,7 @@ enum record_type {
 	RECORD_PYTHON_CALLS = 24, /* of a code object */
 	RECORD_PYTHON_CHAIN = 25, /* Python frames that call ops; before the first such op */
 	RECORD_TORCH_MODULE = 26,  /* what such a frame runs */
+	RECORD_PATCH = 27, /* a function of the program leads to the agent, or is left alone */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,
@@ -187,7 +188,8 @@ struct record_note {
 enum op_flags {
 	OP_RANGE = 1 << 0,
 	OP_UNORDERED = 1 << 1, /* END: ops that began later are still open */
-	OP_LEFT_OPEN = 1 << 2  /* END: made up at the end of the thread or the process */
+	OP_LEFT_OPEN = 1 << 2, /* END: made up at the end of the thread or the process */
+	OP_RETURNED = 1 << 3   /* END: the call that the op is has returned, here and now */
 };
 
 /* What the numbers behind a BEGIN or a MARK are. Stored in profile files: append only. */
@@ -353,6 +355,47 @@ struct record_python_calls {
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct record_python_calls) == 24 + 16, "python calls");
+
+/* Why a function that --trace asks for is left alone. */
+enum patch_reason {
+	PATCH_DONE = 0,
+	PATCH_SHORT,     /* shorter than a jump, and no padding behind it */
+	PATCH_LOOPS,     /* it jumps into what the jump would take the place of */
+	PATCH_UNKNOWN,   /* holds what is no known instruction */
+	PATCH_UNMOVABLE, /* begins with what cannot be done elsewhere */
+	PATCH_SPECIAL,   /* returns twice, or looks at where it was called from */
+	PATCH_CHANGED,   /* is not in memory as in its file */
+	PATCH_FAR,       /* no memory could be had near it */
+	PATCH_LOCKED,    /* its code may not be changed */
+	PATCH_BUSY,      /* threads may be running it */
+	PATCH_MANY,      /* there are too many */
+	PATCH_REASONS
+};
+
+/*
+ * From AT on, the code at START of struct record_patch does what the function does from OFFSET on,
+ * with PUSHED bytes more on the stack.
+ */
+struct patch_row {
+	uint16_t at, offset, pushed, reserved;
+};
+
+/*
+ * The function at FUNCTION begins with a jump to START, where SIZE bytes do what the jump has taken
+ * the place of. A call of it returns to one of the agent's return slots, where STACK of its op's
+ * BEGIN lies behind the return address and CALLER is the true one. Followed by its rows in order,
+ * the function's name and a NUL.
+ */
+struct record_patch {
+	struct record head;
+	uint64_t function, start;   /* START 0: it was left alone */
+	uint64_t slots, slots_size; /* the return slots of the process */
+	uint32_t size;
+	uint16_t row_count;
+	uint8_t pattern; /* which of those that --trace has given, from 0 */
+	uint8_t reason;  /* enum patch_reason */
+};
+_Static_assert(sizeof(struct record_patch) == 24 + 40, "patch");
 
 enum python_chain_flags {
 	PYTHON_CUT = 1 << 0, /* outer frames are missing */

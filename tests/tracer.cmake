@@ -75,7 +75,7 @@ if(TSAN_RUNS)
     list(APPEND race_sources ${files})
   endforeach()
   add_executable(agent_race ${race_sources})
-  target_link_libraries(agent_race PRIVATE flags m)
+  target_link_libraries(agent_race PRIVATE flags m ${IBERTY})
   # Instrumented, gcc guesses worse; warnings come from where these are built in earnest.
   target_compile_options(agent_race PRIVATE -fsanitize=thread -O1 -w)
   target_link_options(agent_race PRIVATE -fsanitize=thread)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that a jump of 32 bits reaches from all of an object.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * SIZE bytes (rounded up to pages), readable and writable, near [START, END). NULL if there is no
+ * room. Not for handlers. The caller unmaps it.
+ */
+void *near_map(uintptr_t start, uintptr_t end, size_t size);
