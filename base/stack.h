@@ -161,6 +161,14 @@ struct python_calls_event {
 	bool last;  /* none is missing; CALLS is 0 */
 };
 
+/* A function that --trace asks for was found: it is traced, or not. */
+struct patch_event {
+	uint32_t pattern; /* number of the option */
+	uint32_t reason;  /* enum patch_reason, base/record.h */
+	uint64_t count;   /* functions: 1, but for PATCH_MANY */
+	const char *name; /* "" for PATCH_MANY */
+};
+
 /* All allocations of a process, exact. */
 struct memory_event {
 	uint32_t process;

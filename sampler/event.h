@@ -45,6 +45,7 @@ struct event_op {
 	uint32_t op;
 	uint32_t domain; /* domain_id of the op, base/op.h */
 	bool call;       /* it is a call of a function: it ends with a frame */
+	bool told;       /* and who tells of it knows when that has been left */
 	bool forwards;   /* it may be begun anew by itself, for the same call */
 	uint32_t flags;
 	uint64_t stack, caller;
@@ -83,6 +84,16 @@ struct event_alloc {
 
 struct event_memory {
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+};
+
+/* See struct record_patch. */
+struct event_patch {
+	uint64_t function, start, slots, slots_size;
+	uint32_t size, row_count;
+	uint32_t pattern;
+	enum patch_reason reason;
+	const struct patch_row *rows;
+	const char *name;
 };
 
 struct event_python {
@@ -146,6 +157,7 @@ struct event {
 		struct event_alloc alloc;
 		uint64_t freed; /* RECORD_FREE: address */
 		struct event_memory memory;
+		struct event_patch patch;
 		struct event_python python;
 		struct event_python_code python_code;
 		struct event_python_name python_name;

@@ -146,7 +146,8 @@ static uint32_t op_of(struct op_records *r, const struct record *record, uint64_
 
 static bool is_call(const struct op *op)
 {
-	return op->provider == OP_BLAS || op->provider == OP_LAPACK || op->provider == OP_FFTW;
+	return op->provider == OP_BLAS || op->provider == OP_LAPACK || op->provider == OP_FFTW ||
+	       op->provider == OP_TRACE;
 }
 
 // What is called is of one kind whoever calls it.
@@ -180,6 +181,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 		event->op.detail_count = 0;
 	event->op.domain = op->domain_id;
 	event->op.call = is_call(op);
+	event->op.told = op->provider == OP_TRACE;
 	event->op.forwards = op->provider == OP_TORCH;
 	return true;
 }
@@ -270,6 +272,25 @@ static bool take_memory(const struct record_memory *memory, struct event *event)
 	return true;
 }
 
+static bool take_patch(const struct record_patch *patch, struct event *event)
+{
+	const struct patch_row *rows = (const struct patch_row *)(patch + 1);
+
+	event->patch = (struct event_patch){
+		.function = patch->function,
+		.start = patch->start,
+		.slots = patch->slots,
+		.slots_size = patch->slots_size,
+		.size = patch->size,
+		.row_count = patch->row_count,
+		.pattern = patch->pattern,
+		.reason = (enum patch_reason)patch->reason,
+		.rows = rows,
+		.name = (const char *)(rows + patch->row_count),
+	};
+	return true;
+}
+
 static void keep_note(struct op_records *r, const struct record_note *note)
 {
 	if (!r->note[0])
@@ -308,6 +329,8 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 		return true;
 	case RECORD_MEMORY:
 		return take_memory((const struct record_memory *)record, event);
+	case RECORD_PATCH:
+		return take_patch((const struct record_patch *)record, event);
 	case RECORD_NOTE:
 		keep_note(r, (const struct record_note *)record);
 		return false;

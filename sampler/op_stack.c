@@ -45,7 +45,8 @@ bool op_stack_begin(struct op_stack *s, const struct open_op *op)
 	own->details = op->detail_count ? copy_details(op) : NULL;
 	if (!own->details)
 		own->detail_count = 0;
-	s->calls += own->call_stack != 0;
+	s->calls += own->call_stack && !own->told;
+	s->told += own->call_stack && own->told;
 	return true;
 }
 
@@ -70,10 +71,38 @@ void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns)
 {
 	for (size_t i = s->calls ? s->count : 0; i > 0; i--) {
 		struct open_op *op = &s->ops[i - 1];
-		if (op->call_stack && !op->left_ns && stack >= op->call_stack &&
+		if (op->call_stack && !op->told && !op->left_ns && stack >= op->call_stack &&
 		    stack - op->call_stack <= OP_STACK_SIZE)
 			op->left_ns = time_ns;
 	}
+}
+
+static uint64_t find_return(const struct op_stack *s, uint64_t stack, size_t from, size_t to,
+                            size_t *hint)
+{
+	for (size_t i = from; i < to; i++) {
+		const struct open_op *op = &s->ops[s->count - 1 - i];
+		if (!op->told || op->call_stack != stack)
+			continue;
+		*hint = i;
+		return op->call_return;
+	}
+	return 0;
+}
+
+uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint)
+{
+	size_t from = *hint < s->count ? *hint : 0;
+	uint64_t found = find_return(s, stack, from, s->count, hint);
+
+	if (!found)
+		found = find_return(s, stack, 0, from, hint);
+	for (size_t i = 0; !found && i < OP_ENDED; i++) {
+		const struct op_return *ended = &s->ended[(s->ended_count - 1 - i) % OP_ENDED];
+		if (ended->stack == stack)
+			found = ended->address;
+	}
+	return found;
 }
 
 void op_stack_end(struct op_stack *s, struct open_op *op)
@@ -81,7 +110,11 @@ void op_stack_end(struct op_stack *s, struct open_op *op)
 	size_t index = (size_t)(op - s->ops);
 
 	free_op(op);
-	s->calls -= op->call_stack != 0;
+	s->calls -= op->call_stack && !op->told;
+	s->told -= op->call_stack && op->told;
+	if (op->told)
+		s->ended[s->ended_count++ % OP_ENDED] =
+			(struct op_return){ op->call_stack, op->call_return };
 	s->count--;
 	memmove(op, op + 1, (s->count - index) * sizeof(*op));
 }

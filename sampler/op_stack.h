@@ -29,12 +29,13 @@ struct open_op {
 	uint32_t op;     /* id, see base/op.h */
 	uint32_t domain; /* its domain_id */
 	bool range;
-	bool forwards;          /* see struct event_op */
-	uint32_t within;        /* ops of that kind right within it that have ended */
-	struct op_event *twin;  /* the only one of them, if it is the same op; owned, NULL: none */
+	bool forwards;         /* see struct event_op */
+	uint32_t within;       /* ops of that kind right within it that have ended */
+	struct op_event *twin; /* the only one of them, if it is the same op; owned, NULL: none */
 	uint64_t begin_ns;
 	uint64_t call_stack; /* of a call: where its frame ends; 0: it does not end with a frame */
 	uint64_t call_return;
+	bool told;          /* see struct event_op */
 	uint64_t left_ns;   /* when its frame was found to be gone, with no end told; 0: not yet */
 	uint64_t below_ns;  /* of the ops right below it that have ended */
 	bool below_differs; /* from what their ends have told */
@@ -46,10 +47,20 @@ struct open_op {
 	uint64_t *details; /* owned */
 };
 
+#define OP_ENDED 8
+
+struct op_return {
+	uint64_t stack, address;
+};
+
 struct op_stack {
 	struct open_op *ops; /* in the order of their begins */
 	size_t count, capacity;
-	size_t calls;
+	size_t calls; /* those among them that end with a frame, and are not told */
+	size_t told;  /* the same, told */
+	/* Of calls that were told and have ended: whose last instructions may be sampled yet. */
+	struct op_return ended[OP_ENDED];
+	size_t ended_count;
 	uint64_t untold; /* ops that found no place here */
 };
 
@@ -69,6 +80,12 @@ struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *
  * whose frame ends at STACK: calls whose frames lie below are left.
  */
 void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns);
+
+/*
+ * Where the call returns to, of those that are told, whose frame ends at STACK; 0 if there is none.
+ * One stack's are asked for from the inside out: *HINT, 0 at first, makes that quick.
+ */
+uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint);
 
 void op_stack_end(struct op_stack *s, struct open_op *op);
 

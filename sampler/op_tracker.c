@@ -29,6 +29,7 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.begin_ns = event->time_ns,
 		.address = op->stack,
 		.call_stack = op->call ? op->stack : 0,
+		.told = op->told,
 		.call_return = op->caller,
 		.chain = python_chain_of(&thread->process->python, op->chain),
 		.forward = python_chain_of(&thread->process->python, op->forward),
@@ -209,14 +210,20 @@ void op_tracker_see(struct thread *thread, const struct frame *frames, const uin
 {
 	struct op_stack *ops = &thread->ops;
 
-	for (size_t i = ops->calls ? ops->count : 0; i > 0; i--) {
+	for (size_t i = ops->calls || ops->told ? ops->count : 0; i > 0; i--) {
 		struct open_op *op = &ops->ops[i - 1];
 		if (!op->call_stack)
 			continue;
 		struct frame at = frame_of(thread->process, op->call_return);
-		if (is_there(op, &at, frames, sps, count))
+		bool there = is_there(op, &at, frames, sps, count);
+		if (there)
 			op->left_ns = 0;
-		else if (!op->left_ns && is_on_stack(op, sps, count))
+		// Of those that are told, which may be a thousand, so are the ones around it.
+		if (there && op->told && !ops->calls)
+			break;
+		if (there)
+			continue;
+		if (!op->left_ns && is_on_stack(op, sps, count))
 			op->left_ns = time_ns;
 	}
 }
@@ -246,7 +253,7 @@ static void take_end(struct op_event *op, const struct event *event)
 {
 	const struct event_op_end *end = &event->op_end;
 
-	op->flags |= end->flags;
+	op->flags |= end->flags & ~(uint32_t)OP_RETURNED;
 	op->end_ns = event->time_ns;
 	op->self_ns = end->self_ns;
 	op->allocated_bytes = end->allocated_bytes;
@@ -304,6 +311,8 @@ void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct ev
 	if (!(end->flags & (OP_UNORDERED | OP_RANGE)))
 		close_within(t, thread, index, event->time_ns);
 	open = &thread->ops.ops[index];
+	if (end->flags & OP_RETURNED)
+		open->left_ns = 0;
 	struct op_event op = event_of(thread, open);
 	take_end(&op, event);
 	settle(thread, open, &op);

@@ -85,6 +85,7 @@ struct sampler_sink {
 	void (*python_name)(void *context, const struct python_name_event *event);
 	void (*python_calls)(void *context, const struct python_calls_event *event);
 	void (*memory)(void *context, const struct memory_event *event);
+	void (*patch)(void *context, const struct patch_event *event);
 };
 
 /* What the sampler did and could not do, for the report's limits. */

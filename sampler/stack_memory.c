@@ -38,6 +38,12 @@ static bool move_window(struct stack_memory *memory, uint64_t address)
 	return got > 0;
 }
 
+bool stack_memory_return(struct stack_memory *memory, uint64_t address, uint64_t *word)
+{
+	*word = patched_return(&memory->patched, address + sizeof(*word));
+	return *word != 0;
+}
+
 bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *word)
 {
 	uint64_t into = address - memory->window_start;

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "sampler/patches.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,7 @@ struct stack_memory {
 	uint8_t *window; /* of [WINDOW_START, WINDOW_START + WINDOW_SIZE) */
 	uint64_t window_start, window_size;
 	unsigned windows;
+	struct patched patched; /* stays from stack to stack */
 };
 
 void stack_memory_fini(struct stack_memory *memory);
@@ -34,17 +37,21 @@ void stack_memory_fini(struct stack_memory *memory);
 void stack_memory_set(struct stack_memory *memory, const uint8_t *copy, uint64_t start,
                       uint64_t size, int pid);
 
+/* WORD, read at ADDRESS, is a return slot: gets the true return address. False if it is unknown. */
+bool stack_memory_return(struct stack_memory *memory, uint64_t address, uint64_t *word);
+
 /* What lies outside the copy. */
 bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *word);
 
-/* The 8 bytes at ADDRESS; false if they cannot be had. */
+/* The 8 bytes at ADDRESS as the program has put them there; false if they cannot be had. */
 static inline bool stack_memory_read(struct stack_memory *memory, uint64_t address, uint64_t *word)
 {
 	uint64_t into = address - memory->start;
 
-	if (into < memory->size && memory->size - into >= sizeof(*word)) {
+	if (into < memory->size && memory->size - into >= sizeof(*word))
 		memcpy(word, memory->copy + into, sizeof(*word));
-		return true;
-	}
-	return memory->pid && stack_memory_join(memory, address, word);
+	else if (!memory->pid || !stack_memory_join(memory, address, word))
+		return false;
+	return !patched_is_slot(&memory->patched, *word) ||
+	       stack_memory_return(memory, address, word);
 }

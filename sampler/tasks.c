@@ -49,6 +49,7 @@ static void free_process(struct process *process)
 {
 	address_space_free(process->space);
 	op_sites_fini(&process->sites);
+	patches_fini(&process->patches);
 	python_fini(&process->python);
 	free(process);
 }
@@ -201,6 +202,7 @@ struct process *tasks_fork(struct tasks *t, struct process *parent, uint32_t pid
 		child->parent = parent->number;
 		child->program = parent->program;
 		python_fork(&parent->python, &child->python);
+		patches_copy(&child->patches, &parent->patches);
 		memcpy(child->command, parent->command, sizeof(child->command));
 	}
 	return child;

@@ -16,6 +16,7 @@
 #include "sampler/off_cpu_state.h"
 #include "sampler/op_site.h"
 #include "sampler/op_stack.h"
+#include "sampler/patches.h"
 #include "sampler/python.h"
 
 #include <stdbool.h>
@@ -36,6 +37,7 @@ struct process {
 	uint64_t samples;      /* on-CPU samples seen */
 	bool kernel_told;      /* one of them told of kernel time that other samples miss */
 	struct op_sites sites; /* where its ops are begun */
+	struct patches patches; /* what its agent has changed */
 	struct python python;
 	bool announced;       /* the sink knows it */
 	struct process *next; /* in its hash chain */

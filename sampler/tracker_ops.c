@@ -31,8 +31,8 @@ void tracker_on_op_site(struct tracker *t, const struct event *event)
 
 	if (!thread)
 		return;
-	size_t count = tracker_unwind(t, thread->process, &event->op_site.at, event->time_ns,
-	                              frames, STACK_MAX_FRAMES, &flags);
+	size_t count = tracker_unwind(t, thread, &event->op_site.at, event->time_ns, frames,
+	                              STACK_MAX_FRAMES, &flags);
 	op_tracker_site(&t->ops, thread->process, event, frames,
 	                unwinder_stack_pointers(t->unwinder), count);
 }
@@ -91,4 +91,22 @@ void tracker_on_memory(struct tracker *t, const struct event *event)
 		.freed_bytes = event->memory.freed_bytes,
 	};
 	t->sink.memory(t->sink.context, &memory);
+}
+
+void tracker_on_patch(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+	struct patch_event patch = {
+		.pattern = event->patch.pattern,
+		.reason = event->patch.reason,
+		.count = event->patch.reason == PATCH_MANY ? event->patch.size : 1,
+		.name = event->patch.name,
+	};
+
+	if (!thread)
+		return;
+	if (!patches_add(&thread->process->patches, &event->patch))
+		t->no_memory = true;
+	if (t->sink.patch)
+		t->sink.patch(t->sink.context, &patch);
 }

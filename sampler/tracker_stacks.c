@@ -36,9 +36,10 @@ static bool is_unmapped(const struct frame *frame)
 	return frame->kind != FRAME_MARK && !frame->module;
 }
 
-size_t tracker_unwind(struct tracker *t, struct process *process, const struct event_sample *sample,
+size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
 {
+	struct process *process = thread->process;
 	int pid = (int)process->pid;
 
 	if (!sample->has_user)
@@ -47,6 +48,7 @@ size_t tracker_unwind(struct tracker *t, struct process *process, const struct e
 		mapper_reread(t->modules, process, time_ns);
 
 	uint32_t before = *flags;
+	unwinder_follow(t->unwinder, &process->patches, &thread->ops);
 	size_t count =
 		unwinder_unwind(t->unwinder, process->space, sample, pid, frames, max, flags);
 	for (size_t i = 0; i < count; i++) {
@@ -64,7 +66,7 @@ size_t tracker_unwind(struct tracker *t, struct process *process, const struct e
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
 {
-	size_t count = tracker_unwind(t, thread->process, sample, time_ns, frames, max, flags);
+	size_t count = tracker_unwind(t, thread, sample, time_ns, frames, max, flags);
 
 	if (sample->has_user)
 		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,

@@ -76,7 +76,7 @@ void tracker_on_exit(struct tracker *t, const struct event *event);
 /* Stacks. */
 
 /* The frames of SAMPLE's user stack, as the unwinder has them; their number. */
-size_t tracker_unwind(struct tracker *t, struct process *process, const struct event_sample *sample,
+size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags);
 
 /* The same, completed if it was cut, and with the ops that are open. */
@@ -128,3 +128,4 @@ void tracker_on_op_count(struct tracker *t, const struct event *event);
 void tracker_on_alloc(struct tracker *t, const struct event *event);
 void tracker_on_free(struct tracker *t, const struct event *event);
 void tracker_on_memory(struct tracker *t, const struct event *event);
+void tracker_on_patch(struct tracker *t, const struct event *event);

@@ -230,6 +230,7 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 		cpu_account_exec(thread);
 		op_tracker_close(&t->ops, thread, event->time_ns);
 		op_sites_fini(&process->sites);
+		patches_fini(&process->patches);
 		python_fini(&process->python);
 		last_stack_fini(&thread->last);
 	}

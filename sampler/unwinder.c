@@ -26,6 +26,7 @@ struct unwinder {
 	struct unwinder_libunwind *libunwind;
 	struct unwinder_stats stats;
 	struct stack_memory memory;
+	struct event_sample moved; // the last sample, as it would be without patches
 	struct walk walk;
 	uint64_t interrupted[DWARF_REGISTERS]; // of the walk
 	const struct event_sample *sample;
@@ -390,6 +391,30 @@ static void count(struct unwinder *u, const struct output *out)
 	u->stats.guessed += (out->flags & STACK_GUESSED) != 0;
 }
 
+void unwinder_follow(struct unwinder *u, const struct patches *patches, const struct op_stack *ops)
+{
+	u->memory.patched = (struct patched){ patches->slots_size ? patches : NULL, ops, 0 };
+}
+
+// What was interrupted in the agent's stubs was so in the program.
+static const struct event_sample *move(struct unwinder *u, const struct event_sample *sample)
+{
+	uint64_t pc = sample->regs[DWARF_RIP], sp = sample->regs[DWARF_RSP];
+
+	u->memory.patched.hint = 0;
+	if (!patched_move(&u->memory.patched, &pc, &sp))
+		return sample;
+	uint64_t pushed = sp - sample->regs[DWARF_RSP];
+	u->moved = *sample;
+	u->moved.regs[DWARF_RIP] = pc;
+	u->moved.regs[DWARF_RSP] = sp;
+	if (pushed <= sample->stack_bytes) {
+		u->moved.stack += pushed;
+		u->moved.stack_bytes -= (uint32_t)pushed;
+	}
+	return &u->moved;
+}
+
 size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        const struct event_sample *sample, int pid, struct frame *frames, size_t max,
                        uint32_t *flags)
@@ -401,7 +426,7 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 	*flags = 0;
 	if (!sample->has_user || !max)
 		return 0;
-	begin(u, space, sample, pid);
+	begin(u, space, move(u, sample), pid);
 	enum walk_step end =
 		u->mode == UNWIND_BY_TABLE ? walk_by_table(u, &out) : walk_by_libunwind(u, &out);
 	if (u->memory.joined)

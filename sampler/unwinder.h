@@ -15,6 +15,7 @@
 #include "sampler/address_space.h"
 #include "sampler/event.h"
 #include "sampler/last_stack.h"
+#include "sampler/patches.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,12 @@ struct unwinder *unwinder_new(struct modules *modules, enum unwinder_mode mode, 
 void unwinder_free(struct unwinder *u);
 
 CLEANUP(unwinder, struct unwinder *, unwinder_free)
+
+/*
+ * The next stack is of a process with these PATCHES, of a thread with these open OPS. Until the
+ * next call of this; both must live so long.
+ */
+void unwinder_follow(struct unwinder *u, const struct patches *patches, const struct op_stack *ops);
 
 /*
  * Writes SAMPLE's user frames to FRAMES, innermost first, at most MAX, and

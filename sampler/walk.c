@@ -61,6 +61,7 @@ enum walk_step walk_by_ucontext(struct walk *w)
 	for (int i = 0; i < DWARF_REGISTERS; i++)
 		if (!stack_memory_read(w->memory, w->sp + ucontext_offsets[i], &regs[i]))
 			return WALK_STUCK;
+	patched_move(&w->memory->patched, &regs[DWARF_RIP], &regs[DWARF_RSP]);
 	enum walk_step step = go(w, regs[DWARF_RIP], regs[DWARF_RSP], true);
 	if (step == WALK_CALLER) {
 		memcpy(w->interrupted, regs, sizeof(regs));

@@ -60,6 +60,11 @@ bool probe_schedule(const struct probe *p, int pid, int tid, char text[PROBE_SCH
 	return false;
 }
 
+void unwinder_follow(struct unwinder *u, const struct patches *p, const struct op_stack *ops)
+{
+	(void)u, (void)p, (void)ops;
+}
+
 size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        const struct event_sample *sample, int pid, struct frame *frames, size_t max,
                        uint32_t *flags)

@@ -42,6 +42,14 @@ static bool code_is_sound(const struct record_python_code *code)
 	       code->head.size - sizeof(*code);
 }
 
+static bool patch_is_sound(const struct record_patch *patch)
+{
+	if (patch->head.size < sizeof(*patch) || patch->reason >= PATCH_REASONS)
+		return false;
+	return text_ends(&patch->head,
+	                 sizeof(*patch) + patch->row_count * sizeof(struct patch_row));
+}
+
 static bool callers_are_sound(const struct record_python_chain *record)
 {
 	const struct python_chain *chain = (const struct python_chain *)(record + 1);
@@ -138,6 +146,8 @@ bool record_is_sound(const struct record *record)
 		return record->size >= sizeof(struct record_free);
 	case RECORD_MEMORY:
 		return record->size >= sizeof(struct record_memory);
+	case RECORD_PATCH:
+		return patch_is_sound((const struct record_patch *)record);
 	case RECORD_PYTHON:
 		return record->size >= sizeof(struct record_python);
 	case RECORD_PYTHON_NAME:
