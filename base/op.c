@@ -18,7 +18,7 @@ const char *op_provider_name(enum op_provider provider)
 {
 	static const char *const names[OP_PROVIDERS] = {
 		[OP_NVTX] = "nvtx",     [OP_ITT] = "itt",       [OP_BLAS] = "blas",
-		[OP_LAPACK] = "lapack", [OP_FFTW] = "fftw",     [OP_TRACE] = "trace",
+		[OP_LAPACK] = "lapack", [OP_FFTW] = "fftw",     [OP_TRACE] = "function",
 		[OP_TORCH] = "torch",   [OP_PYTHON] = "python", [OP_CUDA] = "cuda",
 		[OP_GPU] = "gpu",
 	};

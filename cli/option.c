@@ -171,6 +171,19 @@ static int set_text(const struct option_spec *spec, const char *option, const ch
 	return 0;
 }
 
+static int set_list(const struct option_spec *spec, const char *option, const char *value,
+                    void *out, struct error *err)
+{
+	struct option_list *list = out;
+
+	if (list->count == OPTION_LIST_MAX)
+		return error_set(err, 0, "%s: given more than %d times", option, OPTION_LIST_MAX);
+	if (set_text(spec, option, value, &list->items[list->count], err) < 0)
+		return -1;
+	list->count++;
+	return 0;
+}
+
 static int set_switch(const struct option_spec *spec, const char *option, const char *value,
                       void *out, struct error *err)
 {
@@ -184,7 +197,7 @@ static int (*const setters[])(const struct option_spec *, const char *, const ch
 	[OPTION_SWITCH] = set_switch,   [OPTION_NUMBER] = set_number,
 	[OPTION_PERCENT] = set_percent, [OPTION_SECONDS] = set_seconds,
 	[OPTION_CHOICE] = set_choice,   [OPTION_COUNTED] = set_counted,
-	[OPTION_TEXT] = set_text,
+	[OPTION_TEXT] = set_text,       [OPTION_LIST] = set_list,
 };
 
 // What getopt's value FOUND (a letter, or LONG_BASE + index) stands for. It gives out only what it

@@ -20,7 +20,16 @@ enum option_kind {
 	OPTION_CHOICE,  /* int: the index in CHOICES */
 	OPTION_COUNTED, /* struct option_counted: a choice that a number may follow, as in "stack:3"
 	                 */
-	OPTION_TEXT     /* const char *, borrowed from argv */
+	OPTION_TEXT,    /* const char *, borrowed from argv */
+	OPTION_LIST     /* struct option_list: may be given several times */
+};
+
+#define OPTION_LIST_MAX 32
+
+/* Borrowed from argv. */
+struct option_list {
+	const char *items[OPTION_LIST_MAX];
+	size_t count;
 };
 
 /* The index in CHOICES, where those that end with ":" take a number. */

@@ -187,6 +187,8 @@ static int open_session(struct recording *r, struct error *err)
 		.ops = run_options_ops(options),
 		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
 		.count_calls = options->count_calls,
+		.trace = options->trace.items,
+		.trace_count = options->trace.count,
 	};
 	struct error reason;
 	char text[ERROR_TEXT_SIZE];
@@ -305,6 +307,11 @@ static void note_others(struct recording *r)
 		         r->others_hz);
 }
 
+static void add_trace_fact(void *context, const char *text)
+{
+	add_fact(context, "%s", text);
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collect *c = &r->collect;
@@ -320,6 +327,8 @@ static void note_troubles(struct recording *r)
 		         "followed beyond its end",
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
+	if (r->session)
+		traced_tell(&r->sink.traced, &r->options->trace, add_trace_fact, r);
 	note_others(r);
 	note = sampler_status(r->sampler)->op_note;
 	if (*note)

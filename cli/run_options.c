@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/op.h"
 #include "sampler/sampler.h"
+#include "tracer/protocol.h"
 
 #include <string.h>
 
@@ -87,6 +88,11 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(count_calls),
 	  .help = "count each call of a Python function: slow where they are small" },
+	{ .name = "trace",
+	  .argument = "FUNC",
+	  .kind = OPTION_LIST,
+	  .offset = AT(trace),
+	  .help = "make each call of a function of this name an op; globs, LIBRARY:FUNC" },
 	{ .name = "no-malloc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_malloc),
@@ -143,6 +149,23 @@ static void make_groups(struct run_options *options, struct option_group *groups
 	groups[3] = view_options(&options->view);
 }
 
+// They travel as lines, in one variable of the environment.
+static int check_trace(const struct option_list *trace, struct error *err)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		bytes += strlen(trace->items[i]) + 1;
+		if (strchr(trace->items[i], '\n'))
+			return error_set(err, 0,
+			                 "--trace: no function has a line break in its name");
+	}
+	if (bytes > PROTOCOL_TRACE_BYTES)
+		return error_set(err, 0, "--trace: its arguments are longer than %d bytes together",
+		                 PROTOCOL_TRACE_BYTES);
+	return 0;
+}
+
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err)
 {
 	struct option_group groups[GROUP_COUNT];
@@ -158,6 +181,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	if (first < 0 || view_check(&options->view, err) < 0)
 		return -1;
 	options->argv = argv + first;
+	if (options->trace.count && options->no_agent)
+		return error_set(err, 0, "--trace needs the agent: it cannot go with --no-agent");
+	if (check_trace(&options->trace, err) < 0)
+		return -1;
 	if (options->help || options->version || options->argv[0])
 		return 0;
 	return error_set(err, 0, "no program is named (see --help)");
@@ -167,9 +194,11 @@ uint32_t run_options_ops(const struct run_options *options)
 {
 	const uint32_t blas = 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW;
 
+	uint32_t trace = options->trace.count ? 1u << OP_TRACE : 0;
+
 	if (options->no_ops)
-		return 0;
-	return (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
+		return trace;
+	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
 	       (options->no_blas ? 0 : blas) | (options->no_torch ? 0 : 1u << OP_TORCH) |
 	       (options->no_gpu ? 0 : 1u << OP_CUDA) | (options->no_gc ? 0 : 1u << OP_PYTHON);
 }

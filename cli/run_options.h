@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "cli/option.h"
 #include "cli/view.h"
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@ struct run_options {
 	bool no_agent;
 	bool no_ops, no_nvtx, no_itt, no_blas, no_torch, no_gpu, no_gc, no_malloc;
 	bool count_calls;
+	struct option_list trace;
 	const char *output;      /* NULL: the last run's place */
 	const char *report_file; /* NULL: stderr */
 	bool no_report;

@@ -223,6 +223,13 @@ static void add_memory(void *context, const struct memory_event *event)
 	profile_add_memory(sink->profile, event);
 }
 
+static void add_patch(void *context, const struct patch_event *event)
+{
+	struct sink *sink = context;
+
+	traced_add(&sink->traced, event);
+}
+
 void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules)
 {
 	memset(sink, 0, sizeof(*sink));
@@ -249,6 +256,7 @@ struct sampler_sink sink_functions(struct sink *sink)
 		.alloc = add_alloc,
 		.freed = add_free,
 		.memory = add_memory,
+		.patch = add_patch,
 		.python_name = add_python_name,
 		.python_calls = add_python_calls,
 	};

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "cli/traced.h"
 #include "sampler/sampler.h"
 
 #include <stddef.h>
@@ -37,6 +38,7 @@ struct sink {
 	struct frame frames[STACK_MAX_FRAMES]; /* a stack without the agent's */
 	struct live_process *live;
 	size_t live_count, live_capacity;
+	struct traced traced;
 };
 
 /* MODULES may be NULL where no agent is in the program. */

@@ -8,6 +8,7 @@
  *	-o  providers, 1 << enum op_provider of base/op.h; else all
  *	-m  bytes of allocations for each that is sampled; else none
  *	-z  samples a second; else none. Samples are not printed
+ *	-t  functions to be traced; may be given several times
  *	-g  for golden files: no times, addresses, sites, and no names of threads but the
  *	    program's own
  *	-s  does not read the rings before the end
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define TRACE_MAX 8
 #define BEHIND_NS (2 * NS_PER_MS) // what is younger may still get an older neighbour
 
 struct name {
@@ -413,9 +415,11 @@ static int watch(struct reader *reader, pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static const char *trace[TRACE_MAX];
+
 static void read_options(struct session_options *wanted, int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "+o:m:z:gsq")) != -1;)
+	for (int option; (option = getopt(argc, argv, "+o:m:z:t:gsq")) != -1;)
 		switch (option) {
 		case 'o':
 			wanted->ops = (uint32_t)strtoul(optarg, NULL, 0);
@@ -431,6 +435,10 @@ static void read_options(struct session_options *wanted, int argc, char **argv)
 			break;
 		case 's':
 			all.late = true;
+			break;
+		case 't':
+			trace[wanted->trace_count++ % TRACE_MAX] = optarg;
+			wanted->trace = trace;
 			break;
 		case 'q':
 			all.quiet = true;

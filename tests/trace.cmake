@@ -8,6 +8,7 @@ endif()
 foreach(module x86 displace pattern symbols)
   unit(${module} LIBS agent_core)
 endforeach()
+unit(patches LIBS sampler)
 fuzz(displace LIBS agent_core)
 fuzz(symbols LIBS agent_core)
 if(FUZZ)
@@ -28,3 +29,51 @@ else()
   message(STATUS "Instructions are tested without Zydis: it is not there")
 endif()
 
+# Neither our flags nor sanitized: what compilers make of programs.
+add_library(trace_plugin MODULE trace/trace_plugin.c)
+target_compile_options(trace_plugin PRIVATE -O2)
+function(trace_program name source)
+  add_executable(${name} trace/${source})
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(${name} PRIVATE -g ${ARGN})
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+endfunction()
+find_package(Threads REQUIRED)
+trace_program(trace_target trace_target.c -O2)
+trace_program(trace_target_O0 trace_target.c -O0)
+trace_program(trace_target_cet trace_target.c -O2 -fcf-protection)
+trace_program(trace_exceptions trace_exceptions.cc -O2)
+
+set(trace_parts kinds recursion tails jumps routines forks handlers threads endings plugins backtraces)
+foreach(program trace_target trace_target_O0 trace_target_cet)
+  foreach(part ${trace_parts})
+    add_test(NAME ${program}_${part} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
+             $<TARGET_FILE:op_report> f_* $<TARGET_FILE:${program}> ${part})
+    set_tests_properties(${program}_${part} PROPERTIES LABELS unit TIMEOUT 120
+      ENVIRONMENT "TRACE_PLUGIN=$<TARGET_FILE:trace_plugin>")
+  endforeach()
+  add_dependencies(${program} trace_plugin)
+endforeach()
+add_test(NAME trace_exceptions COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
+         $<TARGET_FILE:op_report> "trace_exceptions:*f_*" $<TARGET_FILE:trace_exceptions>)
+set_tests_properties(trace_exceptions PROPERTIES LABELS unit TIMEOUT 120)
+
+# Which ops there are.
+foreach(part kinds recursion tails jumps routines forks endings plugins)
+  add_test(NAME trace_tree_${part} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ops/golden.sh
+           $<TARGET_FILE:op_report> ${CMAKE_CURRENT_SOURCE_DIR}/golden/trace/${part}.txt
+           $<TARGET_FILE:trace_target> ${part})
+  set_tests_properties(trace_tree_${part} PROPERTIES LABELS unit TIMEOUT 60
+    ENVIRONMENT "STATUS=3;TRACE=f_*;TRACE_ROUNDS=2;TRACE_PLUGIN=$<TARGET_FILE:trace_plugin>")
+endforeach()
+add_test(NAME trace_tree_exceptions COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ops/golden.sh
+         $<TARGET_FILE:op_report> ${CMAKE_CURRENT_SOURCE_DIR}/golden/trace/exceptions.txt
+         $<TARGET_FILE:trace_exceptions> 2)
+set_tests_properties(trace_tree_exceptions PROPERTIES LABELS unit TIMEOUT 60
+  ENVIRONMENT "STATUS=5;TRACE=trace_exceptions:*f_*;ONLY=f_(catch|again|nested|convert)|f_throw")
+
+# Each of a million calls in each of eight threads.
+add_test(NAME trace_calls COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ops/calls.sh 8000000 f_static
+         $<TARGET_FILE:op_report> $<TARGET_FILE:trace_target> threads)
+set_tests_properties(trace_calls PROPERTIES LABELS unit TIMEOUT 300
+  ENVIRONMENT "STATUS=3;TRACE=f_static;TRACE_CALLS=1000000")

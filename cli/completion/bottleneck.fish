@@ -29,6 +29,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-gpu -d 'do not look at C
 complete -c bottleneck -n '__bottleneck_runs run' -l no-agent -d 'load nothing into the program: no ops, no allocations, no Python'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-gc -d 'do not look at Python\'s garbage collections'
 complete -c bottleneck -n '__bottleneck_runs run' -l count-calls -d 'count each call of a Python function'
+complete -c bottleneck -n '__bottleneck_runs run' -l trace -x -d 'make each call of a function of this name an op; globs, LIBRARY:FUNC'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-malloc -d 'do not look at allocations'
 complete -c bottleneck -n '__bottleneck_runs run' -s o -l output -r -d 'keep the profile here, not as the last run'
 complete -c bottleneck -n '__bottleneck_runs run' -s R -l report -r -d 'write the report here, not to stderr'

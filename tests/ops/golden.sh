@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # golden.sh OP_REPORT FILE COMMAND…: what the agent says of COMMAND's ops is what FILE says.
-# With UPDATE set, FILE is written. With ONLY set, an extended regular expression, only such lines
-# are compared, without their threads and depths.
+# TRACE: the functions that are traced, and nothing else. STATUS: with which the command ends; else 0.
+# With UPDATE set, FILE is written. With ONLY set, an extended regular expression, only such lines are
+# compared, without their threads and depths.
 report=$1 golden=$2
 shift 2
 said=$(mktemp) || exit 125
 trap 'rm -f "$said"' EXIT
-"$report" -g -- "$@" >"$said" || { echo "$1 ended with $?"; exit 1; }
+"$report" -g ${TRACE:+-o 64 -t "$TRACE"} -- "$@" >"$said"
+ended=$?
+[ $ended = "${STATUS:-0}" ] || { echo "$1 ended with $ended"; exit 1; }
 if [ -n "$ONLY" ]; then
 	all=$(grep -E -- "$ONLY" "$said" | sed 's/^p1 t[0-9]* //; s/ depth.*//')
 	printf '%s\n' "$all" >"$said"

@@ -551,6 +551,36 @@ void op_begin(struct op_thread *t, uint32_t name, struct op_here here, const str
 	op_begin_alone(t, 0, name, here, d);
 }
 
+uint64_t op_begin_call(struct op_thread *t, uint32_t name, struct op_here here)
+{
+	uint32_t depth = t->depth;
+
+	if (unlikely(depth >= OP_DEPTH_MAX)) {
+		if (name)
+			count(t, name, 0, 0);
+		return 0;
+	}
+	begin(t, 0, 0, name, here, NULL);
+	return t->open[depth].begin_ns;
+}
+
+// Looking for room, and for memory of the ring, are system calls at most.
+bool op_begins_quickly(const struct op_thread *t, uint64_t caller)
+{
+	return t->depth < OP_DEPTH_MAX &&
+	       __atomic_load_n(&sites[spread(caller, SITES_BITS)], __ATOMIC_RELAXED) == caller;
+}
+
+bool op_ends_quickly(const struct op_thread *t, uint64_t begin_ns)
+{
+	const struct op_open *open = &t->open[t->depth - 1];
+
+	if (!t->depth || t->depth > OP_DEPTH_MAX || open->begin_ns != begin_ns)
+		return false;
+	const struct op_twin *twin = &t->twins[open->name % OP_TWINS];
+	return open->written || (twin->name == open->name && twin->twin);
+}
+
 static void tell_tensors(struct record_op_end *end, const struct op_open *open)
 {
 	end->allocated_bytes = op_tensors.allocated - open->tensors.allocated;
@@ -607,14 +637,14 @@ INLINE void end_innermost(struct op_thread *t, uint16_t flags)
 }
 
 // What began later goes on, in the op around this one: it was on top until now.
-static __attribute__((noinline)) void end_below(struct op_thread *t, uint32_t index)
+static __attribute__((noinline)) void end_below(struct op_thread *t, uint32_t index, uint16_t flags)
 {
 	struct op_open *open = &t->open[index];
 	uint64_t now = stopwatch_now_ns(&t->watch);
 
 	open->below_ns += now - open[1].from_ns;
 	open[1].from_ns = now;
-	close_op(t, open, index ? open - 1 : NULL, now, OP_UNORDERED);
+	close_op(t, open, index ? open - 1 : NULL, now, flags | OP_UNORDERED);
 	t->depth--;
 	memmove(open, open + 1, (t->depth - index) * sizeof(*open));
 }
@@ -634,10 +664,27 @@ uint32_t op_end_in(struct op_thread *t, uint32_t owner)
 		if (likely(i == t->depth))
 			end_innermost(t, 0);
 		else
-			end_below(t, i - 1);
+			end_below(t, i - 1, 0);
 		return level + 1;
 	}
 	return 0;
+}
+
+void op_end_call(struct op_thread *t, uint64_t begin_ns, uint16_t flags)
+{
+	uint32_t beyond = t->depth > OP_DEPTH_MAX ? t->depth - OP_DEPTH_MAX : 0;
+
+	t->depth -= beyond;
+	for (uint32_t i = t->depth; i > 0; i--) {
+		if (t->open[i - 1].begin_ns != begin_ns)
+			continue;
+		if (likely(i == t->depth))
+			end_innermost(t, flags);
+		else
+			end_below(t, i - 1, flags);
+		break;
+	}
+	t->depth += beyond;
 }
 
 void op_end(struct op_thread *t)

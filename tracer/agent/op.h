@@ -172,6 +172,21 @@ void op_begin_alone(struct op_thread *t, uint32_t owner, uint32_t name, struct o
                     const struct op_details *d);
 
 /*
+ * The same for one whose end is told apart by what its begin returned: 0 if it was only counted,
+ * and has no end. FLAGS: OP_RETURNED, or 0 for one that was found to be over.
+ */
+uint64_t op_begin_call(struct op_thread *t, uint32_t name, struct op_here here);
+void op_end_call(struct op_thread *t, uint64_t begin_ns, uint16_t flags);
+
+/*
+ * Whether such a begin from CALLER, or such an end, does
+ * nothing but to write its record or to count: of libc nothing is called but clock_gettime() and
+ * system calls, so that vector registers beyond 16 bytes are left alone.
+ */
+bool op_begins_quickly(const struct op_thread *t, uint64_t caller);
+bool op_ends_quickly(const struct op_thread *t, uint64_t begin_ns);
+
+/*
  * A range begins, and ends in whatever thread. The returned value (0: not written) is what the end
  * needs; it is unique in the process.
  */

@@ -45,6 +45,7 @@ static uint32_t pending; // atomic: threads that are being made, and will arm th
 static int fork_timer = -1;
 static uint64_t begun_cpu_ns; // of the main thread's CPU clock, before it was sampled
 static bool hushed;           // atomic
+static void (*at_end)(void);
 static uint32_t ticking;      // atomic: threads in a tick
 
 static uint32_t own_tid(void)
@@ -80,12 +81,19 @@ static void end(void *argument)
 		return;
 	int error = errno;
 	op_thread_end(lane);
+	if (at_end)
+		at_end();
 	disarm(lane);
 	ended = true;
 	mine = NULL;
 	agent_write_end(agent, lane);
 	rings_release(lane);
 	errno = error;
+}
+
+void threads_at_end(void (*function)(void))
+{
+	at_end = function;
 }
 
 static void adopt(struct lane *lane)

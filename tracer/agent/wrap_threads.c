@@ -10,6 +10,7 @@
 #include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/torch.h"
+#include "tracer/agent/trace.h"
 #include "tracer/agent/wrap.h"
 #include "tracer/protocol.h"
 
@@ -79,6 +80,7 @@ __attribute__((constructor)) void wrap_start(void)
 		wrap_start_exec();
 		self_start(&agent, wrap_start_signals);
 		python_api_start(&agent);
+		trace_start(&agent);
 	}
 	errno = error;
 }
@@ -136,6 +138,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	create *next = (create *)wrap_next(&next_pthread_create, "pthread_create");
 	self_look();
+	trace_look();
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, start_routine, argument, stack_size(attributes))
 			 : NULL;
@@ -176,6 +179,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argumen
 	typedef int create(thrd_t *, thrd_start_t, void *);
 	create *next = (create *)wrap_next(&next_thrd_create, "thrd_create");
 	self_look();
+	trace_look();
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, (void *(*)(void *))(void *)start_routine,
 	                                   argument, stack_size(NULL))

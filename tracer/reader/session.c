@@ -174,15 +174,29 @@ static bool export_injections(const struct session *s)
 	return true;
 }
 
+static bool export_trace(const struct session *s)
+{
+	char value[PROTOCOL_TRACE_BYTES] = "";
+	size_t used = 0;
+
+	if (!s->options.trace_count)
+		return unsetenv(PROTOCOL_ENV_TRACE) == 0;
+	for (size_t i = 0; i < s->options.trace_count && used < sizeof(value); i++)
+		used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s", i ? "\n" : "",
+		                         s->options.trace[i]);
+	return used < sizeof(value) && setenv(PROTOCOL_ENV_TRACE, value, 1) == 0;
+}
+
 int session_export(const struct session *s, struct error *err)
 {
 	char config[128];
 
-	snprintf(config, sizeof(config), "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d",
+	snprintf(config, sizeof(config),
+	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
 	         s->options.python_hz, s->options.ops, s->options.malloc_bytes,
 	         s->options.count_calls);
-	if (export_preload(s) && export_sanitizer() && export_injections(s) &&
+	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
 		return 0;

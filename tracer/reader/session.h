@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct error;
@@ -17,10 +18,12 @@ struct session_options {
 	const char *library;   /* absolute path of libbottleneck-agent.so */
 	uint32_t frequency_hz; /* for the agent */
 	uint32_t stack_bytes;
-	bool kernel_only;      /* user code is sampled from elsewhere */
-	uint32_t python_hz;    /* for processes with a Python interpreter; 0: they are none apart */
-	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
-	bool count_calls;      /* of Python functions */
+	bool kernel_only;   /* user code is sampled from elsewhere */
+	uint32_t python_hz; /* for processes with a Python interpreter; 0: they are none apart */
+	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
+	bool count_calls;   /* of Python functions */
+	const char *const *trace; /* patterns (see tracer/agent/pattern.h); borrowed for good */
+	size_t trace_count;
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 };
 

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/trace_object.h"
+
+#include "base/record.h"
+#include "tracer/agent/agent.h"
+#include "tracer/agent/displace.h"
+#include "tracer/agent/near.h"
+#include "tracer/agent/op.h"
+#include "tracer/agent/pattern.h"
+#include "tracer/agent/symbols.h"
+#include "tracer/agent/system.h"
+#include "tracer/agent/trace_calls.h"
+#include "tracer/agent/trace_special.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#ifdef __x86_64__
+
+#define PAGE       ((uintptr_t)4096)
+#define LINE       64u // of a cache: what lies in one is stored at once
+#define STUB_ENTRY 11  // push $number; jmp *enter(%rip)
+#define STUB_BYTES 112
+#define ENTER      16 // bytes before the first stub: where trace_enter is
+#define NAMES_STEP ((size_t)64 << 10)
+#define HOOK_ROOM  16 // a function of the loader's is aligned so
+
+_Static_assert(STUB_ENTRY + DISPLACE_BYTES <= STUB_BYTES, "a stub's room");
+
+struct found {
+	uint64_t address, size; // as the file has it
+	const char *name;       // kept
+	uint32_t number;        // in trace_functions
+	uint8_t pattern;
+	uint8_t reason; // enum patch_reason
+	uint8_t jump[DISPLACE_JUMP];
+	uint32_t entry;
+};
+
+struct file {
+	const uint8_t *bytes; // NULL: it could not be read
+	size_t size;
+};
+
+// One object at a time.
+static struct found found[TRACE_FUNCTIONS];
+static uint32_t found_count, beyond[PATTERNS_MAX];
+static uint32_t used; // of trace_functions, those that have ever been used
+static char *names;   // room for names, that is never given back
+static size_t names_left;
+
+static struct file map_file(const char *path)
+{
+	struct file file = { NULL, 0 };
+	struct stat status;
+	int fd = system_open(path, O_RDONLY, 0);
+
+	if (fd < 0)
+		return file;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+		void *memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (memory != MAP_FAILED)
+			file = (struct file){ memory, (size_t)status.st_size };
+	}
+	system_close(fd);
+	return file;
+}
+
+static void unmap_file(struct file *file)
+{
+	if (file->bytes)
+		munmap((void *)file->bytes, file->size);
+}
+
+// "/usr/lib/debug/.build-id/ab/cdef.debug"
+static bool debug_path(const struct dl_phdr_info *info, char *path, size_t size)
+{
+	static const char digits[] = "0123456789abcdef", folder[] = "/usr/lib/debug/.build-id/";
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr),
+			      *end = at + p->p_memsz;
+		while (p->p_type == PT_NOTE && (size_t)(end - at) > sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+			const uint8_t *id = at + sizeof(*note) + ((note->n_namesz + 3) & ~3u);
+			at = id + ((note->n_descsz + 3) & ~3u);
+			if (note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 || at > end ||
+			    note->n_descsz < 2 || sizeof(folder) + 2 * note->n_descsz + 8 > size)
+				continue;
+			char *to = path + sizeof(folder) - 1;
+			memcpy(path, folder, sizeof(folder));
+			for (uint32_t k = 0; k < note->n_descsz; k++) {
+				*to++ = digits[id[k] >> 4];
+				*to++ = digits[id[k] & 15];
+				if (k == 0)
+					*to++ = '/';
+			}
+			memcpy(to, ".debug", sizeof(".debug"));
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *keep_name(const char *name)
+{
+	size_t size = strlen(name) + 1;
+
+	if (size > names_left) {
+		void *memory = mmap(NULL, NAMES_STEP, PROT_READ | PROT_WRITE,
+		                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED)
+			return NULL;
+		names = memory;
+		names_left = NAMES_STEP;
+	}
+	char *kept = memcpy(names, name, size);
+	names += size;
+	names_left -= size;
+	return kept;
+}
+
+static struct found *find(uint64_t address)
+{
+	for (uint32_t i = found_count; i > 0; i--)
+		if (found[i - 1].address == address)
+			return &found[i - 1];
+	return NULL;
+}
+
+static void add(const struct symbol *symbol, int pattern, const char *name)
+{
+	if (find(symbol->address))
+		return; // another name of the same
+	if (found_count == TRACE_FUNCTIONS) {
+		beyond[pattern]++;
+		return;
+	}
+	const char *kept = keep_name(name);
+	if (!kept)
+		return;
+	found[found_count++] = (struct found){
+		.address = symbol->address,
+		.size = symbol->size,
+		.name = kept,
+		.pattern = (uint8_t)pattern,
+		.reason = trace_is_special(symbol->name) ? PATCH_SPECIAL : PATCH_DONE,
+	};
+}
+
+static void search(const struct trace_patcher *p, const struct symbols *symbols, const char *path)
+{
+	char name[PATTERN_NAME_BYTES];
+	struct symbol symbol;
+
+	found_count = 0;
+	memset(beyond, 0, sizeof(beyond));
+	for (size_t i = 0; i < symbols->count; i++) {
+		if (!symbols_function(symbols, i, &symbol))
+			continue;
+		int pattern = patterns_match(p->patterns, path, symbol.name, name);
+		if (pattern >= 0)
+			add(&symbol, pattern, name);
+	}
+}
+
+// One that a library that is gone had is used again. 0 if there are none.
+static uint32_t take_number(void)
+{
+	for (uint32_t i = 1; i <= used; i++)
+		if (!trace_functions[i].body)
+			return i;
+	return used < TRACE_FUNCTIONS ? ++used : 0;
+}
+
+static void fill_stub(uint8_t *stub, const uint8_t *enter, uint32_t number)
+{
+	int32_t distance = (int32_t)(enter - (stub + STUB_ENTRY));
+
+	stub[0] = 0x68; // push
+	memcpy(stub + 1, &number, 4);
+	stub[5] = 0xff; // jmp *
+	stub[6] = 0x25;
+	memcpy(stub + 7, &distance, 4);
+}
+
+static void fill_jump(struct found *f, uint64_t from, const uint8_t *stub)
+{
+	int32_t distance = (int32_t)((uint64_t)stub - (from + DISPLACE_JUMP));
+
+	f->jump[0] = 0xe9;
+	memcpy(f->jump + 1, &distance, 4);
+}
+
+struct patching {
+	const struct trace_patcher *patcher;
+	const struct dl_phdr_info *info;
+	struct symbols symbols;
+	struct file file; // of the object itself
+	uint8_t *stubs;
+	uint32_t stub_count;
+};
+
+// What lies between its end and the next function is padding, if it looks like it.
+static size_t room_of(const struct patching *p, const struct found *f)
+{
+	uint64_t next = symbols_next(&p->symbols, f->address);
+	size_t room = next - f->address < 2 * PAGE ? next - f->address : f->size;
+
+	if (f->size >= HOOK_ROOM || room < f->size)
+		return f->size;
+	return symbols_code(p->file.bytes, p->file.size, f->address, room) ? room : f->size;
+}
+
+static enum patch_reason prepare(struct patching *p, struct found *f, struct displace *d)
+{
+	struct displace_function function = {
+		.code = (const uint8_t *)(p->info->dlpi_addr + f->address),
+		.address = p->info->dlpi_addr + f->address,
+		.size = f->size,
+		.room = f->size < HOOK_ROOM ? room_of(p, f) : f->size,
+	};
+	uint8_t *stub = p->stubs + ENTER + (size_t)p->stub_count * STUB_BYTES;
+	const uint8_t *code = symbols_code(p->file.bytes, p->file.size, f->address, f->size);
+
+	if (!f->size)
+		return PATCH_UNKNOWN;
+	if (!code || memcmp(code, function.code, f->size) != 0)
+		return PATCH_CHANGED;
+	enum patch_reason reason = displace(&function, (uint64_t)stub + STUB_ENTRY, d);
+	if (reason != PATCH_DONE)
+		return reason;
+	uint64_t at = function.address + d->entry;
+	if (!p->patcher->safe && (!d->whole || at % LINE + 8 > LINE))
+		return PATCH_BUSY;
+	if (!(f->number = take_number()))
+		return PATCH_MANY;
+	p->stub_count++;
+	fill_stub(stub, p->stubs, f->number);
+	memcpy(stub + STUB_ENTRY, d->code, d->size);
+	fill_jump(f, at, stub);
+	f->entry = d->entry;
+	trace_functions[f->number] =
+		(struct trace_function){ .body = stub + STUB_ENTRY, .name = f->name };
+	return PATCH_DONE;
+}
+
+static void add_rows(struct patch_row *rows, const struct displace *d)
+{
+	rows[0] = (struct patch_row){ 0, (uint16_t)d->entry, 0, 0 };
+	rows[1] = (struct patch_row){ 5, (uint16_t)d->entry, 8, 0 }; // behind the push
+	for (uint32_t i = 0; i < d->row_count; i++) {
+		rows[2 + i] = d->rows[i];
+		rows[2 + i].at = (uint16_t)(rows[2 + i].at + STUB_ENTRY);
+	}
+}
+
+static bool tell(const struct patching *p, const struct found *f, const struct displace *d,
+                 enum patch_reason reason, uint32_t size)
+{
+	bool done = reason == PATCH_DONE;
+	uint32_t rows = done ? d->row_count + 2 : 0;
+	size_t name_bytes = strlen(f->name) + 1;
+	size_t bytes = record_align(sizeof(struct record_patch) + rows * sizeof(struct patch_row) +
+	                            name_bytes);
+	struct lane *lane = op_take_lane();
+	struct record_patch *record = lane ? (struct record_patch *)agent_reserve(
+						     p->patcher->agent, lane, RECORD_PATCH, bytes)
+	                                   : NULL;
+
+	if (record) {
+		record->function = p->info->dlpi_addr + f->address;
+		record->start = done ? (uint64_t)trace_functions[f->number].body - STUB_ENTRY : 0;
+		record->slots = (uint64_t)trace_slots;
+		record->slots_size = TRACE_SLOTS_BYTES;
+		record->size = size;
+		record->row_count = (uint16_t)rows;
+		record->pattern = f->pattern;
+		record->reason = (uint8_t)reason;
+		struct patch_row *row = (struct patch_row *)(record + 1);
+		if (done)
+			add_rows(row, d);
+		memcpy(row + rows, f->name, name_bytes);
+		lane_commit(lane, &record->head, bytes);
+	}
+	if (lane)
+		op_give_lane();
+	return record != NULL;
+}
+
+static void free_number(struct found *f)
+{
+	trace_functions[f->number].body = NULL;
+	f->number = 0;
+}
+
+// Who hears of it knows where the function is before it is there.
+static void prepare_all(struct patching *p)
+{
+	for (uint32_t i = 0; i < found_count; i++) {
+		struct found *f = &found[i];
+		struct displace d = { 0 };
+		if (f->reason == PATCH_DONE)
+			f->reason = (uint8_t)prepare(p, f, &d);
+		if (f->reason == PATCH_DONE)
+			memcpy(p->stubs, &(const void *){ trace_enter }, sizeof(void *));
+		uint32_t size = STUB_ENTRY + (uint32_t)d.size;
+		if (!tell(p, f, &d, f->reason, size) && f->number)
+			free_number(f);
+	}
+	for (uint8_t i = 0; i < PATTERNS_MAX; i++)
+		if (beyond[i])
+			tell(p, &(struct found){ .name = "", .pattern = i }, NULL, PATCH_MANY,
+			     beyond[i]);
+}
+
+static void store(uint8_t *at, const uint8_t jump[DISPLACE_JUMP])
+{
+	uint64_t word;
+
+	if ((uintptr_t)at % LINE + sizeof(word) > LINE) {
+		memcpy(at, jump, DISPLACE_JUMP);
+		return;
+	}
+	memcpy(&word, at, sizeof(word));
+	memcpy(&word, jump, DISPLACE_JUMP);
+	__asm__ volatile("movq %1, %0" : "=m"(*(uint64_t *)(void *)at) : "r"(word) : "memory");
+}
+
+static bool segment_of(const struct dl_phdr_info *info, uintptr_t address, uintptr_t *start,
+                       size_t *size)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t low = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type != PT_LOAD || address - low >= p->p_memsz)
+			continue;
+		*start = low & ~(PAGE - 1);
+		*size = low + p->p_memsz - *start;
+		return (p->p_flags & (PF_X | PF_R)) == (PF_X | PF_R);
+	}
+	return false;
+}
+
+static bool is_in(const struct found *f, uintptr_t base, uintptr_t start, size_t size)
+{
+	return f->number && base + f->address - start < size;
+}
+
+static void write_jumps(const struct patching *p, uintptr_t start, size_t size)
+{
+	const int executable = PROT_READ | PROT_EXEC;
+	uintptr_t base = p->info->dlpi_addr;
+	bool open = mprotect((void *)start, size, executable | PROT_WRITE) == 0;
+
+	for (uint32_t i = 0; i < found_count; i++) {
+		struct found *f = &found[i];
+		if (!is_in(f, base, start, size))
+			continue;
+		if (open) {
+			store((uint8_t *)(base + f->address + f->entry), f->jump);
+			f->number = 0; // seen to
+			continue;
+		}
+		free_number(f);
+		tell(p, f, NULL, PATCH_LOCKED, 0);
+	}
+	if (open)
+		mprotect((void *)start, size, executable);
+}
+
+static void write_all(const struct patching *p)
+{
+	uintptr_t start;
+	size_t size;
+
+	for (uint32_t i = 0; i < found_count; i++) {
+		struct found *f = &found[i];
+		if (!f->number)
+			continue;
+		if (segment_of(p->info, p->info->dlpi_addr + f->address, &start, &size)) {
+			write_jumps(p, start, size);
+		} else {
+			free_number(f);
+			tell(p, f, NULL, PATCH_LOCKED, 0);
+		}
+	}
+}
+
+static void refuse_all(const struct patching *p, enum patch_reason reason)
+{
+	for (uint32_t i = 0; i < found_count; i++)
+		tell(p, &found[i], NULL, reason, 0);
+}
+
+static void patch_found(struct patching *p, struct trace_object *object)
+{
+	size_t bytes = ENTER + (size_t)found_count * STUB_BYTES;
+
+	if (!found_count)
+		return;
+	p->stubs = near_map(object->start, object->end, bytes);
+	if (!p->stubs) {
+		refuse_all(p, PATCH_FAR);
+		return;
+	}
+	object->stubs = p->stubs;
+	object->stub_bytes = bytes;
+	prepare_all(p);
+	if (mprotect(p->stubs, bytes, PROT_READ | PROT_EXEC) == 0) {
+		write_all(p);
+		return;
+	}
+	for (uint32_t i = 0; i < found_count; i++)
+		if (found[i].number)
+			free_number(&found[i]);
+	refuse_all(p, PATCH_LOCKED);
+}
+
+// Go moves its stacks, and looks for its callers in them.
+static bool is_go(const struct file *file)
+{
+	return symbols_section(file->bytes, file->size, ".gopclntab") ||
+	       symbols_section(file->bytes, file->size, ".go.buildinfo");
+}
+
+void trace_object_patch(const struct trace_patcher *patcher, const struct dl_phdr_info *info,
+                        const char *path, struct trace_object *object)
+{
+	struct patching p = { .patcher = patcher, .info = info, .file = map_file(path) };
+	struct file debug = { NULL, 0 };
+	struct symbols of_debug;
+	char debug_file[256];
+
+	if (!p.file.bytes || is_go(&p.file)) {
+		unmap_file(&p.file);
+		return;
+	}
+	bool known = symbols_open(&p.symbols, p.file.bytes, p.file.size);
+	if (!(known && p.symbols.all) && debug_path(info, debug_file, sizeof(debug_file))) {
+		debug = map_file(debug_file);
+		if (debug.bytes && symbols_open(&of_debug, debug.bytes, debug.size) &&
+		    of_debug.all) {
+			p.symbols = of_debug;
+			known = true;
+		}
+	}
+	if (known) {
+		search(patcher, &p.symbols, path);
+		patch_found(&p, object);
+	}
+	unmap_file(&debug);
+	unmap_file(&p.file);
+}
+
+void trace_object_forget(struct trace_object *object)
+{
+	const uint8_t *stubs = object->stubs;
+
+	if (!stubs)
+		return;
+	for (uint32_t i = 1; i <= used; i++)
+		if ((uintptr_t)trace_functions[i].body - (uintptr_t)stubs < object->stub_bytes)
+			trace_functions[i].body = NULL;
+	syscall(SYS_munmap, object->stubs, object->stub_bytes);
+	object->stubs = NULL;
+}
+
+bool trace_object_hook(const struct dl_phdr_info *info, uintptr_t address)
+{
+	const uint8_t *code = (const uint8_t *)address;
+	struct displace_function f = { .code = code, .address = address, .room = HOOK_ROOM };
+	struct found hook = { .address = address };
+	struct displace d;
+	uintptr_t start;
+	size_t size;
+
+	// All that it does is to return.
+	while (f.size < HOOK_ROOM && code[f.size] != 0xc3)
+		f.size++;
+	f.size++;
+	if (!segment_of(info, address, &start, &size))
+		return false;
+	uint8_t *stubs = near_map(start, start + size, ENTER + STUB_BYTES);
+	if (!stubs)
+		return false;
+	memcpy(stubs, &(const void *){ trace_enter }, sizeof(void *));
+	uint8_t *stub = stubs + ENTER;
+	bool done = displace(&f, (uint64_t)stub + STUB_ENTRY, &d) == PATCH_DONE;
+	if (done) {
+		fill_stub(stub, stubs, 0);
+		memcpy(stub + STUB_ENTRY, d.code, d.size);
+		fill_jump(&hook, address + d.entry, stub);
+		done = mprotect(stubs, ENTER + STUB_BYTES, PROT_READ | PROT_EXEC) == 0 &&
+		       mprotect((void *)start, size, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+	}
+	if (!done) {
+		syscall(SYS_munmap, stubs, ENTER + STUB_BYTES);
+		return false;
+	}
+	trace_functions[0].body = stub + STUB_ENTRY;
+	store((uint8_t *)address + d.entry, hook.jump);
+	mprotect((void *)start, size, PROT_READ | PROT_EXEC);
+	return true;
+}
+
+#endif
