@@ -72,7 +72,8 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,
 		                          flags);
 	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
-	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED)))
+	// Callers that were read later, or are those of the stack before, may be of another call.
+	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED)))
 		op_tracker_see(thread, frames, sps, count, time_ns);
 	if (sample->python)
 		count = tracker_add_python(t, thread->process, sample, frames, &sps, count, max,
