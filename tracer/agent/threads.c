@@ -462,18 +462,19 @@ static void leave(const struct lane *lane)
 	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
 }
 
-// What looking on takes is told, too.
+// What looking on takes is told, too: in CPU time, as ticks come when threads take turns.
 static void account(const struct lane *lane, uint64_t start_ns)
 {
 	struct protocol_file *file = lane ? agent->rings.files[0] : NULL;
 
 	if (file)
-		__atomic_fetch_add(&file->handlers_ns, clock_now_ns() - start_ns, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&file->handlers_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns,
+		                   __ATOMIC_RELAXED);
 }
 
 void threads_tick(const void *context, uint32_t overrun)
 {
-	uint64_t start_ns = clock_now_ns();
+	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
 	if (lane)
@@ -484,7 +485,7 @@ void threads_tick(const void *context, uint32_t overrun)
 
 void threads_trap(const void *context, bool waited)
 {
-	uint64_t start_ns = clock_now_ns();
+	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
 	if (lane && agent->self == SELF_TRAPS)
