@@ -131,3 +131,5 @@ if(CUPTI_INCLUDE)
 else()
   message(STATUS "The layouts of CUPTI's records are not compared: its headers are not there")
 endif()
+
+include(gpu_told.cmake)

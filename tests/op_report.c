@@ -46,8 +46,9 @@ struct program {
 	uint64_t image_ns;
 	struct name *names;
 	size_t count, capacity;
-	struct call *calls; /* by correlation */
+	struct call *calls; /* by correlation, unless threads have told them otherwise */
 	size_t call_count, call_capacity;
+	bool unsorted;
 };
 
 struct thread {
@@ -203,22 +204,30 @@ static void keep_call(const struct record_op_begin *begin)
 		return;
 	if (!array_reserve(&p->calls, &p->call_capacity, p->call_count + 1))
 		die("no memory", NULL);
-	p->calls[p->call_count++] = (struct call){ (uint32_t) * (const uint64_t *)(begin + 1),
-		                                   begin->head.tid, begin->name };
+	struct call *call = &p->calls[p->call_count++];
+	*call = (struct call){ (uint32_t) * (const uint64_t *)(begin + 1), begin->head.tid,
+		               begin->name };
+	p->unsorted |= call > p->calls && call[-1].correlation > call->correlation;
 }
 
-// They come by the thousand, and mostly in order.
+static int compare_calls(const void *a, const void *b)
+{
+	uint32_t x = ((const struct call *)a)->correlation;
+	uint32_t y = ((const struct call *)b)->correlation;
+
+	return (x > y) - (x < y);
+}
+
 static const struct call *find_call(uint32_t correlation)
 {
-	const struct program *p = all.program;
-	size_t at = array_search(p->call_count, i, p->calls[i].correlation < correlation);
+	struct program *p = all.program;
+	struct call wanted = { .correlation = correlation };
 
-	if (at < p->call_count && p->calls[at].correlation == correlation)
-		return &p->calls[at];
-	for (size_t i = p->call_count; i > 0; i--)
-		if (p->calls[i - 1].correlation == correlation)
-			return &p->calls[i - 1];
-	return NULL;
+	if (p->unsorted)
+		qsort(p->calls, p->call_count, sizeof(wanted), compare_calls);
+	p->unsorted = false;
+	return p->calls ? bsearch(&wanted, p->calls, p->call_count, sizeof(wanted), compare_calls)
+	                : NULL;
 }
 
 // What a GPU did comes when CUPTI tells it: golden files have it at the end.

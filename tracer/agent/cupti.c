@@ -20,7 +20,8 @@
 #define NOT_RECORDED "GPU activity was not recorded: "
 #define NOTE_MAX     256
 #define PERIOD_NS    (500 * NS_PER_MS)
-#define LIMIT_NS     (2 * NS_PER_SEC)
+#define LIMIT_NS     (2 * NS_PER_SEC) // at the end, with nothing coming
+#define LONGEST_NS   (30 * NS_PER_SEC)
 
 static struct agent *agent;
 static bool flushing; // there is a thread that does
@@ -190,7 +191,7 @@ void cupti_finish(void)
 		return;
 	if (!flushing)
 		cupti_session_flush_periodically(true);
-	else if (!cupti_flusher_finish(LIMIT_NS))
+	else if (!cupti_flusher_finish(gpu_lane_written, LIMIT_NS, LONGEST_NS))
 		op_say("CUPTI did not give out its last records in time");
 	set_live(false);
 	errno = error;

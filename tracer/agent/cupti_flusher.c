@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOOK_NS (10 * NS_PER_MS)
+
 enum stage {
 	NONE, // there is no thread
 	RUNNING,
@@ -93,17 +95,22 @@ bool cupti_flusher_start(void (*wanted)(bool last), uint64_t wanted_period_ns)
 	return made;
 }
 
-bool cupti_flusher_finish(uint64_t limit_ns)
+bool cupti_flusher_finish(uint64_t (*progress)(void), uint64_t limit_ns, uint64_t longest_ns)
 {
-	uint64_t now = clock_now_ns(), until = now + limit_ns;
+	uint64_t now = clock_now_ns(), last = now + longest_ns, until = now + limit_ns;
+	uint64_t done = progress();
 	uint32_t running = RUNNING;
 	int error = errno;
 
 	if (__atomic_compare_exchange_n(&stage, &running, ENDING, false, __ATOMIC_SEQ_CST,
 	                                __ATOMIC_SEQ_CST))
 		enter(ENDING); // wakes it
-	for (; current() == ENDING && now < until; now = clock_now_ns())
-		wait_while(ENDING, until - now);
+	for (; current() == ENDING && now < until && now < last; now = clock_now_ns()) {
+		wait_while(ENDING, LOOK_NS);
+		if (progress() != done)
+			until = clock_now_ns() + limit_ns;
+		done = progress();
+	}
 	errno = error;
 	return current() != ENDING;
 }

@@ -150,10 +150,12 @@ int cupti_session_enable(bool tell, uint32_t *refused)
 			cupti_session.kinds |= UINT64_C(1) << kinds[i];
 			continue;
 		}
-		first = *refused ? first : result;
-		++*refused;
 		if (tell)
 			gpu_lane_lose(GPU_LOST_REFUSED, kinds[i], 1);
+		if (result == CUPTI_INVALID_KIND)
+			continue; // this version has no such thing
+		first = *refused ? first : result;
+		++*refused;
 	}
 	return first;
 }

@@ -58,7 +58,7 @@ int cupti_session_register(void);
 
 /*
  * Enables the kinds; those that are refused are counted as lost if TELL. Returns the first refusal,
- * and in *REFUSED how many there were.
+ * and in *REFUSED how many there were, but for kinds that this version of CUPTI does not have.
  */
 int cupti_session_enable(bool tell, uint32_t *refused);
 void cupti_session_disable(void);

@@ -88,6 +88,13 @@ void gpu_lane_commit(void *record)
 	lane_commit(&lane, record, ((struct record *)record)->size);
 }
 
+uint64_t gpu_lane_written(void)
+{
+	struct ring_header *header = lane.ring.header;
+
+	return header ? __atomic_load_n(&header->head, __ATOMIC_RELAXED) : 0;
+}
+
 void gpu_lane_lose(enum gpu_lost what, uint32_t kind, uint64_t count)
 {
 	__atomic_fetch_add(&losses[what][kind < KINDS ? kind : 0], count, __ATOMIC_RELAXED);

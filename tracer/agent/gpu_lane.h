@@ -32,6 +32,9 @@ void gpu_lane_unlock(void);
 void *gpu_lane_reserve(enum record_type type, size_t size, uint32_t kind);
 void gpu_lane_commit(void *record);
 
+/* Bytes that have been written so far. Any thread, any time. */
+uint64_t gpu_lane_written(void);
+
 /* COUNT things of CUPTI's KIND (0: of all) are not there, or not whole. Any thread, any time. */
 void gpu_lane_lose(enum gpu_lost what, uint32_t kind, uint64_t count);
 

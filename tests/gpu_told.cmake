@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# What the agent tells of programs on the fake GPU.
+foreach(name ends other)
+  add_executable(gpu_${name} gpu/gpu_${name}.c)
+  target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(gpu_${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(gpu_${name} PRIVATE -Wall -Wextra -g -O2 $<$<BOOL:${WERROR}>:-Werror>)
+  target_link_libraries(gpu_${name} PRIVATE fake_gpu_fake pthread)
+  set_target_properties(gpu_${name} PROPERTIES SKIP_BUILD_RPATH ON
+    RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
+endforeach()
+
+# told(NAME FAKE ARGS… -- PROGRAM…): see gpu/told.py.
+find_package(Python3 COMPONENTS Interpreter)
+function(told name fake)
+  if(NOT Python3_FOUND)
+    return()
+  endif()
+  add_test(NAME gpu_told_${name}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/told.py
+            $<TARGET_FILE:op_report> ${GPU_DIR}/${fake} ${ARGN}
+    WORKING_DIRECTORY ${GPU_DIR}/programs)
+  set_tests_properties(gpu_told_${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+foreach(name vector_add copies streams launch_bound gpu_bound sync_happy idle processes churn)
+  told(${name} fake -- ./${name})
+endforeach()
+told(graphs fake -x graphs -- ./graphs)
+told(devices fake -e FAKE_DEVICES=3 -- ./devices)
+
+# CUDA's releases: what an older one does not have is not there, and counted.
+foreach(version 11.0 11.2 11.8)
+  told(cuda_${version} fake -v ${version} -x partly -x lost:refused -- ./vector_add)
+endforeach()
+foreach(version 12.0 12.6)
+  told(cuda_${version} fake -v ${version} -- ./copies)
+endforeach()
+told(cuda_older older -n "clock of its own" -- ./vector_add)
+
+# What goes wrong.
+told(busy fake -f busy=nsys -x none -n "in use by \"nsys\"" -- ./vector_add)
+told(no_rights fake -f result=35 -x none -n NVreg_RestrictProfilingToAdminUsers=0 -- ./vector_add)
+told(no_driver fake -f result=999 -x none -n "update the driver" -- ./vector_add)
+told(mig fake -f result=43 -x none -n "does not support this kind of device" -- ./vector_add)
+told(broken broken -x none -n "has no cuptiGetCallbackName" -- ./vector_add)
+told(denied fake -f deny=10 -x partly -x lost:refused -n "1 kinds refused" -- ./vector_add)
+told(no_clock fake -f no-clock=14 -n "clock of its own" -- ./copies)
+told(dropped fake -f drop=7 -x partly -x lost:dropped -- ./launch_bound)
+told(short fake -f short=4096 -- ./sync_happy)
+told(misaligned fake -f misaligned -x partly -x lost:damaged -- ./sync_happy)
+told(disorder fake -f disorder,short=65536 -- ./launch_bound)
+told(zero_times fake -f zero-times -x untimed -x lost:untimed -- ./vector_add)
+told(null_buffer fake -f null-buffer -- ./launch_bound)
+told(unknown_kind fake -f unknown-kind=5 -x lost:unknown -- ./launch_bound)
+told(bad_kind fake -f bad-kind=50 -x partly -x lost:damaged -- ./launch_bound)
+told(garbage fake -f garbage -x lost:damaged -- ./vector_add)
+told(slow_flush fake -f slow-flush=3000 -x partly -n "did not give out its last records in time"
+     -- ./vector_add)
+
+# Ends of programs.
+told(leaves fake -s 7 -- ./gpu_ends leaves)
+told(killed fake -s 137 -- ./gpu_ends killed)
+foreach(end execs stays forks threads resets)
+  told(${end} fake -- ./gpu_ends ${end})
+endforeach()
+
+# Programs that use CUPTI themselves.
+set(by_itself -n "the program profiles its GPU by itself")
+foreach(how once often finalizes)
+  told(other_${how} fake -x gap:activity ${by_itself} -- ./gpu_other ${how})
+endforeach()
+told(other_to_the_end fake -x open:activity ${by_itself} -- ./gpu_other to-the-end)
+told(other_subscribes fake -x gap:calls -x untied -- ./gpu_other subscribes)
+
+# A million kernels.
+told(million fake -e LAUNCHES=1000000 -e US=0 -- ./launch_bound)
