@@ -262,10 +262,15 @@ static enum walk_step step_without_rule(struct unwinder *u, struct output *out)
 	enum walk_step step = walk_without_rule(&u->walk);
 
 	u->stats.fp_frames += step == WALK_CALLER;
-	if (step != WALK_STUCK || !walk_guess_caller(&u->walk))
+	// Where code has no frame pointer, its zero is no outermost frame's.
+	bool doubtful = step == WALK_STUCK || (step == WALK_END && u->walk.exact);
+	if (!doubtful)
 		return step;
-	out->flags |= STACK_GUESSED;
-	return WALK_CALLER;
+	if (walk_guess_caller(&u->walk))
+		step = WALK_CALLER;
+	if (step != WALK_STUCK)
+		out->flags |= STACK_GUESSED;
+	return step;
 }
 
 static enum walk_step step_by_table(struct unwinder *u, struct output *out)

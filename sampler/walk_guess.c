@@ -6,6 +6,10 @@
 /* Frames that nothing describes are those of hand-written code: small, of small functions. */
 #define BARE_FRAME_MAX    (4u << 10)
 #define BARE_FUNCTION_MAX (64u << 10)
+/* … but for those of matrix products, which lay a buffer on the stack: what they have saved is
+ * above. */
+#define ALIGNED_FRAME_MAX (64u << 10)
+#define SAVED_MAX         256
 
 /* What the walk stands in, to be compared with what a caller says it calls. */
 struct callee {
@@ -109,15 +113,23 @@ static bool is_stub(struct walk *w, uint64_t address)
 	return at[0] == 0xff && (at + 1 == code + sizeof(code) || at[1] == 0x25);
 }
 
-/* True if the call before RETURN_ADDRESS can have led to where the walk is. */
-static bool may_have_called(struct walk *w, uint64_t return_address)
+static bool is_in_module(const struct walk *w, uint64_t address)
+{
+	return address - w->map_start < w->map_size;
+}
+
+/* True if the call before RETURN_ADDRESS can have led to where the walk is. STRICT: by itself, or
+   through a pointer of the same module, and not by way of a stub that leads who knows where. */
+static bool may_have_called(struct walk *w, uint64_t return_address, bool strict)
 {
 	struct call_site site;
 
 	if (!walk_call_site(w, return_address, &site))
 		return false;
-	if (!site.direct || is_stub(w, site.target))
-		return true;
+	if (!site.direct)
+		return !strict || is_in_module(w, return_address - 1);
+	if (is_stub(w, site.target))
+		return !strict;
 	return site.target <= w->pc && w->pc - site.target < BARE_FUNCTION_MAX;
 }
 
@@ -143,13 +155,14 @@ static bool goes_on(const struct walk *w, struct walk *caller, uint64_t pc, uint
 	return next == WALK_END || (next == WALK_CALLER && walk_call_site(&trial, trial.pc, &site));
 }
 
-/* The caller's rbp is still there, or has been saved in the frame that ends at SLOT. */
-static bool find_caller_rbp(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t slot)
+/* The caller's rbp is still there, or has been saved between LOW and SLOT, where the frame ends. */
+static bool find_caller_rbp(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t slot,
+                            uint64_t low)
 {
 	*caller = *w;
 	if (goes_on(w, caller, pc, slot + 8))
 		return true;
-	for (uint64_t saved = slot - 8; saved + 8 > w->sp; saved -= 8) {
+	for (uint64_t saved = slot - 8; saved + 8 > low; saved -= 8) {
 		*caller = *w;
 		caller->has_rbp = stack_memory_read(w->memory, saved, &caller->rbp);
 		if (caller->has_rbp && caller->rbp > slot && goes_on(w, caller, pc, slot + 8))
@@ -158,22 +171,17 @@ static bool find_caller_rbp(const struct walk *w, struct walk *caller, uint64_t 
 	return false;
 }
 
-bool walk_guess_caller(struct walk *w)
+/* Steps to the lowest word of [FROM, END) that is the return address of a caller: what earlier
+   calls have left there may look like one. HERE is W, but for the memory that may be read. */
+static bool find_caller(struct walk *w, struct walk *here, uint64_t from, uint64_t end, bool strict)
 {
-	struct stack_memory memory = *w->memory;
-	struct walk here = *w, caller;
-	uint64_t interrupted[DWARF_REGISTERS];
-	uint64_t end = memory.start + memory.size, pc;
+	struct walk caller;
+	uint64_t pc;
 
-	memory.pid = 0; // the copy must be enough
-	here.memory = &memory;
-	here.interrupted = interrupted;
-	if (!w->module || !w->module->image || w->sp < memory.start || w->sp >= end)
-		return false;
-	end = end - w->sp > BARE_FRAME_MAX ? w->sp + BARE_FRAME_MAX : end;
-	for (uint64_t slot = (w->sp + 7) & ~UINT64_C(7); slot + 8 <= end; slot += 8) {
-		if (!stack_memory_read(&memory, slot, &pc) || !may_have_called(&here, pc) ||
-		    !find_caller_rbp(&here, &caller, pc, slot))
+	for (uint64_t slot = (from + 7) & ~UINT64_C(7); slot + 8 <= end; slot += 8) {
+		if (!stack_memory_read(here->memory, slot, &pc) ||
+		    !may_have_called(here, pc, strict) ||
+		    !find_caller_rbp(here, &caller, pc, slot, from))
 			continue;
 		w->pc = pc;
 		w->sp = slot + 8;
@@ -184,4 +192,39 @@ bool walk_guess_caller(struct walk *w)
 		return true;
 	}
 	return false;
+}
+
+/* Code that aligns the stack keeps its old end in a register that it has saved there, among others:
+   "mov %rsp, %rbx; sub $28800, %rsp; and $-4096, %rsp". */
+static bool find_caller_of_aligned(struct walk *w, struct walk *here)
+{
+	static const uint8_t keepers[] = { DWARF_RBX, DWARF_RBP, DWARF_R12,
+		                           DWARF_R13, DWARF_R14, DWARF_R15 };
+
+	for (size_t i = 0; w->regs && i < sizeof(keepers); i++) {
+		uint64_t old = w->regs[keepers[i]];
+		if (old > w->sp && old - w->sp <= ALIGNED_FRAME_MAX && !(old & 7) &&
+		    (find_caller(w, here, old, old + SAVED_MAX, true) ||
+		     find_caller(w, here, old, old + SAVED_MAX, false)))
+			return true;
+	}
+	return false;
+}
+
+bool walk_guess_caller(struct walk *w)
+{
+	struct stack_memory memory = *w->memory;
+	struct walk here = *w;
+	uint64_t interrupted[DWARF_REGISTERS];
+	uint64_t end = memory.start + memory.size;
+
+	here.interrupted = interrupted;
+	if (!w->module || !w->module->image || w->sp < memory.start || w->sp >= end)
+		return false;
+	if (find_caller_of_aligned(w, &here))
+		return true;
+	memory.pid = 0; // the copy must be enough
+	here.memory = &memory;
+	end = end - w->sp > BARE_FRAME_MAX ? w->sp + BARE_FRAME_MAX : end;
+	return find_caller(w, &here, w->sp, end, true) || find_caller(w, &here, w->sp, end, false);
 }

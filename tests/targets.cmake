@@ -20,7 +20,8 @@ function(target name)
 endfunction()
 
 foreach(name shares lines recursion mutual inlines threads locks sleeps files faults forks
-        dlopened alternate_stack execs vforks system_calls deep_stack vdso jit endings crowd churn)
+        dlopened alternate_stack execs vforks system_calls deep_stack vdso jit endings crowd churn
+        bare)
   target(${name})
 endforeach()
 target(templates SOURCE templates.cc)
