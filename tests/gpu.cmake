@@ -75,6 +75,7 @@ foreach(name ${GPU_PROGRAMS})
   add_dependencies(fake_gpu_test gpu_${name})
 endforeach()
 
+gpu_unit(saved_buffers gpu/saved_buffers.c gpu/saved_writer.c gpu/record_kinds.c)
 gpu_unit(fake_cuda)
 target_link_libraries(fake_cuda_test PRIVATE fake_gpu_fake pthread)
 

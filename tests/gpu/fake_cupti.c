@@ -181,6 +181,8 @@ static int check_enable(const char *function, uint32_t kind)
 {
 	if (fake_faults()->denied_kinds >> (kind & 63) & 1)
 		return CUPTI_NO_PRIVILEGES;
+	if (fake_faults()->refuse)
+		return (int)fake_faults()->refuse;
 	if (kind >= KINDS || !record_bytes(kind, fake_settings()->cuda))
 		return CUPTI_INVALID_KIND;
 	if (!wanted.has_clock && !FAKE_OLDER)

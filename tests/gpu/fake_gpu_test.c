@@ -78,6 +78,16 @@ Test(fake_gpu, only_what_was_enabled_is_told)
 	cr_expect(eq(u64, count_of(&launches->facts, "callbacks"), 200));
 }
 
+Test(fake_gpu, calls_are_told_in_cuptis_order)
+{
+	cleanup_free struct gpu_run *run = gpu_run(
+		"launch_bound", SETTINGS("CLIENT_KINDS=", "CLIENT_NESTING=1", "LAUNCHES=100"));
+
+	cr_expect(eq(u64, count_of(&run->seen, "nested"), 100));
+	cr_expect(eq(u64, count_of(&run->seen, "misnested"), 0));
+	cr_expect(eq(u64, count_of(&run->seen, "symbol short_us"), 100));
+}
+
 Test(fake_gpu, each_rule_that_is_broken_is_noticed)
 {
 	// Where a buffer is asked for while another is on its way back, many small ones are.
@@ -114,7 +124,8 @@ Test(fake_gpu, faults_are_had_and_the_program_does_not_notice)
 		{ "busy=nsys", "other nsys", 1 },
 		{ "deny=10", "refused cuptiActivityEnable=35", 1 },
 		{ "result=999", "refused cuptiSubscribe_v2=999", 1 },
-		{ "result=43", "refused cuptiSubscribe_v2=43", 1 },
+		{ "refuse=43", "refused cuptiActivityEnable=43", 2 },
+		{ "refuse=40", "refused cuptiActivityEnable=40", 2 },
 		{ "no-clock=14", "refused cuptiActivityRegisterTimestampCallback=14", 1 },
 		// 1,000 kernels and 1,001 calls
 		{ "drop=10", "dropped", 200 },

@@ -50,6 +50,8 @@ static void one_fault(const char *name, const char *value)
 		snprintf(faults.busy, sizeof(faults.busy), "%s", value ? value : "another tool");
 	else if (!strcmp(name, "deny"))
 		faults.denied_kinds |= UINT64_C(1) << (n & 63);
+	else if (!strcmp(name, "refuse"))
+		faults.refuse = n;
 	else if (!strcmp(name, "result"))
 		faults.result = n;
 	else if (!strcmp(name, "no-clock"))

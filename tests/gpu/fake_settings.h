@@ -14,7 +14,7 @@
  *saved_buffers.h) that is delivered FAKE_CUPTI_FAULTS     what goes wrong, with commas between:
  *	    busy=NAME         another tool, NAME, has subscribed
  *	    deny=KIND         enabling records of KIND (a number) lacks the rights for it
- *	    result=N          nearly every function returns N: 999 as without a driver, 43 as on MIG
+ *	    result=N          nearly every function returns N: 999 as without a driver
  *	    no-clock=N        the timestamp callback is refused with N
  *	    drop=N            every Nth record is lost, and counted
  *	    short=BYTES       no more than these are written to a buffer
@@ -45,7 +45,7 @@ struct fake_settings {
 struct fake_faults {
 	char busy[64]; /* "" if nobody is */
 	uint64_t denied_kinds;
-	uint32_t result;
+	uint32_t result, refuse;
 	uint32_t no_clock;
 	uint32_t drop, unknown_kind, bad_kind;
 	uint32_t short_bytes;

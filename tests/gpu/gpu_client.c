@@ -21,7 +21,9 @@
  *	missing FUNCTION COUNT
  *
  * CLIENT_KINDS is the list of record kinds to enable, CLIENT_NULL=N refuses every Nth buffer.
- * CLIENT_BREAK names a rule to break on purpose, so that a test sees the fake notice.
+ * CLIENT_NESTING also counts launches that were told of in CUPTI's order ("nested", "misnested"),
+ * and the kernels that callbacks name ("symbol NAME"). CLIENT_BREAK names a rule to break on
+ * purpose, so that a test sees the fake notice.
  */
 #include "tests/gpu/gpu_client.h"
 
@@ -122,6 +124,36 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 		free(buffer); // otherwise it may not be what was allocated, or be used still
 }
 
+// The runtime's call, in it the driver's, both of one correlation id; what is left where a call was
+// entered is there where it ends.
+static void check_order(uint32_t domain, const struct cupti_call *call)
+{
+	static __thread uint32_t step, correlation;
+	static const struct {
+		uint32_t domain, site;
+	} order[] = {
+		{ CUPTI_DOMAIN_RUNTIME, CUPTI_ENTER },
+		{ CUPTI_DOMAIN_DRIVER, CUPTI_ENTER },
+		{ CUPTI_DOMAIN_DRIVER, CUPTI_EXIT },
+		{ CUPTI_DOMAIN_RUNTIME, CUPTI_EXIT },
+	};
+	bool is_right = domain == order[step].domain && call->site == order[step].site;
+
+	if (!step)
+		correlation = call->correlation;
+	if (call->site == CUPTI_ENTER)
+		*call->own = domain;
+	pthread_mutex_lock(&lock);
+	if (!is_right || call->correlation != correlation || *call->own != domain)
+		gpu_client_count("misnested", NULL, 0);
+	if (!step && call->symbol)
+		gpu_client_count("symbol", call->symbol, 0);
+	step = (step + 1) % 4;
+	if (!step)
+		gpu_client_count("nested", NULL, 0);
+	pthread_mutex_unlock(&lock);
+}
+
 static void called(void *own, uint32_t domain, uint32_t id, const void *data)
 {
 	const struct cupti_call *call = data;
@@ -130,6 +162,8 @@ static void called(void *own, uint32_t domain, uint32_t id, const void *data)
 	(void)id;
 	if (domain == CUPTI_DOMAIN_RUNTIME && call->site == CUPTI_ENTER)
 		calls++;
+	if (getenv("CLIENT_NESTING"))
+		check_order(domain, call);
 	if (breaks("touch") && last)
 		last[100] = 0xee;
 }
@@ -187,13 +221,13 @@ static bool subscribe(void **handle)
 	return false;
 }
 
-static void enable_calls(void *handle)
+static void enable_calls(void *handle, uint32_t domain, const char *kernel, const char *graph)
 {
 	const char *name;
 
-	for (uint32_t id = 1; !cupti.GetCallbackName(CUPTI_DOMAIN_RUNTIME, id, &name); id++)
-		if (!strncmp(name, "cudaLaunchKernel", 16) || !strncmp(name, "cudaGraphLaunch", 15))
-			CALL(EnableCallback, 1, handle, CUPTI_DOMAIN_RUNTIME, id);
+	for (uint32_t id = 1; !cupti.GetCallbackName(domain, id, &name); id++)
+		if (!strncmp(name, kernel, strlen(kernel)) || !strncmp(name, graph, strlen(graph)))
+			CALL(EnableCallback, 1, handle, domain, id);
 }
 
 static void enable_kinds(void)
@@ -255,7 +289,9 @@ int InitializeInjection(void)
 		CALL(ActivityRegisterTimestampCallback, clock_now_ns);
 	if (!CALL(ActivityRegisterCallbacks, request, complete))
 		return 1;
-	enable_calls(handle);
+	enable_calls(handle, CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", "cudaGraphLaunch");
+	if (getenv("CLIENT_NESTING"))
+		enable_calls(handle, CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", "cuGraphLaunch");
 	enable_kinds();
 	if (cupti.ActivityFlushPeriod)
 		CALL(ActivityFlushPeriod, 50);
