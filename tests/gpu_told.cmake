@@ -73,5 +73,15 @@ endforeach()
 told(other_to_the_end fake -x open:activity ${by_itself} -- ./gpu_other to-the-end)
 told(other_subscribes fake -x gap:calls -x untied -- ./gpu_other subscribes)
 
+# As text: kernels are at the end, with the calls that caused them.
+golden(gpu_golden gpu $<TARGET_FILE:gpu_vector_add>)
+set_tests_properties(gpu_golden PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${GPU_DIR}/fake")
+
+# A user's own library is called first, and has CUPTI if it wants that.
+told(chained fake -e CUDA_INJECTION64_PATH=$<TARGET_FILE:gpu_client> -x none
+     -n "CUPTI is in use by" -- ./vector_add)
+told(chained_missing fake -e CUDA_INJECTION64_PATH=/nowhere/lib.so
+     -n "could not load \"/nowhere/lib.so\", the CUDA_INJECTION64_PATH" -- ./vector_add)
+
 # A million kernels.
 told(million fake -e LAUNCHES=1000000 -e US=0 -- ./launch_bound)
