@@ -2,7 +2,7 @@
 # GPU activity, on machines without a GPU: one library, loaded as the driver, the runtime and CUPTI
 # (see gpu/fake_settings.h). It is neither sanitized nor ours to be linked: programs load it.
 set(FAKE_SOURCES fake_buffers fake_call fake_clock fake_cupti fake_delivery fake_device fake_driver
-  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_memory fake_next_record
+  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_memory fake_module fake_next_record
   fake_registration fake_runtime fake_runtime_memory fake_runtime_stream fake_settings
   fake_subscriber fake_work record_kinds saved_buffers)
 list(TRANSFORM FAKE_SOURCES PREPEND gpu/)
@@ -48,7 +48,7 @@ set_target_properties(gpu_client PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY 
 # Programs for a GPU: see gpu/programs/gpu_program.h. Linked to the fake as to the runtime, and by
 # no path, so that LD_LIBRARY_PATH says which.
 set(GPU_PROGRAMS vector_add copies streams graphs launch_bound gpu_bound sync_happy idle processes
-  devices churn)
+  devices churn driver)
 foreach(name ${GPU_PROGRAMS})
   add_executable(gpu_${name} gpu/programs/${name}.c)
   target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -87,13 +87,15 @@ target_link_libraries(fake_names_test PRIVATE dl)
 target_compile_definitions(fake_names_test PRIVATE
   REAL_CUPTI="$<$<BOOL:${REAL_CUPTI}>:${REAL_CUPTI}>")
 add_dependencies(fake_names_test gpu_client)
-foreach(name copies graphs churn sync_happy devices)
+foreach(name copies graphs churn sync_happy devices driver)
   add_dependencies(fake_names_test gpu_${name})
 endforeach()
 
 # The same programs by nvcc, built when the tests are run: that takes a while.
 find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
 set(nvcc_binaries "")
+get_filename_component(nvcc_dir "${NVCC}" DIRECTORY)
+set(nvcc_link_driver -L ${nvcc_dir}/../lib64/stubs -lcuda)
 foreach(kind nvcc nvcc_per_thread)
   set(nvcc_flags_nvcc_per_thread --default-stream per-thread)
   foreach(name ${GPU_PROGRAMS})
@@ -101,7 +103,7 @@ foreach(kind nvcc nvcc_per_thread)
     add_custom_command(OUTPUT ${binary}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${GPU_DIR}/${kind}
       COMMAND ${NVCC} -cudart shared ${nvcc_flags_${kind}} -I ${PROJECT_SOURCE_DIR} -x cu
-              ${CMAKE_CURRENT_SOURCE_DIR}/gpu/programs/${name}.c -o ${binary}
+              ${CMAKE_CURRENT_SOURCE_DIR}/gpu/programs/${name}.c -o ${binary} ${nvcc_link_${name}}
       DEPENDS gpu/programs/${name}.c gpu/programs/gpu_program.h)
     list(APPEND nvcc_binaries ${binary})
   endforeach()

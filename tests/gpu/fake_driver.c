@@ -112,28 +112,6 @@ int cuCtxSynchronize(void)
 	return fake_call_end(&call, 0);
 }
 
-int cuModuleLoadData(void **module, const void *image)
-{
-	FAKE_DRIVER_CALL(call, cuModuleLoadData, NULL, FAKE_POINTER(module), FAKE_POINTER(image));
-	*module = call.refused ? NULL : malloc(1);
-	return fake_call_end(&call, *module ? 0 : CUDA_NO_MEMORY);
-}
-
-int cuModuleUnload(void *module)
-{
-	FAKE_DRIVER_CALL(call, cuModuleUnload, NULL, FAKE_POINTER(module));
-	free(module);
-	return fake_call_end(&call, 0);
-}
-
-int cuModuleGetFunction(void **function, void *module, const char *name)
-{
-	FAKE_DRIVER_CALL(call, cuModuleGetFunction, NULL, FAKE_POINTER(function),
-	                 FAKE_POINTER(module), FAKE_POINTER(name));
-	*function = call.refused ? NULL : fake_kernel_add(NULL, name);
-	return fake_call_end(&call, *function ? 0 : CUDA_NOT_FOUND);
-}
-
 int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                    unsigned int block_x, unsigned int block_y, unsigned int block_z,
                    unsigned int shared, void *stream, void **arguments, void **extra)

@@ -10,9 +10,9 @@
 
 #define SETTINGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static const char *const programs[] = { "vector_add", "copies",     "streams",     "graphs",
-	                                "gpu_bound",  "sync_happy", "idle",        "processes",
-	                                "devices",    "churn",      "launch_bound" };
+static const char *const programs[] = { "vector_add", "copies",     "streams", "graphs",
+	                                "gpu_bound",  "sync_happy", "idle",    "processes",
+	                                "devices",    "churn",      "driver",  "launch_bound" };
 #define PROGRAMS (sizeof(programs) / sizeof(*programs))
 
 static uint64_t count_of(const struct gpu_rows *rows, const char *key)

@@ -68,18 +68,18 @@ static size_t walk(const struct saved_buffer *b, saved_next *next)
 
 Test(fake_names, records_are_where_nvidias_cupti_finds_them)
 {
-	static const char *const programs[] = { "copies", "graphs", "churn", "sync_happy",
-		                                "devices" };
+	static const char *const programs[] = { "copies",     "graphs",  "churn",
+		                                "sync_happy", "devices", "driver" };
 	saved_next *next = (saved_next *)function("cuptiActivityGetNextRecord");
 
 	for (size_t p = 0; p < sizeof(programs) / sizeof(*programs); p++) {
 		char save[] = "CLIENT_SAVE=/tmp/fake_names_test.XXXXXX";
 		char *path = save + strlen("CLIENT_SAVE=");
 		close(mkstemp(path));
-		cleanup_free struct gpu_run *run =
-			gpu_run(programs[p],
-		                (const char *const[]){ "CLIENT_KINDS=10,1,2,38,49,8,9,37,50,5,4,51",
-		                                       save, NULL });
+		cleanup_free struct gpu_run *run = gpu_run(
+			programs[p], (const char *const[]){
+					     "CLIENT_KINDS=10,1,2,22,38,49,8,9,37,50,5,4,51,17,52",
+					     "FAKE_DEVICES=2", save, NULL });
 		struct error err = { 0 };
 		cleanup_saved_buffers struct saved_buffers *saved = saved_buffers_read(path, &err);
 		unlink(path);

@@ -12,6 +12,8 @@
  *	graph COUNT US                 launches of graphs
  *	allocated KIND COUNT BYTES
  *	released KIND COUNT BYTES
+ *	jit COUNT                      compilations by the driver
+ *	modules COUNT                  that were loaded
  *	calls COUNT                    launches, as the callbacks told
  *	records COUNT
  *	kind:KIND COUNT                other records
@@ -154,12 +156,26 @@ static void check_order(uint32_t domain, const struct cupti_call *call)
 	pthread_mutex_unlock(&lock);
 }
 
+static void module_event(uint32_t id, const struct cupti_resource_event *event)
+{
+	const struct cupti_module *module = event->descriptor;
+
+	if (id != CUPTI_MODULE_LOADED || !module->cubin || !module->bytes)
+		return;
+	pthread_mutex_lock(&lock);
+	gpu_client_count("modules", NULL, 0);
+	pthread_mutex_unlock(&lock);
+}
+
 static void called(void *own, uint32_t domain, uint32_t id, const void *data)
 {
 	const struct cupti_call *call = data;
 
 	(void)own;
-	(void)id;
+	if (domain == CUPTI_DOMAIN_RESOURCE) {
+		module_event(id, data);
+		return;
+	}
 	if (domain == CUPTI_DOMAIN_RUNTIME && call->site == CUPTI_ENTER)
 		calls++;
 	if (getenv("CLIENT_NESTING"))
@@ -290,6 +306,7 @@ int InitializeInjection(void)
 	if (!CALL(ActivityRegisterCallbacks, request, complete))
 		return 1;
 	enable_calls(handle, CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", "cudaGraphLaunch");
+	CALL(EnableCallback, 1, handle, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_LOADED);
 	if (getenv("CLIENT_NESTING"))
 		enable_calls(handle, CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", "cuGraphLaunch");
 	enable_kinds();

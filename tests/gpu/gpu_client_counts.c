@@ -148,6 +148,10 @@ void gpu_client_record(const uint32_t *record)
 		add("graph", AS(cupti_graph, record).end_ns - AS(cupti_graph, record).begin_ns,
 		    true);
 		break;
+	case CUPTI_KIND_JIT:
+		gpu_client_count("jit", NULL, 0);
+		break;
+	case CUPTI_KIND_OVERHEAD:
 	case CUPTI_KIND_RUNTIME:
 	case CUPTI_KIND_DRIVER:
 	case CUPTI_KIND_DEVICE:

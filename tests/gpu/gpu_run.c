@@ -151,8 +151,8 @@ const struct gpu_row *gpu_row(const struct gpu_rows *rows, const char *key)
 // What the client tells of besides, or only if asked.
 static bool is_compared(const char *key)
 {
-	static const char *const prefixes[] = { "kernel ",    "copy ",     "set",  "sync ",
-		                                "allocated ", "released ", "calls" };
+	static const char *const prefixes[] = { "kernel ",   "copy ", "set", "sync ",  "allocated ",
+		                                "released ", "calls", "jit", "modules" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (!strncmp(key, prefixes[i], strlen(prefixes[i])))

@@ -32,7 +32,7 @@ struct gpu_run {
 };
 
 /* The record kinds that all programs are seen by. */
-#define GPU_KINDS "CLIENT_KINDS=10,1,22,2,38,49,8,9,37,50"
+#define GPU_KINDS "CLIENT_KINDS=10,1,22,2,38,49,8,9,37,50,17,52"
 
 /*
  * PROGRAM is a path, or a name in GPU_DIR/programs. SETTINGS are "NAME=VALUE", NULL at the end;

@@ -11,6 +11,8 @@
  *	truth graph COUNT US               launches of graphs
  *	truth allocated KIND COUNT BYTES
  *	truth released KIND COUNT BYTES
+ *	truth jit COUNT                    compilations by the driver
+ *	truth modules COUNT                loaded by the program itself
  *	truth calls COUNT                  launches of kernels and graphs
  *	truth line FILE:LINE MS            where the CPU works while the GPU has nothing to do
  */
