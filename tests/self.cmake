@@ -8,6 +8,7 @@ unit(agent_trap LIBS agent_core)
 add_executable(self_embed self_embed.c)
 target_compile_definitions(self_embed PRIVATE _GNU_SOURCE)
 add_executable(self_restart self_restart.c)
+add_executable(self_hidden self_hidden.c)
 
 # Not sanitized, either: one stands behind the agent, one is loaded by the target.
 foreach(name handler_watch thread_local_library)
@@ -23,6 +24,6 @@ if(NOT FUZZ AND Python3_FOUND)
     add_test(NAME python_manners_${name} COMMAND ${Python3_EXECUTABLE} -B
              ${CMAKE_CURRENT_SOURCE_DIR}/python/manners.py ${part})
     set_tests_properties(python_manners_${name} PROPERTIES LABELS e2e TIMEOUT 600
-      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>;SELF_RESTART=$<TARGET_FILE:self_restart>;HANDLER_WATCH=$<TARGET_FILE:handler_watch>;THREAD_LOCAL_LIBRARY=$<TARGET_FILE:thread_local_library>")
+      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>;SELF_RESTART=$<TARGET_FILE:self_restart>;SELF_HIDDEN=$<TARGET_FILE:self_hidden>;HANDLER_WATCH=$<TARGET_FILE:handler_watch>;THREAD_LOCAL_LIBRARY=$<TARGET_FILE:thread_local_library>")
   endforeach()
 endif()

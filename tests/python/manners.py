@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SELF_REPORT = os.path.abspath(os.environ.get("SELF_REPORT", "build/tests/self_report"))
 SELF_EMBED = os.path.abspath(os.environ.get("SELF_EMBED", "build/tests/self_embed"))
 SELF_RESTART = os.path.abspath(os.environ.get("SELF_RESTART", "build/tests/self_restart"))
+SELF_HIDDEN = os.path.abspath(os.environ.get("SELF_HIDDEN", "build/tests/self_hidden"))
 HANDLER_WATCH = os.path.abspath(os.environ.get("HANDLER_WATCH", "build/tests/handler_watch.so"))
 NO_PERF = os.path.abspath(os.environ.get("NO_PERF", "build/tests/no_perf"))
 POLITE = os.path.join(HERE, "polite.py")
@@ -304,6 +305,11 @@ class Embedded(Case):
             if found:
                 with self.subTest(version):
                     yield found[0], {**os.environ, "PYTHONHOME": home}
+
+    def test_one_that_exports_nothing_is_named(self):
+        status, output, told = self.report([SELF_HIDDEN])
+        self.assertEqual((status, output), (0, b"done\n"))
+        self.assertTrue(any("exports no functions" in note for note in told.notes), told.notes)
 
     def test_late_for_itself_alone_among_threads(self):
         for library, env in self.libraries():

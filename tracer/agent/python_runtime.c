@@ -2,13 +2,20 @@
 #include "tracer/agent/python_runtime.h"
 
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/system.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #pragma weak dladdr1 // musl has none
+
+#define NAMES_READ 4096 // of the sections' names
 
 struct search {
 	const char *name;
@@ -130,11 +137,52 @@ static enum python_found find_in(struct python_runtime *out, void *object, const
 	return PYTHON_FOUND;
 }
 
+static bool read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+	return syscall(SYS_pread64, fd, to, size, offset) == (long)size;
+}
+
+static bool has_section(int fd, const char *name)
+{
+	char names[NAMES_READ];
+	Elf64_Ehdr head;
+	Elf64_Shdr section;
+
+	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    !read_at(fd, &section, sizeof(section),
+	             head.e_shoff + (uint64_t)head.e_shstrndx * sizeof(section)))
+		return false;
+	size_t size = section.sh_size < sizeof(names) ? section.sh_size : sizeof(names);
+	return read_at(fd, names, size, section.sh_offset) &&
+	       memmem(names, size, name, strlen(name) + 1);
+}
+
+// The program has an interpreter in it, from 3.10 on, and exports nothing of it.
+static bool is_hidden(void)
+{
+	static bool asked; // once: a program does not change
+	int error = errno;
+
+	if (__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED))
+		return false;
+	int fd = system_open("/proc/self/exe", O_RDONLY, 0);
+	bool hidden = fd >= 0 && has_section(fd, ".PyRuntime");
+	if (fd >= 0)
+		system_close(fd);
+	errno = error;
+	return hidden;
+}
+
 enum python_found python_runtime_find(struct python_runtime *out, const char **why)
 {
 	struct search search;
 
 	if (!is_defined(&search, "_PyRuntime")) {
+		if (is_hidden()) {
+			*why = "the program has a Python in it that exports no functions: its frames "
+			       "are not told, native stacks only";
+			return PYTHON_REFUSED;
+		}
 		if (!is_defined(&search, "PyPy_Version") &&
 		    !is_defined(&search, "pypy_execute_source"))
 			return PYTHON_NOT_THERE;
