@@ -83,5 +83,10 @@ told(chained fake -e CUDA_INJECTION64_PATH=$<TARGET_FILE:gpu_client> -x none
 told(chained_missing fake -e CUDA_INJECTION64_PATH=/nowhere/lib.so
      -n "could not load \"/nowhere/lib.so\", the CUDA_INJECTION64_PATH" -- ./vector_add)
 
+add_test(NAME gpu_called_from COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/gpu/called_from.sh
+         $<TARGET_FILE:bottleneck> ${GPU_DIR}/fake
+         ${CMAKE_CURRENT_SOURCE_DIR}/gpu/programs/sync_happy.c $<TARGET_FILE:gpu_sync_happy>)
+set_tests_properties(gpu_called_from PROPERTIES LABELS unit TIMEOUT 60)
+
 # A million kernels.
 told(million fake -e LAUNCHES=1000000 -e US=0 -- ./launch_bound)

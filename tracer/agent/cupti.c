@@ -6,6 +6,7 @@
 #include "tracer/agent/chain.h"
 #include "tracer/agent/cupti_buffers.h"
 #include "tracer/agent/cupti_flusher.h"
+#include "tracer/agent/cupti_place.h"
 #include "tracer/agent/cupti_session.h"
 #include "tracer/agent/gpu_lane.h"
 #include "tracer/agent/op.h"
@@ -126,6 +127,7 @@ static void attach(void)
 		op_say(NOT_RECORDED "there is no room for its records");
 		return;
 	}
+	cupti_place_start();
 	cupti_session.pid = (uint32_t)getpid();
 	set_live(true); // its callbacks may come at once
 	if (!begin_session()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/cupti_calls.h"
 
+#include "tracer/agent/cupti_place.h"
 #include "tracer/agent/op.h"
 
 #include <string.h>
@@ -89,8 +90,8 @@ static void close_stale(struct op_thread *t)
 	}
 }
 
-// Each function's stack looks different between its caller and us, and only the first one's is
-// looked at: so the function stands for the place that we are called from.
+// Where the caller is not known, the function stands for it: each one's stack looks different
+// between there and us, and only the first one's is looked at by the collector.
 static void begin(const struct cupti_call *call, bool runtime, struct op_here here)
 {
 	const char *text = call->function ? call->function : "(unnamed)";
@@ -102,7 +103,8 @@ static void begin(const struct cupti_call *call, bool runtime, struct op_here he
 		return;
 	close_stale(t);
 	bool nested = !runtime && outer.open && outer.correlation == call->correlation;
-	here.caller = (uint64_t)(uintptr_t)text;
+	if (!nested && !cupti_place_find(text, &here))
+		here.caller = (uint64_t)(uintptr_t)text;
 	if (!nested)
 		op_begin_in(t, OWNER(call), op_name(t, OP_CUDA, 0, text), here, &details);
 	op_leave(t);
