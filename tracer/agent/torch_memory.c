@@ -4,64 +4,21 @@
  * through its library's table, in front of which we stand. What profiled ops are told of is the
  * numbers that torch.profiler has: bytes as they were asked for, not as malloc() rounds them.
  *
- * The reporter is not told how large a block is that goes: that is remembered here, each block
- * in one of the few places that its address allows. Nobody else uses the address meanwhile, so
- * that nobody has to wait.
+ * The reporter is not told how large a block is that goes: torch_blocks.h remembers.
  */
 #include "tracer/agent/definition.h"
 #include "tracer/agent/op.h"
+#include "tracer/agent/torch_blocks.h"
 #include "tracer/agent/wrap.h"
 
 #include <malloc.h>
 
-#define BUCKETS 65536 // a power of two
-#define PLACES  4
-
-// Blocks that lie beside each other are remembered beside each other: what a program allocates
-// again and again stays in the cache. They begin at multiples of 64.
-struct bucket {
-	uint64_t addresses[PLACES]; // atomic; 0: free
-	uint64_t bytes[PLACES];
-};
-static struct bucket buckets[BUCKETS] __attribute__((aligned(64)));
-
-static struct bucket *bucket_of(const void *block)
-{
-	uint64_t address = (uint64_t)(uintptr_t)block >> 6;
-
-	return &buckets[(address ^ address >> 16 ^ address >> 32) % BUCKETS];
-}
-
-static void remember(const void *block, uint64_t bytes)
-{
-	struct bucket *b = bucket_of(block);
-
-	for (unsigned i = 0; i < PLACES; i++) {
-		uint64_t none = 0;
-		if (__atomic_load_n(&b->addresses[i], __ATOMIC_RELAXED) ||
-		    !__atomic_compare_exchange_n(&b->addresses[i], &none,
-		                                 (uint64_t)(uintptr_t)block, false,
-		                                 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			continue;
-		b->bytes[i] = bytes;
-		return;
-	}
-}
-
-// What found no place is taken for what malloc() made of it.
+// What has found no room is taken for what malloc() made of it.
 static uint64_t forget(void *block)
 {
-	struct bucket *b = bucket_of(block);
+	uint64_t bytes = torch_blocks_take(block);
 
-	for (unsigned i = 0; i < PLACES; i++) {
-		if (__atomic_load_n(&b->addresses[i], __ATOMIC_RELAXED) !=
-		    (uint64_t)(uintptr_t)block)
-			continue;
-		uint64_t bytes = b->bytes[i];
-		__atomic_store_n(&b->addresses[i], 0, __ATOMIC_RELEASE);
-		return bytes;
-	}
-	return malloc_usable_size(block);
+	return bytes ? bytes : malloc_usable_size(block);
 }
 
 static void *next(void **cache, const char *name, const void *caller)
@@ -85,7 +42,7 @@ EXPORT void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *self, void *block, 
 	                          __builtin_return_address(0));
 
 	if (block && bytes && op_is_on(OP_TORCH)) {
-		remember(block, bytes);
+		torch_blocks_put(block, bytes);
 		op_tensors.allocated += bytes;
 	}
 	if (theirs)
