@@ -360,7 +360,7 @@ _Static_assert(sizeof(struct record_python_calls) == 24 + 16, "python calls");
 enum patch_reason {
 	PATCH_DONE = 0,
 	PATCH_SHORT,     /* shorter than a jump, and no padding behind it */
-	PATCH_LOOPS,     /* it jumps into what the jump would take the place of */
+	PATCH_LOOPS,     /* something jumps into what the jump would take the place of */
 	PATCH_UNKNOWN,   /* holds what is no known instruction */
 	PATCH_UNMOVABLE, /* begins with what cannot be done elsewhere */
 	PATCH_SPECIAL,   /* returns twice, or looks at where it was called from */

@@ -10,7 +10,7 @@
 // "not traced, N of them as …: a, b". NULL: nothing is to be said.
 static const char *const reasons[PATCH_REASONS] = {
 	[PATCH_SHORT] = "too short",
-	[PATCH_LOOPS] = "they jump back to their first instructions",
+	[PATCH_LOOPS] = "there are jumps into their first instructions",
 	[PATCH_UNKNOWN] = "not all of their instructions are known",
 	[PATCH_UNMOVABLE] = "their first instructions work in their place alone",
 	[PATCH_SPECIAL] = "they return twice, or look at who called them",
