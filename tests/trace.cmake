@@ -5,7 +5,7 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   return()
 endif()
 
-foreach(module x86 displace pattern symbols)
+foreach(module x86 displace intruders pattern symbols)
   unit(${module} LIBS agent_core)
 endforeach()
 unit(patches LIBS sampler)
@@ -77,3 +77,8 @@ add_test(NAME trace_calls COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ops/calls.sh 80000
          $<TARGET_FILE:op_report> $<TARGET_FILE:trace_target> threads)
 set_tests_properties(trace_calls PROPERTIES LABELS unit TIMEOUT 300
   ENVIRONMENT "STATUS=3;TRACE=f_static;TRACE_CALLS=1000000")
+
+# Libraries and programs of the machine, whole.
+add_test(NAME trace_real COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/real.sh
+         ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh $<TARGET_FILE:op_report>)
+set_tests_properties(trace_real PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77)

@@ -41,6 +41,7 @@
 OWN struct op_memory *op_memory;
 OWN struct op_bytes op_tensors;
 OWN struct op_thread *op_own;
+OWN bool op_untraced;
 static OWN bool ended;
 static OWN bool unseen; // there is no room for this thread
 static OWN bool lent;   // the thread's lane: op_take_lane()
@@ -98,10 +99,10 @@ static void drop_threads(struct rings *r)
 
 void op_fork(struct agent *a)
 {
+	op_own = NULL; // what is called from here may be traced
 	drop_threads(&a->rings);
 	names_abandon(&names);
 	memset(sites, 0, sizeof(sites));
-	op_own = NULL;
 	ended = lent = unseen = false;
 	*op_witness = ++generation;
 }

@@ -214,6 +214,12 @@ void op_say(const char *text);
 extern __thread struct op_thread *op_own __attribute__((tls_model("initial-exec")));
 extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobody has told of */
 
+/*
+ * What the calling thread calls now is called by us, and not to be traced (trace_calls.h). Who sets it
+ * puts back what was there.
+ */
+extern __thread bool op_untraced __attribute__((tls_model("initial-exec")));
+
 struct op_thread *op_enter_slowly(void);
 
 static inline struct op_thread *op_enter(void)

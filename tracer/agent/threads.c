@@ -80,6 +80,9 @@ static void end(void *argument)
 	if (lane != mine || !agent->on || lane->tid != own_tid())
 		return;
 	int error = errno;
+	bool untraced = op_untraced;
+
+	op_untraced = true;
 	op_thread_end(lane);
 	if (at_end)
 		at_end();
@@ -88,6 +91,7 @@ static void end(void *argument)
 	mine = NULL;
 	agent_write_end(agent, lane);
 	rings_release(lane);
+	op_untraced = untraced;
 	errno = error;
 }
 
@@ -474,6 +478,9 @@ static void account(const struct lane *lane, uint64_t start_ns)
 
 void threads_tick(const void *context, uint32_t overrun)
 {
+	bool untraced = op_untraced;
+
+	op_untraced = true;
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
@@ -481,10 +488,14 @@ void threads_tick(const void *context, uint32_t overrun)
 		agent_tick(agent, lane, context, overrun);
 	account(lane, start_ns);
 	leave(lane);
+	op_untraced = untraced;
 }
 
 void threads_trap(const void *context, bool waited)
 {
+	bool untraced = op_untraced;
+
+	op_untraced = true;
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
@@ -492,6 +503,7 @@ void threads_trap(const void *context, bool waited)
 		agent_trap(agent, lane, context, waited);
 	account(lane, start_ns);
 	leave(lane);
+	op_untraced = untraced;
 }
 
 // What the calling thread has done until now is not its first sample's.

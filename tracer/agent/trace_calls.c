@@ -36,6 +36,7 @@ enum call_state {
 	CALL_FREE,
 	CALL_OPEN,
 	CALL_BURIED,  // left, as it seems; see GRAVES
+	CALL_OURS,    // not of the program
 	CALL_RETURNED // in another thread than it began in
 };
 
@@ -58,7 +59,6 @@ struct own {
 	uint32_t free; // slots, linked; 0: none
 	uint32_t top;  // the open call that began last; 0: none
 	uint32_t left; // the slot that an unwinder is reading; 0: none
-	bool busy;     // in a hook, or what a hook has called
 	bool has_bounds;
 	uint64_t stack_low, stack_high; // of the thread's own stack
 };
@@ -82,6 +82,7 @@ static uint32_t state;          // what trace_keeping_all() keeps; 0: nothing
 static void (*loaded)(void);
 OWN struct own own;
 
+extern const char __ehdr_start[] HIDDEN, _end[] HIDDEN;
 HIDDEN void trace_keeping_all(void (*function)(void *), void *argument, uint32_t components);
 HIDDEN void trace_begin(struct trace_frame *frame);
 HIDDEN void trace_end(struct trace_frame *frame);
@@ -290,15 +291,37 @@ static uint32_t name_of(struct op_thread *t, struct trace_function *f)
 	return id;
 }
 
-struct entry {
-	struct trace_frame *frame;
-	struct trace_function *function;
-};
-
 static uint64_t stack_of(const struct trace_frame *frame)
 {
 	return (uint64_t)(&frame->return_address + 1);
 }
+
+// Of the agent's own code, but for the slots.
+static bool is_ours(uint64_t address)
+{
+	return address - (uint64_t)__ehdr_start < (uint64_t)(_end - __ehdr_start) &&
+	       !is_slot(address);
+}
+
+// What we call, and what that calls, is no part of the program. Without a slot only the former is.
+static void enter_ours(struct trace_frame *frame)
+{
+	uint32_t slot = take_slot(stack_of(frame), frame->return_address);
+	struct call *call = &trace_calls[slot];
+
+	if (!slot)
+		return;
+	call->return_address = frame->return_address;
+	call->stack = stack_of(frame);
+	call->owner = &own;
+	__atomic_store_n(&call->state, CALL_OURS, __ATOMIC_RELAXED);
+	frame->return_address = slot_address(slot);
+}
+
+struct entry {
+	struct trace_frame *frame;
+	struct trace_function *function;
+};
 
 // Its frame was that of the function that has now jumped here: 0 if there is none.
 static uint32_t find_jumped(const struct trace_frame *frame)
@@ -391,10 +414,15 @@ void trace_begin(struct trace_frame *frame)
 	struct entry entry = { frame, f };
 
 	frame->word = (uint64_t)f->body;
-	if (own.busy)
+	if (op_untraced)
 		return;
-	own.busy = true;
+	op_untraced = true;
 	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
+	if (f->shared && is_ours(frame->return_address)) {
+		enter_ours(frame);
+		op_untraced = is_slot(frame->return_address);
+		return;
+	}
 	if (f == trace_functions)
 		keeping_all(call_loaded, NULL);
 	else if (begins_quickly(&entry))
@@ -402,7 +430,7 @@ void trace_begin(struct trace_frame *frame)
 	else
 		keeping_all(begin, &entry);
 	__asm__ volatile("" ::: "memory");
-	own.busy = false;
+	op_untraced = false;
 }
 
 // Not the list of the thread where it began.
@@ -450,16 +478,21 @@ void trace_end(struct trace_frame *frame)
 	// Before the op ends: whoever sees the slot in the stack finds the op.
 	frame->return_address = call->return_address;
 	__asm__ volatile("" ::: "memory");
-	if (own.busy)
+	if (call->state == CALL_OURS) {
+		release((uint32_t)(call - trace_calls));
+		op_untraced = false;
+		return;
+	}
+	if (op_untraced)
 		return; // a coroutine is run by a handler: its slot is lost
-	own.busy = true;
+	op_untraced = true;
 	__asm__ volatile("" ::: "memory");
 	if (closes_quickly(call))
 		close_call(call);
 	else
 		keeping_all(close_call, call);
 	__asm__ volatile("" ::: "memory");
-	own.busy = false;
+	op_untraced = false;
 }
 
 typedef uint64_t get_address(void *context);
@@ -505,14 +538,14 @@ int trace_personality(int version, int actions, uint64_t class, void *exception,
 	int error = errno;
 
 	(void)version, (void)class, (void)exception;
-	if (!(actions & UNWIND_CLEANUP) || own.busy)
+	if (!(actions & UNWIND_CLEANUP) || op_untraced)
 		return UNWIND_CONTINUE;
-	own.busy = true;
+	op_untraced = true;
 	get_address *get = find_get_address(__builtin_return_address(0));
 	uint64_t address = get ? get(context) : 0;
 	if (is_slot(address))
 		leave_call(slot_at(address));
-	own.busy = false;
+	op_untraced = false;
 	errno = error;
 	return UNWIND_CONTINUE;
 }
@@ -536,11 +569,11 @@ void trace_calls_start(void (*when_loaded)(void))
 
 bool trace_untraced(void (*function)(void *argument), void *argument)
 {
-	if (own.busy)
+	if (op_untraced)
 		return false;
-	own.busy = true;
+	op_untraced = true;
 	function(argument);
-	own.busy = false;
+	op_untraced = false;
 	return true;
 }
 

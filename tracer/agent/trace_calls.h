@@ -16,7 +16,8 @@
  * a greenlet that is not run at the moment) is a guess; the slot of such a call is never used for
  * a call that returns to elsewhere.
  *
- * What is called from within a hook, by a handler or by ourselves, is not traced.
+ * What is called from within a hook, by a handler or by ourselves, is not traced; nor is what that
+ * calls.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ struct trace_function {
 	const void *body; /* where it goes on */
 	const char *name;
 	uint64_t known; /* atomic: the id of its name, see detour_know() */
+	bool shared;    /* libc's: we call it, too, and not for the program */
 };
 
 /* Number 0 is no function: where the loader tells that objects have come or gone. */

@@ -4,6 +4,8 @@
 #include "base/record.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/displace.h"
+#include "tracer/agent/intruders.h"
+#include "tracer/agent/loaded.h"
 #include "tracer/agent/near.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/pattern.h"
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef __x86_64__
 
@@ -34,6 +37,7 @@ struct found {
 	uint32_t number;        // in trace_functions
 	uint8_t pattern;
 	uint8_t reason; // enum patch_reason
+	bool shared;    // with us
 	uint8_t jump[DISPLACE_JUMP];
 	uint32_t entry;
 };
@@ -43,9 +47,12 @@ struct file {
 	size_t size;
 };
 
-// One object at a time.
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+// One object at a time. What we stand in front of, we call for the program.
 static struct found found[TRACE_FUNCTIONS];
 static uint32_t found_count, beyond[PATTERNS_MAX];
+static bool of_libc;  // the object is libc
 static uint32_t used; // of trace_functions, those that have ever been used
 static char *names;   // room for names, that is never given back
 static size_t names_left;
@@ -132,6 +139,8 @@ static struct found *find(uint64_t address)
 
 static void add(const struct symbol *symbol, int pattern, const char *name)
 {
+	const struct loaded us = { (uintptr_t)__ehdr_start, _DYNAMIC, "" };
+
 	if (find(symbol->address))
 		return; // another name of the same
 	if (found_count == TRACE_FUNCTIONS) {
@@ -147,6 +156,7 @@ static void add(const struct symbol *symbol, int pattern, const char *name)
 		.name = kept,
 		.pattern = (uint8_t)pattern,
 		.reason = trace_is_special(symbol->name) ? PATCH_SPECIAL : PATCH_DONE,
+		.shared = of_libc && !loaded_define(&us, symbol->name),
 	};
 }
 
@@ -214,20 +224,31 @@ static size_t room_of(const struct patching *p, const struct found *f)
 	return symbols_code(p->file.bytes, p->file.size, f->address, room) ? room : f->size;
 }
 
-static enum patch_reason prepare(struct patching *p, struct found *f, struct displace *d)
+static struct displace_function function_of(const struct patching *p, const struct found *f)
 {
-	struct displace_function function = {
+	return (struct displace_function){
 		.code = (const uint8_t *)(p->info->dlpi_addr + f->address),
 		.address = p->info->dlpi_addr + f->address,
 		.size = f->size,
 		.room = f->size < HOOK_ROOM ? room_of(p, f) : f->size,
 	};
-	uint8_t *stub = p->stubs + ENTER + (size_t)p->stub_count * STUB_BYTES;
+}
+
+static bool is_as_in_file(const struct patching *p, const struct found *f)
+{
 	const uint8_t *code = symbols_code(p->file.bytes, p->file.size, f->address, f->size);
+
+	return code && memcmp(code, (const void *)(p->info->dlpi_addr + f->address), f->size) == 0;
+}
+
+static enum patch_reason prepare(struct patching *p, struct found *f, struct displace *d)
+{
+	struct displace_function function = function_of(p, f);
+	uint8_t *stub = p->stubs + ENTER + (size_t)p->stub_count * STUB_BYTES;
 
 	if (!f->size)
 		return PATCH_UNKNOWN;
-	if (!code || memcmp(code, function.code, f->size) != 0)
+	if (!is_as_in_file(p, f))
 		return PATCH_CHANGED;
 	enum patch_reason reason = displace(&function, (uint64_t)stub + STUB_ENTRY, d);
 	if (reason != PATCH_DONE)
@@ -242,9 +263,48 @@ static enum patch_reason prepare(struct patching *p, struct found *f, struct dis
 	memcpy(stub + STUB_ENTRY, d->code, d->size);
 	fill_jump(f, at, stub);
 	f->entry = d->entry;
-	trace_functions[f->number] =
-		(struct trace_function){ .body = stub + STUB_ENTRY, .name = f->name };
+	trace_functions[f->number] = (struct trace_function){ .body = stub + STUB_ENTRY,
+		                                              .name = f->name,
+		                                              .shared = f->shared };
 	return PATCH_DONE;
+}
+
+// What is displaced of each, where nothing stands against it so far.
+static void measure(const struct patching *p, struct intruded *list)
+{
+	for (uint32_t i = 0; i < found_count; i++) {
+		const struct found *f = &found[i];
+		struct displace_function function = function_of(p, f);
+		struct displace d = { 0 };
+		list[i] = (struct intruded){ .address = f->address, .size = f->size };
+		if (f->reason != PATCH_DONE || !is_as_in_file(p, f) ||
+		    displace(&function, function.address, &d) != PATCH_DONE)
+			continue;
+		list[i].entry = d.entry;
+		list[i].length = d.length;
+	}
+}
+
+static void leave_intruded(const struct patching *p)
+{
+	static struct intruded list[TRACE_FUNCTIONS];
+
+	measure(p, list);
+	for (int i = 0; i < p->info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
+		if (segment->p_type != PT_LOAD ||
+		    (segment->p_flags & (PF_X | PF_R)) != (PF_X | PF_R))
+			continue;
+		struct intruder_code code = {
+			.bytes = (const uint8_t *)(p->info->dlpi_addr + segment->p_vaddr),
+			.address = segment->p_vaddr,
+			.size = segment->p_filesz,
+		};
+		intruders_find(&code, &p->symbols, list, found_count);
+	}
+	for (uint32_t i = 0; i < found_count; i++)
+		if (list[i].intruded)
+			found[i].reason = PATCH_LOOPS;
 }
 
 static void add_rows(struct patch_row *rows, const struct displace *d)
@@ -408,6 +468,7 @@ static void patch_found(struct patching *p, struct trace_object *object)
 	}
 	object->stubs = p->stubs;
 	object->stub_bytes = bytes;
+	leave_intruded(p);
 	prepare_all(p);
 	if (mprotect(p->stubs, bytes, PROT_READ | PROT_EXEC) == 0) {
 		write_all(p);
@@ -434,6 +495,7 @@ void trace_object_patch(const struct trace_patcher *patcher, const struct dl_phd
 	struct symbols of_debug;
 	char debug_file[256];
 
+	of_libc = loaded_holds(info, (uintptr_t)&getpid);
 	if (!p.file.bytes || is_go(&p.file)) {
 		unmap_file(&p.file);
 		return;

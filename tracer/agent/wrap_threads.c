@@ -32,16 +32,21 @@ static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 static void before_fork(void)
 {
 	int error = errno;
+	bool untraced = op_untraced;
 
+	op_untraced = true;
 	if (agent.on)
 		memory_prepare_fork();
+	op_untraced = untraced;
 	errno = error;
 }
 
 static void after_fork(void)
 {
 	int error = errno;
+	bool untraced = op_untraced;
 
+	op_untraced = true;
 	if (agent.on) {
 		op_fork(&agent);
 		agent_fork(&agent);
@@ -52,6 +57,7 @@ static void after_fork(void)
 		memory_fork();
 		cupti_fork();
 	}
+	op_untraced = untraced;
 	errno = error;
 }
 
