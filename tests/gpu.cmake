@@ -66,7 +66,8 @@ function(gpu_unit name)
   target_compile_definitions(${name}_test PRIVATE GPU_DIR="${GPU_DIR}")
   target_compile_options(${name}_test PRIVATE -Wno-missing-prototypes)
   add_test(NAME ${name} COMMAND ${name}_test)
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300
+    FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
 endfunction()
 
 gpu_unit(fake_gpu gpu/gpu_run.c)

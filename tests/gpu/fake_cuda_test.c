@@ -31,12 +31,23 @@ static void setup(void)
 	__cudaRegisterFunction(NULL, &work_us, NULL, "work_us", -1, NULL, NULL, NULL, NULL, NULL);
 }
 
+static cudaEvent_t events[4];
+static size_t event_count;
+
+static void clean(void)
+{
+	while (event_count)
+		cudaEventDestroy(events[--event_count]);
+}
+
+// The event is clean()'s.
 static cudaEvent_t record(cudaStream_t stream)
 {
 	cudaEvent_t event;
 
 	cr_assert(eq(int, cudaEventCreate(&event), 0));
 	cr_assert(eq(int, cudaEventRecord(event, stream), 0));
+	events[event_count++] = event;
 	return event;
 }
 
@@ -60,7 +71,7 @@ static double elapsed(cudaEvent_t begin, cudaEvent_t end)
 
 #define NEAR(a, b) cr_expect(ieee_ulp_eq(flt, (float)(a), (float)(b), 4))
 
-Test(fake_cuda, a_stream_runs_one_thing_after_the_other, .init = setup)
+Test(fake_cuda, a_stream_runs_one_thing_after_the_other, .init = setup, .fini = clean)
 {
 	cudaStream_t stream = new_stream(CUDA_STREAM_NON_BLOCKING);
 
@@ -70,7 +81,7 @@ Test(fake_cuda, a_stream_runs_one_thing_after_the_other, .init = setup)
 	NEAR(elapsed(first, record(stream)), 20);
 }
 
-Test(fake_cuda, streams_run_side_by_side, .init = setup)
+Test(fake_cuda, streams_run_side_by_side, .init = setup, .fini = clean)
 {
 	cudaStream_t busy = new_stream(CUDA_STREAM_NON_BLOCKING);
 	cudaStream_t idle = new_stream(CUDA_STREAM_NON_BLOCKING);
@@ -83,7 +94,8 @@ Test(fake_cuda, streams_run_side_by_side, .init = setup)
 	cr_expect(eq(int, cudaStreamQuery(busy), 0));
 }
 
-Test(fake_cuda, the_legacy_default_stream_waits_for_blocking_streams_and_they_for_it, .init = setup)
+Test(fake_cuda, the_legacy_default_stream_waits_for_blocking_streams_and_they_for_it, .init = setup,
+     .fini = clean)
 {
 	cudaStream_t blocking = new_stream(0);
 
@@ -97,7 +109,7 @@ Test(fake_cuda, the_legacy_default_stream_waits_for_blocking_streams_and_they_fo
 	NEAR(elapsed(second, third), 30);
 }
 
-Test(fake_cuda, a_stream_waits_for_an_event_of_another, .init = setup)
+Test(fake_cuda, a_stream_waits_for_an_event_of_another, .init = setup, .fini = clean)
 {
 	cudaStream_t a = new_stream(CUDA_STREAM_NON_BLOCKING);
 	cudaStream_t b = new_stream(CUDA_STREAM_NON_BLOCKING);
@@ -116,7 +128,7 @@ static void *other_thread(void *is_ready)
 	return NULL;
 }
 
-Test(fake_cuda, each_thread_has_a_default_stream_of_its_own, .init = setup)
+Test(fake_cuda, each_thread_has_a_default_stream_of_its_own, .init = setup, .fini = clean)
 {
 	pthread_t thread;
 	int result = -1;
@@ -128,7 +140,7 @@ Test(fake_cuda, each_thread_has_a_default_stream_of_its_own, .init = setup)
 	cr_expect(eq(int, cudaStreamQuery_ptsz(NULL), CUDA_NOT_READY));
 }
 
-Test(fake_cuda, copies_in_one_direction_share_an_engine, .init = setup)
+Test(fake_cuda, copies_in_one_direction_share_an_engine, .init = setup, .fini = clean)
 {
 	size_t bytes = 25000000; // 1 ms at 25 GB/s
 	void *gpu, *pinned;
@@ -158,7 +170,7 @@ Test(fake_cuda, copies_copy_and_sets_set)
 	cr_expect(eq(str, back, "x text"));
 }
 
-Test(fake_cuda, a_capture_runs_nothing_until_it_is_launched, .init = setup)
+Test(fake_cuda, a_capture_runs_nothing_until_it_is_launched, .init = setup, .fini = clean)
 {
 	cudaStream_t stream = new_stream(CUDA_STREAM_NON_BLOCKING);
 	cudaGraphExec_t exec;
@@ -174,6 +186,8 @@ Test(fake_cuda, a_capture_runs_nothing_until_it_is_launched, .init = setup)
 	cudaEvent_t first = record(stream);
 	cr_expect(eq(int, cudaGraphLaunch(exec, stream), 0));
 	NEAR(elapsed(first, record(stream)), 30);
+	cr_expect(eq(int, cudaGraphExecDestroy(exec), 0));
+	cr_expect(eq(int, cudaGraphDestroy(graph), 0));
 }
 
 Test(fake_cuda, errors_are_returned_and_kept_until_they_are_asked_for)
@@ -229,4 +243,5 @@ Test(fake_cuda, a_program_without_a_runtime_finds_the_driver_by_names)
 	cr_expect(eq(int, cudaStreamQuery(NULL), CUDA_NOT_READY));
 	cr_expect(eq(int, cuCtxSynchronize(), 0));
 	cr_expect(eq(int, cudaStreamQuery(NULL), 0));
+	cr_expect(eq(int, cuModuleUnload(module), 0));
 }
