@@ -48,13 +48,13 @@ set_target_properties(gpu_client PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY 
 # Programs for a GPU: see gpu/programs/gpu_program.h. Linked to the fake as to the runtime, and by
 # no path, so that LD_LIBRARY_PATH says which.
 set(GPU_PROGRAMS vector_add copies streams graphs launch_bound gpu_bound sync_happy idle processes
-  devices churn driver)
+  devices churn driver threads)
 foreach(name ${GPU_PROGRAMS})
   add_executable(gpu_${name} gpu/programs/${name}.c)
   target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(gpu_${name} PRIVATE _GNU_SOURCE)
   target_compile_options(gpu_${name} PRIVATE -Wall -Wextra -g -O2 $<$<BOOL:${WERROR}>:-Werror>)
-  target_link_libraries(gpu_${name} PRIVATE fake_gpu_fake)
+  target_link_libraries(gpu_${name} PRIVATE fake_gpu_fake pthread)
   set_target_properties(gpu_${name} PROPERTIES OUTPUT_NAME ${name} SKIP_BUILD_RPATH ON
     RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
 endforeach()

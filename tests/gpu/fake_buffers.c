@@ -33,8 +33,8 @@ static struct {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	pid_t pid; // whose worker runs; 0: none
-	uint64_t period_ns;
+	_Atomic pid_t pid; // whose worker runs; 0: none
+	_Atomic uint64_t period_ns;
 } worker = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool is_before(const struct pending *a, const struct pending *b)

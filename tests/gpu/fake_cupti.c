@@ -10,7 +10,7 @@
 #include "tests/gpu/fake_subscriber.h"
 #include "tests/gpu/record_kinds.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -23,13 +23,13 @@
 #endif
 
 static struct {
-	uint8_t kinds[KINDS];
-	uint8_t runtime[FAKE_RUNTIME_IDS], driver[FAKE_DRIVER_IDS];
-	bool has_clock;
-	bool by_gettid;
+	_Atomic uint8_t kinds[KINDS];
+	_Atomic uint8_t runtime[FAKE_RUNTIME_IDS], driver[FAKE_DRIVER_IDS];
+	atomic_bool has_clock;
+	atomic_bool by_gettid;
 } wanted;
 
-static pid_t first_caller; // the process that began
+static _Atomic pid_t first_caller; // the process that began
 
 int fake_cupti_check(const char *function)
 {
@@ -219,7 +219,7 @@ int cuptiActivityDisable(uint32_t kind)
 	return 0;
 }
 
-static int enable_call(const char *function, uint32_t kind, uint8_t *ids, uint32_t count,
+static int enable_call(const char *function, uint32_t kind, _Atomic uint8_t *ids, uint32_t count,
                        uint32_t id, uint8_t enable)
 {
 	int refused = fake_cupti_check(function);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct device {
-	bool has_context;
+	_Atomic bool has_context;
 	uint64_t ready_ns;          // of all streams
 	uint64_t blocking_ready_ns; // of those that the legacy default stream waits for
 	uint64_t engine_ns[FAKE_ENGINES];

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static pid_t initialized; // the process that did it; 0: none
+static _Atomic pid_t initialized; // the process that did it; 0: none
 
 static void inject(void)
 {

@@ -12,7 +12,8 @@
 
 static const char *const programs[] = { "vector_add", "copies",     "streams", "graphs",
 	                                "gpu_bound",  "sync_happy", "idle",    "processes",
-	                                "devices",    "churn",      "driver",  "launch_bound" };
+	                                "devices",    "churn",      "driver",  "launch_bound",
+	                                "threads" };
 #define PROGRAMS (sizeof(programs) / sizeof(*programs))
 
 static uint64_t count_of(const struct gpu_rows *rows, const char *key)

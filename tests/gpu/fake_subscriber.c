@@ -16,10 +16,10 @@
 
 static struct {
 	pthread_mutex_t lock;
-	cupti_callback *callback; // NULL: nobody has subscribed
+	cupti_callback *_Atomic callback; // NULL: nobody has subscribed
 	void *own;
 	char name[64];
-	uint8_t wanted[DOMAINS][IDS];
+	_Atomic uint8_t wanted[DOMAINS][IDS];
 } subscriber = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool fake_subscriber_wants(uint32_t domain, uint32_t id)

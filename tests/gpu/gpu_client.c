@@ -61,7 +61,7 @@ static struct cupti cupti;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct saved_writer *writer;
 static atomic_size_t calls, requests;
-static uint8_t *last; // buffer that CUPTI was given
+static uint8_t *_Atomic last; // buffer that CUPTI was given
 
 static bool breaks(const char *rule)
 {

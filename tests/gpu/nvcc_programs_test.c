@@ -24,7 +24,8 @@ Test(nvcc_programs, are_seen_as_they_say)
 	static const char *const programs[] = { "vector_add",   "copies",    "streams",
 		                                "graphs",       "gpu_bound", "sync_happy",
 		                                "idle",         "processes", "devices",
-		                                "launch_bound", "churn",     "driver" };
+		                                "launch_bound", "churn",     "driver",
+		                                "threads" };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		expect("nvcc", programs[i]);

@@ -29,6 +29,7 @@
 #define CUDA_DEVICE_TO_DEVICE    cudaMemcpyDeviceToDevice
 #define CUDA_STREAM_NON_BLOCKING cudaStreamNonBlocking
 #define CUDA_CAPTURE_GLOBAL      cudaStreamCaptureModeGlobal
+#define CUDA_STREAM_PER_THREAD   cudaStreamPerThread
 
 /* A kernel that takes as many microseconds as its argument says. Its name ends in _us. */
 #define KERNEL(name)                                                                               \
