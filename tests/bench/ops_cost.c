@@ -106,6 +106,19 @@ static void blas_sum(void)
 }
 #endif
 
+// bench/ops has it traced.
+__attribute__((noinline, noclone)) long traced_function(long x);
+long traced_function(long x)
+{
+	__asm__ volatile("");
+	return x + 1;
+}
+
+static void call_traced(void)
+{
+	traced_function(1);
+}
+
 static void allocate(size_t size)
 {
 	void *p = malloc(size);
@@ -145,6 +158,7 @@ static const struct loop {
 #ifdef HAVE_SUM
 	{ "BLAS sum of nothing", blas_sum },
 #endif
+	{ "traced function", call_traced },
 	{ "malloc and free of 64 bytes", allocate_64 },
 	{ "malloc and free of 4 KB", allocate_4k },
 	{ "malloc and free of 1 MB", allocate_1m },
