@@ -23,7 +23,7 @@ function(told name fake)
   set_tests_properties(gpu_told_${name} PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-foreach(name vector_add copies streams launch_bound gpu_bound sync_happy idle processes churn)
+foreach(name vector_add copies streams launch_bound gpu_bound sync_happy idle processes churn driver)
   told(${name} fake -- ./${name})
 endforeach()
 told(graphs fake -x graphs -- ./graphs)

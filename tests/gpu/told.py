@@ -76,9 +76,11 @@ def truths(text):
             sums.add(("calls",), 0, int(words[2]))
         elif kind == "sync":
             sums.add(("sync", words[2]), 0, int(words[3]))
+        elif kind == "jit":
+            sums.add(("jit",), 0, int(words[2]))
         elif kind in ("graph", "set"):
             sums.add((kind,), int(words[3]), int(words[2]))
-        elif kind != "line":
+        elif kind not in ("line", "modules"):
             sums.add((kind, *words[2:-2]), int(words[-1]), int(words[-2]))
     return sums
 
@@ -100,6 +102,8 @@ def add_record(sums, kind, words, line):
         sums.add(("set",), int(words[0]))
     elif kind == "sync":
         sums.add(("sync", SYNC_KINDS.get(words[0], words[0])), 0)
+    elif kind == "jit":
+        sums.add(("jit",), 0)
     elif kind == "memory":
         sums.add((words[0], words[4]), int(words[1]))
 
@@ -124,12 +128,12 @@ def records(lines):
 
 
 def calls(lines):
-    launch = re.compile(r" (begin|count) +cuda (__)?cu(da)?(Graph)?Launch\S* (?:calls (\d+))?")
+    launch = re.compile(r" (begin|count) +cuda (?:__)?cuda(?:Graph)?Launch\S* (?:calls (\d+))?")
     count = 0
     for line in lines:
         found = launch.search(line)
         if found:
-            count += int(found[5]) if found[1] == "count" else 1
+            count += int(found[2]) if found[1] == "count" else 1
     return count
 
 
