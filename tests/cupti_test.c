@@ -254,6 +254,20 @@ Test(cupti_records, a_name_is_told_once)
 	cr_expect(eq(int, kernels, 100));
 }
 
+Test(cupti_records, names_of_templates_are_long)
+{
+	static char longest[3000];
+	struct cupti_kernel kernel = a_kernel();
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	kernel.name = longest;
+	memcpy(buffer, &kernel, sizeof(kernel));
+	take(216);
+	const struct record_op_name *name = next_of(RECORD_OP_NAME);
+	cr_assert(name != NULL);
+	cr_expect(eq(str, (char *)(name + 1), longest));
+}
+
 Test(cupti_records, times_that_cannot_be_are_unknown_and_counted)
 {
 	struct cupti_kernel kernel = a_kernel();

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # What the agent tells of programs on the fake GPU.
-foreach(name ends other)
-  add_executable(gpu_${name} gpu/gpu_${name}.c)
+foreach(name ends other other_by_name)
+  string(REPLACE "_by_name" "" source ${name})
+  add_executable(gpu_${name} gpu/gpu_${source}.c)
   target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(gpu_${name} PRIVATE _GNU_SOURCE)
   target_compile_options(gpu_${name} PRIVATE -Wall -Wextra -g -O2 $<$<BOOL:${WERROR}>:-Werror>)
@@ -9,6 +10,8 @@ foreach(name ends other)
   set_target_properties(gpu_${name} PROPERTIES SKIP_BUILD_RPATH ON
     RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
 endforeach()
+target_compile_definitions(gpu_other_by_name PRIVATE BY_NAME)
+target_link_libraries(gpu_other_by_name PRIVATE dl)
 
 # told(NAME FAKE ARGS… -- PROGRAM…): see gpu/told.py.
 find_package(Python3 COMPONENTS Interpreter)
@@ -69,6 +72,7 @@ endforeach()
 set(by_itself -n "the program profiles its GPU by itself")
 foreach(how once often finalizes)
   told(other_${how} fake -x gap:activity ${by_itself} -- ./gpu_other ${how})
+  told(other_by_name_${how} fake -x gap:activity ${by_itself} -- ./gpu_other_by_name ${how})
 endforeach()
 told(other_to_the_end fake -x open:activity ${by_itself} -- ./gpu_other to-the-end)
 told(other_subscribes fake -x gap:calls -x untied -- ./gpu_other subscribes)

@@ -70,7 +70,8 @@ static inline size_t protocol_ring_offset(uint32_t index, uint32_t data_bytes)
  */
 #define PROTOCOL_NAMES_MAGIC UINT32_C(0x4e4e5442) /* "BTNN" */
 #define PROTOCOL_NAMES_BYTES ((size_t)4 << 20)
-#define PROTOCOL_NAME_TEXT   1000 /* longer names are cut */
+#define PROTOCOL_NAME_TEXT   1000 /* longer names are cut, */
+#define PROTOCOL_KERNEL_TEXT 4000 /* but for kernels': those of templates are mangled */
 
 struct protocol_names {
 	uint32_t magic;

@@ -11,16 +11,45 @@
 
 #define BUFFER_BYTES 65536
 
-int cuptiSubscribe(void **subscriber, cupti_callback *callback, void *own);
-int cuptiUnsubscribe(void *subscriber);
-int cuptiEnableDomain(uint32_t enable, void *subscriber, int domain);
-int cuptiActivityRegisterCallbacks(cupti_request *request, cupti_complete *complete);
-int cuptiActivityRegisterTimestampCallback(cupti_clock *clock);
-int cuptiActivityEnable(int kind);
-int cuptiActivityDisable(int kind);
-int cuptiActivityFlushAll(uint32_t flag);
-int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
-int cuptiFinalize(void);
+#ifdef BY_NAME
+// Found in a library of the program's own choice.
+#include <dlfcn.h>
+
+static void *find(const char *name)
+{
+	void *library = dlopen("libcupti.so.13", RTLD_LAZY);
+	void *found = library ? dlsym(library, name) : NULL;
+
+	if (!found)
+		exit(3);
+	return found;
+}
+#define CUPTI(function, parameters, arguments)                                                     \
+	static int function parameters                                                             \
+	{                                                                                          \
+		static int(*found) parameters;                                                     \
+		if (!found)                                                                        \
+			found = (int(*) parameters)find(#function);                                \
+		return found arguments;                                                            \
+	}
+#else
+#define CUPTI(function, parameters, arguments) int function parameters;
+#endif
+
+CUPTI(cuptiSubscribe, (void **subscriber, cupti_callback *callback, void *own),
+      (subscriber, callback, own))
+CUPTI(cuptiUnsubscribe, (void *subscriber), (subscriber))
+CUPTI(cuptiEnableDomain, (uint32_t enable, void *subscriber, int domain),
+      (enable, subscriber, domain))
+CUPTI(cuptiActivityRegisterCallbacks, (cupti_request * request, cupti_complete *complete),
+      (request, complete))
+CUPTI(cuptiActivityRegisterTimestampCallback, (cupti_clock * clock), (clock))
+CUPTI(cuptiActivityEnable, (int kind), (kind))
+CUPTI(cuptiActivityDisable, (int kind), (kind))
+CUPTI(cuptiActivityFlushAll, (uint32_t flag), (flag))
+CUPTI(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record),
+      (buffer, valid, record))
+CUPTI(cuptiFinalize, (void), ())
 
 KERNEL(before_us)
 KERNEL(meanwhile_us)

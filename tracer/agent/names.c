@@ -79,10 +79,15 @@ static bool take_room(struct names *n, uint32_t bytes, uint32_t *at)
 	return true;
 }
 
+static size_t limit_of(enum op_provider provider)
+{
+	return provider == OP_GPU ? PROTOCOL_KERNEL_TEXT : PROTOCOL_NAME_TEXT;
+}
+
 // The entry takes a multiple of UNIT bytes.
 static uint32_t append(struct names *n, const struct name *name, uint32_t unit)
 {
-	size_t length = strnlen(name->text, PROTOCOL_NAME_TEXT);
+	size_t length = strnlen(name->text, limit_of(name->provider));
 	uint32_t bytes =
 		(uint32_t)(sizeof(struct protocol_name) + length + 1 + unit - 1) & ~(unit - 1);
 	uint32_t at;
@@ -113,7 +118,7 @@ static bool is_called(const struct names *n, uint32_t id, const struct name *nam
 	const struct protocol_name *entry = names_entry(n, id);
 
 	return entry->provider == name->provider && entry->domain == name->domain &&
-	       strncmp(names_text(n, id), name->text, PROTOCOL_NAME_TEXT) == 0;
+	       strncmp(names_text(n, id), name->text, limit_of(name->provider)) == 0;
 }
 
 static uint32_t refuse(struct names *n)
@@ -124,7 +129,7 @@ static uint32_t refuse(struct names *n)
 
 uint32_t names_id(struct names *n, const struct name *name)
 {
-	size_t length = strnlen(name->text, PROTOCOL_NAME_TEXT);
+	size_t length = strnlen(name->text, limit_of(name->provider));
 	uint64_t hashed = hash_pair(hash_bytes(name->text, length), name->domain) + name->provider;
 
 	for (uint32_t at = (uint32_t)hashed;; at++) {

@@ -58,3 +58,6 @@ void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object);
 
 /* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
 void wrap_start_map(const void *allocator);
+
+/* The function of ours that stands in front of FOUND, which CUPTI has under NAME; else FOUND. */
+void *wrap_cupti_choose(const char *name, void *found) __attribute__((visibility("hidden")));

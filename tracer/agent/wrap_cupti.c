@@ -20,6 +20,8 @@
 #include "tracer/agent/op.h"
 #include "tracer/agent/wrap.h"
 
+#include <string.h>
+
 static struct {
 	bool has_records; // a gap is open
 	bool subscribed;
@@ -260,4 +262,31 @@ EXPORT int cuptiFinalize(void)
 	}
 	cupti_session_unlock();
 	return result;
+}
+
+// Some look CUPTI's functions up one by one, in a library that they have loaded themselves.
+void *wrap_cupti_choose(const char *name, void *found)
+{
+	const struct {
+		const char *name;
+		void *ours, *real;
+	} choices[] = {
+#define CHOICE(function, field) { #function, (void *)function, (void *)cupti_session.f.field }
+		CHOICE(cuptiSubscribe, subscribe),
+		CHOICE(cuptiSubscribe_v2, subscribe_v2),
+		CHOICE(cuptiUnsubscribe, unsubscribe),
+		CHOICE(cuptiActivityRegisterCallbacks, register_callbacks),
+		CHOICE(cuptiActivityRegisterTimestampCallback, register_clock),
+		CHOICE(cuptiActivityEnable, enable),
+		CHOICE(cuptiActivityDisable, disable),
+		CHOICE(cuptiFinalize, finalize),
+#undef CHOICE
+	};
+
+	if (!found || !cupti_session_is_live())
+		return found;
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (choices[i].real == found && strcmp(choices[i].name, name) == 0)
+			return choices[i].ours;
+	return found;
 }

@@ -10,9 +10,11 @@
 #include "tracer/agent/definition.h"
 #include "tracer/agent/detour.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
 #ifdef __x86_64__
 
@@ -63,6 +65,17 @@ static bool is_missing(find_symbol *real, const char *name, uint64_t caller)
 	return missing;
 }
 
+// Where nobody else has CUPTI, we have none either, and dlerror() says so.
+static struct choice choose_cupti(find_symbol *real, void *handle, const char *name,
+                                  uint64_t caller)
+{
+	if (!definition_find(name, caller))
+		return (struct choice){ real(RTLD_NEXT, name), 1 };
+	if (handle == RTLD_DEFAULT)
+		return (struct choice){ real, 0 };
+	return (struct choice){ wrap_cupti_choose(name, real(handle, name)), 1 };
+}
+
 struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 {
 	find_symbol *real = real_dlsym();
@@ -70,6 +83,8 @@ struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 
 	if (name)
 		asked_for(name);
+	if (name && real && handle != RTLD_NEXT && strncmp(name, "cupti", strlen("cupti")) == 0)
+		return choose_cupti(real, handle, name, caller);
 	if (!ours)
 		return (struct choice){ real, 0 };
 	void *found = handle == RTLD_DEFAULT ? (void *)ours : real(handle, name);

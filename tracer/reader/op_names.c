@@ -25,7 +25,7 @@ struct op_names {
 // A copy that the target cannot change under our eyes.
 struct name_copy {
 	struct protocol_name head;
-	char text[PROTOCOL_NAME_TEXT + 8];
+	char text[PROTOCOL_KERNEL_TEXT + 8];
 	size_t length;
 };
 
