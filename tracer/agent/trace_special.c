@@ -44,8 +44,9 @@ static const char *const names[] = {
 	"__tls_get_addr_slow",
 };
 
-// In any part of the name.
-static const char *const parts[] = { "setjmp", "getcontext", "savectx", "vfork" };
+// In any part of the name; the last ones are greenlet's.
+static const char *const parts[] = { "setjmp",     "getcontext", "savectx",      "vfork",
+	                             "slp_switch", "g_switch",   "g_initialstub" };
 
 static const char *const prefixes[] = {
 	"_Unwind_", "_dl_runtime_", "_dl_tlsdesc",    "__x86_",          "__llvm_retpoline",
