@@ -44,12 +44,12 @@ def arguments():
 
 def run(a, directory):
     env = dict(os.environ, LD_LIBRARY_PATH=a.fake, FAKE_CUPTI_LOG=directory + "/log")
+    env.pop("BOTTLENECK_CUPTI", None)
     env.update(e.split("=", 1) for e in a.environment)
     if a.faults:
         env["FAKE_CUPTI_FAULTS"] = a.faults
     if a.version:
         env["FAKE_CUPTI_VERSION"] = a.version
-    env.pop("BOTTLENECK_CUPTI", None)
     return subprocess.run([a.report, "--", *a.program], env=env, capture_output=True, text=True,
                           errors="replace", check=False)
 
