@@ -97,9 +97,11 @@ find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
 set(nvcc_binaries "")
 get_filename_component(nvcc_dir "${NVCC}" DIRECTORY)
 set(nvcc_link_driver -L ${nvcc_dir}/../lib64/stubs -lcuda)
+set(nvcc_flags_nvcc_per_thread --default-stream per-thread)
+set(nvcc_programs_nvcc ${GPU_PROGRAMS})
+set(nvcc_programs_nvcc_per_thread copies graphs launch_bound churn)
 foreach(kind nvcc nvcc_per_thread)
-  set(nvcc_flags_nvcc_per_thread --default-stream per-thread)
-  foreach(name ${GPU_PROGRAMS})
+  foreach(name ${nvcc_programs_${kind}})
     set(binary ${GPU_DIR}/${kind}/${name})
     add_custom_command(OUTPUT ${binary}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${GPU_DIR}/${kind}

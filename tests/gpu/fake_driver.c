@@ -5,13 +5,15 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static _Atomic pid_t initialized; // the process that did it; 0: none
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic pid_t initialized;     // the process that has done it; 0: none
+static __thread bool is_initializing; // what is injected may call us
 
 static void inject(void)
 {
@@ -25,18 +27,25 @@ static void inject(void)
 		begin();
 }
 
+// Threads that come meanwhile wait: nothing happens before what is injected is ready for it.
+static void initialize(void)
+{
+	pthread_mutex_lock(&lock);
+	if (!initialized) {
+		is_initializing = true;
+		inject();
+		is_initializing = false;
+		initialized = getpid();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 int fake_driver_init(void)
 {
-	if (initialized != getpid()) {
-		pthread_mutex_lock(&lock);
-		if (!initialized) {
-			initialized = getpid(); // first, since what is injected may call us
-			inject();
-		}
-		pthread_mutex_unlock(&lock);
-	}
+	if (!initialized && !is_initializing)
+		initialize();
 	// CUDA does not survive a fork.
-	if (initialized != getpid())
+	if (initialized != getpid() && !is_initializing)
 		return CUDA_NOT_INITIALIZED;
 	return fake_settings()->devices ? 0 : CUDA_NO_DEVICE;
 }
