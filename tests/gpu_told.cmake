@@ -64,7 +64,7 @@ told(slow_flush fake -f slow-flush=3000 -x partly -n "did not give out its last 
 # Ends of programs.
 told(leaves fake -s 7 -- ./gpu_ends leaves)
 told(killed fake -s 137 -- ./gpu_ends killed)
-foreach(end execs stays forks threads resets)
+foreach(end execs stays forks forks-first threads resets)
   told(${end} fake -- ./gpu_ends ${end})
 endforeach()
 

@@ -89,6 +89,23 @@ static void fork_child(void)
 	say("after_us", KERNELS);
 }
 
+// Neither has used CUDA before: both may.
+static void fork_first(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		BEFORE();
+		_exit(0); // as Python's multiprocessing does
+	}
+	AFTER();
+	if (waitpid(child, &status, 0) != child || status)
+		exit(1);
+	say("before_us", KERNELS);
+	say("after_us", KERNELS);
+}
+
 static void *run(void *argument)
 {
 	(void)argument;
@@ -134,6 +151,8 @@ int main(int argc, char **argv)
 		be_killed();
 	else if (!strcmp(how, "forks"))
 		fork_child();
+	else if (!strcmp(how, "forks-first"))
+		fork_first();
 	else if (!strcmp(how, "threads"))
 		run_threads();
 	else if (!strcmp(how, "resets"))
