@@ -58,8 +58,8 @@ struct op_stack {
 	size_t count, capacity;
 	size_t calls; /* those among them that end with a frame, and are not told */
 	size_t told;  /* the same, told */
-	/* Of calls that were told and have ended: whose last instructions may be sampled yet, and whose
-	   frames are there while an exception goes on from them. */
+	/* Of calls that were told and have ended: whose last instructions may be sampled yet, and
+	   whose frames are there while an exception goes on from them. */
 	struct op_return ended[OP_ENDED];
 	size_t ended_count;
 	uint64_t untold; /* ops that found no place here */
