@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+// Long enough for the next thing to be queued behind it, on a machine that does much else.
+#define AHEAD_US 800000
+
 static void *kernel(unsigned int us)
 {
 	static unsigned int kept;
@@ -75,7 +78,7 @@ Test(fake_cuda, a_stream_runs_one_thing_after_the_other, .init = setup, .fini = 
 {
 	cudaStream_t stream = new_stream(CUDA_STREAM_NON_BLOCKING);
 
-	launch(300000, stream);
+	launch(AHEAD_US, stream);
 	cudaEvent_t first = record(stream);
 	launch(20000, stream);
 	NEAR(elapsed(first, record(stream)), 20);
@@ -86,7 +89,7 @@ Test(fake_cuda, streams_run_side_by_side, .init = setup, .fini = clean)
 	cudaStream_t busy = new_stream(CUDA_STREAM_NON_BLOCKING);
 	cudaStream_t idle = new_stream(CUDA_STREAM_NON_BLOCKING);
 
-	launch(500000, busy);
+	launch(AHEAD_US, busy);
 	launch(1, idle);
 	cr_expect(eq(int, cudaStreamSynchronize(idle), 0));
 	cr_expect(eq(int, cudaStreamQuery(busy), CUDA_NOT_READY));
@@ -99,7 +102,7 @@ Test(fake_cuda, the_legacy_default_stream_waits_for_blocking_streams_and_they_fo
 {
 	cudaStream_t blocking = new_stream(0);
 
-	launch(300000, blocking);
+	launch(AHEAD_US, blocking);
 	cudaEvent_t first = record(blocking);
 	launch(20000, NULL);
 	cudaEvent_t second = record(NULL);
@@ -114,7 +117,7 @@ Test(fake_cuda, a_stream_waits_for_an_event_of_another, .init = setup, .fini = c
 	cudaStream_t a = new_stream(CUDA_STREAM_NON_BLOCKING);
 	cudaStream_t b = new_stream(CUDA_STREAM_NON_BLOCKING);
 
-	launch(300000, a);
+	launch(AHEAD_US, a);
 	cudaEvent_t done = record(a);
 	cr_expect(eq(int, cudaStreamWaitEvent(b, done, 0), 0));
 	launch(20000, b);
@@ -133,7 +136,7 @@ Test(fake_cuda, each_thread_has_a_default_stream_of_its_own, .init = setup, .fin
 	pthread_t thread;
 	int result = -1;
 
-	launch(500000, CUDA_STREAM_PER_THREAD);
+	launch(AHEAD_US, CUDA_STREAM_PER_THREAD);
 	cr_assert(eq(int, pthread_create(&thread, NULL, other_thread, &result), 0));
 	pthread_join(thread, NULL);
 	cr_expect(eq(int, result, 0));
@@ -149,7 +152,7 @@ Test(fake_cuda, copies_in_one_direction_share_an_engine, .init = setup, .fini = 
 
 	cr_assert(eq(int, cudaMalloc(&gpu, bytes), 0));
 	cr_assert(eq(int, cudaMallocHost(&pinned, bytes), 0));
-	launch(300000, a);
+	launch(AHEAD_US, a);
 	cudaMemcpyAsync(gpu, pinned, bytes, CUDA_HOST_TO_DEVICE, a);
 	cudaEvent_t first = record(a);
 	cudaMemcpyAsync(gpu, pinned, bytes, CUDA_HOST_TO_DEVICE, b);
@@ -182,7 +185,7 @@ Test(fake_cuda, a_capture_runs_nothing_until_it_is_launched, .init = setup, .fin
 	cr_assert(eq(int, cudaStreamEndCapture(stream, &graph), 0));
 	cr_expect(eq(int, cudaStreamQuery(stream), 0));
 	cr_assert(eq(int, cudaGraphInstantiate(&exec, graph, 0), 0));
-	launch(300000, stream);
+	launch(AHEAD_US, stream);
 	cudaEvent_t first = record(stream);
 	cr_expect(eq(int, cudaGraphLaunch(exec, stream), 0));
 	NEAR(elapsed(first, record(stream)), 30);
@@ -238,7 +241,7 @@ Test(fake_cuda, a_program_without_a_runtime_finds_the_driver_by_names)
 	cr_assert(eq(int, cuModuleLoadData(&module, "image"), 0));
 	cr_assert(eq(int, cuModuleGetFunction(&function, module, "triton_us"), 0));
 	cr_expect(eq(int,
-	             cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, kernel(300000), NULL),
+	             cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, kernel(AHEAD_US), NULL),
 	             0));
 	cr_expect(eq(int, cudaStreamQuery(NULL), CUDA_NOT_READY));
 	cr_expect(eq(int, cuCtxSynchronize(), 0));
