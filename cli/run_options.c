@@ -76,10 +76,10 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_torch),
 	  .help = "do not look at the ops of PyTorch" },
-	{ .name = "no-gpu",
+	{ .name = "gpu",
 	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_gpu),
-	  .help = "do not look at CUDA: its calls, and what GPUs do" },
+	  .offset = AT(gpu),
+	  .help = "look at the program's calls of CUDA" },
 	{ .name = "no-gc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_gc),
@@ -198,9 +198,10 @@ uint32_t run_options_ops(const struct run_options *options)
 
 	if (options->no_ops)
 		return trace;
-	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) | (options->no_itt ? 0 : 1u << OP_ITT) |
-	       (options->no_blas ? 0 : blas) | (options->no_torch ? 0 : 1u << OP_TORCH) |
-	       (options->no_gpu ? 0 : 1u << OP_CUDA) | (options->no_gc ? 0 : 1u << OP_PYTHON);
+	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) |
+	       (options->no_itt ? 0 : 1u << OP_ITT) | (options->no_blas ? 0 : blas) |
+	       (options->no_torch ? 0 : 1u << OP_TORCH) | (options->gpu ? 1u << OP_CUDA : 0) |
+	       (options->no_gc ? 0 : 1u << OP_PYTHON);
 }
 
 bool run_options_malloc(const struct run_options *options)

@@ -20,7 +20,7 @@ struct run_options {
 	bool no_off_cpu;
 	double budget_percent; /* 0: no limit */
 	bool no_agent;
-	bool no_ops, no_nvtx, no_itt, no_blas, no_torch, no_gpu, no_gc, no_malloc;
+	bool no_ops, no_nvtx, no_itt, no_blas, no_torch, gpu, no_gc, no_malloc;
 	bool count_calls;
 	struct option_list trace;
 	const char *output;      /* NULL: the last run's place */

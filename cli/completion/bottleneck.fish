@@ -25,7 +25,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'do not look at 
 complete -c bottleneck -n '__bottleneck_runs run' -l no-itt -d 'do not look at ITT tasks'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-blas -d 'do not look at calls of BLAS, LAPACK and FFTW'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-torch -d 'do not look at the ops of PyTorch'
-complete -c bottleneck -n '__bottleneck_runs run' -l no-gpu -d 'do not look at CUDA: its calls, and what GPUs do'
+complete -c bottleneck -n '__bottleneck_runs run' -l gpu -d 'look at the program\'s calls of CUDA'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-agent -d 'load nothing into the program: no ops, no allocations, no Python'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-gc -d 'do not look at Python\'s garbage collections'
 complete -c bottleneck -n '__bottleneck_runs run' -l count-calls -d 'count each call of a Python function'
