@@ -100,11 +100,14 @@ static void push_first_in(struct follow *f, const struct follow_proc *p,
 void follow_tell_process(struct follow *f, struct follow_proc *p, uint64_t start_ns)
 {
 	struct follow_task *main = follow_add_task(p, p->pid);
-	const struct follow_proc *parent = follow_proc(f, p->parent_pid);
+	struct follow_proc *parent = follow_proc(f, p->parent_pid);
 
 	if (p->told || !main)
 		return;
 	p->told = true;
+	// A child may come to speak first: who is told of as a parent alone would begin once more.
+	if (parent && !parent->told && parent->parent_pid)
+		follow_tell_process(f, parent, start_ns);
 	p->agent |= parent && parent->agent; // until it is seen to be another program
 	p->start_ns = start_ns;
 	begin_task(main, start_ns, 0, 0);
