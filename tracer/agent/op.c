@@ -590,6 +590,15 @@ static void tell_tensors(struct record_op_end *end, const struct op_open *open)
 	end->self_freed_bytes = end->freed_bytes - open->below_tensors.freed;
 }
 
+// An op's total holds the calls of itself within it once.
+static bool is_within_itself(const struct op_thread *t, const struct op_open *open)
+{
+	for (const struct op_open *outer = open; outer-- > t->open;)
+		if (outer->name == open->name)
+			return true;
+	return false;
+}
+
 // OPEN, which the next outer op is AROUND (or NULL), is no more.
 INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_open *around,
                      uint64_t now, uint16_t flags)
@@ -607,7 +616,8 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	}
 	if (unlikely(!open->written)) {
 		if (open->name)
-			count(t, open->name, total, total - open->below_ns);
+			count(t, open->name, is_within_itself(t, open) ? 0 : total,
+			      total - open->below_ns);
 		return;
 	}
 	t->lane->owed -= END_BYTES;
