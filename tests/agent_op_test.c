@@ -253,6 +253,40 @@ Test(agent_op, what_finds_no_room_is_counted_and_the_time_is_right)
 	cr_expect(eq(u64, times[0].self + below, times[0].total));
 }
 
+// Each of them within the one before: the sum of their totals would be the time a hundredfold.
+Test(agent_op, what_is_only_counted_holds_itself_once)
+{
+	enum {
+		FILLING = 100000,
+		DEPTH = 100
+	};
+	uint64_t began, total = 0, calls = 0;
+	const struct record *record;
+
+	for (int i = 0; i < FILLING; i++) {
+		begin("b");
+		end();
+	}
+	began = clock_now_ns();
+	for (int i = 0; i < DEPTH; i++)
+		begin("a");
+	usleep(20000);
+	for (int i = 0; i < DEPTH; i++)
+		end();
+	uint64_t took = clock_now_ns() - began;
+	reader_poll(reader);
+	reader_count_ops(reader, clock_now_ns());
+	while ((record = reader_next(reader, UINT64_MAX, NULL)))
+		if (record->type == RECORD_OP_COUNT &&
+		    ((const struct record_op_count *)record)->calls == DEPTH) {
+			calls += ((const struct record_op_count *)record)->calls;
+			total += ((const struct record_op_count *)record)->total_ns;
+		}
+	cr_expect(eq(u64, calls, DEPTH));
+	cr_expect(le(u64, total, took));
+	cr_expect(ge(u64, total, 20 * NS_PER_MS));
+}
+
 Test(agent_op, calls_are_exact_however_many)
 {
 	enum {
