@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/text.h"
 
+#include "merge/finding.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -136,13 +138,22 @@ static int print_chosen(const struct text *text, struct error *err)
 static int print_all(const struct text *text, const struct totals *totals, struct error *err)
 {
 	bool filtered = view_is_filtered(text->view);
+	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
+	cleanup(findings) struct findings *findings =
+		query_findings(text->profile, &query, NULL, err);
 
+	if (!findings)
+		return -1;
 	if (!filtered && text_verdict(text, totals, err) < 0)
 		return -1;
 	if (!text->view->thread && !text->view->process && text_warmup(text, err) < 0)
 		return -1;
 	if (!filtered && text_account(text, totals, err) < 0)
 		return -1;
+	bool part = text->view->thread || text->view->process ||
+	            text->view->on_cpu != text->view->off_cpu;
+	if (!part && totals->on_cpu_ns + totals->off_cpu_ns)
+		text_findings(text, findings);
 	if (text->view->quiet)
 		return 0;
 	if (text_imports(text, err) < 0 || text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 struct error;
+struct findings;
 
 struct text {
 	FILE *out;
@@ -32,6 +33,7 @@ void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct totals *totals, struct error *err);
 int text_warmup(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
+void text_findings(const struct text *text, const struct findings *findings);
 int text_imports(const struct text *text, struct error *err);
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                   struct error *err);

@@ -105,6 +105,7 @@ static struct account account_of(const struct profile *p, uint32_t slot, const s
 		.thread = strings_get(p->strings, info->name),
 		.process = command ? command : "",
 		.tid = info->tid,
+		.slot = slot,
 		.pid = process ? process->pid : 0,
 		.exact = thread_is_exact(info),
 		.lifetime_ns = lifetime_of(p, info),

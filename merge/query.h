@@ -36,12 +36,12 @@ struct query {
 	enum query_by by;
 	enum query_sort sort;
 	bool on_cpu, off_cpu; /* which time counts; both false: both */
-	bool without_others;  /* of both, not what others take: waiting for a free CPU, which may hit
-	                         any function, and for children, whose time is in them */
-	const char *thread;   /* only threads of this name or tid; NULL: all */
-	const char *process;  /* only processes of this name or pid; NULL: all */
-	const char *hide; /* leave frames of modules or functions that match this glob out: their
-	                     self time goes to their caller; NULL: none */
+	bool without_others; /* of both, not what others take: waiting for a free CPU, which may hit
+	                        any function, and for children, whose time is in them */
+	const char *thread;  /* only threads of this name or tid; NULL: all */
+	const char *process; /* only processes of this name or pid; NULL: all */
+	const char *hide;    /* leave frames of modules or functions that match this glob out: their
+	                        self time goes to their caller; NULL: none */
 	bool interpreter; /* Python's own code is shown; else its time is that of Python's functions
 	                   */
 	const char *user_code;   /* attribute self time to the innermost frame whose file or module
@@ -92,8 +92,8 @@ struct call_node {
 	int line;
 	bool kernel, inlined, python;
 	bool called; /* as in struct row */
-	bool op;  /* NAME is that of an op, which has no file, line or module */
-	bool gil; /* as in struct row */
+	bool op;     /* NAME is that of an op, which has no file, line or module */
+	bool gil;    /* as in struct row */
 	uint64_t self, total;
 	uint64_t samples; /* of total */
 	struct call_node *child, *next;
@@ -111,8 +111,9 @@ CLEANUP(call_tree, struct call_tree *, call_tree_free)
 struct account {
 	const char *thread, *process; /* names */
 	uint32_t tid, pid;
-	bool is_main; /* the first thread of the first process */
-	bool exact;   /* from scheduler records, not from samples */
+	uint32_t slot; /* of the thread, for the files of merge/ */
+	bool is_main;  /* the first thread of the first process */
+	bool exact;    /* from scheduler records, not from samples */
 	uint64_t lifetime_ns;
 	uint64_t ns[METRIC_COUNT];
 	uint64_t kernel_ns;                  /* of ns[METRIC_ON_CPU] */

@@ -192,6 +192,46 @@ void counter_rows_free(struct counter_rows *rows)
 	free(rows);
 }
 
+static const struct rule fake_rules[] = {
+	{ .id = "CPU-LOCK", .subject = RULES_CPU },
+	{ .id = "IO-WAIT", .subject = RULES_IO },
+	{ .id = "MEAS-SHORT", .subject = RULES_QUALITY },
+	{ .id = "PY-GIL", .subject = RULES_PYTHON },
+};
+
+size_t rule_count(void)
+{
+	return sizeof(fake_rules) / sizeof(fake_rules[0]);
+}
+
+const struct rule *rule_at(size_t index)
+{
+	return &fake_rules[index];
+}
+
+struct findings *query_findings(const struct profile *p, const struct query *query,
+                                const struct rule_limits *limits, struct error *err)
+{
+	struct findings *f = calloc(1, sizeof(*f));
+
+	(void)query, (void)limits, (void)err;
+	f->answer_count = rule_count();
+	f->answers = calloc(f->answer_count, sizeof(*f->answers));
+	f->answers[3] = (struct rule_answer){ .state = RULE_UNKNOWN, .why = "no Python ran" };
+	f->items = (struct finding *)p->findings;
+	f->count = p->finding_count;
+	f->shown = p->findings_shown;
+	f->wall_ns = p->run.wall_ns;
+	return f;
+}
+
+void findings_free(struct findings *f)
+{
+	if (f)
+		free(f->answers);
+	free(f);
+}
+
 struct import_rows *query_imports(const struct profile *p, const struct query *query,
                                   struct error *err)
 {
@@ -634,5 +674,41 @@ struct profile *fake_profile_with_warmup(enum warmup_verdict verdict)
 		                          .count = sizeof(warming) / sizeof(warming[0]) };
 	if (verdict == WARMUP_NONE)
 		p->warmup = (struct warmup_rows){ .too_few = true, .ops_ns = MS(3100) };
+	return p;
+}
+
+struct profile *fake_profile_with_findings(void)
+{
+	struct profile *p = fake_profile();
+
+	p->findings[0] = (struct finding){
+		.rule = &fake_rules[0],
+		.severity = SEVERITY_WARN,
+		.value = 41.2,
+		.threshold = 10,
+		.share = 0.412,
+		.saving_ns = 17 * NS_PER_SEC,
+		.function = "work",
+		.file = "/src/lock.c",
+		.line = 31,
+		.fact = "waiting for locks: 41 % of the time of the main thread, most in work "
+			"(lock.c:31), which calls pthread_mutex_lock",
+		.advice = "Hold the lock for less time.",
+	};
+	p->findings[1] = (struct finding){
+		.rule = &fake_rules[2],
+		.severity = SEVERITY_INFO,
+		.fact = "the run took 412 ms",
+		.advice = "Let it do more work.",
+	};
+	p->findings[2] = (struct finding){
+		.rule = &fake_rules[1],
+		.severity = SEVERITY_WARN,
+		.saving_ns = NS_PER_SEC,
+		.covered = &fake_rules[0],
+		.fact = "not shown",
+	};
+	p->finding_count = 3;
+	p->findings_shown = 2;
 	return p;
 }

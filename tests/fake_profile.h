@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "merge/finding.h"
 #include "merge/query.h"
 #include "merge/query_counters.h"
 #include "merge/query_imports.h"
@@ -34,6 +35,8 @@ struct profile {
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
+	struct finding findings[4];
+	size_t finding_count, findings_shown;
 	struct query asked; /* the last query_run() */
 	struct op_query ops_asked;
 	enum memory_by memory_asked;
@@ -47,6 +50,9 @@ struct profile *fake_profile_with_imports(void);
 
 /* The same with calls that began slowly, or otherwise are what VERDICT says. */
 struct profile *fake_profile_with_warmup(enum warmup_verdict verdict);
+
+/* The same with findings. */
+struct profile *fake_profile_with_findings(void);
 
 /* The same with ops, in the call tree too, with counters, and with memory. */
 struct profile *fake_profile_with_ops(void);

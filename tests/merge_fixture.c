@@ -162,7 +162,8 @@ static struct frame frame_of(struct fixture *f, const char *text, bool innermost
 	} marks[] = { { "[kernel]", MARK_KERNEL },
 		      { "[cut]", MARK_TRUNCATED },
 		      { "[unknown]", MARK_UNKNOWN },
-		      { "[short]", MARK_SHORT } };
+		      { "[short]", MARK_SHORT },
+		      { "[gil]", MARK_GIL } };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (strcmp(text, marks[i].text) == 0)

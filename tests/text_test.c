@@ -746,3 +746,12 @@ Test(text, few_imports_are_no_news)
 	cr_expect(strstr(page, "imports") == NULL);
 	free(page);
 }
+
+Test(text, findings_at_two_widths)
+{
+	struct view view = view_default();
+	struct profile *profile = fake_profile_with_findings();
+
+	expect_golden("findings-100", print(profile, &view, terminal(100, false, false)));
+	expect_golden("findings-60", print(profile, &view, terminal(60, false, true)));
+}

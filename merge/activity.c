@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "merge/activity.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/origin.h"
+#include "merge/profile_data.h"
+#include "merge/scope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What a location adds to what its callers do.
+struct step_of {
+	uint64_t doing;
+	uint32_t place;  // index; ACTIVITY_NO_PLACE: none of the user's own
+	uint32_t callee; // string: the outermost function below that place
+	bool python, interpreter, called;
+};
+
+// The same of a whole path.
+struct state {
+	uint64_t doing;
+	uint32_t place, callee;
+};
+
+struct asking {
+	const struct scope *scope;
+	const struct profile *profile;
+	struct activities *answer;
+	struct hash places, times;
+	size_t place_capacity, time_capacity;
+	uint64_t *names; // [string - 1]: activity_of() of functions that are not Python's
+	bool *named;
+	struct step_of *steps; // [location - 1]
+	struct state *states;  // [node - 1]
+	uint32_t *slots;       // [node - 1]
+	uint32_t critical;
+};
+
+static void asking_at_scope_end(struct asking *a)
+{
+	hash_fini(&a->places);
+	hash_fini(&a->times);
+	free(a->names);
+	free(a->named);
+	free(a->steps);
+	free(a->states);
+	free(a->slots);
+}
+
+void activities_free(struct activities *a)
+{
+	if (!a)
+		return;
+	free(a->places);
+	free(a->times);
+	free(a);
+}
+
+static uint64_t hash_of_place(const struct activity_place *place)
+{
+	return hash_pair((uint64_t)place->file << 32 | place->line,
+	                 (uint64_t)place->function << 32 | place->module);
+}
+
+static uint64_t rehash_place(uint32_t id, const void *context)
+{
+	const struct activities *answer = context;
+
+	return hash_of_place(&answer->places[id - 1]);
+}
+
+static bool same_place(const struct activity_place *a, const struct activity_place *b)
+{
+	return a->function == b->function && a->file == b->file && a->line == b->line &&
+	       a->module == b->module;
+}
+
+// Its index; ACTIVITY_NO_PLACE if there is no memory.
+static uint32_t add_place(struct asking *a, const struct activity_place *place)
+{
+	struct activities *answer = a->answer;
+	uint32_t at;
+
+	for (at = hash_start(&a->places, hash_of_place(place)); a->places.slots[at];
+	     at = hash_next(&a->places, at))
+		if (same_place(&answer->places[a->places.slots[at] - 1], place))
+			return a->places.slots[at] - 1;
+	if (!array_reserve(&answer->places, &a->place_capacity, answer->place_count + 1))
+		return ACTIVITY_NO_PLACE;
+	answer->places[answer->place_count++] = *place;
+	hash_insert(&a->places, at, (uint32_t)answer->place_count);
+	if (hash_is_full(&a->places) && !hash_grow(&a->places, rehash_place, answer))
+		return ACTIVITY_NO_PLACE;
+	return (uint32_t)answer->place_count - 1;
+}
+
+static uint64_t rehash_time(uint32_t id, const void *context)
+{
+	const struct activities *answer = context;
+	const struct activity_time *time = &answer->times[id - 1];
+
+	return hash_pair(time->doing, (uint64_t)time->place << 32 | time->callee);
+}
+
+static struct activity_time *add_time(struct asking *a, const struct state *state)
+{
+	struct activities *answer = a->answer;
+	uint64_t key = hash_pair(state->doing, (uint64_t)state->place << 32 | state->callee);
+	uint32_t at;
+
+	for (at = hash_start(&a->times, key); a->times.slots[at]; at = hash_next(&a->times, at)) {
+		struct activity_time *time = &answer->times[a->times.slots[at] - 1];
+		if (time->doing == state->doing && time->place == state->place &&
+		    time->callee == state->callee)
+			return time;
+	}
+	if (!array_reserve(&answer->times, &a->time_capacity, answer->time_count + 1))
+		return NULL;
+	answer->times[answer->time_count++] = (struct activity_time){
+		.doing = state->doing,
+		.place = state->place,
+		.callee = state->callee,
+	};
+	hash_insert(&a->times, at, (uint32_t)answer->time_count);
+	if (hash_is_full(&a->times) && !hash_grow(&a->times, rehash_time, answer))
+		return NULL;
+	return &answer->times[answer->time_count - 1];
+}
+
+static uint64_t doing_of(struct asking *a, const struct place *place, bool python)
+{
+	uint32_t id = place->function;
+	const char *function = strings_get(a->profile->strings, id);
+
+	if (!function)
+		return 0;
+	if (python)
+		return activity_of(function, strings_get(a->profile->strings, place->file));
+	if (!a->named[id - 1]) {
+		a->named[id - 1] = true;
+		a->names[id - 1] = activity_of(function, NULL);
+	}
+	return a->names[id - 1];
+}
+
+// A static program has the C library's functions in its own file, without theirs.
+static bool is_own(const struct asking *a, const struct location *location,
+                   const struct place *place, uint64_t doing)
+{
+	const struct module *module = modules_get(a->profile->modules, location->module);
+	const char *file = place ? strings_get(a->profile->strings, place->file) : NULL;
+	bool python = location->kind == FRAME_PYTHON;
+
+	if (location->kind != FRAME_EXACT && location->kind != FRAME_RETURN && !python)
+		return false;
+	if (!python && (!module || !place || !place->function || (doing && !file)))
+		return false;
+	return !origin_is_foreign(module ? module->path : NULL, file);
+}
+
+static bool take_place(struct asking *a, const struct location *location, const struct place *place,
+                       struct step_of *step)
+{
+	uint64_t doing = place ? doing_of(a, place, step->python) : 0;
+
+	if (!is_own(a, location, place, doing)) {
+		step->doing |= doing;
+		if (!step->callee && place)
+			step->callee = place->function;
+		return true;
+	}
+	const struct activity_place own = {
+		.function = place->function,
+		.file = place->file,
+		.line = place->line,
+		.module = location->module,
+		.python = step->python,
+	};
+	*step = (struct step_of){ .python = step->python, .place = add_place(a, &own) };
+	return step->place != ACTIVITY_NO_PLACE;
+}
+
+static bool take_location(struct asking *a, uint32_t id)
+{
+	const struct location *location = locations_get(&a->profile->locations, id);
+	const struct place *places = locations_places(&a->profile->locations, location);
+	struct step_of *step = &a->steps[id - 1];
+	bool ok = true;
+
+	*step = (struct step_of){
+		.place = ACTIVITY_NO_PLACE,
+		.python = location->kind == FRAME_PYTHON,
+		.interpreter = location->kind == FRAME_INTERPRETER_EXACT ||
+		               location->kind == FRAME_INTERPRETER_RETURN,
+		.called = location->kind == FRAME_CALLED_EXACT ||
+		          location->kind == FRAME_CALLED_RETURN,
+	};
+	if (location_is_mark(location, MARK_GIL))
+		step->doing = ACTIVITY(GIL);
+	if (profile_is_kernel(a->profile, location))
+		step->doing = ACTIVITY(KERNEL);
+	for (uint32_t i = location->place_count; ok && i > 0; i--)
+		ok = take_place(a, location, &places[i - 1], step);
+	return ok;
+}
+
+// The interpreter works for Python code until that calls a C function.
+static uint64_t interpreting(const struct asking *a, uint32_t location, uint64_t before)
+{
+	const struct step_of *step = &a->steps[location - 1];
+	const struct location *l = locations_get(&a->profile->locations, location);
+
+	if (step->python)
+		return ACTIVITY(PYTHON);
+	if (step->interpreter || l->kind == FRAME_OP)
+		return before & ACTIVITY(PYTHON);
+	return 0;
+}
+
+static void take_node(struct asking *a, uint32_t id)
+{
+	const struct path_node *node = paths_node(&a->profile->paths, id);
+	struct state *state = &a->states[id - 1];
+
+	if (!node->parent) {
+		*state = (struct state){ .place = ACTIVITY_NO_PLACE };
+		a->slots[id - 1] = node->location;
+		return;
+	}
+	const struct step_of *step = &a->steps[node->location - 1];
+	*state = a->states[node->parent - 1];
+	a->slots[id - 1] = a->slots[node->parent - 1];
+	uint64_t python = interpreting(a, node->location, state->doing);
+	if (step->place != ACTIVITY_NO_PLACE)
+		*state = (struct state){ step->doing, step->place, step->callee };
+	state->doing = ((state->doing | step->doing) & ~ACTIVITY(PYTHON)) | python;
+	if (!state->callee)
+		state->callee = step->callee;
+}
+
+static bool take_cells(struct asking *a, uint32_t id)
+{
+	const struct scope *scope = a->scope;
+	bool critical = a->slots[id - 1] == a->critical;
+
+	if (scope->first_cell[id - 1] == scope->first_cell[id] ||
+	    !scope->threads[a->slots[id - 1] - 1])
+		return true;
+	struct activity_time *time = add_time(a, &a->states[id - 1]);
+	if (!time)
+		return false;
+	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {
+		const struct cell *cell = &a->profile->cells.cells[scope->cells[i]];
+		uint64_t ns = scope_ns(scope, cell);
+		time->ns[cell->metric] += ns;
+		a->answer->ns[cell->metric] += ns;
+		time->critical_ns[cell->metric] += critical ? ns : 0;
+		a->answer->critical_ns[cell->metric] += critical ? ns : 0;
+	}
+	return true;
+}
+
+static bool take_memory(struct asking *a)
+{
+	const struct profile *p = a->profile;
+	size_t texts = strings_count(p->strings);
+
+	a->names = calloc(texts + 1, sizeof(*a->names));
+	a->named = calloc(texts + 1, sizeof(*a->named));
+	a->steps = calloc((size_t)p->locations.count + 1, sizeof(*a->steps));
+	a->states = calloc((size_t)p->paths.count + 1, sizeof(*a->states));
+	a->slots = calloc((size_t)p->paths.count + 1, sizeof(*a->slots));
+	return a->names && a->named && a->steps && a->states && a->slots &&
+	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
+}
+
+struct activities *activities_new(const struct scope *scope, uint32_t critical, struct error *err)
+{
+	const struct profile *p = scope->profile;
+	cleanup(activities) struct activities *answer = calloc(1, sizeof(*answer));
+	cleanup(asking) struct asking a = {
+		.scope = scope,
+		.profile = p,
+		.answer = answer,
+		.critical = critical,
+	};
+	bool ok = answer && take_memory(&a);
+
+	for (uint32_t id = 1; ok && id <= p->locations.count; id++)
+		ok = take_location(&a, id);
+	// Callers come before their callees.
+	for (uint32_t id = 1; ok && id <= p->paths.count; id++) {
+		take_node(&a, id);
+		ok = take_cells(&a, id);
+	}
+	if (ok)
+		return steal(answer);
+	error_set(err, ENOMEM, "could not tell what the program was doing");
+	return NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program was doing, whatever functions did it: waiting for a mutex, copying memory,
+ * compiling a regular expression, forking.
+ *
+ * A stack is told by the names of its frames. The user's own code ends what its callers in
+ * libraries were doing: a comparison that qsort(3) has called is no sorting. So what is left is
+ * between the innermost frame of the user's own, to whom it is charged, and the end of the stack.
+ *
+ *	main app.c:3 > save app.c:9 > fsync@libc > entry_SYSCALL_64@kernel
+ *	               own            ACTIVITY_SYNC    ACTIVITY_KERNEL
+ *
+ * For the files of merge/ alone.
+ */
+#pragma once
+
+#include "base/metric.h"
+#include "merge/query.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct scope;
+
+enum activity {
+	ACTIVITY_KERNEL,     /* runs in the kernel */
+	ACTIVITY_PYTHON,     /* the interpreter itself, at work for Python code */
+	ACTIVITY_GIL,        /* waits for its lock */
+	ACTIVITY_GC,         /* its garbage collection */
+	ACTIVITY_MUTEX,      /* takes a mutex, a semaphore, a read-write lock */
+	ACTIVITY_CONDITION,  /* waits for a condition variable */
+	ACTIVITY_JOIN,       /* waits for a thread's end */
+	ACTIVITY_BARRIER,    /* waits for the other threads of a parallel loop */
+	ACTIVITY_SPIN,       /* spins for a lock */
+	ACTIVITY_SYNC,       /* fsync and its like */
+	ACTIVITY_READ,       /* system calls that read */
+	ACTIVITY_WRITE,      /* system calls that write */
+	ACTIVITY_OPEN,       /* open, stat, readdir … */
+	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
+	ACTIVITY_POLL,       /* waits for events */
+	ACTIVITY_SPAWN,      /* starts a process, or waits for one */
+	ACTIVITY_THREAD,     /* starts a thread */
+	ACTIVITY_FAULT,      /* a page of memory is touched that is not there */
+	ACTIVITY_MAP,        /* mmap, munmap, brk, madvise */
+	ACTIVITY_ALLOCATE,   /* malloc, free and what stands for them */
+	ACTIVITY_COPY,       /* memcpy, memmove */
+	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
+	ACTIVITY_CONCAT,     /* Python joins two strings, or two bytes */
+	ACTIVITY_THROW,      /* throws or catches an exception */
+	ACTIVITY_REGEX,      /* compiles a regular expression */
+	ACTIVITY_FORMAT,     /* printf, iostreams, format */
+	ACTIVITY_PARSE,      /* text to numbers */
+	ACTIVITY_JSON,       /* JSON, pickle */
+	ACTIVITY_IMPORT,     /* Python's import system */
+	ACTIVITY_LINK,       /* the dynamic linker */
+	ACTIVITY_LOADER,     /* a data loader hands out a batch */
+	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
+	ACTIVITY_DENORMAL,   /* pow(), exp() … in their slow paths */
+	ACTIVITY_BLAS,       /* dense linear algebra */
+	ACTIVITY_ARRAY,      /* NumPy's loops and what is around them */
+	ACTIVITY_DATAFRAME,  /* pandas */
+	ACTIVITY_LOGGING,    /* Python's logging */
+	ACTIVITY_DATE,       /* strptime and its like */
+	ACTIVITY_DEEPCOPY,   /* Python's copy module */
+	ACTIVITY_SQL,        /* SQLite */
+	ACTIVITY_COMPRESS,   /* zlib, bzip2, lzma, zstd */
+	ACTIVITY_HASHING,    /* cryptographic hashes */
+	ACTIVITY_RANDOM,     /* random numbers from the kernel */
+	ACTIVITY_SORT,       /* sorts */
+	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
+	ACTIVITY_COUNT
+};
+
+#define ACTIVITY(name)    (UINT64_C(1) << ACTIVITY_##name)
+#define ACTIVITY_THREADS  64 /* threads beyond it share the last */
+#define ACTIVITY_NO_PLACE UINT32_MAX
+
+/* Where the user's own code stands. */
+struct activity_place {
+	uint32_t function, file, line; /* strings, and a number; 0 if unknown */
+	uint32_t module;
+	bool python;
+};
+
+/* Time of one place, and of what it was doing. */
+struct activity_time {
+	uint64_t doing;  /* of ACTIVITY() */
+	uint32_t place;  /* index; ACTIVITY_NO_PLACE: none of the user's own */
+	uint32_t callee; /* the outermost function that is not the user's: string, 0 if none */
+	uint64_t ns[METRIC_COUNT];          /* of all threads */
+	uint64_t critical_ns[METRIC_COUNT]; /* of the critical one */
+};
+
+struct activities {
+	struct activity_place *places;
+	struct activity_time *times;
+	size_t place_count, time_count;
+	uint64_t ns[METRIC_COUNT], critical_ns[METRIC_COUNT]; /* of all */
+};
+
+/* What was done in SCOPE; CRITICAL is the slot of a thread. NULL on error. */
+struct activities *activities_new(const struct scope *scope, uint32_t critical, struct error *err);
+void activities_free(struct activities *a);
+
+CLEANUP(activities, struct activities *, activities_free)
+
+/* What a frame of this name does; FILE may be NULL. The names are in activity_names.c. */
+uint64_t activity_of(const char *function, const char *file);

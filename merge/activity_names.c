@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Which names tell what is done. Leading underscores, and versions behind an @, do not count. A
+// name that ends in * is a prefix; "re.py:compile" is a Python function of that file, and "re.py:*"
+// any of them.
+#include "merge/activity.h"
+
+#include <string.h>
+
+struct names {
+	uint64_t activity;
+	const char *names; // separated by |
+};
+
+static const struct names table[] = {
+	{ ACTIVITY(MUTEX),
+	  "pthread_mutex_lock|pthread_mutex_timedlock|pthread_mutex_clocklock|lll_lock_wait*|"
+	  "pthread_rwlock_*lock|sem_wait*|new_sem_wait*|sem_timedwait|PyThread_acquire_lock*|"
+	  "std::sys::*::mutex*|{method 'acquire' of '_thread.lock' objects}|"
+	  "{method 'acquire' of '_thread.RLock' objects}|"
+	  "{method '__enter__' of '_thread.lock' objects}|"
+	  "{method '__enter__' of '_thread.RLock' objects}" },
+	{ ACTIVITY(CONDITION), "pthread_cond_*wait*|threading.py:wait|threading.py:wait_for|"
+	                       "queue.py:get|queue.py:put|std::condition_variable::*" },
+	{ ACTIVITY(JOIN), "pthread_join|pthread_timedjoin_np|pthread_clockjoin*|"
+	                  "std::thread::join*|thrd_join|threading.py:join|"
+	                  "threading.py:wait_for_tstate_lock|threading.py:_wait_for_tstate_lock" },
+	{ ACTIVITY(BARRIER), "gomp_team_barrier*|gomp_barrier*|GOMP_barrier|GOMP_parallel_end|"
+	                     "kmp_*barrier*|kmpc_barrier|pthread_barrier_wait|omp_*barrier*|"
+	                     "gomp_team_end|gomp_thread_start" },
+	{ ACTIVITY(SPIN), "pthread_spin_lock|gomp_*spin*|do_spin|kmp_wait_*|kmp_yield|"
+	                  "sched_yield|queued_spin_lock_slowpath" },
+	{ ACTIVITY(SYNC), "fsync|fdatasync|sync_file_range|syncfs|sync|msync|"
+	                  "{built-in method posix.fsync}|{built-in method posix.fdatasync}" },
+	{ ACTIVITY(READ),
+	  "read|pread|pread64|readv|preadv|preadv64|libc_read|libc_pread*|ksys_read|"
+	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*|getdents*" },
+	{ ACTIVITY(WRITE),
+	  "write|pwrite|pwrite64|writev|pwritev|libc_write|libc_pwrite*|ksys_write|"
+	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*" },
+	{ ACTIVITY(OPEN),
+	  "open|open64|openat|openat64|libc_open*|stat|stat64|fstat*|lstat*|newfstatat|"
+	  "access|readdir*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
+	  "{built-in method posix.stat}|{built-in method posix.open}|"
+	  "{built-in method io.open}|{built-in method posix.listdir}" },
+	{ ACTIVITY(SLEEP), "nanosleep|clock_nanosleep*|usleep|sleep|thrd_sleep|libc_nanosleep|"
+	                   "{built-in method time.sleep}|std::this_thread::sleep_*" },
+	{ ACTIVITY(POLL),
+	  "poll|ppoll|select|pselect*|epoll_wait|epoll_pwait*|libc_poll|libc_select*|"
+	  "{method 'poll' of 'select.*|{built-in method select.*" },
+	{ ACTIVITY(SPAWN),
+	  "fork|libc_fork|vfork|libc_vfork|posix_spawn*|spawni*|execve|execv*|popen|pclose|system|"
+	  "do_system|wait4|waitpid|waitid|libc_wait*|libc_system|proc_open|"
+	  "{built-in method _posixsubprocess.fork_exec}|{built-in method posix.waitpid}|"
+	  "{built-in method posix.fork}|{built-in method posix.system}|"
+	  "subprocess.py:*|{built-in method posix.posix_spawn*" },
+	{ ACTIVITY(THREAD), "pthread_create|libc_clone*|clone3|thrd_create|threading.py:start|"
+	                    "{built-in method _thread.start_new_thread}" },
+	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
+	                   "clear_page*|do_anonymous_page" },
+	{ ACTIVITY(MAP), "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore|"
+	                 "sysmalloc*|systrim*" },
+	{ ACTIVITY(ALLOCATE),
+	  "malloc|free|calloc|realloc|cfree|libc_malloc|libc_free|libc_calloc|libc_realloc|"
+	  "int_malloc|int_free*|int_realloc|malloc_consolidate|unlink_chunk*|tcache_*|"
+	  "operator new*|operator delete*|Znwm|Znam|ZdlPv*|ZdaPv*|memalign|posix_memalign|"
+	  "aligned_alloc|je_*|tc_malloc|tc_free|mi_malloc*|mi_free*|sysmalloc*" },
+	{ ACTIVITY(COPY), "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*" },
+	{ ACTIVITY(STRING_END), "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*" },
+	{ ACTIVITY(CONCAT),
+	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
+	  "PyUnicode_AppendAndDel|resize_compact|unicode_resize|PyBytes_Resize" },
+	{ ACTIVITY(THROW),
+	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
+	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"
+	  "Unwind_Resume*|PyErr_SetObject|PyErr_Format*|PyErr_SetString|PyErr_SetNone|"
+	  "PyTraceBack_Here|PyErr_NormalizeException|PyErr_CreateException|traceback.py:*|"
+	  "PyErr_SetKeyError|PyErr_GivenExceptionMatches|PyErr_ExceptionMatches|"
+	  "PyException_SetTraceback|PyErr_Fetch|PyErr_Restore|PyErr_SetRaisedException|"
+	  "BaseException_*|KeyError_*" },
+	{ ACTIVITY(REGEX),
+	  "sre_compile.py:*|sre_parse.py:*|_compiler.py:*|_parser.py:*|regcomp|re_compile_*|"
+	  "std::*::basic_regex*|std::basic_regex*|std::*regex*_Compiler*|std::__detail::_Compiler*|"
+	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*" },
+	{ ACTIVITY(FORMAT),
+	  "printf|fprintf|sprintf|snprintf|vsnprintf|vfprintf*|vsprintf*|printf_fp*|"
+	  "std::ostream::*|std::basic_ostream*|std::num_put*|std::operator<<*" },
+	{ ACTIVITY(PARSE),
+	  "strtod*|strtol*|strtof*|sscanf|fscanf|vfscanf*|isoc99_*scanf|atoi|atof|"
+	  "std::istream::*|std::num_get*|____strtod_l_internal|strtod_l_internal" },
+	{ ACTIVITY(JSON), "decoder.py:*|encoder.py:*|{built-in method _pickle.*" },
+	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
+	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
+	                  "dl_sysdep_start*|dl_init" },
+	{ ACTIVITY(LOADER), "dataloader.py:*|fetch.py:fetch" },
+	{ ACTIVITY(BLAS), "cblas_*|*gemm*|sgemv*|dgemv*|ddot*|sdot*|daxpy*|saxpy*" },
+	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
+	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },
+	{ ACTIVITY(DEEPCOPY), "copy.py:*" },
+	{ ACTIVITY(SQL), "sqlite3_*|sqlite3Vdbe*" },
+	{ ACTIVITY(COMPRESS), "deflate*|inflate*|longest_match*|compress2|BZ2_*|lzma_*|ZSTD_*" },
+	{ ACTIVITY(RANDOM), "getrandom*|getentropy|arc4random*" },
+	{ ACTIVITY(SORT), "qsort*|msort_with_tmp*|std::sort*|std::__introsort*|"
+	                  "{method 'sort' of 'list' objects}|{built-in method builtins.sorted}" },
+	{ ACTIVITY(TRACE), "bdb.py:*|coverage/*|trace.py:*|cProfile.py:*" },
+};
+
+// Python's files are told by their ends.
+static bool ends_with(const char *text, const char *end, size_t length)
+{
+	size_t size = strlen(text);
+
+	if (size < length || strncmp(text + size - length, end, length) != 0)
+		return false;
+	return size == length || text[size - length - 1] == '/';
+}
+
+static bool matches(const char *pattern, size_t length, const char *text, size_t text_length)
+{
+	const char *star = memchr(pattern, '*', length);
+
+	if (!star)
+		return length == text_length && memcmp(pattern, text, length) == 0;
+	size_t head = (size_t)(star - pattern), rest = length - head - 1;
+	if (text_length < head || memcmp(pattern, text, head) != 0)
+		return false;
+	if (!rest)
+		return true;
+	for (size_t at = head; at <= text_length; at++)
+		if (matches(star + 1, rest, text + at, text_length - at))
+			return true;
+	return false;
+}
+
+// "file.py:function"; NULL if PATTERN is no such.
+static const char *colon_of(const char *pattern, size_t length)
+{
+	const char *colon = memchr(pattern, ':', length);
+	bool python = colon && colon - pattern > 3 && memcmp(colon - 3, ".py", 3) == 0;
+
+	return python ? colon : NULL;
+}
+
+// FILE: of Python's functions alone.
+static bool fits(const char *pattern, size_t length, const char *function, size_t name_length,
+                 const char *file)
+{
+	const char *colon = colon_of(pattern, length);
+
+	if (!colon)
+		return !file && matches(pattern, length, function, name_length);
+	size_t head = (size_t)(colon - pattern);
+	return file && ends_with(file, pattern, head) &&
+	       matches(colon + 1, length - head - 1, function, name_length);
+}
+
+static bool is_in(const char *names, const char *function, size_t name_length, const char *file)
+{
+	for (const char *at = names; *at;) {
+		size_t length = strcspn(at, "|");
+		if (fits(at, length, function, name_length, file))
+			return true;
+		at += length + (at[length] == '|');
+	}
+	return false;
+}
+
+uint64_t activity_of(const char *function, const char *file)
+{
+	bool python = file && strlen(file) > 3 && strcmp(file + strlen(file) - 3, ".py") == 0;
+	const char *name = function;
+	uint64_t found = 0;
+
+	while (*name == '_' && !python)
+		name++;
+	size_t length = python ? strlen(name) : strcspn(name, "@");
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (is_in(table[i].names, name, length, python ? file : NULL))
+			found |= table[i].activity;
+	return found;
+}

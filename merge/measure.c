@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// What stacks do, for rules that ask for no more than that.
+#include "base/error.h"
+#include "merge/evidence.h"
+#include "merge/profile_data.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// All but waits that others are to blame for, or that are in their own time.
+#define METRICS_OWN                                                                                \
+	(((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE | 1u << METRIC_OFF_CHILD))
+
+struct heap_row {
+	uint64_t ns, most; // of a place; of one callee there
+	uint32_t callee;
+};
+
+static bool counts(const struct rule *rule, const struct activity_time *time)
+{
+	return (!rule->doing || time->doing & rule->doing) && !(time->doing & rule->not_doing);
+}
+
+// By place; the last one is of what is none of the user's own.
+static struct heap_row *add_up(const struct evidence *e, const struct rule *rule, bool critical)
+{
+	const struct activities *a = e->activities;
+	uint32_t metrics = rule->metrics ? rule->metrics : METRICS_OWN;
+	struct heap_row *rows = calloc(a->place_count + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (!counts(rule, time))
+			continue;
+		size_t place = time->place == ACTIVITY_NO_PLACE ? a->place_count : time->place;
+		uint64_t ns = critical ? evidence_sum(time->critical_ns, metrics)
+		                       : evidence_sum(time->ns, metrics & 1u << METRIC_ON_CPU);
+		rows[place].ns += ns;
+		if (ns > rows[place].most) {
+			rows[place].most = ns;
+			rows[place].callee = time->callee;
+		}
+	}
+	return rows;
+}
+
+static void add_best(const struct evidence *e, struct heap_row *rows, uint64_t whole,
+                     struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	const struct profile *p = e->profile;
+	size_t best = 0;
+
+	for (size_t i = 1; i < a->place_count; i++)
+		if (rows[i].ns > rows[best].ns)
+			best = i;
+	if (!a->place_count || !rows[best].ns)
+		return;
+	const struct activity_place *place = &a->places[best];
+	const char *function = strings_get(p->strings, place->function);
+	finding_add(finding, &(struct finding_row){
+				     .function = function ? function : "?",
+				     .file = strings_get(p->strings, place->file),
+				     .line = (int)place->line,
+				     .callee = strings_get(p->strings, rows[best].callee),
+				     .ns = rows[best].ns,
+				     .share = whole ? (double)rows[best].ns / (double)whole : 0,
+			     });
+	rows[best].ns = 0;
+}
+
+static void describe(const struct evidence *e, const struct rule *rule, bool critical,
+                     struct finding *finding)
+{
+	const struct finding_row *row = finding->row_count ? &finding->rows[0] : NULL;
+	char thread[64], place[300], called[200] = "";
+
+	if (row)
+		finding_place(row->function, row->file, row->line, place, sizeof(place));
+	if (row && row->callee)
+		snprintf(called, sizeof(called), ", which calls %.120s", row->callee);
+	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s", rule->title, finding->value,
+	            critical ? "the time of " : "the CPU time",
+	            critical ? evidence_thread(e, thread, sizeof(thread)) : "",
+	            row ? ", most in " : "", row ? place : "", called);
+}
+
+enum measured measure_doing(const struct evidence *e, const struct rule *rule,
+                            struct finding *finding)
+{
+	cleanup_free struct heap_row *critical = add_up(e, rule, true);
+	cleanup_free struct heap_row *cpu = add_up(e, rule, false);
+	uint64_t critical_ns = 0, cpu_ns = 0;
+
+	if (!critical || !cpu)
+		return finding_lacks(finding, "there is no memory");
+	for (size_t i = 0; i <= e->activities->place_count; i++) {
+		critical_ns += critical[i].ns;
+		cpu_ns += cpu[i].ns;
+	}
+	struct finding one = *finding;
+	evidence_weigh(e, critical_ns, 0, &one);
+	evidence_weigh(e, critical_ns, cpu_ns, finding);
+	bool by_critical = one.share >= finding->share;
+	finding->value = 100 * finding->share;
+	for (size_t i = 0; i < FINDING_ROWS; i++)
+		add_best(e, by_critical ? critical : cpu, by_critical ? critical_ns : cpu_ns,
+		         finding);
+	describe(e, rule, by_critical, finding);
+	return MEASURED;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rules by which a profile is judged: what is measured, from where on it is too much, why it
+ * matters and what to do.
+ *
+ * A rule is data. Each subject has a table of them in a file of its own, merge/rules_*.c, beside
+ * the functions that measure; nobody else knows one by name. Ids are stable: scripts use them.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct evidence;
+struct finding;
+
+enum severity {
+	SEVERITY_INFO,  /* worth knowing */
+	SEVERITY_WARN,  /* worth changing */
+	SEVERITY_ERROR, /* what was measured cannot be trusted */
+	SEVERITY_COUNT
+};
+
+enum rule_unit {
+	UNIT_PERCENT,
+	UNIT_COUNT,
+	UNIT_RATIO, /* "1.5 times" */
+	UNIT_SECONDS
+};
+
+enum rule_subject {
+	RULES_QUALITY,
+	RULES_WARMUP,
+	RULES_CPU,
+	RULES_IO,
+	RULES_PYTHON,
+	RULES_OPS,
+	RULES_GPU
+};
+
+#define RULE_WITHIN_MAX 4
+
+enum measured {
+	MEASURED,
+	MEASURED_NOTHING, /* the run is not of the kind that the rule is about */
+	MEASURED_LACKS    /* the profile does not hold what it takes: the fact says what */
+};
+
+struct rule {
+	const char *id; /* "CPU-LOCK" */
+	enum rule_subject subject;
+	enum severity severity;
+	enum rule_unit unit;
+	double threshold;                    /* fires when the value is above it */
+	double severe;                       /* above this it is one severity worse; 0: never */
+	bool below;                          /* fires when the value is below the threshold */
+	bool whole_run;                      /* else on what is asked for, without the warm-up */
+	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
+	                                        part of what they find */
+	const char *title;                   /* what it finds, in a few words */
+	const char *formula;                 /* what the value is, in words */
+	const char *why;
+	const char *advice; /* what to do, as a sentence; a finding may know better */
+	const char *source; /* where the threshold comes from */
+
+	/* Finds out the value of FINDING, and what else it says. */
+	enum measured (*measure)(const struct evidence *evidence, const struct rule *rule,
+	                         struct finding *finding);
+	/* For rules on what stacks do, see merge/activity.h. */
+	uint64_t doing, not_doing; /* any of the first and none of the second */
+	uint32_t metrics;          /* bits of enum metric; 0: all */
+};
+
+/* All rules, in the order of their subjects. */
+size_t rule_count(void);
+const struct rule *rule_at(size_t index);
+
+/* Its index; rule_count() if there is none. Case does not matter. */
+size_t rule_find(const char *id);
+
+const char *severity_name(enum severity severity); /* "info", "warn", "error" */
+/* False if NAME is none. */
+bool severity_parse(const char *name, enum severity *severity);
+
+/* Thresholds of the user's own. */
+struct rule_limit {
+	double threshold, severe;
+	bool off;
+};
+struct rule_limits {
+	struct rule_limit *limits; /* [rule] */
+};
+
+/* Those of the rules. NULL if there is no memory. */
+struct rule_limits *rule_limits_new(struct error *err);
+void rule_limits_free(struct rule_limits *limits);
+
+CLEANUP(rule_limits, struct rule_limits *, rule_limits_free)
+
+/*
+ * Takes "ID=VALUE", "ID=VALUE,SEVERE" or "ID=off". -1 with one line in ERR.
+ */
+int rule_limits_set(struct rule_limits *limits, const char *text, struct error *err);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "merge/activity.h"
+
+#include <criterion/criterion.h>
+
+struct expected {
+	const char *function, *file;
+	uint64_t doing;
+};
+
+Test(activity_names, names_of_functions_tell_what_they_do)
+{
+	static const struct expected table[] = {
+		{ "fsync", NULL, ACTIVITY(SYNC) },
+		{ "__fsync", NULL, ACTIVITY(SYNC) },
+		{ "memcpy@GLIBC_2.14", NULL, ACTIVITY(COPY) },
+		{ "__memmove_avx_unaligned_erms", NULL, ACTIVITY(COPY) },
+		{ "___pthread_mutex_lock", NULL, ACTIVITY(MUTEX) },
+		{ "pthread_cond_clockwait", NULL, ACTIVITY(CONDITION) },
+		{ "operator new(unsigned long)", NULL, ACTIVITY(ALLOCATE) },
+		{ "{built-in method time.sleep}", NULL, ACTIVITY(SLEEP) },
+		{ "_PyErr_SetObject", NULL, ACTIVITY(THROW) },
+		{ "_int_malloc", NULL, ACTIVITY(ALLOCATE) },
+		{ "std::sys::sync::mutex::futex::Mutex::lock_contended", NULL, ACTIVITY(MUTEX) },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect_eq(activity_of(table[i].function, table[i].file), table[i].doing, "%s",
+		             table[i].function);
+}
+
+Test(activity_names, python_functions_are_known_by_their_files)
+{
+	static const struct expected table[] = {
+		{ "_compile", "/usr/lib/python3.11/re/_compiler.py", ACTIVITY(REGEX) },
+		{ "_compile", "/home/me/_compiler.pyx", 0 },
+		{ "_compile", "/home/me/my_compiler.py", 0 },
+		{ "wait", "/usr/lib/python3.11/threading.py", ACTIVITY(CONDITION) },
+		{ "wait", "/home/me/wait.py", 0 },
+		{ "read", "/home/me/read.py", 0 },
+		{ "info", "/usr/lib/python3.11/logging/__init__.py", ACTIVITY(LOGGING) },
+		{ "info", "/home/me/app/__init__.py", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect_eq(activity_of(table[i].function, table[i].file), table[i].doing, "%s %s",
+		             table[i].file, table[i].function);
+}
+
+Test(activity_names, others_tell_nothing)
+{
+	static const char *const names[] = { "", "main", "work", "fsyncer", "my_malloc", "reader" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		cr_expect_eq(activity_of(names[i], NULL), 0, "%s", names[i]);
+}
