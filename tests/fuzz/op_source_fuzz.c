@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a process's agent tells of ops, allocations, Python and PyTorch, or whoever scribbles in its
+ * files: from there into a profile.
+ *
+ * The input: how long the names are, the names as their file has them behind its header, the
+ * ring's head and tail, and its data.
+ */
+#include "base/cleanup.h"
+#include "base/code.h"
+#include "base/module.h"
+#include "base/op.h"
+#include "base/ring.h"
+#include "merge/profile.h"
+#include "sampler/op_source.h"
+#include "sampler/tracker.h"
+#include "tracer/protocol.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DATA_BYTES  16384
+#define NAMES_BYTES 8192
+#define PID         0x7ffffff0 // no process has this one
+#define IMAGE_NS    1
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char directory[64];
+
+static void remove_directory(void)
+{
+	rmdir(directory);
+}
+
+static bool make_directory(void)
+{
+	const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+	if (directory[0])
+		return true;
+	snprintf(directory, sizeof(directory), "%s/op_source_fuzz-XXXXXX", shm);
+	if (!mkdtemp(directory))
+		return false;
+	atexit(remove_directory);
+	return true;
+}
+
+// The next WANTED bytes of the input, or as many as there are.
+static size_t take(const uint8_t **data, size_t *size, void *to, size_t wanted)
+{
+	size_t got = *size < wanted ? *size : wanted;
+
+	memcpy(to, *data, got);
+	*data += got;
+	*size -= got;
+	return got;
+}
+
+static bool write_file(const char *name, const void *bytes, size_t size, size_t whole)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	cleanup_close int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return fd >= 0 && write(fd, bytes, size) == (ssize_t)size &&
+	       ftruncate(fd, (off_t)whole) == 0;
+}
+
+static bool write_names(const uint8_t **data, size_t *size)
+{
+	static union {
+		struct protocol_names header;
+		uint8_t bytes[NAMES_BYTES];
+	} file;
+	size_t room = sizeof(file) - sizeof(file.header);
+	uint16_t length = 0;
+
+	memset(&file, 0, sizeof(file));
+	file.header = (struct protocol_names){ .magic = PROTOCOL_NAMES_MAGIC,
+		                               .version = PROTOCOL_VERSION,
+		                               .pid = PID,
+		                               .image_ns = IMAGE_NS };
+	take(data, size, &length, sizeof(length));
+	take(data, size, &file.header + 1, length < room ? length : room);
+	return write_file("names", &file, sizeof(file), PROTOCOL_NAMES_BYTES);
+}
+
+static bool write_ring(const uint8_t **data, size_t *size)
+{
+	static union {
+		struct protocol_file header;
+		uint8_t bytes[PROTOCOL_FILE_BYTES + RING_HEADER_BYTES + DATA_BYTES];
+	} file;
+	uint16_t positions[2] = { 0, 0 };
+	struct ring ring;
+
+	memset(&file, 0, sizeof(file));
+	file.header = (struct protocol_file){ .magic = PROTOCOL_MAGIC,
+		                              .version = PROTOCOL_VERSION,
+		                              .pid = PID,
+		                              .image_ns = IMAGE_NS,
+		                              .ring_count = 1,
+		                              .data_bytes = DATA_BYTES,
+		                              .made = 1 };
+	ring_create(&ring, file.bytes + protocol_ring_offset(0, DATA_BYTES), DATA_BYTES, PID, 0);
+	take(data, size, positions, sizeof(positions));
+	ring.header->head = positions[0];
+	ring.header->tail = positions[1];
+	take(data, size, ring.data, DATA_BYTES);
+	return write_file("ring", &file, sizeof(file), sizeof(file));
+}
+
+static void add_process(void *profile, const struct process_event *event)
+{
+	profile_add_process(profile, event);
+}
+
+static void end_process(void *profile, uint32_t process, uint64_t time_ns)
+{
+	profile_end_process(profile, process, time_ns);
+}
+
+static void add_thread(void *profile, const struct thread_event *event)
+{
+	profile_add_thread(profile, event);
+}
+
+static void end_thread(void *profile, const struct thread_end *end)
+{
+	profile_end_thread(profile, end);
+}
+
+static void add_stack(void *profile, const struct stack *stack)
+{
+	profile_add_stack(profile, stack);
+}
+
+static void add_op(void *profile, const struct op_event *event)
+{
+	profile_add_op(profile, event);
+}
+
+static void add_op_count(void *profile, const struct op_count_event *event)
+{
+	profile_add_op_count(profile, event);
+}
+
+static void add_alloc(void *profile, const struct alloc_event *event)
+{
+	profile_add_alloc(profile, event);
+}
+
+static void add_free(void *profile, const struct free_event *event)
+{
+	profile_add_free(profile, event);
+}
+
+static void add_memory(void *profile, const struct memory_event *event)
+{
+	profile_add_memory(profile, event);
+}
+
+static void add_python_name(void *profile, const struct python_name_event *event)
+{
+	profile_add_python_name(profile, event);
+}
+
+static void add_python_calls(void *profile, const struct python_calls_event *event)
+{
+	profile_add_python_calls(profile, event);
+}
+
+static struct sampler_sink sink_into(struct profile *profile)
+{
+	return (struct sampler_sink){ .context = profile,
+		                      .process = add_process,
+		                      .process_end = end_process,
+		                      .thread = add_thread,
+		                      .thread_end = end_thread,
+		                      .stack = add_stack,
+		                      .op = add_op,
+		                      .op_count = add_op_count,
+		                      .alloc = add_alloc,
+		                      .freed = add_free,
+		                      .memory = add_memory,
+		                      .python_name = add_python_name,
+		                      .python_calls = add_python_calls };
+}
+
+static void drain(struct op_source *source, struct tracker *tracker)
+{
+	const struct event *event;
+
+	for (uint64_t round = 1; round <= 2; round++) {
+		op_source_poll(source, round * UINT64_C(2000000000)); // also what was only counted
+		while ((event = op_source_next(source, UINT64_MAX)))
+			tracker_handle(tracker, event);
+		op_source_conclude(source, PID, UINT64_C(5000000000));
+	}
+}
+
+static void follow(void)
+{
+	cleanup(modules) struct modules *modules = modules_new();
+	cleanup(ops) struct ops *ops = ops_new();
+	cleanup(codes) struct codes *codes = codes_new();
+	cleanup(profile) struct profile *profile = profile_new(modules, NULL, NULL);
+	struct sampler_sink sink = sink_into(profile);
+	struct source_facts facts = { .frequency_hz = 999 };
+	cleanup(tracker) struct tracker *tracker =
+		tracker_new(modules, UNWINDER_TABLE, &sink, NULL);
+	cleanup(op_source) struct op_source *source = op_source_new(directory, ops, NULL);
+
+	if (!ops || !codes || !profile || !tracker || !source)
+		return;
+	profile_set_ops(profile, ops);
+	profile_set_codes(profile, codes);
+	tracker_set_ops(tracker, ops);
+	tracker_set_codes(tracker, codes);
+	if (tracker_start(tracker, &facts, false, NULL) < 0)
+		return;
+	drain(source, tracker);
+	tracker_finish(tracker, UINT64_MAX / 2);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (make_directory() && write_names(&data, &size) && write_ring(&data, &size))
+		follow();
+	return 0;
+}
