@@ -9,6 +9,7 @@
 #include "sampler/kernel_map.h"
 #include "sampler/off_cpu_python.h"
 #include "sampler/probe.h"
+#include "sampler/ready.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -229,6 +230,18 @@ static bool wants_python(const struct off_cpu *o, const struct thread *thread)
 	return o->options.codes && o->probe && off_cpu_python_may(thread);
 }
 
+/* A stack has shown where the thread was in the ops of KEY: READY is what it has waited there. */
+static void give_ready(struct off_cpu *o, struct thread *thread, struct stack ready,
+                       const struct frame *frames, size_t count, uint32_t flags)
+{
+	if (!ready.weight_ns)
+		return;
+	ready.frames = frames;
+	ready.count = (uint32_t)count;
+	ready.flags = flags;
+	give(o, thread, &ready);
+}
+
 /* Hands on an interval that has a stack, and what that stands for. */
 static void hand_on_one(struct off_cpu *o, struct thread *thread, const struct interval *interval,
                         uint64_t unknown_ns)
@@ -242,6 +255,9 @@ static void hand_on_one(struct off_cpu *o, struct thread *thread, const struct i
 	stack.duration_ns = stack.weight_ns = interval->off_ns;
 	stack.samples = 1;
 	give(o, thread, &stack);
+	if (interval->cause == METRIC_OFF_RUNNABLE)
+		give_ready(o, thread, ready_take(thread, op_stack_key(&thread->ops), end_ns),
+		           s->frames, s->frame_count, s->frame_flags);
 	if (interval->cause != METRIC_OFF_OTHER)
 		take_pending(o, thread, interval->cause, s->pending[interval->cause].ns, end_ns,
 		             stack);
@@ -313,6 +329,16 @@ static void hand_on(struct off_cpu *o, struct thread *thread, const struct inter
 	hand_on_one(o, thread, interval, unknown_ns);
 }
 
+/* Keeps time of a thread that was preempted for a sample in the same ops. */
+static bool keep_ready(struct off_cpu *o, struct thread *thread, const struct interval *interval)
+{
+	struct stack before = ready_make_room(thread, interval->start_ns);
+
+	if (before.weight_ns)
+		give(o, thread, &before);
+	return ready_keep(thread, interval->start_ns, interval->off_ns);
+}
+
 static void account_interval(struct off_cpu *o, struct thread *thread,
                              const struct interval *interval)
 {
@@ -325,6 +351,9 @@ static void account_interval(struct off_cpu *o, struct thread *thread,
 		hand_on(o, thread, interval, unknown_ns);
 		return;
 	}
+	if (interval->cause == METRIC_OFF_RUNNABLE && s->preempted &&
+	    keep_ready(o, thread, interval))
+		return;
 	add_pending(s, interval);
 	if (interval->cause != METRIC_OFF_OTHER)
 		explain_pending(thread, interval->cause, unknown_ns,
@@ -602,11 +631,18 @@ void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct fram
                      size_t count, uint32_t flags, uint64_t time_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
+	const struct kept_stack *last = &thread->cpu.last;
 
 	if (s->begun && s->out && s->switched) // the record of its coming in was lost
 		off_cpu_switch(o, thread, time_ns, true, false);
 	take_pending(o, thread, METRIC_OFF_RUNNABLE, s->pending[METRIC_OFF_RUNNABLE].ns, time_ns,
 	             stack_of(thread, METRIC_OFF_RUNNABLE, frames, count, flags));
+	uint64_t key = op_stack_key(&thread->ops);
+	give_ready(o, thread, ready_take(thread, key, time_ns), frames, count, flags);
+	if (s->sample_key != key && last->count)
+		give_ready(o, thread, ready_take(thread, s->sample_key, time_ns), last->frames,
+		           last->count, last->flags);
+	s->sample_key = key;
 }
 
 /* Looks */
@@ -816,6 +852,23 @@ int off_cpu_timeout_ms(const struct off_cpu *o, uint64_t now_ns, int limit_ms)
 
 /* The end */
 
+/* STACK is the best that is known where no ops are. */
+static void flush_ready(struct off_cpu *o, struct thread *thread, const struct stack *stack,
+                        uint64_t now_ns)
+{
+	bool sampled = thread->cpu.last.count > 0;
+	struct stack ready;
+	uint64_t key;
+
+	while ((ready = ready_take_any(thread, now_ns, &key)).weight_ns) {
+		bool known = sampled ? key == thread->off_cpu.sample_key : !key;
+		if (known && (sampled || !thread->cpu.sample_ns))
+			give_ready(o, thread, ready, stack->frames, stack->count, stack->flags);
+		else
+			give(o, thread, &ready);
+	}
+}
+
 /* Hands on what never found a stack. */
 static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
@@ -831,6 +884,7 @@ static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now
 	if (cpu->last.count || !cpu->sample_ns)
 		take_pending(o, thread, METRIC_OFF_RUNNABLE,
 		             thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns, stack);
+	flush_ready(o, thread, &stack, now_ns);
 	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)
 		take_pending(o, thread, cause, thread->off_cpu.pending[cause].ns, now_ns,
 		             stack_of(thread, cause, &unknown, 1, 0));

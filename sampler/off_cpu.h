@@ -74,8 +74,9 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 const struct frame *off_cpu_stack(const struct thread *thread, size_t *count, uint32_t *flags);
 
 /* THREAD was sampled on its CPU, with these frames (at least one). That is where it is preempted,
-   so they take its pending METRIC_OFF_RUNNABLE time. If it counts as off the CPU, then the record
-   of its coming in was lost, and it comes in now. */
+   so they take its METRIC_OFF_RUNNABLE time that waits for a sample in the ops that are open; what
+   waits for one in those of the sample before goes with that one's, thread->cpu.last. If it counts
+   as off the CPU, then the record of its coming in was lost, and it comes in now. */
 void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,
                      size_t count, uint32_t flags, uint64_t time_ns);
 

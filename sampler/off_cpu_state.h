@@ -60,6 +60,10 @@ struct off_cpu_state {
 		struct wait_piles piles;
 	} python;
 
+	/* Time for which it wanted a CPU, until a sample in the same ops tells where it was. */
+	struct wait_piles ready;
+	uint64_t sample_key; /* op_stack_key() at the last sample on a CPU */
+
 	bool queued;        /* for a look */
 	uint64_t looked_ns; /* when it was last looked at, or could have been */
 	struct pending pending[METRIC_COUNT];

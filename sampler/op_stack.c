@@ -2,6 +2,7 @@
 #include "sampler/op_stack.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,27 @@ void op_stack_end(struct op_stack *s, struct open_op *op)
 			(struct op_return){ op->call_stack, op->call_return };
 	s->count--;
 	memmove(op, op + 1, (s->count - index) * sizeof(*op));
+}
+
+uint64_t op_stack_key(const struct op_stack *s)
+{
+	uint64_t key = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->ops[i].left_ns)
+			key = hash_pair(key, s->ops[i].op);
+	return key;
+}
+
+size_t op_stack_list(const struct op_stack *s, struct frame *frames, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = s->count; i > 0 && count < max; i--)
+		if (!s->ops[i - 1].left_ns)
+			frames[count++] =
+				(struct frame){ .address = s->ops[i - 1].op, .kind = FRAME_OP };
+	return count;
 }
 
 // Frame I ends where its caller's begins. Of the outermost frame, and of one whose caller is on

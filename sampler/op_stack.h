@@ -90,6 +90,13 @@ uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint)
 
 void op_stack_end(struct op_stack *s, struct open_op *op);
 
+/* The same for stacks in which the same ops are open in the same order; 0: none is. */
+uint64_t op_stack_key(const struct op_stack *s);
+
+/* The open ops alone, innermost first, without the code around them. Returns how many, up to MAX.
+ */
+size_t op_stack_list(const struct op_stack *s, struct frame *frames, size_t max);
+
 /*
  * FRAMES (COUNT of them, innermost first, room for MAX) with SPS, each one's stack pointer, get the
  * open ops between them. FRAMES that are marks have a stack pointer of 0. Returns the new count;

@@ -37,6 +37,7 @@ static void free_thread(struct thread *thread)
 	free(thread->off_cpu.frames);
 	free(thread->off_cpu.python.frames);
 	wait_piles_fini(&thread->off_cpu.python.piles);
+	wait_piles_fini(&thread->off_cpu.ready);
 	free(thread->cpu.last.frames);
 	free(thread->cpu.kernel.frames);
 	op_stack_fini(&thread->ops);

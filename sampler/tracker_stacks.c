@@ -160,10 +160,11 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
-	cpu_account_keep(thread, frames, count, flags, event->sample.in_kernel);
 	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1);
+	// Time between two samples may belong to the one before.
 	if (t->off_cpu)
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
+	cpu_account_keep(thread, frames, count, flags, event->sample.in_kernel);
 	thread->process->samples++;
 	t->samples++;
 	t->self_samples += event->sample.by_agent && event->sample.python;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Short waits of one thread whose native stack is known, and whose Python
- * frames are not yet.
+ * Waits of one thread of which not all is known yet: short ones whose Python
+ * frames are not, and those for a CPU whose ops alone are (sampler/ready.h).
  *
  * Looks read Python frames, but come too seldom to meet every short wait. One
  * that was met tells for the others at the very same native stack (addresses
@@ -19,7 +19,7 @@
 #define WAIT_PILES_MAX 8
 
 struct wait_pile {
-	uint64_t key; /* what tells native stacks apart */
+	uint64_t key; /* what tells native stacks apart, or ops */
 	enum metric cause;
 	uint64_t ns;       /* together; 0: none */
 	uint64_t since_ns; /* when the first of them began */

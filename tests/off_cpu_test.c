@@ -223,6 +223,7 @@ static void finish(uint64_t start_ns, uint64_t end_ns)
 	free(thread.off_cpu.frames);
 	free(thread.off_cpu.python.frames);
 	wait_piles_fini(&thread.off_cpu.python.piles);
+	wait_piles_fini(&thread.off_cpu.ready);
 	off_cpu_free(o);
 }
 
@@ -403,6 +404,109 @@ Test(off_cpu, preempted_time_goes_to_the_next_sample_on_the_cpu)
 	cr_expect(eq(u64, handed_to(0xc), 3 * MS));
 	cr_expect(eq(u32, handed[0].samples, 0));
 	cr_expect(eq(u64, handed[0].time_ns, 2 * MS));
+}
+
+static void begin_op(uint32_t op, uint64_t time_ns)
+{
+	cr_assert(op_stack_begin(&thread.ops, &(struct open_op){ .op = op, .begin_ns = time_ns }));
+}
+
+static void end_op(uint64_t begin_ns)
+{
+	op_stack_end(&thread.ops, op_stack_find(&thread.ops, begin_ns));
+}
+
+// A sample on the CPU at PC, as the tracker tells of it and keeps it.
+static void tick(uint64_t time_ns, uint64_t pc)
+{
+	static struct frame kept;
+	struct frame frame = { pc, 1, FRAME_EXACT };
+
+	off_cpu_running(o, &thread, &frame, 1, 0, time_ns);
+	kept = frame;
+	thread.cpu.last.frames = &kept;
+	thread.cpu.last.count = 1;
+	thread.cpu.sample_ns = time_ns;
+}
+
+Test(off_cpu, preempted_time_goes_to_a_sample_in_the_same_ops)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	begin_op(1, MS);
+	preempt(2 * MS);
+	in(12 * MS);
+	end_op(MS);
+	begin_op(2, 13 * MS);
+	tick(14 * MS, 0xb);
+	cr_expect(eq(u64, handed_to(0xb), 0), "it was in another op");
+	end_op(13 * MS);
+	begin_op(1, 15 * MS);
+	tick(16 * MS, 0xa);
+	cr_expect(eq(u64, handed_to(0xa), 10 * MS));
+	cr_expect(eq(u64, handed[0].time_ns, 2 * MS));
+	end_op(15 * MS);
+	finish(0, 17 * MS);
+	op_stack_fini(&thread.ops);
+}
+
+Test(off_cpu, preempted_time_in_ops_that_are_over_goes_to_the_sample_before)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	begin_op(1, MS);
+	tick(2 * MS, 0xa);
+	preempt(3 * MS);
+	in(13 * MS);
+	end_op(MS);
+	tick(14 * MS, 0xb);
+	cr_expect(eq(u64, handed_to(0xa), 10 * MS));
+	cr_expect(eq(u64, handed_to(0xb), 0));
+	finish(0, 15 * MS);
+	op_stack_fini(&thread.ops);
+}
+
+Test(off_cpu, preempted_time_of_which_no_sample_tells_has_its_ops)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	tick(MS, 0xb);
+	begin_op(1, 2 * MS);
+	begin_op(2, 3 * MS);
+	preempt(4 * MS);
+	in(9 * MS);
+	end_op(3 * MS);
+	end_op(2 * MS);
+	off_cpu_end(o, &thread, 10 * MS);
+	cr_assert(eq(u64, handed_count, 1));
+	cr_assert(eq(u32, handed[0].count, 3));
+	cr_expect(eq(u64, handed[0].weight_ns, 5 * MS));
+	cr_expect(eq(u64, handed[0].frames[0].address, MARK_UNKNOWN));
+	cr_expect(eq(u64, handed[0].frames[1].address, 2), "the innermost op");
+	cr_expect(eq(u64, handed[0].frames[2].address, 1));
+	cr_expect(eq(u32, handed[0].frames[2].kind, FRAME_OP));
+	finish(0, 10 * MS);
+	op_stack_fini(&thread.ops);
+}
+
+Test(off_cpu, more_ops_than_are_kept_push_out_the_oldest_time)
+{
+	start(false);
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	for (uint32_t i = 0; i < WAIT_PILES_MAX + 3; i++) {
+		begin_op(1 + i, 10 * i * MS + MS);
+		preempt(10 * i * MS + 2 * MS);
+		in(10 * i * MS + 4 * MS);
+		end_op(10 * i * MS + MS);
+	}
+	cr_expect(eq(u64, handed_ns[METRIC_OFF_RUNNABLE], 3 * 2 * MS));
+	cr_expect(eq(u64, handed[0].time_ns, 2 * MS));
+	finish(0, 200 * MS);
+	op_stack_fini(&thread.ops);
 }
 
 Test(off_cpu, a_look_counts_once_the_records_show_that_it_fell_into_the_interval)

@@ -177,6 +177,31 @@ Test(op_stack, what_has_no_room_is_left_out)
 	cr_expect(eq(sz, op_stack_place(&stack, frames, sps, count, 4), 4));
 }
 
+Test(op_stack, stacks_with_the_same_ops_have_the_same_key)
+{
+	cr_expect(eq(u64, op_stack_key(&stack), 0));
+	begin(1, 0x988, 0);
+	uint64_t one = op_stack_key(&stack);
+	begin(2, 0x908, 0);
+	uint64_t both = op_stack_key(&stack);
+	cr_expect(ne(u64, one, 0));
+	cr_expect(ne(u64, one, both));
+	op_stack_end(&stack, &stack.ops[1]);
+	cr_expect(eq(u64, op_stack_key(&stack), one));
+	begin(2, 0x918, 0);
+	cr_expect(eq(u64, op_stack_key(&stack), both), "another call of the same op");
+	stack.ops[1].left_ns = 5;
+	cr_expect(eq(u64, op_stack_key(&stack), one), "what was left is not open");
+	cr_expect(eq(sz, op_stack_list(&stack, frames, MAX), 1));
+	cr_expect(eq(u64, frames[0].address, 1));
+	op_stack_end(&stack, &stack.ops[0]);
+	begin(1, 0x988, 0);
+	stack.ops[0].left_ns = 0;
+	cr_expect(ne(u64, op_stack_key(&stack), both), "in another order");
+	cr_expect(eq(sz, op_stack_list(&stack, frames, 1), 1), "no more than there is room for");
+	cr_expect(eq(u64, frames[0].address, 1), "the innermost first");
+}
+
 Test(op_stack, ops_end_in_any_order)
 {
 	begin(1, 0x900, 0);
