@@ -1,10 +1,30 @@
 # SPDX-License-Identifier: MIT
-foreach(module activity_names cells columns locations paths threads)
+foreach(module
+  activity_names
+  cells
+  columns
+  cycle
+  locations
+  paths
+  threads)
   unit(${module} LIBS merge PkgConfig::ZLIB)
 endforeach()
 
 # merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
-foreach(module account ask_early callables finding profile profile_file query query_counters query_imports query_memory query_ops file_ops)
+foreach(module
+  account
+  ask_early
+  callables
+  file_ops
+  finding
+  profile
+  profile_file
+  query
+  query_counters
+  query_imports
+  query_iterations
+  query_memory
+  query_ops)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 

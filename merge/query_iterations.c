@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query_iterations.h"
+
+#include "base/error.h"
+#include "merge/cycle.h"
+#include "merge/keys.h"
+#include "merge/profile_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOT_SHARE   0.50         // of the thread's time, that the loop and its callers have to take
+#define PHASE_SHARE 0.01         // of the same, that a line has to take to be a phase by itself
+#define ELSEWHERE   CYCLE_PHASES // the phase of all other lines
+#define ROOT        1            // the thread, in the tree of lines
+
+// What happened in a bin, as in merge/cells.h.
+struct bin {
+	uint64_t ns;
+	int64_t rate;
+};
+typedef struct bin bins[CELLS_BINS];
+
+// The call tree of one thread, line by line, as far as it is shown.
+struct search {
+	const struct profile *profile;
+	struct keys keys;
+	struct paths lines; // locations are keys
+	uint32_t *line_of;  // [node - 1]: its innermost one in lines; 0: another thread's
+	uint64_t *total;    // [line - 1]: its time, with what it calls
+	uint8_t *phase_of;  // [line - 1]
+	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
+	bins *time;                        // [phase]
+	uint8_t *looks;                    // [bin]
+};
+
+static void search_at_scope_end(struct search *s)
+{
+	keys_fini(&s->keys);
+	paths_fini(&s->lines);
+	free(s->line_of);
+	free(s->total);
+	free(s->phase_of);
+	free(s->time);
+	free(s->looks);
+}
+
+void iterations_free(struct iterations *iterations)
+{
+	if (iterations)
+		free(iterations->items);
+	free(iterations);
+}
+
+static uint32_t slot_of(const struct profile *p, const struct account *account)
+{
+	for (uint32_t slot = 1; slot <= p->threads.thread_count; slot++) {
+		const struct thread_info *info = threads_get(&p->threads, slot);
+		const struct process_info *process = threads_process(&p->threads, info->process);
+		if (info->tid == account->tid && process && process->pid == account->pid)
+			return slot;
+	}
+	return 0;
+}
+
+// The line of the innermost frame of NODE that is shown, below that of its caller. 0 if there is no
+// memory.
+static uint32_t add_lines(struct search *s, const struct path_node *node)
+{
+	const struct keys *keys = &s->keys;
+	uint32_t line = s->line_of[node->parent - 1];
+
+	for (uint32_t at = keys->first[node->location - 1]; at < keys->first[node->location]; at++)
+		if (line && !keys->frames[at].hidden)
+			line = paths_child(&s->lines, line, keys->frames[at].key);
+	return line;
+}
+
+static bool make_lines(struct search *s, uint32_t slot)
+{
+	const struct paths *paths = &s->profile->paths;
+
+	if (!paths_init(&s->lines) || paths_child(&s->lines, 0, slot) != ROOT)
+		return false;
+	for (uint32_t id = 1; id <= paths->count; id++) {
+		const struct path_node *node = paths_node(paths, id);
+		if (!node->parent)
+			s->line_of[id - 1] = node->location == slot ? ROOT : 0;
+		else if (s->line_of[node->parent - 1])
+			s->line_of[id - 1] = add_lines(s, node);
+		if (node->parent && s->line_of[node->parent - 1] && !s->line_of[id - 1])
+			return false;
+	}
+	return true;
+}
+
+// Waiting for a free CPU may hit any line.
+static bool counts(const struct search *s, const struct cell *cell)
+{
+	return s->line_of[cell->node - 1] && cell->metric != METRIC_OFF_RUNNABLE;
+}
+
+static bool add_totals(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+
+	s->total = calloc(s->lines.count, sizeof(*s->total));
+	s->phase_of = calloc(s->lines.count, sizeof(*s->phase_of));
+	s->time = calloc(CYCLE_PHASES + 1, sizeof(*s->time));
+	s->looks = calloc(CELLS_BINS, sizeof(*s->looks));
+	if (!s->total || !s->phase_of || !s->time || !s->looks)
+		return false;
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (counts(s, &cells->cells[i]))
+			s->total[s->line_of[cells->cells[i].node - 1] - 1] +=
+				cells_whole(cells, &cells->cells[i]);
+	for (uint32_t line = s->lines.count; line > ROOT; line--)
+		s->total[paths_node(&s->lines, line)->parent - 1] += s->total[line - 1];
+	return true;
+}
+
+static bool search_init(struct search *s, const struct profile *p, uint32_t slot, struct error *err)
+{
+	const struct query query = { .by = BY_LINE };
+
+	*s = (struct search){ .profile = p };
+	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
+		return false;
+	s->line_of = calloc((size_t)p->paths.count + 1, sizeof(*s->line_of));
+	if (s->line_of && make_lines(s, slot) && add_totals(s))
+		return true;
+	error_set(err, ENOMEM, "could not look for iterations");
+	return false;
+}
+
+static bool is_hot(const struct search *s, uint32_t line)
+{
+	return (double)s->total[line - 1] >= HOT_SHARE * (double)s->total[ROOT - 1];
+}
+
+// The line below CALLER that takes most time.
+static uint32_t heaviest_below(const struct search *s, uint32_t caller)
+{
+	uint32_t best = 0;
+
+	for (uint32_t line = caller + 1; line <= s->lines.count; line++)
+		if (paths_node(&s->lines, line)->parent == caller &&
+		    (!best || s->total[line - 1] > s->total[best - 1]))
+			best = line;
+	return best;
+}
+
+// Puts LINE where it belongs by its time, if it does; the last one falls out.
+static void add_phase(struct search *s, uint32_t line)
+{
+	int at = ELSEWHERE - 1;
+
+	if ((double)s->total[line - 1] < PHASE_SHARE * (double)s->total[ROOT - 1])
+		return;
+	for (; at >= 1; at--) {
+		uint32_t known = s->phases[at];
+		if (known && s->total[known - 1] >= s->total[line - 1])
+			break;
+		if (at + 1 < ELSEWHERE)
+			s->phases[at + 1] = known;
+		s->phases[at] = 0;
+	}
+	if (at + 1 < ELSEWHERE)
+		s->phases[at + 1] = line;
+}
+
+// What the thread does seen from FUNCTION: by which of the lines below it.
+static void choose_phases(struct search *s, uint32_t function)
+{
+	memset(s->phases, 0, sizeof(s->phases));
+	for (uint32_t line = function + 1; line <= s->lines.count; line++)
+		if (paths_node(&s->lines, line)->parent == function)
+			add_phase(s, line);
+	memset(s->phase_of, ELSEWHERE, s->lines.count);
+	for (int phase = 1; phase < ELSEWHERE; phase++)
+		if (s->phases[phase])
+			s->phase_of[s->phases[phase] - 1] = (uint8_t)phase;
+	for (uint32_t line = function + 1; line <= s->lines.count; line++) {
+		uint32_t caller = paths_node(&s->lines, line)->parent;
+		if (caller > function && s->phase_of[caller - 1] != ELSEWHERE)
+			s->phase_of[line - 1] = s->phase_of[caller - 1];
+	}
+}
+
+static void add_times(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+
+	memset(s->time, 0, (CYCLE_PHASES + 1) * sizeof(*s->time));
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		if (!counts(s, cell))
+			continue;
+		struct bin *bin = &s->time[s->phase_of[s->line_of[cell->node - 1] - 1]][cell->bin];
+		bin->ns += cell->ns;
+		bin->rate += cell->rate;
+	}
+}
+
+// Which phase took most of each bin.
+static void look(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+	int64_t rate[CYCLE_PHASES + 1] = { 0 };
+
+	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
+		uint64_t most = 0;
+		s->looks[bin] = CYCLE_NOTHING;
+		for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
+			rate[phase] += s->time[phase][bin].rate;
+			uint64_t ns =
+				s->time[phase][bin].ns + (uint64_t)rate[phase] * cells->width_ns;
+			if (ns <= most)
+				continue;
+			most = ns;
+			s->looks[bin] = phase;
+		}
+	}
+}
+
+static const struct key *key_of(const struct search *s, uint32_t line)
+{
+	return &s->keys.keys.keys[paths_node(&s->lines, line)->location - 1];
+}
+
+// The lines of the heaviest phase's function that are in the loop.
+static void name_loop(const struct search *s, uint32_t phases, struct iterations *found)
+{
+	const struct strings *strings = s->profile->strings;
+	const struct key *first = NULL;
+
+	for (int phase = 1; phase < ELSEWHERE; phase++) {
+		const struct key *key = s->phases[phase] ? key_of(s, s->phases[phase]) : NULL;
+		if (!key || !(phases & UINT32_C(1) << (phase - 1)) || key->group != KEY_CODE)
+			continue;
+		first = first ? first : key;
+		if (key->function != first->function || key->file != first->file || !key->line)
+			continue;
+		if (!found->first_line || (int)key->line < found->first_line)
+			found->first_line = (int)key->line;
+		if ((int)key->line > found->last_line)
+			found->last_line = (int)key->line;
+	}
+	found->function = first ? strings_get(strings, first->function) : NULL;
+	found->file = first ? strings_get(strings, first->file) : NULL;
+}
+
+static bool take(const struct search *s, const struct cycle *cycle, struct iterations *found)
+{
+	const struct cells *cells = &s->profile->cells;
+	uint64_t before = profile_start_ns(s->profile) - cells->origin_ns; // modulo 2^64
+
+	found->items = calloc(cycle->count, sizeof(*found->items));
+	if (!found->items)
+		return false;
+	found->count = cycle->count;
+	for (size_t i = 0; i < cycle->count; i++) {
+		uint64_t begin = cycle->starts[i] * cells->width_ns - before;
+		found->items[i] = (struct iteration){
+			.begin_ns = (int64_t)begin > 0 ? begin : 0,
+			.ns = (cycle->starts[i + 1] - cycle->starts[i]) * cells->width_ns,
+		};
+	}
+	name_loop(s, cycle->phases, found);
+	return true;
+}
+
+// From the outermost caller inwards, as long as nearly all is below one of them.
+static bool find(struct search *s, struct iterations *found)
+{
+	uint32_t line = ROOT;
+
+	for (; line && is_hot(s, line) && !found->count; line = heaviest_below(s, line)) {
+		cleanup(cycle) struct cycle cycle;
+		choose_phases(s, line);
+		add_times(s);
+		look(s);
+		if (!cycle_find(&cycle, s->looks, (size_t)s->profile->cells.last_bin + 1))
+			return false;
+		if (cycle.count && !take(s, &cycle, found))
+			return false;
+	}
+	return true;
+}
+
+struct iterations *query_iterations(const struct profile *p, struct error *err)
+{
+	cleanup(iterations) struct iterations *found = calloc(1, sizeof(*found));
+	cleanup(search) struct search s = { 0 };
+	struct account account;
+	uint32_t slot;
+
+	if (!found) {
+		error_set(err, ENOMEM, "could not look for iterations");
+		return NULL;
+	}
+	found->bin_ns = p->cells.width_ns;
+	if (query_account(p, &account, err) < 0)
+		return NULL;
+	slot = slot_of(p, &account);
+	if (!slot)
+		return steal(found);
+	if (!search_init(&s, p, slot, err))
+		return NULL;
+	if (find(&s, found))
+		return steal(found);
+	error_set(err, ENOMEM, "could not look for iterations");
+	return NULL;
+}
