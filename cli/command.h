@@ -15,11 +15,16 @@ struct command {
 extern const struct command command_run;
 extern const struct command command_report;
 extern const struct command command_check;
+extern const struct command command_explain;
 
 /* env(1)'s statuses. */
 #define EXIT_OURS       125 /* bottleneck itself failed */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND  127
+
+/* Gates: see cli/gate.h. */
+#define EXIT_FINDING      90
+#define EXIT_INCONCLUSIVE 92
 
 /* report and check: nothing was run, so there is no target to tell from. */
 #define EXIT_REPORT 1

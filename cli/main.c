@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = { &command_run, &command_report, &command_check };
+static const struct command *const commands[] = { &command_run, &command_report, &command_check,
+	                                          &command_explain };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 64
+#define OPTIONS_MAX 128
 #define LONG_BASE   256 /* getopt's value for option N is LONG_BASE + N */
 
 // Everything that getopt_long() wants, made from the groups.

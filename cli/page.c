@@ -29,7 +29,7 @@ static bool start_thread(struct page *page)
 }
 
 void page_start(struct page *page, const struct profile *profile, const struct view *view,
-                FILE *out)
+                const struct rule_limits *limits, FILE *out)
 {
 	memset(page, 0, sizeof(*page));
 	page->out = out;
@@ -38,6 +38,7 @@ void page_start(struct page *page, const struct profile *profile, const struct v
 		.profile = profile,
 		.view = view,
 		.terminal = terminal_of(out, (int)view->width, (enum color_when)view->color),
+		.limits = limits,
 	};
 	if (!page->text.out) {
 		page->failed = error_set(&page->error, errno, "could not print the report");

@@ -26,9 +26,9 @@ struct page {
 	struct error error;
 };
 
-/* Starts to make PROFILE's report as VIEW wants it, for OUT. */
+/* Starts to make PROFILE's report as VIEW and LIMITS (may be NULL) want it, for OUT. */
 void page_start(struct page *page, const struct profile *profile, const struct view *view,
-                FILE *out);
+                const struct rule_limits *limits, FILE *out);
 
 /*
  * Waits for the report and prints it with LAST (NULL: none) as its last line, all in one write,

@@ -3,8 +3,10 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/format.h"
+#include "cli/gate.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/report_json.h"
 #include "cli/state.h"
 #include "cli/text.h"
 #include "merge/profile.h"
@@ -18,6 +20,7 @@
 
 struct report_options {
 	struct view view;
+	bool json;
 	bool debuginfod;
 	bool help;
 	const char *path;
@@ -26,6 +29,10 @@ struct report_options {
 #define AT(field) offsetof(struct report_options, field)
 
 static const struct option_spec others[] = {
+	{ .name = "json",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(json),
+	  .help = "the findings for programs, see bottleneck-findings(7)" },
 	{ .name = "debuginfod",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(debuginfod),
@@ -94,8 +101,10 @@ static int name_addresses(struct profile *profile, bool debuginfod, struct error
 }
 
 // All of it or nothing: half a report before an error would look like a whole one.
-static int print_text(const struct profile *profile, const struct view *view, struct error *err)
+static int print_page(const struct profile *profile, const struct report_options *options,
+                      const struct rule_limits *limits, struct error *err)
 {
+	const struct view *view = &options->view;
 	cleanup_free char *page = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&page, &size);
@@ -104,11 +113,13 @@ static int print_text(const struct profile *profile, const struct view *view, st
 		.profile = profile,
 		.view = view,
 		.terminal = terminal_of(stdout, (int)view->width, (enum color_when)view->color),
+		.limits = limits,
 	};
 
 	if (!memory)
 		return error_set(err, errno, "could not print the report");
-	int failed = text_print(&text, err);
+	int failed = options->json ? report_json(profile, view, limits, memory, err)
+	                           : text_print(&text, err);
 	if (fclose(memory) != 0 && !failed)
 		failed = error_set(err, errno, "could not print the report");
 	if (failed)
@@ -119,9 +130,13 @@ static int print_text(const struct profile *profile, const struct view *view, st
 	return 0;
 }
 
-static int print(const struct report_options *options, struct error *err)
+// The exit status in *STATUS.
+static int print(const struct report_options *options, int *status, struct error *err)
 {
 	const struct view *view = &options->view;
+	cleanup(rule_limits) struct rule_limits *limits = gate_limits(view, err);
+	if (!limits)
+		return -1;
 	cleanup(profile) struct profile *profile =
 		options->path ? profile_read(options->path, err) : read_last(err);
 
@@ -130,13 +145,17 @@ static int print(const struct report_options *options, struct error *err)
 	if (view->from_ns && view->from_ns >= profile_run(profile)->wall_ns)
 		return error_set(err, 0, "--from is later than the end of the run (%s)",
 		                 format_duration(profile_run(profile)->wall_ns).text);
-	return print_text(profile, view, err);
+	if (print_page(profile, options, limits, err) < 0)
+		return -1;
+	*status = gate_status(profile, view, limits, err);
+	return *status < 0 ? -1 : 0;
 }
 
 static int run(int argc, char **argv)
 {
 	struct report_options options;
 	struct error err;
+	int status = 0;
 
 	if (parse(&options, argc, argv, &err) < 0) {
 		message_error("report", &err);
@@ -149,8 +168,8 @@ static int run(int argc, char **argv)
 		option_help(groups, 2, stdout);
 		return 0;
 	}
-	if (print(&options, &err) == 0)
-		return 0;
+	if (print(&options, &status, &err) == 0)
+		return status;
 	message_error("report", &err);
 	return EXIT_REPORT;
 }

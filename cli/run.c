@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/gate.h"
 #include "cli/message.h"
 #include "cli/page.h"
 #include "cli/recording.h"
@@ -32,8 +33,9 @@ static FILE *open_report(const struct run_options *options, struct error *err)
 	return file;
 }
 
-// After the target's end nothing may change its status any more: troubles are only told.
-static void conclude(struct recording *r, FILE *report)
+// After the target's end nothing may change its status any more but gates that were asked for:
+// troubles are only told. Returns what gates say.
+static int conclude(struct recording *r, const struct rule_limits *limits, FILE *report)
 {
 	bool wanted = !r->options->no_report;
 	struct page page;
@@ -43,16 +45,21 @@ static void conclude(struct recording *r, FILE *report)
 	if (recording_symbolize(r, &err) < 0)
 		message_error(NULL, &err);
 	if (wanted)
-		page_start(&page, r->profile, &r->options->view, report);
+		page_start(&page, r->profile, &r->options->view, limits, report);
 	if (recording_save(r, &err) < 0)
 		message_error(NULL, &err);
 	// A report in a file is to equal the one that the profile prints later.
 	const char *kept = report == stderr && r->kept[0] ? r->kept : NULL;
 	if (wanted && page_print(&page, kept, &err) < 0)
 		message_error(NULL, &err);
+	int status = gate_status(r->profile, &r->options->view, limits, &err);
+	if (status >= 0)
+		return status;
+	message_error(NULL, &err);
+	return EXIT_INCONCLUSIVE;
 }
 
-static int record(struct recording *r, FILE *report)
+static int record(struct recording *r, const struct rule_limits *limits, FILE *report)
 {
 	struct error err;
 	int status = EXIT_OURS;
@@ -61,14 +68,14 @@ static int record(struct recording *r, FILE *report)
 		message_error(NULL, &err);
 		return status;
 	}
-	conclude(r, report);
+	int gate = conclude(r, limits, report);
 	int ended = r->collect.run.exit_status;
 	if (WIFSIGNALED(ended)) {
 		recording_close(r);
 		job_die(WTERMSIG(ended));
 		return 128 + WTERMSIG(ended); // that signal does not end a process here
 	}
-	return WEXITSTATUS(ended);
+	return WEXITSTATUS(ended) ? WEXITSTATUS(ended) : gate;
 }
 
 static int run(int argc, char **argv)
@@ -90,12 +97,13 @@ static int run(int argc, char **argv)
 		printf("bottleneck %s\n", BOTTLENECK_VERSION);
 		return 0;
 	}
-	cleanup_fclose FILE *report = open_report(&options, &err);
+	cleanup(rule_limits) struct rule_limits *limits = gate_limits(&options.view, &err);
+	cleanup_fclose FILE *report = limits ? open_report(&options, &err) : NULL;
 	if (!report || recording_open(&recording, &options, &err) < 0) {
 		message_error(NULL, &err);
 		return EXIT_OURS;
 	}
-	int status = record(&recording, report);
+	int status = record(&recording, limits, report);
 	recording_close(&recording);
 	return status;
 }

@@ -140,11 +140,11 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	bool filtered = view_is_filtered(text->view);
 	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
 	cleanup(findings) struct findings *findings =
-		query_findings(text->profile, &query, NULL, err);
+		query_findings(text->profile, &query, text->limits, err);
 
 	if (!findings)
 		return -1;
-	if (!filtered && text_verdict(text, totals, err) < 0)
+	if (!filtered && text_verdict(text, findings, err) < 0)
 		return -1;
 	if (!text->view->thread && !text->view->process && text_warmup(text, err) < 0)
 		return -1;

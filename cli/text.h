@@ -17,12 +17,14 @@
 
 struct error;
 struct findings;
+struct rule_limits;
 
 struct text {
 	FILE *out;
 	const struct profile *profile;
 	const struct view *view;
 	struct terminal terminal;
+	const struct rule_limits *limits; /* of findings; NULL: the rules' own */
 };
 
 /* Prints what the view asks for. -1 if a question could not be answered. */
@@ -30,7 +32,7 @@ int text_print(const struct text *text, struct error *err);
 
 /* The sections. */
 void text_header(const struct text *text, const struct totals *totals);
-int text_verdict(const struct text *text, const struct totals *totals, struct error *err);
+int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_warmup(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 void text_findings(const struct text *text, const struct findings *findings);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "cli/format.h"
+#include "cli/rule_words.h"
 #include "merge/finding.h"
 
 #include <stdio.h>
@@ -79,22 +80,12 @@ static void print_finding(const struct text *text, const struct columns *c,
 	print_words(text, c, finding->advice, 0);
 }
 
-static const char *const subjects[] = {
-	[RULES_QUALITY] = "the measurement",
-	[RULES_WARMUP] = "warm-up",
-	[RULES_CPU] = "CPUs and threads",
-	[RULES_IO] = "files and waiting",
-	[RULES_PYTHON] = "Python",
-	[RULES_OPS] = "ops",
-	[RULES_GPU] = "the GPU",
-};
-
 // What was looked at, where nothing was found.
 static void print_nothing(const struct text *text, const struct findings *f)
 {
 	char words[400] = "";
 	size_t asked = 0;
-	bool seen[sizeof(subjects) / sizeof(subjects[0])] = { false };
+	bool seen[RULE_SUBJECTS] = { false };
 
 	for (size_t i = 0; i < f->answer_count; i++) {
 		if (f->answers[i].state == RULE_UNKNOWN || f->answers[i].state == RULE_OFF)
@@ -105,11 +96,11 @@ static void print_nothing(const struct text *text, const struct findings *f)
 	size_t used = (size_t)snprintf(words, sizeof(words),
 	                               "Nothing stood out. %zu rules were asked, about ", asked);
 	const char *gap = "";
-	for (size_t s = 0; s < sizeof(subjects) / sizeof(subjects[0]); s++) {
+	for (size_t s = 0; s < RULE_SUBJECTS; s++) {
 		if (!seen[s] || used >= sizeof(words))
 			continue;
 		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", gap,
-		                         subjects[s]);
+		                         rule_subject_words(s));
 		gap = ", ";
 	}
 	if (used < sizeof(words))

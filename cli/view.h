@@ -58,6 +58,10 @@ struct view {
 	uint32_t width; /* 0: the terminal's */
 	int color;      /* enum color_when */
 	bool quiet, verbose;
+	struct option_list rules;   /* thresholds: "ID=VALUE" */
+	const char *rules_file;     /* the same, one a line; NULL: none */
+	struct option_list fail_on; /* ids of rules, severities */
+	bool strict;
 };
 
 #define VIEW_TOP_DEFAULT    15

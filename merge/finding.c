@@ -59,6 +59,7 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 		         finding.fact);
 		return;
 	}
+	answer->asked = true;
 	answer->value = finding.value;
 	if (!is_beyond(rule, finding.value, limit->threshold))
 		return;

@@ -55,6 +55,7 @@ enum rule_state {
 
 struct rule_answer {
 	enum rule_state state;
+	bool asked; /* else the run is not of its kind, and VALUE is not known */
 	double value, threshold;
 	char why[160]; /* RULE_UNKNOWN: what is missing */
 };

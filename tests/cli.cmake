@@ -4,6 +4,11 @@ foreach(module format job launch op_wrapper option source state terminal)
 endforeach()
 target_link_libraries(terminal_test PRIVATE util)
 
+# A strict reader of JSON is the judge.
+if(JANSSON_FOUND)
+  unit(json LIBS cli base PkgConfig::JANSSON)
+endif()
+
 # What it asks, and whom, is the test's.
 unit(ahead LIBS cli base)
 

@@ -209,6 +209,13 @@ const struct rule *rule_at(size_t index)
 	return &fake_rules[index];
 }
 
+const char *severity_name(enum severity severity)
+{
+	static const char *const names[] = { "info", "warn", "error" };
+
+	return names[severity];
+}
+
 struct findings *query_findings(const struct profile *p, const struct query *query,
                                 const struct rule_limits *limits, struct error *err)
 {

@@ -6,11 +6,18 @@ _bottleneck_options() {
 		sed -n 's/^  \(-[a-zA-Z]\)\?,\? *\(--[a-z-]*\)\(=\?\).*/\1 \2\3/p'
 }
 
+# Ids of findings.
+_bottleneck_rules() {
+	bottleneck explain 2>/dev/null | sed -n 's/^  \([A-Z][A-Z0-9-]*\) .*/\1/p'
+}
+
 _bottleneck_values() {
 	case $1 in
 	--budget) echo none ;;
 	--by) echo function line module file thread process op shape stack domain ;;
 	--color) echo auto always never ;;
+	--fail-on) echo info warn error; _bottleneck_rules ;;
+	--rule) _bottleneck_rules ;;
 	--rung) echo kernel user agent proc ;;
 	--sort) echo self total line calls mem flops avg ;;
 	--unwinder) echo table libunwind ;;
@@ -36,11 +43,11 @@ _bottleneck_program() {
 
 _bottleneck() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=run values
-	[[ ${COMP_WORDS[1]} == report || ${COMP_WORDS[1]} == check ]] && verb=${COMP_WORDS[1]}
+	[[ ${COMP_WORDS[1]} == @(report|check|explain) ]] && verb=${COMP_WORDS[1]}
 	[[ $cur == = ]] && cur=
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	case $prev in
-	-o | --output | -R | --report)
+	-o | --output | -R | --report | --rules)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -62,8 +69,10 @@ _bottleneck() {
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_bottleneck_options $verb)" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+	elif [[ $verb == explain ]] && ((COMP_CWORD > 1)); then
+		mapfile -t COMPREPLY < <(compgen -W "$(_bottleneck_rules)" -- "$cur")
 	elif ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W "run report check" -c -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run report check explain" -c -- "$cur")
 	else
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

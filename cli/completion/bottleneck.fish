@@ -4,15 +4,21 @@
 function __bottleneck_runs
     set -l words (commandline -opc)
     set -l verb run
-    if contains -- "$words[2]" report check
+    if contains -- "$words[2]" report check explain
         set verb $words[2]
     end
     contains -- $verb $argv
 end
 
+function __bottleneck_rules
+    bottleneck explain 2>/dev/null | string match -rg '^  ([A-Z][A-Z0-9-]*) '
+end
+
 complete -c bottleneck -n __fish_use_subcommand -a run -d 'run a program and report'
 complete -c bottleneck -n __fish_use_subcommand -a report -d 'print a saved run again'
 complete -c bottleneck -n __fish_use_subcommand -a check -d 'what can be measured here'
+complete -c bottleneck -n __fish_use_subcommand -a explain -d 'what a finding means'
+complete -c bottleneck -n '__bottleneck_runs explain' -xa '(__bottleneck_rules)'
 complete -c bottleneck -n '__bottleneck_runs run' -xa '(__fish_complete_subcommand)'
 complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'samples per second of CPU time of each thread (999)'
 complete -c bottleneck -n '__bottleneck_runs run' -l stack-size -x -d 'of the stack to copy with each sample (32768)'
@@ -57,3 +63,8 @@ complete -c bottleneck -l width -x -d 'of the report (the terminal\'s, else 100)
 complete -c bottleneck -l color -xa 'auto always never' -d 'auto, always or never'
 complete -c bottleneck -n '__bottleneck_runs run report' -s q -l quiet -d 'the answer only: no tables'
 complete -c bottleneck -n '__bottleneck_runs run report' -s v -l verbose -d 'more about how the numbers came about'
+complete -c bottleneck -n '__bottleneck_runs run report' -l rule -xa '(__bottleneck_rules)' -d 'another threshold of a finding, or off; see bottleneck explain'
+complete -c bottleneck -n '__bottleneck_runs run report' -l rules -r -d 'the same, one on each line'
+complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info warn error (__bottleneck_rules)' -d 'exit with 90 if this rule finds something, or any of info, warn, error'
+complete -c bottleneck -n '__bottleneck_runs run report' -l strict -d 'exit with 92 if what was measured cannot be trusted'
+complete -c bottleneck -n '__bottleneck_runs report' -l json -d 'the findings for programs'

@@ -52,7 +52,7 @@ class Bash(Shells):
 
     def test_all_options(self):
         need("bash")
-        for verb in ("run", "report", "check"):
+        for verb in ("run", "report", "check", "explain"):
             self.assertEqual(self.complete(verb, "--"), self.options(verb), verb)
 
     def test_values(self):
@@ -61,6 +61,16 @@ class Bash(Shells):
             # A shell whose COMP_WORDBREAKS has the = makes three words of --by=x.
             self.assertEqual(self.complete("report", f"--{option}", "=", ""), values, option)
             self.assertEqual(self.complete("report", f"--{option}", ""), values, option)
+
+    def test_rules(self):
+        need("bash")
+        rules = set(re.findall(r"^  ([A-Z][A-Z0-9-]+) ",
+                               self.verb("explain").stdout.decode(), re.M))
+        self.assertIn("CPU-LOCK", rules)
+        self.assertEqual(self.complete("explain", ""), rules)
+        self.assertEqual(self.complete("report", "--rule", ""), rules)
+        self.assertEqual(self.complete("report", "--fail-on", ""),
+                         rules | {"info", "warn", "error"})
 
     def test_at_the_prompt(self):
         need("bash")
@@ -109,7 +119,7 @@ class Zsh(Shells):
         return set(re.findall(r"[a-z-]+", listed))
 
     def test_all_options(self):
-        for verb in ("run", "report", "check"):
+        for verb in ("run", "report", "check", "explain"):
             wanted = {option.rstrip("=") for option in self.options(verb)}
             self.assertEqual(self.complete(f"bottleneck {verb} --"), wanted, verb)
 
@@ -131,7 +141,7 @@ class Fish(Shells):
                           f"source {file('bottleneck.fish')}; complete -C {shlex.quote(line)}")
 
     def test_all_options(self):
-        for verb in ("run", "report", "check"):
+        for verb in ("run", "report", "check", "explain"):
             offered = {option.rstrip("=") for option in self.complete(f"bottleneck {verb} --")}
             self.assertEqual(offered, {option.rstrip("=") for option in self.options(verb)}, verb)
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// What a rule measures, from where on it speaks, why, and what to do.
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/option.h"
+#include "cli/rule_words.h"
+#include "cli/terminal.h"
+#include "merge/rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL_WIDTH 10
+
+struct explain_options {
+	uint32_t width; /* 0: the terminal's */
+	int color;      /* enum color_when */
+	bool help;
+};
+
+static const char *const colors[] = { "auto", "always", "never", NULL };
+
+static const struct option_spec specs[] = {
+	{ .name = "width",
+	  .argument = "COLUMNS",
+	  .kind = OPTION_NUMBER,
+	  .offset = offsetof(struct explain_options, width),
+	  .min = TERMINAL_WIDTH_MIN,
+	  .max = TERMINAL_WIDTH_MAX,
+	  .help = "of the output (the terminal's, else 100)" },
+	{ .name = "color",
+	  .argument = "WHEN",
+	  .kind = OPTION_CHOICE,
+	  .offset = offsetof(struct explain_options, color),
+	  .choices = colors,
+	  .help = "auto, always or never" },
+	{ .letter = 'h',
+	  .name = "help",
+	  .kind = OPTION_SWITCH,
+	  .offset = offsetof(struct explain_options, help),
+	  .help = "print this and exit" },
+};
+
+static void print_list(const struct terminal *t)
+{
+	char limit[80];
+
+	for (size_t i = 0; i < rule_count(); i++) {
+		const struct rule *rule = rule_at(i);
+		if (i == 0 || rule->subject != rule_at(i - 1)->subject)
+			printf("%s%s%s%s\n", i ? "\n" : "", terminal_style(t, STYLE_BOLD),
+			       rule_subject_words(rule->subject), terminal_style(t, STYLE_PLAIN));
+		rule_limit_words(rule, limit, sizeof(limit));
+		printf("  %-16s %-24s %s\n", rule->id, limit, rule->title);
+	}
+}
+
+static void print_part(const struct terminal *t, const char *label, const char *words)
+{
+	printf("  %-*s", LABEL_WIDTH, label);
+	terminal_wrap(t, stdout, words, LABEL_WIDTH + 2, LABEL_WIDTH + 2);
+}
+
+static void print_rule(const struct terminal *t, const struct rule *rule)
+{
+	char words[400], limit[80];
+	size_t used = 0;
+
+	rule_limit_words(rule, limit, sizeof(limit));
+	printf("%s%s%s  %s\n", terminal_style(t, STYLE_BOLD), rule->id,
+	       terminal_style(t, STYLE_PLAIN), rule->title);
+	print_part(t, "measures", rule->formula);
+	print_part(t, "says so", limit);
+	print_part(t, "limit by", rule->source);
+	print_part(t, "asks",
+	           rule->whole_run ? "the whole run"
+	                           : "the steady state: what is behind the warm-up");
+	print_part(t, "why", rule->why);
+	print_part(t, "do", rule->advice);
+	for (int i = 0; i < RULE_WITHIN_MAX && rule->within[i]; i++)
+		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "",
+		                         rule->within[i]);
+	if (used)
+		print_part(t, "part of", words);
+	snprintf(words, sizeof(words), "--rule %s=VALUE%s, or --rule %s=off", rule->id,
+	         rule->severe > 0 ? ",WORSE" : "", rule->id);
+	print_part(t, "change", words);
+}
+
+static int explain(const struct explain_options *options, const char *const *ids)
+{
+	struct terminal t =
+		terminal_of(stdout, (int)options->width, (enum color_when)options->color);
+	struct error err;
+
+	if (!*ids)
+		print_list(&t);
+	for (size_t i = 0; ids[i]; i++) {
+		size_t rule = rule_find(ids[i]);
+		if (rule == rule_count()) {
+			error_set(&err, 0, "there is no rule \"%s\"", ids[i]);
+			error_hint(&err, "\"bottleneck explain\" lists them.");
+			message_error("explain", &err);
+			return EXIT_REPORT;
+		}
+		if (i)
+			putchar('\n');
+		print_rule(&t, rule_at(rule));
+	}
+	return fflush(stdout) == 0 ? 0 : EXIT_REPORT;
+}
+
+static int run(int argc, char **argv)
+{
+	struct explain_options options = { .color = COLOR_AUTO };
+	const struct option_group group = { "Other", specs, sizeof(specs) / sizeof(specs[0]),
+		                            &options };
+	struct error err;
+	int first = option_parse(&group, 1, argc, argv, OPTION_OPERANDS_MIX, &err);
+
+	if (first < 0) {
+		message_error("explain", &err);
+		return EXIT_REPORT;
+	}
+	if (!options.help)
+		return explain(&options, (const char *const *)argv + first);
+	printf("usage: bottleneck explain [OPTIONS] [ID ...]\n");
+	option_help(&group, 1, stdout);
+	return 0;
+}
+
+const struct command command_explain = {
+	.name = "explain",
+	.summary = "what a finding means: how it is measured, from where on, why, what to do",
+	.run = run,
+};

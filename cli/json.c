@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "cli/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct json json_start(FILE *out)
+{
+	return (struct json){ .out = out };
+}
+
+// Bytes of the character that TEXT begins with; 0 if it is not UTF-8.
+static int utf8_length(const unsigned char *text)
+{
+	unsigned first = text[0], low = 0x80, high = 0xbf;
+	int length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+
+	if (first > 0xf4)
+		return 0;
+	// No longer forms than needed, no surrogates, nothing beyond U+10FFFF.
+	low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : low;
+	high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : high;
+	for (int i = 1; i < length; i++) {
+		if (text[i] < low || text[i] > high)
+			return 0;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return length;
+}
+
+static void put_character(FILE *out, const unsigned char *text, int length)
+{
+	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+
+	for (size_t i = 0; i + 1 < sizeof(shorts) && length == 1; i += 2) {
+		if ((unsigned char)shorts[i] != text[0])
+			continue;
+		fprintf(out, "\\%c", shorts[i + 1]);
+		return;
+	}
+	if (length == 1 && (text[0] < 0x20 || text[0] == 0x7f))
+		fprintf(out, "\\u%04x", text[0]);
+	else
+		fwrite(text, 1, (size_t)length, out);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	fputc('"', out);
+	while (*at) {
+		int length = utf8_length(at);
+		if (length)
+			put_character(out, at, length);
+		else
+			fputs("\\ufffd", out);
+		at += length ? length : 1;
+	}
+	fputc('"', out);
+}
+
+// What stands before a value.
+static void put_key(struct json *j, const char *key)
+{
+	if (j->any)
+		fputc(',', j->out);
+	if (j->depth)
+		fprintf(j->out, "\n%*s", j->depth, "");
+	j->any = true;
+	if (!key)
+		return;
+	put_text(j->out, key);
+	fputs(": ", j->out);
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	put_key(j, key);
+	fputc(bracket, j->out);
+	j->closers[j->depth++] = bracket == '{' ? '}' : ']';
+	j->any = false;
+}
+
+void json_close(struct json *j)
+{
+	char closer = j->closers[--j->depth];
+
+	if (j->any)
+		fprintf(j->out, "\n%*s", j->depth, "");
+	fputc(closer, j->out);
+	if (!j->depth)
+		fputc('\n', j->out);
+	j->any = true;
+}
+
+void json_put_text(struct json *j, const char *key, const char *text)
+{
+	if (!text) {
+		json_put_null(j, key);
+		return;
+	}
+	put_key(j, key);
+	put_text(j->out, text);
+}
+
+void json_put_count(struct json *j, const char *key, uint64_t number)
+{
+	put_key(j, key);
+	fprintf(j->out, "%" PRIu64, number);
+}
+
+void json_put_integer(struct json *j, const char *key, int64_t number)
+{
+	put_key(j, key);
+	fprintf(j->out, "%" PRId64, number);
+}
+
+void json_put_number(struct json *j, const char *key, double number)
+{
+	if (!isfinite(number)) {
+		json_put_null(j, key);
+		return;
+	}
+	put_key(j, key);
+	fprintf(j->out, "%.6g", number);
+}
+
+void json_put_bool(struct json *j, const char *key, bool value)
+{
+	put_key(j, key);
+	fputs(value ? "true" : "false", j->out);
+}
+
+void json_put_null(struct json *j, const char *key)
+{
+	put_key(j, key);
+	fputs("null", j->out);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON as it is written, value by value, to a stream.
+ *
+ *	struct json j = json_start(out);
+ *	json_open(&j, NULL, '{');
+ *	json_put_text(&j, "id", "CPU-LOCK");
+ *	json_open(&j, "rows", '[');
+ *	json_put_count(&j, NULL, 3);
+ *	json_close(&j);
+ *	json_close(&j);
+ *
+ * A value in an object has a key, one in an array has NULL. Numbers that JSON does not have (NaN,
+ * infinities) and texts that are NULL become null; texts that are not UTF-8 get U+FFFD where they
+ * are not. Errors of the stream stay in it: ask ferror().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSON_DEPTH_MAX 32
+
+struct json {
+	FILE *out;
+	int depth;
+	char closers[JSON_DEPTH_MAX];
+	bool any; /* in the innermost one, before */
+};
+
+struct json json_start(FILE *out);
+
+/* BRACKET: '{' or '['. At most JSON_DEPTH_MAX deep. */
+void json_open(struct json *j, const char *key, char bracket);
+void json_close(struct json *j);
+
+void json_put_text(struct json *j, const char *key, const char *text);
+void json_put_count(struct json *j, const char *key, uint64_t number);
+void json_put_integer(struct json *j, const char *key, int64_t number);
+void json_put_number(struct json *j, const char *key, double number);
+void json_put_bool(struct json *j, const char *key, bool value);
+void json_put_null(struct json *j, const char *key);

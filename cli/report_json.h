@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report for programs: JSON, as bottleneck-findings(7) describes it. New members may come;
+ * those that are there keep their meaning as long as "schema_version" is the same.
+ */
+#pragma once
+
+#include <stdio.h>
+
+struct error;
+struct profile;
+struct rule_limits;
+struct view;
+
+#define REPORT_JSON_VERSION 1
+
+/* -1 if a question could not be answered: what has been printed by then is no JSON. */
+int report_json(const struct profile *profile, const struct view *view,
+                const struct rule_limits *limits, FILE *out, struct error *err);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answer in two sentences: one number and one place, then what to do next.
+ *
+ * It is that of the first finding, where one is worth changing something for; else what most of
+ * the time went to.
+ */
+#pragma once
+
+struct error;
+struct findings;
+struct profile;
+struct view;
+
+struct verdict {
+	char sentence[600];
+	char next[800];
+};
+
+/* -1 if a question could not be answered. */
+int verdict_find(const struct profile *profile, const struct view *view,
+                 const struct findings *findings, struct verdict *verdict, struct error *err);

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Findings for batch jobs: thresholds, exit statuses, JSON, and what explain says."""
+import json
+import os
+import re
+import signal
+
+from harness import Case, main, target
+
+FIRES, SILENT = "CPU-SYS=0", "CPU-SYS=100"  # of a program that makes system calls
+GATE = ["--fail-on", "CPU-SYS"]
+
+
+class Gates(Case):
+    def status(self, *options, command=None):
+        done = self.profile_run(command or [target("system_calls")], *options)
+        return done.status, done.err.decode()
+
+    def test_what_was_found_is_told_by_the_status(self):
+        status, text = self.status("--rule", FIRES, *GATE)
+        self.assertEqual(status, 90)
+        self.assertIn("--fail-on: CPU-SYS: ", text)
+
+    def test_nothing_found_is_success(self):
+        self.assertEqual(self.status("--rule", SILENT, *GATE)[0], 0)
+
+    def test_without_a_gate_the_status_is_the_programs(self):
+        self.assertEqual(self.status("--rule", FIRES)[0], 0)
+
+    def test_severities_are_gates(self):
+        self.assertEqual(self.status("--rule", FIRES, "--fail-on", "warn")[0], 90)
+        # All that is not about system calls is turned off.
+        rules = self.rules_off("CPU-SYS")
+        self.assertEqual(self.status("--rules", rules, "--rule", FIRES, "--fail-on", "error")[0], 0)
+        self.assertEqual(self.status("--rules", rules, "--rule", "CPU-SYS=0,0.001",
+                                     "--fail-on", "error")[0], 90)
+
+    def test_the_programs_own_failure_goes_first(self):
+        command = ["sh", "-c", f"{target('system_calls')}; exit 7"]
+        self.assertEqual(self.status("--rule", FIRES, *GATE, command=command)[0], 7)
+        command = ["sh", "-c", f"{target('system_calls')}; kill -TERM $$"]
+        self.assertEqual(self.status("--rule", FIRES, *GATE, command=command)[0],
+                         -signal.SIGTERM)
+
+    def test_no_report_is_no_excuse(self):
+        done = self.profile_run([target("system_calls")], "--no-report", "--rule", FIRES, *GATE)
+        self.assertEqual(done.status, 90)
+
+    def test_a_saved_run_has_the_same_gates(self):
+        done = self.profile_run([target("system_calls")])
+        for options, status in (([*GATE, "--rule", FIRES], 90), ([*GATE, "--rule", SILENT], 0),
+                                (["--rule", FIRES], 0)):
+            self.assertEqual(self.verb("report", *options, done.profile).returncode, status,
+                             options)
+
+    def test_wrong_gates_are_told_before_the_program_runs(self):
+        mark = self.path("ran")
+        bad = self.path("bad.rules")
+        with open(bad, "w", encoding="utf-8") as file:
+            file.write("# fine\nIO-WAIT 20\n\nIO-WAIT twenty\n")
+        for options, words in ((["--fail-on", "NO-RULE"], ["NO-RULE"]),
+                               (["--rule", "IO-WAIT"], ["IO-WAIT"]),
+                               (["--rule", "NO-RULE=3"], ["NO-RULE"]),
+                               (["--rules", self.path("none")], ["none"]),
+                               (["--rules", bad], ["line 4", "twenty"])):
+            done = self.verb(*options, "touch", mark)
+            self.assert_clean_message(done, *words)
+            self.assertEqual(done.returncode, 125, options)
+            self.assertFalse(os.path.exists(mark), options)
+
+    def rules_off(self, *but):
+        listed = self.verb("explain").stdout.decode()
+        path = self.path("off.rules")
+        with open(path, "w", encoding="utf-8") as file:
+            for rule in re.findall(r"^  ([A-Z][A-Z0-9-]+) ", listed, re.M):
+                if rule not in but:
+                    file.write(f"{rule} off # not now\n")
+        return path
+
+    def test_rules_in_a_file(self):
+        rules = self.rules_off()
+        done = self.profile_run([target("system_calls")], "--rules", rules, "--fail-on", "info")
+        self.assertEqual(done.status, 0)
+        document = json.loads(self.verb("report", "--json", "--rules", rules,
+                                        done.profile).stdout)
+        self.assertEqual({rule["state"] for rule in document["rules"]}, {"off"})
+        self.assertEqual(document["findings"], [])
+
+
+class Json(Case):
+    def document(self, command, *options):
+        done = self.profile_run(command)
+        printed = self.verb("report", "--json", *options, done.profile)
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        return json.loads(printed.stdout), done
+
+    def test_the_same_findings_as_in_the_report(self):
+        document, done = self.document([target("system_calls")], "--rule", FIRES)
+        self.assertEqual(document["schema"], "bottleneck-report")
+        self.assertEqual(document["schema_version"], 1)
+        finding = next(f for f in document["findings"] if f["id"] == "CPU-SYS")
+        self.assertEqual(finding["unit"], "percent")
+        self.assertGreater(finding["value"], finding["threshold"])
+        self.assertEqual(finding["threshold"], 0)
+        self.assertAlmostEqual(finding["saving_ns"] / document["run"]["wall_ns"],
+                               finding["share"], places=3)
+        self.assertTrue(finding["file"].endswith("system_calls.c"), finding)
+        self.assertGreater(finding["line"], 0)
+        self.assertEqual(finding["evidence"][0]["line"], finding["line"])
+        text = self.verb("report", "--rule", FIRES, done.profile).stdout.decode()
+        for shown in document["findings"]:
+            if not shown["covered_by"]:
+                self.assertIn(shown["id"], text)
+        state = {rule["id"]: rule["state"] for rule in document["rules"]}
+        self.assertEqual({f["id"] for f in document["findings"]},
+                         {name for name, what in state.items() if what == "fired"})
+
+    def test_how_it_ended(self):
+        for command, status, number in ((["true"], 0, None), (["false"], 1, None),
+                                        (["sh", "-c", "kill -USR1 $$"], None, signal.SIGUSR1)):
+            document, _ = self.document(command)
+            self.assertEqual(document["run"]["exit_status"], status)
+            self.assertEqual(document["run"]["signal"], number)
+
+    def test_names_that_are_no_text_are_still_json(self):
+        name = os.path.join(self.work.encode(), b'a"\xff\\\n')
+        os.symlink("/bin/true", name)
+        document, _ = self.document([name])
+        self.assertIn("true", document["run"]["command"] + "true")
+
+
+class Explain(Case):
+    def test_every_rule_is_explained(self):
+        listed = self.verb("explain").stdout.decode()
+        rules = re.findall(r"^  ([A-Z][A-Z0-9-]+) ", listed, re.M)
+        self.assertGreater(len(rules), 5)
+        for rule in rules:
+            done = self.verb("explain", rule.lower())
+            self.assertEqual(done.returncode, 0)
+            text = done.stdout.decode()
+            self.assertTrue(text.startswith(rule), text)
+            for part in ("measures", "says so", "limit by", "asks", "why", "do", "change"):
+                self.assertRegex(text, rf"(?m)^  {part}  ", rule)
+
+    def test_an_unknown_rule(self):
+        done = self.verb("explain", "NO-RULE")
+        self.assertEqual(done.returncode, 1)
+        self.assert_clean_message(done, "NO-RULE")
+
+
+if __name__ == "__main__":
+    main()
