@@ -32,6 +32,10 @@ enum op_provider {
 /* The category of counters: their marks hold one number each, what is counted from then on. */
 #define OP_COUNTER "counter"
 
+/* PyTorch's counters of what its allocator holds, in the domain of a device. */
+#define OP_TORCH_ALLOCATED "allocated"
+#define OP_TORCH_RESERVED  "reserved"
+
 /* ITT's range from pause to resume. */
 #define OP_PAUSED "paused"
 

@@ -39,7 +39,7 @@ enum record_type {
 	RECORD_PYTHON_NAME = 23,  /* how Python calls a C function */
 	RECORD_PYTHON_CALLS = 24, /* of a code object */
 	RECORD_PYTHON_CHAIN = 25, /* Python frames that call ops; before the first such op */
-	RECORD_TORCH_MODULE = 26,  /* what such a frame runs */
+	RECORD_TORCH_MODULE = 26, /* what such a frame runs */
 	RECORD_PATCH = 27, /* a function of the program leads to the agent, or is left alone */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
@@ -189,7 +189,8 @@ enum op_flags {
 	OP_RANGE = 1 << 0,
 	OP_UNORDERED = 1 << 1, /* END: ops that began later are still open */
 	OP_LEFT_OPEN = 1 << 2, /* END: made up at the end of the thread or the process */
-	OP_RETURNED = 1 << 3   /* END: the call that the op is has returned, here and now */
+	OP_RETURNED = 1 << 3,  /* END: the call that the op is has returned, here and now */
+	OP_ON_DEVICES = 1 << 4 /* END: a struct op_device_bytes is behind it */
 };
 
 /* What the numbers behind a BEGIN or a MARK are. Stored in profile files: append only. */

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/device_bytes.h"
 #include "base/metric.h"
 
 #include <stdbool.h>
@@ -24,9 +25,10 @@ enum frame_kind {
 	FRAME_OP = 4,     /* an op that its caller has begun: address is its id (base/op.h) */
 	FRAME_PYTHON = 5, /* a Python function and its line: see frame_of_python() */
 	/* An interpreter's own code, at work for the Python function above it: */
-	FRAME_INTERPRETER_EXACT = 6, /* as FRAME_EXACT */
+	FRAME_INTERPRETER_EXACT = 6,  /* as FRAME_EXACT */
 	FRAME_INTERPRETER_RETURN = 7, /* as FRAME_RETURN */
-	/* A C function that Python has called, known by Python's name of it; made by the profile: */
+	/* A C function that Python has called, known by Python's name of it; made by the profile:
+	 */
 	FRAME_CALLED_EXACT = 8,
 	FRAME_CALLED_RETURN = 9,
 	/* In chains of callers alone: */
@@ -114,10 +116,11 @@ struct op_event {
 	uint64_t self_ns; /* exact: while no op was open within it */
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t self_allocated_bytes, self_freed_bytes;
+	struct op_device_bytes devices;
 	struct frame caller; /* where it was begun; module 0 if unknown */
 	uint32_t chain;      /* who calls it in Python, see codes_add_call(); 0: unknown */
 	uint32_t forward; /* the same of what it is the derivative of; 0: unknown, or of nothing */
-	uint16_t detail;     /* enum op_detail */
+	uint16_t detail;  /* enum op_detail */
 	uint16_t detail_count;
 	const uint64_t *details; /* borrowed, valid during the call */
 };

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/device_bytes.h"
 #include "base/record.h"
 
 #include <stdbool.h>
@@ -62,6 +63,7 @@ struct event_op_end {
 	uint64_t begin_ns, self_ns;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t self_allocated_bytes, self_freed_bytes;
+	struct op_device_bytes devices;
 };
 
 struct event_op_site {

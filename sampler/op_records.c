@@ -200,6 +200,8 @@ static bool take_end(struct op_records *r, const struct record_op_end *end, uint
 		.self_allocated_bytes = end->self_allocated_bytes,
 		.self_freed_bytes = end->self_freed_bytes,
 	};
+	if (end->head.flags & OP_ON_DEVICES)
+		event->op_end.devices = *(const struct op_device_bytes *)(end + 1);
 	return event->op_end.op != 0;
 }
 

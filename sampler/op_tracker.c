@@ -152,6 +152,8 @@ static void take_twin(struct open_op *open, struct op_event *op)
 	op->self_ns += twin->self_ns;
 	op->self_allocated_bytes += twin->self_allocated_bytes;
 	op->self_freed_bytes += twin->self_freed_bytes;
+	op->devices.self_allocated_bytes += twin->devices.self_allocated_bytes;
+	op->devices.self_freed_bytes += twin->devices.self_freed_bytes;
 	free((void *)twin->details);
 	free(twin);
 }
@@ -253,13 +255,14 @@ static void take_end(struct op_event *op, const struct event *event)
 {
 	const struct event_op_end *end = &event->op_end;
 
-	op->flags |= end->flags & ~(uint32_t)OP_RETURNED;
+	op->flags |= end->flags & ~(uint32_t)(OP_RETURNED | OP_ON_DEVICES);
 	op->end_ns = event->time_ns;
 	op->self_ns = end->self_ns;
 	op->allocated_bytes = end->allocated_bytes;
 	op->freed_bytes = end->freed_bytes;
 	op->self_allocated_bytes = end->self_allocated_bytes;
 	op->self_freed_bytes = end->self_freed_bytes;
+	op->devices = end->devices;
 }
 
 // An op that was left took no longer than until then, and of the op around it only so much.

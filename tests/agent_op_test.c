@@ -2,6 +2,7 @@
 #include "tracer/agent/op.h"
 
 #include "base/clock.h"
+#include "base/device_bytes.h"
 #include "tests/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/threads.h"
@@ -223,6 +224,76 @@ Test(agent_op, overlapping_ops_share_the_time_out)
 	cr_expect(eq(u64, times[0].self + times[1].self + times[2].self, times[2].total));
 	cr_expect(lt(u64, times[0].self, times[0].total - 2 * NS_PER_MS + 1));
 	cr_expect(eq(u64, times[1].self, times[1].total));
+}
+
+// "a 5-1 own 3-0, ": what was allocated and freed on devices, and by itself.
+static const char *read_devices(void)
+{
+	static char text[512];
+	const struct record *record;
+	size_t used = 0;
+
+	text[0] = '\0';
+	reader_poll(reader);
+	while ((record = reader_next(reader, UINT64_MAX, NULL))) {
+		const struct record_op_end *ended = (const struct record_op_end *)record;
+		const struct op_device_bytes *bytes = (const struct op_device_bytes *)(ended + 1);
+		tell(record);
+		if (record->type != RECORD_OP_END)
+			continue;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s",
+		                         name_of(record, ended->name));
+		if (record->flags & OP_ON_DEVICES)
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+			                         " %lu-%lu own %lu-%lu", bytes->allocated_bytes,
+			                         bytes->freed_bytes, bytes->self_allocated_bytes,
+			                         bytes->self_freed_bytes);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", ");
+	}
+	return text;
+}
+
+Test(agent_op, bytes_of_devices_are_told_of_ops_that_had_any)
+{
+	begin("a");
+	op_use_devices(3, 0);
+	begin("b");
+	op_use_devices(20, 0);
+	begin("c");
+	end();
+	op_use_devices(0, 7);
+	end();
+	begin("d");
+	end();
+	op_use_devices(0, 1);
+	end();
+	op_use_devices(100, 0);
+	begin("e");
+	end();
+	cr_expect(eq(str, (char *)read_devices(), "c, b 20-7 own 20-7, d, a 23-8 own 3-1, e, "));
+}
+
+Test(agent_op, bytes_of_devices_have_room_where_ends_have)
+{
+	const struct record *record;
+	size_t told = 0, opened = 0;
+
+	op_use_devices(1, 0);
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < 1000; i++)
+			begin("a");
+		op_use_devices(1, 0);
+		for (int i = 0; i < 1000; i++)
+			end();
+	}
+	reader_poll(reader);
+	while ((record = reader_next(reader, UINT64_MAX, NULL))) {
+		opened += record->type == RECORD_OP_BEGIN;
+		told += record->type == RECORD_OP_END && record->flags & OP_ON_DEVICES;
+	}
+	cr_expect(gt(sz, opened, 1000));
+	cr_expect(lt(sz, opened, 100000), "the ring has been full");
+	cr_expect(eq(sz, told, opened));
 }
 
 Test(agent_op, what_finds_no_room_is_counted_and_the_time_is_right)

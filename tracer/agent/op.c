@@ -2,6 +2,7 @@
 #include "tracer/agent/op.h"
 
 #include "base/clock.h"
+#include "base/device_bytes.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/python.h"
 #include "tracer/agent/registers.h"
@@ -22,6 +23,7 @@
 #endif
 
 #define END_BYTES   sizeof(struct record_op_end)
+#define OWED_BYTES  (END_BYTES + sizeof(struct op_device_bytes)) // of an END, at most
 #define LOOK_BYTES  ((size_t)64 << 10) // the ring's room is looked at after so many at the latest
 #define FILL_BYTES  ((size_t)4096)     // more than fillers take between two looks
 #define SITES_BITS  12
@@ -39,7 +41,7 @@
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_memory *op_memory;
-OWN struct op_bytes op_tensors;
+OWN struct op_bytes op_tensors, op_devices;
 OWN struct op_thread *op_own;
 OWN bool op_untraced;
 static OWN bool ended;
@@ -50,6 +52,7 @@ static struct agent *agent; // NULL: nothing is collected
 static struct names names;
 static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
 static uint32_t generation;   // of this process; grows with each fork
+static bool uses_devices;     // atomic: op_use_devices() has been called
 // The kernel wipes it in a child, of which no handler may have told.
 uint32_t *op_witness;
 
@@ -448,7 +451,7 @@ INLINE bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint
 
 	if (unlikely(is_new_site(here.caller)))
 		write_site(t, name, here, now);
-	if (unlikely(!has_room(t, size + END_BYTES, now)))
+	if (unlikely(!has_room(t, size + OWED_BYTES, now)))
 		return false;
 	struct record_op_begin *begin = take(t, size);
 	if (unlikely(!begin))
@@ -469,8 +472,28 @@ INLINE bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint
 
 static void owe_end(struct op_thread *t)
 {
-	t->room -= END_BYTES;
-	t->lane->owed += END_BYTES;
+	t->room -= OWED_BYTES;
+	t->lane->owed += OWED_BYTES;
+}
+
+void op_use_devices(uint64_t allocated, uint64_t freed)
+{
+	if (!__atomic_load_n(&uses_devices, __ATOMIC_RELAXED))
+		__atomic_store_n(&uses_devices, true, __ATOMIC_RELAXED);
+	op_devices.allocated += allocated;
+	op_devices.freed += freed;
+}
+
+static struct op_on_devices *on_devices(struct op_thread *t, const struct op_open *open)
+{
+	return &t->devices[open - t->open];
+}
+
+// Until then the numbers of all that is open are the zeros that they were at its begin.
+INLINE void open_devices(struct op_thread *t, const struct op_open *open)
+{
+	if (unlikely(__atomic_load_n(&uses_devices, __ATOMIC_RELAXED)))
+		*on_devices(t, open) = (struct op_on_devices){ .begun = op_devices };
 }
 
 // How many of OWNER are among the outermost DEPTH ops.
@@ -512,6 +535,7 @@ INLINE void begin(struct op_thread *t, uint32_t owner, uint32_t level, uint32_t 
 	uint64_t now = stopwatch_now_ns(&t->watch);
 
 	open_op(open, now, name, owner);
+	open_devices(t, open);
 	open->level = level;
 	open->written = name && write_begin(t, RECORD_OP_BEGIN, 0, now, name, here, d);
 	if (likely(open->written))
@@ -590,6 +614,24 @@ static void tell_tensors(struct record_op_end *end, const struct op_open *open)
 	end->self_freed_bytes = end->freed_bytes - open->below_tensors.freed;
 }
 
+// What OPEN has had of devices, which the op AROUND it (or NULL) has had, too. Whether it is any.
+static __attribute__((noinline)) bool close_devices(struct op_thread *t, const struct op_open *open,
+                                                    const struct op_open *around,
+                                                    struct op_device_bytes *bytes)
+{
+	const struct op_on_devices *own = on_devices(t, open);
+
+	bytes->allocated_bytes = op_devices.allocated - own->begun.allocated;
+	bytes->freed_bytes = op_devices.freed - own->begun.freed;
+	bytes->self_allocated_bytes = bytes->allocated_bytes - own->below.allocated;
+	bytes->self_freed_bytes = bytes->freed_bytes - own->below.freed;
+	if (around) {
+		on_devices(t, around)->below.allocated += bytes->allocated_bytes;
+		on_devices(t, around)->below.freed += bytes->freed_bytes;
+	}
+	return bytes->allocated_bytes || bytes->freed_bytes;
+}
+
 // An op's total holds the calls of itself within it once.
 static bool is_within_itself(const struct op_thread *t, const struct op_open *open)
 {
@@ -606,6 +648,10 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	uint64_t allocated = allocated_bytes() - open->allocated_bytes;
 	uint64_t freed = freed_bytes() - open->freed_bytes;
 	uint64_t total = now - open->begin_ns;
+	struct op_device_bytes devices;
+	bool uses = unlikely(__atomic_load_n(&uses_devices, __ATOMIC_RELAXED)) &&
+	            close_devices(t, open, around, &devices);
+	size_t bytes = END_BYTES + (uses ? sizeof(devices) : 0);
 
 	if (around) {
 		around->below_ns += now - open->from_ns;
@@ -620,11 +666,11 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 			      total - open->below_ns);
 		return;
 	}
-	t->lane->owed -= END_BYTES;
-	struct record_op_end *end = take(t, END_BYTES);
+	t->lane->owed -= OWED_BYTES;
+	struct record_op_end *end = take(t, bytes);
 	if (unlikely(!end))
 		return;
-	head(t, &end->head, RECORD_OP_END, flags, now);
+	head(t, &end->head, RECORD_OP_END, flags | (uses ? OP_ON_DEVICES : 0), now);
 	end->begin_ns = open->begin_ns;
 	end->self_ns = total - open->below_ns;
 	end->allocated_bytes = allocated;
@@ -635,7 +681,9 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 		tell_tensors(end, open);
 	end->name = open->name;
 	end->begin_tid = t->tid;
-	lane_commit(t->lane, &end->head, END_BYTES);
+	if (unlikely(uses))
+		*(struct op_device_bytes *)(end + 1) = devices;
+	lane_commit(t->lane, &end->head, bytes);
 }
 
 INLINE void end_innermost(struct op_thread *t, uint16_t flags)
@@ -658,6 +706,8 @@ static __attribute__((noinline)) void end_below(struct op_thread *t, uint32_t in
 	close_op(t, open, index ? open - 1 : NULL, now, flags | OP_UNORDERED);
 	t->depth--;
 	memmove(open, open + 1, (t->depth - index) * sizeof(*open));
+	memmove(&t->devices[index], &t->devices[index + 1],
+	        (t->depth - index) * sizeof(t->devices[0]));
 }
 
 // Of the ones deeper than are kept nobody knows whose they are: they end first.

@@ -71,6 +71,13 @@ struct op_bytes {
 };
 extern __thread struct op_bytes op_tensors __attribute__((tls_model("initial-exec")));
 
+/* The same for memory of GPUs, which ops of all providers are told of; by op_use_devices() alone.
+ */
+extern __thread struct op_bytes op_devices __attribute__((tls_model("initial-exec")));
+
+/* The calling thread has been given so many bytes of a GPU, or has given them back. */
+void op_use_devices(uint64_t allocated, uint64_t freed);
+
 /* The calling thread's, where the malloc provider counts; NULL: nothing so far. */
 extern __thread struct op_memory *op_memory __attribute__((tls_model("initial-exec")));
 
@@ -86,6 +93,11 @@ struct op_open {
 	uint32_t level; /* how many of the same owner are open below */
 	bool written;
 } __attribute__((aligned(64)));
+
+/* What an op knows of op_devices, where the process uses any. */
+struct op_on_devices {
+	struct op_bytes begun, below; /* as op_open.tensors and below_tensors */
+};
 
 struct op_cached {
 	const char *text;
@@ -108,6 +120,8 @@ struct op_thread {
 	struct op_twin twins[OP_TWINS]; /* [name % OP_TWINS] */
 	struct op_cached cache[OP_CACHE];
 	struct op_open open[OP_DEPTH_MAX];
+	struct op_on_devices
+		devices[OP_DEPTH_MAX]; /* [index of open]; zeros as long as none are used */
 };
 
 /* The process has begun, or is a child of fork(): before agent_fork(). */
@@ -215,8 +229,8 @@ extern __thread struct op_thread *op_own __attribute__((tls_model("initial-exec"
 extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobody has told of */
 
 /*
- * What the calling thread calls now is called by us, and not to be traced (trace_calls.h). Who sets it
- * puts back what was there.
+ * What the calling thread calls now is called by us, and not to be traced (trace_calls.h). Who sets
+ * it puts back what was there.
  */
 extern __thread bool op_untraced __attribute__((tls_model("initial-exec")));
 

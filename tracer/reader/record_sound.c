@@ -2,6 +2,7 @@
 // What a record must have to be looked at: its sizes fit, and its texts end.
 #include "tracer/reader/reader.h"
 
+#include "base/device_bytes.h"
 #include "base/record_gpu.h"
 
 #include <string.h>
@@ -63,6 +64,13 @@ static bool begin_is_sound(const struct record_op_begin *begin)
 {
 	return begin->head.size >= sizeof(*begin) &&
 	       begin->detail_count * sizeof(uint64_t) <= begin->head.size - sizeof(*begin);
+}
+
+static bool end_is_sound(const struct record_op_end *end)
+{
+	bool devices = end->head.size >= sizeof(*end) && end->head.flags & OP_ON_DEVICES;
+
+	return end->head.size >= sizeof(*end) + (devices ? sizeof(struct op_device_bytes) : 0);
 }
 
 static bool site_is_sound(const struct record_op_site *site)
@@ -137,7 +145,7 @@ bool record_is_sound(const struct record *record)
 	case RECORD_OP_MARK:
 		return begin_is_sound((const struct record_op_begin *)record);
 	case RECORD_OP_END:
-		return record->size >= sizeof(struct record_op_end);
+		return end_is_sound((const struct record_op_end *)record);
 	case RECORD_OP_SITE:
 		return site_is_sound((const struct record_op_site *)record);
 	case RECORD_ALLOC:
