@@ -129,7 +129,7 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_OPS)
 		failed = text_ops(text, err) < 0 ? -1 : text_counters(text, err);
 	else if (table == VIEW_TABLE_MEMORY)
-		failed = text_memory(text, err);
+		failed = text_memory(text, err) < 0 ? -1 : text_devices(text, err);
 	if (!failed && view->call_tree)
 		failed = text_tree(text, err);
 	return failed;
@@ -160,7 +160,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
 	    text_ops(text, err) < 0 || text_counters(text, err) < 0)
 		return -1;
-	return text_memory(text, err);
+	return text_memory(text, err) < 0 ? -1 : text_devices(text, err);
 }
 
 static int print_view(const struct text *text, struct error *err)

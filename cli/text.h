@@ -43,6 +43,7 @@ int text_owners(const struct text *text, enum query_by by, struct error *err);
 int text_lines(const struct text *text, struct error *err);
 int text_ops(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
+int text_devices(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);

@@ -17,8 +17,8 @@
 #define CELL_BYTES     40
 #define GAP            2
 #define INDENT         2
-#define NUMBERS        17 /* columns of numbers */
-#define RANKS          14
+#define NUMBERS        19 /* columns of numbers */
+#define RANKS          16
 #define TEXT_COLUMNS   2
 #define NAME_WIDTH     32 /* longer ones do not push numbers out */
 #define PLACE_WIDTH    18
@@ -136,6 +136,18 @@ static struct short_text bytes_cell(const struct layout *layout, const struct op
 	return bytes(row->allocated_bytes);
 }
 
+static struct short_text self_device_cell(const struct layout *layout, const struct op_row *row)
+{
+	(void)layout;
+	return bytes(row->devices.self_allocated_bytes);
+}
+
+static struct short_text device_cell(const struct layout *layout, const struct op_row *row)
+{
+	(void)layout;
+	return bytes(row->devices.allocated_bytes);
+}
+
 static struct short_text flops_cell(const struct layout *layout, const struct op_row *row)
 {
 	(void)layout;
@@ -184,7 +196,9 @@ static const struct number_column {
 	{ "max", most_cell, 5, -1, COLUMN_NUMBER },
 	{ "first", first_cell, 10, -1, COLUMN_NUMBER },
 	{ "allocated", self_bytes_cell, 7, OPS_SORT_MEMORY, COLUMN_NUMBER },
-	{ "with callees", bytes_cell, 14, -1, COLUMN_NUMBER },
+	{ "with callees", bytes_cell, 16, -1, COLUMN_NUMBER },
+	{ "on GPUs", self_device_cell, 6, -1, COLUMN_NUMBER },
+	{ "with callees", device_cell, 15, -1, COLUMN_NUMBER },
 	{ "FLOP", flops_cell, 13, OPS_SORT_FLOPS, COLUMN_NUMBER },
 	{ "GFLOP/s", rate_cell, 3, OPS_SORT_FLOPS, COLUMN_NUMBER },
 	{ "kind", provider_cell, 4, -1, COLUMN_WORD },

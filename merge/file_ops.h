@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define FILE_OP_KEYS  8
-#define FILE_OP_SUMS  12
+#define FILE_OP_SUMS  16
 #define FILE_OP_TIMES 4
 
 static const size_t file_op_sums[FILE_OP_SUMS] = {
@@ -25,6 +25,10 @@ static const size_t file_op_sums[FILE_OP_SUMS] = {
 	offsetof(struct op_sums, self_allocated_bytes),
 	offsetof(struct op_sums, self_freed_bytes),
 	offsetof(struct op_sums, flops),
+	offsetof(struct op_sums, devices.allocated_bytes),
+	offsetof(struct op_sums, devices.freed_bytes),
+	offsetof(struct op_sums, devices.self_allocated_bytes),
+	offsetof(struct op_sums, devices.self_freed_bytes),
 };
 
 static const size_t file_op_times[FILE_OP_TIMES] = {

@@ -129,6 +129,7 @@ void op_sums_add(struct op_sums *to, const struct op_sums *from)
 	to->freed_bytes += from->freed_bytes;
 	to->self_allocated_bytes += from->self_allocated_bytes;
 	to->self_freed_bytes += from->self_freed_bytes;
+	op_device_bytes_add(&to->devices, &from->devices);
 	to->flops += from->flops;
 }
 

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "base/device_bytes.h"
 #include "base/hash.h"
 #include "merge/histogram.h"
 
@@ -38,6 +39,7 @@ struct op_sums {
 	uint64_t self_ns;
 	uint64_t allocated_bytes, freed_bytes; /* as total_ns */
 	uint64_t self_allocated_bytes, self_freed_bytes;
+	struct op_device_bytes devices; /* the same of GPUs */
 	uint64_t flops;
 };
 

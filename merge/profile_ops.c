@@ -107,6 +107,10 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 	bool counts = event->mark && op_is_counter(op);
 	if (counts)
 		counters_add(&p->counters, slot, event);
+	if (counts && op->provider == OP_TORCH) { // an allocator's, for a table of their own
+		profile_note_time(p, event->end_ns);
+		return;
+	}
 	struct op_shape shape = { 0 };
 	if (!counts)
 		shape = op_shapes_of(&p->shapes, p->strings, op, event);
@@ -129,9 +133,12 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 		          .self_ns = event->self_ns,
 		          .self_allocated_bytes = event->self_allocated_bytes,
 		          .self_freed_bytes = event->self_freed_bytes,
+		          .devices = event->devices,
 		          .flops = shape.flops },
 	};
-	if (!event->within_itself) {
+	if (event->within_itself) {
+		call.sums.devices.allocated_bytes = call.sums.devices.freed_bytes = 0;
+	} else {
 		call.sums.allocated_bytes = event->allocated_bytes;
 		call.sums.freed_bytes = event->freed_bytes;
 	}

@@ -58,7 +58,8 @@ static size_t choose_entries(const struct scope *scope, const struct counter_ent
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < c->count; i++)
-		if (scope->threads[c->entries[i].thread - 1])
+		if (scope->threads[c->entries[i].thread - 1] &&
+		    profile_op(scope->profile, c->entries[i].op)->provider != OP_TORCH)
 			entries[count++] = &c->entries[i];
 	if (count)
 		qsort(entries, count, sizeof(*entries), compare_entries);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about counters: what the program has counted, by name.
+ * Questions about counters: what the program has counted, by name. What PyTorch counts of devices
+ * is in merge/query_devices.h.
  *
  * The answer is of the whole run, whatever window is asked for. It borrows its texts from the
  * profile, which must outlive it.

@@ -263,12 +263,20 @@ static bool add_durations(const struct asking *a, struct group *group, const str
 	return histogram_merge(&group->durations, &entry->durations);
 }
 
+// What is an op's own, as all that it has had.
+static struct op_device_bytes own_devices(const struct op_device_bytes *devices)
+{
+	return (struct op_device_bytes){ .allocated_bytes = devices->self_allocated_bytes,
+		                         .freed_bytes = devices->self_freed_bytes };
+}
+
 // Self times do not overlap: what a module takes in all is those of its ops, and of its modules'.
 static bool add_to_modules(struct asking *a, const struct op_key *key, const struct op_sums *sums)
 {
 	const struct op_sums whole = { .total_ns = sums->self_ns,
 		                       .allocated_bytes = sums->self_allocated_bytes,
-		                       .freed_bytes = sums->self_freed_bytes };
+		                       .freed_bytes = sums->self_freed_bytes,
+		                       .devices = own_devices(&sums->devices) };
 	enum op_provider provider = profile_op(a->profile, key->op)->provider;
 	uint32_t node = op_module_next(a->profile, chain_of(key)), last = 0;
 
@@ -300,6 +308,8 @@ static void leave_self(const struct asking *a, struct op_sums *sums)
 	sums->total_ns = whole ? sums->self_ns : 0;
 	sums->allocated_bytes = whole ? sums->self_allocated_bytes : 0;
 	sums->freed_bytes = whole ? sums->self_freed_bytes : 0;
+	sums->devices.allocated_bytes = whole ? sums->devices.self_allocated_bytes : 0;
+	sums->devices.freed_bytes = whole ? sums->devices.self_freed_bytes : 0;
 }
 
 static bool add_entry(struct asking *a, uint32_t index)
@@ -312,7 +322,8 @@ static bool add_entry(struct asking *a, uint32_t index)
 		return false;
 	// What lies within another op of the domain has been counted with that.
 	if (a->query->by == OPS_BY_DOMAIN && entry->key.within_domain)
-		sums.total_ns = sums.allocated_bytes = sums.freed_bytes = 0;
+		sums.total_ns = sums.allocated_bytes = sums.freed_bytes =
+			sums.devices.allocated_bytes = sums.devices.freed_bytes = 0;
 	if (a->query->by == OPS_BY_MODULE && !add_to_modules(a, &entry->key, &sums))
 		return false;
 	if (is_by_place(a))
@@ -433,6 +444,7 @@ static void fill_row(const struct asking *a, const struct group *group, struct o
 		.self_allocated_bytes = sums->self_allocated_bytes,
 		.net_bytes = (int64_t)(sums->allocated_bytes - sums->freed_bytes),
 		.self_net_bytes = (int64_t)(sums->self_allocated_bytes - sums->self_freed_bytes),
+		.devices = sums->devices,
 		.flops = sums->flops,
 	};
 	name_row(a, group, row);

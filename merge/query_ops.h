@@ -79,6 +79,7 @@ struct op_row {
 	uint64_t min_ns, max_ns, median_ns, q1_ns, q3_ns; /* of the timed calls */
 	uint64_t allocated_bytes, self_allocated_bytes;
 	int64_t net_bytes, self_net_bytes; /* allocated less freed */
+	struct op_device_bytes devices;    /* the same of GPUs */
 	uint64_t flops;                    /* 0 if unknown */
 	uint64_t sampled_ns;               /* on-CPU and off-CPU time of stacks that hold the op */
 	uint64_t sampled_self_ns;          /* and none within it */

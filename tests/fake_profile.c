@@ -170,6 +170,17 @@ struct counter_rows *query_counters(const struct profile *p, const struct query 
 	return rows;
 }
 
+struct device_rows *query_devices(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct device_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)query;
+	(void)err;
+	*rows = p->devices;
+	return rows;
+}
+
 struct warmup_rows *query_warmup(const struct profile *p, const struct query *query,
                                  struct error *err)
 {
@@ -237,6 +248,11 @@ void findings_free(struct findings *f)
 	if (f)
 		free(f->answers);
 	free(f);
+}
+
+void device_rows_free(struct device_rows *rows)
+{
+	free(rows);
 }
 
 struct import_rows *query_imports(const struct profile *p, const struct query *query,

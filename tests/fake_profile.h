@@ -9,6 +9,7 @@
 #include "merge/finding.h"
 #include "merge/query.h"
 #include "merge/query_counters.h"
+#include "merge/query_devices.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
 #include "merge/query_warmup.h"
@@ -31,6 +32,7 @@ struct profile {
 	const struct op_row *ops;
 	size_t op_count;
 	struct counter_rows counters;
+	struct device_rows devices;
 	struct warmup_rows warmup;
 	struct memory_rows memory;
 	struct memory_doubts doubts;

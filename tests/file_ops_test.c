@@ -64,6 +64,7 @@ static void fill(void)
 			.freed_bytes = i * 24,
 			.self_allocated_bytes = i,
 			.self_freed_bytes = i / 2,
+			.devices = { i * 32, i * 40, i * 3, i * 5 },
 			.detail = i % 2 ? OP_DETAIL_SHAPE : OP_DETAIL_NONE,
 			.detail_count = i % 2 ? 2 : 0,
 			.details = shapes[i % 4 / 2],

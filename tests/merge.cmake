@@ -21,6 +21,7 @@ foreach(module
   profile_file
   query
   query_counters
+  query_devices
   query_imports
   query_iterations
   query_memory

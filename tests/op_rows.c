@@ -76,10 +76,13 @@ static int print_shapes(const struct profile *p, struct error *err)
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct op_row *row = &rows->rows[i];
 		printf("%s\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64
-		       "\t%" PRIu64 "\n",
+		       "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\n",
 		       row->provider, row->name, row->shape, row->calls,
 		       row->average_ns * row->calls, row->self_ns, row->net_bytes,
-		       row->self_net_bytes, row->flops);
+		       row->self_net_bytes, row->flops,
+		       (int64_t)(row->devices.allocated_bytes - row->devices.freed_bytes),
+		       (int64_t)(row->devices.self_allocated_bytes -
+		                 row->devices.self_freed_bytes));
 	}
 	return 0;
 }

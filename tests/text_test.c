@@ -655,6 +655,19 @@ Test(text, memory_by_function_and_by_line)
 
 	view.sort = VIEW_SORT_MEMORY;
 	expect_golden("memory", print(fake_profile_with_ops(), &view, terminal(80, false, false)));
+	struct device_row devices[] = {
+		{ .device = "cuda:0",
+		  .pid = 4711,
+		  .command = "python3",
+		  .peak_bytes = UINT64_C(3) << 30,
+		  .peak_reserved_bytes = UINT64_C(5) << 30,
+		  .last_bytes = 512 },
+		{ .device = "cuda:1", .pid = 4711, .command = "python3", .peak_bytes = 1 << 20 },
+	};
+	struct profile *on_gpus = fake_profile_with_ops();
+	on_gpus->devices = (struct device_rows){ .rows = devices, .count = 2 };
+	expect_golden("memory-of-gpus", print(on_gpus, &view, terminal(80, false, false)));
+	on_gpus->devices.count = 0;
 	view.by.index = BY_LINE;
 	struct profile *profile = fake_profile_with_ops();
 	expect_golden("memory-by-line", print(profile, &view, terminal(100, false, false)));

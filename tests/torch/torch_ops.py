@@ -16,8 +16,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from harness import Case, main  # pylint: disable=wrong-import-position
 
+DEVICE_ALLOCATOR = os.environ.get("DEVICE_ALLOCATOR",
+                                  "build/tests/libtorch_device_allocator.so")
 OP_ROWS = os.environ.get("OP_ROWS", "build/tests/op_rows")
 SKIPPED = 77
+KIB = 1 << 10
+MIB = 1 << 20
 TRIES = 4
 
 
@@ -39,7 +43,7 @@ PYTHONS = interpreters()
 
 class Torch(Case):
     def rows(self, profile):
-        """Numbers by op and shape: calls, total, self, net bytes, by itself, FLOP."""
+        """By op and shape: calls, total, self, net bytes, by itself, FLOP, bytes of GPUs."""
         done = subprocess.run([OP_ROWS, "-s", profile], capture_output=True, text=True, check=True)
         rows = {}
         for line in done.stdout.splitlines():
@@ -244,6 +248,46 @@ class Lines(Torch):
             made = {stack.split(")")[0]: calls for (op, stack), calls in callers.items()
                     if op == "aten::cos"}
             self.assertEqual(made, {f"<module> (made{i % 5}.py:{i + 1}": 1 for i in range(50)})
+
+
+class Devices(Torch):
+    """Bytes of GPUs, as their allocators would tell of them."""
+
+    def check_labels(self, python, profile, theirs):
+        ours = {}
+        for (name, _), row in self.rows(profile).items():
+            known = ours.setdefault(name, [0, 0])
+            ours[name] = [a + b for a, b in zip(known, row[6:8])]
+        # torch.profiler looks at its own thread alone.
+        self.assertEqual(ours.pop("in a thread"), [0, 0])
+        for name in sorted(theirs["labels"].keys() | ours.keys()):
+            self.assertEqual(ours.get(name, [0, 0]), theirs["labels"].get(name, [0, 0]),
+                             (python, name))
+        self.assertEqual(ours["outer"], [4 * 5 * KIB, 4 * 3 * MIB])
+
+    def check_report(self, profile, theirs):
+        text = self.verb("report", "--ops", "--width=250", profile).stdout.decode()
+        self.assertIn("on GPUs", text)
+        self.assertNotIn("reserved", text)
+        row = next(line for line in text.splitlines() if " inner " in line)
+        self.assertIn(" 28 MB ", row)
+        text = self.verb("report", "--sort=mem", "--width=200", profile).stdout.decode()
+        rows = [line.split() for line in text.splitlines() if " cuda:" in line]
+        units = {"B": 1, "KB": KIB, "MB": MIB}
+        peaks = [[float(row[i]) * units[row[i + 1]] for i in (0, 2)] for row in rows]
+        for ours, told in zip(peaks, theirs["peaks"]):  # of which two digits are shown
+            for our, their in zip(ours, told):
+                self.assertAlmostEqual(our, their, delta=their / 20)
+        self.assertEqual([row[6] for row in rows], ["cuda:0", "cuda:1"])
+
+    def test_bytes_of_devices(self):
+        for python, _ in PYTHONS.items():
+            path = self.path("labels")
+            done = self.run_script(python, "devices.py", DEVICE_ALLOCATOR, path)
+            with open(path, encoding="utf-8") as file:
+                theirs = json.load(file)
+            self.check_labels(python, done.profile, theirs)
+            self.check_report(done.profile, theirs)
 
 
 class Modules(Torch):
