@@ -52,6 +52,7 @@ struct event_op {
 	uint64_t stack, caller;
 	uint32_t chain, forward; /* of a RECORD_PYTHON_CHAIN, who calls it, and what it is the
 	                            derivative of; 0: nobody that is known */
+	uint32_t correlation; /* of a CUDA call: base/record_gpu.h; 0: it is none */
 	uint16_t detail, detail_count;
 	const uint64_t *details;
 };
@@ -68,6 +69,7 @@ struct event_op_end {
 
 struct event_op_site {
 	uint32_t op;
+	bool cuda; /* OP is a call of CUDA's */
 	uint64_t stack, caller;
 	struct event_sample at;
 };
@@ -136,6 +138,12 @@ struct event_torch_module {
 	const char *name;
 };
 
+/* RECORD_GPU_…; OP as in struct gpu_event. */
+struct event_gpu {
+	uint32_t op;
+	const struct record *record;
+};
+
 struct event {
 	enum record_type type;
 	bool given; /* RECORD_THREAD: the program has named the thread itself, for profilers */
@@ -166,5 +174,6 @@ struct event {
 		struct event_python_calls python_calls;
 		struct event_python_chain python_chain;
 		struct event_torch_module torch_module;
+		struct event_gpu gpu;
 	};
 };

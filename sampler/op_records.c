@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/record_gpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -161,6 +162,15 @@ static void take_callers(struct event_op *op)
 	op->detail = --op->detail_count ? OP_DETAIL_TENSORS : OP_DETAIL_NONE;
 }
 
+// It says which call this is, not what it is on.
+static void take_correlation(struct event_op *op)
+{
+	if (op->detail != OP_DETAIL_CORRELATION)
+		return;
+	op->correlation = op->detail_count ? (uint32_t)op->details[0] : 0;
+	op->detail_count = 0;
+}
+
 static bool take_begin(struct op_records *r, const struct record_op_begin *begin, uint64_t image_ns,
                        struct event *event)
 {
@@ -177,8 +187,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 	if (!op)
 		return false;
 	take_callers(&event->op);
-	if (begin->detail == OP_DETAIL_CORRELATION) // it says which call this is, not what it is on
-		event->op.detail_count = 0;
+	take_correlation(&event->op);
 	event->op.domain = op->domain_id;
 	event->op.call = is_call(op);
 	event->op.told = op->provider == OP_TRACE;
@@ -209,6 +218,8 @@ static bool take_site(struct op_records *r, const struct record_op_site *site, u
                       struct event *event)
 {
 	event->op_site.op = op_of(r, &site->head, image_ns, site->name);
+	const struct op *op = ops_get(r->ops, event->op_site.op);
+	event->op_site.cuda = op && op->provider == OP_CUDA;
 	event->op_site.stack = site->stack;
 	event->op_site.caller = site->caller;
 	event->op_site.at = (struct event_sample){
@@ -293,6 +304,63 @@ static bool take_patch(const struct record_patch *patch, struct event *event)
 	return true;
 }
 
+// What stands for an activity that has no name of its own.
+static uint32_t op_called(struct op_records *r, const char *kind, const char *name)
+{
+	struct op wanted = { .provider = OP_GPU, .domain = kind, .category = "", .name = name };
+	const struct op *op = ops_add(r->ops, &wanted);
+
+	return op ? op->id : 0;
+}
+
+static const char *memory_name(uint8_t kind)
+{
+	static const char *const names[] = {
+		[GPU_MEMORY_UNKNOWN] = "memory",       [GPU_MEMORY_PAGEABLE] = "pageable",
+		[GPU_MEMORY_PINNED] = "pinned",        [GPU_MEMORY_DEVICE] = "device",
+		[GPU_MEMORY_ARRAY] = "array",          [GPU_MEMORY_MANAGED] = "managed",
+		[GPU_MEMORY_DEVICE_STATIC] = "device", [GPU_MEMORY_MANAGED_STATIC] = "managed",
+	};
+
+	return names[kind < sizeof(names) / sizeof(names[0]) ? kind : GPU_MEMORY_UNKNOWN];
+}
+
+static uint32_t op_of_copy(struct op_records *r, const struct record_gpu_copy *copy)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "copy %s to %s%s", memory_name(copy->from),
+	         memory_name(copy->to), copy->kind == GPU_COPY_PEER ? " of another GPU" : "");
+	return op_called(r, "copy", name);
+}
+
+static uint32_t op_of_gpu(struct op_records *r, const struct record *record, uint64_t image_ns)
+{
+	uint32_t name;
+
+	switch (record->type) {
+	case RECORD_GPU_KERNEL:
+		name = ((const struct record_gpu_kernel *)record)->name;
+		name = name ? op_of(r, record, image_ns, name) : 0;
+		return name ? name : op_called(r, "", "[kernel without a name]");
+	case RECORD_GPU_COPY:
+		return op_of_copy(r, (const struct record_gpu_copy *)record);
+	case RECORD_GPU_SET:
+		return op_called(r, "set", "set memory");
+	case RECORD_GPU_GRAPH:
+		return op_called(r, "graph", "CUDA graph");
+	default:
+		return 0;
+	}
+}
+
+static bool take_gpu(struct op_records *r, const struct record *record, uint64_t image_ns,
+                     struct event *event)
+{
+	event->gpu = (struct event_gpu){ .op = op_of_gpu(r, record, image_ns), .record = record };
+	return true;
+}
+
 static void keep_note(struct op_records *r, const struct record_note *note)
 {
 	if (!r->note[0])
@@ -333,6 +401,8 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 		return take_memory((const struct record_memory *)record, event);
 	case RECORD_PATCH:
 		return take_patch((const struct record_patch *)record, event);
+	case RECORD_GPU_KERNEL ... RECORD_GPU_GAP:
+		return take_gpu(r, record, image_ns, event);
 	case RECORD_NOTE:
 		keep_note(r, (const struct record_note *)record);
 		return false;

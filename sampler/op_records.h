@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the agents' records of ops and allocations to events.
+ * From the agents' records of ops, allocations and GPUs to events.
  *
  * A name's id in a record means something in one program of one process only;
  * in an event it is an op of the registry (base/op.h). One thread at a time.

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/gpu_event.h"
 #include "base/module.h"
 #include "base/stack.h"
 #include "sampler/op_site.h"
@@ -86,6 +87,8 @@ struct sampler_sink {
 	void (*python_calls)(void *context, const struct python_calls_event *event);
 	void (*memory)(void *context, const struct memory_event *event);
 	void (*patch)(void *context, const struct patch_event *event);
+	void (*gpu_site)(void *context, const struct gpu_site_event *event);
+	void (*gpu)(void *context, const struct gpu_event *event);
 };
 
 /* What the sampler did and could not do, for the report's limits. */

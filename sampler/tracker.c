@@ -28,6 +28,11 @@ struct tracker *tracker_new(struct modules *modules, enum unwinder_kind unwinder
 	t->modules = modules;
 	t->sink = *sink;
 	t->ops.sink = &t->sink;
+	t->gpu = gpu_calls_new(&t->sink);
+	if (!t->gpu) {
+		error_set(err, ENOMEM, "could not start following processes");
+		return NULL;
+	}
 	t->unwinder = unwinder_new(modules, mode, err);
 	return t->unwinder ? steal(t) : NULL;
 }
@@ -37,6 +42,7 @@ void tracker_free(struct tracker *t)
 	if (!t)
 		return;
 	off_cpu_free(t->off_cpu);
+	gpu_calls_free(t->gpu);
 	unwinder_free(t->unwinder);
 	tasks_free(t->tasks);
 	free(t);
@@ -177,6 +183,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_PYTHON_CALLS] = tracker_on_python_calls,
 		[RECORD_PYTHON_CHAIN] = tracker_on_python_chain,
 		[RECORD_TORCH_MODULE] = tracker_on_torch_module,
+		[RECORD_GPU_KERNEL ... RECORD_GPU_GAP] = tracker_on_gpu,
 	};
 	size_t type = (size_t)event->type;
 
@@ -211,6 +218,7 @@ void tracker_flush(struct tracker *t, uint64_t now_ns)
 
 void tracker_probe(struct tracker *t, uint64_t now_ns)
 {
+	gpu_calls_flush(t->gpu, now_ns);
 	if (t->off_cpu && t->tell_off_cpu)
 		off_cpu_probe(t->off_cpu, t->tasks, now_ns);
 }
@@ -225,6 +233,7 @@ int tracker_timeout_ms(const struct tracker *t, uint64_t now_ns, int limit_ms)
 void tracker_finish(struct tracker *t, uint64_t now_ns)
 {
 	t->finishing = true;
+	gpu_calls_flush(t->gpu, UINT64_MAX);
 	tracker_end_threads(t, NULL, NULL, now_ns);
 }
 

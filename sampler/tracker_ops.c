@@ -7,6 +7,8 @@ void tracker_on_op_begin(struct tracker *t, const struct event *event)
 
 	if (thread)
 		op_tracker_begin(&t->ops, thread, event);
+	if (thread && event->op.correlation)
+		gpu_calls_begin(t->gpu, thread, t->codes, event);
 }
 
 void tracker_on_op_mark(struct tracker *t, const struct event *event)
@@ -33,8 +35,13 @@ void tracker_on_op_site(struct tracker *t, const struct event *event)
 		return;
 	size_t count = tracker_unwind(t, thread, &event->op_site.at, event->time_ns, frames,
 	                              STACK_MAX_FRAMES, &flags);
-	op_tracker_site(&t->ops, thread->process, event, frames,
-	                unwinder_stack_pointers(t->unwinder), count);
+	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
+	op_tracker_site(&t->ops, thread->process, event, frames, sps, count);
+	if (!event->op_site.cuda)
+		return;
+	count = unwinder_complete(t->unwinder, &thread->last, event->time_ns, frames, count,
+	                          STACK_MAX_FRAMES, &flags);
+	gpu_calls_site(t->gpu, thread->process, &event->op_site, frames, sps, count, flags);
 }
 
 void tracker_on_op_count(struct tracker *t, const struct event *event)
@@ -109,4 +116,12 @@ void tracker_on_patch(struct tracker *t, const struct event *event)
 		t->no_memory = true;
 	if (t->sink.patch)
 		t->sink.patch(t->sink.context, &patch);
+}
+
+void tracker_on_gpu(struct tracker *t, const struct event *event)
+{
+	uint32_t process = tracker_process(t, event->pid);
+
+	if (process)
+		gpu_calls_take(t->gpu, process, event);
 }

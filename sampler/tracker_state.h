@@ -12,6 +12,7 @@
 
 #include "sampler/cpu_account.h"
 #include "sampler/event.h"
+#include "sampler/gpu_calls.h"
 #include "sampler/op_tracker.h"
 #include "sampler/sampler.h"
 #include "sampler/tasks.h"
@@ -38,6 +39,7 @@ struct tracker {
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
 	struct op_tracker ops;
+	struct gpu_calls *gpu;
 	struct codes *codes;        /* borrowed; NULL: Python's frames are not wanted */
 	struct python_stack python; /* of the last stack */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
@@ -129,3 +131,4 @@ void tracker_on_alloc(struct tracker *t, const struct event *event);
 void tracker_on_free(struct tracker *t, const struct event *event);
 void tracker_on_memory(struct tracker *t, const struct event *event);
 void tracker_on_patch(struct tracker *t, const struct event *event);
+void tracker_on_gpu(struct tracker *t, const struct event *event);
