@@ -96,7 +96,7 @@ static struct weight weight_of(const struct builder *b, uint32_t node)
 	struct weight own = { 0 };
 
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
-		const struct cell *cell = &scope->profile->cells.cells[scope->cells[i]];
+		const struct cell *cell = &scope->table->cells[scope->cells[i]];
 		if (!scope->metrics[cell->metric])
 			continue;
 		own.ns += scope_ns(scope, cell);

@@ -47,8 +47,9 @@ static bool take_fact(struct profile *p, const char *key, int64_t value)
 static bool take_number(struct file_reader *r, const char *key, int64_t value)
 {
 	return take_op_fact(r, key, value) || take_counter_fact(r, key, value) ||
-	       take_series_fact(r, key, value) || take_memory_fact(r, key, value) ||
-	       take_python_fact(r, key, value) || take_fact(r->profile, key, value);
+	       take_series_fact(r, key, value) || take_gpu_fact(r, key, value) ||
+	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
+	       take_fact(r->profile, key, value);
 }
 
 // A key that we do not know is of no use to us, and no damage.
@@ -281,59 +282,17 @@ static int take_node(struct file_reader *r, struct columns *c, uint32_t row)
 	return added == id ? 0 : file_reader_damaged(r, "a call path is there twice");
 }
 
-static uint64_t cell_order(const struct cell *cell)
-{
-	return (uint64_t)cell->node << 32 | (uint64_t)cell->metric << 16 | cell->bin;
-}
-
-/*
- * The intervals that are under way after CELL and those before it must be what it says, and no
- * time may be less than nothing, or more than a sum can hold.
- */
-static bool add_up_cell(struct file_reader *r, const struct cell *cell)
-{
-	const struct cell *last = &r->last_cell;
-	bool same = last->node == cell->node && last->metric == cell->metric;
-	int64_t width = (int64_t)r->profile->cells.width_ns;
-	__int128 between = 0;
-
-	if (last->node && cell_order(cell) <= cell_order(last))
-		return false;
-	if (same)
-		between = (__int128)r->under_way * width * (cell->bin - last->bin - 1);
-	else if (r->under_way)
-		return false; // they never end
-	r->under_way += cell->rate;
-	__int128 within = (__int128)r->under_way * width + (int64_t)cell->ns;
-	if (r->under_way < 0 || within < 0 || between + within > INT64_MAX - r->whole_ns)
-		return false;
-	r->whole_ns += (int64_t)(between + within);
-	r->last_cell = *cell;
-	return true;
-}
-
-static int take_cell(struct file_reader *r, struct columns *c, uint32_t row)
+static int read_cells(struct file_reader *r)
 {
 	struct profile *p = r->profile;
-	uint64_t node = *columns_at(c, 0, row), metric = *columns_at(c, 1, row);
-	uint64_t bin = *columns_at(c, 2, row), samples = *columns_at(c, 3, row);
-	int64_t rate = unzigzag(*columns_at(c, 5, row));
-
-	if (!node || node > p->paths.count || metric >= METRIC_COUNT || bin >= CELLS_BINS ||
-	    samples > UINT32_MAX || rate < INT32_MIN || rate > INT32_MAX)
-		return file_reader_damaged(r, "a time cannot be");
-	struct cell cell = {
-		.ns = samples * file_sample_ns(&p->run) +
-		      (uint64_t)unzigzag(*columns_at(c, 4, row)),
-		.node = (uint32_t)node,
-		.samples = (uint32_t)samples,
-		.bin = (uint16_t)bin,
-		.metric = (uint16_t)metric,
-		.rate = (int32_t)rate,
+	const struct file_cells cells = {
+		.cells = &p->cells,
+		.nodes = p->paths.count,
+		.metrics = METRIC_COUNT,
+		.sample_ns = file_sample_ns(&p->run),
 	};
-	if (!add_up_cell(r, &cell))
-		return file_reader_damaged(r, "a time cannot be");
-	return cells_put(&p->cells, &cell) ? 0 : file_reader_no_memory(r);
+
+	return read_cell_table(r, "cell_chunk", &cells);
 }
 
 static int check_checksum(struct file_reader *r)
@@ -360,12 +319,10 @@ static int read_all(struct file_reader *r)
 	    file_reader_chunks(r, "location_chunk", LOCATION_WIDTH, LOCATION_DELTAS,
 	                       take_location) < 0 ||
 	    file_reader_chunks(r, "node_chunk", NODE_WIDTH, NODE_DELTAS, take_node) < 0 ||
-	    file_reader_chunks(r, "cell_chunk", CELL_WIDTH, CELL_DELTAS, take_cell) < 0)
+	    read_cells(r) < 0)
 		return -1;
-	if (r->under_way)
-		return file_reader_damaged(r, "a time cannot be");
-	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_memory(r) < 0 ||
-	    read_python(r) < 0)
+	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_gpu(r) < 0 ||
+	    read_memory(r) < 0 || read_python(r) < 0)
 		return -1;
 	return check_checksum(r);
 }

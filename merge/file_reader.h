@@ -9,6 +9,18 @@
 #include "merge/file.h"
 #include "merge/profile_data.h"
 
+/* A table of cells that is being read. */
+struct file_cells {
+	struct cells *cells;
+	uint32_t nodes;   /* ids run from 1 to this */
+	uint32_t metrics; /* and from 0 to below this */
+	uint64_t sample_ns;
+	/* The reader's own: */
+	struct cell last;
+	int64_t under_way; /* intervals that have begun and not ended, after that */
+	int64_t whole_ns;  /* of all cells */
+};
+
 struct file_reader {
 	const char *path;
 	struct profile *profile;
@@ -17,22 +29,24 @@ struct file_reader {
 	int64_t steps_left; /* of SQLite's machine, in thousands */
 	uint32_t checksum;
 	uint64_t places_used;
-	struct cell last_cell;
-	int64_t under_way; /* intervals that have begun and not ended, after that */
-	int64_t whole_ns;  /* of all cells */
-	uint64_t ops;      /* names of ops that there must be */
+	struct file_cells cells;
+	uint64_t ops;                        /* names of ops that there must be */
 	struct op_sums op_sums, op_bin_sums; /* of all that was read */
 	struct op_bin last_bin;
 	uint32_t last_entry, last_bucket; /* of durations */
 	bool has_memory;
-	uint64_t counters;                /* rows that there must be */
-	struct counter_sums counter_sums; /* of all that was read */
-	uint64_t series;                  /* that there must be */
-	uint64_t series_ns;               /* of all that was read */
-	uint32_t last_series;             /* of items */
-	uint64_t python_calls;            /* rows that there must be */
-	uint64_t python_gil;              /* the same */
-	uint64_t sites;                   /* that there must be */
+	uint64_t counters;                            /* rows that there must be */
+	struct counter_sums counter_sums;             /* of all that was read */
+	uint64_t series;                              /* that there must be */
+	uint64_t series_ns;                           /* of all that was read */
+	uint32_t last_series;                         /* of items */
+	uint64_t python_calls;                        /* rows that there must be */
+	uint64_t python_gil;                          /* the same */
+	uint64_t gpu_devices, gpu_streams, gpu_works; /* the same */
+	bool has_gpu;
+	struct gpu_work_sums gpu_sums; /* of all that was read */
+	uint32_t last_gpu_work, last_gpu_bucket;
+	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;
 	struct error *err;
 };
@@ -76,6 +90,9 @@ int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width,
 /* Adds VALUE to *SUM, if a file can hold that. */
 bool file_reader_add(uint64_t *sum, uint64_t value);
 
+/* The table of cells TABLE: merge/file_cells.c. */
+int read_cell_table(struct file_reader *r, const char *table, const struct file_cells *wanted);
+
 /* The tables of ops, if the run says that there are some: merge/file_read_ops.c. */
 bool take_op_fact(struct file_reader *r, const char *key, int64_t value);
 int check_op_facts(struct file_reader *r);
@@ -97,3 +114,7 @@ int read_python(struct file_reader *r);
 /* The same of memory: merge/file_memory.c. */
 bool take_memory_fact(struct file_reader *r, const char *key, int64_t value);
 int read_memory(struct file_reader *r);
+
+/* GPUs: merge/file_gpu.c. */
+bool take_gpu_fact(struct file_reader *r, const char *key, int64_t value);
+int read_gpu(struct file_reader *r);

@@ -10,7 +10,6 @@
 #include "merge/file_writer.h"
 #include "merge/profile_data.h"
 #include "merge/run_fields.h"
-#include "merge/scope.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -82,7 +81,7 @@ static int write_run(struct file_writer *w)
 	if (file_writer_fact(w, "events_lost_ns", (int64_t)p->lost_ns) < 0)
 		return -1;
 	if (write_op_facts(w) < 0 || write_counter_facts(w) < 0 || write_series_facts(w) < 0 ||
-	    write_python_facts(w) < 0)
+	    write_gpu_facts(w) < 0 || write_python_facts(w) < 0)
 		return -1;
 	return write_memory_facts(w);
 }
@@ -231,60 +230,11 @@ static int write_tree(struct file_writer *w)
 	return file_writer_chunks(w, &nodes);
 }
 
-/*
- * Cells go by node, metric and bin, so that their numbers grow slowly. What a
- * sample weighs is nearly the same for all, so only the difference to that is stored.
- */
-static void fill_cell(const struct file_writer *w, const void *context, uint32_t index,
-                      struct columns *c, uint32_t at)
-{
-	const struct profile *p = w->profile;
-	const struct scope *scope = context; // which has them in order
-	const struct cell *cell = &p->cells.cells[scope->cells[index]];
-
-	*columns_at(c, 0, at) = cell->node;
-	*columns_at(c, 1, at) = cell->metric;
-	*columns_at(c, 2, at) = cell->bin;
-	*columns_at(c, 3, at) = cell->samples;
-	*columns_at(c, 4, at) =
-		zigzag((int64_t)(cell->ns - cell->samples * file_sample_ns(&p->run)));
-	*columns_at(c, 5, at) = zigzag(cell->rate);
-}
-
-static int compare_cells(const void *a, const void *b, void *context)
-{
-	const struct cell *cells = context;
-	const struct cell *left = &cells[*(const uint32_t *)a];
-	const struct cell *right = &cells[*(const uint32_t *)b];
-
-	if (left->metric != right->metric)
-		return left->metric < right->metric ? -1 : 1;
-	return left->bin < right->bin ? -1 : left->bin > right->bin;
-}
-
-// Within each node; the scope has them by node.
-static void sort_cells(const struct scope *scope)
-{
-	const struct profile *p = scope->profile;
-
-	for (uint32_t i = 0; i < p->paths.count; i++)
-		qsort_r(scope->cells + scope->first_cell[i],
-		        scope->first_cell[i + 1] - scope->first_cell[i], sizeof(*scope->cells),
-		        compare_cells, p->cells.cells);
-}
-
 static int write_cells(struct file_writer *w)
 {
 	const struct profile *p = w->profile;
-	const struct query everything = { 0 };
-	cleanup(scope) struct scope scope = { 0 };
-	const struct chunked cells = { "cell_chunk", p->cells.count, CELL_WIDTH,
-		                       CELL_DELTAS,  fill_cell,      &scope };
 
-	if (scope_init(&scope, p, &everything, w->err) < 0)
-		return -1;
-	sort_cells(&scope);
-	return file_writer_chunks(w, &cells);
+	return write_cell_table(w, "cell_chunk", &p->cells, file_sample_ns(&p->run));
 }
 
 static void put_times(struct file_writer *w, const struct row *row)
@@ -376,7 +326,7 @@ static int write_all(struct file_writer *w)
 	    write_strings(w) < 0 || write_run(w) < 0 || write_modules(w) < 0 ||
 	    write_op_names(w) < 0 || write_processes(w) < 0 || write_threads(w) < 0 ||
 	    write_tree(w) < 0 || write_cells(w) < 0 || write_ops(w) < 0 || write_counters(w) < 0 ||
-	    write_series(w) < 0 || write_memory(w) < 0 || write_python(w) < 0 ||
+	    write_series(w) < 0 || write_gpu(w) < 0 || write_memory(w) < 0 || write_python(w) < 0 ||
 	    write_checksum(w) < 0)
 		return -1;
 	// Before the names are known, those tables would only hold modules.

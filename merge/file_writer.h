@@ -60,6 +60,10 @@ struct chunked {
 
 int file_writer_chunks(struct file_writer *w, const struct chunked *chunked);
 
+/* The table of cells TABLE; SAMPLE_NS: what a sample weighs mostly: merge/file_cells.c. */
+int write_cell_table(struct file_writer *w, const char *table, const struct cells *cells,
+                     uint64_t sample_ns);
+
 /* The tables of ops, if there are any: merge/file_write_ops.c. */
 int write_op_facts(struct file_writer *w);
 int write_op_names(struct file_writer *w);
@@ -84,3 +88,7 @@ int write_python(struct file_writer *w);
 int write_memory_facts(struct file_writer *w);
 int write_memory(struct file_writer *w);
 int write_memory_rows(struct file_writer *w);
+
+/* GPUs: merge/file_gpu.c. */
+int write_gpu_facts(struct file_writer *w);
+int write_gpu(struct file_writer *w);

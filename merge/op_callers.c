@@ -196,7 +196,7 @@ static uint64_t *weigh_nodes(const struct scope *scope)
 		const struct path_node *node = paths_node(paths, id);
 		for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++)
 			ns[id - 1] +=
-				scope_ns(scope, &scope->profile->cells.cells[scope->cells[i]]);
+				scope_ns(scope, &scope->table->cells[scope->cells[i]]);
 		if (node->parent)
 			ns[node->parent - 1] += ns[id - 1];
 		else if (!scope->threads[node->location - 1])

@@ -26,7 +26,7 @@ static uint64_t own_ns(const struct scope *scope, uint32_t node)
 	uint64_t ns = 0;
 
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++)
-		ns += scope_ns(scope, &scope->profile->cells.cells[scope->cells[i]]);
+		ns += scope_ns(scope, &scope->table->cells[scope->cells[i]]);
 	return ns;
 }
 

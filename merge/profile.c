@@ -56,7 +56,7 @@ struct profile *profile_alloc(const struct profile_limits *limits, struct error 
 	if (!p || !p->strings || !threads_init(&p->threads, p->limits.threads) ||
 	    !locations_init(&p->locations) || !paths_init(&p->paths) || !paths_init(&p->chains) ||
 	    !cells_init(&p->cells) || !op_table_init(&p->op_table, 0, 0) ||
-	    !allocations_init(&p->allocations)) {
+	    !allocations_init(&p->allocations) || !gpu_init(&p->gpu)) {
 		error_set(err, ENOMEM, "could not start a profile");
 		return NULL;
 	}
@@ -89,6 +89,7 @@ void profile_free(struct profile *p)
 	op_table_fini(&p->op_table);
 	series_fini(&p->series);
 	counters_fini(&p->counters);
+	gpu_fini(&p->gpu);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	paths_fini(&p->chains);
@@ -193,6 +194,9 @@ static uint64_t *weigh_nodes(const struct profile *p)
 		all_ns += ns;
 	}
 	weigh_memory(p, all_ns, weights);
+	for (uint32_t i = 0; i < p->gpu.paths.count; i++)
+		weights[p->gpu.paths.cells[i].node - 1] +=
+			cells_whole(&p->gpu.paths, &p->gpu.paths.cells[i]);
 	for (uint32_t id = p->paths.count; id > 0; id--) {
 		uint32_t parent = paths_node(&p->paths, id)->parent;
 		if (parent)
@@ -218,13 +222,14 @@ static bool fold(struct profile *p, uint32_t keep)
 	    !paths_fold(&p->paths, weights, keep, 2 * (keep + root_count(p)), folded, map))
 		return false;
 	cells_move_nodes(&p->cells, map);
+	gpu_move_nodes(&p->gpu, map);
 	allocations_move_nodes(&p->allocations, map, sites);
 	forget_last_paths(p);
 	drop_locations(p);
 	return true;
 }
 
-static bool make_node_room(struct profile *p, uint32_t wanted)
+bool profile_make_room(struct profile *p, uint32_t wanted)
 {
 	callables_undo(p); // the tree is about to change
 	uint32_t limit = p->limits.nodes - 2 * root_count(p);
@@ -408,7 +413,7 @@ uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *
 {
 	struct stack cut = bounded(stack);
 
-	return make_node_room(p, cut.count + 3) ? node_of(p, slot, &cut) : 0;
+	return profile_make_room(p, cut.count + 3) ? node_of(p, slot, &cut) : 0;
 }
 
 static void lose(struct profile *p, uint64_t weight_ns)
@@ -430,7 +435,7 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 		return;
 	}
 	// Root, frames, and the marks that may be added.
-	bool room = make_node_room(p, cut.count + 3) && make_cell_room(p, &interval);
+	bool room = profile_make_room(p, cut.count + 3) && make_cell_room(p, &interval);
 	uint32_t node = room ? node_of(p, slot, &cut) : 0;
 	if (!node || !cells_add(&p->cells, node, cut.metric, &interval, &missing_ns))
 		lose(p, missing_ns);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/gpu_event.h"
 #include "base/module.h"
 #include "base/stack.h"
 
@@ -91,6 +92,12 @@ void profile_add_alloc(struct profile *p, const struct alloc_event *event);
 void profile_add_free(struct profile *p, const struct free_event *event);
 /* What has come since the last such event of the process. */
 void profile_add_memory(struct profile *p, const struct memory_event *event);
+
+/* Sites before what they caused. */
+void profile_add_gpu_site(struct profile *p, const struct gpu_site_event *event);
+void profile_add_gpu(struct profile *p, const struct gpu_event *event);
+/* All has been told: what GPUs did last is final. */
+void profile_end_gpu(struct profile *p);
 
 /* Whatever is known by now; may be called again. */
 int profile_set_run(struct profile *p, const struct run *run, struct error *err);

@@ -11,6 +11,7 @@
 #include "merge/callables.h"
 #include "merge/cells.h"
 #include "merge/counters.h"
+#include "merge/gpu.h"
 #include "merge/locations.h"
 #include "merge/op_shape.h"
 #include "merge/op_table.h"
@@ -39,7 +40,7 @@ struct last_path {
 
 #define PROFILE_CHAIN_ROOT 1
 
-#define LAST_PATHS 64 /* threads share them by the last bits of their slots */
+#define LAST_PATHS         64 /* threads share them by the last bits of their slots */
 
 struct profile {
 	struct modules *modules;
@@ -67,6 +68,7 @@ struct profile {
 	struct allocations allocations;
 	struct callables callables;
 	struct call_counts call_counts;
+	struct gpu gpu;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */
@@ -87,6 +89,10 @@ uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *
 
 /* The location of FRAME, added, with its name if it is Python's. 0 if there is no memory. */
 uint32_t profile_add_location(struct profile *p, struct frame frame);
+
+/* Room for WANTED more nodes: others may be folded, and get other numbers. False if there is none.
+ */
+bool profile_make_room(struct profile *p, uint32_t wanted);
 
 /* Modules of PyTorch may have better names by now. False if there is no memory. */
 bool profile_name_torch_modules(struct profile *p);

@@ -32,7 +32,15 @@ enum query_sort {
 /* For user_code: what is named and no library's, see base/origin.h. */
 #define QUERY_OWN_CODE "auto"
 
+/* What time is asked for. */
+enum query_of {
+	QUERY_THREADS,  /* of threads, on a CPU and waiting */
+	QUERY_GPU,      /* of GPUs, by who launched what ran there */
+	QUERY_GPU_IDLE, /* the same, by what the launching thread did while they had nothing to do */
+};
+
 struct query {
+	enum query_of of; /* on_cpu, off_cpu and without_others are for threads */
 	enum query_by by;
 	enum query_sort sort;
 	bool on_cpu, off_cpu; /* which time counts; both false: both */

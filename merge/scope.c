@@ -63,6 +63,10 @@ static void choose_metrics(struct scope *scope, const struct query *query)
 {
 	bool both = query->on_cpu == query->off_cpu;
 
+	if (query->of != QUERY_THREADS) {
+		scope->metrics[query->of == QUERY_GPU ? GPU_METRIC_BUSY : GPU_METRIC_IDLE] = true;
+		return;
+	}
 	for (int i = 0; i < METRIC_COUNT; i++)
 		scope->metrics[i] = both || (metric_is_off_cpu(i) ? query->off_cpu : query->on_cpu);
 	if (both && query->without_others)
@@ -85,36 +89,35 @@ static void link_nodes(struct scope *scope)
 	}
 }
 
-static uint64_t bin_start(const struct profile *p, uint32_t bin)
+uint32_t scope_bin(const struct cells *c, uint64_t time_ns)
 {
-	// Signed: the first bin may begin before the run is said to.
-	int64_t start =
-		(int64_t)(p->cells.origin_ns + bin * p->cells.width_ns - profile_start_ns(p));
+	uint64_t since = time_ns > c->origin_ns ? time_ns - c->origin_ns : 0;
+	uint64_t bin = (since + c->width_ns - 1) / c->width_ns;
 
-	return start > 0 ? (uint64_t)start : 0;
+	return bin < CELLS_BINS ? (uint32_t)bin : CELLS_BINS;
 }
 
 // A bin is in the window as a whole, or not at all: its start decides.
 static void choose_bins(struct scope *scope, const struct query *query)
 {
-	const struct profile *p = scope->profile;
+	uint64_t start = profile_start_ns(scope->profile);
 
-	while (scope->first_bin < CELLS_BINS && bin_start(p, scope->first_bin) < query->from_ns)
-		scope->first_bin++;
-	scope->end_bin = query->to_ns ? scope->first_bin : CELLS_BINS;
-	while (scope->end_bin < CELLS_BINS && bin_start(p, scope->end_bin) < query->to_ns)
-		scope->end_bin++;
+	scope->first_bin = query->from_ns ? scope_bin(scope->table, start + query->from_ns) : 0;
+	scope->end_bin = query->to_ns ? scope_bin(scope->table, start + query->to_ns) : CELLS_BINS;
 }
 
 // An interval that has begun before the window may reach into it.
 static bool tells_of_window(const struct scope *scope, const struct cell *cell)
 {
+	// Threads have all that they did in their rows, GPUs what is asked for.
+	if (scope->table != &scope->profile->cells && !scope->metrics[cell->metric])
+		return false;
 	return cell->bin < scope->end_bin && (cell->bin >= scope->first_bin || cell->rate);
 }
 
 static void sort_cells(struct scope *scope)
 {
-	const struct cells *cells = &scope->profile->cells;
+	const struct cells *cells = scope->table;
 	uint32_t *end = scope->first_cell + 1; // grows from each node's first to its end
 
 	for (uint32_t i = 0; i < cells->count; i++)
@@ -132,12 +135,14 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 {
 	size_t nodes = (size_t)p->paths.count + 2;
 
-	*scope = (struct scope){ .profile = p, .whole_run = !query->from_ns && !query->to_ns };
+	*scope = (struct scope){ .profile = p,
+		                 .table = query->of == QUERY_THREADS ? &p->cells : &p->gpu.paths,
+		                 .whole_run = !query->from_ns && !query->to_ns };
 	scope->threads = calloc(p->threads.thread_count + 1, sizeof(*scope->threads));
 	scope->first_child = calloc(nodes, sizeof(*scope->first_child));
 	scope->sibling = calloc(nodes, sizeof(*scope->sibling));
 	scope->first_cell = calloc(nodes + 1, sizeof(*scope->first_cell));
-	scope->cells = calloc((size_t)p->cells.count + 1, sizeof(*scope->cells));
+	scope->cells = calloc((size_t)scope->table->count + 1, sizeof(*scope->cells));
 	if (!scope->threads || !scope->first_child || !scope->sibling || !scope->first_cell ||
 	    !scope->cells) {
 		scope_fini(scope);

@@ -19,6 +19,7 @@ struct error;
 
 struct scope {
 	const struct profile *profile;
+	const struct cells *table; /* what is asked for: of threads, or of GPUs */
 	bool metrics[METRIC_COUNT];
 	bool whole_run;                  /* no window */
 	bool *threads;                   /* [slot - 1]: asked for */
@@ -47,13 +48,16 @@ static inline void scope_at_scope_end(struct scope *scope)
 /* What CELL adds to the time in the window, and to the samples. See cells_between(). */
 static inline uint64_t scope_ns(const struct scope *scope, const struct cell *cell)
 {
-	return cells_between(&scope->profile->cells, cell, scope->first_bin, scope->end_bin);
+	return cells_between(scope->table, cell, scope->first_bin, scope->end_bin);
 }
 
 static inline uint32_t scope_samples(const struct scope *scope, const struct cell *cell)
 {
 	return cell->bin >= scope->first_bin ? cell->samples : 0;
 }
+
+/* The bin of C that begins at TIME_NS, or is the first to begin after it. */
+uint32_t scope_bin(const struct cells *c, uint64_t time_ns);
 
 struct step scope_first(const struct scope *scope);
 struct step scope_next(const struct scope *scope, struct step step);

@@ -100,7 +100,7 @@ static struct sums own_sums(const struct walk *w, uint32_t node)
 	struct sums own = { 0 };
 
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
-		const struct cell *cell = &scope->profile->cells.cells[scope->cells[i]];
+		const struct cell *cell = &scope->table->cells[scope->cells[i]];
 		uint32_t samples = scope_samples(scope, cell);
 		own.ns[cell->metric] += scope_ns(scope, cell);
 		own.samples += scope->metrics[cell->metric] ? samples : 0;

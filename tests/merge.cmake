@@ -22,6 +22,7 @@ foreach(module
   query
   query_counters
   query_devices
+  query_gpu
   query_imports
   query_iterations
   query_memory
@@ -32,6 +33,7 @@ endforeach()
 # Every allocation of ours can be made to fail.
 unit(histogram LIBS merge m)
 unit(op_table LIBS merge)
+unit(gpu_busy LIBS merge)
 unit(profile_memory LIBS merge)
 target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query_gpu.h"
+
+#include "base/error.h"
+#include "merge/profile_data.h"
+#include "tests/merge_fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct fixture f;
+static char path[64];
+static uint32_t correlation, sites;
+
+static void begin(void)
+{
+	fixture_init(&f, NULL);
+	snprintf(path, sizeof(path), "/tmp/gpu-%d.bneck", (int)getpid());
+}
+
+static void end(void)
+{
+	unlink(path);
+	fixture_fini(&f);
+}
+
+TestSuite(query_gpu, .init = begin, .fini = end);
+
+static uint32_t gpu_op(const char *name)
+{
+	const struct op wanted = { .provider = OP_GPU, .domain = "", .category = "", .name = name };
+
+	return ops_add(f.ops, &wanted)->id;
+}
+
+// A site of thread THREAD with the stack STACK, outermost first.
+static uint32_t site(uint32_t thread, const char *stack)
+{
+	struct frame frames[64];
+	struct gpu_site_event event = { .site = ++sites,
+		                        .thread = thread,
+		                        .time_ns = f.now_ns,
+		                        .count = frames_of(&f, stack, frames),
+		                        .frames = frames };
+
+	profile_add_gpu_site(f.profile, &event);
+	return event.site;
+}
+
+static void tell(const struct record *record, uint32_t op, uint32_t from)
+{
+	const struct gpu_event event = {
+		.process = 1, .op = op, .record = record, .call = { from, from ? 1 : 0, f.now_ns }
+	};
+
+	profile_add_gpu(f.profile, &event);
+}
+
+// From BEGIN to END, in ms after the start, on STREAM.
+static void kernel(const char *name, uint64_t begin_ms, uint64_t end_ms, uint32_t stream,
+                   uint32_t from)
+{
+	const struct record_gpu_kernel record = {
+		.head = { .type = RECORD_GPU_KERNEL, .time_ns = f.now_ns + end_ms * MS },
+		.begin_ns = f.now_ns + begin_ms * MS,
+		.end_ns = f.now_ns + end_ms * MS,
+		.place = { ++correlation, 0, 1, stream },
+		.grid = { 8, 1, 1 },
+		.block = { 256, 1, 1 },
+		.registers = 32,
+	};
+
+	tell(&record.head, gpu_op(name), from);
+}
+
+static void copy(uint64_t begin_ms, uint64_t end_ms, uint64_t bytes)
+{
+	const struct record_gpu_copy record = {
+		.head = { .type = RECORD_GPU_COPY, .time_ns = f.now_ns + end_ms * MS },
+		.begin_ns = f.now_ns + begin_ms * MS,
+		.end_ns = f.now_ns + end_ms * MS,
+		.place = { ++correlation, 0, 1, 7 },
+		.bytes = bytes,
+		.kind = GPU_COPY_HOST_TO_DEVICE,
+		.from = GPU_MEMORY_PAGEABLE,
+		.to = GPU_MEMORY_DEVICE,
+	};
+
+	tell(&record.head, gpu_op("copy pageable to device"), 0);
+}
+
+static void device(void)
+{
+	struct {
+		struct record_gpu_device record;
+		char name[16];
+	} told = { .record = { .head = { .type = RECORD_GPU_DEVICE },
+		               .memory_bytes = UINT64_C(80) << 30,
+		               .multiprocessors = 4,
+		               .warp_threads = 32,
+		               .max_warps = 64,
+		               .max_blocks = 32,
+		               .max_shared = 233472,
+		               .max_registers = 65536,
+		               .compute_major = 9,
+		               .uuid = { 1, 2, 3 } },
+		   .name = "H100" };
+
+	tell(&told.record.head, 0, 0);
+}
+
+// "name calls total average median (bytes), …" in ms.
+static const char *rows_of(const struct profile *p, const struct query *query)
+{
+	static char text[1024];
+	struct error err = { 0 };
+	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(p, query, &err);
+	size_t used = 0;
+
+	cr_assert(rows != NULL, "%s", err.text);
+	text[0] = '\0';
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct gpu_row *row = &rows->rows[i];
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%s %lu %lu %lu (%lu)", i ? ", " : "",
+			row->name, (unsigned long)row->calls, (unsigned long)(row->total_ns / MS),
+			(unsigned long)(row->average_ns / MS), (unsigned long)row->bytes);
+	}
+	return text;
+}
+
+static const char *facts_of(const struct profile *p, const struct query *query)
+{
+	static char text[512];
+	struct error err = { 0 };
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(p, query, &err);
+
+	cr_assert(facts != NULL, "%s", err.text);
+	text[0] = '\0';
+	for (size_t i = 0; i < facts->device_count; i++) {
+		const struct gpu_device_row *d = &facts->devices[i];
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		         "%s span %lu busy %lu kernels %lu copies %lu overlap %lu hidden %lu "
+		         "streams %u",
+		         d->name, (unsigned long)(d->span_ns / MS),
+		         (unsigned long)(d->busy_ns / MS), (unsigned long)(d->kernel_ns / MS),
+		         (unsigned long)(d->copy_ns / MS), (unsigned long)(d->overlap_ns / MS),
+		         (unsigned long)(d->copy_hidden_ns / MS), d->streams);
+	}
+	return text;
+}
+
+static const struct query everything;
+
+static void fill(void)
+{
+	uint32_t forward = site(1, "main a.c:3 > forward a.c:9 > <cudaLaunchKernel>");
+	uint32_t step = site(1, "main a.c:3 > step a.c:20 > <cudaLaunchKernel>");
+
+	device();
+	kernel("gemm", 0, 10, 7, forward);
+	kernel("gemm", 20, 50, 7, forward);
+	kernel("relu", 40, 60, 13, step);
+	copy(55, 65, 1 << 20);
+	profile_end_gpu(f.profile);
+}
+
+Test(query_gpu, what_ran_is_ranked_by_its_time)
+{
+	fill();
+	cr_expect(eq(str, (char *)rows_of(f.profile, &everything),
+	             "gemm 2 40 20 (0), relu 1 20 20 (0), copy pageable to device 1 10 10 "
+	             "(1048576)"));
+}
+
+Test(query_gpu, busy_is_the_union_over_streams)
+{
+	fill();
+	cr_expect(eq(str, (char *)facts_of(f.profile, &everything),
+	             "H100 span 65 busy 55 kernels 50 copies 10 overlap 15 hidden 5 streams 2"));
+}
+
+Test(query_gpu, a_window_has_its_part)
+{
+	const struct query window = { .from_ns = 20 * MS, .to_ns = 50 * MS };
+
+	fill();
+	cr_expect(eq(str, (char *)facts_of(f.profile, &window),
+	             "H100 span 30 busy 30 kernels 30 copies 0 overlap 10 hidden 0 streams 2"));
+	cr_expect(
+		eq(str, (char *)rows_of(f.profile, &window), "gemm 1 30 30 (0), relu 1 10 10 (0)"));
+}
+
+Test(query_gpu, gpu_time_is_of_who_launched)
+{
+	const struct query by_gpu = { .of = QUERY_GPU, .sort = SORT_TOTAL };
+
+	fill();
+	name_all(&f);
+	// The copy is of nobody.
+	cr_expect(eq(str, (char *)ask(&f, &by_gpu),
+	             "main 0/60, forward 40/40, step 20/20, [hidden] 10/10"));
+}
+
+Test(query_gpu, a_file_answers_like_the_profile_it_was_written_from)
+{
+	struct error err = { 0 };
+
+	fill();
+	name_all(&f);
+	cr_assert(eq(int, profile_write(f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	cr_assert(read != NULL, "%s", err.text);
+	char rows[1024], facts[512];
+	snprintf(rows, sizeof(rows), "%s", rows_of(f.profile, &everything));
+	snprintf(facts, sizeof(facts), "%s", facts_of(f.profile, &everything));
+	cr_expect(eq(str, (char *)rows_of(read, &everything), rows));
+	cr_expect(eq(str, (char *)facts_of(read, &everything), facts));
+}
+
+Test(query_gpu, occupancy_is_what_limits_let_be)
+{
+	cleanup(gpu_rows) struct gpu_rows *rows = NULL;
+
+	fill();
+	rows = query_gpu(f.profile, &everything, NULL);
+	// 8 blocks of 8 warps on 4 multiprocessors of 64 warps: 16 of 64.
+	cr_expect(eq(dbl, rows->rows[0].occupancy, 0.25));
+	cr_expect(eq(int, rows->rows[0].limit, GPU_LIMIT_GRID));
+}
+
+Test(query_gpu, memory_has_a_peak)
+{
+	struct record_gpu_memory record = { .head = { .type = RECORD_GPU_MEMORY },
+		                            .memory = GPU_MEMORY_DEVICE,
+		                            .operation = GPU_ALLOCATED,
+		                            .bytes = 1000 };
+
+	fill();
+	tell(&record.head, 0, 0);
+	tell(&record.head, 0, 0);
+	record.operation = GPU_RELEASED;
+	tell(&record.head, 0, 0);
+	record.operation = GPU_ALLOCATED;
+	record.memory = GPU_MEMORY_PINNED;
+	record.bytes = 1 << 30;
+	tell(&record.head, 0, 0);
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(f.profile, &everything, NULL);
+	cr_expect(eq(u64, facts->devices[0].peak_bytes, 2000));
+	cr_expect(eq(u64, facts->allocations, 2));
+}
