@@ -140,6 +140,7 @@ int collect_until_exit(struct collect *c, struct error *err)
 	struct error finish;
 	if (sampler_finish(c->sampler, &finish) < 0 && !c->broken.text[0])
 		c->broken = finish;
+	profile_end_gpu(c->profile);
 	take_sampler_facts(c);
 	c->run.collector_cpu_ns = own_cpu_ns() - start_cpu_ns + c->checkpoint->cpu_ns;
 	c->run.complete = true;

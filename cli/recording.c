@@ -126,6 +126,7 @@ static int open_sampler(struct recording *r, struct error *err)
 	profile_set_ops(r->profile, r->ops);
 	profile_set_codes(r->profile, r->codes);
 	sink_init(&r->sink, r->profile, r->session ? r->modules : NULL);
+	r->sink.ops = r->ops;
 	struct sampler_sink functions = sink_functions(&r->sink);
 	r->sampler = sampler_new(&wanted, r->modules, &functions, err);
 	return r->sampler ? 0 : -1;

@@ -230,6 +230,29 @@ static void add_patch(void *context, const struct patch_event *event)
 	traced_add(&sink->traced, event);
 }
 
+static void add_gpu_site(void *context, const struct gpu_site_event *event)
+{
+	struct sink *sink = context;
+	struct gpu_site_event ours = *event;
+
+	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
+		ours.count = leave_out_agent(sink, event->frames, event->count, 0);
+		ours.frames = sink->frames;
+	}
+	profile_add_gpu_site(sink->profile, &ours);
+}
+
+static void add_gpu(void *context, const struct gpu_event *event)
+{
+	struct sink *sink = context;
+
+	struct gpu_event ours = *event;
+
+	if (sink->ops && event->record->type == RECORD_GPU_KERNEL)
+		ours.op = kernel_names_get(&sink->kernel_names, sink->ops, event->op);
+	profile_add_gpu(sink->profile, &ours);
+}
+
 void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules)
 {
 	memset(sink, 0, sizeof(*sink));
@@ -239,6 +262,7 @@ void sink_init(struct sink *sink, struct profile *profile, const struct modules 
 
 void sink_fini(struct sink *sink)
 {
+	kernel_names_fini(&sink->kernel_names);
 	free(sink->live);
 }
 
@@ -257,6 +281,8 @@ struct sampler_sink sink_functions(struct sink *sink)
 		.freed = add_free,
 		.memory = add_memory,
 		.patch = add_patch,
+		.gpu_site = add_gpu_site,
+		.gpu = add_gpu,
 		.python_name = add_python_name,
 		.python_calls = add_python_calls,
 	};

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "cli/kernel_names.h"
 #include "cli/traced.h"
 #include "sampler/sampler.h"
 
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 struct modules;
+struct ops;
 struct profile;
 
 struct live_process {
@@ -39,6 +41,8 @@ struct sink {
 	struct live_process *live;
 	size_t live_count, live_capacity;
 	struct traced traced;
+	struct ops *ops; /* borrowed; NULL: kernels keep the names that CUPTI gives them */
+	struct kernel_names kernel_names;
 };
 
 /* MODULES may be NULL where no agent is in the program. */

@@ -44,6 +44,7 @@ int text_lines(const struct text *text, struct error *err);
 int text_ops(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);
+int text_gpu(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);

@@ -181,6 +181,27 @@ struct device_rows *query_devices(const struct profile *p, const struct query *q
 	return rows;
 }
 
+struct gpu_rows *query_gpu(const struct profile *p, const struct query *query, struct error *err)
+{
+	struct gpu_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)query;
+	(void)err;
+	*rows = p->gpu;
+	return rows;
+}
+
+struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct gpu_facts *facts = calloc(1, sizeof(*facts));
+
+	(void)query;
+	(void)err;
+	*facts = p->gpu_facts;
+	return facts;
+}
+
 struct warmup_rows *query_warmup(const struct profile *p, const struct query *query,
                                  struct error *err)
 {
@@ -201,6 +222,16 @@ void warmup_rows_free(struct warmup_rows *rows)
 void counter_rows_free(struct counter_rows *rows)
 {
 	free(rows);
+}
+
+void gpu_rows_free(struct gpu_rows *rows)
+{
+	free(rows);
+}
+
+void gpu_facts_free(struct gpu_facts *facts)
+{
+	free(facts);
 }
 
 static const struct rule fake_rules[] = {

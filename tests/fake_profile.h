@@ -10,6 +10,7 @@
 #include "merge/query.h"
 #include "merge/query_counters.h"
 #include "merge/query_devices.h"
+#include "merge/query_gpu.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
 #include "merge/query_warmup.h"
@@ -33,6 +34,8 @@ struct profile {
 	size_t op_count;
 	struct counter_rows counters;
 	struct device_rows devices;
+	struct gpu_rows gpu;
+	struct gpu_facts gpu_facts;
 	struct warmup_rows warmup;
 	struct memory_rows memory;
 	struct memory_doubts doubts;

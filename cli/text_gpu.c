@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// What GPUs did: how busy they were, what they ran, what it was to wait for them.
+#include "cli/text.h"
+
+#include "base/error.h"
+#include "cli/format.h"
+#include "cli/short_name.h"
+#include "cli/table.h"
+#include "merge/query_gpu.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMNS_MAX  10
+#define SHARE_WORTH  0.005 // of the busy time, to be told
+#define UNITS_SPREAD 1000  // longest to shortest time of a column that has one unit
+
+__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
+                                                      ...)
+{
+	char words[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	fputs("  ", text->out);
+	terminal_wrap(&text->terminal, text->out, words, 2, 4);
+}
+
+static double share(uint64_t part, uint64_t all)
+{
+	return all ? (double)part / (double)all : 0;
+}
+
+static void name_device(const struct gpu_device_row *device, size_t count, char *buffer,
+                        size_t size)
+{
+	char number[24] = "";
+
+	if (count > 1)
+		snprintf(number, sizeof(number), "%u: ", device->number);
+	snprintf(buffer, size, "%s%s", number, *device->name ? device->name : "unknown device");
+}
+
+static void say_states(const struct text *text, const struct gpu_device_row *d)
+{
+	uint64_t busy = d->busy_ns;
+
+	say(text,
+	    "busy %s %% of the %s from its first activity to its last: kernels %s %%, copies %s %%",
+	    format_percent(busy, d->span_ns).text, format_duration(d->span_ns).text,
+	    format_percent(d->kernel_ns, d->span_ns).text,
+	    format_percent(d->copy_ns, d->span_ns).text);
+	if (d->streams > 1)
+		say(text, "%u streams: for %s %% of the busy time several ran at once", d->streams,
+		    format_percent(d->overlap_ns, busy).text);
+	if (share(d->copy_ns, busy) >= SHARE_WORTH && d->kernel_ns)
+		say(text, "%s %% of the time of copies was hidden behind kernels",
+		    format_percent(d->copy_hidden_ns, d->copy_ns).text);
+}
+
+static void say_device(const struct text *text, const struct gpu_device_row *d)
+{
+	char of[96] = "";
+
+	if (d->span_ns)
+		say_states(text, d);
+	else
+		say(text, "nothing ran on it");
+	if (d->memory_bytes)
+		snprintf(of, sizeof(of), " of %s (%s %%)", format_bytes(d->memory_bytes).text,
+		         format_percent(d->peak_bytes, d->memory_bytes).text);
+	if (d->peak_bytes)
+		say(text, "memory: at most %s%s allocated by the program",
+		    format_bytes(d->peak_bytes).text, of);
+}
+
+static void say_calls(const struct text *text, const struct gpu_facts *facts)
+{
+	if (facts->latency_ns)
+		say(text,
+		    "from the call to its beginning: median %s, 90 %% below %s; %.1f activities "
+		    "were in the queue on average",
+		    format_duration(facts->latency_ns).text,
+		    format_duration(facts->latency90_ns).text, facts->queue);
+	if (facts->sync_count)
+		say(text, "the program waited %s time%s for the GPU, for %s in all",
+		    format_count(facts->sync_count).text, facts->sync_count == 1 ? "" : "s",
+		    format_duration(facts->sync_ns).text);
+	if (facts->jit_count)
+		say(text, "the driver compiled or loaded code %s time%s, for %s",
+		    format_count(facts->jit_count).text, facts->jit_count == 1 ? "" : "s",
+		    format_duration(facts->jit_ns).text);
+}
+
+static void print_devices(const struct text *text, const struct gpu_facts *facts)
+{
+	bool windowed = text->view->from_ns || text->view->to_ns;
+
+	for (size_t i = 0; i < facts->device_count; i++) {
+		const struct gpu_device_row *d = &facts->devices[i];
+		char name[256], about[320];
+		name_device(d, facts->device_count, name, sizeof(name));
+		snprintf(about, sizeof(about), "%s", name);
+		if (d->multiprocessors)
+			snprintf(about, sizeof(about), "%s, %u multiprocessors, compute %u.%u",
+			         name, d->multiprocessors, d->compute_major, d->compute_minor);
+		text_heading(text, "GPU", about);
+		say_device(text, d);
+	}
+	if (!windowed)
+		say_calls(text, facts);
+}
+
+static struct column *add_column(struct column *at, const char *title, enum column_kind kind)
+{
+	*at = (struct column){ title, kind, CLIP_SYMBOL, 1 };
+	return at + 1;
+}
+
+static struct short_text own_unit(uint64_t ns)
+{
+	return ns ? format_time(ns, format_time_unit(ns)) : (struct short_text){ "" };
+}
+
+static struct short_text rate(const struct gpu_row *row)
+{
+	struct short_text out = { "" };
+
+	if (row->bytes_per_s > 0)
+		snprintf(out.text, sizeof(out.text), "%.3g", row->bytes_per_s / 1e9);
+	return out;
+}
+
+static void name_row(const struct text *text, const struct gpu_row *row, char *buffer, size_t size)
+{
+	char name[1024];
+
+	if (text->view->verbose || row->kind != GPU_WORK_KERNEL)
+		snprintf(name, sizeof(name), "%s", row->name);
+	else
+		short_name(row->name, name, sizeof(name));
+	snprintf(buffer, size, "%s%s", name,
+	         row->kind == GPU_WORK_COPY && row->async ? " (async)" : "");
+}
+
+static bool has_bytes(const struct gpu_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].bytes)
+			return true;
+	return false;
+}
+
+static bool is_worth_a_line(const struct text *text, const struct gpu_rows *rows,
+                            const struct gpu_row *row)
+{
+	return share(row->total_ns, rows->total_ns) >= view_min_share(text->view, false) ||
+	       !rows->total_ns;
+}
+
+static void add_row(struct table *table, const struct text *text, const struct gpu_rows *rows,
+                    const struct gpu_row *row, struct time_unit unit, bool bytes)
+{
+	char name[1100];
+
+	name_row(text, row, name, sizeof(name));
+	table_row(table, STYLE_PLAIN);
+	table_cell(table, format_time(row->total_ns, unit).text);
+	table_cell(table, format_percent(row->total_ns, rows->total_ns).text);
+	table_cell(table, format_count(row->calls).text);
+	table_cell(table, own_unit(row->average_ns).text);
+	table_cell(table, own_unit(row->median_ns).text);
+	if (bytes) {
+		table_cell(table, row->bytes ? format_bytes(row->bytes).text : "");
+		table_cell(table, rate(row).text);
+	}
+	table_cell(table, name);
+}
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "could not print the report");
+}
+
+static int print_rows(const struct text *text, const struct gpu_rows *rows, struct error *err)
+{
+	bool bytes = has_bytes(rows);
+	struct column columns[COLUMNS_MAX], *end = columns;
+	char note[64];
+
+	end = add_column(end, "time", COLUMN_NUMBER);
+	end = add_column(end, "%", COLUMN_NUMBER);
+	end = add_column(end, "calls", COLUMN_NUMBER);
+	end = add_column(end, "average", COLUMN_NUMBER);
+	end = add_column(end, "median", COLUMN_NUMBER);
+	if (bytes) {
+		end = add_column(end, "bytes", COLUMN_NUMBER);
+		end = add_column(end, "GB/s", COLUMN_NUMBER);
+	}
+	end = add_column(end, "on the GPU", COLUMN_TEXT);
+	cleanup(table) struct table *table =
+		table_new(columns, (size_t)(end - columns), &text->terminal);
+	if (!table)
+		return out_of_memory(err);
+	struct time_unit unit = format_time_unit(rows->rows[0].total_ns);
+	for (size_t i = 0; i < rows->count && i < text->view->top; i++)
+		if (is_worth_a_line(text, rows, &rows->rows[i]))
+			add_row(table, text, rows, &rows->rows[i], unit, bytes);
+	snprintf(note, sizeof(note), "exact; %% of their %s", format_duration(rows->total_ns).text);
+	text_heading(text, "GPU kernels and copies by time", note);
+	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
+}
+
+static const char *limit_name(enum gpu_limit limit)
+{
+	static const char *const names[] = {
+		[GPU_LIMIT_UNKNOWN] = "",          [GPU_LIMIT_WARPS] = "nothing",
+		[GPU_LIMIT_BLOCKS] = "blocks",     [GPU_LIMIT_REGISTERS] = "registers",
+		[GPU_LIMIT_SHARED] = "shared mem", [GPU_LIMIT_GRID] = "small grid",
+	};
+
+	return names[limit];
+}
+
+static struct short_text three(const uint32_t *n)
+{
+	struct short_text out;
+
+	if (n[1] <= 1 && n[2] <= 1)
+		snprintf(out.text, sizeof(out.text), "%u", n[0]);
+	else if (n[2] <= 1)
+		snprintf(out.text, sizeof(out.text), "%ux%u", n[0], n[1]);
+	else
+		snprintf(out.text, sizeof(out.text), "%ux%ux%u", n[0], n[1], n[2]);
+	return out;
+}
+
+static void add_launch(struct table *table, const struct gpu_row *row)
+{
+	char cell[32], name[1024];
+
+	short_name(row->name, name, sizeof(name));
+	table_row(table, STYLE_PLAIN);
+	table_cell(table, three(row->shape.grid).text);
+	table_cell(table, three(row->shape.block).text);
+	snprintf(cell, sizeof(cell), "%u", row->shape.registers);
+	table_cell(table, cell);
+	table_cell(
+		table,
+		format_bytes((uint64_t)row->shape.static_shared + row->shape.dynamic_shared).text);
+	snprintf(cell, sizeof(cell), "%.0f %%", row->occupancy * 100);
+	table_cell(table, row->occupancy > 0 ? cell : "");
+	table_cell(table, limit_name(row->limit));
+	table_cell(table, row->tensor_cores ? "yes" : "");
+	snprintf(cell, sizeof(cell), "%zu", row->shapes);
+	table_cell(table, cell);
+	table_cell(table, name);
+}
+
+// How kernels were launched: each as most of its time was.
+static int print_launches(const struct text *text, const struct gpu_rows *rows, struct error *err)
+{
+	static const struct {
+		const char *title;
+		enum column_kind kind;
+	} titles[] = {
+		{ "grid", COLUMN_NUMBER },      { "block", COLUMN_NUMBER },
+		{ "registers", COLUMN_NUMBER }, { "shared", COLUMN_NUMBER },
+		{ "occupancy", COLUMN_NUMBER }, { "limited by", COLUMN_WORD },
+		{ "tensor", COLUMN_WORD },      { "shapes", COLUMN_NUMBER },
+		{ "kernel", COLUMN_TEXT },
+	};
+	struct column columns[COLUMNS_MAX], *end = columns;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		end = add_column(end, titles[i].title, titles[i].kind);
+	cleanup(table) struct table *table =
+		table_new(columns, (size_t)(end - columns), &text->terminal);
+	if (!table)
+		return out_of_memory(err);
+	for (size_t i = 0; i < rows->count && i < text->view->top; i++) {
+		const struct gpu_row *row = &rows->rows[i];
+		if (row->kind != GPU_WORK_KERNEL || !row->shape.block[0] ||
+		    !is_worth_a_line(text, rows, row))
+			continue;
+		add_launch(table, row);
+		shown++;
+	}
+	if (!shown)
+		return 0;
+	text_heading(text, "GPU launches",
+	             "each kernel as most of its time; occupancy and tensor cores are estimates");
+	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
+}
+
+int text_gpu(const struct text *text, struct error *err)
+{
+	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
+
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(text->profile, &query, err);
+	if (!facts)
+		return -1;
+	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(text->profile, &query, err);
+	if (!rows)
+		return -1;
+	print_devices(text, facts);
+	if (!rows->count)
+		return 0;
+	if (print_rows(text, rows, err) < 0)
+		return -1;
+	return text->view->verbose ? print_launches(text, rows, err) : 0;
+}
