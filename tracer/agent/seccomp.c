@@ -205,6 +205,7 @@ static const struct seccomp_call wanted[] = {
 	{ SYS_timer_settime, 0, { 0 } },
 	{ SYS_timer_delete, 0, { 0 } },
 	{ SYS_rt_sigprocmask, 0, { 0 } },
+	{ SYS_rt_sigpending, 0, { 0 } },
 	{ SYS_process_vm_readv, 0, { 0 } },
 	{ SYS_openat, 0, { 0 } },
 	{ SYS_read, 0, { 0 } },

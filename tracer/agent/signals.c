@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/signals.h"
 
+#include "tracer/agent/precedence.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/ticker.h"
+#include "tracer/agent/wake.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -14,9 +16,7 @@
 #include <unistd.h>
 
 // Few programs use real-time signals, and those that do take the first or the last ones.
-#define OUR_OFFSET    21
-
-#define SYSCALL_BYTES 2 // of the instruction
+#define OUR_OFFSET 21
 
 // <signal.h> has them from glibc 2.38 on.
 #define OUR_TRAP_PERF 6
@@ -107,6 +107,7 @@ static void forward(struct ours *ours, int number, siginfo_t *info, void *contex
 {
 	struct sigaction action = ours->target;
 
+	wake_tell(&action);
 	set_mask(&action, number, context);
 	if (action.sa_flags & SA_RESETHAND)
 		ours->target.sa_handler = SIG_DFL;
@@ -172,116 +173,31 @@ static void defer(const struct ours *ours, int number, siginfo_t *info, void *co
 	send_again(number, info);
 }
 
-// A wait that ends by EINTR where a handler without SA_RESTART has run.
-static bool is_wait(const greg_t *registers)
-{
-	unsigned futex = (unsigned)registers[REG_RSI] & 0x7f;
-
-	switch (registers[REG_RAX]) {
-	case SYS_read:
-	case SYS_write:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_open:
-	case SYS_openat:
-	case SYS_ioctl:
-	case SYS_fcntl:
-	case SYS_flock:
-	case SYS_wait4:
-	case SYS_waitid:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-		return true;
-	case SYS_futex:
-		return futex == 0 || futex == 9; // FUTEX_WAIT, FUTEX_WAIT_BITSET
-	default:
-		return false;
-	}
-}
-
-// A tick that was due when the thread went to sleep comes when another signal wakes it, and before
-// that one's handler. By our SA_RESTART the kernel has then set the registers back to the call, and
-// the other finds no call to interrupt: read() would wait on, and ^C with it. Only behind a call
-// does RCX hold the address that follows it.
-static bool is_restarted(const void *context)
+// Signals of the process that the end of this handler would give to this thread.
+static void leave_main_its_own(const void *context)
 {
 	const ucontext_t *uc = context;
-	const greg_t *registers = uc->uc_mcontext.gregs;
+	uint64_t blocked, numbers = 0;
 
-	return registers[REG_RCX] == registers[REG_RIP] + SYSCALL_BYTES && is_wait(registers);
-}
-
-static bool has_handler(int number, const void *context, struct sigaction *action)
-{
-	const ucontext_t *uc = context;
-
-	return sigismember(&uc->uc_sigmask, number) != 1 &&
-	       libc_action(number, NULL, action) == 0 &&
-	       (action->sa_flags & SA_SIGINFO ||
-	        (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN));
-}
-
-enum wake {
-	WAKE_UNKNOWN,
-	WAKE_RESTARTS,
-	WAKE_INTERRUPTS
-};
-
-// By whom the call was interrupted: its handler is to run next.
-static enum wake find_wake(const void *context)
-{
-	struct sigaction action;
-	sigset_t pending;
-
-	sigemptyset(&pending);
-	syscall(SYS_rt_sigpending, &pending, NSIG / 8);
-	for (int number = 1; number < NSIG; number++)
-		if (sigismember(&pending, number) == 1 && has_handler(number, context, &action))
-			return action.sa_flags & SA_RESTART ? WAKE_RESTARTS : WAKE_INTERRUPTS;
-	return WAKE_UNKNOWN;
-}
-
-// While ours blocks it here, the kernel gives a signal of the process to another thread. Who has
-// handlers that interrupt calls cannot mind if one is interrupted too often.
-static bool any_interrupts(const void *context)
-{
-	struct sigaction action;
-
-	for (int number = 1; number < NSIG; number++)
-		if (has_handler(number, context, &action) && !(action.sa_flags & SA_RESTART))
-			return true;
-	return false;
-}
-
-static void interrupt(void *context)
-{
-	ucontext_t *uc = context;
-
-	uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
-	uc->uc_mcontext.gregs[REG_RIP] += SYSCALL_BYTES;
+	memcpy(&blocked, &uc->uc_sigmask, sizeof(blocked));
+	for (int i = 0; i < SIGNALS_KINDS; i++)
+		if (all[i].number)
+			numbers |= UINT64_C(1) << (all[i].number - 1);
+	precedence_give(blocked, numbers);
 }
 
 static void tick(const struct ours *ours, const siginfo_t *info, void *context)
 {
-	bool restarted = is_restarted(context);
-	enum wake wake = restarted ? find_wake(context) : WAKE_RESTARTS;
+	struct wake wake = wake_begin(context, libc_action);
 
 	if (ours == &all[SIGNALS_TRAP])
 		threads_trap(context, was_async(info));
 	else
 		threads_tick(context, info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
-	if (wake == WAKE_UNKNOWN)
-		wake = find_wake(context); // it may have come only now
 	// A timer interrupts calls by itself.
-	if (wake == WAKE_INTERRUPTS ||
-	    (wake == WAKE_UNKNOWN && ours == &all[SIGNALS_TRAP] && any_interrupts(context)))
-		interrupt(context);
+	wake_end(wake, context, libc_action, &ours->target, ours == &all[SIGNALS_TRAP]);
+	if (!threads_are_hushed())
+		leave_main_its_own(context);
 }
 
 static void handler(int number, siginfo_t *info, void *context)
@@ -310,10 +226,7 @@ static bool install(const struct ours *ours)
 	static const int raised[] = { SIGSEGV, SIGBUS, SIGSYS, SIGILL, SIGFPE };
 	const struct sigaction *target = &ours->target;
 	// SA_RESTART is for the target's own use of the signal: ticks come only while it runs.
-	bool target_interrupts =
-		(target->sa_flags & SA_SIGINFO ||
-	         (target->sa_handler != SIG_DFL && target->sa_handler != SIG_IGN)) &&
-		!(target->sa_flags & SA_RESTART);
+	bool target_interrupts = wake_handles(target) && !(target->sa_flags & SA_RESTART);
 	struct sigaction action = {
 		.sa_sigaction = handler,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | (target_interrupts ? 0 : SA_RESTART),

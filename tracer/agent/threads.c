@@ -203,6 +203,11 @@ void threads_hush(void)
 	wait_for_others();
 }
 
+bool threads_are_hushed(void)
+{
+	return __atomic_load_n(&hushed, __ATOMIC_SEQ_CST);
+}
+
 void threads_finish(struct agent *a)
 {
 	struct lane *lane = mine;

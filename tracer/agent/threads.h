@@ -45,6 +45,7 @@ void threads_at_end(void (*function)(void));
 
 /* No ticks any more, in any thread: their system calls may soon be forbidden. */
 void threads_hush(void);
+bool threads_are_hushed(void);
 
 /* A tick of the calling thread, by its timer, or by a trap that has WAITED or has not. */
 void threads_tick(const void *context, uint32_t overrun);
