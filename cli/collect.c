@@ -11,11 +11,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #define POLL_LIMIT_MS 1000
+#define STACK_BYTES   ((size_t)8 << 20)
 
 static uint64_t usage_cpu_ns(const struct rusage *usage)
 {
@@ -122,13 +124,14 @@ static void note_background(struct collect *c)
 	snprintf(c->background_name, sizeof(c->background_name), "%s", name);
 }
 
-int collect_until_exit(struct collect *c, struct error *err)
+static int run_to_exit(struct collect *c, struct error *err)
 {
 	uint64_t start_cpu_ns = own_cpu_ns();
 	int ended;
 
 	c->broken.text[0] = '\0';
 	c->run.exit_status = -1;
+	sampler_begin(c->sampler);
 	do
 		ended = step(c, err);
 	while (ended == 0);
@@ -145,4 +148,46 @@ int collect_until_exit(struct collect *c, struct error *err)
 	c->run.collector_cpu_ns = own_cpu_ns() - start_cpu_ns + c->checkpoint->cpu_ns;
 	c->run.complete = true;
 	return 0;
+}
+
+struct turn {
+	struct collect *collect;
+	struct error *err;
+	int result;
+};
+
+static void *run_in_thread(void *context)
+{
+	struct turn *turn = context;
+
+	turn->result = run_to_exit(turn->collect, turn->err);
+	return NULL;
+}
+
+// Whatever the limit for stacks is: it is the target's.
+static int start_thread(pthread_t *thread, struct turn *turn)
+{
+	pthread_attr_t attributes;
+
+	int failed = pthread_attr_init(&attributes);
+	if (failed)
+		return failed;
+	failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	if (!failed)
+		failed = pthread_create(thread, &attributes, run_in_thread, turn);
+	pthread_attr_destroy(&attributes);
+	return failed;
+}
+
+// In a thread of its own, as it becomes a real-time one: a program that asks for its parent's
+// policy asks for the main thread's.
+int collect_until_exit(struct collect *c, struct error *err)
+{
+	struct turn turn = { .collect = c, .err = err };
+	pthread_t thread;
+
+	if (start_thread(&thread, &turn))
+		return run_to_exit(c, err);
+	pthread_join(thread, NULL);
+	return turn.result;
 }

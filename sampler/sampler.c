@@ -157,13 +157,17 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 		return error_wrap(err, "could not sample process %d", (int)child);
 	report_rung(s, &report);
 	s->window.since_ns = s->attached_ns = clock_now_ns();
-	s->window.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0 ||
 	    open_ops(s, err) < 0)
 		return -1;
 	s->child = child;
-	priority_ask(&s->priority);
 	return wait_for_source(s, err);
+}
+
+void sampler_begin(struct sampler *s)
+{
+	s->window.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	priority_ask(&s->priority);
 }
 
 static bool is_overrun(uint64_t events, uint64_t lost)

@@ -8,12 +8,12 @@
  * of time up to a millisecond behind now.
  *
  *	launch a child that waits before its exec
- *	sampler_new() → sampler_attach(child) → let the child exec
+ *	sampler_new() → sampler_attach(child) → let the child exec → sampler_begin()
  *	poll sampler_fd(); whenever it is readable or sampler_timeout_ms() has
  *	passed: sampler_drain()
  *	when the last process of interest is gone: sampler_finish()
  *
- * One thread; all sink functions are called from within drain and finish.
+ * One thread at a time; all sink functions are called from within drain and finish.
  * The modules and the sink must outlive the sampler.
  */
 #pragma once
@@ -133,6 +133,12 @@ CLEANUP(sampler, struct sampler *, sampler_free)
  * until something works; -1 only if nothing does.
  */
 int sampler_attach(struct sampler *s, pid_t child, struct error *err);
+
+/*
+ * In the thread that drains and finishes: it becomes urgent, see priority.h. Better not the main
+ * one, whose priority is what the target sees of its parent's.
+ */
+void sampler_begin(struct sampler *s);
 
 /* An epoll descriptor, readable when there is work. Owned by the sampler. */
 int sampler_fd(const struct sampler *s);

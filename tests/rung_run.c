@@ -166,6 +166,7 @@ void rung_run(struct rung_run *run, enum rung rung, char *const argv[])
 	cleanup(sampler) struct sampler *sampler = sampler_new(&options, modules, &sink, &err);
 	if (!sampler || sampler_attach(sampler, child, &err) < 0)
 		die("attach", &err);
+	sampler_begin(sampler);
 	uint64_t start = clock_now_ns();
 	if (write(gate[1], "x", 1) != 1)
 		die("gate", &err);

@@ -206,6 +206,7 @@ static bool try_record(const char *const *argv, const struct sampler_options *op
 	if (!attached)
 		kill(child, SIGKILL);
 	close(gate);
+	sampler_begin(s);
 	if (attached)
 		drain_until_exit(s, child);
 	else

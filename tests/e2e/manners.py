@@ -145,6 +145,15 @@ class Surroundings(Case):
                 "ulimit -a; umask; nice; pwd"]
         self.assertEqual(self.profile_run(look).out, self.bare(look).stdout)
 
+    def test_the_parents_priority_is_what_it_would_be(self):
+        # While the collector is at work: that is urgent.
+        looks = ("import os, time\nend, parent, seen = time.monotonic() + 0.3, os.getppid(), set()\n"
+                 "while time.monotonic() < end:\n"
+                 "    seen.add((os.sched_getscheduler(parent), os.getpriority(os.PRIO_PROCESS,"
+                 " parent), os.sched_getparam(parent).sched_priority))\nprint(seen)")
+        look = ["python3", "-c", looks]
+        self.assertEqual(self.profile_run(look).out, self.bare(look).stdout)
+
     def test_ignored_signals_stay_ignored(self):
         look = ["grep", "Sig[BI]", "/proc/self/status"]
         ignore = ["env", "--ignore-signal=INT,TERM,HUP,QUIT,PIPE,CHLD", "--block-signal=USR2"]
