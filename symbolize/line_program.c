@@ -6,6 +6,7 @@
 #include <dwarf.h>
 
 #define FORMATS_MAX 16
+#define LNE_INLINED 0x90 // nvcc's: the row that calls, and the name of what it calls
 
 struct source {
 	const char *name;
@@ -244,6 +245,11 @@ struct machine {
 	struct line_row previous;
 	size_t next;   // the first address that is not below PREVIOUS_ADDRESS
 	uint64_t fuel; // rows that may yet be filled: a bad program goes over them again and again
+
+	bool (*visit)(void *context, const struct line_visit *row); // NULL: addresses are asked for
+	void *context;
+	size_t set_at;
+	uint64_t call, function;
 };
 
 static void begin_sequence(struct machine *m)
@@ -254,6 +260,8 @@ static void begin_sequence(struct machine *m)
 	m->has_previous = false;
 	m->is_discarded = false;
 	m->has_ended = false;
+	m->set_at = 0;
+	m->call = m->function = 0;
 }
 
 static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t wanted)
@@ -261,9 +269,23 @@ static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t want
 	return array_search(count, i, addresses[i] < wanted);
 }
 
-// A row holds from its address up to the next row's.
-static void emit_row(struct machine *m)
+static void show_row(struct machine *m, bool is_end)
 {
+	struct line_visit row = { m->set_at, m->address,  m->file, m->line,
+		                  m->call,   m->function, is_end };
+
+	m->fuel -= m->fuel > 0;
+	if (!m->visit(m->context, &row))
+		m->fuel = 0;
+}
+
+// A row holds from its address up to the next row's.
+static void emit_row(struct machine *m, bool is_end)
+{
+	if (m->visit) {
+		show_row(m, is_end);
+		return;
+	}
 	if (!m->has_previous) {
 		m->low = m->high = m->address;
 		m->is_discarded = m->address < m->lowest_code;
@@ -294,11 +316,16 @@ static void run_extended(struct machine *m, struct cursor *c)
 	operands.end = c->at;
 	switch (cursor_u8(&operands)) {
 	case DW_LNE_end_sequence:
-		emit_row(m);
+		emit_row(m, true);
 		m->has_ended = true;
 		break;
 	case DW_LNE_set_address:
+		m->set_at = (size_t)(operands.at - m->program->sections.line.data);
 		m->address = cursor_number(&operands, length - 1 == 4 ? 4 : 8);
+		break;
+	case LNE_INLINED:
+		m->call = cursor_uleb(&operands);
+		m->function = cursor_uleb(&operands);
 		break;
 	default: // DW_LNE_define_file is not written by anyone; discriminators are not used
 		break;
@@ -317,7 +344,7 @@ static void run_special(struct machine *m, uint8_t opcode)
 
 	advance(m, adjusted / p->line_range);
 	m->line += (uint64_t)(int64_t)(p->line_base + adjusted % p->line_range);
-	emit_row(m);
+	emit_row(m, false);
 }
 
 static void run_standard(struct machine *m, uint8_t opcode, struct cursor *c)
@@ -326,7 +353,7 @@ static void run_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 
 	switch (opcode) {
 	case DW_LNS_copy:
-		emit_row(m);
+		emit_row(m, false);
 		break;
 	case DW_LNS_advance_pc:
 		advance(m, cursor_uleb(c));
@@ -427,6 +454,17 @@ uint64_t line_program_run(const struct line_program *program, uint64_t lowest_co
 	if (program->index && program->index->complete)
 		return run_indexed(&m, program->index);
 	return run_all(&m, program->index);
+}
+
+void line_program_visit(const struct line_program *program,
+                        bool (*visit)(void *context, const struct line_visit *row), void *context)
+{
+	struct machine m = { .program = program,
+		             .visit = visit,
+		             .context = context,
+		             .fuel = program->code.size + 64 };
+
+	run_all(&m, NULL);
 }
 
 const char *line_program_path(const struct line_program *p, uint64_t file, char *buffer,

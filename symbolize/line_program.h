@@ -61,6 +61,24 @@ void line_program_set_index(struct line_program *program, struct line_index *ind
 uint64_t line_program_run(const struct line_program *program, uint64_t lowest_code,
                           const uint64_t *addresses, size_t count, struct line_row *rows);
 
+/* A row as it stands in the program: of its sequence from ADDRESS up to the next one's. */
+struct line_visit {
+	size_t set_at;    /* where in SECTIONS.line the sequence's address stands, which may be for
+	                     a relocation to fill in; 0: nowhere */
+	uint64_t address; /* SET_AT's and what the program has added */
+	uint64_t file, line;
+	/* nvcc's: the row is of a function that is inlined there, by name at FUNCTION of
+	 * .debug_str:
+	 */
+	uint64_t call; /* number, from 1, of the sequence's row that calls it; 0: of none */
+	uint64_t function;
+	bool is_end; /* no row, but where the last one ends */
+};
+
+/* Calls VISIT for each row, in order, until it returns false. */
+void line_program_visit(const struct line_program *program,
+                        bool (*visit)(void *context, const struct line_visit *row), void *context);
+
 /* The full path of FILE in BUFFER; NULL if there is no such file. */
 const char *line_program_path(const struct line_program *program, uint64_t file, char *buffer,
                               size_t size);

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
-foreach(module cover debug_file decompress demangle dwarf_file early elf_file elf_symbols function_start jit_map jitdump
+foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols function_start jit_map jitdump
         line_program package symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
+# NVIDIA's own library says what lines it finds, without a driver.
+find_file(REAL_CUPTI libcupti.so.13 PATHS /usr/local/cuda /usr/local/cuda/extras/CUPTI
+          PATH_SUFFIXES lib lib64 NO_DEFAULT_PATH)
+target_compile_definitions(cubin_test PRIVATE
+  REAL_CUPTI="$<$<BOOL:${REAL_CUPTI}>:${REAL_CUPTI}>")
 target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up
 target_compile_options(early_test PRIVATE -g)
 
@@ -12,7 +17,7 @@ target_compile_options(symbolizer_memory_test PRIVATE -g)
 target_link_options(symbolizer_memory_test PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
 
-foreach(target elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program symbolizer)
+foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
 
