@@ -230,6 +230,9 @@ enum gpu_lost {
 	GPU_LOST_REFUSED = 6, /* kinds that CUPTI will not tell of */
 	GPU_LOST_NAME = 7,    /* kernels whose names found no room */
 	GPU_LOST_BUFFER = 8,  /* buffers that CUPTI wanted and did not get */
+	GPU_LOST_CUBIN = 9,   /* machine code whose lines found no room, or could not be kept */
+	GPU_LOST_SAMPLED =
+		10, /* times that the GPU's buffer of samples was full: all in it are lost */
 	GPU_LOSSES
 };
 
@@ -256,3 +259,41 @@ struct record_gpu_gap {
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct record_gpu_gap) == 24 + 24, "gap");
+
+/* A reason that threads of kernels wait for, before the first instruction that has it. */
+struct record_gpu_stall {
+	struct record head;
+	uint32_t reason; /* name of provider OP_GPU, CUPTI's word */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_gpu_stall) == 24 + 8, "stall record");
+
+/* What samples of an instruction waited for. */
+struct gpu_stall {
+	uint32_t reason; /* 0: unknown */
+	uint32_t samples;
+};
+_Static_assert(sizeof(struct gpu_stall) == 8, "stall");
+
+/*
+ * Samples of one instruction that have come since the last record of it: of threads of the kernel
+ * that were there, running or waiting. Followed by stall_count of struct gpu_stall. The cubin that
+ * CRC is of, if it has lines, is a file of the session: PROTOCOL_CUBIN_FILE.
+ */
+struct record_gpu_pc {
+	struct record head;
+	uint64_t cubin_crc;
+	uint64_t offset;   /* in the function, bytes */
+	uint32_t function; /* name of provider OP_GPU, mangled; 0: unknown */
+	uint32_t stall_count;
+};
+_Static_assert(sizeof(struct record_gpu_pc) == 24 + 24, "pc");
+
+/* What the samples of all instructions make together, since the last one of these. */
+struct record_gpu_pc_sum {
+	struct record head;
+	uint64_t samples; /* all, with those below */
+	uint64_t dropped; /* by the GPU, which could not keep up */
+	uint64_t other;   /* of kernels that are not the program's own: no instructions are told */
+};
+_Static_assert(sizeof(struct record_gpu_pc_sum) == 24 + 24, "pc sum");

@@ -2,7 +2,7 @@
 # GPU activity, on machines without a GPU: one library, loaded as the driver, the runtime and CUPTI
 # (see gpu/fake_settings.h). It is neither sanitized nor ours to be linked: programs load it.
 set(FAKE_SOURCES fake_buffers fake_call fake_clock fake_cupti fake_delivery fake_device fake_driver
-  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_memory fake_module fake_next_record
+  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_memory fake_module fake_next_record fake_pc
   fake_registration fake_runtime fake_runtime_memory fake_runtime_stream fake_settings
   fake_subscriber fake_work record_kinds saved_buffers)
 list(TRANSFORM FAKE_SOURCES PREPEND gpu/)
@@ -48,7 +48,7 @@ set_target_properties(gpu_client PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY 
 # Programs for a GPU: see gpu/programs/gpu_program.h. Linked to the fake as to the runtime, and by
 # no path, so that LD_LIBRARY_PATH says which.
 set(GPU_PROGRAMS vector_add copies streams graphs launch_bound gpu_bound sync_happy idle processes
-  devices churn driver threads)
+  devices churn driver lines threads)
 foreach(name ${GPU_PROGRAMS})
   add_executable(gpu_${name} gpu/programs/${name}.c)
   target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -97,6 +97,7 @@ find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
 set(nvcc_binaries "")
 get_filename_component(nvcc_dir "${NVCC}" DIRECTORY)
 set(nvcc_link_driver -L ${nvcc_dir}/../lib64/stubs -lcuda)
+set(nvcc_link_lines ${nvcc_link_driver})
 set(nvcc_flags_nvcc_per_thread --default-stream per-thread)
 set(nvcc_programs_nvcc ${GPU_PROGRAMS})
 set(nvcc_programs_nvcc_per_thread copies graphs launch_bound churn)

@@ -167,8 +167,9 @@ static void print_stream(FILE *out, const struct gpu_line *line)
 
 static void print_lost(FILE *out, const struct gpu_line *line)
 {
-	static const char *const whats[] = { "?",       "dropped", "no-room", "unknown", "damaged",
-		                             "untimed", "refused", "name",    "buffer" };
+	static const char *const whats[] = { "?",       "dropped", "no-room", "unknown",
+		                             "damaged", "untimed", "refused", "name",
+		                             "buffer",  "cubin",   "sampled" };
 	const struct record_gpu_lost *r = (const struct record_gpu_lost *)line->record;
 
 	fprintf(out, " %s kind %u count %" PRIu64, text_of(whats, COUNT(whats), r->what), r->kind,
@@ -184,6 +185,31 @@ static void print_gap(FILE *out, const struct gpu_line *line)
 	        r->end_ns ? "ends" : "begins");
 	if (!line->golden && r->end_ns)
 		fprintf(out, " after %" PRIu64, r->end_ns - r->begin_ns);
+}
+
+static void print_pc(FILE *out, const struct gpu_line *line)
+{
+	const struct record_gpu_pc *r = (const struct record_gpu_pc *)line->record;
+	const struct gpu_stall *stalls = (const struct gpu_stall *)(r + 1);
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < r->stall_count; i++)
+		samples += stalls[i].samples;
+	fprintf(out, " %s +%#" PRIx64 " %" PRIu64 " samples, %u reasons", line->name, r->offset,
+	        samples, r->stall_count);
+}
+
+static void print_pc_sum(FILE *out, const struct gpu_line *line)
+{
+	const struct record_gpu_pc_sum *r = (const struct record_gpu_pc_sum *)line->record;
+
+	fprintf(out, " %" PRIu64 " dropped %" PRIu64 " other %" PRIu64, r->samples, r->dropped,
+	        r->other);
+}
+
+static void print_stall(FILE *out, const struct gpu_line *line)
+{
+	fprintf(out, " %s", line->name);
 }
 
 static const struct kind {
@@ -206,6 +232,9 @@ static const struct kind {
 	{ "stream", print_stream, offsetof(struct record_gpu_stream, correlation) },
 	{ "lost", print_lost, 0 },
 	{ "gap", print_gap, 0 },
+	{ "pc", print_pc, 0 },
+	{ "pc-sum", print_pc_sum, 0 },
+	{ "stall", print_stall, 0 },
 };
 
 static const struct kind *kind_of(const struct record *record)

@@ -242,6 +242,10 @@ static void print_gpu(const struct record *record, size_t program)
 	if (call)
 		snprintf(text, sizeof(text), "t%zu %s", find_thread(call->tid) + 1,
 		         find_name(call->name)->text);
+	if (record->type == RECORD_GPU_PC)
+		line.name = find_name(((const struct record_gpu_pc *)record)->function)->text;
+	if (record->type == RECORD_GPU_STALL)
+		line.name = find_name(((const struct record_gpu_stall *)record)->reason)->text;
 	if (record->type == RECORD_GPU_KERNEL)
 		line.name = find_name(((const struct record_gpu_kernel *)record)->name)->text;
 	if (!all.gpu)
@@ -374,7 +378,7 @@ static void print(const struct record *record, uint64_t image_ns)
 		keep_name((const struct record_op_name *)record);
 		return;
 	}
-	if (record->type >= RECORD_GPU_KERNEL && record->type <= RECORD_GPU_GAP)
+	if (record->type >= RECORD_GPU_KERNEL && record->type <= RECORD_GPU_STALL)
 		print_gpu(record, program);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].type == record->type)
@@ -429,7 +433,7 @@ static const char *trace[TRACE_MAX];
 
 static void read_options(struct session_options *wanted, int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "+o:m:z:t:gsq")) != -1;)
+	for (int option; (option = getopt(argc, argv, "+o:m:z:t:G:gsq")) != -1;)
 		switch (option) {
 		case 'o':
 			wanted->ops = (uint32_t)strtoul(optarg, NULL, 0);
@@ -439,6 +443,9 @@ static void read_options(struct session_options *wanted, int argc, char **argv)
 			break;
 		case 'z':
 			wanted->frequency_hz = (uint32_t)strtoul(optarg, NULL, 0);
+			break;
+		case 'G':
+			wanted->gpu = (uint32_t)strtoul(optarg, NULL, 0);
 			break;
 		case 'g':
 			all.golden = true;

@@ -100,3 +100,11 @@ _Static_assert(sizeof(struct protocol_name) == 40, "name");
  * to this file, whole.
  */
 #define PROTOCOL_TOTALS_FILE "totals"
+
+/*
+ * A cubin with lines (see base/record_gpu.h, RECORD_GPU_PC), by its CRC: whole, as it is renamed
+ * when it is.
+ */
+#define PROTOCOL_CUBIN_FILE   "cubin-%016llx"
+#define PROTOCOL_CUBIN_BYTES  ((size_t)64 << 20)  /* of one */
+#define PROTOCOL_CUBINS_BYTES ((size_t)256 << 20) /* of all that a process keeps */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Our layouts and numbers are those of CUPTI's headers: compiling this is the test.
 #include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti_pc_abi.h"
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 
 #define SAME(ours, theirs) _Static_assert((int64_t)(ours) == (int64_t)(theirs), #theirs)
 #define PLACE(ours, field, theirs, their_field)                                                    \
@@ -253,6 +255,71 @@ PLACE(cupti_subscriber, other_size, CUpti_SubscriberParams, oldSubscriberSize);
 SAME(CUPTI_OTHER_NAME_MIN, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN);
 #endif
 
+SAME(CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
+SAME(CUPTI_STALL_NAME, CUPTI_STALL_REASON_STRING_SIZE);
+SAME(CUPTI_PC_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+SAME(CUPTI_PC_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+SAME(CUPTI_PC_STALL_REASONS, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON);
+SAME(CUPTI_PC_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+SAME(CUPTI_PC_DATA_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+
+PLACE(cupti_stall, index, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
+PLACE(cupti_stall, samples, CUpti_PCSamplingStallReason, samples);
+SAME(sizeof(struct cupti_stall), sizeof(CUpti_PCSamplingStallReason));
+PLACE(cupti_pc, size, CUpti_PCSamplingPCData, size);
+PLACE(cupti_pc, cubin_crc, CUpti_PCSamplingPCData, cubinCrc);
+PLACE(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
+PLACE(cupti_pc, function_index, CUpti_PCSamplingPCData, functionIndex);
+PLACE(cupti_pc, function, CUpti_PCSamplingPCData, functionName);
+PLACE(cupti_pc, stall_count, CUpti_PCSamplingPCData, stallReasonCount);
+PLACE(cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason);
+#if CUPTI_API_VERSION >= 22
+PLACE(cupti_pc, correlation, CUpti_PCSamplingPCData, correlationId);
+SAME(sizeof(struct cupti_pc), sizeof(CUpti_PCSamplingPCData));
+#else
+SAME(CUPTI_PC_OLDER_BYTES, sizeof(CUpti_PCSamplingPCData));
+#endif
+PLACE(cupti_pc_data, room, CUpti_PCSamplingData, collectNumPcs);
+PLACE(cupti_pc_data, samples, CUpti_PCSamplingData, totalSamples);
+PLACE(cupti_pc_data, dropped, CUpti_PCSamplingData, droppedSamples);
+PLACE(cupti_pc_data, count, CUpti_PCSamplingData, totalNumPcs);
+PLACE(cupti_pc_data, left, CUpti_PCSamplingData, remainingNumPcs);
+PLACE(cupti_pc_data, range, CUpti_PCSamplingData, rangeId);
+PLACE(cupti_pc_data, pcs, CUpti_PCSamplingData, pPcData);
+#if CUPTI_API_VERSION >= 22
+PLACE(cupti_pc_data, other_samples, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+PLACE(cupti_pc_data, hardware_full, CUpti_PCSamplingData, hardwareBufferFull);
+SAME(sizeof(struct cupti_pc_data), sizeof(CUpti_PCSamplingData));
+#endif
+PLACE(cupti_pc_setting, attribute, CUpti_PCSamplingConfigurationInfo, attributeType);
+PLACE(cupti_pc_setting, status, CUpti_PCSamplingConfigurationInfo, attributeStatus);
+SAME(offsetof(struct cupti_pc_setting, space),
+     offsetof(CUpti_PCSamplingConfigurationInfo, attributeData));
+SAME(sizeof(struct cupti_pc_setting), sizeof(CUpti_PCSamplingConfigurationInfo));
+PLACE(cupti_pc_setting, stalls.count, CUpti_PCSamplingConfigurationInfo,
+      attributeData.stallReasonData.stallReasonCount);
+PLACE(cupti_pc_setting, stalls.indices, CUpti_PCSamplingConfigurationInfo,
+      attributeData.stallReasonData.pStallReasonIndex);
+SAME(sizeof(struct cupti_pc_settings), CUpti_PCSamplingConfigurationInfoParamsSize);
+PLACE(cupti_pc_settings, context, CUpti_PCSamplingConfigurationInfoParams, ctx);
+PLACE(cupti_pc_settings, count, CUpti_PCSamplingConfigurationInfoParams, numAttributes);
+PLACE(cupti_pc_settings, settings, CUpti_PCSamplingConfigurationInfoParams,
+      pPCSamplingConfigurationInfo);
+SAME(sizeof(struct cupti_pc_context), CUpti_PCSamplingEnableParamsSize);
+PLACE(cupti_pc_context, context, CUpti_PCSamplingEnableParams, ctx);
+SAME(sizeof(struct cupti_pc_context), CUpti_PCSamplingDisableParamsSize);
+SAME(sizeof(struct cupti_pc_get), CUpti_PCSamplingGetDataParamsSize);
+PLACE(cupti_pc_get, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
+SAME(sizeof(struct cupti_pc_stall_count), CUpti_PCSamplingGetNumStallReasonsParamsSize);
+PLACE(cupti_pc_stall_count, count, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+SAME(sizeof(struct cupti_pc_stall_names), CUpti_PCSamplingGetStallReasonsParamsSize);
+PLACE(cupti_pc_stall_names, count, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+PLACE(cupti_pc_stall_names, indices, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
+PLACE(cupti_pc_stall_names, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+SAME(sizeof(struct cupti_cubin_crc), CUpti_GetCubinCrcParamsSize);
+PLACE(cupti_cubin_crc, cubin_size, CUpti_GetCubinCrcParams, cubinSize);
+PLACE(cupti_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin);
+PLACE(cupti_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
 int main(void)
 {
 	return 0;

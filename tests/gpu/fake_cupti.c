@@ -6,6 +6,7 @@
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_device.h"
 #include "tests/gpu/fake_functions.h"
+#include "tests/gpu/fake_pc.h"
 #include "tests/gpu/fake_settings.h"
 #include "tests/gpu/fake_subscriber.h"
 #include "tests/gpu/record_kinds.h"
@@ -143,6 +144,7 @@ int cuptiFinalize(void)
 	memset(&wanted, 0, sizeof(wanted));
 	fake_subscriber_forget();
 	fake_buffers_finalize();
+	fake_pc_forget();
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tests/gpu/fake_buffers.h"
 #include "tests/gpu/fake_cupti.h"
+#include "tests/gpu/fake_pc.h"
 #include "tests/gpu/fake_settings.h"
 #include "tests/gpu/fake_subscriber.h"
 
@@ -110,6 +111,7 @@ void fake_device_reset(uint32_t device)
 	if (!devices[device].has_context)
 		return;
 	tell_context(device, CUPTI_CONTEXT_DESTROY);
+	fake_pc_context_ends(&devices[device]);
 	devices[device].has_context = false;
 }
 

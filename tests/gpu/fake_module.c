@@ -4,6 +4,7 @@
 #include "tests/gpu/fake_buffers.h"
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
+#include "tests/gpu/fake_pc.h"
 #include "tests/gpu/fake_subscriber.h"
 #include "tests/gpu/fake_work.h"
 
@@ -84,6 +85,8 @@ int cuModuleLoadData(void **module, const void *image)
 		fake_wait_until(begin + COMPILE_NS);
 		record_compiling(begin, call.correlation);
 	}
+	if (is_cubin(image))
+		fake_pc_module(fake_device_context(), image, m->told.bytes);
 	tell(m, CUPTI_MODULE_LOADED);
 	*module = m;
 	return fake_call_end(&call, 0);
@@ -103,6 +106,9 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
 {
 	FAKE_DRIVER_CALL(call, cuModuleGetFunction, NULL, FAKE_POINTER(function),
 	                 FAKE_POINTER(module), FAKE_POINTER(name));
+	const struct module *m = module;
+	if (!call.refused && is_cubin(m->told.cubin))
+		fake_pc_function(name, m->told.cubin, m->told.bytes);
 	*function = call.refused ? NULL : fake_kernel_add(NULL, name);
 	return fake_call_end(&call, *function ? 0 : CUDA_NOT_FOUND);
 }

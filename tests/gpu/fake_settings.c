@@ -66,6 +66,10 @@ static void one_fault(const char *name, const char *value)
 		faults.bad_kind = n;
 	else if (!strcmp(name, "slow-flush"))
 		faults.slow_flush_ms = n;
+	else if (!strcmp(name, "pc"))
+		faults.pc_refused = n;
+	else if (!strcmp(name, "pc-full"))
+		faults.pc_full = n;
 	else if (!strcmp(name, "misaligned"))
 		faults.misaligned = true;
 	else if (!strcmp(name, "disorder"))

@@ -26,6 +26,9 @@
  *	    bad-kind=N        after every Nth record one that ends the walk through its buffer
  *	    garbage           valid sizes beyond their buffer, a version that never was
  *	    slow-flush=MS     flushing takes at least so long
+ *	    pc=N              sampling instructions is refused with N
+ *	    pc-full=N         the Nth time that samples are asked for the GPU's buffer is full, and
+ *	                      stays so until sampling is disabled
  */
 #pragma once
 
@@ -50,6 +53,7 @@ struct fake_faults {
 	uint32_t drop, unknown_kind, bad_kind;
 	uint32_t short_bytes;
 	uint32_t slow_flush_ms;
+	uint32_t pc_refused, pc_full;
 	bool misaligned, disorder, zero_times, null_buffer, garbage;
 };
 

@@ -6,6 +6,7 @@
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_graph.h"
+#include "tests/gpu/fake_pc.h"
 #include "tests/gpu/fake_settings.h"
 
 #include <string.h>
@@ -160,6 +161,7 @@ struct fake_span fake_work_run(struct cuda_stream *stream, const struct fake_wor
 {
 	switch (work->type) {
 	case FAKE_KERNEL:
+		fake_pc_launch(fake_device_context_of(stream->device), work->kernel.function->name);
 		return run_kernel(stream, work, correlation, place);
 	case FAKE_COPY:
 		return run_copy(stream, work, correlation, place);

@@ -39,5 +39,8 @@ struct config config_parse(const char *text)
 		.ops = clamp(number(text, "ops=", 0), 0, UINT32_MAX),
 		.count_calls = number(text, "calls=", 0) != 0,
 		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),
+		.gpu = clamp(number(text, "gpu=", 0), 0, UINT32_MAX),
+		.launches = clamp(number(text, "launches=", CONFIG_LAUNCHES_SAMPLED),
+		                  CONFIG_LAUNCHES_OFF, CONFIG_LAUNCHES_ALL),
 	};
 }

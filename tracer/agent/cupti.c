@@ -6,6 +6,7 @@
 #include "tracer/agent/chain.h"
 #include "tracer/agent/cupti_buffers.h"
 #include "tracer/agent/cupti_flusher.h"
+#include "tracer/agent/cupti_pc.h"
 #include "tracer/agent/cupti_place.h"
 #include "tracer/agent/cupti_session.h"
 #include "tracer/agent/gpu_lane.h"
@@ -21,6 +22,7 @@
 #define NOT_RECORDED "GPU activity was not recorded: "
 #define NOTE_MAX     256
 #define PERIOD_NS    (500 * NS_PER_MS)
+#define SAMPLED_NS   (100 * NS_PER_MS) // where instructions are: the GPU's buffer must not fill
 #define LIMIT_NS     (2 * NS_PER_SEC) // at the end, with nothing coming
 #define LONGEST_NS   (30 * NS_PER_SEC)
 
@@ -114,6 +116,12 @@ static void set_live(bool live)
 	__atomic_store_n(&cupti_session.live, live, __ATOMIC_RELEASE);
 }
 
+static void start_flushing(void)
+{
+	flushing = cupti_flusher_start(cupti_session_flush_periodically,
+	                               cupti_pc_is_on() ? SAMPLED_NS : PERIOD_NS);
+}
+
 static void attach(void)
 {
 	char why[NOTE_MAX];
@@ -128,13 +136,16 @@ static void attach(void)
 		return;
 	}
 	cupti_place_start();
+	cupti_session.nodes = agent->config.gpu & CONFIG_GPU_NODES;
+	if (agent->config.gpu & CONFIG_GPU_LINES)
+		cupti_pc_start(agent, &cupti_session.f);
 	cupti_session.pid = (uint32_t)getpid();
 	set_live(true); // its callbacks may come at once
 	if (!begin_session()) {
 		set_live(false);
 		return;
 	}
-	flushing = cupti_flusher_start(cupti_session_flush_periodically, PERIOD_NS);
+	start_flushing();
 	atexit(end);
 }
 
@@ -181,6 +192,7 @@ void cupti_fork(void)
 	cupti_session_fork();
 	cupti_flusher_fork();
 	cupti_buffers_fork();
+	cupti_pc_fork();
 	gpu_lane_fork();
 }
 
@@ -204,7 +216,7 @@ void cupti_resume(void)
 	if (!started || !cupti_session.subscriber || cupti_session.pid != (uint32_t)getpid())
 		return;
 	set_live(true);
-	flushing = cupti_flusher_start(cupti_session_flush_periodically, PERIOD_NS);
+	start_flushing();
 }
 
 void cupti_restart(void)

@@ -14,8 +14,8 @@
 bool cupti_flusher_start(void (*flush)(bool last), uint64_t period_ns);
 
 /*
- * Has the last flush done, and waits for it: for LIMIT_NS since PROGRESS() last gave another number,
- * and for no more than LONGEST_NS. False: it took longer.
+ * Has the last flush done, and waits for it: for LIMIT_NS since PROGRESS() last gave another
+ * number, and for no more than LONGEST_NS. False: it took longer.
  */
 bool cupti_flusher_finish(uint64_t (*progress)(void), uint64_t limit_ns, uint64_t longest_ns);
 

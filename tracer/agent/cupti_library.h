@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti_pc_abi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +46,16 @@
 	X(next_record, cuptiActivityGetNextRecord,                                                 \
 	  (uint8_t * buffer, size_t valid_size, void **record), true)                              \
 	X(get_dropped, cuptiActivityGetNumDroppedRecords,                                          \
-	  (void *context, uint32_t stream, size_t *count), false)
+	  (void *context, uint32_t stream, size_t *count), false)                                  \
+	X(pc_enable, cuptiPCSamplingEnable, (struct cupti_pc_context *), false)                    \
+	X(pc_disable, cuptiPCSamplingDisable, (struct cupti_pc_context *), false)                  \
+	X(pc_configure, cuptiPCSamplingSetConfigurationAttribute, (struct cupti_pc_settings *),    \
+	  false)                                                                                   \
+	X(pc_get, cuptiPCSamplingGetData, (struct cupti_pc_get *), false)                          \
+	X(pc_stall_count, cuptiPCSamplingGetNumStallReasons, (struct cupti_pc_stall_count *),      \
+	  false)                                                                                   \
+	X(pc_stall_names, cuptiPCSamplingGetStallReasons, (struct cupti_pc_stall_names *), false)  \
+	X(cubin_crc, cuptiGetCubinCrc, (struct cupti_cubin_crc *), false)
 
 #define CUPTI_FUNCTION_FIELD(field, name, parameters, needed) int(*field) parameters;
 struct cupti_functions {

@@ -5,6 +5,7 @@
 #include "tracer/agent/cupti_buffers.h"
 #include "tracer/agent/cupti_calls.h"
 #include "tracer/agent/cupti_clock.h"
+#include "tracer/agent/cupti_pc.h"
 #include "tracer/agent/gpu_lane.h"
 
 #include <pthread.h>
@@ -36,8 +37,8 @@ static const uint8_t kinds[] = {
 	CUPTI_KIND_DEVICE,
 	CUPTI_KIND_CONTEXT,
 	CUPTI_KIND_STREAM,
-	CUPTI_KIND_GRAPH_TRACE,
 	CUPTI_KIND_INTERNAL_LAUNCH,
+	CUPTI_KIND_GRAPH_TRACE, // the last one: left out where each kernel is to be told
 };
 
 void cupti_session_lock(void)
@@ -66,6 +67,20 @@ bool cupti_session_is_live(void)
 	       cupti_session.pid == (uint32_t)getpid();
 }
 
+static void on_resource(uint32_t id, const struct cupti_resource_event *event)
+{
+	if (id == CUPTI_CONTEXT_CREATED) {
+		cupti_pc_context_created(event->context);
+	} else if (id == CUPTI_CONTEXT_DESTROY) {
+		cupti_pc_context_ends(event->context);
+		cupti_session_flush(false); // later it knows nothing of the context
+	} else if (id == CUPTI_MODULE_LOADED) {
+		cupti_pc_module(event->context, event->descriptor);
+	} else if (id == CUPTI_MODULE_UNLOAD) {
+		cupti_pc_module(event->context, NULL);
+	}
+}
+
 // In the thread that makes the call, or the context.
 static void on_event(void *own, uint32_t domain, uint32_t id, const void *data)
 {
@@ -75,9 +90,19 @@ static void on_event(void *own, uint32_t domain, uint32_t id, const void *data)
 	if (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) {
 		__atomic_store_n(&used, true, __ATOMIC_RELAXED);
 		cupti_calls_take(domain, id, data);
-	} else if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_CONTEXT_DESTROY) {
-		cupti_session_flush(false); // later it knows nothing of the context
+	} else if (domain == CUPTI_DOMAIN_RESOURCE) {
+		on_resource(id, data);
 	}
+}
+
+static void enable_events(void *subscriber)
+{
+	static const uint32_t sampled[] = { CUPTI_CONTEXT_CREATED, CUPTI_MODULE_LOADED,
+		                            CUPTI_MODULE_UNLOAD };
+
+	CUPTI_CALL(enable_callback, 1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_DESTROY);
+	for (size_t i = 0; cupti_pc_is_on() && i < sizeof(sampled) / sizeof(sampled[0]); i++)
+		CUPTI_CALL(enable_callback, 1, subscriber, CUPTI_DOMAIN_RESOURCE, sampled[i]);
 }
 
 int cupti_session_subscribe(char *other, size_t size)
@@ -97,7 +122,7 @@ int cupti_session_subscribe(char *other, size_t size)
 	cupti_inside++;
 	cupti_session.calls = cupti_calls_enable(&cupti_session.f, subscriber);
 	cupti_inside--;
-	CUPTI_CALL(enable_callback, 1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_DESTROY);
+	enable_events(subscriber);
 	return CUPTI_OK;
 }
 
@@ -144,7 +169,7 @@ int cupti_session_enable(bool tell, uint32_t *refused)
 	int first = CUPTI_OK;
 
 	*refused = 0;
-	for (size_t i = 0; i < sizeof(kinds); i++) {
+	for (size_t i = 0; i < sizeof(kinds) - cupti_session.nodes; i++) {
 		int result = CUPTI_CALL(enable, kinds[i]);
 		if (result == CUPTI_OK) {
 			cupti_session.kinds |= UINT64_C(1) << kinds[i];
@@ -177,6 +202,7 @@ void cupti_session_flush(bool last)
 
 void cupti_session_flush_periodically(bool last)
 {
+	cupti_pc_fetch(last);
 	if (cupti_session.kinds && (last || __atomic_load_n(&used, __ATOMIC_RELAXED)))
 		cupti_session_flush(last);
 }

@@ -22,6 +22,7 @@ struct cupti_session {
 	struct cupti_functions f;
 	bool live;        /* atomic: CUPTI may be called */
 	bool fitted;      /* it keeps a clock of its own */
+	bool nodes;       /* of graphs each kernel is told, not the launch as a whole */
 	void *subscriber; /* NULL: we are not told of calls */
 	uint64_t kinds;   /* that are enabled for us: bits 1 << enum cupti_kind */
 	uint32_t pid;
@@ -66,7 +67,10 @@ void cupti_session_disable(void);
 /* Has the records given out that are there; with LAST, also those that are not complete. */
 void cupti_session_flush(bool last);
 
-/* The same if they are ours, and there has been a call since the last time, or this is the last. */
+/*
+ * The same if they are ours, and there has been a call since the last time, or this is the last;
+ * and what was sampled of kernels' instructions.
+ */
 void cupti_session_flush_periodically(bool last);
 
 /* A gap begins, or ends, and is told. */

@@ -15,6 +15,7 @@
 #include "tracer/agent/cupti.h"
 #include "tracer/agent/cupti_buffers.h"
 #include "tracer/agent/cupti_calls.h"
+#include "tracer/agent/cupti_pc.h"
 #include "tracer/agent/cupti_session.h"
 #include "tracer/agent/definition.h"
 #include "tracer/agent/op.h"
@@ -253,6 +254,7 @@ EXPORT int cuptiFinalize(void)
 		cupti_session.subscriber = NULL; // it is no more
 		cupti_session.kinds = 0;
 		cupti_calls_renew();
+		cupti_pc_forget();
 		cupti_buffers_hand_over(false);
 		cupti_buffers_set_other(NULL, NULL);
 		other = (typeof(other)){ 0 };

@@ -489,6 +489,10 @@ static uint32_t name_of(const struct record *record)
 		return ((const struct record_op_site *)record)->name;
 	case RECORD_GPU_KERNEL:
 		return ((const struct record_gpu_kernel *)record)->name;
+	case RECORD_GPU_PC:
+		return ((const struct record_gpu_pc *)record)->function;
+	case RECORD_GPU_STALL:
+		return ((const struct record_gpu_stall *)record)->reason;
 	default:
 		return 0;
 	}

@@ -106,6 +106,9 @@ static size_t gpu_bytes(uint16_t type)
 		[RECORD_GPU_STREAM - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_stream),
 		[RECORD_GPU_LOST - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_lost),
 		[RECORD_GPU_GAP - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_gap),
+		[RECORD_GPU_PC - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_pc),
+		[RECORD_GPU_PC_SUM - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_pc_sum),
+		[RECORD_GPU_STALL - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_stall),
 	};
 
 	return sizes[type - RECORD_GPU_KERNEL];
@@ -115,6 +118,9 @@ static bool gpu_is_sound(const struct record *record)
 {
 	if (record->size < gpu_bytes(record->type))
 		return false;
+	if (record->type == RECORD_GPU_PC)
+		return ((const struct record_gpu_pc *)record)->stall_count <=
+		       (record->size - sizeof(struct record_gpu_pc)) / sizeof(struct gpu_stall);
 	return record->type != RECORD_GPU_DEVICE ||
 	       text_ends(record, sizeof(struct record_gpu_device));
 }
@@ -168,7 +174,7 @@ bool record_is_sound(const struct record *record)
 		return text_ends(record, sizeof(struct record_torch_module));
 	case RECORD_PYTHON_CODE:
 		return code_is_sound((const struct record_python_code *)record);
-	case RECORD_GPU_KERNEL ... RECORD_GPU_GAP:
+	case RECORD_GPU_KERNEL ... RECORD_GPU_STALL:
 		return gpu_is_sound(record);
 	case RECORD_NOTE:
 		return record->size >= sizeof(struct record_note) &&

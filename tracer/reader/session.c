@@ -189,13 +189,14 @@ static bool export_trace(const struct session *s)
 
 int session_export(const struct session *s, struct error *err)
 {
-	char config[128];
+	char config[192];
 
 	snprintf(config, sizeof(config),
-	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d",
+	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d,gpu=%u,"
+	         "launches=%u",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
 	         s->options.python_hz, s->options.ops, s->options.malloc_bytes,
-	         s->options.count_calls);
+	         s->options.count_calls, s->options.gpu, s->options.launches);
 	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
