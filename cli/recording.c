@@ -9,6 +9,7 @@
 #include "cli/agent_path.h"
 #include "cli/capability.h"
 #include "cli/command.h"
+#include "cli/cubins.h"
 #include "cli/format.h"
 #include "cli/op_wrapper.h"
 #include "cli/progress.h"
@@ -188,6 +189,8 @@ static int open_session(struct recording *r, struct error *err)
 		.ops = run_options_ops(options),
 		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
 		.count_calls = options->count_calls,
+		.gpu = run_options_gpu(options),
+		.launches = (uint32_t)options->gpu_callsites,
 		.trace = options->trace.items,
 		.trace_count = options->trace.count,
 	};
@@ -282,11 +285,12 @@ static void note_rate(struct recording *r)
 		         format_duration(status->lowered_after_ns).text, status->lowered_from_hz,
 		         status->frequency_hz, status->lowered_why);
 	if (status->over_percent > 0)
-		add_fact(r,
-		         "looking on took up to %.1f %% of a second, above the budget of %g %%, and "
-		         "fewer samples would not make it less: ops, allocations or new processes "
-		         "do (--no-malloc, --no-ops)",
-		         status->over_percent, r->options->budget_percent);
+		add_fact(
+			r,
+			"looking on took up to %.1f %% of a second, above the budget of %g %%, and "
+			"fewer samples would not make it less: ops, allocations or new processes "
+			"do (--no-malloc, --no-ops)",
+			status->over_percent, r->options->budget_percent);
 }
 
 static void note_others(struct recording *r)
@@ -376,6 +380,8 @@ int recording_symbolize(struct recording *r, struct error *err)
 	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
 	struct progress progress;
 
+	if (r->session)
+		cubins_name_lines(r->profile, session_directory(r->session));
 	progress_start(&progress, &terminal);
 	progress.wanted = progress.wanted && !r->options->view.quiet;
 	int failed = symbolize(r, &progress, err);

@@ -11,6 +11,8 @@
 static const char *const unwinders[] = { "table", "libunwind", NULL }; // enum unwinder_kind
 static const char *const rungs[] = { "kernel", "user", "agent", "proc", NULL }; // enum rung, less 1
 
+static const char *const callsites[] = { "off", "sampled", "all", NULL }; // protocol_launches
+
 static const char *const no_limit[] = { "none", NULL };
 
 #define AT(field) offsetof(struct run_options, field)
@@ -80,6 +82,20 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(gpu),
 	  .help = "look at the program's calls of CUDA" },
+	{ .name = "gpu-lines",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(gpu_lines),
+	  .help = "sample the instructions of kernels, and what they wait for: needs rights" },
+	{ .name = "gpu-graph-nodes",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(gpu_graph_nodes),
+	  .help = "tell each kernel of a CUDA graph, not its launch as a whole: costs more" },
+	{ .name = "gpu-callsites",
+	  .argument = "WHICH",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(gpu_callsites),
+	  .choices = callsites,
+	  .help = "stacks of CUDA calls: off, sampled or all (sampled)" },
 	{ .name = "no-gc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_gc),
@@ -174,6 +190,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		.frequency_hz = SAMPLER_FREQUENCY_DEFAULT,
 		.stack_bytes = SAMPLER_STACK_BYTES_DEFAULT,
 		.budget_percent = SAMPLER_BUDGET_DEFAULT,
+		.gpu_callsites = PROTOCOL_LAUNCHES_SAMPLED,
 		.view = view_default(),
 	};
 	make_groups(options, groups);
@@ -200,8 +217,15 @@ uint32_t run_options_ops(const struct run_options *options)
 		return trace;
 	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) |
 	       (options->no_itt ? 0 : 1u << OP_ITT) | (options->no_blas ? 0 : blas) |
-	       (options->no_torch ? 0 : 1u << OP_TORCH) | (options->gpu ? 1u << OP_CUDA : 0) |
+	       (options->no_torch ? 0 : 1u << OP_TORCH) |
+	       (options->gpu || run_options_gpu(options) ? 1u << OP_CUDA : 0) |
 	       (options->no_gc ? 0 : 1u << OP_PYTHON);
+}
+
+uint32_t run_options_gpu(const struct run_options *options)
+{
+	return (options->gpu_lines ? PROTOCOL_GPU_LINES : 0) |
+	       (options->gpu_graph_nodes ? PROTOCOL_GPU_NODES : 0);
 }
 
 bool run_options_malloc(const struct run_options *options)

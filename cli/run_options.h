@@ -21,6 +21,8 @@ struct run_options {
 	double budget_percent; /* 0: no limit */
 	bool no_agent;
 	bool no_ops, no_nvtx, no_itt, no_blas, no_torch, gpu, no_gc, no_malloc;
+	bool gpu_lines, gpu_graph_nodes;
+	int gpu_callsites; /* enum protocol_launches of tracer/protocol.h */
 	bool count_calls;
 	struct option_list trace;
 	const char *output;      /* NULL: the last run's place */
@@ -37,6 +39,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 
 /* The providers of ops that are wanted: bits 1 << enum op_provider. */
 uint32_t run_options_ops(const struct run_options *options);
+
+/* What is wanted of GPUs: bits, enum protocol_gpu of tracer/protocol.h. */
+uint32_t run_options_gpu(const struct run_options *options);
 
 /* Whether allocations are looked at. */
 bool run_options_malloc(const struct run_options *options);

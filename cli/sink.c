@@ -253,6 +253,20 @@ static void add_gpu(void *context, const struct gpu_event *event)
 	profile_add_gpu(sink->profile, &ours);
 }
 
+static void add_gpu_pc(void *context, const struct gpu_pc_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_gpu_pc(sink->profile, event);
+}
+
+static void add_gpu_pc_sum(void *context, const struct gpu_pc_sum_event *event)
+{
+	struct sink *sink = context;
+
+	profile_add_gpu_pc_sum(sink->profile, event);
+}
+
 void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules)
 {
 	memset(sink, 0, sizeof(*sink));
@@ -283,6 +297,8 @@ struct sampler_sink sink_functions(struct sink *sink)
 		.patch = add_patch,
 		.gpu_site = add_gpu_site,
 		.gpu = add_gpu,
+		.gpu_pc = add_gpu_pc,
+		.gpu_pc_sum = add_gpu_pc_sum,
 		.python_name = add_python_name,
 		.python_calls = add_python_calls,
 	};

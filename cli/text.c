@@ -158,8 +158,8 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return 0;
 	if (text_imports(text, err) < 0 || text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
-	    text_ops(text, err) < 0 || text_counters(text, err) < 0 ||
-	    text_gpu(text, err) < 0)
+	    text_ops(text, err) < 0 || text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
+	    text_gpu_lines(text, err) < 0)
 		return -1;
 	return text_memory(text, err) < 0 ? -1 : text_devices(text, err);
 }

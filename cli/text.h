@@ -42,6 +42,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 int text_owners(const struct text *text, enum query_by by, struct error *err);
 int text_lines(const struct text *text, struct error *err);
 int text_ops(const struct text *text, struct error *err);
+int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);
 int text_gpu(const struct text *text, struct error *err);

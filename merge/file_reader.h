@@ -48,6 +48,8 @@ struct file_reader {
 	uint32_t last_gpu_work, last_gpu_bucket;
 	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;
+	uint64_t gpu_pcs, gpu_stalls; /* rows that there must be */
+	uint64_t gpu_samples;         /* of all that was read */
 	struct error *err;
 };
 
@@ -110,6 +112,10 @@ int read_series(struct file_reader *r);
 /* Calls of Python functions: merge/file_python.c. */
 bool take_python_fact(struct file_reader *r, const char *key, int64_t value);
 int read_python(struct file_reader *r);
+
+/* Instructions of kernels: merge/file_gpu_lines.c. */
+bool take_gpu_line_fact(struct file_reader *r, const char *key, int64_t value);
+int read_gpu_lines(struct file_reader *r);
 
 /* The same of memory: merge/file_memory.c. */
 bool take_memory_fact(struct file_reader *r, const char *key, int64_t value);

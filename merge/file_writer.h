@@ -84,6 +84,10 @@ int write_series(struct file_writer *w);
 int write_python_facts(struct file_writer *w);
 int write_python(struct file_writer *w);
 
+/* Instructions of kernels: merge/file_gpu_lines.c. */
+int write_gpu_line_facts(struct file_writer *w);
+int write_gpu_lines(struct file_writer *w);
+
 /* The same of memory: merge/file_memory.c. */
 int write_memory_facts(struct file_writer *w);
 int write_memory(struct file_writer *w);

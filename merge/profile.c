@@ -90,6 +90,7 @@ void profile_free(struct profile *p)
 	series_fini(&p->series);
 	counters_fini(&p->counters);
 	gpu_fini(&p->gpu);
+	gpu_lines_fini(&p->gpu_lines);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	paths_fini(&p->chains);

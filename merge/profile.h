@@ -10,8 +10,10 @@
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/gpu_event.h"
+#include "base/gpu_pc_event.h"
 #include "base/module.h"
 #include "base/stack.h"
 
@@ -98,6 +100,15 @@ void profile_add_gpu_site(struct profile *p, const struct gpu_site_event *event)
 void profile_add_gpu(struct profile *p, const struct gpu_event *event);
 /* All has been told: what GPUs did last is final. */
 void profile_end_gpu(struct profile *p);
+
+void profile_add_gpu_pc(struct profile *p, const struct gpu_pc_event *event);
+void profile_add_gpu_pc_sum(struct profile *p, const struct gpu_pc_sum_event *event);
+
+/* The lowest above *CRC of the cubins that instructions were sampled of. False if there is none. */
+bool profile_next_cubin(const struct profile *p, uint64_t *crc);
+
+/* The cubin CRC is IMAGE: its instructions get their lines. -1 if it is none. */
+int profile_name_gpu_lines(struct profile *p, uint64_t crc, struct bytes image, struct error *err);
 
 /* Whatever is known by now; may be called again. */
 int profile_set_run(struct profile *p, const struct run *run, struct error *err);

@@ -12,6 +12,7 @@
 #include "merge/cells.h"
 #include "merge/counters.h"
 #include "merge/gpu.h"
+#include "merge/gpu_lines.h"
 #include "merge/locations.h"
 #include "merge/op_shape.h"
 #include "merge/op_table.h"
@@ -69,6 +70,7 @@ struct profile {
 	struct callables callables;
 	struct call_counts call_counts;
 	struct gpu gpu;
+	struct gpu_lines gpu_lines;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/device_bytes.h"
+#include "base/gpu_pc_event.h"
 #include "base/record.h"
 
 #include <stdbool.h>
@@ -175,5 +176,7 @@ struct event {
 		struct event_python_chain python_chain;
 		struct event_torch_module torch_module;
 		struct event_gpu gpu;
+		struct gpu_pc_event gpu_pc;
+		struct gpu_pc_sum_event gpu_pc_sum;
 	};
 };

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STALLS_MAX 128
+
 struct known {
 	uint32_t pid, name;
 	uint64_t image_ns;
@@ -21,6 +23,7 @@ struct op_records {
 	size_t count, capacity;
 	struct hash index;
 	uint64_t nameless;
+	struct gpu_pc_stall stalls[STALLS_MAX]; /* of the last RECORD_GPU_PC */
 	char note[160];
 };
 
@@ -361,6 +364,32 @@ static bool take_gpu(struct op_records *r, const struct record *record, uint64_t
 	return true;
 }
 
+static bool take_pc(struct op_records *r, const struct record_gpu_pc *pc, uint64_t image_ns,
+                    struct event *event)
+{
+	const struct gpu_stall *stalls = (const struct gpu_stall *)(pc + 1);
+	uint32_t count = pc->stall_count < STALLS_MAX ? pc->stall_count : STALLS_MAX;
+
+	for (uint32_t i = 0; i < count; i++)
+		r->stalls[i] =
+			(struct gpu_pc_stall){ text_of(r, &pc->head, image_ns, stalls[i].reason),
+			                       stalls[i].samples };
+	event->gpu_pc = (struct gpu_pc_event){
+		.cubin_crc = pc->cubin_crc,
+		.offset = pc->offset,
+		.function = text_of(r, &pc->head, image_ns, pc->function),
+		.stall_count = count,
+		.stalls = r->stalls,
+	};
+	return true;
+}
+
+static bool take_pc_sum(const struct record_gpu_pc_sum *sum, struct event *event)
+{
+	event->gpu_pc_sum = (struct gpu_pc_sum_event){ sum->samples, sum->dropped, sum->other };
+	return true;
+}
+
 static void keep_note(struct op_records *r, const struct record_note *note)
 {
 	if (!r->note[0])
@@ -403,6 +432,10 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 		return take_patch((const struct record_patch *)record, event);
 	case RECORD_GPU_KERNEL ... RECORD_GPU_GAP:
 		return take_gpu(r, record, image_ns, event);
+	case RECORD_GPU_PC:
+		return take_pc(r, (const struct record_gpu_pc *)record, image_ns, event);
+	case RECORD_GPU_PC_SUM:
+		return take_pc_sum((const struct record_gpu_pc_sum *)record, event);
 	case RECORD_NOTE:
 		keep_note(r, (const struct record_note *)record);
 		return false;

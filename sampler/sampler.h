@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/gpu_event.h"
+#include "base/gpu_pc_event.h"
 #include "base/module.h"
 #include "base/stack.h"
 #include "sampler/op_site.h"
@@ -89,6 +90,8 @@ struct sampler_sink {
 	void (*patch)(void *context, const struct patch_event *event);
 	void (*gpu_site)(void *context, const struct gpu_site_event *event);
 	void (*gpu)(void *context, const struct gpu_event *event);
+	void (*gpu_pc)(void *context, const struct gpu_pc_event *event);
+	void (*gpu_pc_sum)(void *context, const struct gpu_pc_sum_event *event);
 };
 
 /* What the sampler did and could not do, for the report's limits. */

@@ -125,3 +125,15 @@ void tracker_on_gpu(struct tracker *t, const struct event *event)
 	if (process)
 		gpu_calls_take(t->gpu, process, event);
 }
+
+void tracker_on_gpu_pc(struct tracker *t, const struct event *event)
+{
+	if (t->sink.gpu_pc)
+		t->sink.gpu_pc(t->sink.context, &event->gpu_pc);
+}
+
+void tracker_on_gpu_pc_sum(struct tracker *t, const struct event *event)
+{
+	if (t->sink.gpu_pc_sum)
+		t->sink.gpu_pc_sum(t->sink.context, &event->gpu_pc_sum);
+}

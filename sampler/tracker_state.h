@@ -132,3 +132,5 @@ void tracker_on_free(struct tracker *t, const struct event *event);
 void tracker_on_memory(struct tracker *t, const struct event *event);
 void tracker_on_patch(struct tracker *t, const struct event *event);
 void tracker_on_gpu(struct tracker *t, const struct event *event);
+void tracker_on_gpu_pc(struct tracker *t, const struct event *event);
+void tracker_on_gpu_pc_sum(struct tracker *t, const struct event *event);

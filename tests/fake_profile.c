@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/fake_profile.h"
 
+#include "merge/query_gpu_lines.h"
+
 #include "base/clock.h"
 #include "symbolize/symbolizer.h"
 
@@ -200,6 +202,18 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 	(void)err;
 	*facts = p->gpu_facts;
 	return facts;
+}
+
+struct gpu_line_rows *query_gpu_lines(const struct profile *p, struct error *err)
+{
+	(void)p;
+	(void)err;
+	return calloc(1, sizeof(struct gpu_line_rows));
+}
+
+void gpu_line_rows_free(struct gpu_line_rows *rows)
+{
+	free(rows);
 }
 
 struct warmup_rows *query_warmup(const struct profile *p, const struct query *query,

@@ -95,3 +95,12 @@ set_tests_properties(gpu_called_from PROPERTIES LABELS unit TIMEOUT 60)
 
 # A million kernels.
 told(million fake -e LAUNCHES=1000000 -e US=0 -- ./launch_bound)
+
+# Lines inside of kernels.
+if(Python3_FOUND)
+  add_test(NAME gpu_kernel_lines
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/lines.py
+            $<TARGET_FILE:bottleneck> ${GPU_DIR}/fake ${GPU_DIR}/programs
+            ${CMAKE_CURRENT_SOURCE_DIR}/data/cubin)
+  set_tests_properties(gpu_kernel_lines PROPERTIES LABELS unit TIMEOUT 300)
+endif()

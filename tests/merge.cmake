@@ -17,6 +17,7 @@ foreach(module
   callables
   file_ops
   finding
+  gpu_lines
   profile
   profile_file
   query

@@ -433,7 +433,7 @@ static const char *trace[TRACE_MAX];
 
 static void read_options(struct session_options *wanted, int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "+o:m:z:t:G:gsq")) != -1;)
+	for (int option; (option = getopt(argc, argv, "+o:m:z:t:G:L:gsq")) != -1;)
 		switch (option) {
 		case 'o':
 			wanted->ops = (uint32_t)strtoul(optarg, NULL, 0);
@@ -446,6 +446,9 @@ static void read_options(struct session_options *wanted, int argc, char **argv)
 			break;
 		case 'G':
 			wanted->gpu = (uint32_t)strtoul(optarg, NULL, 0);
+			break;
+		case 'L':
+			wanted->launches = (uint32_t)strtoul(optarg, NULL, 0);
 			break;
 		case 'g':
 			all.golden = true;

@@ -30,10 +30,23 @@
 #define PROTOCOL_ENV_CUDA_CHAIN "BOTTLENECK_CUDA_CHAIN"
 #define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
 
-#define PROTOCOL_MAGIC          UINT32_C(0x4b4e5442) /* "BTNK" */
-#define PROTOCOL_VERSION        2
-#define PROTOCOL_FILE_BYTES     ((size_t)4096)
-#define PROTOCOL_RINGS_MAX      32 /* in one file: bits of `made` */
+/* What is wanted of GPUs: bits. */
+enum protocol_gpu {
+	PROTOCOL_GPU_LINES = 1 << 0, /* instructions of kernels are sampled */
+	PROTOCOL_GPU_NODES = 1 << 1  /* of graphs each kernel is told, not the launch as a whole */
+};
+
+/* Of which calls of CUDA's the stack is copied, beside the first of each place. */
+enum protocol_launches {
+	PROTOCOL_LAUNCHES_OFF,     /* of none */
+	PROTOCOL_LAUNCHES_SAMPLED, /* of some each second */
+	PROTOCOL_LAUNCHES_ALL
+};
+
+#define PROTOCOL_MAGIC      UINT32_C(0x4b4e5442) /* "BTNK" */
+#define PROTOCOL_VERSION    2
+#define PROTOCOL_FILE_BYTES ((size_t)4096)
+#define PROTOCOL_RINGS_MAX  32 /* in one file: bits of `made` */
 
 struct protocol_file {
 	uint32_t magic;

@@ -18,6 +18,7 @@ _bottleneck_values() {
 	--color) echo auto always never ;;
 	--fail-on) echo info warn error; _bottleneck_rules ;;
 	--rule) _bottleneck_rules ;;
+	--gpu-callsites) echo off sampled all ;;
 	--rung) echo kernel user agent proc ;;
 	--sort) echo self total line calls mem flops avg ;;
 	--unwinder) echo table libunwind ;;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/config.h"
 
+#include "tracer/protocol.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -40,7 +42,7 @@ struct config config_parse(const char *text)
 		.count_calls = number(text, "calls=", 0) != 0,
 		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),
 		.gpu = clamp(number(text, "gpu=", 0), 0, UINT32_MAX),
-		.launches = clamp(number(text, "launches=", CONFIG_LAUNCHES_SAMPLED),
-		                  CONFIG_LAUNCHES_OFF, CONFIG_LAUNCHES_ALL),
+		.launches = clamp(number(text, "launches=", PROTOCOL_LAUNCHES_SAMPLED),
+		                  PROTOCOL_LAUNCHES_OFF, PROTOCOL_LAUNCHES_ALL),
 	};
 }

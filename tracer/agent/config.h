@@ -14,17 +14,6 @@
 
 #define CONFIG_STACK_MAX 65528
 
-enum config_gpu {
-	CONFIG_GPU_LINES = 1 << 0, /* instructions of kernels are sampled */
-	CONFIG_GPU_NODES = 1 << 1  /* of graphs each kernel is told, not the launch as a whole */
-};
-
-enum config_launches {
-	CONFIG_LAUNCHES_OFF,     /* no stacks of calls of CUDA's, but the first of each place */
-	CONFIG_LAUNCHES_SAMPLED, /* some each second */
-	CONFIG_LAUNCHES_ALL
-};
-
 struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
@@ -34,8 +23,8 @@ struct config {
 	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
 	bool count_calls;   /* of Python functions */
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
-	uint32_t gpu;          /* enum config_gpu */
-	uint32_t launches;     /* enum config_launches */
+	uint32_t gpu;          /* enum protocol_gpu */
+	uint32_t launches;     /* enum protocol_launches */
 };
 
 /* TEXT may be NULL: then everything has its default. */

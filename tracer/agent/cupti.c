@@ -5,6 +5,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/chain.h"
 #include "tracer/agent/cupti_buffers.h"
+#include "tracer/agent/cupti_calls.h"
 #include "tracer/agent/cupti_flusher.h"
 #include "tracer/agent/cupti_pc.h"
 #include "tracer/agent/cupti_place.h"
@@ -136,8 +137,9 @@ static void attach(void)
 		return;
 	}
 	cupti_place_start();
-	cupti_session.nodes = agent->config.gpu & CONFIG_GPU_NODES;
-	if (agent->config.gpu & CONFIG_GPU_LINES)
+	cupti_calls_show(agent->config.launches);
+	cupti_session.nodes = agent->config.gpu & PROTOCOL_GPU_NODES;
+	if (agent->config.gpu & PROTOCOL_GPU_LINES)
 		cupti_pc_start(agent, &cupti_session.f);
 	cupti_session.pid = (uint32_t)getpid();
 	set_live(true); // its callbacks may come at once

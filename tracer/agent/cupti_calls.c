@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/cupti_calls.h"
 
+#include "base/clock.h"
 #include "tracer/agent/cupti_place.h"
 #include "tracer/agent/op.h"
+#include "tracer/protocol.h"
 
 #include <string.h>
 
@@ -10,6 +12,9 @@
 #define IDS_MAX     8192
 #define HOLE_MAX    256 // ids without a function, before one takes it that there are no more
 #define TOLD        UINT64_C(0x626e6b3200000000)
+#define PLACES      8192 // a power of two
+#define PLACES_TRY  4
+#define SHOWN_NS    (5 * NS_PER_MS) // from one copied stack of a thread to the next
 #define OWNER(call) OP_OWNER(OP_CUDA, (call)->correlation)
 
 // The call of the runtime that is open in this thread, and in which subscription it began.
@@ -20,6 +25,9 @@ OWN struct outer {
 } outer;
 
 static uint32_t subscription; // atomic
+static uint32_t launches = PROTOCOL_LAUNCHES_SAMPLED;
+static uint64_t places[PLACES]; // atomic: caller and depth of the stack, hashed; 0: free
+OWN uint64_t shown_ns;          // when the last stack of the thread was copied
 
 // Behind "cuda" or "cu".
 static const char *const beginnings[] = {
@@ -81,6 +89,41 @@ void cupti_calls_renew(void)
 	__atomic_fetch_add(&subscription, 1, __ATOMIC_RELAXED);
 }
 
+void cupti_calls_show(uint32_t wanted)
+{
+	launches = wanted;
+}
+
+// Called by the same instruction, from as deep in the stack: mostly by way of the same functions.
+static bool is_new_place(struct op_here here)
+{
+	uint64_t key = (here.caller ^ here.stack << 20) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+
+	for (uint32_t i = 0; i < PLACES_TRY; i++) {
+		uint64_t *place = &places[((key >> 40) + i) % PLACES];
+		uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
+		if (known == key)
+			return false;
+		if (!known)
+			return __atomic_compare_exchange_n(place, &known, key, false,
+			                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+	return false;
+}
+
+static bool is_shown(struct op_here here)
+{
+	if (launches == PROTOCOL_LAUNCHES_OFF)
+		return false;
+	if (launches == PROTOCOL_LAUNCHES_ALL || is_new_place(here))
+		return true;
+	uint64_t now = clock_now_ns();
+	if (now - shown_ns < SHOWN_NS)
+		return false;
+	shown_ns = now;
+	return true;
+}
+
 // A call that began in an earlier subscription has ended without a word.
 static void close_stale(struct op_thread *t)
 {
@@ -105,8 +148,12 @@ static void begin(const struct cupti_call *call, bool runtime, struct op_here he
 	bool nested = !runtime && outer.open && outer.correlation == call->correlation;
 	if (!nested && !cupti_place_find(text, &here))
 		here.caller = (uint64_t)(uintptr_t)text;
-	if (!nested)
-		op_begin_in(t, OWNER(call), op_name(t, OP_CUDA, 0, text), here, &details);
+	if (!nested) {
+		uint32_t name = op_name(t, OP_CUDA, 0, text);
+		if (is_shown(here))
+			op_show(t, name, here);
+		op_begin_in(t, OWNER(call), name, here, &details);
+	}
 	op_leave(t);
 	if (call->own)
 		*call->own = nested ? 0 : TOLD | call->correlation;

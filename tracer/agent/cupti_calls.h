@@ -19,6 +19,9 @@ bool cupti_calls_want(const char *name);
 /* Has SUBSCRIBER told of them. Returns how many functions CUPTI agreed to. */
 uint32_t cupti_calls_enable(const struct cupti_functions *f, void *subscriber);
 
+/* Of which calls the stack is copied: enum protocol_launches. At first, of some. */
+void cupti_calls_show(uint32_t launches);
+
 /* What the subscriber's callback is told of a call in DOMAIN, of the function with this ID. */
 void cupti_calls_take(uint32_t domain, uint32_t id, const struct cupti_call *call);
 

@@ -443,6 +443,13 @@ static __attribute__((noinline)) void write_site(struct op_thread *t, uint32_t n
 	lane_commit(t->lane, &site->head, record_align(sizeof(*site) + site->stack_bytes));
 }
 
+void op_show(struct op_thread *t, uint32_t name, struct op_here here)
+{
+	is_new_site(here.caller); // it is none any more
+	if (name)
+		write_site(t, name, here, clock_now_ns());
+}
+
 INLINE bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint64_t now,
                         uint32_t name, struct op_here here, const struct op_details *d)
 {

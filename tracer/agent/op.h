@@ -164,6 +164,9 @@ uint32_t op_name_apart(const struct name *name);
 uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
                        const char *text);
 
+/* The collector gets to see the stack of the op that begins next, though it may know its place. */
+void op_show(struct op_thread *t, uint32_t name, struct op_here here);
+
 /*
  * An op of the thread begins, or the innermost one that has begun so ends. An end without a begin
  * is ignored.

@@ -25,8 +25,8 @@ struct session_options {
 	const char *const *trace; /* patterns (see tracer/agent/pattern.h); borrowed for good */
 	size_t trace_count;
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
-	uint32_t gpu;          /* enum config_gpu of tracer/agent/config.h */
-	uint32_t launches;     /* the same: enum config_launches */
+	uint32_t gpu;          /* enum protocol_gpu of tracer/protocol.h */
+	uint32_t launches;     /* the same: enum protocol_launches */
 };
 
 /* Makes the directory (0700, ours alone). NULL on error. */
