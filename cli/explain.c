@@ -42,9 +42,22 @@ static const struct option_spec specs[] = {
 	  .help = "print this and exit" },
 };
 
+static int widest_limit(void)
+{
+	char limit[80];
+	size_t widest = 0;
+
+	for (size_t i = 0; i < rule_count(); i++) {
+		rule_limit_words(rule_at(i), limit, sizeof(limit));
+		widest = strlen(limit) > widest ? strlen(limit) : widest;
+	}
+	return (int)widest;
+}
+
 static void print_list(const struct terminal *t)
 {
 	char limit[80];
+	int width = widest_limit();
 
 	for (size_t i = 0; i < rule_count(); i++) {
 		const struct rule *rule = rule_at(i);
@@ -52,7 +65,7 @@ static void print_list(const struct terminal *t)
 			printf("%s%s%s%s\n", i ? "\n" : "", terminal_style(t, STYLE_BOLD),
 			       rule_subject_words(rule->subject), terminal_style(t, STYLE_PLAIN));
 		rule_limit_words(rule, limit, sizeof(limit));
-		printf("  %-16s %-24s %s\n", rule->id, limit, rule->title);
+		printf("  %-14s  %-*s  %s\n", rule->id, width, limit, rule->title);
 	}
 }
 

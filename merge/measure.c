@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What stacks do, for rules that ask for no more than that.
+#include "base/clock.h"
 #include "base/error.h"
 #include "merge/evidence.h"
 #include "merge/profile_data.h"
@@ -12,6 +13,8 @@
 // All but waits that others are to blame for, or that are in their own time.
 #define METRICS_OWN                                                                                \
 	(((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE | 1u << METRIC_OFF_CHILD))
+
+#define FEW_SAMPLES 10
 
 struct heap_row {
 	uint64_t ns, most; // of a place; of one callee there
@@ -87,6 +90,12 @@ static void describe(const struct evidence *e, const struct rule *rule, bool cri
 	            row ? ", most in " : "", row ? place : "", called);
 }
 
+// Less than a few samples is no share of anything.
+static uint64_t least_ns(const struct evidence *e)
+{
+	return e->run->frequency_hz ? FEW_SAMPLES * NS_PER_SEC / e->run->frequency_hz : 0;
+}
+
 enum measured measure_doing(const struct evidence *e, const struct rule *rule,
                             struct finding *finding)
 {
@@ -100,6 +109,8 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 		critical_ns += critical[i].ns;
 		cpu_ns += cpu[i].ns;
 	}
+	if ((critical_ns > cpu_ns ? critical_ns : cpu_ns) < least_ns(e))
+		return MEASURED_NOTHING;
 	struct finding one = *finding;
 	evidence_weigh(e, critical_ns, 0, &one);
 	evidence_weigh(e, critical_ns, cpu_ns, finding);

@@ -14,6 +14,8 @@ static const struct {
 	const struct rule *rules;
 	const size_t *count;
 } tables[] = {
+	{ rules_quality, &rules_quality_count },
+	{ rules_warmup, &rules_warmup_count },
 	{ rules_cpu, &rules_cpu_count },
 	{ rules_io, &rules_io_count },
 };

@@ -2,6 +2,7 @@
 #include "merge/finding.h"
 
 #include "base/error.h"
+#include "merge/profile_data.h"
 #include "merge/query.h"
 #include "tests/merge_fixture.h"
 
@@ -85,6 +86,7 @@ static void expect_planted(const struct planted *planted)
 {
 	const struct rule *rule = rule_at(rule_find(planted->id));
 
+	end();
 	begin();
 	plant(planted, (uint64_t)(rule->threshold * 10));
 	cleanup(findings) struct findings *silent = look(NULL);
@@ -104,7 +106,7 @@ static void expect_planted(const struct planted *planted)
 	cr_expect(strlen(finding->fact) > 0 && strlen(finding->advice) > 0, "%s", planted->id);
 }
 
-Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds, .init = NULL, .fini = NULL)
+Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 {
 	static const struct planted table[] = {
 		{ "CPU-LOCK", METRIC_OFF_LOCK, "main a.c:3 > take a.c:7 > pthread_mutex_lock@libc",
@@ -238,6 +240,297 @@ Test(finding, severity_ranks_before_saving)
 	cr_expect_str_eq(findings->items[2].rule->id, "CPU-SERIAL");
 }
 
+// A run of one second of 100 samples, but for what CHANGE makes of it.
+static struct findings *look_at_run(void (*change)(struct run *))
+{
+	struct run run = {
+		.start_ns = 1000 * MS,
+		.wall_ns = 1000 * MS,
+		.command = "app",
+		.cpus = 2,
+		.rung = 1,
+		.samples = 100,
+		.target_cpu_ns = 1000 * MS,
+		.off_cpu_exact = true,
+		.complete = true,
+	};
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	change(&run);
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	return look(NULL);
+}
+
+static void lose_one(struct run *run)
+{
+	run->samples = 99;
+	run->lost = 1;
+}
+
+static void lose_two(struct run *run)
+{
+	run->samples = 98;
+	run->lost = 2;
+}
+
+static void lose_many(struct run *run)
+{
+	run->samples = 89;
+	run->lost = 11;
+}
+
+static void cost_five_percent(struct run *run)
+{
+	run->collector_cpu_ns = 20 * MS;
+	run->handlers_ns = 10 * MS;
+	run->hooks_ops_ns = 10 * MS;
+	run->hooks_memory_ns = 10 * MS;
+}
+
+static void cost_six_percent(struct run *run)
+{
+	run->collector_cpu_ns = 60 * MS;
+}
+
+static void cost_a_quarter(struct run *run)
+{
+	run->handlers_ns = 250 * MS;
+}
+
+static void take_a_second(struct run *run)
+{
+	run->wall_ns = 1000 * MS;
+}
+
+static void take_half_a_second(struct run *run)
+{
+	run->wall_ns = 500 * MS;
+}
+
+static void take_no_time(struct run *run)
+{
+	run->wall_ns = 50 * MS;
+}
+
+static void see_the_kernel(struct run *run)
+{
+	run->rung = 1;
+}
+
+static void see_no_kernel(struct run *run)
+{
+	run->rung = 2;
+	run->rung_remedy = "Lower the setting.";
+}
+
+static void see_waits_only(struct run *run)
+{
+	run->rung = 4;
+}
+
+static void see_one_sample(struct run *run)
+{
+	run->samples = 1;
+}
+
+struct judged {
+	const char *id;
+	void (*change)(struct run *);
+	int severity; // -1: silent
+};
+
+Test(finding, rules_on_the_measurement)
+{
+	static const struct judged table[] = {
+		{ "MEAS-LOST", lose_one, -1 },
+		{ "MEAS-LOST", lose_two, SEVERITY_WARN },
+		{ "MEAS-LOST", lose_many, SEVERITY_ERROR },
+		{ "MEAS-OVERHEAD", cost_five_percent, -1 },
+		{ "MEAS-OVERHEAD", cost_six_percent, SEVERITY_INFO },
+		{ "MEAS-OVERHEAD", cost_a_quarter, SEVERITY_WARN },
+		{ "MEAS-SHORT", take_a_second, -1 },
+		{ "MEAS-SHORT", take_half_a_second, SEVERITY_INFO },
+		{ "MEAS-SHORT", take_no_time, SEVERITY_WARN },
+		{ "MEAS-FALLBACK", see_the_kernel, -1 },
+		{ "MEAS-FALLBACK", see_no_kernel, SEVERITY_INFO },
+		{ "MEAS-FALLBACK", see_waits_only, SEVERITY_WARN },
+		{ "MEAS-EMPTY", see_one_sample, -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		cleanup(findings) struct findings *findings = look_at_run(table[i].change);
+		const struct finding *finding = finding_of(findings, table[i].id);
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity,
+		             "row %zu: %s", i, table[i].id);
+		cr_expect(!finding || !finding->saving_ns, "%s saves nothing", table[i].id);
+	}
+}
+
+Test(finding, nothing_measured)
+{
+	finish(1000, 2);
+	const struct run run = { .start_ns = 1000 * MS, .wall_ns = 100 * MS, .command = "app" };
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_assert(findings->shown > 0);
+	cr_expect_str_eq(findings->items[0].rule->id, "MEAS-EMPTY");
+	cr_expect_eq(findings->items[0].severity, SEVERITY_ERROR);
+}
+
+// On a processor that others have for a part of the time.
+static void share_cpu(uint64_t waited_ms)
+{
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000 - waited_ms, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_OFF_RUNNABLE, waited_ms, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+}
+
+Test(finding, others_on_the_cpus)
+{
+	static const struct {
+		uint64_t waited_ms;
+		int severity;
+	} table[] = {
+		{ 50, -1 }, { 60, SEVERITY_INFO }, { 200, SEVERITY_INFO }, { 210, SEVERITY_WARN }
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		share_cpu(table[i].waited_ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEAS-NOISE");
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "%lu ms",
+		             (unsigned long)table[i].waited_ms);
+	}
+}
+
+Test(finding, files_without_names)
+{
+	for (int i = 0; i < 2; i++) {
+		add(&f, 1, METRIC_ON_CPU, i ? 1 : 100, "main a.c:3 > ?@libc");
+		add(&f, 1, METRIC_ON_CPU, i ? 0 : 900, "main a.c:3 > work a.c:5");
+		f.symbolizer.status = (struct debug_status){ .level = DEBUG_LINES };
+		finish(1000, 2);
+		// The fixture has one status for all: that of the C library alone is wanted.
+		f.symbolizer.status =
+			(struct debug_status){ .level = DEBUG_NONE, .remedy = "install libc-dbg" };
+		for (uint32_t id = 1; id <= modules_count(f.modules); id++)
+			if (strstr(modules_get(f.modules, id)->path, "libc"))
+				f.profile->facts[id - 1].level = DEBUG_NONE;
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "MEAS-SYMBOLS") != NULL, i == 1, "%d", i);
+	}
+}
+
+// One call of an op for MS ms, now.
+static void call(const char *name, uint64_t ms)
+{
+	profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+	                                              .op = op_called(&f, name),
+	                                              .begin_ns = f.now_ns,
+	                                              .end_ns = f.now_ns + ms * MS,
+	                                              .self_ns = ms * MS });
+	f.now_ns += ms * MS;
+}
+
+static void calls(const char *name, unsigned count, uint64_t ms)
+{
+	while (count--)
+		call(name, ms);
+}
+
+static void finish_now(void)
+{
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:5");
+	finish((f.now_ns - 1000 * MS) / MS, 2);
+}
+
+Test(finding, warm_up_is_in_the_profile)
+{
+	calls("step", 3, 300);
+	calls("step", 40, 20);
+	finish_now();
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "WARM-FIRST");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 100 * 840.0 / 1700, 0.1);
+	cr_expect_str_eq(finding->rows[0].function, "step");
+	cr_expect_eq(fired->from_ns, 900 * MS);
+	cr_expect_null(finding_of(fired, "WARM-NONE"));
+	end();
+	begin();
+	calls("step", 43, 20);
+	finish_now();
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "WARM-FIRST"));
+	cr_expect_eq(answer_of_rule(silent, "WARM-FIRST")->state, RULE_SILENT);
+	cr_expect_eq(silent->from_ns, 0);
+}
+
+Test(finding, no_steady_state)
+{
+	calls("step", 8, 300);
+	calls("step", 10, 20);
+	finish_now();
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "WARM-NONE") != NULL);
+}
+
+Test(finding, it_becomes_slower_and_slower)
+{
+	for (unsigned i = 0; i < 60; i++)
+		call("step", 10 + 2 * i);
+	finish_now();
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "STAT-DRIFT") != NULL);
+	cr_expect_null(finding_of(fired, "WARM-FIRST"));
+}
+
+Test(finding, warm_up_needs_something_to_compare)
+{
+	finish_now();
+	cleanup(findings) struct findings *findings = look(NULL);
+	static const char *const ids[] = { "WARM-FIRST", "WARM-NONE", "STAT-DRIFT" };
+	for (size_t i = 0; i < 3; i++)
+		cr_expect_eq(answer_of_rule(findings, ids[i])->state, RULE_UNKNOWN, "%s", ids[i]);
+}
+
+Test(finding, a_run_that_is_mostly_its_start)
+{
+	for (uint64_t start = 200; start <= 210; start += 10) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, start, "_dl_start@libc > _dl_relocate_object@libc");
+		add(&f, 1, METRIC_ON_CPU, 1000 - start, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "WARM-INIT") != NULL, start > 200, "%lu ms",
+		             (unsigned long)start);
+	}
+}
+
+// A rule on the steady state does not see what came before it.
+Test(finding, rules_look_behind_the_warm_up)
+{
+	for (int i = 0; i < 3; i++) {
+		add(&f, 1, METRIC_OFF_FILE, 300, "main a.c:3 > load a.c:9 > read@libc");
+		call("step", 300);
+	}
+	for (int i = 0; i < 60; i++) {
+		add(&f, 1, METRIC_ON_CPU, 20, "main a.c:3 > work a.c:5");
+		call("step", 20);
+	}
+	finish((f.now_ns - 1000 * MS) / MS, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "IO-WAIT"));
+	cr_expect_eq(findings->from_ns, 900 * MS);
+	cr_expect_eq(findings->wall_ns, 1200 * MS);
+}
+
 static void set(struct rule_limits *limits, const char *text)
 {
 	struct error err = { 0 };
@@ -266,7 +559,7 @@ Test(finding, thresholds_are_the_users)
 	cr_expect_eq(answer_of_rule(off, "IO-WAIT")->state, RULE_OFF);
 }
 
-Test(finding, a_wrong_threshold_is_refused, .init = NULL, .fini = NULL)
+Test(finding, a_wrong_threshold_is_refused)
 {
 	static const char *const wrong[] = { "IO-WAIT",      "IO-WAIT=",   "IO-WAIT=x",
 		                             "IO-WAIT=-1",   "IO-WAIT=1,", "IO-WAIT=1x",
@@ -294,7 +587,7 @@ Test(finding, what_cannot_be_asked_says_why)
 	cr_expect(strlen(answer_of_rule(findings, "CPU-OVERSUB")->why) > 0);
 }
 
-Test(finding, each_rule_says_all_that_explain_prints, .init = NULL, .fini = NULL)
+Test(finding, each_rule_says_all_that_explain_prints)
 {
 	for (size_t i = 0; i < rule_count(); i++) {
 		const struct rule *rule = rule_at(i);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Rules on warm-up: see merge/warmup.h for how that is found.
+#include "merge/evidence.h"
+
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100 * (double)part / (double)all : 0;
+}
+
+// What ops of the run there are to judge.
+static bool has_series(const struct evidence *e, struct finding *finding)
+{
+	if (e->warmup->ops_ns)
+		return true;
+	finding_lacks(finding, "the run has no ops whose calls could be compared");
+	return false;
+}
+
+static void add_rows(const struct evidence *e, struct finding *finding)
+{
+	for (size_t i = 0; i < e->warmup->count && i < FINDING_ROWS; i++) {
+		const struct warmup_row *row = &e->warmup->rows[i];
+		finding_add(finding, &(struct finding_row){ .function = row->name,
+		                                            .ns = row->excess_ns,
+		                                            .calls = row->calls });
+	}
+}
+
+static enum measured measure_first(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct warmup_rows *w = e->warmup;
+
+	(void)rule;
+	if (!has_series(e, finding))
+		return MEASURED_LACKS;
+	if (w->verdict != WARMUP_INCLUDED && w->verdict != WARMUP_TOO_SHORT)
+		return MEASURED_NOTHING;
+	finding->value = percent(w->excess_ns, w->ops_ns);
+	add_rows(e, finding);
+	return finding_say(finding,
+	                   "the first calls took %.0f %% of the time in ops beyond what later ones "
+	                   "take, most of it %.100s",
+	                   finding->value, w->count ? w->rows[0].name : "?");
+}
+
+static enum measured measure_none(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	const struct warmup_rows *w = e->warmup;
+
+	(void)rule;
+	if (!has_series(e, finding))
+		return MEASURED_LACKS;
+	finding->value = w->verdict == WARMUP_TOO_SHORT || w->verdict == WARMUP_NO_STEADY_STATE
+	                         ? (double)w->count
+	                         : 0;
+	if (finding->value > 0)
+		add_rows(e, finding);
+	return finding_say(finding, "%.100s had not come to a steady level when the run ended",
+	                   w->count ? w->rows[0].name : "?");
+}
+
+static enum measured measure_drift(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct warmup_rows *w = e->warmup;
+
+	(void)rule;
+	if (!has_series(e, finding))
+		return MEASURED_LACKS;
+	finding->value = w->verdict == WARMUP_SLOWS_DOWN ? (double)w->count : 0;
+	if (finding->value > 0)
+		add_rows(e, finding);
+	return finding_say(finding, "calls of %.100s take longer and longer",
+	                   w->count ? w->rows[0].name : "?");
+}
+
+static enum measured measure_start(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	struct finding linking = { .rule = rule };
+	enum measured measured = measure_doing(e, rule, &linking);
+
+	if (measured != MEASURED)
+		return measured;
+	evidence_weigh(e, e->imports->all, 0, finding);
+	double imports = 100 * finding->share;
+	finding->share += linking.share;
+	finding->saving_ns += linking.saving_ns;
+	finding->value = 100 * finding->share;
+	return finding_say(finding,
+	                   "%.0f %% of the run was its start: imports %.0f %%, dynamic linking "
+	                   "%.0f %%",
+	                   finding->value, imports, linking.value);
+}
+
+const struct rule rules_warmup[] = {
+	{ .id = "WARM-FIRST",
+	  .subject = RULES_WARMUP,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 2,
+	  .whole_run = true,
+	  .title = "this profile includes warm-up",
+	  .formula =
+	          "time that the slow first calls took beyond the level of later ones, as a share "
+	          "of the time in ops; see bottleneck-warmup(7)",
+	  .why = "The run ranks what nobody waits for later.",
+	  .advice = "Look at the rest alone (bottleneck report --from-steady), and add warm-up "
+	            "iterations before what is measured.",
+	  .source = "bottleneck-warmup(7)",
+	  .measure = measure_first },
+	{ .id = "WARM-NONE",
+	  .subject = RULES_WARMUP,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_COUNT,
+	  .threshold = 0,
+	  .whole_run = true,
+	  .title = "no steady state",
+	  .formula = "ops with most of the time whose calls had not come to a level",
+	  .why = "What is measured would change if the run went on.",
+	  .advice = "Run more iterations, and measure after the first ones.",
+	  .source = "bottleneck-warmup(7)",
+	  .measure = measure_none },
+	{ .id = "STAT-DRIFT",
+	  .subject = RULES_WARMUP,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_COUNT,
+	  .threshold = 0,
+	  .whole_run = true,
+	  .title = "it becomes slower and slower",
+	  .formula = "ops with most of the time whose calls take longer all the time",
+	  .why = "Work that grows, memory that is scattered, or a processor that gets hot; a longer "
+	         "run is slower still.",
+	  .advice = "See what grows with each call: lists that are searched, strings that are "
+	            "joined, caches that are never emptied.",
+	  .source = "bottleneck-warmup(7)",
+	  .measure = measure_drift },
+	{ .id = "WARM-INIT",
+	  .subject = RULES_WARMUP,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .whole_run = true,
+	  .title = "most of the run is its start",
+	  .formula = "time in imports of Python's and in the dynamic linker, as a share of the "
+	             "critical thread's time",
+	  .why = "Such time is the same however much work follows.",
+	  .advice = "Do more work in one run, import less, or keep the program running.",
+	  .source = "our choice",
+	  .measure = measure_start,
+	  .doing = ACTIVITY(LINK),
+	  .not_doing = ACTIVITY(IMPORT) },
+};
+
+const size_t rules_warmup_count = sizeof(rules_warmup) / sizeof(rules_warmup[0]);
