@@ -27,12 +27,16 @@ struct search {
 	const struct profile *profile;
 	struct keys keys;
 	struct paths lines; // locations are keys
+	bool own;           // only the user's code is shown
 	uint32_t *line_of;  // [node - 1]: its innermost one in lines; 0: another thread's
 	uint64_t *total;    // [line - 1]: its time, with what it calls
 	uint8_t *phase_of;  // [line - 1]
 	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
 	bins *time;                        // [phase]
-	uint8_t *looks;                    // [bin]
+	uint8_t *looks;   // of the bins in which the thread had a CPU, or wanted none
+	uint32_t *bin_of; // [look]
+	size_t look_count;
+	struct bin *waited; // [bin]: for a free CPU
 };
 
 static void search_at_scope_end(struct search *s)
@@ -44,6 +48,8 @@ static void search_at_scope_end(struct search *s)
 	free(s->phase_of);
 	free(s->time);
 	free(s->looks);
+	free(s->bin_of);
+	free(s->waited);
 }
 
 void iterations_free(struct iterations *iterations)
@@ -72,7 +78,7 @@ static uint32_t add_lines(struct search *s, const struct path_node *node)
 	uint32_t line = s->line_of[node->parent - 1];
 
 	for (uint32_t at = keys->first[node->location - 1]; at < keys->first[node->location]; at++)
-		if (line && !keys->frames[at].hidden)
+		if (line && (s->own ? keys->frames[at].user : !keys->frames[at].hidden))
 			line = paths_child(&s->lines, line, keys->frames[at].key);
 	return line;
 }
@@ -95,10 +101,39 @@ static bool make_lines(struct search *s, uint32_t slot)
 	return true;
 }
 
-// Waiting for a free CPU may hit any line.
+// Waiting for a free CPU may hit any line, and is no iteration's fault.
 static bool counts(const struct search *s, const struct cell *cell)
 {
 	return s->line_of[cell->node - 1] && cell->metric != METRIC_OFF_RUNNABLE;
+}
+
+static void add_to_bin(struct bin *to, const struct cell *cell)
+{
+	to[cell->bin].ns += cell->ns;
+	to[cell->bin].rate += cell->rate;
+}
+
+static void add_waited(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+	int64_t rate = 0;
+
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (s->line_of[cells->cells[i].node - 1] &&
+		    cells->cells[i].metric == METRIC_OFF_RUNNABLE)
+			add_to_bin(s->waited, &cells->cells[i]);
+	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
+		rate += s->waited[bin].rate;
+		s->waited[bin].ns += (uint64_t)rate * cells->width_ns;
+	}
+}
+
+// What is left of BIN without waiting for a free CPU.
+static uint64_t time_of(const struct search *s, uint32_t bin)
+{
+	uint64_t width = s->profile->cells.width_ns, waited = s->waited[bin].ns;
+
+	return waited < width ? width - waited : 0;
 }
 
 static bool add_totals(struct search *s)
@@ -109,8 +144,11 @@ static bool add_totals(struct search *s)
 	s->phase_of = calloc(s->lines.count, sizeof(*s->phase_of));
 	s->time = calloc(CYCLE_PHASES + 1, sizeof(*s->time));
 	s->looks = calloc(CELLS_BINS, sizeof(*s->looks));
-	if (!s->total || !s->phase_of || !s->time || !s->looks)
+	s->bin_of = calloc(CELLS_BINS + 1, sizeof(*s->bin_of));
+	s->waited = calloc(CELLS_BINS, sizeof(*s->waited));
+	if (!s->total || !s->phase_of || !s->time || !s->looks || !s->bin_of || !s->waited)
 		return false;
+	add_waited(s);
 	for (uint32_t i = 0; i < cells->count; i++)
 		if (counts(s, &cells->cells[i]))
 			s->total[s->line_of[cells->cells[i].node - 1] - 1] +=
@@ -120,18 +158,18 @@ static bool add_totals(struct search *s)
 	return true;
 }
 
-static bool search_init(struct search *s, const struct profile *p, uint32_t slot, struct error *err)
+static int search_init(struct search *s, const struct profile *p, uint32_t slot, bool own,
+                       struct error *err)
 {
-	const struct query query = { .by = BY_LINE };
+	const struct query query = { .by = BY_LINE, .user_code = QUERY_OWN_CODE };
 
-	*s = (struct search){ .profile = p };
+	*s = (struct search){ .profile = p, .own = own };
 	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
-		return false;
+		return -1;
 	s->line_of = calloc((size_t)p->paths.count + 1, sizeof(*s->line_of));
 	if (s->line_of && make_lines(s, slot) && add_totals(s))
-		return true;
-	error_set(err, ENOMEM, "could not look for iterations");
-	return false;
+		return 0;
+	return error_set(err, ENOMEM, "could not look for iterations");
 }
 
 static bool is_hot(const struct search *s, uint32_t line)
@@ -203,25 +241,37 @@ static void add_times(struct search *s)
 	}
 }
 
-// Which phase took most of each bin.
+// The phase that took most of BIN. RATES: of the intervals that go on.
+static uint8_t look_at(const struct search *s, uint32_t bin, int64_t rates[CYCLE_PHASES + 1])
+{
+	uint64_t most = 0;
+	uint8_t found = CYCLE_NOTHING;
+
+	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
+		rates[phase] += s->time[phase][bin].rate;
+		uint64_t ns = s->time[phase][bin].ns +
+		              (uint64_t)rates[phase] * s->profile->cells.width_ns;
+		if (ns <= most)
+			continue;
+		most = ns;
+		found = phase;
+	}
+	return found;
+}
+
 static void look(struct search *s)
 {
-	const struct cells *cells = &s->profile->cells;
-	int64_t rate[CYCLE_PHASES + 1] = { 0 };
+	int64_t rates[CYCLE_PHASES + 1] = { 0 };
 
-	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
-		uint64_t most = 0;
-		s->looks[bin] = CYCLE_NOTHING;
-		for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
-			rate[phase] += s->time[phase][bin].rate;
-			uint64_t ns =
-				s->time[phase][bin].ns + (uint64_t)rate[phase] * cells->width_ns;
-			if (ns <= most)
-				continue;
-			most = ns;
-			s->looks[bin] = phase;
-		}
+	s->look_count = 0;
+	for (uint32_t bin = 0; bin <= s->profile->cells.last_bin; bin++) {
+		uint8_t phase = look_at(s, bin, rates);
+		if (2 * time_of(s, bin) < s->profile->cells.width_ns)
+			continue;
+		s->bin_of[s->look_count] = bin;
+		s->looks[s->look_count++] = phase;
 	}
+	s->bin_of[s->look_count] = s->profile->cells.last_bin + 1;
 }
 
 static const struct key *key_of(const struct search *s, uint32_t line)
@@ -251,28 +301,33 @@ static void name_loop(const struct search *s, uint32_t phases, struct iterations
 	found->file = first ? strings_get(strings, first->file) : NULL;
 }
 
-static bool take(const struct search *s, const struct cycle *cycle, struct iterations *found)
+static struct iteration iteration_of(const struct search *s, uint32_t first, uint32_t end)
 {
 	const struct cells *cells = &s->profile->cells;
-	uint64_t before = profile_start_ns(s->profile) - cells->origin_ns; // modulo 2^64
+	int64_t begin = (int64_t)(cells->origin_ns + first * cells->width_ns -
+	                          profile_start_ns(s->profile));
+	struct iteration iteration = { .begin_ns = begin > 0 ? (uint64_t)begin : 0 };
 
+	for (uint32_t bin = first; bin < end; bin++)
+		iteration.ns += time_of(s, bin);
+	return iteration;
+}
+
+static bool take(const struct search *s, const struct cycle *cycle, struct iterations *found)
+{
 	found->items = calloc(cycle->count, sizeof(*found->items));
 	if (!found->items)
 		return false;
 	found->count = cycle->count;
-	for (size_t i = 0; i < cycle->count; i++) {
-		uint64_t begin = cycle->starts[i] * cells->width_ns - before;
-		found->items[i] = (struct iteration){
-			.begin_ns = (int64_t)begin > 0 ? begin : 0,
-			.ns = (cycle->starts[i + 1] - cycle->starts[i]) * cells->width_ns,
-		};
-	}
+	for (size_t i = 0; i < cycle->count; i++)
+		found->items[i] = iteration_of(s, s->bin_of[cycle->starts[i]],
+		                               s->bin_of[cycle->starts[i + 1]]);
 	name_loop(s, cycle->phases, found);
 	return true;
 }
 
 // From the outermost caller inwards, as long as nearly all is below one of them.
-static bool find(struct search *s, struct iterations *found)
+static int find(struct search *s, struct iterations *found, struct error *err)
 {
 	uint32_t line = ROOT;
 
@@ -281,18 +336,27 @@ static bool find(struct search *s, struct iterations *found)
 		choose_phases(s, line);
 		add_times(s);
 		look(s);
-		if (!cycle_find(&cycle, s->looks, (size_t)s->profile->cells.last_bin + 1))
-			return false;
-		if (cycle.count && !take(s, &cycle, found))
-			return false;
+		if (!cycle_find(&cycle, s->looks, s->look_count) ||
+		    (cycle.count && !take(s, &cycle, found)))
+			return error_set(err, ENOMEM, "could not look for iterations");
 	}
-	return true;
+	return 0;
+}
+
+// Lines of the user's OWN code, or of all code.
+static int find_in(const struct profile *p, uint32_t slot, bool own, struct iterations *found,
+                   struct error *err)
+{
+	cleanup(search) struct search s;
+
+	if (search_init(&s, p, slot, own, err) < 0)
+		return -1;
+	return find(&s, found, err);
 }
 
 struct iterations *query_iterations(const struct profile *p, struct error *err)
 {
 	cleanup(iterations) struct iterations *found = calloc(1, sizeof(*found));
-	cleanup(search) struct search s = { 0 };
 	struct account account;
 	uint32_t slot;
 
@@ -304,12 +368,9 @@ struct iterations *query_iterations(const struct profile *p, struct error *err)
 	if (query_account(p, &account, err) < 0)
 		return NULL;
 	slot = slot_of(p, &account);
-	if (!slot)
-		return steal(found);
-	if (!search_init(&s, p, slot, err))
+	if (slot && find_in(p, slot, true, found, err) < 0)
 		return NULL;
-	if (find(&s, found))
-		return steal(found);
-	error_set(err, ENOMEM, "could not look for iterations");
-	return NULL;
+	if (slot && !found->count && find_in(p, slot, false, found, err) < 0)
+		return NULL;
+	return steal(found);
 }

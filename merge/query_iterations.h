@@ -3,7 +3,8 @@
  * The iterations of the hot loop of a program that has no ops, as samples show them: merge/cycle.h
  * on which of its lines the critical thread was in, millisecond by millisecond.
  *
- * The loop is the outermost one of the functions that took half of the thread's time and more.
+ * The loop is the outermost one of the functions that took half of the thread's time and more, of
+ * the user's own code if there is one in it.
  * Only loops are found that come by two places at least, and stay at each for three bins of time
  * (BIN_NS): where one line takes all of the time, or turns are faster, no iteration can be told.
  */
@@ -14,7 +15,7 @@
 
 struct iteration {
 	uint64_t begin_ns; /* since the start of the run */
-	uint64_t ns;       /* exact to a bin */
+	uint64_t ns;       /* without waiting for a free CPU; exact to a bin */
 };
 
 struct iterations {
