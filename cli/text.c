@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/text.h"
 
+#include "cli/cut.h"
 #include "merge/finding.h"
 
 #include <stdio.h>
@@ -141,14 +142,15 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
 	cleanup(findings) struct findings *findings =
 		query_findings(text->profile, &query, text->limits, err);
+	bool cold = text->view->phase == PHASE_STARTUP || text->view->phase == PHASE_WARMUP;
 
 	if (!findings)
 		return -1;
 	if (!filtered && text_verdict(text, findings, err) < 0)
 		return -1;
-	if (!text->view->thread && !text->view->process && text_warmup(text, err) < 0)
+	if (!text->view->thread && !text->view->process && !cold && text_warmup(text, err) < 0)
 		return -1;
-	if (!filtered && text_account(text, totals, err) < 0)
+	if ((!filtered || view_is_window(text->view)) && text_account(text, totals, err) < 0)
 		return -1;
 	bool part = text->view->thread || text->view->process ||
 	            text->view->on_cpu != text->view->off_cpu;
@@ -156,12 +158,29 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		text_findings(text, findings);
 	if (text->view->quiet)
 		return 0;
+	if (!text->view->thread && !text->view->process && text_steps(text, err) < 0)
+		return -1;
 	if (text_imports(text, err) < 0 || text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
 	    text_ops(text, err) < 0 || text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
 	    text_gpu_lines(text, err) < 0)
 		return -1;
 	return text_memory(text, err) < 0 ? -1 : text_devices(text, err);
+}
+
+// What was asked for and is not there.
+static void print_miss(const struct text *text)
+{
+	static const char *const misses[] = {
+		[MISS_NONE] = NULL,
+		[MISS_STARTUP] = "no start-up was seen: all of the run is shown",
+		[MISS_WARMUP] = "no warm-up was found: all of the run is shown",
+		[MISS_STEPS] = "no steps were found: all of the run is shown (see --steps)",
+		[MISS_REST] = "there are not so many steps: all of the run is shown",
+	};
+
+	if (misses[text->view->miss])
+		fprintf(text->out, "  %s\n", misses[text->view->miss]);
 }
 
 static int print_view(const struct text *text, struct error *err)
@@ -172,6 +191,7 @@ static int print_view(const struct text *text, struct error *err)
 
 	query_totals(text->profile, &totals);
 	text_header(text, &totals);
+	print_miss(text);
 	if (view_table(view) != VIEW_TABLE_NONE || view->call_tree)
 		failed = print_chosen(text, err);
 	else
@@ -186,7 +206,7 @@ int text_print(const struct text *text, struct error *err)
 	struct view view = *text->view;
 	struct text shown = *text;
 
-	if (view.from_steady && text_skip_warmup(text, &view, err) < 0)
+	if (cut_resolve(&view, text->profile, err) < 0)
 		return -1;
 	shown.view = &view;
 	return print_view(&shown, err);

@@ -34,6 +34,7 @@ int text_print(const struct text *text, struct error *err);
 void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_warmup(const struct text *text, struct error *err);
+int text_steps(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 void text_findings(const struct text *text, const struct findings *findings);
 int text_imports(const struct text *text, struct error *err);
@@ -49,9 +50,6 @@ int text_gpu(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
-
-/* Moves the start of VIEW behind the warm-up, if there is one. -1 on error. */
-int text_skip_warmup(const struct text *text, struct view *view, struct error *err);
 
 /* One more line of the limits, which come last. */
 void text_limit(const struct text *text, const char *words);

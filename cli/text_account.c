@@ -88,9 +88,14 @@ static void print_cpus(const struct text *text, const struct totals *totals)
 {
 	const struct run *run = profile_run(text->profile);
 
-	if (!run->wall_ns || totals->threads < 2)
+	const struct view *view = text->view;
+	uint64_t end = view->to_ns && view->to_ns < run->wall_ns ? view->to_ns : run->wall_ns;
+
+	if (end <= view->from_ns || totals->threads < 2)
 		return;
-	fprintf(text->out, "  all threads: %.1f", (double)totals->on_cpu_ns / (double)run->wall_ns);
+	fprintf(text->out, "  all threads: %.1f",
+	        (double)query_on_cpu_ns(text->profile, view->from_ns, view->to_ns) /
+	                (double)(end - view->from_ns));
 	if (run->cpus)
 		fprintf(text->out, " of %u", run->cpus);
 	fputs(" CPUs busy on average\n", text->out);
@@ -115,7 +120,8 @@ int text_account(const struct text *text, const struct totals *totals, struct er
 	unsigned tenths[PARTS];
 	char name[160];
 
-	if (query_account(text->profile, &account, err) < 0)
+	if (query_account_in(text->profile, text->view->from_ns, text->view->to_ns, &account, err) <
+	    0)
 		return -1;
 	if (!account.lifetime_ns)
 		return 0;

@@ -27,11 +27,33 @@ static void describe_exit(const struct run *run, char *buffer, size_t size)
 		snprintf(buffer, size, "exit %d", WEXITSTATUS(status));
 }
 
+// The window, how much of the run that is, and what it was meant to be.
+static void print_cut(const struct text *text, const char *sep)
+{
+	static const char *const phases[] = {
+		[PHASE_ALL] = "",
+		[PHASE_STARTUP] = ": the start",
+		[PHASE_WARMUP] = ": the warm-up",
+		[PHASE_STEADY] = ": behind the warm-up",
+	};
+	const struct view *view = text->view;
+	uint64_t wall = profile_run(text->profile)->wall_ns;
+	uint64_t end = view->to_ns && view->to_ns < wall ? view->to_ns : wall;
+	uint64_t begin = view->from_ns < end ? view->from_ns : end;
+	bool steps = view->skip_first && !view->miss;
+	int phase = view->miss ? PHASE_ALL : view->from_steady ? PHASE_STEADY : view->phase;
+
+	fprintf(text->out, "%s %.3f to %.3f s (%s %% of the run)%s", sep, (double)begin / 1e9,
+	        (double)end / 1e9, format_percent(end - begin, wall).text, phases[phase]);
+	if (steps)
+		fprintf(text->out, "%s behind the first %s step%s", *phases[phase] ? "," : ":",
+		        format_count(view->skip_first).text, view->skip_first == 1 ? "" : "s");
+}
+
 // Which part of the run is shown, where it is not all of it.
 static void print_filter(const struct text *text)
 {
 	const struct view *view = text->view;
-	const struct run *run = profile_run(text->profile);
 	const char *sep = "  only";
 
 	if (!view_is_filtered(view))
@@ -44,9 +66,7 @@ static void print_filter(const struct text *text)
 	if (view->thread)
 		fprintf(text->out, "%s thread %s", sep, view->thread), sep = ",";
 	if (view->from_ns || view->to_ns)
-		fprintf(text->out, "%s %.3f to %.3f s%s", sep, (double)view->from_ns / 1e9,
-		        (double)(view->to_ns ? view->to_ns : run->wall_ns) / 1e9,
-		        view->from_steady ? ", behind the warm-up" : "");
+		print_cut(text, sep);
 	fputc('\n', text->out);
 }
 

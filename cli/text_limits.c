@@ -295,7 +295,9 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 {
 	const struct run *run = profile_run(text->profile);
 
-	text_heading(text, "limits", "");
+	bool cut = text->view->from_ns || text->view->to_ns;
+
+	text_heading(text, "limits", cut ? "of the whole run" : "");
 	print_figures(text, run, totals);
 	print_overhead(text, run);
 	print_rung(text, run);

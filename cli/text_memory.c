@@ -221,7 +221,10 @@ static int print_table(const struct layout *layout, struct error *err)
 
 	if (!table || !ranked)
 		return error_set(err, ENOMEM, "could not print the report");
-	text_heading(layout->text, "memory", "by malloc and the like; rows are sampled");
+	text_heading(layout->text, "memory",
+	             view_is_window(layout->text->view)
+	                     ? "of the whole run: allocations are not kept by time"
+	                     : "by malloc and the like; rows are sampled");
 	print_sums(layout);
 	if (add_rows(table, layout, ranked) && table_print(table, layout->text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
@@ -241,8 +244,8 @@ int text_memory(const struct text *text, struct error *err)
 	struct layout layout = { .text = text, .by = view_memory_by(text->view) };
 	bool asked = view_table(text->view) == VIEW_TABLE_MEMORY;
 
-	if (!asked && view_is_filtered(text->view))
-		return 0; // the question below knows no filter
+	if (!asked && view_is_filtered(text->view) && !view_is_window(text->view))
+		return 0; // the question below knows neither threads nor metrics
 	cleanup(memory_rows) struct memory_rows *rows =
 		query_memory(text->profile, layout.by, false, err);
 	if (!rows)

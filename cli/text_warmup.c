@@ -133,23 +133,9 @@ int text_warmup(const struct text *text, struct error *err)
 		return -1;
 	if (rows->verdict != WARMUP_NONE)
 		print_rows(text, rows);
-	else if (text->view->from_steady && !text->view->from_ns)
-		print_heading(text, "no warm-up was found: all of the run is shown");
 	else if (rows->too_few) {
 		print_heading(text, "note: whether this is warm-up cannot be told");
 		say(text, "Most of the time in ops was spent in such as ran once or twice.");
 	}
-	return 0;
-}
-
-int text_skip_warmup(const struct text *text, struct view *view, struct error *err)
-{
-	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
-	cleanup(warmup_rows) struct warmup_rows *rows = query_warmup(text->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	if (rows->steady_ns > view->from_ns)
-		view->from_ns = rows->steady_ns;
 	return 0;
 }

@@ -7,6 +7,8 @@
 static const char *const sorts[] = {
 	"self", "total", "line", "calls", "mem", "flops", "avg", NULL
 };
+static const char *const phases[] = { "all", "startup", "warmup", "steady",
+	                              NULL }; // enum view_phase
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
 // In the order of enum query_by and enum view_by.
@@ -74,6 +76,34 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SECONDS,
 	  .offset = AT(to_ns),
 	  .help = "only what happened before this time of the run" },
+	{ .name = "skip",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(from_ns),
+	  .help = "the same as --from" },
+	{ .name = "until",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(to_ns),
+	  .help = "the same as --to" },
+	{ .name = "skip-first",
+	  .argument = "STEPS",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(skip_first),
+	  .min = 1,
+	  .max = 1000000000,
+	  .help = "only what happened after so many steps" },
+	{ .name = "phase",
+	  .argument = "NAME",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(phase),
+	  .choices = phases,
+	  .help = "only startup, warmup or steady; all" },
+	{ .name = "steps",
+	  .argument = "GLOB",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(steps),
+	  .help = "the op whose calls are the steps of the run (found by itself)" },
 	{ .name = "on-cpu",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(on_cpu),
@@ -237,6 +267,12 @@ double view_min_share(const struct view *view, bool tree)
 	return tree ? 0.02 : 0.005;
 }
 
+bool view_is_window(const struct view *view)
+{
+	return (view->from_ns || view->to_ns) && !view->thread && !view->process &&
+	       view->on_cpu == view->off_cpu;
+}
+
 bool view_is_filtered(const struct view *view)
 {
 	return view->thread || view->process || view->from_ns || view->to_ns ||
@@ -269,7 +305,9 @@ static int check_memory(const struct view *view, struct error *err)
 		                 "module and op",
 		                 groupings[view->by.index]);
 	if (view_is_filtered(view))
-		return error_set(err, 0, "--sort mem is about the whole run, or about ops");
+		return error_set(err, 0,
+		                 "--sort mem is about the whole run, or about ops: allocations are "
+		                 "not kept by time or thread");
 	return 0;
 }
 
@@ -277,6 +315,8 @@ int view_check(const struct view *view, struct error *err)
 {
 	if (view->to_ns && view->to_ns <= view->from_ns)
 		return error_set(err, 0, "--to is not later than --from: nothing is left to show");
+	if (view->phase != PHASE_ALL && view->from_steady)
+		return error_set(err, 0, "--phase and --from-steady do not go together");
 	enum view_table table = view_table(view);
 	if (table == VIEW_TABLE_OPS)
 		return check_ops(view, err);

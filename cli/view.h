@@ -33,6 +33,23 @@ enum view_by {
 	VIEW_BY_DOMAIN
 };
 
+/* Parts of a run: see merge/query_startup.h and merge/query_warmup.h. */
+enum view_phase {
+	PHASE_ALL,
+	PHASE_STARTUP,
+	PHASE_WARMUP,
+	PHASE_STEADY
+};
+
+/* Why a part of the run that was asked for could not be cut out: then all of it is shown. */
+enum view_miss {
+	MISS_NONE,
+	MISS_STARTUP, /* no start was seen */
+	MISS_WARMUP,  /* no warm-up was found */
+	MISS_STEPS,   /* no steps were */
+	MISS_REST     /* there are no more steps than are to be skipped */
+};
+
 /* Which table the options name. */
 enum view_table {
 	VIEW_TABLE_NONE, /* the whole report, or the call tree alone */
@@ -53,7 +70,11 @@ struct view {
 	bool interpreter;
 	const char *thread, *process, *hide, *user_code; /* as in struct query */
 	uint64_t from_ns, to_ns;
-	bool from_steady; /* from_ns is to be where the warm-up ends */
+	bool from_steady;    /* from_ns is to be where the warm-up ends */
+	int phase;           /* enum view_phase: that alone */
+	uint32_t skip_first; /* steps; 0: none */
+	const char *steps;   /* glob: the op whose calls they are; NULL: found by itself */
+	enum view_miss miss; /* filled in, with from_ns and to_ns: see cli/cut.h */
 	bool on_cpu, off_cpu;
 	uint32_t width; /* 0: the terminal's */
 	int color;      /* enum color_when */
@@ -87,6 +108,9 @@ double view_min_share(const struct view *view, bool tree);
 
 /* True if VIEW leaves anything out of the run: then the verdict on all of it is not shown. */
 bool view_is_filtered(const struct view *view);
+
+/* True if it leaves out a part of the run, and nothing of the rest. */
+bool view_is_window(const struct view *view);
 
 /* -1 with one line in ERR if the options contradict each other. */
 int view_check(const struct view *view, struct error *err);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "merge/profile_data.h"
 #include "merge/query.h"
+#include "merge/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,13 @@
 struct seen {
 	uint64_t ns[METRIC_COUNT];
 	uint64_t kernel_ns; // of on-CPU
+};
+
+// The part of the run that is accounted for.
+struct part {
+	bool whole;
+	uint64_t from_ns, to_ns; // CLOCK_MONOTONIC: where its bins begin and end
+	struct window bins;
 };
 
 // The slot of the thread that each node belongs to [node - 1].
@@ -33,7 +41,7 @@ static bool is_kernel_node(const struct profile *p, uint32_t id)
 }
 
 // By slot [slot - 1]. NULL if there is no memory.
-static struct seen *add_up(const struct profile *p)
+static struct seen *add_up(const struct profile *p, const struct part *part)
 {
 	cleanup_free uint32_t *slots = slots_of_nodes(p);
 	struct seen *seen = calloc(p->threads.thread_count + 1, sizeof(*seen));
@@ -45,7 +53,8 @@ static struct seen *add_up(const struct profile *p)
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];
 		struct seen *thread = &seen[slots[cell->node - 1] - 1];
-		uint64_t ns = cells_whole(&p->cells, cell);
+		uint64_t ns =
+			cells_between(&p->cells, cell, part->bins.first_bin, part->bins.end_bin);
 		thread->ns[cell->metric] += ns;
 		if (cell->metric == METRIC_ON_CPU && is_kernel_node(p, cell->node))
 			thread->kernel_ns += ns;
@@ -67,11 +76,14 @@ static uint64_t scale(uint64_t value, uint64_t to, uint64_t from)
 	return from ? (uint64_t)((unsigned __int128)value * to / from) : 0;
 }
 
-static uint64_t lifetime_of(const struct profile *p, const struct thread_info *info)
+static uint64_t lifetime_of(const struct profile *p, const struct thread_info *info,
+                            const struct part *part)
 {
 	uint64_t end = info->end_ns ? info->end_ns : p->last_ns;
+	uint64_t start = info->start_ns > part->from_ns ? info->start_ns : part->from_ns;
 
-	return end > info->start_ns ? end - info->start_ns : 0;
+	end = end < part->to_ns ? end : part->to_ns;
+	return end > start ? end - start : 0;
 }
 
 /*
@@ -96,7 +108,17 @@ static void balance(struct account *account)
 	account->ns[METRIC_ON_CPU] += life - sum_of(account->ns); // what rounding left
 }
 
-static struct account account_of(const struct profile *p, uint32_t slot, const struct seen *seen)
+// All waits are known exactly, so what is left of a part of the run was spent on a CPU.
+static void take_the_rest_as_on_cpu(struct account *account)
+{
+	uint64_t on_cpu = account->ns[METRIC_ON_CPU], waited = sum_of(account->ns) - on_cpu;
+
+	if (on_cpu && waited <= account->lifetime_ns)
+		account->ns[METRIC_ON_CPU] = account->lifetime_ns - waited;
+}
+
+static struct account account_of(const struct profile *p, uint32_t slot, const struct seen *seen,
+                                 const struct part *part)
 {
 	const struct thread_info *info = threads_get(&p->threads, slot);
 	const struct process_info *process = threads_process(&p->threads, info->process);
@@ -107,38 +129,19 @@ static struct account account_of(const struct profile *p, uint32_t slot, const s
 		.tid = info->tid,
 		.slot = slot,
 		.pid = process ? process->pid : 0,
-		.exact = thread_is_exact(info),
-		.lifetime_ns = lifetime_of(p, info),
-		.gil_held_ns = info->gil_held_ns,
-		.gil_waited_ns = info->gil_waited_ns,
+		.exact = part->whole && thread_is_exact(info),
+		.lifetime_ns = lifetime_of(p, info, part),
+		.gil_held_ns = part->whole ? info->gil_held_ns : 0,
+		.gil_waited_ns = part->whole ? info->gil_waited_ns : 0,
 	};
 
 	memcpy(account.ns, account.exact ? info->ns : seen->ns, sizeof(account.ns));
+	if (!part->whole && p->run.off_cpu_exact)
+		take_the_rest_as_on_cpu(&account);
 	balance(&account);
 	account.kernel_ns =
 		scale(seen->kernel_ns, account.ns[METRIC_ON_CPU], seen->ns[METRIC_ON_CPU]);
 	return account;
-}
-
-static bool has_account(const struct thread_info *info)
-{
-	return info->merged == 1 && info->name;
-}
-
-// The first thread of the first process; else the first thread there is. 0 if there is none.
-static uint32_t find_main(const struct profile *p)
-{
-	const struct threads *t = &p->threads;
-	uint32_t first = 0;
-
-	for (uint32_t slot = 1; slot <= t->thread_count; slot++) {
-		if (!has_account(threads_get(t, slot)))
-			continue;
-		if (threads_get(t, slot)->process == 1)
-			return slot;
-		first = first ? first : slot;
-	}
-	return first;
 }
 
 static bool mostly_waits_for_others(const struct account *account)
@@ -156,26 +159,54 @@ static uint64_t run_length(const struct profile *p)
 	return p->last_ns > start ? p->last_ns - start : 0;
 }
 
-int query_account(const struct profile *p, struct account *account, struct error *err)
+static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
-	cleanup_free struct seen *seen = add_up(p);
-	uint32_t main_slot = find_main(p);
+	struct part part = { .whole = !from_ns && !to_ns, .to_ns = UINT64_MAX };
+
+	part.bins = window_of(p, from_ns, to_ns);
+	if (from_ns)
+		part.from_ns = p->cells.origin_ns + part.bins.first_bin * p->cells.width_ns;
+	if (to_ns)
+		part.to_ns = p->cells.origin_ns + part.bins.end_bin * p->cells.width_ns;
+	return part;
+}
+
+static uint64_t length_of(const struct profile *p, const struct part *part)
+{
+	uint64_t start = profile_start_ns(p), end = start + run_length(p);
+
+	start = part->from_ns > start ? part->from_ns : start;
+	end = part->to_ns < end ? part->to_ns : end;
+	return end > start ? end - start : 0;
+}
+
+int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct account *account, struct error *err)
+{
+	const struct part part = part_of(p, from_ns, to_ns);
+	cleanup_free struct seen *seen = add_up(p, &part);
+	uint32_t main_slot = threads_first(&p->threads);
 
 	if (!seen)
 		return error_set(err, ENOMEM, "could not account for the threads");
 	if (!main_slot)
 		return error_set(err, 0, "the profile has no thread");
-	struct account critical = account_of(p, main_slot, &seen[main_slot - 1]);
+	struct account critical = account_of(p, main_slot, &seen[main_slot - 1], &part);
 	critical.is_main = threads_get(&p->threads, main_slot)->process == 1;
 	bool look_further = mostly_waits_for_others(&critical);
 	for (uint32_t slot = 1; look_further && slot <= p->threads.thread_count; slot++) {
-		if (slot == main_slot || !has_account(threads_get(&p->threads, slot)))
+		if (slot == main_slot || !thread_is_apart(threads_get(&p->threads, slot)))
 			continue;
-		struct account other = account_of(p, slot, &seen[slot - 1]);
-		if (other.lifetime_ns >= run_length(p) / 2 &&
+		struct account other = account_of(p, slot, &seen[slot - 1], &part);
+		if (other.lifetime_ns >= length_of(p, &part) / 2 &&
 		    other.ns[METRIC_ON_CPU] > critical.ns[METRIC_ON_CPU])
 			critical = other;
 	}
 	*account = critical;
 	return 0;
+}
+
+int query_account(const struct profile *p, struct account *account, struct error *err)
+{
+	return query_account_in(p, 0, 0, account, err);
 }

@@ -102,7 +102,7 @@ static void fill_row(const struct scope *scope, const struct key *key, const str
 	row->kernel = key->kernel;
 	row->python = key->python;
 	row->called = key->called;
-	if (key->python && key->group == KEY_CODE)
+	if (key->python && key->group == KEY_CODE && scope->whole_run)
 		row->calls = call_counts_get(&p->call_counts, key->function, key->file);
 	row->gil = key->group == KEY_GIL;
 	row->inlined = key->inlined;

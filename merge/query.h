@@ -67,7 +67,7 @@ struct row {
 	bool called;    /* a C function, by the name that Python has for it */
 	bool gil;       /* NAME stands for waiting for the lock of Python's interpreter */
 	uint32_t id;    /* tid or pid by thread or process */
-	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted */
+	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted, or in a window */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
 	uint64_t self, total; /* sums over the metrics that were asked for */
@@ -135,6 +135,13 @@ struct account {
  */
 int query_account(const struct profile *p, struct account *account, struct error *err);
 
+/*
+ * The same of a window, as in struct query: as fine as the bins that times are kept in, and
+ * without what is known of whole threads alone (Python's lock).
+ */
+int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct account *account, struct error *err);
+
 /* Debug information per module, for the limits; most time first. */
 struct module_row {
 	const char *path;
@@ -165,3 +172,6 @@ struct totals {
 	uint64_t uncounted;   /* of them, those that have not told all */
 };
 void query_totals(const struct profile *p, struct totals *totals);
+
+/* CPU time of all threads in a window. */
+uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns);

@@ -19,13 +19,13 @@
 struct asking {
 	const struct profile *profile;
 	struct warmup_rows *rows;
-	uint64_t from_ns; // calls that began before do not count
-	uint32_t *outer;  // [op]: the op around most of its time; 0: none
-	uint64_t *total;  // [op]: of that
-	uint64_t *calls;  // [op]
-	uint64_t *self;   // [op]
-	uint64_t *shown;  // [CALLS_SHOWN + SERIES_EXACT + SERIES_BLOCKS]
-	uint32_t *series; // [row]: index in the table
+	uint64_t from_ns, to_ns; // calls that began before or after do not count; 0, MAX: all
+	uint32_t *outer;         // [op]: the op around most of its time; 0: none
+	uint64_t *total;         // [op]: of that
+	uint64_t *calls;         // [op]
+	uint64_t *self;          // [op]
+	uint64_t *shown;         // [CALLS_SHOWN + SERIES_EXACT + SERIES_BLOCKS]
+	uint32_t *series;        // [row]: index in the table
 	size_t capacity;
 };
 
@@ -59,11 +59,21 @@ static bool take_memory(struct asking *a)
 	return a->outer && a->total && a->calls && a->self && a->shown && a->series;
 }
 
+static bool is_cut(const struct asking *a)
+{
+	return a->from_ns || a->to_ns != UINT64_MAX;
+}
+
+static bool is_in(const struct asking *a, uint64_t begin_ns)
+{
+	return begin_ns >= a->from_ns && begin_ns < a->to_ns;
+}
+
 static uint64_t self_in_window(const struct asking *a, uint32_t entry)
 {
 	const struct op_table *t = &a->profile->op_table;
 
-	return a->from_ns ? 0 : t->entries[entry].sums.self_ns;
+	return is_cut(a) ? 0 : t->entries[entry].sums.self_ns;
 }
 
 static void look_at_entries(struct asking *a)
@@ -81,8 +91,8 @@ static void look_at_entries(struct asking *a)
 		a->total[op] = entry->sums.total_ns;
 		a->outer[op] = entry->key.parent;
 	}
-	for (uint32_t i = 0; a->from_ns && i < t->bin_count; i++)
-		if (t->origin_ns + t->bins[i].bin * t->bin_ns >= a->from_ns)
+	for (uint32_t i = 0; is_cut(a) && i < t->bin_count; i++)
+		if (is_in(a, t->origin_ns + t->bins[i].bin * t->bin_ns))
 			a->rows->ops_ns += t->bins[i].self_ns;
 }
 
@@ -95,7 +105,7 @@ static size_t show(struct asking *a, const struct series *s, uint64_t calls)
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint64_t these = series_item_calls(s, i);
 		uint64_t copies = (uint64_t)((double)these * scale);
-		if (s->items[i].begin_ns < a->from_ns)
+		if (!is_in(a, s->items[i].begin_ns))
 			continue;
 		for (uint64_t j = 0; j < (copies ? copies : 1); j++)
 			a->shown[count++] = s->items[i].ns / these;
@@ -115,7 +125,7 @@ static void measure(const struct asking *a, const struct series *s, struct warmu
 		uint64_t these = series_item_calls(s, i);
 		uint64_t copies = (uint64_t)((double)these * scale);
 		uint64_t steady = (uint64_t)(row->judged.steady_ns * (double)these);
-		if (item->begin_ns < a->from_ns)
+		if (!is_in(a, item->begin_ns))
 			continue;
 		left -= left < copies ? left : copies ? copies : 1;
 		calls += these;
@@ -138,7 +148,7 @@ static uint64_t time_of(const struct asking *a, const struct series *s, uint64_t
 
 	*calls = 0;
 	for (uint32_t i = 0; i < s->count; i++) {
-		if (s->items[i].begin_ns < a->from_ns)
+		if (!is_in(a, s->items[i].begin_ns))
 			continue;
 		ns += s->items[i].ns;
 		*calls += series_item_calls(s, i);
@@ -304,6 +314,7 @@ struct warmup_rows *query_warmup(const struct profile *p, const struct query *qu
 		.profile = p,
 		.rows = rows,
 		.from_ns = query->from_ns ? profile_start_ns(p) + query->from_ns : 0,
+		.to_ns = query->to_ns ? profile_start_ns(p) + query->to_ns : UINT64_MAX,
 	};
 
 	if (rows && !p->ops)

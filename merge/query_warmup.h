@@ -3,7 +3,8 @@
  * Whether a run measured what it was meant to, or its warm-up: merge/warmup.h on every op's calls.
  *
  * An op counts if it took a hundredth of the run and more. Garbage collections do not: what they
- * cost is how much there is. Times are of the whole run, or from QUERY's from_ns on.
+ * cost is how much there is. Calls are
+ * those of the whole run, or those that began in QUERY's window.
  */
 #pragma once
 

@@ -335,3 +335,17 @@ bool threads_end_thread(struct threads *t, const struct thread_end *end)
 	end_alias(&t->thread_aliases, end->thread);
 	return true;
 }
+
+uint32_t threads_first(const struct threads *t)
+{
+	uint32_t first = 0;
+
+	for (uint32_t slot = 1; slot <= t->thread_count; slot++) {
+		if (!thread_is_apart(threads_get(t, slot)))
+			continue;
+		if (threads_get(t, slot)->process == 1)
+			return slot;
+		first = first ? first : slot;
+	}
+	return first;
+}

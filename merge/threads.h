@@ -43,6 +43,12 @@ static inline bool thread_is_exact(const struct thread_info *info)
 	return info->merged && info->ended == info->merged && !info->estimated;
 }
 
+/* Whether the slot is one thread's, that was announced. */
+static inline bool thread_is_apart(const struct thread_info *info)
+{
+	return info->merged == 1 && info->name;
+}
+
 /* Which slot a number that is not kept apart has. */
 struct alias {
 	uint32_t number; /* 0: free */
@@ -89,6 +95,9 @@ uint32_t threads_slot(const struct threads *t, uint32_t number);
 
 /* The slot of the first thread of process NUMBER that is known; 0 if there is none. */
 uint32_t threads_main(const struct threads *t, uint32_t number);
+
+/* The slot of the first thread of the first process; else of the first one there is; 0: none. */
+uint32_t threads_first(const struct threads *t);
 
 /* The slot of the process NUMBER; 0 if it is not known, or is gone and was not kept apart. */
 uint32_t threads_process_slot(const struct threads *t, uint32_t number);

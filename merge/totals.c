@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "merge/profile_data.h"
 #include "merge/query.h"
+#include "merge/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,6 +60,18 @@ void query_totals(const struct profile *p, struct totals *totals)
 		if (is_folded(p, cell->node))
 			totals->folded_ns += ns;
 	}
+}
+
+uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	struct window window = window_of(p, from_ns, to_ns);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->cells.count; i++)
+		if (p->cells.cells[i].metric == METRIC_ON_CPU)
+			sum += cells_between(&p->cells, &p->cells.cells[i], window.first_bin,
+			                     window.end_bin);
+	return sum;
 }
 
 static int compare_modules(const void *a, const void *b)

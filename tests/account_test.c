@@ -138,3 +138,75 @@ Test(account, a_profile_without_threads_has_no_account)
 	cr_expect(eq(int, query_account(empty, &account, &err), -1));
 	cr_expect(eq(str, err.text, "the profile has no thread"));
 }
+
+static struct account account_in(uint64_t from_ms, uint64_t to_ms)
+{
+	struct account account;
+	uint64_t sum = 0;
+
+	cr_assert(query_account_in(f.profile, from_ms * MS, to_ms * MS, &account, NULL) == 0);
+	for (int i = 0; i < METRIC_COUNT; i++)
+		sum += account.ns[i];
+	cr_expect(eq(u64, sum, account.lifetime_ns), "the parts sum to the lifetime");
+	return account;
+}
+
+// 40 ms on a CPU, then 40 ms in a lock, then 20 ms on a CPU.
+static void fill_phases(bool exact)
+{
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 100 * MS,
+		                 .off_cpu_exact = exact };
+
+	for (int i = 0; i < 40; i += 2, f.now_ns += 2 * MS)
+		add(&f, 1, METRIC_ON_CPU, 2, "main a.c:1");
+	add(&f, 1, METRIC_OFF_LOCK, 40, "main a.c:2");
+	f.now_ns += 40 * MS;
+	for (int i = 0; i < 20; i += 2, f.now_ns += 2 * MS)
+		add(&f, 1, METRIC_ON_CPU, 2, "main a.c:1");
+	finish(1, 1100, true, 60, METRIC_OFF_LOCK, 40);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(account, of_a_window)
+{
+	fill_phases(true);
+	struct account first = account_in(0, 60), rest = account_in(60, 0);
+	cr_expect(eq(u64, first.lifetime_ns, 60 * MS));
+	cr_expect(eq(u64, first.ns[METRIC_ON_CPU], 40 * MS));
+	cr_expect(eq(u64, first.ns[METRIC_OFF_LOCK], 20 * MS));
+	cr_expect(eq(u64, rest.lifetime_ns, 40 * MS));
+	cr_expect(eq(u64, rest.ns[METRIC_ON_CPU], 20 * MS));
+	cr_expect(eq(u64, rest.ns[METRIC_OFF_LOCK], 20 * MS));
+	cr_expect(not(rest.exact));
+	cr_expect(eq(u64, query_on_cpu_ns(f.profile, 60 * MS, 0), 20 * MS));
+}
+
+Test(account, windows_add_up_to_the_run)
+{
+	fill_phases(true);
+	struct account whole = account_in(0, 0);
+	for (uint64_t cut = 10; cut < 100; cut += 10) {
+		struct account first = account_in(0, cut), rest = account_in(cut, 0);
+		for (int m = 0; m < METRIC_COUNT; m++)
+			cr_expect(eq(u64, first.ns[m] + rest.ns[m], whole.ns[m]), "%d at %lu", m,
+			          (unsigned long)cut);
+	}
+}
+
+// Samples of 30 ms in a window of 60: where all waits are known, the rest was on a CPU, too.
+Test(account, the_rest_of_a_window_is_known_only_if_waits_are)
+{
+	for (int exact = 0; exact <= 1; exact++) {
+		const struct run run = { .start_ns = 1000 * MS,
+			                 .wall_ns = 100 * MS,
+			                 .off_cpu_exact = exact };
+		if (!exact)
+			add(&f, 1, METRIC_ON_CPU, 30, "main a.c:1");
+		finish(1, 1100, exact, 100, METRIC_OFF_LOCK, 0);
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		struct account account = account_in(0, 60);
+		cr_expect(eq(u64, account.ns[METRIC_ON_CPU], (exact ? 60 : 30) * MS));
+		cr_expect(eq(u64, account.ns[METRIC_OFF_OTHER], (exact ? 0 : 30) * MS));
+	}
+}

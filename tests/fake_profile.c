@@ -111,6 +111,65 @@ int query_account(const struct profile *p, struct account *account, struct error
 	return 0;
 }
 
+int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct account *account, struct error *err)
+{
+	query_account(p, account, err);
+	if (from_ns || to_ns)
+		account->exact = false;
+	return 0;
+}
+
+uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t end = to_ns && to_ns < p->run.wall_ns ? to_ns : p->run.wall_ns;
+
+	return (uint64_t)((double)p->totals.on_cpu_ns * (double)(end - from_ns) /
+	                  (double)p->run.wall_ns);
+}
+
+int query_startup(const struct profile *p, uint64_t limit_ns, struct startup *startup,
+                  struct error *err)
+{
+	(void)limit_ns, (void)err;
+	*startup = p->startup;
+	return 0;
+}
+
+struct steps *query_steps(const struct profile *p, const struct steps_query *query,
+                          struct error *err)
+{
+	struct steps *steps = calloc(1, sizeof(*steps));
+
+	(void)err;
+	*steps = p->steps;
+	for (size_t i = 0; i < p->steps.count && p->steps.steps[i].begin_ns < query->from_ns; i++) {
+		steps->steps++;
+		steps->count--;
+	}
+	return steps;
+}
+
+void steps_free(struct steps *s)
+{
+	free(s);
+}
+
+int steps_explain(const struct profile *p, const struct steps *s, size_t index,
+                  struct step_excess out[STEP_EXCESSES], struct error *err)
+{
+	size_t at = (size_t)(s->steps - p->steps.steps) + index;
+	int count = 0;
+
+	(void)err;
+	for (; p->excesses && count < STEP_EXCESSES; count++) {
+		out[count] = p->excesses[at * STEP_EXCESSES + (size_t)count];
+		if (!out[count].excess_ns)
+			break;
+	}
+	return count;
+}
+
 struct module_rows *query_modules(const struct profile *p, struct error *err)
 {
 	struct module_rows *modules = calloc(1, sizeof(*modules));
@@ -727,6 +786,52 @@ static struct warmup_row warming[] = {
 	  .excess_ns = MS(120),
 	  .end_ns = MS(150) },
 };
+
+static struct run_step steps[] = {
+	{ .first = 1, .calls = 1, .begin_ns = MS(800), .ns = MS(310) },
+	{ .first = 2, .calls = 1, .begin_ns = MS(1110), .ns = MS(65) },
+	{ .first = 3, .calls = 1, .begin_ns = MS(1175), .ns = MS(12) },
+	{ .first = 4, .calls = 1, .begin_ns = MS(1187), .ns = MS(11) },
+	{ .first = 5, .calls = 4, .begin_ns = MS(1198), .ns = MS(24) },
+};
+
+static const struct step_excess excesses[][STEP_EXCESSES] = {
+	{ { .name = "compile", .file = "/src/jit.c", .line = 12, .excess_ns = MS(200) },
+	  { .name = "read",
+	    .file = "/src/io.c",
+	    .line = 120,
+	    .metric = METRIC_OFF_FILE,
+	    .excess_ns = MS(80) } },
+	{ { .name = "read", .metric = METRIC_OFF_FILE, .excess_ns = MS(40) } },
+	{ { .excess_ns = 0 } },
+	{ { .excess_ns = 0 } },
+	{ { .excess_ns = 0 } },
+};
+
+struct profile *fake_profile_with_steps(void)
+{
+	struct profile *p = fake_profile();
+
+	p->startup = (struct startup){ .ns = MS(700), .causes = { [CAUSE_IMPORTS] = MS(650) } };
+	p->excesses = excesses[0];
+	p->steps = (struct steps){ .name = "train step",
+		                   .provider = "nvtx",
+		                   .domain = "",
+		                   .shape = "",
+		                   .between = true,
+		                   .labelled = true,
+		                   .steps = steps,
+		                   .count = sizeof(steps) / sizeof(steps[0]),
+		                   .calls = 8,
+		                   .sum_ns = MS(494),
+		                   .min_ns = MS(11),
+		                   .max_ns = MS(310),
+		                   .median_ns = MS(12),
+		                   .q1_ns = MS(11),
+		                   .q3_ns = MS(24),
+		                   .p95_ns = MS(310) };
+	return p;
+}
 
 struct profile *fake_profile_with_warmup(enum warmup_verdict verdict)
 {

@@ -13,6 +13,8 @@
 #include "merge/query_gpu.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
+#include "merge/query_startup.h"
+#include "merge/query_steps.h"
 #include "merge/query_warmup.h"
 
 struct profile {
@@ -37,6 +39,9 @@ struct profile {
 	struct gpu_rows gpu;
 	struct gpu_facts gpu_facts;
 	struct warmup_rows warmup;
+	struct startup startup;
+	struct steps steps;                 /* of the whole run */
+	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
@@ -58,6 +63,9 @@ struct profile *fake_profile_with_warmup(enum warmup_verdict verdict);
 
 /* The same with findings. */
 struct profile *fake_profile_with_findings(void);
+
+/* The same with steps, of which some are slow. */
+struct profile *fake_profile_with_steps(void);
 
 /* The same with ops, in the call tree too, with counters, and with memory. */
 struct profile *fake_profile_with_ops(void);

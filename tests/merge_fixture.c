@@ -64,9 +64,12 @@ static uint32_t module_called(struct fixture *f, const char *name)
 		const char *name, *path;
 		enum module_kind kind;
 	} known[] = {
-		{ "app", "/usr/bin/app", MODULE_ELF }, { "libc", "/lib/libc.so.6", MODULE_ELF },
-		{ "vdso", "[vdso]", MODULE_VDSO },     { "kernel", "[kernel]", MODULE_KERNEL },
+		{ "app", "/usr/bin/app", MODULE_ELF },
+		{ "libc", "/lib/libc.so.6", MODULE_ELF },
+		{ "vdso", "[vdso]", MODULE_VDSO },
+		{ "kernel", "[kernel]", MODULE_KERNEL },
 		{ "jit", "[jit 100]", MODULE_JIT },
+		{ "ld", "/lib/ld-linux-x86-64.so.2", MODULE_ELF },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -592,6 +592,41 @@ Test(text, from_the_end_of_the_warm_up)
 	expect_golden("warmup-none", print(fake_profile(), &view, terminal(80, false, false)));
 }
 
+Test(text, steps)
+{
+	struct view view = view_default();
+
+	view.quiet = false;
+	view.top = 1;
+	expect_golden("steps", print(fake_profile_with_steps(), &view, terminal(100, false, false)));
+	expect_golden("steps-ascii",
+	              print(fake_profile_with_steps(), &view, terminal(80, false, true)));
+	view.skip_first = 2;
+	expect_golden("steps-skipped",
+	              print(fake_profile_with_steps(), &view, terminal(100, false, false)));
+	view.skip_first = 8;
+	expect_golden("steps-too-few",
+	              print(fake_profile_with_steps(), &view, terminal(100, false, false)));
+}
+
+Test(text, phases)
+{
+	struct view view = view_default();
+
+	view.quiet = true;
+	view.phase = PHASE_STARTUP;
+	expect_golden("phase-startup",
+	              print(fake_profile_with_steps(), &view, terminal(100, false, false)));
+	expect_golden("phase-startup-none",
+	              print(fake_profile(), &view, terminal(100, false, false)));
+	view.phase = PHASE_WARMUP;
+	expect_golden("phase-warmup", print(fake_profile_with_warmup(WARMUP_INCLUDED), &view,
+	                                    terminal(100, false, false)));
+	view.phase = PHASE_STEADY;
+	expect_golden("phase-steady", print(fake_profile_with_warmup(WARMUP_INCLUDED), &view,
+	                                    terminal(100, false, false)));
+}
+
 Test(text, ops_in_the_call_tree)
 {
 	struct view view = view_default();

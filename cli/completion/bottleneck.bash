@@ -19,6 +19,7 @@ _bottleneck_values() {
 	--fail-on) echo info warn error; _bottleneck_rules ;;
 	--rule) _bottleneck_rules ;;
 	--gpu-callsites) echo off sampled all ;;
+	--phase) echo all startup warmup steady ;;
 	--rung) echo kernel user agent proc ;;
 	--sort) echo self total line calls mem flops avg ;;
 	--unwinder) echo table libunwind ;;

@@ -14,6 +14,7 @@ VALUES = {
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain"},
     "color": {"auto", "always", "never"},
+    "phase": {"all", "startup", "warmup", "steady"},
     "rung": {"kernel", "user", "agent", "proc"},
     "sort": {"self", "total", "line", "calls", "mem", "flops", "avg"},
     "unwinder": {"table", "libunwind"},

@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from harness import BOTTLENECK, Case, main, target
+from harness import BOTTLENECK, Case, main, need, target
 
 
 class Warmup(Case):
@@ -30,6 +30,68 @@ class Warmup(Case):
         calls = re.search(r"^ .*nvtx +forward", report, re.M).group(0).split()
         # Time is kept in bins: the call that begins in the last bin of the warm-up may be left out.
         self.assertTrue({"36", "37"} & set(calls), report)
+
+    def part(self, profile, *options):
+        """Where the part that OPTIONS cut out begins and ends, in seconds, and its report."""
+        report = self.again(profile, *options)
+        bounds = re.search(r"^  only ([\d.]+) to ([\d.]+) s \([\d.]+ % of the run\)", report, re.M)
+        self.assertIsNotNone(bounds, report)
+        return float(bounds.group(1)), float(bounds.group(2)), report
+
+    def test_parts_follow_each_other(self):
+        profile = self.report_of("cold").profile
+        warmup = self.part(profile, "--phase", "warmup")
+        steady = self.part(profile, "--phase", "steady")
+        self.assertLess(warmup[0], 0.2)
+        self.assertEqual(warmup[1], steady[0])
+        self.assertNotIn("_dl_start", steady[2])
+        self.assertEqual(steady[2], self.again(profile, "--from-steady"))
+
+    def test_imports_are_the_start(self):
+        need("python3")
+        script = ("import asyncio, email.message, http.client, unittest, os, time\n"
+                  "end = time.monotonic()\n"
+                  "time.sleep(0.3)\n"
+                  "os.write(1, b'%f' % (time.monotonic() - end))\n"
+                  "os._exit(0)\n")
+        done = self.profile_run(["/usr/bin/python3", "-c", script])
+        _, end, report = self.part(done.profile, "--phase", "startup")
+        wall = float(re.search(r"to ([\d.]+) s", self.again(done.profile, "--skip", "0.001")).group(1))
+        self.assertAlmostEqual(wall - end, float(done.out), delta=0.05)
+        self.assertIn("asyncio", report)
+        self.assertNotIn("sleep", report)
+
+    def test_the_first_steps_are_skipped(self):
+        profile = self.report_of("cold").profile
+        begin, _, report = self.part(profile, "--skip-first", "3")
+        self.assertGreaterEqual(begin, 0.6)  # three of 205 ms
+        self.assertRegex(report, r"steps  calls of step\n  37, median")
+        self.assertNotIn("warning", report)
+        self.assertIn("not so many steps", self.again(profile, "--skip-first", "40"))
+
+    def test_steps(self):
+        done = self.report_of("cold")
+        self.assertRegex(done.report, r"steps  calls of step\n  40, median 1\d(\.\d)? ms")
+        slow = re.findall(r"^ +(\d+) +[\d.]+ s +2\d\d ms +[\d.]+ .*nanosleep", done.report, re.M)
+        self.assertEqual(sorted(slow), ["1", "2", "3"], done.report)
+        report = self.again(done.profile, "--steps", "forw*")
+        self.assertIn("calls of forward", report)
+        self.assertIn("no such op", self.again(done.profile, "--steps", "backward"))
+
+    # What is spent before a cut and behind it is what was spent in all, but for the bin that it
+    # lies in.
+    def test_parts_add_up(self):
+        profile = self.report_of("warm").profile
+
+        def slept(*options):
+            table = self.again(profile, "--sort", "self", *options)
+            rows = re.findall(r"^ *([\d.]+) (ms|s) .* sleep ", table, re.M)
+            return sum(float(time) * (1 if unit == "s" else 1e-3) for time, unit in rows)
+
+        whole = slept()
+        for cut in ("0.1", "0.3", "0.5"):
+            parts = slept("--until", cut) + slept("--skip", cut)
+            self.assertAlmostEqual(parts, whole, delta=0.02, msg=cut)
 
     def test_none(self):
         for how in ("warm", "periodic"):

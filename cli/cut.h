@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The window of time that the options of a view mean in one profile.
+ */
+#pragma once
+
+#include "cli/view.h"
+
+struct error;
+struct profile;
+
+/*
+ * Sets from_ns and to_ns of VIEW to what --phase, --from-steady and --skip-first leave of them,
+ * and its miss if that part of the run is not there; then they stay. -1 on error.
+ */
+int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
