@@ -91,6 +91,9 @@ int cut_resolve(struct view *view, const struct profile *profile, struct error *
 {
 	struct view whole = *view;
 
+	if (view->resolved)
+		return 0;
+	view->resolved = true;
 	view->miss = MISS_NONE;
 	if (view->from_steady)
 		view->phase = PHASE_STEADY;

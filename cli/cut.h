@@ -11,6 +11,7 @@ struct profile;
 
 /*
  * Sets from_ns and to_ns of VIEW to what --phase, --from-steady and --skip-first leave of them,
- * and its miss if that part of the run is not there; then they stay. -1 on error.
+ * and its miss if that part of the run is not there; then they stay. Once: what is
+ * resolved stays as it is. -1 on error.
  */
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err);

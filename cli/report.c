@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/cut.h"
 #include "cli/format.h"
 #include "cli/gate.h"
 #include "cli/message.h"
@@ -101,10 +102,9 @@ static int name_addresses(struct profile *profile, bool debuginfod, struct error
 }
 
 // All of it or nothing: half a report before an error would look like a whole one.
-static int print_page(const struct profile *profile, const struct report_options *options,
+static int print_page(const struct profile *profile, const struct view *view, bool json,
                       const struct rule_limits *limits, struct error *err)
 {
-	const struct view *view = &options->view;
 	cleanup_free char *page = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&page, &size);
@@ -118,8 +118,8 @@ static int print_page(const struct profile *profile, const struct report_options
 
 	if (!memory)
 		return error_set(err, errno, "could not print the report");
-	int failed = options->json ? report_json(profile, view, limits, memory, err)
-	                           : text_print(&text, err);
+	int failed =
+		json ? report_json(profile, view, limits, memory, err) : text_print(&text, err);
 	if (fclose(memory) != 0 && !failed)
 		failed = error_set(err, errno, "could not print the report");
 	if (failed)
@@ -133,8 +133,8 @@ static int print_page(const struct profile *profile, const struct report_options
 // The exit status in *STATUS.
 static int print(const struct report_options *options, int *status, struct error *err)
 {
-	const struct view *view = &options->view;
-	cleanup(rule_limits) struct rule_limits *limits = gate_limits(view, err);
+	struct view view = options->view;
+	cleanup(rule_limits) struct rule_limits *limits = gate_limits(&view, err);
 	if (!limits)
 		return -1;
 	cleanup(profile) struct profile *profile =
@@ -142,12 +142,13 @@ static int print(const struct report_options *options, int *status, struct error
 
 	if (!profile || name_addresses(profile, options->debuginfod, err) < 0)
 		return -1;
-	if (view->from_ns && view->from_ns >= profile_run(profile)->wall_ns)
+	if (view.from_ns && view.from_ns >= profile_run(profile)->wall_ns)
 		return error_set(err, 0, "--from is later than the end of the run (%s)",
 		                 format_duration(profile_run(profile)->wall_ns).text);
-	if (print_page(profile, options, limits, err) < 0)
+	if (cut_resolve(&view, profile, err) < 0 ||
+	    print_page(profile, &view, options->json, limits, err) < 0)
 		return -1;
-	*status = gate_status(profile, view, limits, err);
+	*status = gate_status(profile, &view, limits, err);
 	return *status < 0 ? -1 : 0;
 }
 

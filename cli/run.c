@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/cut.h"
 #include "cli/gate.h"
 #include "cli/message.h"
 #include "cli/page.h"
@@ -52,7 +53,10 @@ static int conclude(struct recording *r, const struct rule_limits *limits, FILE 
 	const char *kept = report == stderr && r->kept[0] ? r->kept : NULL;
 	if (wanted && page_print(&page, kept, &err) < 0)
 		message_error(NULL, &err);
-	int status = gate_status(r->profile, &r->options->view, limits, &err);
+	struct view view = r->options->view;
+	int status = cut_resolve(&view, r->profile, &err);
+	if (status == 0)
+		status = gate_status(r->profile, &view, limits, &err);
 	if (status >= 0)
 		return status;
 	message_error(NULL, &err);

@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROWS_MAX      3
 #define SLOW          1.5 // times the median: worth a row
 #define UNSTEADY      10  // percent of the median that the middle half spreads over
 #define VERY_UNSTEADY 25
+#define NOISE_BINS    4 // so far apart durations may look that are known by samples alone
 
 static const struct column columns[] = {
 	{ "step", COLUMN_NUMBER, 0, 0 },
@@ -37,6 +39,23 @@ static double spread(const struct steps *s)
 	return s->median_ns ? 100 * (double)(s->q3_ns - s->q1_ns) / (double)s->median_ns : 0;
 }
 
+// "main (app.c:12-30)"
+static void describe_loop(const struct steps *s, char *buffer, size_t size)
+{
+	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
+	const char *file = slash ? slash + 1 : s->file;
+
+	if (file && s->last_line > s->first_line)
+		snprintf(buffer, size, "turns of a loop in %s (%s:%d-%d), by samples", s->name,
+		         file, s->first_line, s->last_line);
+	else if (file)
+		snprintf(buffer, size, "turns of a loop in %s (%s:%d), by samples", s->name, file,
+		         s->first_line);
+	else
+		snprintf(buffer, size, "turns of a loop%s%s, by samples", *s->name ? " in " : "",
+		         s->name);
+}
+
 static void print_heading(const struct text *text, const struct steps *s)
 {
 	cleanup_free char *name = format_clip(s->name, 60, CLIP_MIDDLE, text->terminal.ascii);
@@ -45,6 +64,8 @@ static void print_heading(const struct text *text, const struct steps *s)
 	snprintf(note, sizeof(note), "%s%s%s%s%s%s", s->between ? "from one call of " : "calls of ",
 	         name ? name : s->name, s->shape[0] ? " (" : "", s->shape, s->shape[0] ? ")" : "",
 	         s->between ? " to the next" : "");
+	if (!s->provider)
+		describe_loop(s, note, sizeof(note));
 	text_heading(text, "steps", note);
 }
 
@@ -69,6 +90,11 @@ static void print_figures(const struct text *text, const struct steps *s)
 	    format_count(s->calls).text, format_duration(s->median_ns).text,
 	    format_duration(s->q3_ns - s->q1_ns).text, percent, format_duration(s->p95_ns).text,
 	    format_duration(s->min_ns).text, format_duration(s->max_ns).text);
+	if (s->bin_ns)
+		say(text, "Each is known to %s; the pattern of samples repeats so often.",
+		    format_duration(s->bin_ns).text);
+	if (s->q3_ns - s->q1_ns <= NOISE_BINS * s->bin_ns)
+		return;
 	if (percent > VERY_UNSTEADY)
 		say(text, "They vary very much: one run tells little of another.");
 	else if (percent > UNSTEADY)

@@ -42,8 +42,28 @@ static void describe(const struct text *text, const struct warmup_row *row, char
 	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, ascii);
 	cleanup_free char *shape = format_clip(row->shape, NAME_WIDTH, CLIP_END, ascii);
 
-	snprintf(buffer, size, row->shape[0] ? "%s (%s)" : "%s", name ? name : row->name,
+	if (row->kind == WARMUP_TURNS) {
+		char place[160];
+		text_place(row->file, row->line, NULL, place, sizeof(place));
+		snprintf(buffer, size, "the loop%s%s%s%s%s", *row->name ? " in " : "",
+		         name ? name : row->name, *place ? " (" : "", place, *place ? ")" : "");
+		return;
+	}
+	snprintf(buffer, size, row->shape[0] ? "%s%s (%s)" : "%s%s",
+	         row->kind == WARMUP_STEPS ? "steps from " : "", name ? name : row->name,
 	         shape ? shape : row->shape);
+}
+
+// What the rows' series are made of.
+static const char *unit_of(const struct warmup_row *row)
+{
+	static const char *const units[] = {
+		[WARMUP_CALLS] = "calls",
+		[WARMUP_STEPS] = "steps",
+		[WARMUP_TURNS] = "turns",
+	};
+
+	return units[row->kind];
 }
 
 static struct short_text average(uint64_t ns, uint64_t calls)
@@ -58,12 +78,12 @@ static void print_slow_start(const struct text *text, const struct warmup_row *r
 
 	describe(text, row, name, sizeof(name));
 	if (slow == 1)
-		say(text, "%s: the first of %s calls took %s, later ones %s each", name,
-		    format_count(row->calls).text, format_duration(row->slow_ns).text,
+		say(text, "%s: the first of %s %s took %s, later ones %s each", name,
+		    format_count(row->calls).text, unit_of(row), format_duration(row->slow_ns).text,
 		    format_duration((uint64_t)row->judged.steady_ns).text);
 	else
-		say(text, "%s: the first %s of %s calls took %s each, later ones %s", name,
-		    format_count(slow).text, format_count(row->calls).text,
+		say(text, "%s: the first %s of %s %s took %s each, later ones %s", name,
+		    format_count(slow).text, format_count(row->calls).text, unit_of(row),
 		    average(row->slow_ns, slow).text,
 		    format_duration((uint64_t)row->judged.steady_ns).text);
 }
@@ -73,8 +93,9 @@ static void print_trend(const struct text *text, const struct warmup_row *row)
 	char name[256];
 
 	describe(text, row, name, sizeof(name));
-	say(text, "%s: %s calls, %s each in the second half, and still %s at the end", name,
-	    format_count(row->calls).text, format_duration((uint64_t)row->judged.steady_ns).text,
+	say(text, "%s: %s %s, %s each in the second half, and still %s at the end", name,
+	    format_count(row->calls).text, unit_of(row),
+	    format_duration((uint64_t)row->judged.steady_ns).text,
 	    row->judged.verdict == WARMUP_SLOWS_DOWN ? "longer" : "changing");
 }
 
@@ -88,10 +109,15 @@ static bool leaves_something(const struct warmup_rows *rows)
 
 static void print_remedy(const struct text *text, const struct warmup_rows *rows)
 {
-	say(text, "Together that is %s of %s in ops (%s %%), over after %s.",
-	    format_duration(rows->excess_ns).text, format_duration(rows->ops_ns).text,
-	    format_percent(rows->excess_ns, rows->ops_ns).text,
-	    format_duration(rows->steady_ns).text);
+	bool steps = rows->steps_ns > rows->ops_ns;
+	uint64_t all = steps ? rows->steps_ns : rows->ops_ns;
+
+	say(text, "Together that is %s of %s in %s (%s %%), over after %s.",
+	    format_duration(rows->excess_ns).text, format_duration(all).text,
+	    !steps         ? "ops"
+	    : rows->ops_ns ? "steps"
+	                   : "the loop",
+	    format_percent(rows->excess_ns, all).text, format_duration(rows->steady_ns).text);
 	if (rows->verdict == WARMUP_TOO_SHORT || !leaves_something(rows))
 		say(text, "Run more iterations, and measure after the first ones.");
 	else

@@ -74,7 +74,8 @@ struct view {
 	int phase;           /* enum view_phase: that alone */
 	uint32_t skip_first; /* steps; 0: none */
 	const char *steps;   /* glob: the op whose calls they are; NULL: found by itself */
-	enum view_miss miss; /* filled in, with from_ns and to_ns: see cli/cut.h */
+	bool resolved;       /* by cut_resolve(), which fills in from_ns, to_ns and miss */
+	enum view_miss miss;
 	bool on_cpu, off_cpu;
 	uint32_t width; /* 0: the terminal's */
 	int color;      /* enum color_when */

@@ -84,7 +84,8 @@ static int64_t balance_of(const struct course *c, uint32_t bin)
 
 	for (int cause = 0; cause < CAUSE_COUNT; cause++) {
 		int64_t ns = (int64_t)c->ns[cause * CELLS_BINS + bin];
-		balance += cause_is_startup((enum cause)cause) ? ns : -ns;
+		if (cause != CAUSE_FAULTS && cause != CAUSE_FILES) // these may befall anything
+			balance += cause_is_startup((enum cause)cause) ? ns : -ns;
 	}
 	return balance;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "merge/profile_data.h"
 #include "merge/query.h"
+#include "merge/query_iterations.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OUT_OF_MEMORY "could not look for steps"
 #define PERIOD_NS_MIN 20000 // what is repeated faster than that is no step
 #define BINS_MIN      4     // that a step has to have to be explained
 #define EXCESS_SHARE  0.1   // of what a step took too long, that is worth naming
@@ -300,6 +302,42 @@ static void describe(struct steps *s, const struct profile *p, const struct seri
 	s->tid = thread_of(p, series->op, series->process);
 }
 
+static bool add_iterations(struct steps *s, const struct steps_query *query,
+                           const struct iterations *found)
+{
+	s->name = found->function ? found->function : "";
+	s->file = found->file;
+	s->first_line = found->first_line;
+	s->last_line = found->last_line;
+	s->shape = "";
+	s->bin_ns = found->bin_ns;
+	s->steps = calloc(found->count, sizeof(*s->steps));
+	for (size_t i = 0; s->steps && i < found->count; i++) {
+		const struct iteration *it = &found->items[i];
+		if (it->begin_ns < query->from_ns || (query->to_ns && it->begin_ns >= query->to_ns))
+			continue;
+		s->steps[s->count++] = (struct run_step){ i + 1, 1, it->begin_ns, it->ns };
+	}
+	return s->steps && sum_up(s);
+}
+
+// Fills S, which is empty.
+static int look_at_samples(struct steps *s, const struct profile *p,
+                           const struct steps_query *query, struct error *err)
+{
+	struct account account;
+
+	if (query_account(p, &account, err) < 0)
+		return 0; // nobody was seen
+	cleanup(iterations) struct iterations *found = query_iterations(p, err);
+	if (!found)
+		return -1;
+	if (!found->count)
+		return 0;
+	s->tid = account.tid;
+	return add_iterations(s, query, found) ? 0 : error_set(err, ENOMEM, OUT_OF_MEMORY);
+}
+
 struct steps *query_steps(const struct profile *p, const struct steps_query *query,
                           struct error *err)
 {
@@ -315,10 +353,13 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 		s->between = !cover(&calls);
 		ok = make_steps(s, p, query, &calls) && sum_up(s);
 	}
-	if (ok)
-		return steal(s);
-	error_set(err, ENOMEM, "could not look for steps");
-	return NULL;
+	if (!ok) {
+		error_set(err, ENOMEM, OUT_OF_MEMORY);
+		return NULL;
+	}
+	if (!s->name && !query->name && look_at_samples(s, p, query, err) < 0)
+		return NULL;
+	return steal(s);
 }
 
 static bool is_same(const struct row *a, const struct row *b)

@@ -12,6 +12,8 @@
  *     those with less than STEPS_ENOUGH last. Names that somebody has given (ranges, labels,
  *     functions that --trace names) go before calls of libraries.
  *
+ * Where there is no such op, steps are the iterations that samples show (merge/query_iterations.h).
+ *
  * The first SERIES_EXACT calls of an op are kept one by one; later steps are averages of so many.
  */
 #pragma once
@@ -44,8 +46,12 @@ struct run_step {
 };
 
 struct steps {
-	const char *name; /* of the op; NULL: there are no steps */
-	const char *provider, *domain;
+	const char *name; /* of the op, or of the function with the loop, which may be "" if it is
+	                     not known; NULL: there are no steps */
+	const char *provider, *domain; /* of the op; NULL: they are iterations */
+	const char *file; /* of the loop, and its lines; NULL: unknown, or it is an op */
+	int first_line, last_line;
+	uint64_t bin_ns;   /* how exact the durations are; 0: exact */
 	const char *shape; /* "" if none */
 	bool between;      /* from one call to the next */
 	bool labelled;     /* the op's name was given to it by somebody */

@@ -4,17 +4,19 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/profile_data.h"
+#include "merge/query_steps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define CALLS_SHOWN 8192 // of a series; blocks of longer ones are shown by fewer calls
-#define OP_SHARE    0.01 // of the run, that an op has to take
-#define RUN_SHARE   0.02 // of the run, that is worth a warning
-#define OPS_SHARE   0.10 // of the time in ops, of which both
-#define FEW_SHARE   0.10 // of the run in ops: else ops that ran once say nothing
-#define FEW_CALLS   3
-#define OUTER_MAX   16 // ops around an op that are looked at
+#define OUT_OF_MEMORY "could not look for warm-up"
+#define CALLS_SHOWN   8192 // of a series; blocks of longer ones are shown by fewer calls
+#define OP_SHARE      0.01 // of the run, that an op has to take
+#define RUN_SHARE     0.02 // of the run, that is worth a warning
+#define OPS_SHARE     0.10 // of the time in ops, of which both
+#define FEW_SHARE     0.10 // of the run in ops: else ops that ran once say nothing
+#define FEW_CALLS     3
+#define OUTER_MAX     16 // ops around an op that are looked at
 
 struct asking {
 	const struct profile *profile;
@@ -162,7 +164,8 @@ static bool add_row(struct asking *a, uint32_t index, const struct warmup_row *r
 
 	if (!array_reserve(&rows->rows, &a->capacity, rows->count + 1))
 		return false;
-	a->series[rows->count] = index;
+	if (row->kind == WARMUP_CALLS)
+		a->series[rows->count] = index;
 	rows->rows[rows->count++] = *row;
 	return true;
 }
@@ -182,6 +185,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 		return false;
 	if (row.judged.verdict == WARMUP_NONE)
 		return true;
+	row.ns = ns;
 	row.name = op->name;
 	row.provider = op_provider_name(op->provider);
 	row.domain = op->domain;
@@ -226,15 +230,13 @@ static void mark_nested(struct asking *a)
 // Time that rows of VERDICT account for: the excess of warm-up, all of the others.
 static uint64_t sum_of(const struct asking *a, enum warmup_verdict verdict)
 {
-	uint64_t sum = 0, calls;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < a->rows->count; i++) {
 		const struct warmup_row *row = &a->rows->rows[i];
 		if (row->nested || row->judged.verdict != verdict)
 			continue;
-		sum += is_warmup(verdict)
-		               ? row->excess_ns
-		               : time_of(a, &a->profile->series.series[a->series[i]], &calls);
+		sum += is_warmup(verdict) ? row->excess_ns : row->ns;
 	}
 	return sum;
 }
@@ -243,6 +245,8 @@ static bool ran_once_or_twice(const struct asking *a)
 {
 	uint64_t few = 0;
 
+	if (!a->profile->ops)
+		return false;
 	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++)
 		few += a->calls[op] < FEW_CALLS ? a->self[op] : 0;
 	return few && 2 * few >= a->rows->ops_ns &&
@@ -254,15 +258,17 @@ static void judge_run(struct asking *a)
 	struct warmup_rows *rows = a->rows;
 	uint64_t included = sum_of(a, WARMUP_INCLUDED), cut = sum_of(a, WARMUP_TOO_SHORT);
 
+	uint64_t all = rows->ops_ns > rows->steps_ns ? rows->ops_ns : rows->steps_ns;
+
 	rows->excess_ns = included + cut;
-	if (rows->excess_ns && (double)rows->excess_ns >= OPS_SHARE * (double)rows->ops_ns &&
+	if (rows->excess_ns && (double)rows->excess_ns >= OPS_SHARE * (double)all &&
 	    (double)rows->excess_ns >= RUN_SHARE * (double)a->profile->run.wall_ns)
 		rows->verdict = cut > included ? WARMUP_TOO_SHORT : WARMUP_INCLUDED;
 	else if (ran_once_or_twice(a))
 		rows->too_few = true;
-	else if (rows->ops_ns && 2 * sum_of(a, WARMUP_NO_STEADY_STATE) >= rows->ops_ns)
+	else if (all && 2 * sum_of(a, WARMUP_NO_STEADY_STATE) >= all)
 		rows->verdict = WARMUP_NO_STEADY_STATE;
-	else if (rows->ops_ns && 2 * sum_of(a, WARMUP_SLOWS_DOWN) >= rows->ops_ns)
+	else if (all && 2 * sum_of(a, WARMUP_SLOWS_DOWN) >= all)
 		rows->verdict = WARMUP_SLOWS_DOWN;
 }
 
@@ -292,7 +298,72 @@ static void keep_rows(struct warmup_rows *rows)
 		qsort(rows->rows, kept, sizeof(*rows->rows), compare_rows);
 }
 
-static bool ask(struct asking *a)
+static void measure_steps(const struct steps *s, struct warmup_row *row)
+{
+	uint64_t steady = (uint64_t)row->judged.steady_ns;
+
+	for (size_t i = 0; i < row->judged.calls && i < s->count; i++) {
+		const struct run_step *step = &s->steps[i];
+		row->slow_ns += step->ns;
+		row->excess_ns += step->ns > steady ? step->ns - steady : 0;
+		row->end_ns = step->begin_ns + step->ns;
+	}
+	row->judged.excess = row->ns ? (double)row->excess_ns / (double)row->ns : 0;
+}
+
+// What is around the rows that are there says what they say, and more.
+static bool add_step_row(struct asking *a, const struct steps *s, struct warmup_row *row)
+{
+	measure_steps(s, row);
+	if (is_warmup(row->judged.verdict) && row->judged.excess < WARMUP_SHARE)
+		return true;
+	for (size_t i = 0; i < a->rows->count; i++)
+		a->rows->rows[i].nested |=
+			same_kind(a->rows->rows[i].judged.verdict, row->judged.verdict);
+	return add_row(a, 0, row);
+}
+
+// Steps that are averages of many are as late as they can be: those are left out.
+static bool judge_steps(struct asking *a, const struct steps *s)
+{
+	struct warmup_row row = {
+		.kind = s->provider ? WARMUP_STEPS : WARMUP_TURNS,
+		.name = s->name,
+		.provider = s->provider ? s->provider : "",
+		.domain = s->domain ? s->domain : "",
+		.shape = s->shape,
+		.file = s->file,
+		.line = s->first_line,
+	};
+	cleanup_free uint64_t *ns = calloc(s->count + 1, sizeof(*ns));
+
+	if (!ns)
+		return false;
+	while (row.calls < s->count && s->steps[row.calls].calls == 1) {
+		ns[row.calls] = s->steps[row.calls].ns;
+		row.ns += ns[row.calls++];
+	}
+	if ((double)row.ns < OP_SHARE * (double)a->profile->run.wall_ns)
+		return true;
+	if (!warmup_judge(&row.judged, ns, NULL, row.calls))
+		return false;
+	a->rows->steps_ns = s->sum_ns;
+	return row.judged.verdict == WARMUP_NONE || add_step_row(a, s, &row);
+}
+
+static int look_at_steps(struct asking *a, const struct query *query, struct error *err)
+{
+	const struct steps_query wanted = { .from_ns = query->from_ns, .to_ns = query->to_ns };
+	cleanup(steps) struct steps *s = query_steps(a->profile, &wanted, err);
+
+	if (!s)
+		return -1;
+	if (!s->count || (s->provider && !s->between) || judge_steps(a, s))
+		return 0;
+	return error_set(err, ENOMEM, OUT_OF_MEMORY);
+}
+
+static bool look_at_ops(struct asking *a)
 {
 	if (!take_memory(a))
 		return false;
@@ -301,8 +372,6 @@ static bool ask(struct asking *a)
 		if (!judge_series(a, i))
 			return false;
 	mark_nested(a);
-	judge_run(a);
-	keep_rows(a->rows);
 	return true;
 }
 
@@ -317,11 +386,13 @@ struct warmup_rows *query_warmup(const struct profile *p, const struct query *qu
 		.to_ns = query->to_ns ? profile_start_ns(p) + query->to_ns : UINT64_MAX,
 	};
 
-	if (rows && !p->ops)
-		return steal(rows);
-	if (!rows || !ask(&a)) {
-		error_set(err, ENOMEM, "could not look for warm-up");
+	if (!rows || (p->ops && !look_at_ops(&a))) {
+		error_set(err, ENOMEM, OUT_OF_MEMORY);
 		return NULL;
 	}
+	if (look_at_steps(&a, query, err) < 0)
+		return NULL;
+	judge_run(&a);
+	keep_rows(rows);
 	return steal(rows);
 }

@@ -13,6 +13,10 @@ add_executable(target_steps targets/steps.c)
 ops_flags(target_steps)
 set_target_properties(target_steps PROPERTIES OUTPUT_NAME steps)
 target_link_libraries(target_steps PRIVATE pthread dl)
+add_executable(target_loop targets/loop.c)
+target_compile_options(target_loop PRIVATE -O1 -g)
+set_target_properties(target_loop PROPERTIES OUTPUT_NAME loop
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
 
 add_library(ops_library SHARED targets/ops_library.c)
 ops_flags(ops_library)

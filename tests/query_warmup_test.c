@@ -252,3 +252,62 @@ Test(query_warmup, damage_is_refused)
 		cr_expect(strstr(err.text, path) != NULL, "%s: %s", changes[i], err.text);
 	}
 }
+
+// Of ops that tell when steps begin, but take little of them, warm-up is seen in the steps.
+Test(query_warmup, steps_from_one_call_to_the_next)
+{
+	for (int i = 0; i < 40; i++) {
+		call("mark", 1);
+		f.now_ns += (i < 2 ? 400 : 9) * MS;
+	}
+	finish();
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_expect_eq(rows->verdict, WARMUP_INCLUDED);
+	cr_assert_eq(rows->count, 1);
+	cr_expect_eq(rows->rows[0].kind, WARMUP_STEPS);
+	cr_expect_str_eq(rows->rows[0].name, "mark");
+	cr_expect_eq(rows->rows[0].calls, 39);
+	cr_expect_eq(rows->rows[0].judged.calls, 2);
+	cr_expect_eq(rows->rows[0].excess_ns, 2 * 391 * MS);
+	cr_expect_eq(rows->steady_ns, 802 * MS);
+}
+
+// An op within slow steps is no warm-up beside theirs.
+Test(query_warmup, what_is_slow_within_steps_counts_once)
+{
+	for (int i = 0; i < 40; i++) {
+		call("mark", i < 2 ? 40 : 1);
+		f.now_ns += (i < 2 ? 400 : 9) * MS;
+	}
+	finish();
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_assert_eq(rows->count, 2);
+	cr_expect_eq(rows->excess_ns, 2 * 430 * MS);
+	cr_expect_eq(rows->rows[0].kind, WARMUP_STEPS);
+	cr_expect(rows->rows[1].nested);
+}
+
+static void samples(uint64_t ms, const char *stack)
+{
+	for (; ms > 0; ms--, f.now_ns += MS)
+		add(&f, 1, METRIC_ON_CPU, 1, stack);
+}
+
+// Without any op the samples tell of a loop.
+Test(query_warmup, turns_of_a_loop)
+{
+	for (int i = 0; i < 20; i++) {
+		samples(i ? 6 : 120, "main a.c:7 > load a.c:40");
+		samples(12, "main a.c:9 > work a.c:50");
+	}
+	name_all(&f);
+	finish();
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_expect_eq(rows->verdict, WARMUP_INCLUDED);
+	cr_assert_eq(rows->count, 1);
+	cr_expect_eq(rows->rows[0].kind, WARMUP_TURNS);
+	cr_expect_str_eq(rows->rows[0].name, "main");
+	cr_expect_eq(rows->rows[0].line, 7);
+	cr_expect_eq(rows->rows[0].judged.calls, 1);
+	cr_expect_eq(rows->steady_ns, 132 * MS);
+}

@@ -109,6 +109,25 @@ class Warmup(Case):
                            ("once", "note: whether this is warm-up cannot be told")):
             self.assertIn(words, self.report_of(how).report, how)
 
+    def loop_report(self, how, wanted):
+        """What the report of a loop without ops says, once it has WANTED."""
+        for _ in range(6):
+            done = self.profile_run([target("loop"), how])
+            self.assertEqual(done.status, 0, done.err)
+            if re.search(wanted, done.report):
+                break
+        self.assertRegex(done.report, wanted, how)
+        return done.report
+
+    # Nothing tells of the turns of this loop but the samples in them.
+    def test_turns_of_a_loop(self):
+        report = self.loop_report("cold", r"the loop in main \(loop.c:\d+\): the first of (29|30) turns")
+        self.assertIn("warning: this profile includes warm-up", report)
+        self.assertIn("turns of a loop in main (loop.c:", report)
+        self.loop_report("growing", "note: calls take longer and longer\n  the loop in main")
+        for how in ("warm", "periodic"):
+            self.loop_report(how, r"(?s)^(?!.*warm-up)(?!.*note:).*\nsteps  turns of a loop in main")
+
     def test_nothing_to_say_without_ops(self):
         report = self.profile_run(["sleep", "0.1"]).report
         self.assertNotIn("warm-up", report)
