@@ -26,15 +26,14 @@ bool origin_is_foreign(const char *module, const char *file)
 		                               "/usr/lib/", "/usr/lib64/", "/usr/libexec/",
 		                               NULL };
 	static const char *const sources[] = { "/usr/include/", "/usr/src/", "/usr/lib/", "/rustc/",
-		                               "../sysdeps/",   "./nptl/",   "<frozen ",  NULL };
+		                               "../sysdeps/", "./nptl/", "<frozen ",
+		                               // What NumPy makes by exec().
+		                               "<__array_function__ ", NULL };
 	// Wherever an interpreter or a virtual environment was put.
-	static const char *const installed[] = { "/site-packages/",
-		                                 "/dist-packages/",
-		                                 "/lib/python3.",
-		                                 "/lib64/python3.",
-		                                 "/bin/python3",
-		                                 "/libpython3.",
-		                                 NULL };
+	static const char *const installed[] = { "/site-packages/",       "/dist-packages/",
+		                                 "/lib/python3.",         "/lib64/python3.",
+		                                 "/bin/python3",          "/libpython3.",
+		                                 "/libbottleneck-agent.", NULL };
 
 	if (!module && !file)
 		return true;

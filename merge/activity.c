@@ -6,11 +6,17 @@
 #include "base/hash.h"
 #include "base/origin.h"
 #include "merge/profile_data.h"
+#include "merge/query_ops.h"
 #include "merge/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TINY_CALLS 10000
+#define TINY_NS    10000 /* the average call takes less */
+#define PLAIN_WORK                                                                                 \
+	(ACTIVITY(COPY) | ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(POP) | ACTIVITY(SHIFT))
 
 // What a location adds to what its callers do.
 struct step_of {
@@ -32,6 +38,7 @@ struct asking {
 	struct activities *answer;
 	struct hash places, times;
 	size_t place_capacity, time_capacity;
+	const struct op_rows *ops;
 	uint64_t *names; // [string - 1]: activity_of() of functions that are not Python's
 	bool *named;
 	struct step_of *steps; // [location - 1]
@@ -184,6 +191,31 @@ static bool take_place(struct asking *a, const struct location *location, const 
 	return step->place != ACTIVITY_NO_PLACE;
 }
 
+bool op_is_tiny(const struct op_row *op)
+{
+	return op->calls >= TINY_CALLS && op->total_ns < TINY_NS * op->calls;
+}
+
+static bool is_tiny(const struct asking *a, const struct op *op)
+{
+	for (size_t i = 0; i < a->ops->count; i++) {
+		const struct op_row *row = &a->ops->rows[i];
+		if (strcmp(row->name, op->name) == 0 && strcmp(row->domain, op->domain) == 0 &&
+		    strcmp(row->provider, op_provider_name(op->provider)) == 0)
+			return op_is_tiny(row);
+	}
+	return false;
+}
+
+static uint64_t doing_of_op(const struct asking *a, const struct location *location)
+{
+	const struct op *op = profile_op(a->profile, (uint32_t)location->address);
+
+	if (!op)
+		return 0;
+	return activity_of_op(op) | (is_tiny(a, op) ? ACTIVITY(TINY) : 0);
+}
+
 static bool take_location(struct asking *a, uint32_t id)
 {
 	const struct location *location = locations_get(&a->profile->locations, id);
@@ -201,6 +233,8 @@ static bool take_location(struct asking *a, uint32_t id)
 	};
 	if (location_is_mark(location, MARK_GIL))
 		step->doing = ACTIVITY(GIL);
+	if (location->kind == FRAME_OP)
+		step->doing = doing_of_op(a, location);
 	if (profile_is_kernel(a->profile, location))
 		step->doing = ACTIVITY(KERNEL);
 	for (uint32_t i = location->place_count; ok && i > 0; i--)
@@ -237,7 +271,13 @@ static void take_node(struct asking *a, uint32_t id)
 	uint64_t python = interpreting(a, node->location, state->doing);
 	if (step->place != ACTIVITY_NO_PLACE)
 		*state = (struct state){ step->doing, step->place, step->callee };
+	// What a function of Python's was called by is no work on lists or strings any more.
+	if (step->python)
+		state->doing &= ~PLAIN_WORK;
 	state->doing = ((state->doing | step->doing) & ~ACTIVITY(PYTHON)) | python;
+	// An element at the end of a list comes without moving the others.
+	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
+		state->doing |= ACTIVITY(SHIFT);
 	if (!state->callee)
 		state->callee = step->callee;
 }
@@ -278,7 +318,8 @@ static bool take_memory(struct asking *a)
 	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
 }
 
-struct activities *activities_new(const struct scope *scope, uint32_t critical, struct error *err)
+struct activities *activities_new(const struct scope *scope, uint32_t critical,
+                                  const struct op_rows *ops, struct error *err)
 {
 	const struct profile *p = scope->profile;
 	cleanup(activities) struct activities *answer = calloc(1, sizeof(*answer));
@@ -287,6 +328,7 @@ struct activities *activities_new(const struct scope *scope, uint32_t critical, 
 		.profile = p,
 		.answer = answer,
 		.critical = critical,
+		.ops = ops,
 	};
 	bool ok = answer && take_memory(&a);
 

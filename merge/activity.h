@@ -22,6 +22,9 @@
 #include <stdint.h>
 
 struct error;
+struct op;
+struct op_row;
+struct op_rows;
 struct scope;
 
 enum activity {
@@ -48,6 +51,8 @@ enum activity {
 	ACTIVITY_COPY,       /* memcpy, memmove */
 	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
 	ACTIVITY_CONCAT,     /* Python joins two strings, or two bytes */
+	ACTIVITY_SHIFT,      /* Python moves, or searches, all that is in a list */
+	ACTIVITY_POP,        /* takes an element out of a list, at its end or before it */
 	ACTIVITY_THROW,      /* throws or catches an exception */
 	ACTIVITY_REGEX,      /* compiles a regular expression */
 	ACTIVITY_FORMAT,     /* printf, iostreams, format */
@@ -69,6 +74,9 @@ enum activity {
 	ACTIVITY_HASHING,    /* cryptographic hashes */
 	ACTIVITY_RANDOM,     /* random numbers from the kernel */
 	ACTIVITY_SORT,       /* sorts */
+	ACTIVITY_TENSORS,    /* an op that copies tensors */
+	ACTIVITY_TINY,       /* an op whose calls take a few microseconds */
+	ACTIVITY_DOUBLE,     /* linear algebra in double precision */
 	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
 	ACTIVITY_COUNT
 };
@@ -100,11 +108,19 @@ struct activities {
 	uint64_t ns[METRIC_COUNT], critical_ns[METRIC_COUNT]; /* of all */
 };
 
-/* What was done in SCOPE; CRITICAL is the slot of a thread. NULL on error. */
-struct activities *activities_new(const struct scope *scope, uint32_t critical, struct error *err);
+/* What was done in SCOPE; CRITICAL is the slot of a thread, OPS are what is known of the ops. NULL
+   on error. */
+struct activities *activities_new(const struct scope *scope, uint32_t critical,
+                                  const struct op_rows *ops, struct error *err);
 void activities_free(struct activities *a);
 
 CLEANUP(activities, struct activities *, activities_free)
 
 /* What a frame of this name does; FILE may be NULL. The names are in activity_names.c. */
 uint64_t activity_of(const char *function, const char *file);
+
+/* The same of an op. */
+uint64_t activity_of_op(const struct op *op);
+
+/* Its calls are short, and so many that what is around each of them counts. */
+bool op_is_tiny(const struct op_row *op);

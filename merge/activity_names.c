@@ -4,6 +4,8 @@
 // any of them.
 #include "merge/activity.h"
 
+#include "base/op.h"
+
 #include <string.h>
 
 struct names {
@@ -69,6 +71,11 @@ static const struct names table[] = {
 	{ ACTIVITY(CONCAT),
 	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
 	  "PyUnicode_AppendAndDel|resize_compact|unicode_resize|PyBytes_Resize" },
+	{ ACTIVITY(POP), "{method 'pop' of 'list' objects}|list_pop*" },
+	{ ACTIVITY(SHIFT),
+	  "{method 'insert' of 'list' objects}|{method 'remove' of 'list' objects}|"
+	  "{method 'index' of 'list' objects}|{method 'count' of 'list' objects}|"
+	  "PySequence_Contains|list_contains|PySequence_IterSearch|ins1" },
 	{ ACTIVITY(THROW),
 	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
 	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"
@@ -103,6 +110,8 @@ static const struct names table[] = {
 	                  "{method 'sort' of 'list' objects}|{built-in method builtins.sorted}" },
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/*|trace.py:*|cProfile.py:*" },
 };
+
+static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
 
 // Python's files are told by their ends.
 static bool ends_with(const char *text, const char *end, size_t length)
@@ -177,4 +186,18 @@ uint64_t activity_of(const char *function, const char *file)
 		if (is_in(table[i].names, name, length, python ? file : NULL))
 			found |= table[i].activity;
 	return found;
+}
+
+uint64_t activity_of_op(const struct op *op)
+{
+	const char *name = strncmp(op->name, "cblas_", 6) == 0 ? op->name + 6 : op->name;
+	bool algebra = op->provider == OP_BLAS || op->provider == OP_LAPACK;
+
+	if (op->provider == OP_PYTHON)
+		return strcmp(op->name, "garbage collection") == 0 ? ACTIVITY(GC) : 0;
+	if (algebra && (name[0] == 'd' || name[0] == 'z'))
+		return ACTIVITY(BLAS) | ACTIVITY(DOUBLE);
+	if (op->provider == OP_TORCH && is_in(tensor_copies, op->name, strlen(op->name), NULL))
+		return ACTIVITY(TENSORS);
+	return algebra ? ACTIVITY(BLAS) : 0;
 }

@@ -29,7 +29,7 @@ static int look_at_stacks(struct evidence *e, struct error *err)
 	threads.by = BY_THREAD;
 	if (scope_init(&scope, e->profile, &e->query, err) < 0)
 		return -1;
-	e->activities = activities_new(&scope, e->account.slot, err);
+	e->activities = activities_new(&scope, e->account.slot, e->ops, err);
 	e->functions = e->activities ? query_run(e->profile, &cpu, err) : NULL;
 	e->threads = e->functions ? query_run(e->profile, &threads, err) : NULL;
 	return e->threads ? 0 : -1;
@@ -37,11 +37,9 @@ static int look_at_stacks(struct evidence *e, struct error *err)
 
 static int look_at_rest(struct evidence *e, struct error *err)
 {
-	const struct op_query ops = { .from_ns = e->query.from_ns, .to_ns = e->query.to_ns };
 	const struct query whole = { .by = BY_FUNCTION };
 
-	e->ops = query_ops(e->profile, &ops, err);
-	e->warmup = e->ops ? query_warmup(e->profile, &whole, err) : NULL;
+	e->warmup = query_warmup(e->profile, &whole, err);
 	e->imports = e->warmup ? query_imports(e->profile, &e->query, err) : NULL;
 	e->modules = e->imports ? query_modules(e->profile, err) : NULL;
 	e->memory = e->modules ? query_memory(e->profile, MEMORY_BY_LINE, false, err) : NULL;
@@ -58,7 +56,9 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 		end = query->to_ns;
 	e->wall_ns = end > query->from_ns ? end - query->from_ns : 0;
 	query_totals(p, &e->totals);
-	if (query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
+	const struct op_query ops = { .from_ns = query->from_ns, .to_ns = query->to_ns };
+	e->ops = query_ops(p, &ops, err);
+	if (e->ops && query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
 	    look_at_rest(e, err) == 0)
 		return 0;
 	evidence_fini(e);
@@ -84,6 +84,16 @@ uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics)
 
 	for (int m = 0; m < METRIC_COUNT; m++)
 		sum += metrics >> m & 1 ? ns[m] : 0;
+	return sum;
+}
+
+uint64_t evidence_doing(const struct evidence *e, uint64_t doing, uint32_t metrics)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++)
+		if (e->activities->times[i].doing & doing)
+			sum += evidence_sum(e->activities->times[i].critical_ns, metrics);
 	return sum;
 }
 

@@ -44,6 +44,9 @@ static inline void evidence_at_scope_end(struct evidence *evidence)
 /* Sums over METRICS (bits). */
 uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics);
 
+/* Of the critical thread: METRICS (bits) of what does any of DOING. */
+uint64_t evidence_doing(const struct evidence *evidence, uint64_t doing, uint32_t metrics);
+
 /* The wall time less what the critical thread waited for a free CPU: others are to blame for
    that. */
 uint64_t evidence_run_ns(const struct evidence *evidence);
@@ -82,7 +85,7 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
                             struct finding *finding);
 
 /* The tables. */
-extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_io[], rules_python[],
-	rules_ops[];
-extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_io_count,
-	rules_python_count, rules_ops_count;
+extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
+	rules_io[], rules_python[], rules_ops[];
+extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
+	rules_waste_count, rules_io_count, rules_python_count, rules_ops_count;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_NS      (50 * UINT64_C(1000000)) /* of a saving that is worth a word */
 #define COVERED_SHARE 0.5 /* of a general finding's saving, that a special one has to explain */
 
 void findings_free(struct findings *findings)
@@ -62,6 +63,9 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 	answer->asked = true;
 	answer->value = finding.value;
 	if (!is_beyond(rule, finding.value, limit->threshold))
+		return;
+	// A tenth of a run that is over at once is nothing that anybody would change.
+	if (finding.saving_ns && finding.saving_ns < LEAST_NS)
 		return;
 	answer->state = RULE_FIRED;
 	fire(f, rule, limit, &finding);

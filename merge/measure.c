@@ -21,9 +21,24 @@ struct heap_row {
 	uint32_t callee;
 };
 
-static bool counts(const struct rule *rule, const struct activity_time *time)
+static bool counts(const struct rule *rule, const bool *whole, const struct activity_time *time)
 {
+	if (rule->whole_places)
+		return time->place != ACTIVITY_NO_PLACE && whole[time->place];
 	return (!rule->doing || time->doing & rule->doing) && !(time->doing & rule->not_doing);
+}
+
+// Which places do any of what RULE wants all of.
+static bool *find_places(const struct evidence *e, const struct rule *rule)
+{
+	const struct activities *a = e->activities;
+	bool *whole = calloc(a->place_count + 1, sizeof(*whole));
+
+	for (size_t i = 0; whole && i < a->time_count; i++)
+		if (a->times[i].place != ACTIVITY_NO_PLACE &&
+		    a->times[i].doing & rule->whole_places)
+			whole[a->times[i].place] = true;
+	return whole;
 }
 
 // By place; the last one is of what is none of the user's own.
@@ -31,11 +46,12 @@ static struct heap_row *add_up(const struct evidence *e, const struct rule *rule
 {
 	const struct activities *a = e->activities;
 	uint32_t metrics = rule->metrics ? rule->metrics : METRICS_OWN;
-	struct heap_row *rows = calloc(a->place_count + 1, sizeof(*rows));
+	cleanup_free bool *whole = find_places(e, rule);
+	struct heap_row *rows = whole ? calloc(a->place_count + 1, sizeof(*rows)) : NULL;
 
 	for (size_t i = 0; rows && i < a->time_count; i++) {
 		const struct activity_time *time = &a->times[i];
-		if (!counts(rule, time))
+		if (!counts(rule, whole, time))
 			continue;
 		size_t place = time->place == ACTIVITY_NO_PLACE ? a->place_count : time->place;
 		uint64_t ns = critical ? evidence_sum(time->critical_ns, metrics)

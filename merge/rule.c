@@ -17,7 +17,10 @@ static const struct {
 	{ rules_quality, &rules_quality_count },
 	{ rules_warmup, &rules_warmup_count },
 	{ rules_cpu, &rules_cpu_count },
+	{ rules_start, &rules_start_count },
+	{ rules_waste, &rules_waste_count },
 	{ rules_io, &rules_io_count },
+	{ rules_ops, &rules_ops_count },
 };
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BUSY_SHARE  0.5 /* of the time of one CPU: then a program computes */
-#define OWN_SHARE   0.6 /* of the CPUs: then nobody else is to blame for queues */
+#define OWN_SHARE   0.1 /* of the CPUs: less, and others are to blame for the queue */
 #define PART_SHARE  0.1 /* of the busiest thread's CPU time: less is no worker */
 #define FEW_SAMPLES 100
 
@@ -39,6 +39,16 @@ static void begin_at(struct finding *finding, const struct evidence *e, const st
 	                                                                  (double)e->functions->all
 	                                                        : 0,
 			     });
+}
+
+// The line of the user's own code that most CPU time is charged with.
+static void begin_at_place(struct finding *finding, const struct evidence *e)
+{
+	const struct rule all = { .title = "", .metrics = 1u << METRIC_ON_CPU };
+	struct finding found = { .rule = &all };
+
+	if (measure_doing(e, &all, &found) == MEASURED && found.row_count)
+		finding_add(finding, &found.rows[0]);
 }
 
 static enum measured measure_serial(const struct evidence *e, const struct rule *rule,
@@ -78,6 +88,7 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	finding->share = (double)e->activities->critical_ns[METRIC_OFF_RUNNABLE] /
 	                 (e->wall_ns ? (double)e->wall_ns : 1);
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	begin_at_place(finding, e);
 	return finding_say(finding,
 	                   "%.1f threads want to run at once, on %u CPU%s; there are %u threads",
 	                   finding->value * cpus, cpus, cpus == 1 ? "" : "s", e->totals.threads);
@@ -123,7 +134,7 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 		sum += works ? ns : 0;
 		workers += works;
 	}
-	if (workers < 2 || (double)sum < BUSY_SHARE * (double)e->wall_ns)
+	if (workers < 2 || (double)sum < BUSY_SHARE * (double)evidence_run_ns(e))
 		return MEASURED_NOTHING;
 	double average = (double)sum / workers;
 	finding->value = (double)most / average;

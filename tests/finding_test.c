@@ -113,6 +113,10 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		  7 },
 		{ "CPU-SYS", METRIC_ON_CPU, "main a.c:3 > call a.c:8 > do_syscall_64@kernel", 8 },
 		{ "IO-WAIT", METRIC_OFF_FILE, "main a.c:3 > load a.c:9 > read@libc", 9 },
+		{ "CPU-REGEX", METRIC_ON_CPU, "main a.c:3 > find a.c:10 > regcomp@libc", 10 },
+		{ "CPU-THROW", METRIC_ON_CPU, "main a.c:3 > ask a.c:11 > __cxa_throw@libc", 11 },
+		{ "CPU-QUADRATIC", METRIC_ON_CPU, "main a.c:3 > add a.c:12 > strcat@libc", 12 },
+		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -187,7 +191,7 @@ Test(finding, more_threads_than_cpus)
 
 Test(finding, where_others_have_the_cpus_the_queue_is_theirs)
 {
-	threads_of(4, 100, 100, 900);
+	threads_of(4, 40, 40, 950);
 	finish(1000, 2);
 	cleanup(findings) struct findings *findings = look(NULL);
 	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));

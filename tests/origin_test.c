@@ -16,6 +16,8 @@ Test(origin, of_the_system)
 {
 	cr_expect(origin_is_foreign(NULL, NULL));
 	cr_expect(origin_is_foreign("[kernel]", NULL));
+	cr_expect(origin_is_foreign("/home/u/bottleneck/libbottleneck-agent.so", "op.c"));
+	cr_expect(origin_is_foreign(NULL, "<__array_function__ internals>"));
 	cr_expect(origin_is_foreign("/usr/lib/x86_64-linux-gnu/libc.so.6",
 	                            "./nptl/pthread_create.c"));
 	cr_expect(origin_is_foreign("/home/u/app", "/usr/include/c++/12/bits/stl_algo.h"));

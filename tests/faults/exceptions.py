@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Exceptions for what happens all the time, raised deep inside."""
+import sys
+
+ROUNDS = 2_500_000
+
+
+def find(table, key):
+    if key not in table:
+        raise KeyError(key)  # fault: CPU-THROW
+    return table[key]
+
+
+def faulty():
+    table, found = {1: 1}, 0
+    for i in range(ROUNDS):
+        try:
+            found += find(table, i)
+        except KeyError:
+            pass
+    print(found)
+
+
+def healthy():
+    table, found = {1: 1}, 0
+    for i in range(ROUNDS):
+        found += table.get(i, 0)
+    print(found)
+
+
+if __name__ == "__main__":
+    healthy() if sys.argv[1:] == ["healthy"] else faulty()

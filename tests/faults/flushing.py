@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""Each line is written by itself."""
+import sys
+
+LINES = 1_000_000
+
+
+def faulty():
+    with open("/dev/null", "w", encoding="utf-8") as out:
+        for i in range(LINES):
+            print(i, file=out, flush=True)  # fault: IO-TINY
+
+
+def healthy():
+    with open("/dev/null", "w", encoding="utf-8") as out:
+        for i in range(LINES):
+            print(i, file=out)
+
+
+if __name__ == "__main__":
+    healthy() if sys.argv[1:] == ["healthy"] else faulty()

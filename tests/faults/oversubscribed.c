@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Many more threads than CPUs, which wait for each other in every round.
+#include "fault.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ROUNDS 300
+#define WORK   3200000
+
+static pthread_barrier_t barrier;
+static unsigned threads;
+static unsigned long sums[1024];
+
+static void *work(void *argument)
+{
+	unsigned long *sum = (unsigned long *)argument, value = 1;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 0; i < WORK / threads; i++)
+			value = value * 6364136223846793005UL + 1; // fault: CPU-OVERSUB
+		*sum += value & 1;
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void run(unsigned count)
+{
+	pthread_t *handles = (pthread_t *)calloc(count, sizeof(*handles));
+
+	threads = count;
+	pthread_barrier_init(&barrier, NULL, count);
+	for (unsigned i = 0; i < count; i++)
+		pthread_create(&handles[i], NULL, work, &sums[i]);
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(handles[i], NULL);
+	free(handles);
+	printf("%d rounds\n", ROUNDS);
+}
+
+void faulty(void)
+{
+	run(12 * (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void healthy(void)
+{
+	run((unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+}

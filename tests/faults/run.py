@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program with one fault, and the same work done rightly, under the real binary.
+
+    run.py SOURCE [PROGRAM [HEALTHY-PROGRAM]]
+
+The fault's line in SOURCE ends with "fault: RULE". The first finding has to be of that rule and
+name that line; of the healthy twin no finding above a note is expected, and none of that rule.
+What is said of the measurement does not count: the machine may have other work.
+
+With --price both are also run without bottleneck, in turn, and what the finding says could be
+saved is printed beside what was.
+"""
+import argparse
+import contextlib
+import json
+import os
+import re
+import resource
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "e2e"))
+from harness import BOTTLENECK, TIMEOUT  # noqa: E402
+
+SKIPPED = 77
+PYTHONS = (sys.executable, "/usr/bin/python3")
+
+
+class Finding:
+    """One of the report's findings."""
+
+    def __init__(self, item):
+        self.rule, self.severity, self.fact = item["id"], item["severity"], item["fact"]
+        self.saving = (item["saving_ns"] or 0) / 1e9
+        name = os.path.basename(item["file"] or "")
+        self.place = f"{name}:{item['line']}" if name else "no line"
+        self.covered = bool(item["covered_by"])
+
+    def is_about_measurement(self):
+        return self.rule.startswith("MEAS-")
+
+
+def findings_of(profile):
+    done = subprocess.run([BOTTLENECK, "report", "--json", profile], check=True,
+                          capture_output=True, timeout=TIMEOUT)
+    found = [Finding(item) for item in json.loads(done.stdout)["findings"]]
+    return [f for f in found if not f.is_about_measurement() and not f.covered]
+
+
+class Fault:
+    """What the source says of itself."""
+
+    def __init__(self, source):
+        self.source = source
+        self.name = os.path.basename(source)
+        with open(source, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        marks = [(number, match) for number, line in enumerate(lines, 1)
+                 if (match := re.search(r"\bfault: ([A-Z0-9-]+)$", line))]
+        if len(marks) != 1:
+            sys.exit(f"{self.name}: {len(marks)} lines are marked as the fault")
+        self.line, self.rule = marks[0][0], marks[0][1].group(1)
+        self.imports = [m.group(1) for line in lines
+                        if (m := re.match(r"\s*import (numpy|torch)\b", line))]
+
+    def place(self):
+        return f"{self.name}:{self.line}"
+
+    def commands(self, programs):
+        """Of the fault and of its healthy twin."""
+        if self.name.endswith(".py"):
+            python = python_with(self.imports)
+            return [python, self.source], [python, self.source, "healthy"]
+        return [programs[0]], [programs[-1], "healthy"]
+
+
+def python_with(modules):
+    for python in PYTHONS:
+        check = [python, "-c", "".join(f"import {module}\n" for module in modules)]
+        if os.path.exists(python) and not subprocess.run(check, capture_output=True,
+                                                         check=False).returncode:
+            return python
+    print(f"skipped: no Python here has {' and '.join(modules)}")
+    sys.exit(SKIPPED)
+
+
+class Run:
+    """One command under bottleneck."""
+
+    def __init__(self, command, directory):
+        path = os.path.join(directory, "p.bneck")
+        report = os.path.join(directory, "report")
+        env = {k: v for k, v in os.environ.items() if not k.startswith("BOTTLENECK")}
+        env["XDG_STATE_HOME"] = directory
+        done = subprocess.run([BOTTLENECK, "-R", report, "-o", path, "--", *command], env=env,
+                              cwd=directory, capture_output=True, text=True, check=False,
+                              timeout=TIMEOUT)
+        if done.returncode:
+            sys.exit(f"{command}: status {done.returncode}\n{done.stderr}")
+        self.out = done.stdout
+        self.findings = findings_of(path)
+        query = "SELECT value FROM run WHERE key = 'wall_ns'"
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            self.wall = int(database.execute(query).fetchone()[0]) / 1e9
+
+    def first(self):
+        return self.findings[0] if self.findings else None
+
+    def text(self):
+        return "; ".join(f"{f.rule} {f.place}" for f in self.findings) or "nothing"
+
+
+def problems(fault, bad, good):
+    first = bad.first()
+    if bad.out != good.out:
+        yield "the twin prints something else"
+    if not first or first.rule != fault.rule:
+        yield f"{fault.rule} expected first; found: {bad.text()}"
+    elif first.place != fault.place():
+        yield f"{fault.place()} expected; found: {first.place}"
+    loud = [f for f in good.findings if f.rule == fault.rule or f.severity != "info"]
+    if loud:
+        yield "of the healthy twin: " + "; ".join(f"{f.rule} {f.place}: {f.fact}" for f in loud)
+
+
+def cost_of(command, directory):
+    """Wall and CPU seconds of one run without bottleneck."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(command, cwd=directory, capture_output=True, check=True, timeout=TIMEOUT)
+    wall = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def show_price(fault, bad, commands, directory, repeat=5):
+    """Shares of the faulty run's time: what could be saved, and what the healthy twin saves."""
+    pairs = [[cost_of(command, directory) for command in commands] for _ in range(repeat)]
+    wall = statistics.median(1 - good[0] / slow[0] for slow, good in pairs)
+    cpu = statistics.median(1 - good[1] / slow[1] for slow, good in pairs)
+    claimed = bad.first().saving / bad.wall if bad.first() else 0
+    print(f"price {fault.name:20} {fault.rule:14} claimed {claimed:6.1%}  saved {wall:6.1%} of "
+          f"wall time, {cpu:6.1%} of CPU time")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--price", action="store_true")
+    parser.add_argument("source")
+    parser.add_argument("programs", nargs="*")
+    arguments = parser.parse_args()
+    fault = Fault(os.path.abspath(arguments.source))
+    commands = fault.commands([os.path.abspath(p) for p in arguments.programs])
+    with tempfile.TemporaryDirectory(prefix="fault-") as directory:
+        bad, good = (Run(command, directory) for command in commands)
+        print(f"{fault.name:18} {fault.rule:14} first: {bad.text()} | healthy: {good.text()}")
+        wrong = list(problems(fault, bad, good))
+        for problem in wrong:
+            print(f"  WRONG: {problem}")
+        if arguments.price:
+            show_price(fault, bad, commands, directory)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
