@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define ROUNDS  400
-#define THREADS 4
+#define ROUNDS  399
+#define THREADS 3
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static double table[ROUNDS];
