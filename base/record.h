@@ -261,14 +261,24 @@ struct record_op_site {
 };
 _Static_assert(sizeof(struct record_op_site) == 24 + 16 + 17 * 8 + 8, "op site");
 
+/* Ops of one name that left no BEGIN and END: how many, and how long they took together. */
+struct op_counts {
+	uint64_t calls;
+	uint64_t timeless; /* of them, those whose time is not known: too many were open */
+	uint64_t marks;    /* are no calls */
+	uint64_t total_ns; /* without those within themselves, */
+	uint64_t sum_ns;   /* with them */
+	uint64_t self_ns;
+};
+
 /* All since the process began; later ones replace earlier ones. */
 struct record_op_count {
 	struct record head;
-	uint64_t calls, total_ns, self_ns;
+	struct op_counts counts;
 	uint32_t name;
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct record_op_count) == 24 + 32, "op count");
+_Static_assert(sizeof(struct record_op_count) == 24 + 56, "op count");
 
 enum alloc_flags {
 	ALLOC_UNTRACKED = 1 << 0, /* its free will not be told */

@@ -6,6 +6,7 @@
 
 #include "base/device_bytes.h"
 #include "base/metric.h"
+#include "base/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,11 +126,11 @@ struct op_event {
 	const uint64_t *details; /* borrowed, valid during the call */
 };
 
-/* Ops that left no events of their own: how many, and how long they took together. */
+/* Ops that left no events of their own. */
 struct op_count_event {
 	uint32_t process; /* number */
 	uint32_t op;
-	uint64_t calls, total_ns, self_ns; /* what has come since the last event of this op */
+	struct op_counts counts; /* what has come since the last event of this op */
 };
 
 /* A sampled allocation, for the WEIGHT_BYTES that it stands for. */

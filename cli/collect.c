@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -57,8 +58,9 @@ static void take_sampler_facts(struct collect *c)
 	run->joined = status->joined;
 	run->guessed = status->guessed;
 	run->handlers_ns = status->handlers_ns;
-	run->hooks_ops_ns = c->sink->hooks.ops_ns;
-	run->hooks_memory_ns = c->sink->hooks.memory_ns;
+	run->hooks_ops_ns = hooks_ops_ns(&c->sink->hooks);
+	run->hooks_memory_ns = c->sink->hooks.ns[HOOKS_MEMORY];
+	memcpy(run->hooks_ns, c->sink->hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;
 	run->unseen_name = status->unseen_name;
 }

@@ -5,7 +5,6 @@
 #include "base/module.h"
 #include "cli/proc_state.h"
 #include "merge/profile.h"
-#include "symbolize/elf_function.h"
 #include "tracer/protocol.h"
 
 #include <stdio.h>
@@ -108,27 +107,6 @@ static uint32_t leave_out_agent(struct sink *sink, const struct frame *frames, u
 	return kept;
 }
 
-// The program called ENTRY, which is the agent's.
-static void add_cost(struct sink *sink, const struct frame *entry, uint64_t ns)
-{
-	static const char *const allocators[] = { "malloc",         "calloc",        "realloc",
-		                                  "free",           "aligned_alloc", "memalign",
-		                                  "posix_memalign", "valloc",        "pvalloc",
-		                                  "mmap",           "mmap64",        "munmap",
-		                                  "mremap" };
-	const struct module *module = modules_get(sink->modules, entry->module);
-	char name[64] = "";
-
-	elf_function_name(module, frame_lookup_address(*entry), name, sizeof(name));
-	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++) {
-		if (strcmp(name, allocators[i]) != 0)
-			continue;
-		sink->hooks.memory_ns += ns;
-		return;
-	}
-	sink->hooks.ops_ns += ns;
-}
-
 // What lies beyond the frame of a handler's return was interrupted.
 static bool is_interrupted(const struct stack *stack, uint32_t begin)
 {
@@ -140,9 +118,9 @@ static bool is_interrupted(const struct stack *stack, uint32_t begin)
 
 uint64_t sink_hooks_ns(const void *sink)
 {
-	const struct hook_cost *hooks = &((const struct sink *)sink)->hooks;
+	const struct hooks *hooks = &((const struct sink *)sink)->hooks;
 
-	return hooks->ops_ns + hooks->memory_ns;
+	return hooks_ops_ns(hooks) + hooks->ns[HOOKS_MEMORY];
 }
 
 static void add_stack(void *context, const struct stack *stack)
@@ -156,13 +134,14 @@ static void add_stack(void *context, const struct stack *stack)
 	}
 	uint32_t begin = innermost(sink, stack->frames, stack->count);
 	bool hook = begin < stack->count && is_agent(sink, &stack->frames[begin]);
+	uint32_t first = begin;
 
 	while (hook && begin < stack->count && is_agent(sink, &stack->frames[begin]))
 		begin++;
-	if (hook && stack->metric == METRIC_ON_CPU && is_interrupted(stack, begin))
-		sink->hooks.handlers_ns += stack->weight_ns;
-	else if (hook && stack->metric == METRIC_ON_CPU)
-		add_cost(sink, &stack->frames[begin - 1], stack->weight_ns);
+	// The time of handlers of ticks is known exactly, see struct sampler_status.
+	if (hook && stack->metric == METRIC_ON_CPU && !is_interrupted(stack, begin))
+		hooks_add(&sink->hooks, modules_get(sink->modules, sink->agent),
+		          stack->frames + first, begin - first, stack->weight_ns);
 	ours.count = leave_out_agent(sink, stack->frames, stack->count, begin);
 	ours.frames = sink->frames;
 	profile_add_stack(sink->profile, &ours);

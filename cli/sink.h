@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "cli/hooks.h"
 #include "cli/kernel_names.h"
 #include "cli/traced.h"
 #include "sampler/sampler.h"
@@ -25,18 +26,12 @@ struct live_process {
 	char name[32];
 };
 
-/* By what the program called. */
-struct hook_cost {
-	uint64_t ops_ns, memory_ns;
-	uint64_t handlers_ns; /* of ticks: they are known exactly, see struct sampler_status */
-};
-
 struct sink {
 	struct profile *profile;       /* borrowed */
 	const struct modules *modules; /* borrowed; NULL: there is no agent */
 	uint32_t agent;                /* module of the agent; 0: none has been seen */
 	uint32_t not_agent;            /* the last other module that was looked at */
-	struct hook_cost hooks;        /* CPU time of stacks whose innermost code is the agent's */
+	struct hooks hooks;            /* CPU time of stacks whose innermost code is the agent's */
 	struct frame frames[STACK_MAX_FRAMES]; /* a stack without the agent's */
 	struct live_process *live;
 	size_t live_count, live_capacity;

@@ -18,6 +18,7 @@
 struct error;
 struct findings;
 struct rule_limits;
+struct run;
 
 struct text {
 	FILE *out;
@@ -50,6 +51,10 @@ int text_gpu(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
+
+/* What looking on has cost in CPU time, and the line that tells who took it. */
+uint64_t text_overhead_ns(const struct run *run);
+void text_overhead(const struct text *text);
 
 /* One more line of the limits, which come last. */
 void text_limit(const struct text *text, const char *words);

@@ -4,14 +4,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/op.h"
 #include "cli/format.h"
 #include "merge/profile.h"
 #include "sampler/sampler.h"
 #include "symbolize/symbolizer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,75 +40,6 @@ static double percent(uint64_t part, uint64_t all)
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
-static uint64_t overhead_ns(const struct run *run)
-{
-	return run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
-}
-
-// " and 12 ms (+-3) in hooks of ops": what samples have found, with its 95 % interval.
-static void add_hooks(const struct text *text, const struct run *run, uint64_t ns, const char *what,
-                      char *words, size_t size)
-{
-	double samples = (double)ns * run->frequency_hz / (double)NS_PER_SEC;
-	uint64_t margin = samples > 0 ? (uint64_t)(1.96 * (double)ns / sqrt(samples)) : 0;
-	size_t used = strlen(words);
-
-	if (ns)
-		snprintf(words + used, size - used, ", %s (%s%s) %s", format_duration(ns).text,
-		         text->terminal.plus_minus, format_duration(margin).text, what);
-}
-
-struct provider_calls {
-	const char *provider;
-	uint64_t calls;
-};
-
-static void add_calls(struct provider_calls *all, const struct op_row *row)
-{
-	size_t i = 0;
-
-	while (i < OP_PROVIDERS - 1 && all[i].provider &&
-	       strcmp(all[i].provider, row->provider) != 0)
-		i++;
-	all[i].provider = row->provider;
-	all[i].calls += row->calls + row->marks;
-}
-
-// " (nvtx 4,000,000, blas 12)": samples tell what hooks took, and calls whose hooks those were.
-static void add_providers(const struct text *text, char *words, size_t size)
-{
-	const struct op_query by_op = { .by = OPS_BY_OP };
-	struct provider_calls all[OP_PROVIDERS] = { { NULL, 0 } };
-	cleanup(op_rows) struct op_rows *rows = query_ops(text->profile, &by_op, NULL);
-	size_t used = strlen(words);
-
-	for (size_t i = 0; rows && i < rows->count; i++)
-		add_calls(all, &rows->rows[i]);
-	for (size_t i = 0; i < OP_PROVIDERS && all[i].provider && used < size; i++)
-		used += (size_t)snprintf(words + used, size - used, "%s%s %s", i ? ", " : " (",
-		                         all[i].provider, format_count(all[i].calls).text);
-	if (all[0].provider && used < size)
-		snprintf(words + used, size - used, ")");
-}
-
-// Who took what of the overhead, where it was not bottleneck alone.
-static void print_overhead(const struct text *text, const struct run *run)
-{
-	char words[512] = "";
-
-	if (!run->complete || overhead_ns(run) == run->collector_cpu_ns)
-		return;
-	if (run->handlers_ns)
-		snprintf(words, sizeof(words), ", %s in handlers of samples within the program",
-		         format_duration(run->handlers_ns).text);
-	add_hooks(text, run, run->hooks_ops_ns, "in hooks of ops", words, sizeof(words));
-	if (run->hooks_ops_ns * 100 > run->target_cpu_ns)
-		add_providers(text, words, sizeof(words));
-	add_hooks(text, run, run->hooks_memory_ns, "in hooks of allocations", words, sizeof(words));
-	line(text, "the overhead is %s of bottleneck itself%s",
-	     format_duration(run->collector_cpu_ns).text, words);
-}
-
 static void print_figures(const struct text *text, const struct run *run,
                           const struct totals *totals)
 {
@@ -123,11 +52,11 @@ static void print_figures(const struct text *text, const struct run *run,
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
 	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
-		         percent(overhead_ns(run), cpu_ns), format_duration(overhead_ns(run)).text,
-		         dot);
+		         percent(text_overhead_ns(run), cpu_ns),
+		         format_duration(text_overhead_ns(run)).text, dot);
 	else if (run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
-		         format_duration(overhead_ns(run)).text, dot);
+		         format_duration(text_overhead_ns(run)).text, dot);
 	if (run->peak_rss_bytes)
 		snprintf(rss, sizeof(rss), " %s peak memory %s", dot,
 		         format_bytes(run->peak_rss_bytes).text);
@@ -291,6 +220,19 @@ static void print_calls(const struct text *text, const struct totals *totals)
 		     format_count(totals->uncounted).text, format_count(totals->counters).text);
 }
 
+// See OP_DEPTH_MAX in tracer/agent/op.h, and TRACE_SLOTS in trace_calls.h.
+static void print_timeless(const struct text *text, const struct totals *totals)
+{
+	uint64_t calls = totals->timeless;
+
+	if (calls)
+		line(text,
+		     "%s call%s of ops %s counted without time, as too many were open: 2,048 of a "
+		     "thread are kept, and 32,768 of all traced functions; the time is in the op "
+		     "around",
+		     format_count(calls).text, calls == 1 ? "" : "s", calls == 1 ? "was" : "were");
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -299,7 +241,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 
 	text_heading(text, "limits", cut ? "of the whole run" : "");
 	print_figures(text, run, totals);
-	print_overhead(text, run);
+	text_overhead(text);
 	print_rung(text, run);
 	if (run->rung == RUNG_PERF_USER)
 		print_callless(text, totals);
@@ -309,6 +251,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	print_detail(text, run, totals);
 	print_doubts(text);
 	print_calls(text, totals);
+	print_timeless(text, totals);
 	print_notes(text, run->notes);
 	return 0;
 }

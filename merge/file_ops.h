@@ -9,12 +9,13 @@
 #include <stddef.h>
 
 #define FILE_OP_KEYS  8
-#define FILE_OP_SUMS  16
+#define FILE_OP_SUMS  17
 #define FILE_OP_TIMES 4
 
 static const size_t file_op_sums[FILE_OP_SUMS] = {
 	offsetof(struct op_sums, calls),
 	offsetof(struct op_sums, untimed),
+	offsetof(struct op_sums, timeless),
 	offsetof(struct op_sums, left_open),
 	offsetof(struct op_sums, marks),
 	offsetof(struct op_sums, total_ns),

@@ -110,7 +110,8 @@ static bool get_op(struct file_reader *r, struct columns *c, uint32_t row, struc
 		if (*file_op_time(entry, i) > INT64_MAX)
 			return false;
 	}
-	return entry->sums.untimed <= entry->sums.calls;
+	return entry->sums.untimed <= entry->sums.calls &&
+	       entry->sums.timeless <= entry->sums.untimed;
 }
 
 static int take_op(struct file_reader *r, struct columns *c, uint32_t row)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(FILE_OP_KEYS + FILE_OP_SUMS + FILE_OP_TIMES == OP_WIDTH, "the columns of a row");
+
 static const char schema[] =
 	"CREATE TABLE op_name(id INTEGER PRIMARY KEY, provider INTEGER, domain TEXT, category TEXT,"
 	" name TEXT);"

@@ -120,6 +120,7 @@ void op_sums_add(struct op_sums *to, const struct op_sums *from)
 {
 	to->calls += from->calls;
 	to->untimed += from->untimed;
+	to->timeless += from->timeless;
 	to->left_open += from->left_open;
 	to->marks += from->marks;
 	to->total_ns += from->total_ns;

@@ -30,12 +30,13 @@ struct op_key {
 
 /* What adds up. */
 struct op_sums {
-	uint64_t calls;   /* all: timed and untimed */
-	uint64_t untimed; /* those without a duration of their own */
+	uint64_t calls;    /* all: timed and untimed */
+	uint64_t untimed;  /* those without a duration of their own */
+	uint64_t timeless; /* of the untimed, those of which no time is known at all */
 	uint64_t left_open;
 	uint64_t marks;
 	uint64_t total_ns; /* without those that are open within themselves */
-	uint64_t sum_ns;   /* with them: calls × average */
+	uint64_t sum_ns;   /* with them: average × calls less timeless */
 	uint64_t self_ns;
 	uint64_t allocated_bytes, freed_bytes; /* as total_ns */
 	uint64_t self_allocated_bytes, self_freed_bytes;

@@ -15,6 +15,7 @@
 #include "base/gpu_event.h"
 #include "base/gpu_pc_event.h"
 #include "base/module.h"
+#include "base/op.h"
 #include "base/stack.h"
 
 #include <stdbool.h>
@@ -50,6 +51,7 @@ struct run {
 	uint64_t collector_cpu_ns; /* of bottleneck itself while the target ran */
 	uint64_t handlers_ns;      /* of the target's time: by handlers of samples, exact */
 	uint64_t hooks_ops_ns, hooks_memory_ns; /* the same by hooks, as samples show it */
+	uint64_t hooks_ns[OP_PROVIDERS];        /* hooks_ops_ns by provider; [0]: of none */
 	uint64_t peak_rss_bytes;                /* largest of any process of the target */
 	uint32_t unseen_processes;
 	const char *unseen_name;

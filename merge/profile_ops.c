@@ -149,26 +149,28 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 
 void profile_add_op_count(struct profile *p, const struct op_count_event *event)
 {
+	const struct op_counts *counts = &event->counts;
 	uint32_t slot = threads_main(&p->threads, event->process);
-
 	const struct op *op = profile_op(p, event->op);
 	if (!op || !slot) {
-		lose(p, event->calls);
+		lose(p, counts->calls);
 		return;
 	}
 	if (op_is_counter(op)) {
-		counters_miss(&p->counters, slot, event->op, event->calls);
+		counters_miss(&p->counters, slot, event->op, counts->calls + counts->marks);
 		return;
 	}
 	struct op_call call = {
 		.key = { .op = event->op, .thread = slot },
 		.begin_ns = p->last_ns, // when they were is not known: by now
-		.duration_ns = event->total_ns,
-		.sums = { .calls = event->calls,
-		          .untimed = event->calls,
-		          .total_ns = event->total_ns,
-		          .sum_ns = event->total_ns,
-		          .self_ns = event->self_ns },
+		.duration_ns = counts->total_ns,
+		.sums = { .calls = counts->calls,
+		          .untimed = counts->calls,
+		          .timeless = counts->timeless,
+		          .marks = counts->marks,
+		          .total_ns = counts->total_ns,
+		          .sum_ns = counts->sum_ns,
+		          .self_ns = counts->self_ns },
 	};
 	add_call(p, &call);
 }

@@ -170,6 +170,7 @@ struct totals {
 	uint64_t lost_ns;     /* what they weighed */
 	uint64_t counters;    /* processes that have counted calls of Python functions */
 	uint64_t uncounted;   /* of them, those that have not told all */
+	uint64_t timeless;    /* calls of ops of which no time is known */
 };
 void query_totals(const struct profile *p, struct totals *totals);
 

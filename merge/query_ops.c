@@ -221,7 +221,12 @@ static void finish_window(struct op_sums *sums, const struct op_entry *entry)
 {
 	double share = entry->sums.calls ? (double)sums->calls / (double)entry->sums.calls : 0;
 
-	sums->sum_ns = sums->total_ns;
+	// Calls within themselves are taken to have had the same part everywhere.
+	sums->sum_ns = entry->sums.total_ns
+	                       ? (uint64_t)((double)sums->total_ns * (double)entry->sums.sum_ns /
+	                                    (double)entry->sums.total_ns)
+	                       : (uint64_t)((double)entry->sums.sum_ns * share);
+	sums->timeless = (uint64_t)((double)entry->sums.timeless * share + 0.5);
 	sums->untimed = entry->sums.untimed == entry->sums.calls ? sums->calls : 0;
 	sums->flops = sums->calls == entry->sums.calls
 	                      ? entry->sums.flops
@@ -433,7 +438,10 @@ static void fill_row(const struct asking *a, const struct group *group, struct o
 		.marks = sums->marks,
 		.self_ns = sums->self_ns,
 		.total_ns = sums->total_ns,
-		.average_ns = sums->calls ? sums->sum_ns / sums->calls : 0,
+		.timeless = sums->timeless,
+		.average_ns = sums->calls > sums->timeless
+		                      ? sums->sum_ns / (sums->calls - sums->timeless)
+		                      : 0,
 		.first_ns = group->first_ns,
 		.min_ns = group->min_ns == UINT64_MAX ? 0 : group->min_ns,
 		.max_ns = group->max_ns,

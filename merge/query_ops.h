@@ -71,10 +71,11 @@ struct op_row {
 	uint32_t tid;
 	uint64_t calls;
 	uint64_t untimed;   /* of them, those whose times are known in sum only */
+	uint64_t timeless;  /* of those, the ones of which no time is known */
 	uint64_t left_open; /* of them, those that had not ended */
 	uint64_t marks;     /* instants, not in calls */
 	uint64_t self_ns, total_ns;
-	uint64_t average_ns; /* of all calls, those within themselves, too */
+	uint64_t average_ns; /* of all calls whose time is known, those within themselves, too */
 	uint64_t first_ns;   /* how long the first call took; 0 if unknown */
 	uint64_t min_ns, max_ns, median_ns, q1_ns, q3_ns; /* of the timed calls */
 	uint64_t allocated_bytes, self_allocated_bytes;

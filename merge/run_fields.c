@@ -8,6 +8,11 @@
 #name, type, offsetof(struct run, name)                                            \
 	}
 
+#define HOOKS(key, provider)                                                                       \
+	{                                                                                          \
+		key, RUN_U64, offsetof(struct run, hooks_ns[provider])                             \
+	}
+
 const struct run_field run_fields[] = {
 	FIELD(RUN_TEXT, command),
 	FIELD(RUN_TEXT, directory),
@@ -35,6 +40,15 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, handlers_ns),
 	FIELD(RUN_U64, hooks_ops_ns),
 	FIELD(RUN_U64, hooks_memory_ns),
+	HOOKS("hooks_other_ns", 0),
+	HOOKS("hooks_nvtx_ns", OP_NVTX),
+	HOOKS("hooks_itt_ns", OP_ITT),
+	HOOKS("hooks_blas_ns", OP_BLAS),
+	HOOKS("hooks_fftw_ns", OP_FFTW),
+	HOOKS("hooks_function_ns", OP_TRACE),
+	HOOKS("hooks_torch_ns", OP_TORCH),
+	HOOKS("hooks_python_ns", OP_PYTHON),
+	HOOKS("hooks_cuda_ns", OP_CUDA),
 	FIELD(RUN_U64, peak_rss_bytes),
 	FIELD(RUN_U32, unseen_processes),
 	FIELD(RUN_TEXT, unseen_name),

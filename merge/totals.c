@@ -35,6 +35,15 @@ static bool is_callless(const struct profile *p, uint32_t id)
 	       !location_of_node(p, paths_node(&p->paths, id)->parent);
 }
 
+static uint64_t timeless_calls(const struct op_table *t)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t i = 0; i < t->count; i++)
+		calls += t->entries[i].sums.timeless;
+	return calls;
+}
+
 void query_totals(const struct profile *p, struct totals *totals)
 {
 	*totals = (struct totals){
@@ -45,6 +54,7 @@ void query_totals(const struct profile *p, struct totals *totals)
 		.lost_ns = p->lost_ns,
 		.counters = p->call_counts.begun,
 		.uncounted = p->call_counts.begun - p->call_counts.ended,
+		.timeless = timeless_calls(&p->op_table),
 	};
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];

@@ -78,7 +78,7 @@ struct event_op_site {
 /* What has come since the last event of this op. */
 struct event_op_count {
 	uint32_t op;
-	uint64_t calls, total_ns, self_ns;
+	struct op_counts counts;
 };
 
 struct event_alloc {

@@ -13,8 +13,8 @@
 struct known {
 	uint32_t pid, name;
 	uint64_t image_ns;
-	uint32_t op;                       /* id; 0: the entry is free */
-	uint64_t calls, total_ns, self_ns; /* of RECORD_OP_COUNT, as told so far */
+	uint32_t op;             /* id; 0: the entry is free */
+	struct op_counts counts; /* of RECORD_OP_COUNT, as told so far */
 };
 
 struct op_records {
@@ -236,23 +236,36 @@ static bool take_site(struct op_records *r, const struct record_op_site *site, u
 	return true;
 }
 
+static uint64_t all_of(const struct op_counts *counts)
+{
+	return counts->calls + counts->marks;
+}
+
+static struct op_counts since(const struct op_counts *now, const struct op_counts *before)
+{
+	return (struct op_counts){
+		.calls = now->calls - before->calls,
+		.timeless = now->timeless - before->timeless,
+		.marks = now->marks - before->marks,
+		.total_ns = now->total_ns - before->total_ns,
+		.sum_ns = now->sum_ns - before->sum_ns,
+		.self_ns = now->self_ns - before->self_ns,
+	};
+}
+
 // Counts come as they stand; what has come since is told.
 static bool take_count(struct op_records *r, const struct record_op_count *count, uint64_t image_ns,
                        struct event *event)
 {
 	struct known *known = find(r, count->head.pid, image_ns, count->name);
 
-	if (!known || count->calls <= known->calls)
+	if (!known || all_of(&count->counts) <= all_of(&known->counts))
 		return false;
 	event->op_count = (struct event_op_count){
 		.op = known->op,
-		.calls = count->calls - known->calls,
-		.total_ns = count->total_ns - known->total_ns,
-		.self_ns = count->self_ns - known->self_ns,
+		.counts = since(&count->counts, &known->counts),
 	};
-	known->calls = count->calls;
-	known->total_ns = count->total_ns;
-	known->self_ns = count->self_ns;
+	known->counts = count->counts;
 	return true;
 }
 

@@ -337,9 +337,7 @@ void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event
 	struct op_count_event count = {
 		.process = process,
 		.op = event->op_count.op,
-		.calls = event->op_count.calls,
-		.total_ns = event->op_count.total_ns,
-		.self_ns = event->op_count.self_ns,
+		.counts = event->op_count.counts,
 	};
 
 	if (t->sink->op_count)

@@ -5,6 +5,7 @@
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_symbols.h"
 
+#include <elf.h>
 #include <stdio.h>
 
 static struct elf_file *open_module(const struct module *module)
@@ -32,4 +33,21 @@ bool elf_function_name(const struct module *module, uint64_t address, char *name
 		return false;
 	snprintf(name, size, "%.*s", (int)found.length, found.text);
 	return true;
+}
+
+size_t elf_code_sections(const struct module *module, struct code_section *sections, size_t max)
+{
+	cleanup(elf_file) struct elf_file *elf = open_module(module);
+	size_t found = 0;
+
+	for (size_t i = 0; elf && found < max && i < elf_file_section_count(elf); i++) {
+		const struct elf_section *section = elf_file_section(elf, i);
+		if (!(section->flags & SHF_EXECINSTR))
+			continue;
+		struct code_section *code = &sections[found++];
+		snprintf(code->name, sizeof(code->name), "%s", section->name);
+		code->address = section->address;
+		code->size = section->size;
+	}
+	return found;
 }

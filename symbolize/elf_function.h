@@ -16,3 +16,11 @@
  * MODULE, cut to SIZE. False if it is not known.
  */
 bool elf_function_name(const struct module *module, uint64_t address, char *name, size_t size);
+
+struct code_section {
+	char name[32]; /* cut to that */
+	uint64_t address, size;
+};
+
+/* The sections of MODULE that hold code, up to MAX of them; 0 if its file cannot be read. */
+size_t elf_code_sections(const struct module *module, struct code_section *sections, size_t max);

@@ -59,6 +59,16 @@ static const char *name_of(const struct record *record, uint32_t name)
 	return known;
 }
 
+static const char *untimed(const struct record_op_count *count)
+{
+	static char text[64];
+
+	text[0] = '\0';
+	if (count->counts.timeless)
+		snprintf(text, sizeof(text), " (%lu timeless)", count->counts.timeless);
+	return text;
+}
+
 // "(a (b b) a)": begins, ends, marks and counts.
 static void tell(const struct record *record)
 {
@@ -81,7 +91,8 @@ static void tell(const struct record *record)
 		snprintf(end, room, "%s ",
 		         name_of(record, ((const struct record_op_begin *)record)->name));
 	else if (record->type == RECORD_OP_COUNT)
-		snprintf(end, room, "%s*%lu ", name_of(record, count->name), count->calls);
+		snprintf(end, room, "%s*%lu%s ", name_of(record, count->name), count->counts.calls,
+		         untimed(count));
 }
 
 static const char *read_story(void)
@@ -317,8 +328,8 @@ Test(agent_op, what_finds_no_room_is_counted_and_the_time_is_right)
 	uint64_t below = times[1].total;
 	while ((record = reader_next(reader, UINT64_MAX, NULL)))
 		if (record->type == RECORD_OP_COUNT) {
-			counted += ((const struct record_op_count *)record)->calls;
-			below += ((const struct record_op_count *)record)->total_ns;
+			counted += ((const struct record_op_count *)record)->counts.calls;
+			below += ((const struct record_op_count *)record)->counts.total_ns;
 		}
 	cr_expect(gt(u64, counted, 0));
 	cr_expect(eq(u64, times[0].self + below, times[0].total));
@@ -331,7 +342,7 @@ Test(agent_op, what_is_only_counted_holds_itself_once)
 		FILLING = 100000,
 		DEPTH = 100
 	};
-	uint64_t began, total = 0, calls = 0;
+	uint64_t began, total = 0, sum = 0, calls = 0;
 	const struct record *record;
 
 	for (int i = 0; i < FILLING; i++) {
@@ -349,11 +360,14 @@ Test(agent_op, what_is_only_counted_holds_itself_once)
 	reader_count_ops(reader, clock_now_ns());
 	while ((record = reader_next(reader, UINT64_MAX, NULL)))
 		if (record->type == RECORD_OP_COUNT &&
-		    ((const struct record_op_count *)record)->calls == DEPTH) {
-			calls += ((const struct record_op_count *)record)->calls;
-			total += ((const struct record_op_count *)record)->total_ns;
+		    ((const struct record_op_count *)record)->counts.calls == DEPTH) {
+			calls += ((const struct record_op_count *)record)->counts.calls;
+			total += ((const struct record_op_count *)record)->counts.total_ns;
+			sum += ((const struct record_op_count *)record)->counts.sum_ns;
 		}
 	cr_expect(eq(u64, calls, DEPTH));
+	cr_expect(ge(u64, sum, DEPTH * 20 * NS_PER_MS), "each has taken that long");
+	cr_expect(le(u64, sum, DEPTH * took));
 	cr_expect(le(u64, total, took));
 	cr_expect(ge(u64, total, 20 * NS_PER_MS));
 }
@@ -378,7 +392,7 @@ Test(agent_op, calls_are_exact_however_many)
 	reader_count_ops(reader, clock_now_ns());
 	while ((record = reader_next(reader, UINT64_MAX, NULL)))
 		if (record->type == RECORD_OP_COUNT)
-			calls += ((const struct record_op_count *)record)->calls;
+			calls += ((const struct record_op_count *)record)->counts.calls;
 		else
 			calls += record->type == RECORD_OP_END;
 	cr_expect(eq(u64, calls, MANY));
@@ -404,7 +418,7 @@ Test(agent_op, names_of_every_length_are_counted)
 	reader_count_ops(reader, clock_now_ns());
 	while ((record = reader_next(reader, UINT64_MAX, NULL)))
 		if (record->type == RECORD_OP_COUNT)
-			calls += ((const struct record_op_count *)record)->calls;
+			calls += ((const struct record_op_count *)record)->counts.calls;
 		else
 			calls += record->type == RECORD_OP_END;
 	cr_expect(eq(u64, calls, MANY * sizeof(texts) / sizeof(texts[0])));
@@ -420,7 +434,7 @@ Test(agent_op, deeper_than_is_kept_is_counted)
 	end();
 	struct times times[2] = { 0 };
 	sum(times, 2);
-	cr_expect(eq(str, (char *)read_story(), "a*10 "));
+	cr_expect(eq(str, (char *)read_story(), "a*10 (10 timeless) "));
 	cr_expect(gt(u64, times[1].total, 0), "and all is well afterwards");
 }
 

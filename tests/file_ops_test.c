@@ -74,11 +74,14 @@ static void fill(void)
 		};
 		profile_add_op(f.profile, &event);
 	}
-	profile_add_op_count(f.profile, &(struct op_count_event){ .process = 1,
-	                                                          .op = op_called(&f, "tiny"),
-	                                                          .calls = 70000,
-	                                                          .total_ns = 9 * MS,
-	                                                          .self_ns = 8 * MS });
+	profile_add_op_count(f.profile,
+	                     &(struct op_count_event){ .process = 1,
+	                                               .op = op_called(&f, "tiny"),
+	                                               .counts = { .calls = 70000,
+	                                                           .timeless = 3,
+	                                                           .total_ns = 9 * MS,
+	                                                           .sum_ns = 10 * MS,
+	                                                           .self_ns = 8 * MS } });
 	add(&f, 1, METRIC_ON_CPU, 30, "main b.c:1 > !step a.c:6 > <gemm> > step a.c:6");
 	add(&f, 2, METRIC_ON_CPU, 20, "main b.c:1 > step a.c:6 > <io:load> > read@libc");
 	profile_add_op(f.profile, &(struct op_event){ .thread = 77 });

@@ -94,15 +94,14 @@ Test(op_records, an_allocation_whose_end_is_not_told_says_so)
 static uint64_t count(uint32_t pid, uint64_t calls)
 {
 	struct record_op_count record = { .head = head(RECORD_OP_COUNT, pid),
-		                          .calls = calls,
-		                          .total_ns = calls * 10,
+		                          .counts = { .calls = calls, .total_ns = calls * 10 },
 		                          .name = 4 };
 	struct event event;
 
 	if (!op_records_take(records, &record.head, 1, &event))
 		return 0;
-	cr_expect(eq(u64, event.op_count.total_ns, event.op_count.calls * 10));
-	return event.op_count.calls;
+	cr_expect(eq(u64, event.op_count.counts.total_ns, event.op_count.counts.calls * 10));
+	return event.op_count.counts.calls;
 }
 
 Test(op_records, counts_become_differences)

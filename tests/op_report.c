@@ -307,9 +307,10 @@ static void print_count(const struct record *record)
 	const struct record_op_count *count = (const struct record_op_count *)record;
 
 	print_name(count->name);
-	printf(" calls %" PRIu64, count->calls);
+	printf(" calls %" PRIu64, count->counts.calls);
 	if (!all.golden)
-		printf(" took %" PRIu64 " self %" PRIu64, count->total_ns, count->self_ns);
+		printf(" took %" PRIu64 " self %" PRIu64, count->counts.total_ns,
+		       count->counts.self_ns);
 }
 
 static void print_allocation(const struct record *record)

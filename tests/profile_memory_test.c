@@ -95,8 +95,9 @@ static void record_ops(struct profile *p)
 		                                      .details = shape });
 	}
 	for (uint32_t i = 0; i < 100; i++)
-		profile_add_op_count(
-			p, &(struct op_count_event){ .process = 1, .op = 1 + i % 3, .calls = 1 });
+		profile_add_op_count(p, &(struct op_count_event){ .process = 1,
+		                                                  .op = 1 + i % 3,
+		                                                  .counts = { .calls = 1 } });
 }
 
 static void record_counters(struct profile *p)

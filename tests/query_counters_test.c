@@ -117,8 +117,9 @@ Test(query_counters, what_is_no_number_or_was_dropped_is_told)
 	tell_real(1, "odd", NAN);
 	tell_real(1, "odd", -0.0);
 	tell_real(1, "odd", INFINITY);
-	profile_add_op_count(f.profile, &(struct op_count_event){
-						.process = 1, .op = counter("odd"), .calls = 7 });
+	profile_add_op_count(f.profile, &(struct op_count_event){ .process = 1,
+	                                                          .op = counter("odd"),
+	                                                          .counts = { .marks = 7 } });
 	EXPECT(f.profile, &(struct query){ 0 }, "odd 2+8 inf 0 inf inf");
 	cr_expect(eq(u64, f.profile->op_table.entries[0].sums.calls, 0), "a change is no call");
 }

@@ -225,9 +225,10 @@ Test(query_ops, counted_ops_have_sums_alone)
 {
 	struct op_count_event count = { .process = 1,
 		                        .op = op_called(&f, "tiny"),
-		                        .calls = 1000,
-		                        .total_ns = 50 * MS,
-		                        .self_ns = 40 * MS };
+		                        .counts = { .calls = 1000,
+		                                    .total_ns = 50 * MS,
+		                                    .sum_ns = 50 * MS,
+		                                    .self_ns = 40 * MS } };
 
 	call("tiny", 0, 3, 3);
 	profile_add_op_count(f.profile, &count);
@@ -237,6 +238,28 @@ Test(query_ops, counted_ops_have_sums_alone)
 	cr_expect(eq(u64, rows->rows[0].untimed, 2000));
 	cr_expect(eq(u64, rows->rows[0].median_ns / MS, 3), "of the one that was timed");
 	cr_expect(eq(str, (char *)rows->rows[0].thread, "main"));
+}
+
+Test(query_ops, the_average_is_that_of_calls_whose_time_is_known)
+{
+	struct op_count_event count = { .process = 1,
+		                        .op = op_called(&f, "deep"),
+		                        .counts = { .calls = 10,
+		                                    .timeless = 2,
+		                                    .total_ns = 50 * MS,
+		                                    .sum_ns = 240 * MS,
+		                                    .self_ns = 40 * MS } };
+
+	call("deep", 0, 30, 3);
+	profile_add_op_count(f.profile, &count);
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ 0 });
+	cr_expect(eq(u64, rows->rows[0].calls, 11));
+	cr_expect(eq(u64, rows->rows[0].timeless, 2));
+	cr_expect(eq(u64, rows->rows[0].total_ns / MS, 80));
+	cr_expect(eq(u64, rows->rows[0].average_ns / MS, 30), "(30 + 240) / 9");
+	struct totals totals;
+	query_totals(f.profile, &totals);
+	cr_expect(eq(u64, totals.timeless, 2));
 }
 
 // An op of "io", within one of "codec", within one of "io": the inner one's time is in both totals

@@ -541,7 +541,11 @@ Test(text, limits_tell_all_that_went_wrong)
 	profile->run.notes = "2 processes were still running\nsampling ended early: no memory";
 	profile->run.handlers_ns = 12 * NS_PER_MS;
 	profile->run.hooks_ops_ns = 420 * NS_PER_MS;
+	profile->run.hooks_ns[OP_NVTX] = 400 * NS_PER_MS;
+	profile->run.hooks_ns[OP_PYTHON] = 15 * NS_PER_MS;
+	profile->run.hooks_ns[0] = 5 * NS_PER_MS;
 	profile->run.hooks_memory_ns = 9 * NS_PER_MS;
+	profile->totals.timeless = 1234;
 	profile->totals.folded_ns = NS_PER_SEC;
 	profile->totals.lost_events = 3;
 	profile->doubts = (struct memory_doubts){
@@ -559,6 +563,7 @@ Test(text, ops_and_memory_in_the_whole_report_at_three_widths)
 		char name[32];
 		struct profile *profile = fake_profile_with_ops();
 		profile->run.hooks_ops_ns = NS_PER_SEC;
+		profile->run.hooks_ns[OP_BLAS] = NS_PER_SEC;
 		snprintf(name, sizeof(name), "ops-%d", widths[i]);
 		expect_golden(name, print(profile, &view, terminal(widths[i], false, false)));
 	}

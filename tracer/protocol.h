@@ -44,7 +44,7 @@ enum protocol_launches {
 };
 
 #define PROTOCOL_MAGIC      UINT32_C(0x4b4e5442) /* "BTNK" */
-#define PROTOCOL_VERSION    2
+#define PROTOCOL_VERSION    3
 #define PROTOCOL_FILE_BYTES ((size_t)4096)
 #define PROTOCOL_RINGS_MAX  32 /* in one file: bits of `made` */
 
@@ -101,11 +101,10 @@ struct protocol_name {
 	uint32_t domain, category; /* ids of names; 0: none */
 	uint8_t provider;          /* enum op_provider */
 	uint8_t reserved[3];
-	/* Ops that found no room in their ring; atomic. */
-	uint64_t calls, total_ns, self_ns;
-	/* The text and its NUL follow. */
+	struct op_counts counts; /* ops that found no room in their ring; each atomic */
+				 /* The text and its NUL follow. */
 };
-_Static_assert(sizeof(struct protocol_name) == 40, "name");
+_Static_assert(sizeof(struct protocol_name) == 64, "name");
 
 /*
  * Most processes are short, and files of their own would cost them more than they do: what one

@@ -271,6 +271,17 @@ class Options(Ops):
         self.assertIn(b"LD_PRELOAD=", self.profile_run(["env"]).out)
         self.assertIn(b"LD_PRELOAD=", self.profile_run(["env"], "--no-ops").out)
 
+    def test_what_hooks_cost_is_told_by_provider(self):
+        done = self.profile_run([target("ops"), "many", "100000"])
+        self.assertEqual(done.status, 0, done.err)
+        run = dict(sqlite3.connect(done.profile).execute("SELECT key, value FROM run"))
+        hooks = {key: value for key, value in run.items() if key.startswith("hooks_")}
+        self.assertGreater(hooks["hooks_nvtx_ns"], 0.9 * hooks["hooks_ops_ns"], hooks)
+        self.assertGreater(hooks["hooks_ops_ns"], 0, hooks)
+        for other in ("itt", "blas", "fftw", "torch", "function"):
+            self.assertEqual(hooks[f"hooks_{other}_ns"], 0, hooks)
+        self.assertRegex(" ".join(done.report.split()), r"in hooks of ops: nvtx .* for 6,400,00\d calls")
+
     def test_the_report_shows_them(self):
         report = self.names()[1].report
         table = report[report.index("ops by self time"):]

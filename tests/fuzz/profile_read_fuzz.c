@@ -85,7 +85,8 @@ static void add_ops(struct profile *p)
 	event.mark = true;
 	profile_add_op(p, &event);
 	profile_add_op_count(
-		p, &(struct op_count_event){ .process = 1, .op = 3, .calls = 7, .total_ns = 9 });
+		p, &(struct op_count_event){
+			   .process = 1, .op = 3, .counts = { .calls = 7, .total_ns = 9 } });
 	profile_add_stack(p, &(struct stack){ .thread = 1,
 	                                      .weight_ns = 1000,
 	                                      .samples = 1,

@@ -149,13 +149,16 @@ uint32_t names_id(struct names *n, const struct name *name)
 	}
 }
 
-void names_count(struct names *n, uint32_t id, uint64_t total_ns, uint64_t self_ns)
+void names_count(struct names *n, uint32_t id, const struct op_counts *counts)
 {
-	struct protocol_name *entry = (struct protocol_name *)names_entry(n, id);
+	struct op_counts *sums = &((struct protocol_name *)names_entry(n, id))->counts;
 
-	__atomic_fetch_add(&entry->calls, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&entry->total_ns, total_ns, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&entry->self_ns, self_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->timeless, counts->timeless, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->total_ns, counts->total_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->sum_ns, counts->sum_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->self_ns, counts->self_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->marks, counts->marks, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->calls, counts->calls, __ATOMIC_RELAXED);
 }
 
 uint32_t names_twin(struct names *n, uint32_t id)
@@ -176,11 +179,14 @@ static void add_alone(uint64_t *sum, uint64_t value)
 	__atomic_store_n(sum, __atomic_load_n(sum, __ATOMIC_RELAXED) + value, __ATOMIC_RELAXED);
 }
 
-void names_count_alone(struct names *n, uint32_t twin, uint64_t total_ns, uint64_t self_ns)
+void names_count_alone(struct names *n, uint32_t twin, const struct op_counts *counts)
 {
-	struct protocol_name *entry = (struct protocol_name *)names_entry(n, twin);
+	struct op_counts *sums = &((struct protocol_name *)names_entry(n, twin))->counts;
 
-	add_alone(&entry->calls, 1);
-	add_alone(&entry->total_ns, total_ns);
-	add_alone(&entry->self_ns, self_ns);
+	add_alone(&sums->timeless, counts->timeless);
+	add_alone(&sums->total_ns, counts->total_ns);
+	add_alone(&sums->sum_ns, counts->sum_ns);
+	add_alone(&sums->self_ns, counts->self_ns);
+	add_alone(&sums->marks, counts->marks);
+	add_alone(&sums->calls, counts->calls);
 }

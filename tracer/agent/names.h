@@ -44,15 +44,15 @@ void names_abandon(struct names *n);
 /* The id of NAME, added if it is new. 0 if there is no room (counted). */
 uint32_t names_id(struct names *n, const struct name *name);
 
-/* An op of name ID which the rings have no room for. */
-void names_count(struct names *n, uint32_t id, uint64_t total_ns, uint64_t self_ns);
+/* Ops of name ID which the rings have no room for: COUNTS more of them. */
+void names_count(struct names *n, uint32_t id, const struct op_counts *counts);
 
 /*
  * Another id for name ID, for one thread to count in alone: that takes no turns with others. 0 if
  * there is no room to spare.
  */
 uint32_t names_twin(struct names *n, uint32_t id);
-void names_count_alone(struct names *n, uint32_t twin, uint64_t total_ns, uint64_t self_ns);
+void names_count_alone(struct names *n, uint32_t twin, const struct op_counts *counts);
 
 static inline const struct protocol_name *names_entry(const struct names *n, uint32_t id)
 {

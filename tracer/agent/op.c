@@ -335,16 +335,27 @@ INLINE bool has_room(struct op_thread *t, size_t size, uint64_t now)
 }
 
 // Threads that all count in one place would wait for each other's cache lines.
-static void count(struct op_thread *t, uint32_t name, uint64_t total_ns, uint64_t self_ns)
+static void count(struct op_thread *t, uint32_t name, const struct op_counts *counts)
 {
 	struct op_twin *twin = &t->twins[name % OP_TWINS];
 
 	if (!twin->name)
 		*twin = (struct op_twin){ name, names_twin(&names, name) };
 	if (likely(twin->name == name && twin->twin))
-		names_count_alone(&names, twin->twin, total_ns, self_ns);
+		names_count_alone(&names, twin->twin, counts);
 	else
-		names_count(&names, name, total_ns, self_ns);
+		names_count(&names, name, counts);
+}
+
+static void count_call(struct op_thread *t, uint32_t name, uint64_t total_ns, uint64_t self_ns,
+                       bool within_itself)
+{
+	const struct op_counts counts = { .calls = 1,
+		                          .total_ns = within_itself ? 0 : total_ns,
+		                          .sum_ns = total_ns,
+		                          .self_ns = self_ns };
+
+	count(t, name, &counts);
 }
 
 static __attribute__((noinline)) void *take_slowly(struct op_thread *t, size_t size)
@@ -553,8 +564,7 @@ INLINE void begin(struct op_thread *t, uint32_t owner, uint32_t level, uint32_t 
 static __attribute__((noinline)) void begin_deep(struct op_thread *t, uint32_t name)
 {
 	t->depth++;
-	if (name)
-		count(t, name, 0, 0);
+	op_count_timeless(t, name);
 }
 
 uint32_t op_begin_in(struct op_thread *t, uint32_t owner, uint32_t name, struct op_here here,
@@ -588,8 +598,7 @@ uint64_t op_begin_call(struct op_thread *t, uint32_t name, struct op_here here)
 	uint32_t depth = t->depth;
 
 	if (unlikely(depth >= OP_DEPTH_MAX)) {
-		if (name)
-			count(t, name, 0, 0);
+		op_count_timeless(t, name);
 		return 0;
 	}
 	begin(t, 0, 0, name, here, NULL);
@@ -669,8 +678,8 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	}
 	if (unlikely(!open->written)) {
 		if (open->name)
-			count(t, open->name, is_within_itself(t, open) ? 0 : total,
-			      total - open->below_ns);
+			count_call(t, open->name, total, total - open->below_ns,
+			           is_within_itself(t, open));
 		return;
 	}
 	t->lane->owed -= OWED_BYTES;
@@ -780,7 +789,7 @@ void op_range_end(struct op_thread *t, struct op_range range)
 		end = take(t, END_BYTES);
 	if (!end) {
 		if (range.name)
-			count(t, range.name, now - range.begin_ns, 0);
+			count_call(t, range.name, now - range.begin_ns, 0, false);
 		return;
 	}
 	*end = (struct record_op_end){ .begin_ns = range.begin_ns,
@@ -795,15 +804,20 @@ void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const stru
 {
 	uint64_t now = stopwatch_now_ns(&t->watch);
 
-	if (!name || !write_begin(t, RECORD_OP_MARK, 0, now, name, here, d))
-		if (name)
-			count(t, name, 0, 0);
+	if (name && !write_begin(t, RECORD_OP_MARK, 0, now, name, here, d))
+		count(t, name, &(struct op_counts){ .marks = 1 });
 }
 
 void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns)
 {
 	if (name)
-		count(t, name, total_ns, 0);
+		count_call(t, name, total_ns, 0, false);
+}
+
+void op_count_timeless(struct op_thread *t, uint32_t name)
+{
+	if (name)
+		count(t, name, &(struct op_counts){ .calls = 1, .timeless = 1 });
 }
 
 // A record of HEAD_SIZE and TEXT behind it.

@@ -220,6 +220,9 @@ void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const stru
 /* An op is over that took TOTAL_NS, of which nothing else is known. */
 void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns);
 
+/* The same for one whose time nobody will know. */
+void op_count_timeless(struct op_thread *t, uint32_t name);
+
 /* The program calls thread TID so. */
 void op_thread_name(struct op_thread *t, uint32_t tid, const char *name);
 

@@ -376,7 +376,7 @@ static void begin(void *argument)
 		if (frame->return_address == before)
 			release(slot);
 	} else {
-		op_count(t, name, 0);
+		op_count_timeless(t, name);
 	}
 	op_leave(t);
 }

@@ -10,7 +10,7 @@
 
 struct entry {
 	bool told;
-	uint64_t calls; // told of
+	uint64_t told_of; // calls and marks
 };
 
 struct op_names {
@@ -150,17 +150,16 @@ static void tell_count(struct op_names *n, uint32_t id, const struct name_copy *
 {
 	struct record_op_count count = {
 		.head = { sizeof(count), RECORD_OP_COUNT, 0, n->pid, n->pid, now_ns },
-		.calls = copy->head.calls,
-		.total_ns = copy->head.total_ns,
-		.self_ns = copy->head.self_ns,
+		.counts = copy->head.counts,
 		.name = id,
 	};
 	struct entry *entry = entry_of(n, id);
+	uint64_t all = count.counts.calls + count.counts.marks;
 
-	if (!entry || entry->calls == count.calls)
+	if (!entry || entry->told_of == all)
 		return;
 	op_names_tell(n, id, &count.head, visit, context);
-	n->entries[id].calls = count.calls;
+	n->entries[id].told_of = all;
 	visit(context, &count.head);
 }
 
@@ -170,6 +169,6 @@ void op_names_tell_counts(struct op_names *n, uint64_t now_ns, op_names_visit *v
 
 	for (uint32_t id = sizeof(struct protocol_names) / 8; copy_name(n, id, &copy);
 	     id += copy.head.bytes / 8)
-		if (copy.head.calls)
+		if (copy.head.counts.calls || copy.head.counts.marks)
 			tell_count(n, id, &copy, now_ns, visit, context);
 }
