@@ -42,6 +42,26 @@ class Gates(Case):
         self.assertEqual(self.status("--rule", FIRES, *GATE, command=command)[0],
                          -signal.SIGTERM)
 
+    def test_a_measurement_that_cannot_be_trusted(self):
+        rules = ["--rules", self.rules_off("MEAS-SHORT", "CPU-SYS", "WARM-FIRST")]
+        short = ["--rule", "MEAS-SHORT=1000,1000"]
+        enough = ["--rule", "MEAS-SHORT=0"]
+        for options, status, words in (
+                ([*short, "--strict"], 92, "--strict: MEAS-SHORT: "),
+                ([*enough, "--strict"], 0, ""),
+                (["--rule", "MEAS-SHORT=1000", "--strict"], 0, ""),  # information only
+                ([*short], 0, ""),
+                # Doubt goes before what was found in spite of it.
+                ([*short, "--strict", "--rule", FIRES, *GATE], 92, "--fail-on: CPU-SYS: "),
+                # A program without ops has no warm-up that could be told.
+                ([*enough, "--fail-on", "WARM-FIRST"], 0, "--fail-on WARM-FIRST: not evaluated"),
+                ([*enough, "--strict", "--fail-on", "WARM-FIRST"], 92, "not evaluated")):
+            status_of, text = self.status(*rules, *options)
+            self.assertEqual(status_of, status, (options, text))
+            self.assertIn(words, text)
+        command = ["sh", "-c", f"{target('system_calls')}; exit 7"]
+        self.assertEqual(self.status(*rules, *short, "--strict", command=command)[0], 7)
+
     def test_no_report_is_no_excuse(self):
         done = self.profile_run([target("system_calls")], "--no-report", "--rule", FIRES, *GATE)
         self.assertEqual(done.status, 90)
