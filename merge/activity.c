@@ -24,6 +24,7 @@ struct step_of {
 	uint32_t place;  // index; ACTIVITY_NO_PLACE: none of the user's own
 	uint32_t callee; // string: the outermost function below that place
 	bool python, interpreter, called;
+	bool unoptimized; // the innermost place
 };
 
 // The same of a whole path.
@@ -187,7 +188,11 @@ static bool take_place(struct asking *a, const struct location *location, const 
 		.module = location->module,
 		.python = step->python,
 	};
-	*step = (struct step_of){ .python = step->python, .place = add_place(a, &own) };
+	*step = (struct step_of){
+		.python = step->python,
+		.unoptimized = step->unoptimized,
+		.place = add_place(a, &own),
+	};
 	return step->place != ACTIVITY_NO_PLACE;
 }
 
@@ -230,6 +235,7 @@ static bool take_location(struct asking *a, uint32_t id)
 		               location->kind == FRAME_INTERPRETER_RETURN,
 		.called = location->kind == FRAME_CALLED_EXACT ||
 		          location->kind == FRAME_CALLED_RETURN,
+		.unoptimized = location->place_count && places[0].unoptimized,
 	};
 	if (location_is_mark(location, MARK_GIL))
 		step->doing = ACTIVITY(GIL);
@@ -274,7 +280,8 @@ static void take_node(struct asking *a, uint32_t id)
 	// What a function of Python's was called by is no work on lists or strings any more.
 	if (step->python)
 		state->doing &= ~PLAIN_WORK;
-	state->doing = ((state->doing | step->doing) & ~ACTIVITY(PYTHON)) | python;
+	state->doing = ((state->doing | step->doing) & ~(ACTIVITY(PYTHON) | ACTIVITY(DEBUG))) |
+	               python | (step->unoptimized ? ACTIVITY(DEBUG) : 0);
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);

@@ -29,6 +29,7 @@ struct scope;
 
 enum activity {
 	ACTIVITY_KERNEL,     /* runs in the kernel */
+	ACTIVITY_DEBUG,      /* runs code that was compiled without optimization */
 	ACTIVITY_PYTHON,     /* the interpreter itself, at work for Python code */
 	ACTIVITY_GIL,        /* waits for its lock */
 	ACTIVITY_GC,         /* its garbage collection */

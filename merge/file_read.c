@@ -198,10 +198,10 @@ static int take_place(struct file_reader *r, struct columns *c, uint32_t row)
 	struct locations *l = &r->profile->locations;
 	uint32_t texts = strings_count(r->profile->strings);
 	uint64_t function = *columns_at(c, 0, row), file = *columns_at(c, 1, row);
-	uint64_t line = *columns_at(c, 2, row), inlined = *columns_at(c, 3, row);
+	uint64_t line = *columns_at(c, 2, row), flags = *columns_at(c, 3, row);
 	uint64_t declared = *columns_at(c, 4, row);
 
-	if (function > texts || file > texts || line > INT_MAX || inlined > 1 || declared > texts)
+	if (function > texts || file > texts || line > INT_MAX || flags > 3 || declared > texts)
 		return file_reader_damaged(r, "a line of code cannot be");
 	if (!array_reserve(&l->places, &l->place_capacity, (size_t)l->place_count + 1))
 		return file_reader_no_memory(r);
@@ -210,7 +210,8 @@ static int take_place(struct file_reader *r, struct columns *c, uint32_t row)
 		                .file = (uint32_t)file,
 		                .line = (uint32_t)line,
 		                .declared = (uint32_t)(declared ? declared : file),
-		                .inlined = inlined };
+		                .inlined = flags & 1,
+		                .unoptimized = flags >> 1 };
 	return 0;
 }
 

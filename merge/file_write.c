@@ -184,7 +184,7 @@ static void fill_place(const struct file_writer *w, const void *context, uint32_
 	*columns_at(c, 0, at) = place->function;
 	*columns_at(c, 1, at) = place->file;
 	*columns_at(c, 2, at) = place->line;
-	*columns_at(c, 3, at) = place->inlined;
+	*columns_at(c, 3, at) = place->inlined | (unsigned)place->unoptimized << 1;
 	// Mostly the file that the line is in: then 0.
 	*columns_at(c, 4, at) = place->declared == place->file ? 0 : place->declared;
 }

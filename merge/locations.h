@@ -23,6 +23,7 @@ struct place {
 	uint32_t file;     /* string; 0 if unknown */
 	uint32_t line;     /* 0 if unknown */
 	uint32_t declared; /* string: the file where the function is declared; 0 if unknown */
+	bool unoptimized;  /* compiled with -O0, as far as the compiler tells */
 	bool inlined;      /* it stands inside the next place of the chain */
 };
 

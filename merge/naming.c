@@ -47,7 +47,8 @@ static int name_location(struct profile *p, uint32_t id, const struct symbol_cha
 		const struct symbol *symbol = &chain->symbols[i];
 		struct place *place = &batch->places[i];
 		*place = (struct place){ .line = symbol->line > 0 ? (uint32_t)symbol->line : 0,
-			                 .inlined = symbol->inlined };
+			                 .inlined = symbol->inlined,
+			                 .unoptimized = symbol->unoptimized };
 		if (!keep_text(p, symbol->function, &place->function) ||
 		    !keep_text(p, symbol->file, &place->file) ||
 		    !keep_text(p, symbol->declared, &place->declared))

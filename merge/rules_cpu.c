@@ -204,6 +204,22 @@ const struct rule rules_cpu[] = {
 	            "OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, torch.set_num_threads().",
 	  .source = "our choice",
 	  .measure = measure_oversubscription },
+	{ .id = "CPU-DEBUG",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "code that was compiled without optimization",
+	  .formula =
+	          "CPU time in code that was compiled with -O0, as the debug information tells, as "
+	          "a share of the critical thread's time, or of all CPU time where that is more",
+	  .why = "Such code keeps every variable in memory and calls what could be inlined: it takes "
+	         "two to ten times as long, and what is slow in it may be fast otherwise.",
+	  .advice = "Build it with -O2 -g, and measure that.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(DEBUG),
+	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "CPU-SERIAL",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,

@@ -47,6 +47,8 @@ static enum slot slot_of(uint64_t attribute)
 		return SLOT_COMP_DIR;
 	case DW_AT_language:
 		return SLOT_LANGUAGE;
+	case DW_AT_producer:
+		return SLOT_PRODUCER;
 	case DW_AT_str_offsets_base:
 		return SLOT_STR_OFFSETS_BASE;
 	case DW_AT_addr_base:

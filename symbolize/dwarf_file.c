@@ -568,6 +568,22 @@ static void take_bases(struct unit *unit, const struct entry *root)
 		unit_number(&root->values[SLOT_DWO_ID], &unit->dwo_id);
 }
 
+// The last -O counts. GCC tells its options, and so -g, which this would not be here without, but
+// not what it does by itself: no -O is -O0. Clang tells them only on request, then with -O0.
+bool producer_is_unoptimized(const char *producer)
+{
+	bool told = false, optimized = false;
+
+	if (!producer || strncmp(producer, "GNU AS", 6) == 0)
+		return false;
+	bool gnu = strncmp(producer, "GNU ", 4) == 0 && strstr(producer, " -g");
+	for (const char *at = producer; (at = strstr(at, " -O")); at += 3) {
+		told = true;
+		optimized = at[3] != '0';
+	}
+	return told ? !optimized : gnu;
+}
+
 static void take_root(struct unit *unit, const struct entry *root)
 {
 	take_bases(unit, root); // first: names and addresses may be indexed
@@ -579,6 +595,7 @@ static void take_root(struct unit *unit, const struct entry *root)
 	value_address(unit, &unit->low_pc_value, &unit->low_pc);
 	unit->has_lines = unit_number(&root->values[SLOT_STMT_LIST], &unit->line_offset);
 	unit_number(&root->values[SLOT_LANGUAGE], &unit->language);
+	unit->unoptimized = producer_is_unoptimized(unit_text(unit, &root->values[SLOT_PRODUCER]));
 	unit->name = unit_text(unit, &root->values[SLOT_NAME]);
 	unit->comp_dir = unit_text(unit, &root->values[SLOT_COMP_DIR]);
 	unit->dwo_name = unit_text(unit, &root->values[SLOT_DWO_NAME]);

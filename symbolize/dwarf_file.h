@@ -41,6 +41,7 @@ enum slot {
 	SLOT_STMT_LIST,
 	SLOT_COMP_DIR,
 	SLOT_LANGUAGE,
+	SLOT_PRODUCER,
 	SLOT_STR_OFFSETS_BASE,
 	SLOT_ADDR_BASE,
 	SLOT_RNGLISTS_BASE,
@@ -97,6 +98,7 @@ struct unit {
 	uint64_t split_ranges_base; /* skeletons: what their split unit adds, not they themselves */
 	uint64_t dwo_id;            /* of a skeleton or split unit */
 	uint64_t language;          /* DW_LANG_*, 0 if unknown */
+	bool unoptimized;           /* its compiler says so */
 	const char *name, *comp_dir, *dwo_name; /* NULL if not there */
 };
 
@@ -145,6 +147,9 @@ void unit_set_skeleton(struct unit *split, const struct unit *skeleton);
 
 /* Reads the root entry and the abbreviations. False if the unit is damaged. */
 bool unit_prepare(struct unit *unit);
+
+/* Whether PRODUCER, a compiler's description of itself and its options, says -O0. */
+bool producer_is_unoptimized(const char *producer);
 
 /* A cursor over the unit's entries from OFFSET (of .debug_info) on. */
 struct cursor unit_cursor(const struct unit *unit, uint64_t offset);

@@ -223,7 +223,7 @@ static bool has_whole_names(const struct unit *unit)
 static struct frame_found make_frame(struct dwarf_resolver *r, const struct batch *b,
                                      struct scope *scope)
 {
-	struct frame_found frame = { .is_bare = true };
+	struct frame_found frame = { .is_bare = true, .unoptimized = b->functions->unoptimized };
 
 	if (scope && scope->name.text) {
 		const char *name = scope->name.text;

@@ -17,6 +17,7 @@ struct frame_found {
 	const char *file;     /* NULL if unknown */
 	int line;             /* 0 if unknown */
 	const char *declared; /* the file where FUNCTION is declared; NULL if unknown */
+	bool unoptimized;     /* compiled without optimization */
 	bool is_bare;         /* FUNCTION lacks its namespace and parameters */
 	uint64_t start;       /* where FUNCTION, of C or the assembler, is entered; else 0 */
 };

@@ -223,8 +223,9 @@ static int give_chains(struct symbolizer *s, const struct frames *frames,
 		uint32_t count = frames->counts[i];
 		for (uint32_t k = 0; k < count; k++) {
 			const struct frame_found *frame = &frames->items[frames->first[i] + k];
-			symbols[k] = (struct symbol){ frame->function, frame->file, frame->line,
-				                      k + 1 < count, frame->declared };
+			symbols[k] = (struct symbol){ frame->function, frame->file,
+				                      frame->line,     k + 1 < count,
+				                      frame->declared, frame->unoptimized };
 		}
 		chains[i] = (struct symbol_chain){ count, count ? symbols : NULL };
 	}

@@ -26,6 +26,7 @@ struct symbol {
 	int line;             /* 0 if unknown */
 	bool inlined;         /* its code stands inside the next symbol of the chain */
 	const char *declared; /* the file where FUNCTION is declared; NULL if unknown */
+	bool unoptimized;     /* compiled with -O0, as far as the compiler tells */
 };
 
 /* What is known of one address. */

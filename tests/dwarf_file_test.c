@@ -278,3 +278,30 @@ Test(dwarf_file, what_lies_below_all_code_was_discarded)
 	cleanup(dwarf_units) struct dwarf_units *units = dwarf_units_new(file, 0x1800, NULL);
 	cr_expect(eq(ptr, dwarf_units_find(units, 0x1900), NULL));
 }
+
+Test(dwarf_file, compilers_say_whether_they_optimize)
+{
+	static const struct {
+		const char *producer;
+		bool unoptimized;
+	} table[] = {
+		{ NULL, false },
+		{ "", false },
+		{ "GNU C17 12.2.0 -mtune=generic -march=x86-64 -g", true },
+		{ "GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O0 -fPIC", true },
+		{ "GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O2", false },
+		{ "GNU C++17 12.2.0 -g -O", false },
+		{ "GNU C++17 12.2.0 -g -Og", false },
+		{ "GNU C++17 12.2.0 -g -O2 -O0", true },
+		{ "GNU C++17 12.2.0 -g -O0 -Os", false },
+		{ "GNU C17 12.2.0", false }, // -gno-record-gcc-switches
+		{ "GNU AS 2.40", false },
+		{ "Debian clang version 14.0.6", false },
+		{ "clang version 14.0.6 -g -O0 a.c", true },
+		{ "clang LLVM (rustc version 1.70.0)", false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect(eq(int, producer_is_unoptimized(table[i].producer), table[i].unoptimized),
+		          "%s", table[i].producer);
+}

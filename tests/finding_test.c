@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct fixture f;
 
@@ -117,6 +118,7 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-THROW", METRIC_ON_CPU, "main a.c:3 > ask a.c:11 > __cxa_throw@libc", 11 },
 		{ "CPU-QUADRATIC", METRIC_ON_CPU, "main a.c:3 > add a.c:12 > strcat@libc", 12 },
 		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
+		{ "CPU-DEBUG", METRIC_ON_CPU, "main a.c:3 > %slow a.c:11", 11 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -229,6 +231,44 @@ Test(finding, a_flat_profile)
 	finish(1030, 2);
 	cleanup(findings) struct findings *fired = look(NULL);
 	cr_expect(finding_of(fired, "CPU-FLAT") != NULL);
+}
+
+// What optimized code does for such code is not slow for that.
+Test(finding, callees_of_unoptimized_code_are_not_unoptimized)
+{
+	add(&f, 1, METRIC_ON_CPU, 900, "main a.c:3 > %slow a.c:11 > memcpy@libc");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > %slow a.c:11");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-DEBUG"));
+}
+
+Test(finding, a_saved_profile_has_the_same_findings)
+{
+	char path[64];
+	struct error err = { 0 };
+
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > %slow a.c:11");
+	add(&f, 1, METRIC_OFF_FILE, 200, "main a.c:3 > load a.c:9 > read@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 300, "main a.c:3 > take a.c:7 > pthread_mutex_lock@libc");
+	finish(1000, 2);
+	snprintf(path, sizeof(path), "/tmp/finding-%d.bneck", (int)getpid());
+	cr_assert(profile_write(f.profile, path, &err) == 0, "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	unlink(path);
+	cr_assert(read != NULL, "%s", err.text);
+	cleanup(findings) struct findings *first = look(NULL);
+	cleanup(findings) struct findings *second =
+		query_findings(read, &(struct query){ 0 }, NULL, &err);
+	cr_assert(second != NULL, "%s", err.text);
+	cr_assert_eq(second->count, first->count);
+	cr_assert_eq(second->shown, 3);
+	for (size_t i = 0; i < first->count; i++) {
+		cr_expect_eq(second->items[i].rule, first->items[i].rule, "%zu", i);
+		cr_expect_eq(second->items[i].line, first->items[i].line, "%zu", i);
+		cr_expect_eq(second->items[i].saving_ns, first->items[i].saving_ns, "%zu", i);
+		cr_expect_str_eq(second->items[i].fact, first->items[i].fact);
+	}
 }
 
 Test(finding, severity_ranks_before_saving)

@@ -88,7 +88,9 @@ static struct symbol symbol_of(const char *text)
 	int line = 0;
 	struct symbol symbol = { 0 };
 
-	cr_assert(sscanf(text, "%63s %63[^:]:%d %63s", function, file, &line, declared) >= 1);
+	symbol.unoptimized = text[0] == '%';
+	cr_assert(sscanf(text + symbol.unoptimized, "%63s %63[^:]:%d %63s", function, file, &line,
+	                 declared) >= 1);
 	if (strcmp(function, "?") != 0)
 		symbol.function = strdup(function);
 	if (*file)

@@ -9,7 +9,7 @@
  *h.h:2|outer a.c:9" is an inlined function in the one that it stands in. A frame in brackets is a
  *mark
  * ("[kernel]", "[cut]", "[unknown]", "[gil]"), "?" code of no module, "?@libc" code
- * without a name; "<forward>" is an op, "{forward train.py:88}" a Python function, "~name@lib" code
+ * without a name; "%work a.c:3" was compiled without optimization; "<forward>" is an op, "{forward train.py:88}" a Python function, "~name@lib" code
  * of the interpreter at work for one; and a frame after an ! was interrupted, as the innermost
  * one always is.
  */
