@@ -5,7 +5,8 @@
  *
  *	interrupted in what a jump has displaced   the function, at the displaced instruction
  *	interrupted in a return slot               the caller, just returned to
- *	a return slot as a return address          the caller that the open op tells
+ *	a return slot as a return address          the caller that the open op tells; if none does,
+ *	                                           the one that the process has there
  *
  * So neither stubs nor slots ever show up in a stack.
  */
@@ -18,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define PATCH_SLOT_BYTES 16 /* of tracer/agent/trace_calls.h */
 
 /* One function's code that has been displaced. */
 struct patch {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/patches.h"
+#include "sampler/stack_memory.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SLOTS UINT64_C(0x7000000)
 
@@ -135,4 +137,38 @@ Test(patches, a_forked_child_has_them_and_memory_is_used_again)
 	cr_expect(patched_move(&patched, &pc, &sp));
 	cr_expect(eq(u64, pc, 0x3004));
 	patches_fini(&child);
+}
+
+// A slot of this process's own, which leads to a call.
+static struct {
+	uint8_t jump[12];
+	int32_t distance;
+	uint64_t call[2];
+} slot;
+
+static uint64_t read_return(uint64_t stack, int pid)
+{
+	struct stack_memory memory = { .patched = { &patches, &ops, 0 } };
+	uint64_t word = (uint64_t)&slot;
+
+	stack_memory_set(&memory, (const uint8_t *)&word, stack - sizeof(word), sizeof(word), pid);
+	bool known = stack_memory_read(&memory, stack - sizeof(word), &word);
+	bool joined = memory.joined;
+	stack_memory_fini(&memory);
+	cr_expect(eq(int, joined, known && !ops.count), "it may be younger than the sample");
+	return known ? word : 0;
+}
+
+Test(patches, a_call_that_no_op_tells_of_is_known_by_its_slot)
+{
+	add(0x5000, 0x1000);
+	patches.slots = (uint64_t)&slot;
+	slot.distance = (int32_t)((uint8_t *)slot.call - (uint8_t *)&slot.distance);
+	slot.call[0] = 0x4321;
+	slot.call[1] = 0x7f00;
+	cr_expect(eq(u64, read_return(0x7f00, getpid()), 0x4321));
+	cr_expect(eq(u64, read_return(0x7f08, getpid()), 0), "the slot is another call's by now");
+	cr_expect(eq(u64, read_return(0x7f00, 0), 0), "the process is gone");
+	call(0x7f00, 0x1234);
+	cr_expect(eq(u64, read_return(0x7f00, getpid()), 0x1234), "the op comes first");
 }

@@ -34,6 +34,21 @@ t = [threading.Thread(target=lambda: print(end="")) for i in range(8)]
 [x.start() for x in t]; [x.join() for x in t]'
 done
 run '*' perl -e 'for (1 .. 2000) { $h{$_ % 7} += $_ } print "$_ $h{$_}\n" for sort keys %h; eval { die "x\n" }; print $@, `echo hi`'
+repository=$(mktemp -d) || exit 125
+trap 'rm -rf "$repository"' EXIT
+git_in() { git -C "$repository" -c user.name=n -c user.email=e -c init.defaultBranch=main "$@"; }
+if command -v git >/dev/null && git_in init -q; then
+	for i in 1 2 3 4 5; do
+		seq $((i * 100)) >"$repository/file$i"
+		git_in add . && GIT_AUTHOR_DATE="200$i-01-01T00:00Z" GIT_COMMITTER_DATE="200$i-01-01T00:00Z" \
+			git_in commit -qm "commit $i"
+	done
+	run '*' git -C "$repository" log --stat --format='%H %an %s'
+	run '*' git -C "$repository" diff HEAD~3
+	run '*' git -C "$repository" grep -n 99
+	run '*' git -C "$repository" fsck --no-progress
+	run '*' git -C "$repository" blame file1
+fi
 run 'libc.so*:*' git --version
 run '*' bash -c 'for i in 1 2; do echo $i | sort; done; (exit 3); echo $?'
 run 'libc.so*:*' ls -l /bin

@@ -40,7 +40,8 @@ enum call_state {
 	CALL_RETURNED // in another thread than it began in
 };
 
-// What a slot stands for. The unwind rule and the slots know the size, and the first field.
+// What a slot stands for. The unwind rule and the slots know the size, and the first field; the
+// collector the first two.
 struct call {
 	uint64_t return_address;
 	uint64_t stack;    // of its frame: the CFA

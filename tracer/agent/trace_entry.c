@@ -125,6 +125,7 @@ __asm__(".pushsection .text\n"
         ".globl trace_slots\n"
         ".hidden trace_slots\n"
         "trace_slots:\n"
+        // The collector, too, goes by the distance to the slot's call: sampler/stack_memory.c.
         ".set trace_slot, 0\n"
         ".rept " TEXT(TRACE_SLOTS) "\n"
         "	.byte 0xe9\n"
