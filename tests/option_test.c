@@ -206,7 +206,8 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		{ "run --sort mem --by file x",
 		  "--sort mem does not go with --by file, but with function, line, module and op" },
 		{ "run --sort mem --thread 1 x",
-		  "--sort mem is about the whole run, or about ops" },
+		  "--sort mem is about the whole run, or about ops: allocations are not kept by time "
+		  "or thread" },
 		{ "run -o= x", NULL },
 		{ "run --output= x", "--output: its argument is empty" },
 		{ "run -v", "no program is named (see --help)" },

@@ -68,7 +68,7 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	cr_expect(eq(int, session_export(session, NULL), 0));
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so"));
 	cr_expect(eq(str, getenv(PROTOCOL_ENV_DIRECTORY), (char *)session_directory(session)));
-	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), "hz=250,stack=4096,kernel=0,python=0,ops=6,malloc=512,calls=0"));
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), "hz=250,stack=4096,kernel=0,python=0,ops=6,malloc=512,calls=0,gpu=0,launches=0"));
 	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
 	session_export(session, NULL);
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));
