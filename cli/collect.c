@@ -59,6 +59,7 @@ static void take_sampler_facts(struct collect *c)
 	run->guessed = status->guessed;
 	run->handlers_ns = status->handlers_ns;
 	run->hooks_ops_ns = hooks_ops_ns(&c->sink->hooks);
+	run->hooks_cupti_ns = c->sink->hooks.cupti_ns;
 	run->hooks_memory_ns = c->sink->hooks.ns[HOOKS_MEMORY];
 	memcpy(run->hooks_ns, c->sink->hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;

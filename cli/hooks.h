@@ -27,6 +27,7 @@ struct hook_section {
 /* Zeroed at first. */
 struct hooks {
 	uint64_t ns[OP_PROVIDERS + 1]; /* [0]: of no provider */
+	uint64_t cupti_ns;             /* in CUPTI, and by the threads that are there for it */
 	bool read;                     /* the agent's file has been */
 	size_t section_count;
 	struct hook_section sections[HOOKS_SECTIONS_MAX];

@@ -48,15 +48,20 @@ static void end_process(void *context, uint32_t process, uint64_t time_ns)
 static void add_thread(void *context, const struct thread_event *event)
 {
 	struct sink *sink = context;
+	bool was_ours = own_threads_has(&sink->own_threads, event->thread);
 
-	profile_add_thread(sink->profile, event);
+	if (!own_threads_take(&sink->own_threads, event->thread, event->name))
+		profile_add_thread(sink->profile, event);
+	else if (!was_ours)
+		profile_hide_thread(sink->profile, event->thread);
 }
 
 static void end_thread(void *context, const struct thread_end *end)
 {
 	struct sink *sink = context;
 
-	profile_end_thread(sink->profile, end);
+	if (!own_threads_has(&sink->own_threads, end->thread))
+		profile_end_thread(sink->profile, end);
 }
 
 // There is one agent in a run: its module is found once.
@@ -120,7 +125,24 @@ uint64_t sink_hooks_ns(const void *sink)
 {
 	const struct hooks *hooks = &((const struct sink *)sink)->hooks;
 
-	return hooks_ops_ns(hooks) + hooks->ns[HOOKS_MEMORY];
+	return hooks_ops_ns(hooks) + hooks->ns[HOOKS_MEMORY] + hooks->cupti_ns;
+}
+
+// Whoever else may use CUPTI, the program's own work is not done there.
+static bool is_cupti(struct sink *sink, const struct frame *frame)
+{
+	if (!frame->module || frame->kind == FRAME_MARK || frame->kind == FRAME_OP ||
+	    frame->module == sink->not_cupti)
+		return false;
+	if (frame->module == sink->cupti)
+		return true;
+	const struct module *module = modules_get(sink->modules, frame->module);
+	const char *slash = module ? strrchr(module->path, '/') : NULL;
+	if (slash && strncmp(slash + 1, "libcupti.so", strlen("libcupti.so")) == 0)
+		sink->cupti = frame->module;
+	else
+		sink->not_cupti = frame->module;
+	return sink->cupti == frame->module;
 }
 
 static void add_stack(void *context, const struct stack *stack)
@@ -128,6 +150,10 @@ static void add_stack(void *context, const struct stack *stack)
 	struct sink *sink = context;
 	struct stack ours = *stack;
 
+	if (own_threads_has(&sink->own_threads, stack->thread)) {
+		sink->hooks.cupti_ns += stack->metric == METRIC_ON_CPU ? stack->weight_ns : 0;
+		return;
+	}
 	if (!sink->modules || stack->count > STACK_MAX_FRAMES) {
 		profile_add_stack(sink->profile, stack);
 		return;
@@ -136,6 +162,9 @@ static void add_stack(void *context, const struct stack *stack)
 	bool hook = begin < stack->count && is_agent(sink, &stack->frames[begin]);
 	uint32_t first = begin;
 
+	if (!hook && begin < stack->count && stack->metric == METRIC_ON_CPU &&
+	    is_cupti(sink, &stack->frames[begin]))
+		sink->hooks.cupti_ns += stack->weight_ns;
 	while (hook && begin < stack->count && is_agent(sink, &stack->frames[begin]))
 		begin++;
 	// The time of handlers of ticks is known exactly, see struct sampler_status.
@@ -151,7 +180,8 @@ static void add_op(void *context, const struct op_event *event)
 {
 	struct sink *sink = context;
 
-	profile_add_op(sink->profile, event);
+	if (!own_threads_has(&sink->own_threads, event->thread))
+		profile_add_op(sink->profile, event);
 }
 
 static void add_op_count(void *context, const struct op_count_event *event)
@@ -167,6 +197,8 @@ static void add_alloc(void *context, const struct alloc_event *event)
 	struct sink *sink = context;
 	struct alloc_event ours = *event;
 
+	if (own_threads_has(&sink->own_threads, event->thread))
+		return;
 	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
 		ours.count = leave_out_agent(sink, event->frames, event->count, 0);
 		ours.frames = sink->frames;
@@ -257,6 +289,7 @@ void sink_fini(struct sink *sink)
 {
 	kernel_names_fini(&sink->kernel_names);
 	free(sink->live);
+	own_threads_fini(&sink->own_threads);
 }
 
 struct sampler_sink sink_functions(struct sink *sink)

@@ -10,6 +10,7 @@
 
 #include "cli/hooks.h"
 #include "cli/kernel_names.h"
+#include "cli/own_threads.h"
 #include "cli/traced.h"
 #include "sampler/sampler.h"
 
@@ -33,6 +34,8 @@ struct sink {
 	uint32_t not_agent;            /* the last other module that was looked at */
 	struct hooks hooks;            /* CPU time of stacks whose innermost code is the agent's */
 	struct frame frames[STACK_MAX_FRAMES]; /* a stack without the agent's */
+	struct own_threads own_threads;
+	uint32_t cupti, not_cupti; /* modules: CUPTI's, and the last other one looked at */
 	struct live_process *live;
 	size_t live_count, live_capacity;
 	struct traced traced;

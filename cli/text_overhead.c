@@ -34,7 +34,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct words *w, const cha
 
 uint64_t text_overhead_ns(const struct run *run)
 {
-	return run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
+	return run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns +
+	       run->hooks_cupti_ns;
 }
 
 // "12 ms (±3 ms)": what samples have found, with its 95 % interval.
@@ -115,6 +116,11 @@ void text_overhead(const struct text *text)
 		add_sampled(text, &w, run->hooks_ops_ns);
 		add(&w, " in hooks of ops");
 		add_providers(text, &w);
+	}
+	if (run->hooks_cupti_ns) {
+		add(&w, ", ");
+		add_sampled(text, &w, run->hooks_cupti_ns);
+		add(&w, " in CUPTI and its threads");
 	}
 	text_limit(text, w.text);
 }

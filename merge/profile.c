@@ -139,6 +139,11 @@ void profile_end_thread(struct profile *p, const struct thread_end *end)
 	p->lost += !threads_end_thread(&p->threads, end);
 }
 
+void profile_hide_thread(struct profile *p, uint32_t thread)
+{
+	threads_hide(&p->threads, thread);
+}
+
 static void forget_last_paths(struct profile *p)
 {
 	for (size_t i = 0; i < LAST_PATHS; i++)

@@ -52,6 +52,7 @@ struct run {
 	uint64_t handlers_ns;      /* of the target's time: by handlers of samples, exact */
 	uint64_t hooks_ops_ns, hooks_memory_ns; /* the same by hooks, as samples show it */
 	uint64_t hooks_ns[OP_PROVIDERS];        /* hooks_ops_ns by provider; [0]: of none */
+	uint64_t hooks_cupti_ns;                /* and in CUPTI, with its threads and ours */
 	uint64_t peak_rss_bytes;                /* largest of any process of the target */
 	uint32_t unseen_processes;
 	const char *unseen_name;
@@ -79,6 +80,8 @@ void profile_add_process(struct profile *p, const struct process_event *event);
 void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns);
 void profile_add_thread(struct profile *p, const struct thread_event *event);
 void profile_end_thread(struct profile *p, const struct thread_end *end);
+/* It turns out to be none of the program's: as if it never had been there. */
+void profile_hide_thread(struct profile *p, uint32_t thread);
 void profile_add_stack(struct profile *p, const struct stack *stack);
 
 /* The registry that the ops' numbers are of, before the first of them: those it does not know are

@@ -49,6 +49,7 @@ const struct run_field run_fields[] = {
 	HOOKS("hooks_torch_ns", OP_TORCH),
 	HOOKS("hooks_python_ns", OP_PYTHON),
 	HOOKS("hooks_cuda_ns", OP_CUDA),
+	FIELD(RUN_U64, hooks_cupti_ns),
 	FIELD(RUN_U64, peak_rss_bytes),
 	FIELD(RUN_U32, unseen_processes),
 	FIELD(RUN_TEXT, unseen_name),

@@ -309,6 +309,18 @@ bool threads_add_thread(struct threads *t, struct strings *strings,
 	return true;
 }
 
+void threads_hide(struct threads *t, uint32_t number)
+{
+	uint32_t slot = threads_slot(t, number);
+	struct thread_info *info = slot ? &t->threads[slot - 1] : NULL;
+
+	if (!info)
+		return;
+	t->threads_seen--;
+	if (--info->merged == 0)
+		*info = (struct thread_info){ 0 };
+}
+
 static void forget_end(struct thread_info *info)
 {
 	memset(info->ns, 0, sizeof(info->ns));

@@ -68,6 +68,20 @@ Test(threads, a_rename_keeps_the_slot_of_a_thread_that_is_kept_apart)
 	cr_expect(eq(u32, threads_get(&t, 1)->merged, 1));
 }
 
+Test(threads, one_that_is_hidden_has_never_been_there)
+{
+	start_process(1, "app");
+	start(1, 1, "app");
+	start(2, 1, "ours");
+	threads_hide(&t, 2);
+	cr_expect(eq(u32, threads_slot(&t, 2), 0));
+	cr_expect(eq(u64, t.threads_seen, 1));
+	cr_expect(eq(u32, threads_get(&t, 2)->merged, 0));
+	threads_hide(&t, 2); // nothing more happens
+	cr_expect(eq(u64, t.threads_seen, 1));
+	cr_expect(eq(u32, start(1, 1, "app"), 1));
+}
+
 Test(threads, beyond_the_limit_a_name_in_a_process_is_one_slot)
 {
 	start_process(1, "app");

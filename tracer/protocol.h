@@ -30,6 +30,9 @@
 #define PROTOCOL_ENV_CUDA_CHAIN "BOTTLENECK_CUDA_CHAIN"
 #define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
 
+/* What threads in the program are called that are there for the agent: not the program's. */
+#define PROTOCOL_OWN_THREAD "bottleneck-gpu"
+
 /* What is wanted of GPUs: bits. */
 enum protocol_gpu {
 	PROTOCOL_GPU_LINES = 1 << 0, /* instructions of kernels are sampled */

@@ -142,6 +142,7 @@ static void attach(void)
 	if (agent->config.gpu & PROTOCOL_GPU_LINES)
 		cupti_pc_start(agent, &cupti_session.f);
 	cupti_session.pid = (uint32_t)getpid();
+	cupti_session.bounds = cupti_library_bounds(&cupti_session.f);
 	set_live(true); // its callbacks may come at once
 	if (!begin_session()) {
 		set_live(false);

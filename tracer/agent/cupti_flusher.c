@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tracer/agent/wrap.h"
+#include "tracer/protocol.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -48,7 +49,7 @@ static uint32_t current(void)
 static void *run(void *argument)
 {
 	(void)argument;
-	prctl(PR_SET_NAME, "bottleneck-gpu");
+	prctl(PR_SET_NAME, PROTOCOL_OWN_THREAD);
 	while (current() == RUNNING) {
 		wait_while(RUNNING, period_ns);
 		if (current() == RUNNING)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/cupti_library.h"
 
+#include "tracer/agent/loaded.h"
+
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
@@ -190,6 +192,40 @@ bool cupti_library_open(struct cupti_functions *f, char *why, size_t size)
 	                      "one in " CUPTI_LIBRARY_ENV,
 	         version);
 	return false;
+}
+
+struct bounds_search {
+	uintptr_t inside;
+	struct cupti_bounds found;
+};
+
+static int look_for_bounds(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct bounds_search *search = context;
+
+	(void)size;
+	if (!loaded_holds(info, search->inside))
+		return 0;
+	search->found = (struct cupti_bounds){ UINTPTR_MAX, 0 };
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (start < search->found.low)
+			search->found.low = start;
+		if (start + p->p_memsz > search->found.high)
+			search->found.high = start + p->p_memsz;
+	}
+	return 1;
+}
+
+struct cupti_bounds cupti_library_bounds(const struct cupti_functions *f)
+{
+	struct bounds_search search = { (uintptr_t)f->enable, { 0, 0 } };
+
+	dl_iterate_phdr(look_for_bounds, &search);
+	return search.found;
 }
 
 const char *cupti_result_text(const struct cupti_functions *f, int result)

@@ -68,5 +68,12 @@ struct cupti_functions {
  */
 bool cupti_library_open(struct cupti_functions *f, char *why, size_t size);
 
+/* From its first byte to behind its last. */
+struct cupti_bounds {
+	uintptr_t low, high;
+};
+
+struct cupti_bounds cupti_library_bounds(const struct cupti_functions *f);
+
 /* CUPTI's own word for RESULT; "" if it has none. */
 const char *cupti_result_text(const struct cupti_functions *f, int result);

@@ -67,6 +67,12 @@ bool cupti_session_is_live(void)
 	       cupti_session.pid == (uint32_t)getpid();
 }
 
+bool cupti_session_holds(uintptr_t address)
+{
+	return __atomic_load_n(&cupti_session.live, __ATOMIC_ACQUIRE) &&
+	       address >= cupti_session.bounds.low && address < cupti_session.bounds.high;
+}
+
 static void on_resource(uint32_t id, const struct cupti_resource_event *event)
 {
 	if (id == CUPTI_CONTEXT_CREATED) {

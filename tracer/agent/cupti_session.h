@@ -26,7 +26,8 @@ struct cupti_session {
 	void *subscriber; /* NULL: we are not told of calls */
 	uint64_t kinds;   /* that are enabled for us: bits 1 << enum cupti_kind */
 	uint32_t pid;
-	uint32_t calls; /* functions that we are told of */
+	struct cupti_bounds bounds; /* of the library */
+	uint32_t calls;             /* functions that we are told of */
 };
 extern struct cupti_session cupti_session;
 
@@ -46,6 +47,9 @@ void cupti_session_unlock(void);
 void cupti_session_fork(void);
 
 bool cupti_session_is_live(void);
+
+/* Whether the instruction at ADDRESS is CUPTI's, which is at work for us. */
+bool cupti_session_holds(uintptr_t address);
 
 /*
  * Subscribes, and has us told of the calls that are wanted. Returns CUPTI's result; OTHER (at least

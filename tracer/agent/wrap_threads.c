@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
 #include "tracer/agent/cupti.h"
+#include "tracer/agent/cupti_session.h"
 #include "tracer/agent/definition.h"
 #include "tracer/agent/memory.h"
 #include "tracer/agent/op.h"
@@ -8,6 +9,7 @@
 #include "tracer/agent/python_api.h"
 #include "tracer/agent/python_callers.h"
 #include "tracer/agent/self.h"
+#include "tracer/agent/store.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/torch.h"
 #include "tracer/agent/trace.h"
@@ -17,6 +19,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -138,6 +141,31 @@ static size_t stack_size(const pthread_attr_t *attributes)
 	return size;
 }
 
+struct beginning {
+	void *(*start)(void *argument);
+	void *argument;
+};
+
+static void *run_ours(void *own)
+{
+	struct beginning begin = *(const struct beginning *)own;
+
+	prctl(PR_SET_NAME, PROTOCOL_OWN_THREAD);
+	return begin.start(begin.argument);
+}
+
+// CUPTI makes it, for us: it is to be known as none of the program's.
+static void mark_ours(void *(**start)(void *), void **argument)
+{
+	struct beginning *begin = store_take(sizeof(*begin));
+
+	if (!begin)
+		return;
+	*begin = (struct beginning){ *start, *argument };
+	*start = run_ours;
+	*argument = begin;
+}
+
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start_routine)(void *), void *argument)
 {
@@ -145,6 +173,8 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	create *next = (create *)wrap_next(&next_pthread_create, "pthread_create");
 	self_look();
 	trace_look();
+	if (cupti_session_holds((uintptr_t)__builtin_return_address(0)))
+		mark_ours(&start_routine, &argument);
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, start_routine, argument, stack_size(attributes))
 			 : NULL;
