@@ -51,7 +51,7 @@ struct recording {
 	struct session *session;      /* of the agent; NULL if there is none */
 	enum agent_role agent_role;   /* what it is there for, beside ops */
 	uint32_t others_hz;           /* the rate for who does not sample itself */
-	char facts_text[2048];        /* lines for the limits of this and every later report */
+	char facts_text[4096];        /* lines for the limits of this and every later report */
 	char kept[PATH_MAX * 2 + 64]; /* where the profile is, or why not; "" if nobody asked */
 };
 

@@ -50,6 +50,7 @@ int text_devices(const struct text *text, struct error *err);
 int text_gpu(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
+int text_gpu_limits(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
 
 /* What looking on has cost in CPU time, and the line that tells who took it. */

@@ -252,6 +252,8 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	print_doubts(text);
 	print_calls(text, totals);
 	print_timeless(text, totals);
+	if (text_gpu_limits(text, err) < 0)
+		return -1;
 	print_notes(text, run->notes);
 	return 0;
 }

@@ -24,7 +24,7 @@ struct op_records {
 	struct hash index;
 	uint64_t nameless;
 	struct gpu_pc_stall stalls[STALLS_MAX]; /* of the last RECORD_GPU_PC */
-	char note[160];
+	char notes[1024];
 };
 
 struct op_records *op_records_new(struct ops *ops)
@@ -403,10 +403,24 @@ static bool take_pc_sum(const struct record_gpu_pc_sum *sum, struct event *event
 	return true;
 }
 
+// Whether one of the lines of NOTES is TEXT.
+static bool is_noted(const char *notes, const char *text)
+{
+	size_t length = strlen(text);
+
+	for (const char *at = notes; (at = strstr(at, text)); at++)
+		if ((at == notes || at[-1] == '\n') && (at[length] == '\n' || !at[length]))
+			return true;
+	return false;
+}
+
 static void keep_note(struct op_records *r, const struct record_note *note)
 {
-	if (!r->note[0])
-		snprintf(r->note, sizeof(r->note), "%s", (const char *)(note + 1));
+	const char *text = (const char *)(note + 1);
+	size_t used = strlen(r->notes);
+
+	if (*text && !is_noted(r->notes, text) && used + strlen(text) + 2 <= sizeof(r->notes))
+		snprintf(r->notes + used, sizeof(r->notes) - used, "%s%s", used ? "\n" : "", text);
 }
 
 bool op_records_take(struct op_records *r, const struct record *record, uint64_t image_ns,
@@ -459,5 +473,5 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 
 const char *op_records_note(const struct op_records *r)
 {
-	return r->note;
+	return r->notes;
 }

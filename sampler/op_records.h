@@ -33,7 +33,7 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 /* Process PID is no more. */
 void op_records_forget(struct op_records *r, uint32_t pid);
 
-/* What an agent had to say to the user, the first of them; "" if nothing. */
+/* What agents had to say to the user, each thing once, a line each; "" if nothing. */
 const char *op_records_note(const struct op_records *r);
 
 /* Records whose name was never told. */

@@ -118,7 +118,7 @@ struct sampler_status {
 	uint64_t fp_frames;        /* frames stepped by frame pointer for want of unwind rules */
 	uint64_t probes;           /* off-CPU probes */
 	uint64_t lost_ops;         /* records of ops lost, or that do not go together */
-	char op_note[160];         /* why a process's ops or allocations are not seen, or "" */
+	char op_note[1024];        /* what agents say is not seen, and why: lines, or "" */
 	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …)
 	                            */
 	char unseen_name[64];      /* the first one of them */

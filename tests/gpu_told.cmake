@@ -47,7 +47,7 @@ told(no_rights fake -f result=35 -x none -n NVreg_RestrictProfilingToAdminUsers=
 told(no_driver fake -f result=999 -x none -n "update the driver" -- ./vector_add)
 told(mig fake -f result=43 -x none -n "does not support this kind of device" -- ./vector_add)
 told(broken broken -x none -n "has no cuptiGetCallbackName" -- ./vector_add)
-told(denied fake -f deny=10 -x partly -x lost:refused -n "1 kinds refused" -- ./vector_add)
+told(denied fake -f deny=10 -x partly -x lost:refused -n "1 kind refused" -- ./vector_add)
 told(no_clock fake -f no-clock=14 -n "clock of its own" -- ./copies)
 told(dropped fake -f drop=7 -x partly -x lost:dropped -- ./launch_bound)
 told(short fake -f short=4096 -- ./sync_happy)
@@ -102,5 +102,8 @@ if(Python3_FOUND)
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/lines.py
             $<TARGET_FILE:bottleneck> ${GPU_DIR}/fake ${GPU_DIR}/programs
             ${CMAKE_CURRENT_SOURCE_DIR}/data/cubin)
-  set_tests_properties(gpu_kernel_lines PROPERTIES LABELS unit TIMEOUT 300)
+  add_test(NAME gpu_faults
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/faults.py
+            $<TARGET_FILE:bottleneck> ${GPU_DIR} ${GPU_DIR}/programs)
+  set_tests_properties(gpu_kernel_lines gpu_faults PROPERTIES LABELS unit TIMEOUT 600)
 endif()

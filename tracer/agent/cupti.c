@@ -24,7 +24,7 @@
 #define NOTE_MAX     256
 #define PERIOD_NS    (500 * NS_PER_MS)
 #define SAMPLED_NS   (100 * NS_PER_MS) // where instructions are: the GPU's buffer must not fill
-#define LIMIT_NS     (2 * NS_PER_SEC) // at the end, with nothing coming
+#define LIMIT_NS     (2 * NS_PER_SEC)  // at the end, with nothing coming
 #define LONGEST_NS   (30 * NS_PER_SEC)
 
 static struct agent *agent;
@@ -76,8 +76,9 @@ static void say_refusal(int result, uint32_t count)
 {
 	char note[NOTE_MAX];
 
-	snprintf(note, sizeof(note), "GPU activity is incomplete: %u kinds refused: %s (%d %s)",
-	         count, reason(result), result, cupti_result_text(&cupti_session.f, result));
+	snprintf(note, sizeof(note), "GPU activity is incomplete: %u kind%s refused: %s (%d %s)",
+	         count, count == 1 ? "" : "s", reason(result), result,
+	         cupti_result_text(&cupti_session.f, result));
 	op_say(note);
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What is not told of GPUs, or not whole.
+#include "cli/text.h"
+
+#include "cli/format.h"
+#include "merge/query_gpu.h"
+
+#include <stdio.h>
+
+// The number, and what follows if it is one, or more.
+static const struct {
+	const char *before, *one, *more;
+} words[GPU_LOSSES] = {
+	[GPU_LOST_DROPPED] = { "", " GPU record is missing: CUPTI had no buffer for it",
+	                       " GPU records are missing: CUPTI had no buffers for them" },
+	[GPU_LOST_NO_ROOM] = { "", " GPU record is missing: they came too fast",
+	                       " GPU records are missing: they came too fast" },
+	[GPU_LOST_UNKNOWN] = { "", " GPU record is of a kind that was not asked for",
+	                       " GPU records are of kinds that were not asked for" },
+	[GPU_LOST_DAMAGED] = { "",
+	                       " buffer of GPU records was damaged: what came behind is missing",
+	                       " buffers of GPU records were damaged: what came behind is missing" },
+	[GPU_LOST_UNTIMED] = { "", " GPU activity has no times: CUPTI did not know them",
+	                       " GPU activities have no times: CUPTI did not know them" },
+	[GPU_LOST_REFUSED] = { "", " kind of GPU records is missing: this CUPTI does not tell it",
+	                       " kinds of GPU records are missing: this CUPTI does not tell them" },
+	[GPU_LOST_NAME] = { "", " kernel has lost its name: there are too many",
+	                    " kernels have lost their names: there are too many" },
+	[GPU_LOST_BUFFER] = { "CUPTI did not get ", " buffer that it wanted",
+	                      " buffers that it wanted" },
+	[GPU_LOST_CUBIN] = { "", " module of kernels has no lines here: it could not be kept",
+	                     " modules of kernels have no lines here: they could not be kept" },
+	[GPU_LOST_SAMPLED] = { "",
+	                       " time the GPU's samples of instructions were lost: too many came",
+	                       " times the GPU's samples of instructions were lost: too many came" },
+};
+
+int text_gpu_limits(const struct text *text, struct error *err)
+{
+	const struct query all = { .by = BY_FUNCTION };
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(text->profile, &all, err);
+
+	if (!facts)
+		return -1;
+	for (int what = 1; what < GPU_LOSSES; what++) {
+		uint64_t count = facts->losses[what];
+		char line[160];
+		if (!count)
+			continue;
+		snprintf(line, sizeof(line), "%s%s%s", words[what].before, format_count(count).text,
+		         count == 1 ? words[what].one : words[what].more);
+		text_limit(text, line);
+	}
+	return 0;
+}
