@@ -4,10 +4,12 @@
 Of each interpreter that has PyTorch: python3, and those that TORCH_PYTHONS names, with a colon
 between them. Where none has, the tests are skipped.
 """
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -83,7 +85,7 @@ class SideBySide(Torch):
             rows[key] = [a + b for a, b in zip(known, numbers)]
         return rows
 
-    def compare(self, python, version, case):
+    def compare(self, python, case):
         """What differs, in words; first what may not, then what the machine's noise may be."""
         # Theirs know nothing of what libraries do within an op: it is the op's own time.
         path = self.path("table")
@@ -97,8 +99,7 @@ class SideBySide(Torch):
             our, their = ours.get(key, [0] * 6), theirs.get(key, [0] * 6)
             # Attention's kernels are not counted there.
             what = [("calls", 0)] + ([("FLOP", 5)] if their[5] else [])
-            # 1.13 finds the op of a block by microseconds, which may be a neighbour's.
-            what += [("bytes", 3), ("own bytes", 4)] if version >= (2, 0) else []
+            what += [("bytes", 3), ("own bytes", 4)]
             wrong += [f"{key}: {our[i]} {word}, not {their[i]}" for word, i in what
                       if our[i] != their[i]]
             for word, i in (("total", 1), ("self", 2)):
@@ -107,17 +108,13 @@ class SideBySide(Torch):
         return wrong, noise
 
     def check(self, case, without=()):
-        for python, version in PYTHONS.items():
+        for python in PYTHONS:
             if python in without:
                 continue
             for _ in range(TRIES):
-                wrong, noise = self.compare(python, version, case)
-                if not noise and (not wrong or version >= (2, 0)):
+                wrong, noise = self.compare(python, case)
+                if wrong or not noise:
                     break
-            # 1.13 tells an op that forwards to itself by microseconds as well, and so not always.
-            if version < (2, 0) and len(wrong) <= 2:
-                noise += wrong
-                wrong = []
             self.assertEqual(wrong, [], python)
             if noise:
                 print(f"{case}, {python}: off by more than 5 %:", *noise, sep="\n  ",
@@ -288,6 +285,49 @@ class Devices(Torch):
                 theirs = json.load(file)
             self.check_labels(python, done.profile, theirs)
             self.check_report(done.profile, theirs)
+
+
+class Memory(Torch):
+    """Bytes by line and by op, beside tracemalloc's and torch.profiler's of another run."""
+
+    def lines(self, profile):
+        with open(os.path.join(HERE, "memory.py"), encoding="utf-8") as file:
+            names = {number: match[1] for number, match in
+                     ((number, re.search(r"# line: (\w+)$", line))
+                      for number, line in enumerate(file, 1)) if match}
+        with contextlib.closing(sqlite3.connect(profile)) as connection:
+            rows = connection.execute("SELECT line, sum(live_at_peak_bytes) FROM allocation"
+                                      " WHERE file LIKE '%/memory.py' GROUP BY line").fetchall()
+        return {names[line]: size for line, size in rows if line in names}
+
+    def check(self, ours, theirs):
+        # Ours are samples: of 48 blocks of 1 MB half are looked at where there are many more.
+        for name in ("bytes", "arrays"):
+            self.assertAlmostEqual(ours[name], theirs[name], delta=theirs[name] / 2)
+        # Python's allocator takes 32 bytes for a number of 24; tracemalloc counts what was asked for.
+        self.assertGreater(ours["small"], theirs["small"] * 0.7)
+        self.assertLess(ours["small"], theirs["small"] * 2.2)
+        # What PyTorch allocates, tracemalloc does not see.
+        self.assertLess(theirs["tensors"], MIB)
+        self.assertAlmostEqual(ours["tensors"], 80 * MIB, delta=40 * MIB)
+
+    def test_lines_and_ops(self):
+        for python, version in PYTHONS.items():
+            path = self.path("theirs")
+            done = self.bare([python, os.path.join(HERE, "memory.py"), path])
+            self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+            with open(path, encoding="utf-8") as file:
+                theirs = json.load(file)
+            profile = self.run_script(python, "memory.py").profile
+            with self.subTest(python=python):
+                self.check(self.lines(profile), theirs["lines"])
+            totals = {}
+            for (name, _), row in self.rows(profile).items():
+                totals[name] = totals.get(name, 0) + row[3]
+            # Before torch.profiler began there was an op on 4 bytes. 1.13 finds the op of a block by
+            # microseconds, the outermost one at least.
+            for name in ["aten::ones"] + (["aten::empty", "aten::fill_"] if version >= (2, 0) else []):
+                self.assertEqual(totals[name], theirs["ops"][name] + 4 * (name != "aten::fill_"))
 
 
 class Modules(Torch):
