@@ -82,7 +82,10 @@ void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct 
 
 	op_stack_leave(&thread->ops, event->op.stack, event->time_ns);
 	take_callers(t, &thread->ops, &open);
-	t->unmatched += !op_stack_begin(&thread->ops, &open);
+	bool begun = op_stack_begin(&thread->ops, &open);
+	t->unmatched += !begun;
+	if (begun && t->sink->op_begins)
+		t->sink->op_begins(t->sink->context, open.op, open.begin_ns);
 }
 
 static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
