@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct ahead;
-struct machine;
 struct checkpoint;
 struct job;
 struct launch;
@@ -26,8 +25,7 @@ struct collect {
 	const struct launch *launch;
 	struct checkpoint *checkpoint;
 	struct ahead *ahead;
-	const struct machine *machine; /* at the start */
-	uint32_t self_hz;              /* the rate of programs that sample themselves */
+	uint32_t self_hz; /* the rate of programs that sample themselves */
 
 	/* Facts about the run: what is known at its start is given, the rest is filled in. */
 	struct run run;

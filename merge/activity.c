@@ -30,7 +30,7 @@ struct step_of {
 // The same of a whole path.
 struct state {
 	uint64_t doing;
-	uint32_t place, callee;
+	uint32_t place, around, callee, op;
 };
 
 struct asking {
@@ -106,24 +106,32 @@ static uint32_t add_place(struct asking *a, const struct activity_place *place)
 	return (uint32_t)answer->place_count - 1;
 }
 
+static uint64_t hash_of_state(const struct state *state)
+{
+	return hash_pair(hash_pair(state->doing, (uint64_t)state->op << 32 | state->around),
+	                 (uint64_t)state->place << 32 | state->callee);
+}
+
 static uint64_t rehash_time(uint32_t id, const void *context)
 {
 	const struct activities *answer = context;
 	const struct activity_time *time = &answer->times[id - 1];
 
-	return hash_pair(time->doing, (uint64_t)time->place << 32 | time->callee);
+	return hash_of_state(
+		&(struct state){ time->doing, time->place, time->around, time->callee, time->op });
 }
 
 static struct activity_time *add_time(struct asking *a, const struct state *state)
 {
 	struct activities *answer = a->answer;
-	uint64_t key = hash_pair(state->doing, (uint64_t)state->place << 32 | state->callee);
+	uint64_t key = hash_of_state(state);
 	uint32_t at;
 
 	for (at = hash_start(&a->times, key); a->times.slots[at]; at = hash_next(&a->times, at)) {
 		struct activity_time *time = &answer->times[a->times.slots[at] - 1];
 		if (time->doing == state->doing && time->place == state->place &&
-		    time->callee == state->callee)
+		    time->around == state->around && time->callee == state->callee &&
+		    time->op == state->op)
 			return time;
 	}
 	if (!array_reserve(&answer->times, &a->time_capacity, answer->time_count + 1))
@@ -131,7 +139,9 @@ static struct activity_time *add_time(struct asking *a, const struct state *stat
 	answer->times[answer->time_count++] = (struct activity_time){
 		.doing = state->doing,
 		.place = state->place,
+		.around = state->around,
 		.callee = state->callee,
+		.op = state->op,
 	};
 	hash_insert(&a->times, at, (uint32_t)answer->time_count);
 	if (hash_is_full(&a->times) && !hash_grow(&a->times, rehash_time, answer))
@@ -189,6 +199,7 @@ static bool take_place(struct asking *a, const struct location *location, const 
 		.python = step->python,
 	};
 	*step = (struct step_of){
+		.doing = step->doing & ACTIVITIES_AROUND,
 		.python = step->python,
 		.unoptimized = step->unoptimized,
 		.place = add_place(a, &own),
@@ -267,7 +278,7 @@ static void take_node(struct asking *a, uint32_t id)
 	struct state *state = &a->states[id - 1];
 
 	if (!node->parent) {
-		*state = (struct state){ .place = ACTIVITY_NO_PLACE };
+		*state = (struct state){ .place = ACTIVITY_NO_PLACE, .around = ACTIVITY_NO_PLACE };
 		a->slots[id - 1] = node->location;
 		return;
 	}
@@ -275,8 +286,14 @@ static void take_node(struct asking *a, uint32_t id)
 	*state = a->states[node->parent - 1];
 	a->slots[id - 1] = a->slots[node->parent - 1];
 	uint64_t python = interpreting(a, node->location, state->doing);
-	if (step->place != ACTIVITY_NO_PLACE)
-		*state = (struct state){ step->doing, step->place, step->callee };
+	uint64_t around = state->doing & ACTIVITIES_AROUND;
+	if (!around && step->doing & ACTIVITIES_AROUND)
+		state->around = state->place;
+	if (step->place != ACTIVITY_NO_PLACE) {
+		state->doing = around;
+		state->place = step->place;
+		state->callee = 0;
+	}
 	// What a function of Python's was called by is no work on lists or strings any more.
 	if (step->python)
 		state->doing &= ~PLAIN_WORK;
@@ -287,6 +304,9 @@ static void take_node(struct asking *a, uint32_t id)
 		state->doing |= ACTIVITY(SHIFT);
 	if (!state->callee)
 		state->callee = step->callee;
+	const struct location *l = locations_get(&a->profile->locations, node->location);
+	if (l->kind == FRAME_OP)
+		state->op = (uint32_t)l->address;
 }
 
 static bool take_cells(struct asking *a, uint32_t id)

@@ -32,7 +32,6 @@ enum activity {
 	ACTIVITY_DEBUG,      /* runs code that was compiled without optimization */
 	ACTIVITY_PYTHON,     /* the interpreter itself, at work for Python code */
 	ACTIVITY_GIL,        /* waits for its lock */
-	ACTIVITY_GC,         /* its garbage collection */
 	ACTIVITY_MUTEX,      /* takes a mutex, a semaphore, a read-write lock */
 	ACTIVITY_CONDITION,  /* waits for a condition variable */
 	ACTIVITY_JOIN,       /* waits for a thread's end */
@@ -47,7 +46,6 @@ enum activity {
 	ACTIVITY_SPAWN,      /* starts a process, or waits for one */
 	ACTIVITY_THREAD,     /* starts a thread */
 	ACTIVITY_FAULT,      /* a page of memory is touched that is not there */
-	ACTIVITY_MAP,        /* mmap, munmap, brk, madvise */
 	ACTIVITY_ALLOCATE,   /* malloc, free and what stands for them */
 	ACTIVITY_COPY,       /* memcpy, memmove */
 	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
@@ -56,34 +54,27 @@ enum activity {
 	ACTIVITY_POP,        /* takes an element out of a list, at its end or before it */
 	ACTIVITY_THROW,      /* throws or catches an exception */
 	ACTIVITY_REGEX,      /* compiles a regular expression */
-	ACTIVITY_FORMAT,     /* printf, iostreams, format */
-	ACTIVITY_PARSE,      /* text to numbers */
-	ACTIVITY_JSON,       /* JSON, pickle */
-	ACTIVITY_IMPORT,     /* Python's import system */
-	ACTIVITY_LINK,       /* the dynamic linker */
-	ACTIVITY_LOADER,     /* a data loader hands out a batch */
+	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
-	ACTIVITY_DENORMAL,   /* pow(), exp() … in their slow paths */
-	ACTIVITY_BLAS,       /* dense linear algebra */
-	ACTIVITY_ARRAY,      /* NumPy's loops and what is around them */
-	ACTIVITY_DATAFRAME,  /* pandas */
 	ACTIVITY_LOGGING,    /* Python's logging */
 	ACTIVITY_DATE,       /* strptime and its like */
 	ACTIVITY_DEEPCOPY,   /* Python's copy module */
-	ACTIVITY_SQL,        /* SQLite */
-	ACTIVITY_COMPRESS,   /* zlib, bzip2, lzma, zstd */
-	ACTIVITY_HASHING,    /* cryptographic hashes */
-	ACTIVITY_RANDOM,     /* random numbers from the kernel */
-	ACTIVITY_SORT,       /* sorts */
+	ACTIVITY_GC,         /* Python's garbage collection */
+	ACTIVITY_BLAS,       /* an op of linear algebra */
 	ACTIVITY_TENSORS,    /* an op that copies tensors */
 	ACTIVITY_TINY,       /* an op whose calls take a few microseconds */
 	ACTIVITY_DOUBLE,     /* linear algebra in double precision */
 	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
+	ACTIVITY_IMPORT,     /* Python's import system, and all that it runs */
+	ACTIVITY_LOADER,     /* a data loader of PyTorch's, and all that it runs */
 	ACTIVITY_COUNT
 };
 
-#define ACTIVITY(name)    (UINT64_C(1) << ACTIVITY_##name)
-#define ACTIVITY_THREADS  64 /* threads beyond it share the last */
+#define ACTIVITY(name) (UINT64_C(1) << ACTIVITY_##name)
+
+/* These go on in the user's own code, and are charged to who has begun them. */
+#define ACTIVITIES_AROUND (ACTIVITY(IMPORT) | ACTIVITY(LOADER))
+
 #define ACTIVITY_NO_PLACE UINT32_MAX
 
 /* Where the user's own code stands. */
@@ -97,6 +88,8 @@ struct activity_place {
 struct activity_time {
 	uint64_t doing;  /* of ACTIVITY() */
 	uint32_t place;  /* index; ACTIVITY_NO_PLACE: none of the user's own */
+	uint32_t around; /* the place that has begun the outermost of ACTIVITIES_AROUND */
+	uint32_t op;     /* the innermost that was open; 0: none */
 	uint32_t callee; /* the outermost function that is not the user's: string, 0 if none */
 	uint64_t ns[METRIC_COUNT];          /* of all threads */
 	uint64_t critical_ns[METRIC_COUNT]; /* of the critical one */

@@ -59,14 +59,15 @@ static const struct names table[] = {
 	                    "{built-in method _thread.start_new_thread}" },
 	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
 	                   "clear_page*|do_anonymous_page" },
-	{ ACTIVITY(MAP), "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore|"
-	                 "sysmalloc*|systrim*" },
 	{ ACTIVITY(ALLOCATE),
 	  "malloc|free|calloc|realloc|cfree|libc_malloc|libc_free|libc_calloc|libc_realloc|"
 	  "int_malloc|int_free*|int_realloc|malloc_consolidate|unlink_chunk*|tcache_*|"
 	  "operator new*|operator delete*|Znwm|Znam|ZdlPv*|ZdaPv*|memalign|posix_memalign|"
-	  "aligned_alloc|je_*|tc_malloc|tc_free|mi_malloc*|mi_free*|sysmalloc*" },
-	{ ACTIVITY(COPY), "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*" },
+	  "aligned_alloc|je_*|tc_malloc|tc_free|mi_malloc*|mi_free*|sysmalloc*|systrim*|"
+	  "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore" },
+	{ ACTIVITY(COPY),
+	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
+	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
 	{ ACTIVITY(STRING_END), "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*" },
 	{ ACTIVITY(CONCAT),
 	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
@@ -83,32 +84,25 @@ static const struct names table[] = {
 	  "PyTraceBack_Here|PyErr_NormalizeException|PyErr_CreateException|traceback.py:*|"
 	  "PyErr_SetKeyError|PyErr_GivenExceptionMatches|PyErr_ExceptionMatches|"
 	  "PyException_SetTraceback|PyErr_Fetch|PyErr_Restore|PyErr_SetRaisedException|"
-	  "BaseException_*|KeyError_*" },
+	  "BaseException_*|KeyError_*|PyException_SetContext|PyException_GetContext" },
 	{ ACTIVITY(REGEX),
-	  "sre_compile.py:*|sre_parse.py:*|_compiler.py:*|_parser.py:*|regcomp|re_compile_*|"
+	  "sre_compile.py:*|sre_parse.py:*|re/_compiler.py:*|re/_parser.py:*|regcomp|re_compile_*|"
 	  "std::*::basic_regex*|std::basic_regex*|std::*regex*_Compiler*|std::__detail::_Compiler*|"
 	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*" },
-	{ ACTIVITY(FORMAT),
-	  "printf|fprintf|sprintf|snprintf|vsnprintf|vfprintf*|vsprintf*|printf_fp*|"
-	  "std::ostream::*|std::basic_ostream*|std::num_put*|std::operator<<*" },
-	{ ACTIVITY(PARSE),
-	  "strtod*|strtol*|strtof*|sscanf|fscanf|vfscanf*|isoc99_*scanf|atoi|atof|"
-	  "std::istream::*|std::num_get*|____strtod_l_internal|strtod_l_internal" },
-	{ ACTIVITY(JSON), "decoder.py:*|encoder.py:*|{built-in method _pickle.*" },
 	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
 	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
-	                  "dl_sysdep_start*|dl_init" },
-	{ ACTIVITY(LOADER), "dataloader.py:*|fetch.py:fetch" },
-	{ ACTIVITY(BLAS), "cblas_*|*gemm*|sgemv*|dgemv*|ddot*|sdot*|daxpy*|saxpy*" },
+	                  "dl_sysdep_start*|dl_init|Py_InitializeFromConfig|Py_InitializeEx" },
+	{ ACTIVITY(FLOAT64),
+	  "exp|exp1|exp2|exp_fma*|ieee754_exp*|log|log1p|log2|log10|log_fma*|ieee754_log*|pow|pow1|"
+	  "pow_fma*|ieee754_pow*|sin|sin_fma*|cos|cos_fma*|sincos*|tan|tan_fma*|tanh|sinh|cosh|asin|"
+	  "acos|atan|atan_fma*|atan2*|ieee754_atan2*|cbrt|erf|erfc|hypot|do_sin|do_cos|do_sincos|"
+	  "fmod|lgamma|tgamma" },
 	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
 	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },
 	{ ACTIVITY(DEEPCOPY), "copy.py:*" },
-	{ ACTIVITY(SQL), "sqlite3_*|sqlite3Vdbe*" },
-	{ ACTIVITY(COMPRESS), "deflate*|inflate*|longest_match*|compress2|BZ2_*|lzma_*|ZSTD_*" },
-	{ ACTIVITY(RANDOM), "getrandom*|getentropy|arc4random*" },
-	{ ACTIVITY(SORT), "qsort*|msort_with_tmp*|std::sort*|std::__introsort*|"
-	                  "{method 'sort' of 'list' objects}|{built-in method builtins.sorted}" },
-	{ ACTIVITY(TRACE), "bdb.py:*|coverage/*|trace.py:*|cProfile.py:*" },
+	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
+	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
+	{ ACTIVITY(LOADER), "dataloader.py:__next__|dataloader.py:_next_data" },
 };
 
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
@@ -145,8 +139,9 @@ static const char *colon_of(const char *pattern, size_t length)
 {
 	const char *colon = memchr(pattern, ':', length);
 	bool python = colon && colon - pattern > 3 && memcmp(colon - 3, ".py", 3) == 0;
+	bool frozen = colon && colon > pattern && colon[-1] == '>';
 
-	return python ? colon : NULL;
+	return python || frozen ? colon : NULL;
 }
 
 // FILE: of Python's functions alone.
@@ -175,7 +170,8 @@ static bool is_in(const char *names, const char *function, size_t name_length, c
 
 uint64_t activity_of(const char *function, const char *file)
 {
-	bool python = file && strlen(file) > 3 && strcmp(file + strlen(file) - 3, ".py") == 0;
+	size_t end = file ? strlen(file) : 0;
+	bool python = end > 3 && (strcmp(file + end - 3, ".py") == 0 || file[0] == '<');
 	const char *name = function;
 	uint64_t found = 0;
 

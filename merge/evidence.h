@@ -12,7 +12,6 @@
 #include "merge/query.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
-#include "merge/query_steps.h"
 #include "merge/query_warmup.h"
 
 struct evidence {
@@ -27,9 +26,9 @@ struct evidence {
 	struct rows *threads;
 	struct op_rows *ops;        /* by self time */
 	struct warmup_rows *warmup; /* of the whole run */
-	struct steps *steps;
 	struct import_rows *imports;
 	struct module_rows *modules; /* of the whole run */
+	struct memory_rows *memory;  /* the same, by line */
 };
 
 /* -1 on error; then EVIDENCE need not be freed. Evidence that WARMUP belongs to frees it. */
@@ -78,6 +77,13 @@ enum measured finding_lacks(struct finding *finding, const char *format, ...)
 /* Adds a row, and makes the first one where to begin. */
 void finding_add(struct finding *finding, const struct finding_row *row);
 
+/* Adds the places that call ops of this NAME, by the time in them, waiting or not. */
+void evidence_add_op_place(const struct evidence *evidence, const char *name,
+                           struct finding *finding);
+
+/* The time of all threads, waiting or not, at the line where FINDING begins. */
+uint64_t evidence_line_ns(const struct evidence *evidence, const struct finding *finding);
+
 /*
  * For struct rule: the share of the critical thread's time, or of all CPU time where that is more,
  * in stacks that do what the rule names.
@@ -87,6 +93,6 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
 
 /* The tables. */
 extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
-	rules_io[], rules_python[], rules_ops[];
+	rules_memory[], rules_io[], rules_python[], rules_ops[];
 extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
-	rules_waste_count, rules_io_count, rules_python_count, rules_ops_count;
+	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count;

@@ -44,7 +44,7 @@ enum rule_subject {
 	RULE_SUBJECTS
 };
 
-#define RULE_WITHIN_MAX 4
+#define RULE_WITHIN_MAX 8
 
 enum measured {
 	MEASURED,

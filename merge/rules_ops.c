@@ -91,6 +91,7 @@ const struct rule rules_ops[] = {
 	  .advice = "DataLoader(num_workers=...) prepares batches beside the training; decode once "
 	            "and keep the result; do less for each sample.",
 	  .source = "TensorBoard's plugin and XProf: input above 5 % of the step",
+	  .within = { "PY-INTERP", "IO-WAIT", "CPU-SYS", "MEM-COPY" },
 	  .measure = measure_loader },
 	{ .id = "OP-TINY",
 	  .subject = RULES_OPS,
@@ -106,6 +107,7 @@ const struct rule rules_ops[] = {
 	  .advice = "Do many at once: whole arrays or batches in place of elements, a fused or "
 	            "compiled function, plain code for a handful of numbers.",
 	  .source = "our choice",
+	  .within = { "PY-INTERP", "CPU-SYS" },
 	  .measure = measure_tiny,
 	  .doing = ACTIVITY(TINY),
 	  .metrics = ON_CPU },
@@ -122,6 +124,7 @@ const struct rule rules_ops[] = {
 	  .advice = "Keep the layout and the type that the ops want from the beginning, work on "
 	            "views, and write into what is there (out=, add_()).",
 	  .source = "our choice",
+	  .within = { "MEM-COPY", "MEM-FAULT" },
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(TENSORS),
 	  .metrics = ON_CPU },
@@ -138,6 +141,7 @@ const struct rule rules_ops[] = {
 	          "If 7 digits are enough, use float32: numpy's dtype=, the s... functions of BLAS. "
 	          "That saves half of it at most.",
 	  .source = "our choice",
+	  .within = { "PY-INTERP" },
 	  .measure = measure_double,
 	  .doing = ACTIVITY(DOUBLE),
 	  .metrics = ON_CPU },

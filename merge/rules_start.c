@@ -112,7 +112,7 @@ const struct rule rules_start[] = {
 	            "process many pieces of work.",
 	  .source = "our choice",
 	  .measure = measure_processes,
-	  .within = { "IO-WAIT", "CPU-SYS" },
+	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP" },
 	  .doing = ACTIVITY(SPAWN),
 	  .metrics = OWN },
 	{ .id = "CPU-THREADS",
@@ -127,7 +127,7 @@ const struct rule rules_start[] = {
 	  .advice = "Keep a few threads and give them the pieces: a pool, a queue, OpenMP.",
 	  .source = "our choice",
 	  .measure = measure_threads,
-	  .within = { "CPU-SYS", "CPU-LOCK" },
+	  .within = { "CPU-SYS", "CPU-LOCK", "MEM-FAULT", "PY-INTERP" },
 	  .doing = ACTIVITY(THREAD),
 	  .metrics = OWN },
 };

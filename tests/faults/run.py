@@ -5,7 +5,8 @@
 
 The fault's line in SOURCE ends with "fault: RULE". The first finding has to be of that rule and
 name that line; of the healthy twin no finding above a note is expected, and none of that rule.
-What is said of the measurement does not count: the machine may have other work.
+What is said of the measurement and of its warm-up does not count: the machine may have other work,
+and a program of a second is mostly start.
 
 With --price both are also run without bottleneck, in turn, and what the finding says could be
 saved is printed beside what was.
@@ -41,7 +42,7 @@ class Finding:
         self.covered = bool(item["covered_by"])
 
     def is_about_measurement(self):
-        return self.rule.startswith("MEAS-")
+        return self.rule.startswith(("MEAS-", "WARM-", "STAT-"))
 
 
 def findings_of(profile):

@@ -20,7 +20,6 @@
 #include "base/hash.h"
 #include "tracer/agent/blas_table.h"
 #include "tracer/agent/detour.h"
-#include "tracer/agent/python_callers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -391,7 +390,7 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 {
 	struct detour_alias *alias = detour_resolve(&blas_detour, &index);
 	struct stub *stub = &stubs[index];
-	uint64_t shape[SHAPE_MAX + 2]; // and who calls
+	uint64_t shape[SHAPE_MAX + 1];
 	struct detour_way way = { NULL, -1 };
 
 	way.target = unlikely(alias) ? take_target(alias, frame)
@@ -408,10 +407,9 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 	struct op_thread *t = op_enter();
 	if (!t)
 		return way;
-	python_callers_tell(t, &details, shape);
 	uint32_t name = detour_known(&stub->known, t);
 	detour_open(t, (enum detour_rank)stub->rank, name ? name : find_name(t, index), frame,
-	            details.count ? &details : NULL);
+	            count ? &details : NULL);
 	op_leave(t);
 	way.words = stub->words;
 	return way;
