@@ -202,10 +202,11 @@ enum op_detail {
 	OP_DETAIL_SHAPE = 1,    /* what the op was done on: m, n, k; dimensions */
 	OP_DETAIL_UNSIGNED = 2, /* a number of the program's own */
 	OP_DETAIL_SIGNED = 3,
-	OP_DETAIL_DOUBLE = 4,         /* its bits */
-	OP_DETAIL_TENSORS = 5,        /* base/tensors.h */
-	OP_DETAIL_CALLED_TENSORS = 6, /* RECORD_PYTHON_CHAINs, then the same; never in a file */
-	OP_DETAIL_CORRELATION = 7     /* of a CUDA call, and of all that it has the GPU do */
+	OP_DETAIL_DOUBLE = 4,      /* its bits */
+	OP_DETAIL_TENSORS = 5,     /* base/tensors.h */
+	OP_DETAIL_CORRELATION = 7, /* of a CUDA call, and of all that it has the GPU do */
+	OP_DETAIL_CALLED = 1 << 8  /* with another: after a word of RECORD_PYTHON_CHAINs; never in a
+	                              file */
 };
 
 /*
@@ -445,7 +446,7 @@ static inline size_t python_bytes(const struct python_chain *chain)
 
 /*
  * The frames of one chain; anchors are of no meaning. Ops say by its NUMBER who calls them: the
- * first word of OP_DETAIL_CALLED_TENSORS has below it, 0: nobody in Python, and above it that of
+ * first word of OP_DETAIL_CALLED has below it, 0: nobody in Python, and above it that of
  * whom called the op which this one, of a backward pass, is the derivative of; 0: unknown, or none.
  */
 struct record_python_chain {

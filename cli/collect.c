@@ -6,6 +6,7 @@
 #include "cli/checkpoint.h"
 #include "cli/job.h"
 #include "cli/launch.h"
+#include "cli/machine.h"
 #include "cli/sink.h"
 #include "sampler/sampler.h"
 
@@ -66,6 +67,15 @@ static void take_sampler_facts(struct collect *c)
 	run->unseen_name = status->unseen_name;
 }
 
+static void take_time(struct collect *c)
+{
+	const struct machine now = machine_now();
+
+	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
+	machine_tell(c->machine, &now, &c->run);
+	recorded_tell(&c->sink->recorded, &c->run);
+}
+
 // True when the target has ended.
 static bool reap(struct collect *c)
 {
@@ -82,7 +92,7 @@ static bool reap(struct collect *c)
 	}
 	c->job->child = 0;
 	c->run.exit_status = status;
-	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
+	take_time(c);
 	c->run.target_cpu_ns = usage_cpu_ns(&usage);
 	c->run.peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	return true;
@@ -111,6 +121,7 @@ static int step(struct collect *c, struct error *err)
 		return 1;
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
+	recorded_tell(&c->sink->recorded, &c->run);
 	ahead_maybe(c->ahead, c->profile, clock_now_ns());
 	// A fork waits for whoever is in the middle of an allocation, be he ever so slow.
 	if (ahead_is_idle(c->ahead))
@@ -148,6 +159,7 @@ static int run_to_exit(struct collect *c, struct error *err)
 		c->broken = finish;
 	profile_end_gpu(c->profile);
 	take_sampler_facts(c);
+	recorded_tell(&c->sink->recorded, &c->run);
 	c->run.collector_cpu_ns = own_cpu_ns() - start_cpu_ns + c->checkpoint->cpu_ns;
 	c->run.complete = true;
 	return 0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct ahead;
+struct machine;
 struct checkpoint;
 struct job;
 struct launch;
@@ -25,7 +26,8 @@ struct collect {
 	const struct launch *launch;
 	struct checkpoint *checkpoint;
 	struct ahead *ahead;
-	uint32_t self_hz; /* the rate of programs that sample themselves */
+	const struct machine *machine; /* at the start */
+	uint32_t self_hz;              /* the rate of programs that sample themselves */
 
 	/* Facts about the run: what is known at its start is given, the rest is filled in. */
 	struct run run;

@@ -87,6 +87,15 @@ static int cut_steps(struct view *view, const struct profile *profile, struct er
 	return 0;
 }
 
+// What was not recorded is no part of any table.
+static void cut_recorded(struct view *view, const struct run *run)
+{
+	if (run->recorded_from_ns)
+		cut_before(view, run->recorded_from_ns);
+	if (run->recorded_to_ns && run->recorded_to_ns < run->wall_ns)
+		cut_behind(view, run->recorded_to_ns);
+}
+
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err)
 {
 	struct view whole = *view;
@@ -94,6 +103,7 @@ int cut_resolve(struct view *view, const struct profile *profile, struct error *
 	if (view->resolved)
 		return 0;
 	view->resolved = true;
+	cut_recorded(view, profile_run(profile));
 	view->miss = MISS_NONE;
 	if (view->from_steady)
 		view->phase = PHASE_STEADY;

@@ -128,6 +128,8 @@ static int open_sampler(struct recording *r, struct error *err)
 	profile_set_codes(r->profile, r->codes);
 	sink_init(&r->sink, r->profile, r->session ? r->modules : NULL);
 	r->sink.ops = r->ops;
+	recorded_init(&r->sink.recorded, options->delay_ns, options->duration_ns, options->range,
+	              r->ops);
 	struct sampler_sink functions = sink_functions(&r->sink);
 	r->sampler = sampler_new(&wanted, r->modules, &functions, err);
 	return r->sampler ? 0 : -1;
@@ -265,11 +267,14 @@ int recording_start(struct recording *r, int *status, struct error *err)
 		.checkpoint = &r->checkpoint,
 		.ahead = &r->ahead,
 		.self_hz = r->options->frequency_hz,
+		.machine = &r->machine,
 	};
 	if (open_early(r, err) < 0)
 		return -1;
 	if (facts_take(&r->facts, argv, &r->collect.run) < 0)
 		return out_of_memory(err);
+	r->machine = machine_now();
+	recorded_start(&r->sink.recorded, r->collect.run.start_ns);
 	checkpoint_init(&r->checkpoint, r->path[0] ? r->path : NULL, clock_now_ns());
 	bool kernel = sampler_status(r->sampler)->kernel_stacks;
 	ahead_init(&r->ahead, r->early, kernel ? r->kernel_names : NULL, clock_now_ns());

@@ -12,6 +12,7 @@
 #include "cli/facts.h"
 #include "cli/job.h"
 #include "cli/launch.h"
+#include "cli/machine.h"
 #include "cli/run_options.h"
 #include "cli/sink.h"
 
@@ -32,6 +33,7 @@ enum agent_role {
 
 struct recording {
 	const struct run_options *options;
+	struct machine machine; /* at the start */
 	struct facts facts;
 	struct job job;
 	struct launch launch;

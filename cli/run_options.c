@@ -49,6 +49,21 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_off_cpu),
 	  .help = "do not look at what threads wait for" },
+	{ .name = "delay",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(delay_ns),
+	  .help = "record nothing before this time of the run" },
+	{ .name = "duration",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(duration_ns),
+	  .help = "record no longer than this" },
+	{ .name = "range",
+	  .argument = "GLOB",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(range),
+	  .help = "record only while an op of this name is open" },
 	{ .name = "budget",
 	  .argument = "PCT",
 	  .kind = OPTION_PERCENT,
@@ -200,6 +215,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	options->argv = argv + first;
 	if (options->trace.count && options->no_agent)
 		return error_set(err, 0, "--trace needs the agent: it cannot go with --no-agent");
+	if (options->range && (options->no_agent || !run_options_ops(options)))
+		return error_set(err, 0, "--range needs ops: it cannot go with --no-%s",
+		                 options->no_agent ? "agent" : "ops");
 	if (check_trace(&options->trace, err) < 0)
 		return -1;
 	if (options->help || options->version || options->argv[0])

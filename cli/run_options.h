@@ -18,7 +18,9 @@ struct run_options {
 	int unwinder; /* enum unwinder_kind */
 	int rung;     /* enum rung less 1 */
 	bool no_off_cpu;
-	double budget_percent; /* 0: no limit */
+	uint64_t delay_ns, duration_ns; /* 0: none */
+	const char *range;              /* glob; NULL: none */
+	double budget_percent;          /* 0: no limit */
 	bool no_agent;
 	bool no_ops, no_nvtx, no_itt, no_blas, no_torch, gpu, no_gc, no_malloc;
 	bool gpu_lines, gpu_graph_nodes;

@@ -145,9 +145,8 @@ static bool is_cupti(struct sink *sink, const struct frame *frame)
 	return sink->cupti == frame->module;
 }
 
-static void add_stack(void *context, const struct stack *stack)
+static void add_whole_stack(struct sink *sink, const struct stack *stack)
 {
-	struct sink *sink = context;
 	struct stack ours = *stack;
 
 	if (own_threads_has(&sink->own_threads, stack->thread)) {
@@ -176,19 +175,63 @@ static void add_stack(void *context, const struct stack *stack)
 	profile_add_stack(sink->profile, &ours);
 }
 
+// Of an interval only that is taken which is recorded, with as much of its weight.
+static void add_stack(void *context, const struct stack *stack)
+{
+	struct sink *sink = context;
+	struct recorded_span part;
+	uint64_t at = stack->time_ns, end = at + stack->duration_ns;
+
+	if (!recorded_is_partial(&sink->recorded)) {
+		add_whole_stack(sink, stack);
+		return;
+	}
+	if (!stack->duration_ns && recorded_has(&sink->recorded, at))
+		add_whole_stack(sink, stack);
+	while (at < end && recorded_next(&sink->recorded, &at, end, &part)) {
+		struct stack some = *stack;
+		some.time_ns = part.from_ns;
+		some.duration_ns = part.to_ns - part.from_ns;
+		some.weight_ns = (uint64_t)((double)stack->weight_ns * (double)some.duration_ns /
+		                            (double)stack->duration_ns);
+		add_whole_stack(sink, &some);
+	}
+}
+
+static bool wants(void *context, uint64_t time_ns)
+{
+	return recorded_has(&((struct sink *)context)->recorded, time_ns);
+}
+
+static void op_begins(void *context, uint32_t op, uint64_t time_ns)
+{
+	recorded_op_begins(&((struct sink *)context)->recorded, op, time_ns);
+}
+
 static void add_op(void *context, const struct op_event *event)
 {
 	struct sink *sink = context;
 
-	if (!own_threads_has(&sink->own_threads, event->thread))
+	if (own_threads_has(&sink->own_threads, event->thread))
+		return;
+	if (!event->mark)
+		recorded_op_ends(&sink->recorded, event->op, event->end_ns);
+	if (recorded_has(&sink->recorded, event->begin_ns))
 		profile_add_op(sink->profile, event);
+}
+
+// Of what is told in sums nobody knows when it was.
+static bool is_whole(const struct sink *sink)
+{
+	return !recorded_is_partial(&sink->recorded);
 }
 
 static void add_op_count(void *context, const struct op_count_event *event)
 {
 	struct sink *sink = context;
 
-	profile_add_op_count(sink->profile, event);
+	if (is_whole(sink))
+		profile_add_op_count(sink->profile, event);
 }
 
 // Who allocates calls the allocator by way of the agent: that one has no part in it.
@@ -197,7 +240,8 @@ static void add_alloc(void *context, const struct alloc_event *event)
 	struct sink *sink = context;
 	struct alloc_event ours = *event;
 
-	if (own_threads_has(&sink->own_threads, event->thread))
+	if (own_threads_has(&sink->own_threads, event->thread) ||
+	    !recorded_has(&sink->recorded, event->time_ns))
 		return;
 	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
 		ours.count = leave_out_agent(sink, event->frames, event->count, 0);
@@ -224,14 +268,16 @@ static void add_python_calls(void *context, const struct python_calls_event *eve
 {
 	struct sink *sink = context;
 
-	profile_add_python_calls(sink->profile, event);
+	if (is_whole(sink))
+		profile_add_python_calls(sink->profile, event);
 }
 
 static void add_memory(void *context, const struct memory_event *event)
 {
 	struct sink *sink = context;
 
-	profile_add_memory(sink->profile, event);
+	if (recorded_has(&sink->recorded, event->time_ns))
+		profile_add_memory(sink->profile, event);
 }
 
 static void add_patch(void *context, const struct patch_event *event)
@@ -256,9 +302,13 @@ static void add_gpu_site(void *context, const struct gpu_site_event *event)
 static void add_gpu(void *context, const struct gpu_event *event)
 {
 	struct sink *sink = context;
-
 	struct gpu_event ours = *event;
+	struct gpu_place place;
+	uint64_t begin_ns, end_ns;
 
+	if (gpu_record_work(event->record, &place, &begin_ns, &end_ns) &&
+	    !recorded_has(&sink->recorded, begin_ns))
+		return;
 	if (sink->ops && event->record->type == RECORD_GPU_KERNEL)
 		ours.op = kernel_names_get(&sink->kernel_names, sink->ops, event->op);
 	profile_add_gpu(sink->profile, &ours);
@@ -290,6 +340,7 @@ void sink_fini(struct sink *sink)
 	kernel_names_fini(&sink->kernel_names);
 	free(sink->live);
 	own_threads_fini(&sink->own_threads);
+	recorded_fini(&sink->recorded);
 }
 
 struct sampler_sink sink_functions(struct sink *sink)
@@ -307,6 +358,8 @@ struct sampler_sink sink_functions(struct sink *sink)
 		.freed = add_free,
 		.memory = add_memory,
 		.patch = add_patch,
+		.op_begins = op_begins,
+		.wants = wants,
 		.gpu_site = add_gpu_site,
 		.gpu = add_gpu,
 		.gpu_pc = add_gpu_pc,

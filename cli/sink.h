@@ -11,6 +11,7 @@
 #include "cli/hooks.h"
 #include "cli/kernel_names.h"
 #include "cli/own_threads.h"
+#include "cli/recorded.h"
 #include "cli/traced.h"
 #include "sampler/sampler.h"
 
@@ -39,7 +40,8 @@ struct sink {
 	struct live_process *live;
 	size_t live_count, live_capacity;
 	struct traced traced;
-	struct ops *ops; /* borrowed; NULL: kernels keep the names that CUPTI gives them */
+	struct recorded recorded; /* what else is heard is left out; all, unless it is set up */
+	struct ops *ops;          /* borrowed; NULL: kernels keep the names that CUPTI gives them */
 	struct kernel_names kernel_names;
 };
 

@@ -51,6 +51,19 @@ static void print_cut(const struct text *text, const char *sep)
 }
 
 // Which part of the run is shown, where it is not all of it.
+static void print_recorded(const struct text *text)
+{
+	const struct run *run = profile_run(text->profile);
+	const char *range = run->recorded_range;
+
+	if (!run->recorded_to_ns && !range)
+		return;
+	fprintf(text->out, "  recorded: %s from %.3f to %.3f s%s%s\n",
+	        format_duration(run->recorded_ns).text, (double)run->recorded_from_ns / 1e9,
+	        (double)run->recorded_to_ns / 1e9, range ? ", while open: " : "",
+	        range ? range : "");
+}
+
 static void print_filter(const struct text *text)
 {
 	const struct view *view = text->view;
@@ -106,5 +119,6 @@ void text_header(const struct text *text, const struct totals *totals)
 		fprintf(text->out, " %s %s\n", t->dot, facts);
 	else
 		fprintf(text->out, "\n  %s\n", facts);
+	print_recorded(text);
 	print_filter(text);
 }

@@ -16,8 +16,11 @@
 
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
-#define MODULE_SHARE    0.01 /* below this a library is not worth a line; -v: all */
-#define MEMORY_SHARE    0.01 /* nor bytes whose end is not known */
+#define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
+#define MEMORY_SHARE    0.01             /* nor bytes whose end is not known */
+#define MACHINE_NS_MIN  (NS_PER_SEC / 5) /* /proc/stat counts in hundredths of a second */
+#define OTHERS_SHARE    0.2
+#define STEAL_SHARE     0.01
 #define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
 
 __attribute__((format(printf, 2, 3))) static void line(const struct text *text, const char *format,
@@ -159,6 +162,29 @@ static int print_modules(const struct text *text, const struct totals *totals, s
 	return 0;
 }
 
+// What else the machine did meanwhile: more or less of it, and times are others.
+static void print_machine(const struct text *text, const struct run *run,
+                          const struct totals *totals)
+{
+	double all = (double)run->wall_ns * run->machine_cpus;
+	uint64_t ours =
+		run->collector_cpu_ns +
+		(run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns);
+	uint64_t others = run->machine_busy_ns > ours ? run->machine_busy_ns - ours : 0;
+
+	if (run->wall_ns < MACHINE_NS_MIN || !run->machine_cpus)
+		return;
+	if ((double)others >= OTHERS_SHARE * all)
+		line(text,
+		     "other programs kept %.1f of %u CPUs busy meanwhile (%.0f %%): times vary with "
+		     "what they do",
+		     (double)others / (double)run->wall_ns, run->machine_cpus,
+		     100 * (double)others / all);
+	if ((double)run->machine_steal_ns >= STEAL_SHARE * all)
+		line(text, "other virtual machines took %.1f %% of the time of the CPUs",
+		     100 * (double)run->machine_steal_ns / all);
+}
+
 static void print_detail(const struct text *text, const struct run *run,
                          const struct totals *totals)
 {
@@ -254,6 +280,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	print_timeless(text, totals);
 	if (text_gpu_limits(text, err) < 0)
 		return -1;
+	print_machine(text, run, totals);
 	print_notes(text, run->notes);
 	return 0;
 }

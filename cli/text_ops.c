@@ -443,8 +443,8 @@ static void print_first_calls(const struct layout *layout)
 	for (size_t i = 0; i < layout->count && told < FIRST_CALLS; i++) {
 		const struct op_row *row = layout->rows[i];
 		char name[256], words[512];
-		if (row->calls < FIRST_OF_CALLS || row->first_ns < FIRST_NS_MIN ||
-		    row->first_ns < FIRST_RATIO * row->median_ns)
+		if (row->calls < FIRST_OF_CALLS || !row->median_ns ||
+		    row->first_ns < FIRST_NS_MIN || row->first_ns < FIRST_RATIO * row->median_ns)
 			continue;
 		name_row(layout, row, name, sizeof(name));
 		cleanup_free char *clean = format_clean(name, layout->text->terminal.ascii);

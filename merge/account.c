@@ -76,6 +76,14 @@ static uint64_t scale(uint64_t value, uint64_t to, uint64_t from)
 	return from ? (uint64_t)((unsigned __int128)value * to / from) : 0;
 }
 
+// Of a part with pauses in it so much was recorded.
+static uint64_t scale_to_recorded(const struct profile *p, uint64_t ns)
+{
+	uint64_t from = p->run.recorded_from_ns, to = p->run.recorded_to_ns;
+
+	return p->run.recorded_range && to > from ? scale(ns, p->run.recorded_ns, to - from) : ns;
+}
+
 static uint64_t lifetime_of(const struct profile *p, const struct thread_info *info,
                             const struct part *part)
 {
@@ -83,7 +91,7 @@ static uint64_t lifetime_of(const struct profile *p, const struct thread_info *i
 	uint64_t start = info->start_ns > part->from_ns ? info->start_ns : part->from_ns;
 
 	end = end < part->to_ns ? end : part->to_ns;
-	return end > start ? end - start : 0;
+	return end > start ? scale_to_recorded(p, end - start) : 0;
 }
 
 /*

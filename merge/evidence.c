@@ -42,8 +42,9 @@ static int look_at_rest(struct evidence *e, struct error *err)
 	e->warmup = query_warmup(e->profile, &whole, err);
 	e->imports = e->warmup ? query_imports(e->profile, &e->query, err) : NULL;
 	e->modules = e->imports ? query_modules(e->profile, err) : NULL;
-	e->memory = e->modules ? query_memory(e->profile, MEMORY_BY_LINE, false, err) : NULL;
-	return e->memory ? 0 : -1;
+	const struct steps_query steps = { .from_ns = e->query.from_ns, .to_ns = e->query.to_ns };
+	e->steps = e->modules ? query_steps(e->profile, &steps, err) : NULL;
+	return e->steps ? 0 : -1;
 }
 
 int evidence_init(struct evidence *e, const struct profile *p, const struct query *query,
@@ -74,7 +75,7 @@ void evidence_fini(struct evidence *e)
 	warmup_rows_free(e->warmup);
 	import_rows_free(e->imports);
 	module_rows_free(e->modules);
-	memory_rows_free(e->memory);
+	steps_free(e->steps);
 	*e = (struct evidence){ 0 };
 }
 

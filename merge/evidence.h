@@ -12,6 +12,7 @@
 #include "merge/query.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
+#include "merge/query_steps.h"
 #include "merge/query_warmup.h"
 
 struct evidence {
@@ -26,9 +27,9 @@ struct evidence {
 	struct rows *threads;
 	struct op_rows *ops;        /* by self time */
 	struct warmup_rows *warmup; /* of the whole run */
+	struct steps *steps;
 	struct import_rows *imports;
 	struct module_rows *modules; /* of the whole run */
-	struct memory_rows *memory;  /* the same, by line */
 };
 
 /* -1 on error; then EVIDENCE need not be freed. Evidence that WARMUP belongs to frees it. */

@@ -56,6 +56,12 @@ struct run {
 	uint64_t peak_rss_bytes;                /* largest of any process of the target */
 	uint32_t unseen_processes;
 	const char *unseen_name;
+	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
+	uint64_t machine_busy_ns, machine_steal_ns; /* of its CPUs during the run */
+	/* The part of the run that was recorded, since its start; 0, 0: all of it. */
+	uint64_t recorded_from_ns, recorded_to_ns;
+	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
+	const char *recorded_range; /* ops while which were open it was; NULL: any */
 	const char *notes; /* more lines for the limits, separated by newlines */
 	bool complete;     /* false: a checkpoint of a run that was still going on */
 };

@@ -2,18 +2,45 @@
 // Rules on warm-up: see merge/warmup.h for how that is found.
 #include "merge/evidence.h"
 
+#include <stdio.h>
+
+#define FEW_STEPS  10
+#define EXACT_BINS 20 /* a step of fewer bins of time is not told apart well enough */
+
 static double percent(uint64_t part, uint64_t all)
 {
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
-// What ops of the run there are to judge.
+// The time in what there is to judge; 0 if there is nothing.
+static uint64_t judged_ns(const struct warmup_rows *w)
+{
+	return w->steps_ns > w->ops_ns ? w->steps_ns : w->ops_ns;
+}
+
 static bool has_series(const struct evidence *e, struct finding *finding)
 {
-	if (e->warmup->ops_ns)
+	if (judged_ns(e->warmup))
 		return true;
-	finding_lacks(finding, "the run has no ops whose calls could be compared");
+	finding_lacks(
+		finding,
+		"the run has no ops, and no loop could be seen, whose turns could be compared");
 	return false;
+}
+
+// "calls of step", "steps from step", "turns of the loop in main".
+static void name_first(const struct warmup_rows *w, char *buffer, size_t size)
+{
+	const struct warmup_row *row = w->count ? &w->rows[0] : NULL;
+
+	if (!row)
+		snprintf(buffer, size, "calls");
+	else if (row->kind == WARMUP_TURNS)
+		snprintf(buffer, size, "turns of the loop%s%.100s", *row->name ? " in " : "",
+		         row->name);
+	else
+		snprintf(buffer, size, "%s %.100s",
+		         row->kind == WARMUP_STEPS ? "steps from" : "calls of", row->name);
 }
 
 static void add_rows(const struct evidence *e, struct finding *finding)
@@ -21,6 +48,8 @@ static void add_rows(const struct evidence *e, struct finding *finding)
 	for (size_t i = 0; i < e->warmup->count && i < FINDING_ROWS; i++) {
 		const struct warmup_row *row = &e->warmup->rows[i];
 		finding_add(finding, &(struct finding_row){ .function = row->name,
+		                                            .file = row->file,
+		                                            .line = row->line,
 		                                            .ns = row->excess_ns,
 		                                            .calls = row->calls });
 	}
@@ -30,24 +59,31 @@ static enum measured measure_first(const struct evidence *e, const struct rule *
                                    struct finding *finding)
 {
 	const struct warmup_rows *w = e->warmup;
+	char first[160];
 
 	(void)rule;
 	if (!has_series(e, finding))
 		return MEASURED_LACKS;
 	if (w->verdict != WARMUP_INCLUDED && w->verdict != WARMUP_TOO_SHORT)
 		return MEASURED_NOTHING;
-	finding->value = percent(w->excess_ns, w->ops_ns);
+	finding->value = percent(w->excess_ns, judged_ns(w));
 	add_rows(e, finding);
-	return finding_say(finding,
-	                   "the first calls took %.0f %% of the time in ops beyond what later ones "
-	                   "take, most of it %.100s",
-	                   finding->value, w->count ? w->rows[0].name : "?");
+	name_first(w, first, sizeof(first));
+	return finding_say(
+		finding,
+		"the first %s took longer than later ones: that is %.0f %% of the time in "
+		"%s",
+		first, finding->value,
+		w->steps_ns <= w->ops_ns ? "ops"
+		: w->ops_ns              ? "steps"
+					 : "the loop");
 }
 
 static enum measured measure_none(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
 	const struct warmup_rows *w = e->warmup;
+	char first[160];
 
 	(void)rule;
 	if (!has_series(e, finding))
@@ -57,14 +93,15 @@ static enum measured measure_none(const struct evidence *e, const struct rule *r
 	                         : 0;
 	if (finding->value > 0)
 		add_rows(e, finding);
-	return finding_say(finding, "%.100s had not come to a steady level when the run ended",
-	                   w->count ? w->rows[0].name : "?");
+	name_first(w, first, sizeof(first));
+	return finding_say(finding, "%s had not come to a steady level when the run ended", first);
 }
 
 static enum measured measure_drift(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
 	const struct warmup_rows *w = e->warmup;
+	char first[160];
 
 	(void)rule;
 	if (!has_series(e, finding))
@@ -72,8 +109,8 @@ static enum measured measure_drift(const struct evidence *e, const struct rule *
 	finding->value = w->verdict == WARMUP_SLOWS_DOWN ? (double)w->count : 0;
 	if (finding->value > 0)
 		add_rows(e, finding);
-	return finding_say(finding, "calls of %.100s take longer and longer",
-	                   w->count ? w->rows[0].name : "?");
+	name_first(w, first, sizeof(first));
+	return finding_say(finding, "%s take longer and longer", first);
 }
 
 static enum measured measure_start(const struct evidence *e, const struct rule *rule,
@@ -93,6 +130,25 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 	                   "%.0f %% of the run was its start: imports %.0f %%, dynamic linking "
 	                   "%.0f %%",
 	                   finding->value, imports, linking.value);
+}
+
+static enum measured measure_steps(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct steps *s = e->steps;
+
+	(void)rule;
+	if (!s->name || s->calls < FEW_STEPS)
+		return finding_lacks(finding, "fewer than %d steps were seen", FEW_STEPS);
+	if (s->median_ns < EXACT_BINS * s->bin_ns)
+		return finding_lacks(finding,
+		                     "the steps are too short to be told apart by samples");
+	finding->value = percent(s->q3_ns - s->q1_ns, s->median_ns);
+	return finding_say(
+		finding,
+		"half of the %llu steps differ by more than %.0f %% of their median (%.1f "
+		"ms)",
+		(unsigned long long)s->calls, finding->value, (double)s->median_ns / 1e6);
 }
 
 const struct rule rules_warmup[] = {
@@ -137,6 +193,20 @@ const struct rule rules_warmup[] = {
 	            "joined, caches that are never emptied.",
 	  .source = "bottleneck-warmup(7)",
 	  .measure = measure_drift },
+	{ .id = "STAT-UNSTABLE",
+	  .subject = RULES_WARMUP,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .severe = 25,
+	  .title = "steps take unequal times",
+	  .formula = "the distance of the quartiles of the steps' durations, by their median",
+	  .why = "A difference between two such runs may be chance.",
+	  .advice =
+	          "See what is different in the slowest steps (bottleneck report), and whether the "
+	          "machine has other work; compare medians of several runs.",
+	  .source = "torch.utils.benchmark",
+	  .measure = measure_steps },
 	{ .id = "WARM-INIT",
 	  .subject = RULES_WARMUP,
 	  .severity = SEVERITY_INFO,

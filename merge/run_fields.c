@@ -53,6 +53,13 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, peak_rss_bytes),
 	FIELD(RUN_U32, unseen_processes),
 	FIELD(RUN_TEXT, unseen_name),
+	FIELD(RUN_U32, machine_cpus),
+	FIELD(RUN_U64, machine_busy_ns),
+	FIELD(RUN_U64, machine_steal_ns),
+	FIELD(RUN_U64, recorded_from_ns),
+	FIELD(RUN_U64, recorded_to_ns),
+	FIELD(RUN_U64, recorded_ns),
+	FIELD(RUN_TEXT, recorded_range),
 	FIELD(RUN_TEXT, notes),
 	FIELD(RUN_BOOL, complete),
 };

@@ -15,8 +15,9 @@
 #define STACKS_MAX  4096
 #define WAITING_MAX 4096
 #define WAIT_NS     NS_PER_SEC
-#define RECORD_MAX  128 // bytes of a record that waits
-#define PYTHON_MAX  256 // frames of a chain
+#define RECORD_MAX  128  // bytes of a record that waits
+#define PYTHON_MAX  256  // frames of a chain
+#define LATEST      4096 // a power of two
 
 struct call {
 	uint64_t begin_ns;
@@ -31,9 +32,11 @@ struct generation {
 	struct hash index;
 };
 
-// The stack where a call was made first, from the caller of CUDA's function on.
+// The stack where a call was made, from the caller of CUDA's function on. One place may be reached
+// in several ways: LOOK is a hash of the frames, and the latest one of a place holds until the
+// next.
 struct stack_copy {
-	uint64_t caller, stack;
+	uint64_t caller, stack, look;
 	struct frame *frames;
 	uint64_t *sps;
 	uint32_t process;
@@ -42,6 +45,7 @@ struct stack_copy {
 
 struct site {
 	uint64_t caller, stack, ops; // OPS: a hash of those that are open
+	uint64_t look;               // of the stack; 0: it was not copied
 	uint32_t thread, chain;
 };
 
@@ -63,6 +67,9 @@ struct gpu_calls {
 	struct hash site_index;
 	struct stack_copy *stacks;
 	size_t stack_count, stack_capacity;
+	struct latest {
+		uint64_t place, look;
+	} latest[LATEST];        // by place, hashed: what is crowded out has no look
 	struct waiting *waiting; // a ring of WAITING_MAX; NULL: nothing has waited yet
 	uint32_t first_waiting, waiting_count;
 	struct frame frames[STACK_MAX_FRAMES];
@@ -193,6 +200,36 @@ static void *copy(const void *from, size_t size)
 	return to ? memcpy(to, from, size) : NULL;
 }
 
+static uint64_t place_of(uint32_t process, uint64_t caller, uint64_t stack)
+{
+	return hash_pair(hash_pair(caller, stack), process) | 1;
+}
+
+static uint64_t look_of(const struct frame *frames, size_t count)
+{
+	uint64_t look = count;
+
+	for (size_t i = 0; i < count; i++)
+		look = hash_pair(look ^ frames[i].module, frames[i].address);
+	return look | 1;
+}
+
+// Whether a stack of that look is there already; it is the newest then.
+static bool renew_stack(struct gpu_calls *c, const struct stack_copy *wanted)
+{
+	for (size_t i = c->stack_count; i > 0; i--) {
+		struct stack_copy known = c->stacks[i - 1];
+		if (known.stack != wanted->stack || known.caller != wanted->caller ||
+		    known.look != wanted->look || known.process != wanted->process)
+			continue;
+		memmove(&c->stacks[i - 1], &c->stacks[i],
+		        (c->stack_count - i) * sizeof(*c->stacks));
+		c->stacks[c->stack_count - 1] = known;
+		return true;
+	}
+	return false;
+}
+
 void gpu_calls_site(struct gpu_calls *c, const struct process *process,
                     const struct event_op_site *site, const struct frame *frames,
                     const uint64_t *sps, size_t count, uint32_t flags)
@@ -203,13 +240,24 @@ void gpu_calls_site(struct gpu_calls *c, const struct process *process,
 		first++;
 	if (first == count)
 		return;
+	struct stack_copy made = {
+		.caller = site->caller,
+		.stack = site->stack,
+		.look = look_of(frames + first, count - first),
+		.process = process->number,
+	};
+	uint64_t place = place_of(made.process, made.caller, made.stack);
+	c->latest[place >> 8 & (LATEST - 1)] = (struct latest){ place, made.look };
+	if (renew_stack(c, &made))
+		return;
 	if (c->stack_count == STACKS_MAX)
 		free_oldest_stacks(c);
 	if (!array_reserve(&c->stacks, &c->stack_capacity, c->stack_count + 1))
 		return;
-	struct stack_copy made = {
+	made = (struct stack_copy){
 		.caller = site->caller,
 		.stack = site->stack,
+		.look = made.look,
 		.frames = copy(frames + first, (count - first) * sizeof(*frames)),
 		.sps = copy(sps + first, (count - first) * sizeof(*sps)),
 		.process = process->number,
@@ -324,8 +372,9 @@ static void tell_site(struct gpu_calls *c, const struct thread *thread, const st
 
 static uint64_t hash_of_site(const struct site *site)
 {
-	return hash_pair(hash_pair(site->caller, site->stack),
-	                 hash_pair(site->ops, (uint64_t)site->thread << 32 | site->chain));
+	return hash_pair(
+		hash_pair(site->caller, site->stack),
+		hash_pair(site->ops ^ site->look, (uint64_t)site->thread << 32 | site->chain));
 }
 
 static uint64_t hash_of_site_id(uint32_t id, const void *context)
@@ -336,7 +385,7 @@ static uint64_t hash_of_site_id(uint32_t id, const void *context)
 static bool same_site(const struct site *a, const struct site *b)
 {
 	return a->caller == b->caller && a->stack == b->stack && a->ops == b->ops &&
-	       a->thread == b->thread && a->chain == b->chain;
+	       a->look == b->look && a->thread == b->thread && a->chain == b->chain;
 }
 
 static uint32_t slot_of_site(const struct gpu_calls *c, const struct site *site)
@@ -358,6 +407,14 @@ static uint64_t hash_of_ops(const struct op_stack *ops)
 	return hash;
 }
 
+static uint64_t latest_look(const struct gpu_calls *c, uint32_t process, const struct event_op *op)
+{
+	uint64_t place = place_of(process, op->caller, op->stack);
+	const struct latest *latest = &c->latest[place >> 8 & (LATEST - 1)];
+
+	return latest->place == place ? latest->look : 0;
+}
+
 // The number of the site, told if it is new. 0: there is no room.
 static uint32_t site_of(struct gpu_calls *c, const struct thread *thread, const struct codes *codes,
                         const struct event *event)
@@ -367,6 +424,7 @@ static uint32_t site_of(struct gpu_calls *c, const struct thread *thread, const 
 		.caller = event->op.caller,
 		.stack = event->op.stack,
 		.ops = hash_of_ops(ops),
+		.look = latest_look(c, thread->process->number, &event->op),
 		.thread = thread->number,
 		.chain = ops->ops[ops->count - 1].chain,
 	};

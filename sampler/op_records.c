@@ -157,12 +157,14 @@ static bool is_call(const struct op *op)
 // What is called is of one kind whoever calls it.
 static void take_callers(struct event_op *op)
 {
-	if (op->detail != OP_DETAIL_CALLED_TENSORS || !op->detail_count)
+	if (!(op->detail & OP_DETAIL_CALLED) || !op->detail_count)
 		return;
 	op->chain = (uint32_t)op->details[0];
 	op->forward = (uint32_t)(op->details[0] >> 32);
 	op->details++;
-	op->detail = --op->detail_count ? OP_DETAIL_TENSORS : OP_DETAIL_NONE;
+	op->detail &= (uint16_t)~OP_DETAIL_CALLED;
+	if (!--op->detail_count)
+		op->detail = OP_DETAIL_NONE;
 }
 
 // It says which call this is, not what it is on.

@@ -57,7 +57,7 @@ static bool is_engine(const struct op_tracker *t, const struct open_op *op)
 	return known && strncmp(known->name, beginning, sizeof(beginning) - 1) == 0;
 }
 
-// An op of a library within one of PyTorch's has the same callers in Python. What a derivative
+// An op that does not say who calls it has the callers of the one around it. What a derivative
 // calls belongs to the same op of the forward pass, but for what Python of its own has called.
 static void take_callers(const struct op_tracker *t, const struct op_stack *ops,
                          struct open_op *open)
@@ -66,8 +66,8 @@ static void take_callers(const struct op_tracker *t, const struct op_stack *ops,
 
 	if (!around)
 		return;
-	if (!open->forwards)
-		open->chain = around->chain; // of what no Python calls by itself
+	if (!open->chain && !open->forwards)
+		open->chain = around->chain;
 	if (around->chain != open->chain)
 		return;
 	if (!open->forward)
@@ -82,7 +82,10 @@ void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct 
 
 	op_stack_leave(&thread->ops, event->op.stack, event->time_ns);
 	take_callers(t, &thread->ops, &open);
-	t->unmatched += !op_stack_begin(&thread->ops, &open);
+	bool begun = op_stack_begin(&thread->ops, &open);
+	t->unmatched += !begun;
+	if (begun && t->sink->op_begins)
+		t->sink->op_begins(t->sink->context, open.op, open.begin_ns);
 }
 
 static bool is_open_around(const struct op_stack *ops, const struct open_op *op)

@@ -88,6 +88,11 @@ struct sampler_sink {
 	void (*python_calls)(void *context, const struct python_calls_event *event);
 	void (*memory)(void *context, const struct memory_event *event);
 	void (*patch)(void *context, const struct patch_event *event);
+	/* An op has begun. */
+	void (*op_begins)(void *context, uint32_t op, uint64_t time_ns);
+	/* Whether a stack of that moment is of interest; else it need not be worked out, and may be
+	   told as one that is not known. NULL: any is. */
+	bool (*wants)(void *context, uint64_t time_ns);
 	void (*gpu_site)(void *context, const struct gpu_site_event *event);
 	void (*gpu)(void *context, const struct gpu_event *event);
 	void (*gpu_pc)(void *context, const struct gpu_pc_event *event);

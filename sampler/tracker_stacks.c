@@ -154,9 +154,13 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 
 	if (t->rules.kernel_samples && copy.sample.by_agent)
 		tracker_add_kernel(thread, &copy.sample);
-	size_t count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
-	count += tracker_frames(t, thread, &event->sample, event->time_ns, frames + count,
-	                        STACK_MAX_FRAMES - count, &flags);
+	bool wanted = !t->sink.wants || t->sink.wants(t->sink.context, event->time_ns);
+	size_t count = 0;
+	if (wanted) {
+		count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
+		count += tracker_frames(t, thread, &event->sample, event->time_ns, frames + count,
+		                        STACK_MAX_FRAMES - count, &flags);
+	}
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
@@ -166,6 +170,8 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
 	cpu_account_keep(thread, frames, count, flags, event->sample.in_kernel);
 	thread->process->samples++;
+	if (!wanted)
+		return;
 	t->samples++;
 	t->self_samples += event->sample.by_agent && event->sample.python;
 	t->cut += (flags & STACK_TRUNCATED) != 0;

@@ -534,6 +534,34 @@ Test(finding, no_steady_state)
 	cr_expect(finding_of(fired, "WARM-NONE") != NULL);
 }
 
+// Steps of 100 ms, a third of them shorter and a third longer by MS ms.
+static void unequal_steps(uint64_t ms)
+{
+	end();
+	begin();
+	for (int i = 0; i < 21; i++)
+		call("step", i % 3 == 0 ? 100 - ms : i % 3 == 1 ? 100 + ms : 100);
+	finish_now();
+}
+
+Test(finding, steps_take_unequal_times)
+{
+	static const struct {
+		uint64_t ms;
+		int severity;
+	} table[] = { { 4, -1 }, { 8, SEVERITY_INFO }, { 20, SEVERITY_WARN } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		unequal_steps(table[i].ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "STAT-UNSTABLE");
+		cr_expect_eq(answer_of_rule(findings, "STAT-UNSTABLE")->asked, true);
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "%lu: %f",
+		             (unsigned long)table[i].ms,
+		             answer_of_rule(findings, "STAT-UNSTABLE")->value);
+	}
+}
+
 Test(finding, it_becomes_slower_and_slower)
 {
 	for (unsigned i = 0; i < 60; i++)
@@ -548,8 +576,9 @@ Test(finding, warm_up_needs_something_to_compare)
 {
 	finish_now();
 	cleanup(findings) struct findings *findings = look(NULL);
-	static const char *const ids[] = { "WARM-FIRST", "WARM-NONE", "STAT-DRIFT" };
-	for (size_t i = 0; i < 3; i++)
+	static const char *const ids[] = { "WARM-FIRST", "WARM-NONE", "STAT-DRIFT",
+		                           "STAT-UNSTABLE" };
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		cr_expect_eq(answer_of_rule(findings, ids[i])->state, RULE_UNKNOWN, "%s", ids[i]);
 }
 

@@ -157,6 +157,27 @@ Test(gpu_calls, the_stack_that_was_copied_there_is_the_sites)
 	cr_expect(eq(str, (char *)told(), "site2(5) "));
 }
 
+Test(gpu_calls, a_place_that_is_reached_in_two_ways_is_two_sites_and_the_latest_look_holds)
+{
+	static const struct frame left[] = { { 0x20, 1, FRAME_RETURN }, { 0x30, 1, FRAME_RETURN } };
+	static const struct frame right[] = { { 0x20, 1, FRAME_RETURN },
+		                              { 0x40, 1, FRAME_RETURN } };
+	static const uint64_t sps[] = { 0x7000, 0x7100 };
+	struct event_op_site site = { .op = 5, .cuda = true, .stack = 0x7000, .caller = 0x1000 };
+
+	gpu_calls_site(calls, thread->process, &site, left, sps, 2, 0);
+	call(1, 0x7000, 0);
+	call(2, 0x7000, 0);
+	gpu_calls_site(calls, thread->process, &site, right, sps, 2, 0);
+	call(3, 0x7000, 0);
+	gpu_calls_site(calls, thread->process, &site, left, sps, 2, 0);
+	call(4, 0x7000, 0);
+	cr_expect(eq(str, (char *)told(), "site1(5 32 48) site2(5 32 64) "));
+	for (uint32_t i = 1; i <= 4; i++)
+		kernel(i, 200);
+	cr_expect(eq(str, (char *)told(), "1@1 2@1 3@2 4@1 "));
+}
+
 Test(gpu_calls, calls_are_forgotten_only_after_many_others)
 {
 	static const uint32_t many = 1u << 19;

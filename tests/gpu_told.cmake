@@ -26,10 +26,14 @@ function(told name fake)
   set_tests_properties(gpu_told_${name} PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-foreach(name vector_add copies streams launch_bound gpu_bound sync_happy idle processes churn driver)
+foreach(name vector_add copies streams callers launch_bound gpu_bound sync_happy idle processes churn
+        driver)
   told(${name} fake -- ./${name})
 endforeach()
+told(all_launches fake -L 2 -- ./callers)
+told(no_launches fake -L 0 -- ./callers)
 told(graphs fake -x graphs -- ./graphs)
+told(graph_nodes fake -G 2 -x nodes -- ./graphs)
 told(devices fake -e FAKE_DEVICES=3 -- ./devices)
 
 # CUDA's releases: what an older one does not have is not there, and counted.

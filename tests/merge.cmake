@@ -45,3 +45,7 @@ fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 unit(replay SOURCES replay.c LIBS merge)
 add_executable(replay EXCLUDE_FROM_ALL bench/replay.c replay.c)
 target_link_libraries(replay PRIVATE flags merge)
+
+# What findings cost: findings_cost [SERIES [FUNCTIONS [STACKS]]] prints it.
+add_executable(findings_cost EXCLUDE_FROM_ALL bench/findings_cost.c)
+target_link_libraries(findings_cost PRIVATE flags merge)

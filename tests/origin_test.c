@@ -27,6 +27,7 @@ Test(origin, of_python)
 {
 	static const char *const files[] = {
 		"<frozen importlib._bootstrap>",
+		"<__array_function__ internals>",
 		"/usr/lib/python3.11/json/encoder.py",
 		"/home/u/.pyenv/versions/3.12.1/lib/python3.12/re/_parser.py",
 		"/home/u/venv/lib/python3.12/site-packages/numpy/core/numeric.py",

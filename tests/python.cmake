@@ -31,6 +31,9 @@ if(Python3_FOUND)
   add_test(NAME python_origins COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/origins.py $<TARGET_FILE:bottleneck>)
   set_tests_properties(python_origins PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
+  add_test(NAME python_callers COMMAND ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/python/callers.py $<TARGET_FILE:bottleneck>)
+  set_tests_properties(python_callers PROPERTIES LABELS e2e TIMEOUT 900)
   add_test(NAME python_survive COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/survival.py $<TARGET_FILE:python_report> 1)
   foreach(rung kernel user agent)

@@ -128,6 +128,41 @@ class Warmup(Case):
         for how in ("warm", "periodic"):
             self.loop_report(how, r"(?s)^(?!.*warm-up)(?!.*note:).*\nsteps  turns of a loop in main")
 
+    def recorded(self, how, *options):
+        """How long was recorded, from when, until when, in seconds; and the report."""
+        report = self.report_of(how, *options).report
+        found = re.search(r"^  recorded: ([\d.]+) (ms|s) from ([\d.]+) to ([\d.]+) s", report, re.M)
+        self.assertIsNotNone(found, report)
+        length = float(found.group(1)) * (1 if found.group(2) == "s" else 1e-3)
+        return length, float(found.group(3)), float(found.group(4)), report
+
+    def test_only_a_part_is_recorded(self):
+        length, begin, end, report = self.recorded("warm", "--delay", "0.2", "--duration", "0.3")
+        self.assertAlmostEqual(begin, 0.2, delta=0.01)
+        self.assertAlmostEqual(end, 0.5, delta=0.01)
+        self.assertAlmostEqual(length, 0.3, delta=0.01)
+        self.assertRegex(report, r"wall time of the main thread  (29\d|30\d) ms")
+        self.assertNotIn("_dl_start", report)
+        slept = re.search(r"^ *([\d.]+) ms .* sleep .*wait_ms", report, re.M)
+        # A busy machine lets it wait for a CPU, too, but for no longer than was recorded.
+        self.assertTrue(100 < float(slept.group(1)) <= 305, slept.group(0))
+
+    # The first three take 200 ms each, 5 ms of a step are not in its forward part.
+    def test_only_what_a_range_is_open_for_is_recorded(self):
+        length, begin, end, report = self.recorded("cold", "--range", "forw*")
+        self.assertGreater(length, 0.96)
+        self.assertLess(length, end - begin - 0.19)
+        self.assertIn("while open: forw*", report)
+        self.assertNotRegex(report, r" nvtx +step")
+        slept = re.search(r"^ *([\d.]+) (ms|s) .* sleep .*wait_ms", report, re.M)
+        seconds = float(slept.group(1)) * (1 if slept.group(2) == "s" else 1e-3)
+        self.assertTrue(0.6 * length < seconds < 1.02 * length, (seconds, length))
+
+    def test_a_range_that_is_never_open(self):
+        report = self.report_of("warm", "--range", "nothing").report
+        self.assertIn("recorded: 0 s", report)
+        self.assertNotIn("wait_ms", report)
+
     def test_nothing_to_say_without_ops(self):
         report = self.profile_run(["sleep", "0.1"]).report
         self.assertNotIn("warm-up", report)

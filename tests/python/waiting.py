@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Waits in every way, and says where: for each wait a line "wait NAME MS [[function, file, line], …]".
 
-The stack is what another thread sees in the middle of the wait, outermost frame first; MS is what
+The stack is what another thread sees twice within the wait, outermost frame first; MS is what
 the wait took by the clock. "short" waits have no stack, and go by their line alone.
 """
 import asyncio
@@ -46,16 +46,23 @@ def wait(name, seen=True):
     stack[0][2] += not seen  # it is the line below
     waiter = threading.get_ident()
     over = False
+    begun = threading.Lock()
+    begun.acquire()
 
     def watch():
-        time.sleep(LONG / 2)
-        frames = stack_of(sys._current_frames()[waiter])
-        stack[:] = [] if over else frames  # on a busy machine it may come too late
+        begun.acquire()
+        looks = []
+        for _ in range(2):
+            time.sleep(LONG / 3)
+            looks.append(stack_of(sys._current_frames()[waiter]))
+        # On a busy machine one may come too late, or the wait itself does.
+        stack[:] = [] if over or looks[0] != looks[1] else looks[0]
 
     watcher = threading.Thread(target=watch)
     if seen:
         watcher.start()
     start = time.perf_counter()
+    begun.release()
     yield
     elapsed = time.perf_counter() - start
     over = True

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "tracer/agent/blas_table.h"
 #include "tracer/agent/detour.h"
+#include "tracer/agent/python_callers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -390,7 +391,7 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 {
 	struct detour_alias *alias = detour_resolve(&blas_detour, &index);
 	struct stub *stub = &stubs[index];
-	uint64_t shape[SHAPE_MAX + 1];
+	uint64_t shape[SHAPE_MAX + 2]; // and who calls
 	struct detour_way way = { NULL, -1 };
 
 	way.target = unlikely(alias) ? take_target(alias, frame)
@@ -407,9 +408,10 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 	struct op_thread *t = op_enter();
 	if (!t)
 		return way;
+	python_callers_tell(t, &details, shape);
 	uint32_t name = detour_known(&stub->known, t);
 	detour_open(t, (enum detour_rank)stub->rank, name ? name : find_name(t, index), frame,
-	            count ? &details : NULL);
+	            details.count ? &details : NULL);
 	op_leave(t);
 	way.words = stub->words;
 	return way;

@@ -11,6 +11,7 @@
 #include "tracer/agent/fftw.h"
 
 #include "tracer/agent/detour.h"
+#include "tracer/agent/python_callers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -294,9 +295,10 @@ static void tell_threads(const void *target, uint64_t threads, const uint64_t *f
 static void begin_op(struct op_thread *t, uint64_t index, const struct fftw_shape *shape,
                      const uint64_t *frame)
 {
-	uint64_t values[SHAPE_MAX];
+	uint64_t values[SHAPE_MAX + 1]; // and who calls
 	struct op_details details = { OP_DETAIL_SHAPE, list_shape(shape, values), values };
 
+	python_callers_tell(t, &details, values);
 	detour_open(t, DETOUR_FFTW, find_name(t, index, shape), frame,
 	            details.count ? &details : NULL);
 }

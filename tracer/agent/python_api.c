@@ -6,6 +6,7 @@
 #include "tracer/agent/context.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/python.h"
+#include "tracer/agent/python_callers.h"
 #include "tracer/agent/python_calls.h"
 #include "tracer/agent/python_guard.h"
 #include "tracer/agent/python_names.h"
@@ -182,13 +183,15 @@ static __attribute__((noinline)) void collection(const char *phase, py_object in
                                                  struct op_here here)
 {
 	bool begins = strcmp(phase, "start") == 0;
-	uint64_t generation = begins ? (uint64_t)generation_of(info) : 0;
-	struct op_details details = { OP_DETAIL_UNSIGNED, 1, &generation };
+	uint64_t values[2] = { begins ? (uint64_t)generation_of(info) : 0 };
+	struct op_details details = { OP_DETAIL_UNSIGNED, 1, values };
 	struct op_thread *t = op_is_on(OP_PYTHON) ? op_enter() : NULL;
 
 	if (!t)
 		return;
 	uint32_t name = op_name(t, OP_PYTHON, 0, "garbage collection");
+	if (begins)
+		python_callers_tell(t, &details, values);
 	if (begins)
 		op_begin_in(t, OP_OWNER(OP_PYTHON, 1), name, here, &details);
 	else

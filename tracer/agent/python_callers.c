@@ -377,3 +377,17 @@ uint32_t python_callers_number(struct op_thread *t, uintptr_t newest)
 		slot = add(r, t, newest, now);
 	return slot ? (uint32_t)(slot - slots) + 1 : 0;
 }
+
+void python_callers_tell(struct op_thread *t, struct op_details *d, uint64_t *values)
+{
+	uintptr_t newest = python_callers_newest(t);
+	uint32_t number = newest ? python_callers_number(t, newest) : 0;
+
+	if (!number)
+		return;
+	for (uint16_t i = d->count; i > 0; i--)
+		values[i] = d->values[i - 1];
+	values[0] = number;
+	*d = (struct op_details){ (uint16_t)(d->kind | OP_DETAIL_CALLED), (uint16_t)(d->count + 1),
+		                  values };
+}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct agent;
+struct op_details;
 struct op_thread;
 
 #define PYTHON_CALLERS_MAX 128 /* frames of a chain; outer ones are cut */
@@ -31,6 +32,13 @@ uintptr_t python_callers_newest(struct op_thread *t);
 
 /* The number of the chain that NEWEST is the first of. 0: there is no room, or no more numbers. */
 uint32_t python_callers_number(struct op_thread *t, uintptr_t newest);
+
+/*
+ * Says of an op of T, the calling thread, who calls it, if that is Python: puts that before the
+ * COUNT values of D, which has room for one more, and changes D's kind. Between op_enter() and
+ * op_leave(), and not from a handler of a signal.
+ */
+void python_callers_tell(struct op_thread *t, struct op_details *d, uint64_t *values);
 
 /* The torch.nn.Modules that the calling thread runs, innermost first, at most MAX; how many. Under
    the GIL. */

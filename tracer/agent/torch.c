@@ -154,7 +154,7 @@ static inline struct op_details details_of(struct op_thread *t, const void *func
 
 	values[0] = torch_origin(t, &layout, function, owner_of(function), kind);
 	if (values[0]) {
-		d.kind = OP_DETAIL_CALLED_TENSORS;
+		d.kind |= OP_DETAIL_CALLED;
 		d.count++;
 		d.values--;
 	}

@@ -18,7 +18,7 @@ enum torch_kind {
 
 /*
  * FUNCTION, an at::RecordFunction of the calling thread T, begins as OWNER. What is told of it: the
- * first word of OP_DETAIL_CALLED_TENSORS; 0: nothing. Between op_enter() and op_leave().
+ * first word of OP_DETAIL_CALLED; 0: nothing. Between op_enter() and op_leave().
  */
 uint64_t torch_origin(struct op_thread *t, const struct torch_layout *layout, const void *function,
                       uint32_t owner, enum torch_kind kind);
