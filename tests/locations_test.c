@@ -39,7 +39,10 @@ Test(locations, a_mark_is_one_location_and_needs_no_name)
 
 Test(locations, a_chain_is_kept_as_it_was_given)
 {
-	const struct place chain[] = { { 1, 2, 3, 7, true }, { 4, 5, 6, 0, false } };
+	const struct place chain[] = {
+		{ .function = 1, .file = 2, .line = 3, .declared = 7, .inlined = true },
+		{ .function = 4, .file = 5, .line = 6 }
+	};
 	uint32_t id = locations_add(&l, (struct frame){ 0x10, 1, FRAME_EXACT });
 
 	cr_assert(locations_name(&l, id, chain, 2));

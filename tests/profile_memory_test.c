@@ -61,8 +61,14 @@ struct symbolizer {
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err)
 {
-	static const struct symbol symbols[] = { { "inner", "a.c", 3, true, "a.c" },
-		                                 { "outer", "a.c", 9, false, "a.c" } };
+	static const struct symbol symbols[] = {
+		{ .function = "inner",
+		  .file = "a.c",
+		  .line = 3,
+		  .inlined = true,
+		  .declared = "a.c" },
+		{ .function = "outer", .file = "a.c", .line = 9, .declared = "a.c" }
+	};
 
 	(void)s, (void)module, (void)addresses, (void)err;
 	for (size_t i = 0; i < count; i++)
