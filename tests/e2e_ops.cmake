@@ -77,7 +77,7 @@ e2e(e2e_warmup warmup)
 # Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
 add_library(torch_device_allocator MODULE torch/device_allocator.c)
 list(APPEND e2e_environment "DEVICE_ALLOCATOR=$<TARGET_FILE:torch_device_allocator>")
-foreach(part SideBySide Everywhere Layout Lines Modules Devices Memory)
+foreach(part SideBySide Everywhere Headers Lines Modules Devices Memory)
   string(TOLOWER ${part} name)
   add_test(NAME torch_${name} CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B
            ${CMAKE_CURRENT_SOURCE_DIR}/torch/torch_ops.py ${part})

@@ -151,14 +151,14 @@ class SideBySide(Torch):
         self.check("script")
 
 
-class Layout(Torch):
+class Headers(Torch):
     """Where the headers of each version say that things are."""
 
     def folders(self, python):
         code = "from torch.utils.cpp_extension import include_paths; print(*include_paths(), sep='\\n')"
         return self.bare([python, "-c", code]).stdout.decode().splitlines()
 
-    def test_headers(self):
+    def test_layout(self):
         need("g++")
         looked = 0
         for python, version in PYTHONS.items():
