@@ -5,6 +5,7 @@
 #include "tracer/agent/cupti_buffers.h"
 #include "tracer/agent/cupti_calls.h"
 #include "tracer/agent/cupti_clock.h"
+#include "tracer/agent/cupti_place.h"
 #include "tracer/agent/cupti_records.h"
 #include "tracer/agent/gpu_lane.h"
 #include "tracer/agent/op.h"
@@ -93,6 +94,79 @@ Test(cupti_clock, readings_that_are_close_do_not_move_the_line)
 	cupti_fit_add(&fit, (struct cupti_clock_pair){ 3 * NS_PER_SEC, 3 * NS_PER_SEC });
 	cupti_fit_add(&fit, (struct cupti_clock_pair){ 3 * NS_PER_SEC + 500, 3 * NS_PER_SEC + 9 });
 	cr_expect(eq(u64, cupti_fit_ns(&fit, 2 * NS_PER_SEC), 2 * NS_PER_SEC));
+}
+
+/* Who calls: the program's functions call api(), which has CUPTI call the hook. */
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define KEEP     asm volatile("" ::: "memory") // no tail call
+
+static NOINLINE uint64_t hook(const char *function, bool runtime)
+{
+	struct op_here here = OP_HERE();
+
+	return cupti_place_find(function, runtime, &here) ? here.caller : 0;
+}
+
+static NOINLINE uint64_t dispatch(const char *function, bool runtime)
+{
+	uint64_t caller = hook(function, runtime);
+
+	KEEP;
+	return caller;
+}
+
+static NOINLINE uint64_t api(const char *function, bool runtime)
+{
+	uint64_t caller = dispatch(function, runtime);
+
+	KEEP;
+	return caller;
+}
+
+static NOINLINE uint64_t first_caller(const char *function, bool runtime)
+{
+	uint64_t caller = api(function, runtime);
+
+	KEEP;
+	return caller;
+}
+
+static NOINLINE uint64_t second_caller(const char *function, bool runtime)
+{
+	uint64_t caller = api(function, runtime);
+
+	KEEP;
+	return caller + 0 * (uint64_t)runtime;
+}
+
+// In none of the others.
+static bool lies_in(uint64_t address, uint64_t (*function)(const char *, bool))
+{
+	uint64_t (*const all[])(const char *, bool) = { hook, dispatch, api, first_caller,
+		                                        second_caller };
+	uintptr_t start = (uintptr_t)function, end = start + 256;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if ((uintptr_t)all[i] > start && (uintptr_t)all[i] < end)
+			end = (uintptr_t)all[i];
+	return address > start && address <= end;
+}
+
+Test(cupti_place, a_runtime_that_is_linked_in_is_not_the_caller)
+{
+	cupti_place_start();
+	for (int i = 0; i < 3; i++) { // found by a walk at first
+		cr_expect(lies_in(first_caller("cudaLaunchKernel", true), first_caller));
+		cr_expect(lies_in(second_caller("cudaLaunchKernel", true), second_caller));
+	}
+}
+
+Test(cupti_place, a_function_of_the_drivers_is_called_by_who_stands_above)
+{
+	cupti_place_start();
+	for (int i = 0; i < 3; i++)
+		cr_expect(lies_in(first_caller("cuLaunchKernel", false), api));
 }
 
 /* Records, by a CUPTI of our own. */

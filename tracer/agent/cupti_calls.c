@@ -146,7 +146,7 @@ static void begin(const struct cupti_call *call, bool runtime, struct op_here he
 		return;
 	close_stale(t);
 	bool nested = !runtime && outer.open && outer.correlation == call->correlation;
-	if (!nested && !cupti_place_find(text, &here))
+	if (!nested && !cupti_place_find(text, runtime, &here))
 		here.caller = (uint64_t)(uintptr_t)text;
 	if (!nested) {
 		uint32_t name = op_name(t, OP_CUDA, 0, text);

@@ -124,42 +124,55 @@ static void keep_offset(struct function *f, uint32_t offset)
 	}
 }
 
-struct owner {
+enum owner {
+	OWNER_PROGRAM,
+	OWNER_RUNTIME, // in a library of its own
+	OWNER_OTHER    // CUPTI, the driver, the agent
+};
+
+struct search {
 	uintptr_t address;
-	bool is_program;
+	enum owner owner;
 };
 
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
-	static const char *const machinery[] = { PROTOCOL_AGENT_LIBRARY, "libcupti.so",
-		                                 "libcuda.so", "libcudart.so" };
+	static const struct {
+		const char *name;
+		enum owner owner;
+	} machinery[] = {
+		{ PROTOCOL_AGENT_LIBRARY, OWNER_OTHER },
+		{ "libcupti.so", OWNER_OTHER },
+		{ "libcuda.so", OWNER_OTHER },
+		{ "libcudart.so", OWNER_RUNTIME },
+	};
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
-	struct owner *owner = context;
+	struct search *search = context;
 
 	(void)size;
-	if (!loaded_holds(info, owner->address))
+	if (!loaded_holds(info, search->address))
 		return 0;
-	owner->is_program = true;
 	for (size_t i = 0; i < sizeof(machinery) / sizeof(machinery[0]); i++)
-		if (strncmp(file, machinery[i], strlen(machinery[i])) == 0)
-			owner->is_program = false;
+		if (strncmp(file, machinery[i].name, strlen(machinery[i].name)) == 0)
+			search->owner = machinery[i].owner;
 	return 1;
 }
 
 // Code that no object holds is made at run time: the program's.
-static bool is_program(uintptr_t address)
+static enum owner owner_of(uintptr_t address)
 {
-	struct owner owner = { address - 1, true };
+	struct search search = { address - 1, OWNER_PROGRAM };
 
-	dl_iterate_phdr(look, &owner);
-	return owner.is_program;
+	dl_iterate_phdr(look, &search);
+	return search.owner;
 }
 
 struct walk {
 	uint64_t hook; // its stack address
 	uint64_t at;   // where the return address stands; 0: not found
 	uint64_t caller, top;
+	bool linked_in; // the runtime's function is to come, in the program itself
 	int frames;
 };
 
@@ -171,17 +184,25 @@ static int visit(void *context, void *argument)
 	if (!ip || ++w->frames > FRAMES_MAX || sp < w->top)
 		return UNWIND_FAILED;
 	w->top = sp;
-	if (w->at || sp <= w->hook || !is_program(ip))
+	if (w->at || sp <= w->hook)
 		return UNWIND_OK;
+	enum owner owner = owner_of(ip);
+	w->linked_in &= owner != OWNER_RUNTIME;
+	if (owner != OWNER_PROGRAM)
+		return UNWIND_OK;
+	if (w->linked_in) { // cudaLaunchKernel() itself calls back
+		w->linked_in = false;
+		return UNWIND_OK;
+	}
 	w->at = sp - sizeof(ip);
 	w->caller = ip;
 	// A frame that was entered otherwise than by a call, such as a signal's.
 	return *(const uint64_t *)(uintptr_t)w->at == ip ? UNWIND_OK : UNWIND_FAILED;
 }
 
-static bool walk(struct function *f, const char *name, struct op_here *here)
+static bool walk(struct function *f, const char *name, bool runtime, struct op_here *here)
 {
-	struct walk w = { .hook = here->stack };
+	struct walk w = { .hook = here->stack, .linked_in = runtime };
 
 	if (!unwind || __atomic_fetch_add(&walks, 1, __ATOMIC_RELAXED) >= WALKS_MAX)
 		return false;
@@ -197,11 +218,11 @@ static bool walk(struct function *f, const char *name, struct op_here *here)
 	return true;
 }
 
-bool cupti_place_find(const char *function, struct op_here *here)
+bool cupti_place_find(const char *function, bool runtime, struct op_here *here)
 {
 	struct function *f = function_of(function);
 	int error = errno;
-	bool found = f && (recall(f, function, here) || walk(f, function, here));
+	bool found = f && (recall(f, function, here) || walk(f, function, runtime, here));
 
 	errno = error;
 	return found;

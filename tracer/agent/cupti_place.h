@@ -20,6 +20,9 @@
 /* Finds the unwinder. Without one, nothing is found. Not for handlers. */
 void cupti_place_start(void);
 
-/* HERE, which is the hook's, becomes that of FUNCTION. False: it is not known, and HERE is as it
- * was. */
-bool cupti_place_find(const char *function, struct op_here *here);
+/*
+ * HERE, which is the hook's, becomes that of FUNCTION, of the runtime's or the driver's. A runtime
+ * that is linked into the program is told apart by what is not there: a frame of libcudart.so.
+ * False: it is not known, and HERE is as it was.
+ */
+bool cupti_place_find(const char *function, bool runtime, struct op_here *here);
