@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS_MAX  10
-#define SHARE_WORTH  0.005 // of the busy time, to be told
-#define UNITS_SPREAD 1000  // longest to shortest time of a column that has one unit
+#define COLUMNS_MAX 10
+#define SHARE_WORTH 0.005 // of the busy time, to be told
+#define IDLE_WORTH  0.02  // of the time from the first activity to the last
 
 __attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
                                                       ...)
@@ -298,6 +298,65 @@ static int print_launches(const struct text *text, const struct gpu_rows *rows, 
 	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
 }
 
+static void name_waited_for(const struct row *row, char *buffer, size_t size)
+{
+	char place[512], name[512];
+
+	short_name(row->name, name, sizeof(name));
+	text_place(row->file, row->line, row->module, place, sizeof(place));
+	if (*place && strcmp(place, row->name) != 0)
+		snprintf(buffer, size, "%s (%s)", name, place);
+	else
+		snprintf(buffer, size, "%s", name);
+}
+
+static void say_wait(const struct text *text, const struct gpu_wait *wait)
+{
+	const struct row *thread = &wait->threads->rows[0];
+	char who[96];
+
+	snprintf(who, sizeof(who), "thread %s (%u)", thread->name, thread->id);
+	say(text, "idle %s: %s %% of that while %s prepared the next work",
+	    format_duration(wait->idle_ns).text, format_percent(thread->self, wait->told_ns).text,
+	    wait->main_thread ? "the main thread" : who);
+	if (wait->call_ns[GPU_CALL_LAUNCH] > SHARE_WORTH * (double)wait->told_ns)
+		say(text, "%s %% of the idle time passed within calls that launch",
+		    format_percent(wait->call_ns[GPU_CALL_LAUNCH], wait->told_ns).text);
+}
+
+// Whose work the GPU waited for. What stacks tell is scaled to what is known of the gaps.
+static int print_wait(const struct text *text, const struct gpu_wait *wait, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "idle", COLUMN_NUMBER, 0, 0 },
+		{ "%", COLUMN_NUMBER, 0, 0 },
+		{ "meanwhile", COLUMN_WORD, 0, 0 },
+		{ "the launching thread was in", COLUMN_TEXT, CLIP_SYMBOL, 1 },
+	};
+	struct time_unit unit = format_time_unit(wait->idle_ns);
+	double scale = (double)wait->idle_ns / (double)wait->told_ns;
+	cleanup(table) struct table *table = table_new(columns, 4, &text->terminal);
+
+	if (!table)
+		return out_of_memory(err);
+	for (size_t i = 0; i < wait->functions->count && i < text->view->top; i++) {
+		const struct row *row = &wait->functions->rows[i];
+		char name[1100];
+		if ((double)row->self < view_min_share(text->view, false) * (double)wait->told_ns ||
+		    !row->self)
+			break;
+		name_waited_for(row, name, sizeof(name));
+		table_row(table, STYLE_PLAIN);
+		table_cell(table, format_time((uint64_t)((double)row->self * scale), unit).text);
+		table_cell(table, format_percent(row->self, wait->told_ns).text);
+		table_cell(table, text_row_kind(row));
+		table_cell(table, name);
+	}
+	text_heading(text, "GPU idle", "what the thread did that launched what came next");
+	say_wait(text, wait);
+	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
+}
+
 int text_gpu(const struct text *text, struct error *err)
 {
 	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
@@ -312,6 +371,12 @@ int text_gpu(const struct text *text, struct error *err)
 	if (!rows->count)
 		return 0;
 	if (print_rows(text, rows, err) < 0)
+		return -1;
+	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(text->profile, &query, err);
+	if (!wait)
+		return -1;
+	if (share(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
+	    print_wait(text, wait, err) < 0)
 		return -1;
 	return text->view->verbose ? print_launches(text, rows, err) : 0;
 }

@@ -45,6 +45,7 @@ struct layout {
 	const struct call_tree *calls; // who calls what is a library's; NULL: not needed
 	bool python;                   // there is some
 	bool counts;                   // calls of its functions were counted
+	bool gpu;                      // some have launched what ran on a GPU
 };
 
 // It is the margin of the self time, and where the rows are ranked by it it says what the rank is
@@ -159,6 +160,10 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 	table_styled(table, format_percent(row->total, all).text, by_self ? 0 : style);
 	if (layout->counts)
 		table_cell(table, row->calls ? format_count(row->calls).text : "");
+	if (layout->gpu)
+		table_cell(table, row->gpu_total_ns
+		                          ? format_time(row->gpu_total_ns, layout->unit).text
+		                          : "");
 	if (layout->by == BY_FUNCTION && layout->wide) {
 		const char *kind = text_row_kind(row);
 		table_styled(table, kind, strstr(kind, "wait") ? STYLE_WAIT : STYLE_PLAIN);
@@ -192,6 +197,8 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 	columns[count++].title = shows_time(layout, SORT_TOTAL) ? "%" : "total %";
 	if (layout->counts)
 		columns[count++] = (struct column){ "calls", COLUMN_NUMBER, 0, 0 };
+	if (layout->gpu)
+		columns[count++] = (struct column){ "on GPU", COLUMN_NUMBER, 0, 0 };
 	if (layout->by == BY_FUNCTION && layout->wide)
 		columns[count++] = (struct column){ "kind", COLUMN_WORD, 0, 0 };
 	columns[count++] = (struct column){ "where", COLUMN_TEXT, name_clip(layout->by), 3 };
@@ -255,6 +262,14 @@ static bool has_counts(const struct rows *rows)
 	return false;
 }
 
+static bool has_gpu(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].gpu_total_ns)
+			return true;
+	return false;
+}
+
 // NULL without an error if no row of the table needs it.
 static struct call_tree *calls_of(const struct layout *layout, struct error *err)
 {
@@ -277,7 +292,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
                   struct error *err)
 {
 	cleanup(rows) struct rows *rows = text_rows(text, by, sort, err);
-	struct column columns[9];
+	struct column columns[10];
 	bool ties = false;
 
 	if (!rows)
@@ -293,6 +308,7 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 		.margins = has_margins(rows),
 		.python = text_has_python(rows),
 		.counts = has_counts(rows),
+		.gpu = has_gpu(rows),
 		.ties = &ties,
 	};
 	struct error failed = { 0 };

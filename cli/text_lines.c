@@ -11,19 +11,33 @@
 #include <errno.h>
 #include <stdio.h>
 
-static const struct column by_self[] = {
-	{ "self", COLUMN_NUMBER, 0, 0 },
-	{ "%", COLUMN_NUMBER, 0, 0 },
-	{ "line", COLUMN_TEXT, CLIP_START, 1 },
-	{ "source", COLUMN_TEXT, CLIP_END, 2 },
+#define COLUMNS_MAX 5
+
+struct layout {
+	const struct rows *rows;
+	struct column columns[COLUMNS_MAX];
+	size_t count;
+	bool gpu; // some have launched what ran on a GPU
 };
 
-static const struct column by_total[] = {
-	{ "total", COLUMN_NUMBER, 0, 0 },
-	{ "%", COLUMN_NUMBER, 0, 0 },
-	{ "line", COLUMN_TEXT, CLIP_START, 1 },
-	{ "source", COLUMN_TEXT, CLIP_END, 2 },
-};
+static void add_column(struct layout *layout, const char *title, enum column_kind kind,
+                       enum clip clip, int share)
+{
+	layout->columns[layout->count++] = (struct column){ title, kind, clip, share };
+}
+
+static void make_layout(struct layout *layout, const struct rows *rows, bool total)
+{
+	*layout = (struct layout){ .rows = rows };
+	for (size_t i = 0; i < rows->count; i++)
+		layout->gpu |= rows->rows[i].gpu_total_ns != 0;
+	add_column(layout, total ? "total" : "self", COLUMN_NUMBER, 0, 0);
+	add_column(layout, "%", COLUMN_NUMBER, 0, 0);
+	if (layout->gpu)
+		add_column(layout, "on GPU", COLUMN_NUMBER, 0, 0);
+	add_column(layout, "line", COLUMN_TEXT, CLIP_START, 1);
+	add_column(layout, "source", COLUMN_TEXT, CLIP_END, 2);
+}
 
 static uint64_t ranked(const struct text *text, const struct row *row)
 {
@@ -31,9 +45,10 @@ static uint64_t ranked(const struct text *text, const struct row *row)
 }
 
 // Returns true if the source is newer than the program.
-static bool add_row(const struct text *text, struct table *table, const struct rows *rows,
+static bool add_row(const struct text *text, struct table *table, const struct layout *layout,
                     const struct row *row)
 {
+	const struct rows *rows = layout->rows;
 	char place[512], line[512] = "", marked[520];
 	bool newer = false;
 
@@ -45,14 +60,21 @@ static bool add_row(const struct text *text, struct table *table, const struct r
 	table_row(table, STYLE_PLAIN);
 	table_cell(table, format_time(ranked(text, row), format_time_unit(rows->all)).text);
 	table_cell(table, format_percent(ranked(text, row), rows->all).text);
+	if (layout->gpu)
+		table_cell(
+			table,
+			row->gpu_total_ns
+				? format_time(row->gpu_total_ns, format_time_unit(rows->all)).text
+				: "");
 	table_cell(table, place);
 	table_cell(table, marked);
 	return newer;
 }
 
-static size_t add_rows(const struct text *text, struct table *table, const struct rows *rows,
+static size_t add_rows(const struct text *text, struct table *table, const struct layout *layout,
                        bool *newer)
 {
+	const struct rows *rows = layout->rows;
 	uint64_t least = (uint64_t)(view_min_share(text->view, false) * (double)rows->all);
 	size_t added = 0;
 
@@ -62,7 +84,7 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 			break;
 		if (!row->file || !row->line)
 			continue; // code without lines is named in the limits
-		if (add_row(text, table, rows, row))
+		if (add_row(text, table, layout, row))
 			*newer = true;
 		added++;
 	}
@@ -96,11 +118,13 @@ int text_lines(const struct text *text, struct error *err)
 
 	if (!rows)
 		return -1;
-	cleanup(table) struct table *table = table_new(
-		total ? by_total : by_self, sizeof(by_self) / sizeof(by_self[0]), &text->terminal);
+	struct layout layout;
+	make_layout(&layout, rows, total);
+	cleanup(table) struct table *table =
+		table_new(layout.columns, layout.count, &text->terminal);
 	if (!table)
 		return error_set(err, ENOMEM, "could not print the report");
-	if (!add_rows(text, table, rows, &newer))
+	if (!add_rows(text, table, &layout, &newer))
 		return 0;
 	text_heading(text, total ? "hot lines by total time" : "hot lines",
 	             own_code ? "of your own code, with the libraries that they call" : "");

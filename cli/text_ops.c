@@ -17,7 +17,7 @@
 #define CELL_BYTES     40
 #define GAP            2
 #define INDENT         2
-#define NUMBERS        19 /* columns of numbers */
+#define NUMBERS        20 /* columns of numbers */
 #define RANKS          16
 #define TEXT_COLUMNS   2
 #define NAME_WIDTH     32 /* longer ones do not push numbers out */
@@ -73,6 +73,11 @@ static struct short_text total_cell(const struct layout *layout, const struct op
 static struct short_text total_percent_cell(const struct layout *layout, const struct op_row *row)
 {
 	return format_percent(row->total_ns, layout->all->wall_ns);
+}
+
+static struct short_text gpu_cell(const struct layout *layout, const struct op_row *row)
+{
+	return row->gpu_ns ? format_time(row->gpu_ns, layout->unit) : nothing;
 }
 
 static struct short_text calls_cell(const struct layout *layout, const struct op_row *row)
@@ -201,6 +206,7 @@ static const struct number_column {
 	{ "with callees", device_cell, 15, -1, COLUMN_NUMBER },
 	{ "FLOP", flops_cell, 13, OPS_SORT_FLOPS, COLUMN_NUMBER },
 	{ "GFLOP/s", rate_cell, 3, OPS_SORT_FLOPS, COLUMN_NUMBER },
+	{ "on GPU", gpu_cell, 3, -1, COLUMN_NUMBER },
 	{ "kind", provider_cell, 4, -1, COLUMN_WORD },
 };
 

@@ -106,17 +106,22 @@ static void add_children(struct walk *w, const struct call_node *node, int depth
 		add_child(w, below_startup(child), !child->next, chain, depth);
 }
 
-int text_tree(const struct text *text, struct error *err)
+static int print_tree(const struct text *text, enum query_of of, const char *name,
+                      struct error *err)
 {
 	struct query query = view_query(text->view, BY_FUNCTION, SORT_TOTAL);
+	query.of = of;
 	query.without_others = true; // as in the tables
 	double share = view_min_share(text->view, true);
+	char note[96];
 	cleanup(call_tree) struct call_tree *tree =
 		query_call_tree(text->profile, &query, share, err);
 
 	if (!tree)
 		return -1;
 	const struct call_node *root = call_tree_root(tree);
+	if (of != QUERY_THREADS && !root->total)
+		return 0;
 	cleanup(table) struct table *table =
 		table_new(columns, sizeof(columns) / sizeof(columns[0]), &text->terminal);
 	if (!table)
@@ -128,11 +133,20 @@ int text_tree(const struct text *text, struct error *err)
 		.unit = format_time_unit(root->total),
 	};
 	add_children(&walk, root, 0);
-	text_heading(text, "call tree",
-	             !walk.ops              ? "callers above, heavier first"
-	             : text->terminal.ascii ? "callers above, heavier first; {ops} in braces"
-	                                    : "callers above, heavier first; «ops» in brackets");
+	snprintf(note, sizeof(note), "%s, heavier first%s",
+	         of == QUERY_THREADS ? "callers above" : "who launched what ran there",
+	         !walk.ops              ? ""
+	         : text->terminal.ascii ? "; {ops} in braces"
+	                                : "; «ops» in brackets");
+	text_heading(text, name, note);
 	if (table_print(table, text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
 	return 0;
+}
+
+int text_tree(const struct text *text, struct error *err)
+{
+	if (print_tree(text, QUERY_THREADS, "call tree", err) < 0)
+		return -1;
+	return print_tree(text, QUERY_GPU, "call tree of GPU time", err);
 }

@@ -17,7 +17,7 @@ static const char schema[] =
 	" multiprocessors INTEGER, max_warps INTEGER, max_blocks INTEGER, max_shared INTEGER,"
 	" max_registers INTEGER, warp_threads INTEGER, copy_engines INTEGER, memory_bytes INTEGER,"
 	" memory_bytes_per_s INTEGER, live_bytes INTEGER, peak_bytes INTEGER, peak_ns INTEGER,"
-	" first_ns INTEGER, end_ns INTEGER, late INTEGER);"
+	" first_ns INTEGER, end_ns INTEGER, longest_gap_ns INTEGER, late INTEGER);"
 	"CREATE TABLE gpu_stream(id INTEGER PRIMARY KEY, device INTEGER, process INTEGER,"
 	" context INTEGER, stream INTEGER, works INTEGER, busy_ns INTEGER);"
 	"CREATE TABLE gpu_work(id INTEGER PRIMARY KEY, kind INTEGER, op INTEGER, process INTEGER,"
@@ -28,6 +28,7 @@ static const char schema[] =
 	" bytes INTEGER, queued_ns INTEGER);"
 	"CREATE TABLE gpu_duration_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE gpu_cell_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
+	"CREATE TABLE gpu_idle_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE gpu_state_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE VIEW gpu(name, kind, device, calls, total_ns, average_ns, min_ns, max_ns, bytes) AS"
 	" SELECT n.name, CASE w.kind WHEN 0 THEN 'kernel' WHEN 1 THEN 'copy' WHEN 2 THEN 'set'"
@@ -59,7 +60,8 @@ static const struct field device_fields[] = {
 	FIELD(struct gpu_device, memory_bytes),  FIELD(struct gpu_device, memory_bytes_per_s),
 	FIELD(struct gpu_device, live_bytes),    FIELD(struct gpu_device, peak_bytes),
 	FIELD(struct gpu_device, peak_ns),       FIELD(struct gpu_device, first_ns),
-	FIELD(struct gpu_device, end_ns),        FIELD(struct gpu_device, late),
+	FIELD(struct gpu_device, end_ns),        FIELD(struct gpu_device, longest_gap_ns),
+	FIELD(struct gpu_device, late),
 };
 static const struct field work_fields[] = {
 	FIELD(struct gpu_work, key.kind),
@@ -102,6 +104,7 @@ static const struct {
 	size_t offset; // in struct gpu
 } facts[] = {
 	{ "gpu_cell_bin_ns", offsetof(struct gpu, paths.width_ns) },
+	{ "gpu_idle_bin_ns", offsetof(struct gpu, idle.width_ns) },
 	{ "gpu_state_bin_ns", offsetof(struct gpu, states.width_ns) },
 	{ "gpu_works_folded", offsetof(struct gpu, works.folded) },
 	{ "gpu_works_lost", offsetof(struct gpu, works.lost) },
@@ -259,6 +262,8 @@ int write_gpu(struct file_writer *w)
 	    write_rows(w, "gpu_work", g->works.works, g->works.count, sizeof(*g->works.works),
 	               work_fields, COUNT(work_fields)) < 0 ||
 	    write_durations(w) < 0)
+		return -1;
+	if (write_cell_table(w, "gpu_idle_chunk", &g->idle, 0) < 0)
 		return -1;
 	return write_cell_table(w, "gpu_cell_chunk", &g->paths, 0) < 0
 	               ? -1
@@ -424,9 +429,9 @@ static int prepare(struct file_reader *r)
 
 	if (r->gpu_devices > GPU_DEVICES_MAX || r->gpu_streams > GPU_STREAMS_MAX ||
 	    r->gpu_works > GPU_WORKS_MAX || !width_can_be(g->paths.width_ns) ||
-	    !width_can_be(g->states.width_ns))
+	    !width_can_be(g->idle.width_ns) || !width_can_be(g->states.width_ns))
 		return file_reader_damaged(r, "its GPUs cannot be");
-	g->paths.origin_ns = g->states.origin_ns = r->profile->cells.origin_ns;
+	g->paths.origin_ns = g->idle.origin_ns = g->states.origin_ns = r->profile->cells.origin_ns;
 	g->devices = calloc(r->gpu_devices + 1, sizeof(*g->devices));
 	g->streams = calloc(r->gpu_streams + 1, sizeof(*g->streams));
 	if (!g->devices || !g->streams)
@@ -441,11 +446,16 @@ static int read_gpu_cells(struct file_reader *r)
 	struct gpu *g = &r->profile->gpu;
 	const struct file_cells paths = { .cells = &g->paths,
 		                          .nodes = r->profile->paths.count,
-		                          .metrics = GPU_METRICS };
+		                          .metrics = 1 };
+	const struct file_cells idle = { .cells = &g->idle,
+		                         .nodes = r->profile->paths.count,
+		                         .metrics = METRIC_COUNT };
 	const struct file_cells states = { .cells = &g->states,
 		                           .nodes = g->device_count,
 		                           .metrics = GPU_STATES };
 
+	if (read_cell_table(r, "gpu_idle_chunk", &idle) < 0)
+		return -1;
 	return read_cell_table(r, "gpu_cell_chunk", &paths) < 0
 	               ? -1
 	               : read_cell_table(r, "gpu_state_chunk", &states);

@@ -8,7 +8,7 @@
 
 bool gpu_init(struct gpu *g)
 {
-	return cells_init(&g->paths) && cells_init(&g->states);
+	return cells_init(&g->paths) && cells_init(&g->idle) && cells_init(&g->states);
 }
 
 void gpu_fini(struct gpu *g)
@@ -16,6 +16,7 @@ void gpu_fini(struct gpu *g)
 	for (uint32_t i = 0; g->live.busy && i < g->device_count; i++)
 		gpu_busy_fini(&g->live.busy[i]);
 	free(g->live.busy);
+	gpu_idle_fini(&g->live.idle);
 	free(g->live.aliases);
 	free(g->live.site_nodes);
 	free(g->live.site_threads);
@@ -24,6 +25,7 @@ void gpu_fini(struct gpu *g)
 	gpu_works_fini(&g->works);
 	histogram_fini(&g->latencies);
 	cells_fini(&g->paths);
+	cells_fini(&g->idle);
 	cells_fini(&g->states);
 	*g = (struct gpu){ 0 };
 }
@@ -189,6 +191,8 @@ void gpu_count_gap(struct gpu *g, const struct record_gpu_gap *record)
 void gpu_move_nodes(struct gpu *g, const uint32_t *map)
 {
 	cells_move_nodes(&g->paths, map);
+	cells_move_nodes(&g->idle, map);
+	gpu_idle_move_nodes(&g->live.idle, map);
 	for (size_t i = 0; i < g->live.site_count; i++)
 		if (g->live.site_nodes[i])
 			g->live.site_nodes[i] = map[g->live.site_nodes[i] - 1];

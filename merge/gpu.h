@@ -10,6 +10,7 @@
 #include "base/gpu_event.h"
 #include "merge/cells.h"
 #include "merge/gpu_busy.h"
+#include "merge/gpu_idle.h"
 #include "merge/gpu_works.h"
 
 #include <stdbool.h>
@@ -20,13 +21,6 @@
 #define GPU_STREAMS_MAX 4096u
 #define GPU_SYNC_KINDS  5  /* enum gpu_sync_kind */
 #define GPU_OVERHEADS   10 /* see gpu_count_overhead() */
-
-/* The metrics of cells of nodes. Stored in profile files: append only. */
-enum gpu_metric {
-	GPU_METRIC_BUSY = 0, /* what the path has launched has run so long */
-	GPU_METRIC_IDLE = 1, /* so long the GPU waited for the path's thread, which was there */
-	GPU_METRICS
-};
 
 /* Facts as in struct record_gpu_device; 0 where unknown. */
 struct gpu_device {
@@ -39,6 +33,7 @@ struct gpu_device {
 	uint32_t max_warps, max_blocks, max_shared, max_registers, warp_threads, copy_engines;
 	uint64_t live_bytes, peak_bytes, peak_ns; /* allocated by the program, all pools */
 	uint64_t first_ns, end_ns;                /* of what ran; 0: nothing did */
+	uint64_t longest_gap_ns;                  /* in which nothing ran */
 	uint64_t late;
 };
 
@@ -67,6 +62,7 @@ struct gpu_live {
 	uint32_t *site_nodes;   /* [site - 1]: where it stands in the tree; 0: nowhere */
 	uint32_t *site_threads; /* [site - 1]: slots */
 	size_t site_count, site_capacity, site_thread_capacity;
+	struct gpu_idle idle;
 	uint64_t told_ns;    /* the latest record */
 	uint64_t settled_ns; /* what was before is final */
 	uint64_t gap_begin_ns[GPU_GAPS];
@@ -89,8 +85,10 @@ struct gpu {
 	uint64_t allocations; /* on devices */
 	uint64_t untied;      /* works whose call is not known */
 	uint64_t lost;        /* what found no memory */
-	struct cells paths;   /* by node and enum gpu_metric */
-	struct cells states;  /* by device index + 1 and enum gpu_state */
+	struct cells paths;   /* by node: what it has launched ran so long; the metric is 0 */
+	struct cells
+		idle; /* by node and enum metric: GPUs waited for its thread, which was there */
+	struct cells states; /* by device index + 1 and enum gpu_state */
 	struct gpu_live live;
 };
 

@@ -445,6 +445,8 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 	uint32_t node = room ? node_of(p, slot, &cut) : 0;
 	if (!node || !cells_add(&p->cells, node, cut.metric, &interval, &missing_ns))
 		lose(p, missing_ns);
+	if (node)
+		profile_note_idle(p, node, slot, &cut);
 }
 
 int profile_set_run(struct profile *p, const struct run *run, struct error *err)

@@ -96,6 +96,9 @@ uint32_t profile_add_location(struct profile *p, struct frame frame);
  */
 bool profile_make_room(struct profile *p, uint32_t wanted);
 
+/* STACK, of NODE in thread SLOT, may have had a GPU wait. */
+void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack);
+
 /* Modules of PyTorch may have better names by now. False if there is no memory. */
 bool profile_name_torch_modules(struct profile *p);
 

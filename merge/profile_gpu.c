@@ -35,6 +35,7 @@ void profile_add_gpu_site(struct profile *p, const struct gpu_site_event *event)
 		live->site_nodes[live->site_count] = live->site_threads[live->site_count] = 0;
 	live->site_nodes[event->site - 1] = profile_add_path(p, slot, &stack);
 	live->site_threads[event->site - 1] = slot;
+	gpu_idle_launches(&live->idle, slot);
 }
 
 // Who launched it; 0 if that is not known.
@@ -96,17 +97,43 @@ static void on_state(void *context, enum gpu_state state, uint64_t begin_ns, uin
 
 static void on_gap(void *context, uint64_t begin_ns, uint64_t end_ns, uint32_t thread)
 {
-	(void)context;
-	(void)begin_ns;
-	(void)end_ns;
-	(void)thread;
+	const struct settling *s = context;
+	const struct gpu_gap_time gap = { begin_ns, end_ns, thread };
+	struct gpu_device *device = &s->profile->gpu.devices[s->device - 1];
+
+	if (end_ns - begin_ns > device->longest_gap_ns)
+		device->longest_gap_ns = end_ns - begin_ns;
+
+	gpu_idle_gap(&s->profile->gpu.live.idle, &gap);
+}
+
+static void on_idle(void *context, const struct gpu_idle_stack *stack, uint64_t begin_ns,
+                    uint64_t duration_ns, uint64_t ns)
+{
+	struct profile *p = context;
+	const struct interval interval = { begin_ns, duration_ns, ns, 1 };
+
+	p->gpu.lost += !add_to_cells(p, &p->gpu.idle, stack->node, stack->metric, &interval);
+}
+
+// From here on a gap may still be open, and nobody knows whose it is.
+static uint64_t gaps_known_until(const struct gpu *g, uint64_t until_ns)
+{
+	for (uint32_t i = 0; i < g->device_count; i++) {
+		const struct gpu_busy *busy = &g->live.busy[i];
+		if (busy->first_ns && busy->end_ns < until_ns)
+			until_ns = busy->end_ns;
+	}
+	return until_ns;
 }
 
 static void settle(struct profile *p, uint64_t until_ns)
 {
 	struct gpu *g = &p->gpu;
 
-	for (uint32_t i = 0; g->live.busy && i < g->device_count; i++) {
+	if (!g->live.busy)
+		return;
+	for (uint32_t i = 0; i < g->device_count; i++) {
 		struct gpu_busy *busy = &g->live.busy[i];
 		struct settling settling = { p, i + 1 };
 		const struct gpu_busy_sink sink = { &settling, on_state, on_gap };
@@ -115,7 +142,22 @@ static void settle(struct profile *p, uint64_t until_ns)
 		g->devices[i].end_ns = busy->end_ns;
 		g->devices[i].late = busy->late;
 	}
+	gpu_idle_settle(&g->live.idle, gaps_known_until(g, until_ns), on_idle, p);
 	g->live.settled_ns = until_ns;
+}
+
+void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack)
+{
+	const struct gpu_idle_stack waiting = {
+		.begin_ns = stack->time_ns,
+		.duration_ns = stack->duration_ns,
+		.weight_ns = stack->weight_ns,
+		.node = node,
+		.thread = slot,
+		.metric = stack->metric,
+	};
+
+	gpu_idle_add(&p->gpu.live.idle, &waiting);
 }
 
 void profile_end_gpu(struct profile *p)
@@ -262,7 +304,7 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 	}
 	profile_note_time(p, begin_ns);
 	uint32_t node = node_of(p, event);
-	g->lost += !node || !add_to_cells(p, &g->paths, node, GPU_METRIC_BUSY, &interval);
+	g->lost += !node || !add_to_cells(p, &g->paths, node, 0, &interval);
 	g->lost += !gpu_busy_add(&g->live.busy[device - 1], &span);
 }
 

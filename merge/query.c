@@ -92,7 +92,7 @@ static void fill_owner(const struct profile *p, const struct key *key, struct ro
 }
 
 static void fill_row(const struct scope *scope, const struct key *key, const struct tally *tally,
-                     struct row *row)
+                     const struct tally *gpu, struct row *row)
 {
 	const struct profile *p = scope->profile;
 
@@ -110,8 +110,11 @@ static void fill_row(const struct scope *scope, const struct key *key, const str
 	memcpy(row->total_ns, tally->total.ns, sizeof(row->total_ns));
 	row->self_samples = tally->self.samples;
 	row->total_samples = tally->total.samples;
+	row->gpu_self_ns = gpu ? gpu->self.ns[0] : 0;
+	row->gpu_total_ns = gpu ? gpu->total.ns[0] : 0;
 	fill_owner(p, key, row);
-	if (scope->whole_run && (key->group == KEY_THREAD || key->group == KEY_PROCESS))
+	if (scope->whole_run && scope->table == &p->cells &&
+	    (key->group == KEY_THREAD || key->group == KEY_PROCESS))
 		take_exact_times(scope, key, row);
 	for (int i = 0; i < METRIC_COUNT; i++) {
 		row->self += scope->metrics[i] ? row->self_ns[i] : 0;
@@ -127,7 +130,7 @@ static void show_line(struct key *key, const struct key *line)
 }
 
 static int fill_rows(struct answer *answer, const struct scope *scope, const struct keys *keys,
-                     const struct tallies *tallies, struct error *err)
+                     const struct tallies *tallies, const struct tallies *gpu, struct error *err)
 {
 	cleanup_free uint32_t *best = choose_lines(keys, tallies);
 
@@ -141,8 +144,9 @@ static int fill_rows(struct answer *answer, const struct scope *scope, const str
 			return error_set(err, ENOMEM, "could not rank the profile");
 		if (best[id - 1])
 			show_line(&key, &keys->lines.keys[best[id - 1] - 1]);
-		fill_row(scope, &key, &tallies->keys[id - 1], row);
-		if (row->total)
+		fill_row(scope, &key, &tallies->keys[id - 1], gpu->keys ? &gpu->keys[id - 1] : NULL,
+		         row);
+		if (row->total || row->gpu_total_ns)
 			answer->keys[answer->rows.count++] = key;
 	}
 	return 0;
@@ -279,16 +283,32 @@ static void judge_rows(struct rows *rows, const struct sampling *s, enum query_s
 	}
 }
 
+// GPU time of the same keys, if there is any.
+static int tally_gpu(const struct profile *p, const struct query *query, struct keys *keys,
+                     struct tallies *gpu, struct error *err)
+{
+	struct query of_gpu = *query;
+	cleanup(scope) struct scope scope = { 0 };
+
+	if (query->of != QUERY_THREADS || !p->gpu.paths.count)
+		return 0;
+	of_gpu.of = QUERY_GPU;
+	return scope_init(&scope, p, &of_gpu, err) < 0
+	               ? -1
+	               : tallies_init(gpu, &scope, keys, &of_gpu, err);
+}
+
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err)
 {
 	cleanup(scope) struct scope scope = { 0 };
 	cleanup(keys) struct keys keys = { 0 };
-	cleanup(tallies) struct tallies tallies = { 0 };
+	cleanup(tallies) struct tallies tallies = { 0 }, gpu = { 0 };
 
 	if (scope_init(&scope, p, query, err) < 0 ||
 	    keys_init(&keys, p, query,
 	              query->by == BY_FUNCTION ? KEYS_CODE | KEYS_LINES : KEYS_CODE, err) < 0 ||
-	    tallies_init(&tallies, &scope, &keys, query, err) < 0)
+	    tallies_init(&tallies, &scope, &keys, query, err) < 0 ||
+	    tally_gpu(p, query, &keys, &gpu, err) < 0)
 		return NULL;
 
 	struct answer *answer = answer_new(keys.keys.count);
@@ -296,7 +316,7 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 		error_set(err, ENOMEM, "could not rank the profile");
 		return NULL;
 	}
-	if (fill_rows(answer, &scope, &keys, &tallies, err) < 0 ||
+	if (fill_rows(answer, &scope, &keys, &tallies, &gpu, err) < 0 ||
 	    sort_rows(answer, query->sort, err) < 0) {
 		rows_free(&answer->rows);
 		return NULL;

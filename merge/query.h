@@ -71,6 +71,8 @@ struct row {
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
 	uint64_t self, total; /* sums over the metrics that were asked for */
+	uint64_t gpu_self_ns, gpu_total_ns; /* what it has launched ran so long, itself and with what
+	                                       it called: beside the time that was asked for */
 	uint64_t self_samples, total_samples;
 	double self_margin; /* half width of the 95 % Wilson interval of self's share of all time,
 	                       in points of 1.0; 0 if the time is exact */

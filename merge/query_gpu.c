@@ -106,8 +106,6 @@ static void add_cells(struct asking *a)
 		for (uint32_t i = scope->first_cell[step.node - 1];
 		     i < scope->first_cell[step.node]; i++) {
 			const struct cell *cell = &scope->table->cells[scope->cells[i]];
-			if (cell->metric != GPU_METRIC_BUSY)
-				continue;
 			g->ns += scope_ns(scope, cell);
 			g->calls += scope_samples(scope, cell);
 		}

@@ -100,3 +100,39 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 void gpu_facts_free(struct gpu_facts *facts);
 
 CLEANUP(gpu_facts, struct gpu_facts *, gpu_facts_free)
+
+/* What a launching thread can be doing in a call of CUDA's. */
+enum gpu_call_kind {
+	GPU_CALL_NONE, /* in none of these */
+	GPU_CALL_LAUNCH,
+	GPU_CALL_SYNC,
+	GPU_CALL_COPY, /* and set */
+	GPU_CALL_MEMORY,
+	GPU_CALL_OTHER,
+	GPU_CALL_KINDS
+};
+
+/*
+ * What the GPUs waited for, between their first and their last activity: what the thread was doing
+ * whose launch ended the wait. Rows are the user's own functions, by self; metrics tell whether
+ * they computed or waited.
+ */
+struct gpu_wait {
+	uint64_t span_ns, idle_ns;        /* over all devices */
+	uint64_t told_ns;                 /* sum of the rows: what stacks tell of idle_ns */
+	struct rows *functions;           /* most first; never NULL */
+	struct rows *threads;             /* the same by thread */
+	bool main_thread;                 /* the first of THREADS is the first of its process */
+	uint64_t call_ns[GPU_CALL_KINDS]; /* told_ns by the call that the thread was in */
+	uint64_t longest_ns;              /* gap of the whole run */
+};
+
+/* NULL on error. */
+struct gpu_wait *query_gpu_wait(const struct profile *p, const struct query *query,
+                                struct error *err);
+void gpu_wait_free(struct gpu_wait *wait);
+
+CLEANUP(gpu_wait, struct gpu_wait *, gpu_wait_free)
+
+/* What kind of call CUDA's function NAME is. */
+enum gpu_call_kind gpu_call_kind(const char *name);

@@ -487,31 +487,61 @@ static void map_domains(const struct asking *a, uint32_t *map)
 	}
 }
 
-static bool add_samples(const struct asking *a, struct op_row *rows)
+// TIMES get what stacks of SCOPE with ops in them have, by group.
+static bool sample_groups(const struct asking *a, const struct scope *scope,
+                          struct op_sample *times)
 {
 	cleanup(op_samples) struct op_samples samples = { 0 };
 	size_t ops = (size_t)ops_count(a->profile->ops) + 1;
 	cleanup_free uint32_t *map = calloc(ops, sizeof(*map));
 	cleanup_free bool *several = calloc(ops, sizeof(*several));
 
-	if (!map || !several || !op_samples_init(&samples, &a->scope, a->count))
+	if (!map || !several || !op_samples_init(&samples, scope, a->count))
 		return false;
-	if (is_by_place(a))
-		return true; // a stack does not tell
 	if (a->query->by == OPS_BY_DOMAIN)
 		map_domains(a, map);
 	else
 		map_ops(a, 0, map, several);
-	for (uint32_t root = a->scope.first_root; root; root = a->scope.sibling[root - 1]) {
+	for (uint32_t root = scope->first_root; root; root = scope->sibling[root - 1]) {
 		if (a->query->by == OPS_BY_THREAD)
 			map_ops(a, paths_node(&a->profile->paths, root)->location, map, several);
 		op_samples_add(&samples, root, map);
 	}
-	for (uint32_t i = 0; i < a->count; i++) {
-		rows[i].sampled_ns = samples.groups[i].total_ns;
-		rows[i].sampled_self_ns = samples.groups[i].self_ns;
-	}
+	memcpy(times, samples.groups, a->count * sizeof(*times));
 	return true;
+}
+
+static bool add_gpu(const struct asking *a, struct op_sample *times, struct op_row *rows)
+{
+	const struct query query = { .of = QUERY_GPU,
+		                     .thread = a->query->thread,
+		                     .process = a->query->process,
+		                     .from_ns = a->query->from_ns,
+		                     .to_ns = a->query->to_ns };
+	cleanup(scope) struct scope scope = { 0 };
+
+	if (!a->profile->gpu.paths.count)
+		return true;
+	if (scope_init(&scope, a->profile, &query, NULL) < 0 || !sample_groups(a, &scope, times))
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		rows[i].gpu_ns = times[i].total_ns;
+	return true;
+}
+
+static bool add_samples(const struct asking *a, struct op_row *rows)
+{
+	cleanup_free struct op_sample *times = calloc((size_t)a->count + 1, sizeof(*times));
+
+	if (is_by_place(a))
+		return true; // a stack does not tell
+	if (!times || !sample_groups(a, &a->scope, times))
+		return false;
+	for (uint32_t i = 0; i < a->count; i++) {
+		rows[i].sampled_ns = times[i].total_ns;
+		rows[i].sampled_self_ns = times[i].self_ns;
+	}
+	return add_gpu(a, times, rows);
 }
 
 // What is compared first, and what then.

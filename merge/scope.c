@@ -63,13 +63,11 @@ static void choose_metrics(struct scope *scope, const struct query *query)
 {
 	bool both = query->on_cpu == query->off_cpu;
 
-	if (query->of != QUERY_THREADS) {
-		scope->metrics[query->of == QUERY_GPU ? GPU_METRIC_BUSY : GPU_METRIC_IDLE] = true;
-		return;
-	}
+	if (query->of != QUERY_THREADS)
+		both = true;
 	for (int i = 0; i < METRIC_COUNT; i++)
 		scope->metrics[i] = both || (metric_is_off_cpu(i) ? query->off_cpu : query->on_cpu);
-	if (both && query->without_others)
+	if (query->of == QUERY_THREADS && both && query->without_others)
 		scope->metrics[METRIC_OFF_RUNNABLE] = scope->metrics[METRIC_OFF_CHILD] = false;
 }
 
@@ -109,9 +107,6 @@ static void choose_bins(struct scope *scope, const struct query *query)
 // An interval that has begun before the window may reach into it.
 static bool tells_of_window(const struct scope *scope, const struct cell *cell)
 {
-	// Threads have all that they did in their rows, GPUs what is asked for.
-	if (scope->table != &scope->profile->cells && !scope->metrics[cell->metric])
-		return false;
 	return cell->bin < scope->end_bin && (cell->bin >= scope->first_bin || cell->rate);
 }
 
@@ -136,7 +131,9 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 	size_t nodes = (size_t)p->paths.count + 2;
 
 	*scope = (struct scope){ .profile = p,
-		                 .table = query->of == QUERY_THREADS ? &p->cells : &p->gpu.paths,
+		                 .table = query->of == QUERY_GPU        ? &p->gpu.paths
+		                          : query->of == QUERY_GPU_IDLE ? &p->gpu.idle
+		                                                        : &p->cells,
 		                 .whole_run = !query->from_ns && !query->to_ns };
 	scope->threads = calloc(p->threads.thread_count + 1, sizeof(*scope->threads));
 	scope->first_child = calloc(nodes, sizeof(*scope->first_child));

@@ -88,7 +88,8 @@ struct call_tree *query_call_tree(const struct profile *p, const struct query *q
 
 	(void)min_share, (void)err;
 	tree->root.name = "all";
-	tree->root.child = query->off_cpu && !query->on_cpu ? p->wait_tree : p->tree;
+	if (query->of == QUERY_THREADS)
+		tree->root.child = query->off_cpu && !query->on_cpu ? p->wait_tree : p->tree;
 	for (const struct call_node *node = tree->root.child; node; node = node->next)
 		tree->root.total += node->total;
 	return tree;
@@ -300,6 +301,20 @@ void counter_rows_free(struct counter_rows *rows)
 void gpu_rows_free(struct gpu_rows *rows)
 {
 	free(rows);
+}
+
+struct gpu_wait *query_gpu_wait(const struct profile *p, const struct query *query,
+                                struct error *err)
+{
+	(void)p;
+	(void)query;
+	(void)err;
+	return calloc(1, sizeof(struct gpu_wait));
+}
+
+void gpu_wait_free(struct gpu_wait *wait)
+{
+	free(wait);
 }
 
 void gpu_facts_free(struct gpu_facts *facts)

@@ -35,6 +35,7 @@ endforeach()
 unit(histogram LIBS merge m)
 unit(op_table LIBS merge)
 unit(gpu_busy LIBS merge)
+unit(gpu_idle LIBS merge)
 unit(profile_memory LIBS merge)
 target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)

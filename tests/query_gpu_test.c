@@ -252,3 +252,50 @@ Test(query_gpu, memory_has_a_peak)
 	cr_expect(eq(u64, facts->devices[0].peak_bytes, 2000));
 	cr_expect(eq(u64, facts->allocations, 2));
 }
+
+Test(query_gpu, gpus_wait_for_what_the_launching_thread_does)
+{
+	uint32_t from = site(1, "main a.c:3 > <cudaLaunchKernel>");
+	uint64_t start = f.now_ns;
+
+	device();
+	kernel("gemm", 0, 10, 7, from);
+	kernel("gemm", 50, 60, 7, from);
+	// Of 40 ms that it has nothing to do, the thread computes for 10 and waits for 20.
+	for (uint64_t ms = 0; ms < 10; ms++) {
+		f.now_ns = start + (20 + ms) * MS;
+		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > decode a.c:30");
+	}
+	f.now_ns = start + 30 * MS;
+	add(&f, 1, METRIC_OFF_LOCK, 20, "main a.c:3 > pop a.c:40");
+	f.now_ns = start + 55 * MS;
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > decode a.c:30");
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(f.profile, &everything, NULL);
+	cr_expect(eq(str, (char *)rows_text(wait->functions), "pop 20/20, decode 10/10, main 0/30"));
+	cr_expect(eq(u64, wait->idle_ns, 40 * MS));
+	cr_expect(eq(u64, wait->functions->rows[0].self_ns[METRIC_OFF_LOCK], 20 * MS));
+	cr_expect(eq(u64, wait->call_ns[GPU_CALL_NONE], 30 * MS));
+	cr_expect(eq(u64, wait->longest_ns, 40 * MS));
+	cr_expect(wait->main_thread);
+	cr_expect(eq(u64, wait->threads->rows[0].self, 30 * MS));
+}
+
+Test(query_gpu, rows_of_threads_have_gpu_time_beside_their_own)
+{
+	const struct query by_function = { .sort = SORT_TOTAL };
+	struct error err = { 0 };
+
+	fill();
+	add(&f, 1, METRIC_ON_CPU, 5, "main a.c:3 > forward a.c:9");
+	name_all(&f);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &by_function, &err);
+	cr_assert(rows != NULL);
+	cr_expect(eq(str, (char *)rows->rows[0].name, "forward"));
+	cr_expect(eq(u64, rows->rows[0].gpu_self_ns, 40 * MS));
+	cr_expect(eq(str, (char *)rows->rows[1].name, "main"));
+	cr_expect(eq(u64, rows->rows[1].gpu_total_ns, 60 * MS));
+	cr_expect(eq(u64, rows->rows[1].gpu_self_ns, 0));
+	cr_expect(eq(u64, rows->all, 5 * MS), "GPU time is not added to that of threads");
+}
