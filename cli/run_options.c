@@ -93,10 +93,10 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_torch),
 	  .help = "do not look at the ops of PyTorch" },
-	{ .name = "gpu",
+	{ .name = "no-gpu",
 	  .kind = OPTION_SWITCH,
-	  .offset = AT(gpu),
-	  .help = "look at the program's calls of CUDA" },
+	  .offset = AT(no_gpu),
+	  .help = "do not look at GPUs and calls of CUDA" },
 	{ .name = "gpu-lines",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(gpu_lines),
@@ -235,13 +235,14 @@ uint32_t run_options_ops(const struct run_options *options)
 		return trace;
 	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) |
 	       (options->no_itt ? 0 : 1u << OP_ITT) | (options->no_blas ? 0 : blas) |
-	       (options->no_torch ? 0 : 1u << OP_TORCH) |
-	       (options->gpu || run_options_gpu(options) ? 1u << OP_CUDA : 0) |
+	       (options->no_torch ? 0 : 1u << OP_TORCH) | (options->no_gpu ? 0 : 1u << OP_CUDA) |
 	       (options->no_gc ? 0 : 1u << OP_PYTHON);
 }
 
 uint32_t run_options_gpu(const struct run_options *options)
 {
+	if (options->no_gpu)
+		return 0;
 	return (options->gpu_lines ? PROTOCOL_GPU_LINES : 0) |
 	       (options->gpu_graph_nodes ? PROTOCOL_GPU_NODES : 0);
 }

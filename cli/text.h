@@ -48,9 +48,9 @@ int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);
 int text_gpu(const struct text *text, struct error *err);
+int text_gpu_limits(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
-int text_gpu_limits(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
 
 /* What looking on has cost in CPU time, and the line that tells who took it. */

@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "merge/query_gpu.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 // The number, and what follows if it is one, or more.
@@ -35,6 +36,40 @@ static const struct {
 	                       " times the GPU's samples of instructions were lost: too many came" },
 };
 
+__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
+                                                      ...)
+{
+	char line[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	text_limit(text, line);
+}
+
+static void say_doubts(const struct text *text, const struct gpu_facts *facts)
+{
+	if (facts->gap_count)
+		say(text,
+		    "for %s (%s time%s) another client of CUPTI had the records of the GPU: what ran "
+		    "then is not in the tables",
+		    format_duration(facts->gap_ns).text, format_count(facts->gap_count).text,
+		    facts->gap_count == 1 ? "" : "s");
+	if (facts->untied)
+		say(text, "of %s GPU activities it is not known which call caused them",
+		    format_count(facts->untied).text);
+	if (facts->late)
+		say(text, "%s GPU activities were told more than 5 s late, in time taken for idle",
+		    format_count(facts->late).text);
+	if (facts->folded)
+		say(text, "%s kernels had more launch shapes than are kept apart",
+		    format_count(facts->folded).text);
+	if (facts->lost)
+		say(text, "%s GPU activities found no room in the profile",
+		    format_count(facts->lost).text);
+}
+
 int text_gpu_limits(const struct text *text, struct error *err)
 {
 	const struct query all = { .by = BY_FUNCTION };
@@ -51,5 +86,6 @@ int text_gpu_limits(const struct text *text, struct error *err)
 		         count == 1 ? words[what].one : words[what].more);
 		text_limit(text, line);
 	}
+	say_doubts(text, facts);
 	return 0;
 }

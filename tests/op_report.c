@@ -200,13 +200,15 @@ static void print_site(const struct record *record)
 static void keep_call(const struct record_op_begin *begin)
 {
 	struct program *p = all.program;
+	uint32_t first = (begin->detail & OP_DETAIL_CALLED) != 0;
 
-	if (begin->detail != OP_DETAIL_CORRELATION || begin->detail_count != 1)
+	if ((begin->detail & ~OP_DETAIL_CALLED) != OP_DETAIL_CORRELATION ||
+	    begin->detail_count <= first)
 		return;
 	if (!array_reserve(&p->calls, &p->call_capacity, p->call_count + 1))
 		die("no memory", NULL);
 	struct call *call = &p->calls[p->call_count++];
-	*call = (struct call){ (uint32_t) * (const uint64_t *)(begin + 1), begin->head.tid,
+	*call = (struct call){ (uint32_t)((const uint64_t *)(begin + 1))[first], begin->head.tid,
 		               begin->name };
 	p->unsorted |= call > p->calls && call[-1].correlation > call->correlation;
 }

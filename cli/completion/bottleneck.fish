@@ -34,7 +34,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'do not look at 
 complete -c bottleneck -n '__bottleneck_runs run' -l no-itt -d 'do not look at ITT tasks'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-blas -d 'do not look at calls of BLAS, LAPACK and FFTW'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-torch -d 'do not look at the ops of PyTorch'
-complete -c bottleneck -n '__bottleneck_runs run' -l gpu -d 'look at the program\'s calls of CUDA'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-gpu -d 'do not look at GPUs and calls of CUDA'
 complete -c bottleneck -n '__bottleneck_runs run' -l gpu-lines -d 'sample the instructions of kernels, and what they wait for: needs rights'
 complete -c bottleneck -n '__bottleneck_runs run' -l gpu-graph-nodes -d 'tell each kernel of a CUDA graph, not its launch as a whole: costs more'
 complete -c bottleneck -n '__bottleneck_runs run' -l gpu-callsites -xa 'off sampled all' -d 'stacks of CUDA calls: off, sampled or all (sampled)'

@@ -5,7 +5,7 @@
 bottleneck=$1 fake=$2 source=$3 program=$4
 profile=$(mktemp -d) || exit 125
 trap 'rm -r "$profile"' EXIT
-LD_LIBRARY_PATH=$fake "$bottleneck" -o "$profile/p.bneck" --gpu --ops --width 200 "$program" >/dev/null \
+LD_LIBRARY_PATH=$fake "$bottleneck" -o "$profile/p.bneck" --ops --width 200 "$program" >/dev/null \
 	2>"$profile/report" || { cat "$profile/report"; exit 1; }
 for call in cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize; do
 	line=$(grep -n "$call(" "$source" | head -1 | cut -d: -f1)

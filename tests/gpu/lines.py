@@ -108,7 +108,7 @@ def check_faults(directory):
 
 
 def check_without(directory):
-    report = run(directory, "--gpu")
+    report = run(directory)
     expect(rows(directory) is None and "lines inside" not in report, report)
 
 

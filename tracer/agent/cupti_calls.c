@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/agent/cupti_place.h"
 #include "tracer/agent/op.h"
+#include "tracer/agent/python_callers.h"
 #include "tracer/protocol.h"
 
 #include <string.h>
@@ -138,7 +139,7 @@ static void close_stale(struct op_thread *t)
 static void begin(const struct cupti_call *call, bool runtime, struct op_here here)
 {
 	const char *text = call->function ? call->function : "(unnamed)";
-	uint64_t correlation = call->correlation;
+	uint64_t correlation = call->correlation, values[2];
 	struct op_details details = { OP_DETAIL_CORRELATION, 1, &correlation };
 	struct op_thread *t = op_enter();
 
@@ -150,6 +151,7 @@ static void begin(const struct cupti_call *call, bool runtime, struct op_here he
 		here.caller = (uint64_t)(uintptr_t)text;
 	if (!nested) {
 		uint32_t name = op_name(t, OP_CUDA, 0, text);
+		python_callers_tell(t, &details, values);
 		if (is_shown(here))
 			op_show(t, name, here);
 		op_begin_in(t, OWNER(call), name, here, &details);
