@@ -380,9 +380,9 @@ Test(profile_file, a_newer_schema_is_refused_in_words)
 {
 	fill();
 	write_profile();
-	change("PRAGMA user_version=11");
+	change("PRAGMA user_version=12");
 	cr_expect(eq(str, (char *)ending(refusal()),
-	             "was written by a newer bottleneck (schema 11, this one reads 10)"));
+	             "was written by a newer bottleneck (schema 12, this one reads 11)"));
 }
 
 Test(profile_file, changes_to_a_profile_are_noticed)
