@@ -473,7 +473,7 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 	}
 }
 
-const char *op_records_notes(const struct op_records *r)
+const char *op_records_note(const struct op_records *r)
 {
 	return r->notes;
 }
