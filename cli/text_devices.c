@@ -15,6 +15,7 @@ static const struct column columns[] = {
 	{ "tensors", COLUMN_NUMBER, CLIP_MIDDLE, 1 },
 	{ "reserved", COLUMN_NUMBER, CLIP_MIDDLE, 1 },
 	{ "tensors at end", COLUMN_NUMBER, CLIP_MIDDLE, 1 },
+	{ "of", COLUMN_NUMBER, CLIP_MIDDLE, 1 },
 	{ "device", COLUMN_WORD, CLIP_MIDDLE, 1 },
 	{ "process", COLUMN_TEXT, CLIP_MIDDLE, 1 },
 };
@@ -29,6 +30,7 @@ static void add_row(struct table *table, const struct device_row *row)
 	table_cell(table, format_bytes(row->peak_bytes).text);
 	table_cell(table, format_bytes(row->peak_reserved_bytes).text);
 	table_cell(table, format_bytes(row->last_bytes).text);
+	table_cell(table, row->capacity_bytes ? format_bytes(row->capacity_bytes).text : "");
 	table_cell(table, row->device);
 	snprintf(process, sizeof(process), "%s (%u)", row->command, row->pid);
 	table_cell(table, process);

@@ -68,6 +68,19 @@ static void name_process(const struct profile *p, struct device_row *row)
 	row->command = command ? command : "";
 }
 
+// By CUDA's number in that process, of which CUPTI has told; "cuda:1" is PyTorch's for it.
+static void find_capacity(const struct profile *p, struct device_row *row)
+{
+	const char *number = strchr(row->device, ':');
+
+	for (uint32_t i = 0; number && i < p->gpu.device_count; i++) {
+		const struct gpu_device *device = &p->gpu.devices[i];
+		if (device->process == row->process &&
+		    device->number == strtoul(number + 1, NULL, 10))
+			row->capacity_bytes = device->memory_bytes;
+	}
+}
+
 static bool fill_rows(const struct scope *scope, struct device_rows *rows)
 {
 	const struct profile *p = scope->profile;
@@ -85,8 +98,10 @@ static bool fill_rows(const struct scope *scope, struct device_rows *rows)
 		uint32_t process = threads_get(&p->threads, entry->thread)->process;
 		add(row_of(rows, op->domain, process), op, &entry->sums);
 	}
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->count; i++) {
 		name_process(p, &rows->rows[i]);
+		find_capacity(p, &rows->rows[i]);
+	}
 	if (rows->count)
 		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_rows);
 	return true;

@@ -25,6 +25,7 @@ struct device_row {
 	uint64_t peak_reserved_bytes; /* and most that it had from the driver for them */
 	uint64_t last_bytes;          /* that tensors held when they last changed */
 	uint64_t last_ns;
+	uint64_t capacity_bytes; /* that the device has; 0: unknown */
 };
 
 struct device_rows {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/record.h"
+#include "base/record_gpu.h"
 #include "merge/profile_data.h"
 #include "merge/query_counters.h"
 #include "merge/query_ops.h"
@@ -69,6 +70,9 @@ static const char *text_of(const struct profile *p, const struct query *query)
 		                         "%s of %s: %lu of %lu, %lu at last; ", row->device,
 		                         row->command, row->peak_bytes, row->peak_reserved_bytes,
 		                         row->last_bytes);
+		if (row->capacity_bytes)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "all %lu; ",
+			                         row->capacity_bytes);
 	}
 	return text;
 }
@@ -96,6 +100,33 @@ Test(query_devices, a_peak_is_of_a_device_and_a_process)
 	cr_expect(eq(str, (char *)text_of(f.profile, &(struct query){ 0 }), (char *)whole));
 	cr_expect(eq(str, (char *)text_of(f.profile, &(struct query){ .process = "200" }),
 	             "cuda:0 of rank1: 7 of 9, 7 at last; "));
+}
+
+static void tell_device(uint32_t process, uint32_t number, uint64_t bytes)
+{
+	const struct {
+		struct record_gpu_device device;
+		char name[8];
+	} told = { .device = { .head = { .type = RECORD_GPU_DEVICE },
+		               .device = number,
+		               .memory_bytes = bytes,
+		               .uuid = { (uint8_t)process, (uint8_t)number } },
+		   .name = "H100" };
+
+	profile_add_gpu(f.profile,
+	                &(struct gpu_event){ .process = process, .record = &told.device.head });
+}
+
+Test(query_devices, a_capacity_is_that_of_the_device_of_this_number_in_the_process)
+{
+	fill();
+	tell_device(1, 1, 4096);
+	tell_device(2, 0, 1 << 20);
+	tell_device(2, 2, 777);
+	cr_expect(eq(str, (char *)text_of(f.profile, &(struct query){ 0 }),
+	             "cuda:0 of app: 1024 of 2048, 256 at last; "
+	             "cuda:0 of rank1: 7 of 9, 7 at last; all 1048576; "
+	             "cuda:1 of app: 40 of 64, 40 at last; all 4096; "));
 }
 
 Test(query_devices, a_file_holds_them)

@@ -603,7 +603,8 @@ Test(text, steps)
 
 	view.quiet = false;
 	view.top = 1;
-	expect_golden("steps", print(fake_profile_with_steps(), &view, terminal(100, false, false)));
+	expect_golden("steps",
+	              print(fake_profile_with_steps(), &view, terminal(100, false, false)));
 	expect_golden("steps-ascii",
 	              print(fake_profile_with_steps(), &view, terminal(80, false, true)));
 	view.skip_first = 2;
@@ -701,7 +702,8 @@ Test(text, memory_by_function_and_by_line)
 		  .command = "python3",
 		  .peak_bytes = UINT64_C(3) << 30,
 		  .peak_reserved_bytes = UINT64_C(5) << 30,
-		  .last_bytes = 512 },
+		  .last_bytes = 512,
+		  .capacity_bytes = UINT64_C(80) << 30 },
 		{ .device = "cuda:1", .pid = 4711, .command = "python3", .peak_bytes = 1 << 20 },
 	};
 	struct profile *on_gpus = fake_profile_with_ops();
