@@ -41,7 +41,8 @@ enum mark {
 	MARK_TRUNCATED = 2, /* callers are missing above this point */
 	MARK_UNKNOWN = 3,   /* time of the thread whose stack could not be read */
 	MARK_SHORT = 4,     /* time of a thread before its first sample was due */
-	MARK_GIL = 5        /* a wait for the lock of Python's interpreter, on top of its stack */
+	MARK_GIL = 5,       /* a wait for the lock of Python's interpreter, on top of its stack */
+	MARK_OURS = 6       /* hooks and handlers of the agent's, on top of what they were in */
 };
 
 struct frame {

@@ -99,13 +99,16 @@ static uint32_t innermost(const struct sink *sink, const struct frame *frames, u
 	return i;
 }
 
-// FRAMES from BEGIN on without those of the agent; returns how many there are with those before.
+// FRAMES from BEGIN on without those of the agent, which are one mark where BEGIN is its code, see
+// HOOK; returns how many there are with those before.
 static uint32_t leave_out_agent(struct sink *sink, const struct frame *frames, uint32_t count,
-                                uint32_t begin)
+                                uint32_t begin, bool hook)
 {
 	uint32_t kept = begin;
 
 	memcpy(sink->frames, frames, begin * sizeof(*frames));
+	if (hook)
+		sink->frames[kept++] = (struct frame){ .address = MARK_OURS, .kind = FRAME_MARK };
 	for (uint32_t i = begin; i < count; i++)
 		if (!is_agent(sink, &frames[i]))
 			sink->frames[kept++] = frames[i];
@@ -170,7 +173,7 @@ static void add_whole_stack(struct sink *sink, const struct stack *stack)
 	if (hook && stack->metric == METRIC_ON_CPU && !is_interrupted(stack, begin))
 		hooks_add(&sink->hooks, modules_get(sink->modules, sink->agent),
 		          stack->frames + first, begin - first, stack->weight_ns);
-	ours.count = leave_out_agent(sink, stack->frames, stack->count, begin);
+	ours.count = leave_out_agent(sink, stack->frames, stack->count, first, hook);
 	ours.frames = sink->frames;
 	profile_add_stack(sink->profile, &ours);
 }
@@ -244,7 +247,7 @@ static void add_alloc(void *context, const struct alloc_event *event)
 	    !recorded_has(&sink->recorded, event->time_ns))
 		return;
 	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
-		ours.count = leave_out_agent(sink, event->frames, event->count, 0);
+		ours.count = leave_out_agent(sink, event->frames, event->count, 0, false);
 		ours.frames = sink->frames;
 	}
 	profile_add_alloc(sink->profile, &ours);
@@ -293,7 +296,7 @@ static void add_gpu_site(void *context, const struct gpu_site_event *event)
 	struct gpu_site_event ours = *event;
 
 	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
-		ours.count = leave_out_agent(sink, event->frames, event->count, 0);
+		ours.count = leave_out_agent(sink, event->frames, event->count, 0, false);
 		ours.frames = sink->frames;
 	}
 	profile_add_gpu_site(sink->profile, &ours);

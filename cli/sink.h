@@ -4,7 +4,7 @@
  *
  * What the agent's hooks call in the program's name (the allocator, BLAS) is
  * called by the program: frames of the agent are left out. Where the innermost
- * code is the agent's, it stays: that time is our doing, and is shown as such.
+ * code is the agent's, one mark stands for it: that time is our doing, and is shown as such.
  */
 #pragma once
 

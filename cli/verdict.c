@@ -313,6 +313,21 @@ static bool too_few_samples(const struct evidence *f, struct verdict *v)
 	return advise(v, "Let it do more work, or raise the rate: bottleneck -F 4999 ...");
 }
 
+// Hooks of the agent's, at whose cost nothing else can be judged.
+static bool our_own(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+
+	if (!row || strcmp(row->name, "[bottleneck]") != 0 || !is_mark(row) ||
+	    share(row->self, f->cpu->all) < UNSEEN_SHARE)
+		return false;
+	say(v,
+	    "%s %% of the CPU time is spent in bottleneck, which looks on at ops and allocations.",
+	    format_percent(row->self, f->cpu->all).text);
+	return advise(v, "Trace fewer functions, or switch off what the limits name: --no-malloc, "
+	                 "--no-ops ...");
+}
+
 static bool nothing_seen(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
@@ -385,8 +400,8 @@ static void add_op(const struct evidence *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
-	nothing_measured, found,        waits_for_cpu, others_wait_for_cpu, waits,
-	too_few_samples,  nothing_seen, flat,          hot_function,
+	nothing_measured, found,        waits_for_cpu, others_wait_for_cpu, waits, too_few_samples,
+	our_own,          nothing_seen, flat,          hot_function,
 };
 
 int verdict_find(const struct profile *profile, const struct view *view,

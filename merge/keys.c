@@ -81,6 +81,8 @@ static struct key key_of_mark(const struct location *location, enum query_by by)
 			             .module = by == BY_MODULE ? 0 : location->module };
 	case MARK_GIL:
 		return (struct key){ .group = KEY_GIL };
+	case MARK_OURS:
+		return (struct key){ .group = KEY_OURS };
 	case MARK_FOLDED:
 		return (struct key){ .group = KEY_FOLDED };
 	default:
@@ -320,7 +322,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		[KEY_UNKNOWN] = "[stack not seen]",  [KEY_FOLDED] = "[folded]",
 		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
 		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = "[outside user code]",
-		[KEY_GIL] = "[waiting for the GIL]",
+		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = "[bottleneck]",
 	};
 	const struct process_info *process;
 

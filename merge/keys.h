@@ -33,7 +33,8 @@ enum key_group {
 	KEY_OP,
 	KEY_NO_OP, /* what was in no op */
 	KEY_PYTHON, /* all of Python, by module */
-	KEY_GIL
+	KEY_GIL,
+	KEY_OURS
 };
 
 struct key {

@@ -501,6 +501,25 @@ Test(text, a_flat_profile_is_called_flat)
 	                        "flat.");
 }
 
+Test(text, hooks_that_take_more_than_the_program_are_told)
+{
+	static const struct row rows[] = { { .name = "[bottleneck]",
+		                             .self = 3 * NS_PER_SEC,
+		                             .total = 3 * NS_PER_SEC,
+		                             .self_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC } },
+		                           { .name = "f",
+		                             .self = NS_PER_SEC,
+		                             .total = NS_PER_SEC,
+		                             .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC } } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = 4 * NS_PER_SEC;
+	expect_verdict(profile, "75.0 % of the CPU time is spent in bottleneck, which looks on at "
+	                        "ops and allocations.");
+}
+
 Test(text, few_samples_rank_nothing)
 {
 	struct profile *profile = fake_profile();
