@@ -4,14 +4,18 @@
 
 #include "base/cleanup.h"
 #include "cli/format.h"
+#include "merge/query_causes.h"
 #include "merge/query_warmup.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#define ROWS_SHOWN 3
-#define NAME_WIDTH 48 /* of an op in a sentence */
-#define STEADY_MIN 3  /* calls that have to be left to be looked at */
+#define ROWS_SHOWN    3
+#define NAME_WIDTH    48 /* of an op in a sentence */
+#define CAUSES_SHOWN  3
+#define CAUSE_PERCENT 5  /* of the warm-up: what is less is not worth a word */
+#define CAUSE_SAMPLES 20 /* fewer tell no shares */
+#define STEADY_MIN    3  /* calls that have to be left to be looked at */
 
 static const char *const headings[] = {
 	[WARMUP_INCLUDED] = "warning: this profile includes warm-up",
@@ -127,6 +131,47 @@ static void print_remedy(const struct text *text, const struct warmup_rows *rows
 		    (double)rows->steady_ns / 1e9);
 }
 
+// "54 % compilation, 9 % page faults": the largest first.
+static void list_causes(const struct causes *causes, char *buffer, size_t size)
+{
+	size_t used = 0;
+	bool told[CAUSE_COUNT] = { true };
+
+	buffer[0] = '\0';
+	for (int n = 0; n < CAUSES_SHOWN; n++) {
+		int most = CAUSE_NONE;
+		for (int c = 1; c < CAUSE_COUNT; c++)
+			if (!told[c] && (!most || causes->ns[c] > causes->ns[most]))
+				most = c;
+		if (!most || causes->ns[most] * 100 < causes->all_ns * CAUSE_PERCENT)
+			return;
+		told[most] = true;
+		used += (size_t)snprintf(buffer + used, size - used, "%s%s %% %s", n ? ", " : "",
+		                         format_percent(causes->ns[most], causes->all_ns).text,
+		                         cause_name((enum cause)most));
+	}
+}
+
+// What was done meanwhile that is not done later.
+static int print_causes(const struct text *text, const struct warmup_rows *rows, struct error *err)
+{
+	struct causes causes;
+	char list[200];
+
+	if (query_causes(text->profile, rows, &causes, err) < 0)
+		return -1;
+	list_causes(&causes, list, sizeof(list));
+	if (!causes.samples)
+		return 0;
+	if (causes.samples < CAUSE_SAMPLES)
+		say(text, "Its %s samples are too few to tell what it was for.",
+		    format_count(causes.samples).text);
+	else if (*list)
+		say(text, "More than later there was in it: %s (of %s samples).", list,
+		    format_count(causes.samples).text);
+	return 0;
+}
+
 static void print_heading(const struct text *text, const char *words)
 {
 	const struct terminal *t = &text->terminal;
@@ -135,7 +180,7 @@ static void print_heading(const struct text *text, const char *words)
 	        terminal_style(t, STYLE_PLAIN));
 }
 
-static void print_rows(const struct text *text, const struct warmup_rows *rows)
+static int print_rows(const struct text *text, const struct warmup_rows *rows, struct error *err)
 {
 	bool warm = rows->verdict == WARMUP_INCLUDED || rows->verdict == WARMUP_TOO_SHORT;
 
@@ -146,8 +191,12 @@ static void print_rows(const struct text *text, const struct warmup_rows *rows)
 		else
 			print_trend(text, &rows->rows[i]);
 	}
-	if (warm)
-		print_remedy(text, rows);
+	if (!warm)
+		return 0;
+	if (print_causes(text, rows, err) < 0)
+		return -1;
+	print_remedy(text, rows);
+	return 0;
 }
 
 int text_warmup(const struct text *text, struct error *err)
@@ -158,8 +207,8 @@ int text_warmup(const struct text *text, struct error *err)
 	if (!rows)
 		return -1;
 	if (rows->verdict != WARMUP_NONE)
-		print_rows(text, rows);
-	else if (rows->too_few) {
+		return print_rows(text, rows, err);
+	if (rows->too_few) {
 		print_heading(text, "note: whether this is warm-up cannot be told");
 		say(text, "Most of the time in ops was spent in such as ran once or twice.");
 	}

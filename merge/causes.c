@@ -129,6 +129,26 @@ static enum cause cause_of_location(const struct profile *p, const struct locati
 	return location->place_count ? cause : cause_of(NULL, NULL, name);
 }
 
+// Programs and threads that are there for nothing else.
+static enum cause cause_of_thread(const struct profile *p, uint32_t slot)
+{
+	static const char *const compilers[] = { "cc1plus", "cc1",  "ptxas",
+		                                 "cicc",    "nvcc", "collect2" };
+	const struct thread_info *thread = threads_get(&p->threads, slot);
+	const struct process_info *process = threads_process(&p->threads, thread->process);
+	const char *command = process ? strings_get(p->strings, process->command) : NULL;
+	const char *name = strings_get(p->strings, thread->name);
+
+	for (size_t i = 0; command && i < sizeof(compilers) / sizeof(compilers[0]); i++)
+		if (strcmp(command, compilers[i]) == 0)
+			return CAUSE_COMPILER;
+	// As Java names them, cut to 15 characters.
+	if (name && (strncmp(name, "C1 CompilerThre", 15) == 0 ||
+	             strncmp(name, "C2 CompilerThre", 15) == 0))
+		return CAUSE_JIT;
+	return CAUSE_NONE;
+}
+
 uint8_t *causes_of_nodes(const struct profile *p)
 {
 	uint8_t *of_locations = calloc((size_t)p->locations.count + 1, sizeof(*of_locations));
@@ -138,8 +158,10 @@ uint8_t *causes_of_nodes(const struct profile *p)
 		of_locations[i] = (uint8_t)cause_of_location(p, &p->locations.locations[i]);
 	for (uint32_t id = 1; of_locations && causes && id <= p->paths.count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
-		if (!node->parent)
+		if (!node->parent) {
+			causes[id - 1] = (uint8_t)cause_of_thread(p, node->location);
 			continue;
+		}
 		causes[id - 1] = causes[node->parent - 1];
 		if (is_weak(causes[id - 1]) && of_locations[node->location - 1])
 			causes[id - 1] = of_locations[node->location - 1];

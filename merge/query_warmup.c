@@ -129,6 +129,8 @@ static void measure(const struct asking *a, const struct series *s, struct warmu
 		uint64_t steady = (uint64_t)(row->judged.steady_ns * (double)these);
 		if (!is_in(a, item->begin_ns))
 			continue;
+		if (!calls)
+			row->begin_ns = item->begin_ns;
 		left -= left < copies ? left : copies ? copies : 1;
 		calls += these;
 		row->slow_ns += item->ns;
@@ -193,6 +195,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 	row.judged.excess = (double)row.excess_ns / (double)ns;
 	if (is_warmup(row.judged.verdict) && row.judged.excess < WARMUP_SHARE)
 		return true; // blocks of calls looked like more than they were
+	row.begin_ns -= row.begin_ns > profile_start_ns(p) ? profile_start_ns(p) : row.begin_ns;
 	row.end_ns -= row.end_ns > profile_start_ns(p) ? profile_start_ns(p) : row.end_ns;
 	return add_row(a, index, &row);
 }
@@ -302,6 +305,7 @@ static void measure_steps(const struct steps *s, struct warmup_row *row)
 {
 	uint64_t steady = (uint64_t)row->judged.steady_ns;
 
+	row->begin_ns = s->steps[0].begin_ns;
 	for (size_t i = 0; i < row->judged.calls && i < s->count; i++) {
 		const struct run_step *step = &s->steps[i];
 		row->slow_ns += step->ns;

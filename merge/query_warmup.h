@@ -31,6 +31,7 @@ struct warmup_row {
 	uint64_t ns;          /* of all calls */
 	uint64_t slow_ns;     /* how long the slow first calls took */
 	uint64_t excess_ns;   /* of that, beyond the steady level */
+	uint64_t begin_ns;    /* when the first of them began, since the start of the run */
 	uint64_t end_ns;      /* when the last of them ended, since the start of the run */
 	bool nested;          /* within calls of another row: what it took is in there */
 };

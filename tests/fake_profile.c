@@ -151,6 +151,21 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 	return steps;
 }
 
+int query_causes(const struct profile *p, const struct warmup_rows *rows, struct causes *causes,
+                 struct error *err)
+{
+	(void)rows, (void)err;
+	*causes = p->causes;
+	return 0;
+}
+
+const char *cause_name(enum cause cause)
+{
+	return cause == CAUSE_COMPILER ? "compilation"
+	       : cause == CAUSE_FAULTS ? "page faults"
+	                               : "?";
+}
+
 void steps_free(struct steps *s)
 {
 	free(s);
@@ -860,6 +875,12 @@ struct profile *fake_profile_with_warmup(enum warmup_verdict verdict)
 		                          .steady_ns = MS(2310),
 		                          .rows = warming,
 		                          .count = sizeof(warming) / sizeof(warming[0]) };
+	p->causes = (struct causes){ .ns = { [CAUSE_NONE] = MS(600),
+		                             [CAUSE_COMPILER] = MS(1200),
+		                             [CAUSE_FAULTS] = MS(200),
+		                             [CAUSE_FILES] = MS(10) },
+		                     .all_ns = MS(2010),
+		                     .samples = verdict == WARMUP_TOO_SHORT ? 12 : 1834 };
 	if (verdict == WARMUP_NONE)
 		p->warmup = (struct warmup_rows){ .too_few = true, .ops_ns = MS(3100) };
 	return p;

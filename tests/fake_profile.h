@@ -8,6 +8,7 @@
 
 #include "merge/finding.h"
 #include "merge/query.h"
+#include "merge/query_causes.h"
 #include "merge/query_counters.h"
 #include "merge/query_devices.h"
 #include "merge/query_gpu.h"
@@ -40,6 +41,7 @@ struct profile {
 	struct gpu_facts gpu_facts;
 	struct warmup_rows warmup;
 	struct startup startup;
+	struct causes causes;
 	struct steps steps;                 /* of the whole run */
 	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
 	struct memory_rows memory;

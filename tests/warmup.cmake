@@ -3,6 +3,7 @@
 unit(median LIBS merge)
 unit(series LIBS merge)
 unit(warmup LIBS merge)
+unit(query_causes SOURCES merge_fixture.c LIBS merge PkgConfig::ZLIB)
 unit(query_startup SOURCES merge_fixture.c LIBS merge PkgConfig::ZLIB)
 unit(query_steps SOURCES merge_fixture.c LIBS merge PkgConfig::ZLIB)
 unit(query_warmup SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
