@@ -212,11 +212,13 @@ static bool make_steps(struct steps *s, const struct profile *p, const struct st
 	for (size_t i = 0; i < count; i++) {
 		const struct call *call = &c->calls[i];
 		uint64_t ns = s->between ? c->calls[i + 1].begin_ns - call->begin_ns : call->ns;
+		uint64_t end_ns = call->begin_ns + ns;
 		if (is_in(p, query, call->begin_ns))
 			s->steps[s->count++] = (struct run_step){
 				.first = number,
 				.calls = call->calls,
 				.begin_ns = call->begin_ns > start ? call->begin_ns - start : 0,
+				.end_ns = end_ns > start ? end_ns - start : 0,
 				.ns = ns / call->calls,
 			};
 		number += call->calls;
@@ -316,7 +318,13 @@ static bool add_iterations(struct steps *s, const struct steps_query *query,
 		const struct iteration *it = &found->items[i];
 		if (it->begin_ns < query->from_ns || (query->to_ns && it->begin_ns >= query->to_ns))
 			continue;
-		s->steps[s->count++] = (struct run_step){ i + 1, 1, it->begin_ns, it->ns };
+		s->steps[s->count++] = (struct run_step){
+			.first = i + 1,
+			.calls = 1,
+			.begin_ns = it->begin_ns,
+			.end_ns = i + 1 < found->count ? it[1].begin_ns : it->begin_ns + it->ns,
+			.ns = it->ns,
+		};
 	}
 	return s->steps && sum_up(s);
 }
@@ -411,10 +419,10 @@ int steps_explain(const struct profile *p, const struct steps *s, size_t index,
 	snprintf(tid, sizeof(tid), "%u", s->tid);
 	query.thread = s->tid ? tid : NULL;
 	query.from_ns = s->steps[0].begin_ns;
-	query.to_ns = last->begin_ns + last->ns * last->calls;
+	query.to_ns = last->end_ns;
 	cleanup(rows) struct rows *all = query_run(p, &query, err);
 	query.from_ns = step->begin_ns;
-	query.to_ns = step->begin_ns + step->ns;
+	query.to_ns = step->end_ns;
 	cleanup(rows) struct rows *these = all ? query_run(p, &query, err) : NULL;
 	if (!these)
 		return -1;

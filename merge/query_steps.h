@@ -42,7 +42,8 @@ struct run_step {
 	uint64_t first;    /* its number, from 1, in the whole run */
 	uint64_t calls;    /* steps that this is the average of: 1, but for late ones */
 	uint64_t begin_ns; /* since the start of the run */
-	uint64_t ns;       /* of one */
+	uint64_t end_ns;   /* of all of them */
+	uint64_t ns;       /* of one; of turns that samples show without waiting for a free CPU */
 };
 
 struct steps {

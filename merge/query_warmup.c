@@ -21,6 +21,7 @@
 struct asking {
 	const struct profile *profile;
 	struct warmup_rows *rows;
+	uint64_t run_ns;         // how long it took
 	uint64_t from_ns, to_ns; // calls that began before or after do not count; 0, MAX: all
 	uint32_t *outer;         // [op]: the op around most of its time; 0: none
 	uint64_t *total;         // [op]: of that
@@ -181,7 +182,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 	struct warmup_row row = { .shape = shape ? shape : "" };
 	uint64_t ns = time_of(a, s, &row.calls);
 
-	if (!op || op->provider == OP_PYTHON || ns < OP_SHARE * (double)p->run.wall_ns)
+	if (!op || op->provider == OP_PYTHON || ns < OP_SHARE * (double)a->run_ns)
 		return true;
 	if (!warmup_judge(&row.judged, a->shown, NULL, show(a, s, row.calls)))
 		return false;
@@ -253,7 +254,7 @@ static bool ran_once_or_twice(const struct asking *a)
 	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++)
 		few += a->calls[op] < FEW_CALLS ? a->self[op] : 0;
 	return few && 2 * few >= a->rows->ops_ns &&
-	       (double)a->rows->ops_ns >= FEW_SHARE * (double)a->profile->run.wall_ns;
+	       (double)a->rows->ops_ns >= FEW_SHARE * (double)a->run_ns;
 }
 
 static void judge_run(struct asking *a)
@@ -265,7 +266,7 @@ static void judge_run(struct asking *a)
 
 	rows->excess_ns = included + cut;
 	if (rows->excess_ns && (double)rows->excess_ns >= OPS_SHARE * (double)all &&
-	    (double)rows->excess_ns >= RUN_SHARE * (double)a->profile->run.wall_ns)
+	    (double)rows->excess_ns >= RUN_SHARE * (double)a->run_ns)
 		rows->verdict = cut > included ? WARMUP_TOO_SHORT : WARMUP_INCLUDED;
 	else if (ran_once_or_twice(a))
 		rows->too_few = true;
@@ -310,7 +311,7 @@ static void measure_steps(const struct steps *s, struct warmup_row *row)
 		const struct run_step *step = &s->steps[i];
 		row->slow_ns += step->ns;
 		row->excess_ns += step->ns > steady ? step->ns - steady : 0;
-		row->end_ns = step->begin_ns + step->ns;
+		row->end_ns = step->end_ns;
 	}
 	row->judged.excess = row->ns ? (double)row->excess_ns / (double)row->ns : 0;
 }
@@ -347,12 +348,23 @@ static bool judge_steps(struct asking *a, const struct steps *s)
 		ns[row.calls] = s->steps[row.calls].ns;
 		row.ns += ns[row.calls++];
 	}
-	if ((double)row.ns < OP_SHARE * (double)a->profile->run.wall_ns)
+	if ((double)row.ns < OP_SHARE * (double)a->run_ns)
 		return true;
 	if (!warmup_judge(&row.judged, ns, NULL, row.calls))
 		return false;
 	a->rows->steps_ns = s->sum_ns;
 	return row.judged.verdict == WARMUP_NONE || add_step_row(a, s, &row);
+}
+
+// Turns are known without the time that others had the CPU: so is the run they are a part of.
+static void leave_out_others(struct asking *a)
+{
+	struct account account;
+	struct error err;
+
+	if (query_account(a->profile, &account, &err) == 0 &&
+	    account.ns[METRIC_OFF_RUNNABLE] < a->run_ns)
+		a->run_ns -= account.ns[METRIC_OFF_RUNNABLE];
 }
 
 static int look_at_steps(struct asking *a, const struct query *query, struct error *err)
@@ -362,6 +374,8 @@ static int look_at_steps(struct asking *a, const struct query *query, struct err
 
 	if (!s)
 		return -1;
+	if (!s->provider)
+		leave_out_others(a);
 	if (!s->count || (s->provider && !s->between) || judge_steps(a, s))
 		return 0;
 	return error_set(err, ENOMEM, OUT_OF_MEMORY);
@@ -386,6 +400,7 @@ struct warmup_rows *query_warmup(const struct profile *p, const struct query *qu
 	cleanup(asking) struct asking a = {
 		.profile = p,
 		.rows = rows,
+		.run_ns = p->run.wall_ns,
 		.from_ns = query->from_ns ? profile_start_ns(p) + query->from_ns : 0,
 		.to_ns = query->to_ns ? profile_start_ns(p) + query->to_ns : UINT64_MAX,
 	};

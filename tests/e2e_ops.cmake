@@ -74,6 +74,11 @@ foreach(part Truth Providers Edges Survival Options Memory)
 endforeach()
 e2e(e2e_warmup warmup)
 
+# Real programs whose warm-up is known. For a quiet machine and some patience: ctest -C Long -L long
+add_test(NAME warmup_real CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/warmup/real.py $<TARGET_FILE:bottleneck> ${TARGETS_DIR})
+set_tests_properties(warmup_real PROPERTIES LABELS long TIMEOUT 1800 RUN_SERIAL ON)
+
 # Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
 add_library(torch_device_allocator MODULE torch/device_allocator.c)
 list(APPEND e2e_environment "DEVICE_ALLOCATOR=$<TARGET_FILE:torch_device_allocator>")

@@ -818,11 +818,11 @@ static struct warmup_row warming[] = {
 };
 
 static struct run_step steps[] = {
-	{ .first = 1, .calls = 1, .begin_ns = MS(800), .ns = MS(310) },
-	{ .first = 2, .calls = 1, .begin_ns = MS(1110), .ns = MS(65) },
-	{ .first = 3, .calls = 1, .begin_ns = MS(1175), .ns = MS(12) },
-	{ .first = 4, .calls = 1, .begin_ns = MS(1187), .ns = MS(11) },
-	{ .first = 5, .calls = 4, .begin_ns = MS(1198), .ns = MS(24) },
+	{ .first = 1, .calls = 1, .begin_ns = MS(800), .end_ns = MS(1110), .ns = MS(310) },
+	{ .first = 2, .calls = 1, .begin_ns = MS(1110), .end_ns = MS(1175), .ns = MS(65) },
+	{ .first = 3, .calls = 1, .begin_ns = MS(1175), .end_ns = MS(1187), .ns = MS(12) },
+	{ .first = 4, .calls = 1, .begin_ns = MS(1187), .end_ns = MS(1198), .ns = MS(11) },
+	{ .first = 5, .calls = 4, .begin_ns = MS(1198), .end_ns = MS(1294), .ns = MS(24) },
 };
 
 static const struct step_excess excesses[][STEP_EXCESSES] = {

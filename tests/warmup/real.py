@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""real.py BOTTLENECK TARGETS [NAME ...]: real programs whose warm-up is known. Prints a table of
+what the report says of each, and what it ought to; exits with 1 if it warns where there is none, or
+if it misses more than one in five of what can be seen. Of cold programs also the table of functions
+behind the warm-up is compared with that of the warm twin. For a quiet machine: a busy one makes
+first calls slow by itself.
+
+Programs whose turns cannot be told from samples are marked so: no verdict is right for them."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+POINTS = 5  # that a share may differ by
+WARN, NONE, SLOWS, FEW = "warm-up", "none", "slows down", "cannot be told"
+
+
+def find_torch():
+    """A Python with torch.compile, if there is one."""
+    for python in (os.environ.get("TORCH2_PYTHON"), "python3"):
+        if python and shutil.which(python) and subprocess.run(
+                [python, "-c", "import torch; torch.compile"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def has(python, module):
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def runs(targets, work):
+    """(name, how, command, options, truth) of each program that can run here."""
+    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+    loop, steps = os.path.join(targets, "loop"), os.path.join(targets, "steps")
+    script = os.path.join(HERE, "work.py")
+    for how, truth in (("cold", WARN), ("warm", NONE), ("periodic", NONE), ("growing", SLOWS),
+                       ("touch", WARN), ("touched", NONE)):
+        yield "C loop", how, [loop, how], [], truth
+    for how, truth in (("cold", WARN), ("warm", NONE), ("periodic", NONE), ("growing", SLOWS)):
+        yield "C, --trace", how, [loop, how], ["--trace", "work"], truth
+    for how, truth in (("cold", WARN), ("warm", NONE), ("periodic", NONE), ("growing", SLOWS),
+                       ("brief", WARN), ("once", FEW)):
+        yield "NVTX", how, [steps, how], [], truth
+    for name in ("imports", "file"):
+        for how, truth in (("cold", WARN), ("warm", NONE)):
+            yield f"Python {name}", how, [python, script, name, how], [], truth
+    for name, truth in (("collector", NONE), ("growing", SLOWS), ("bimodal", NONE)):
+        yield f"Python {name}", "-", [python, script, name, "-"], [], truth
+    if has(python, "numpy"):
+        for how, truth in (("cold", WARN), ("warm", NONE)):
+            yield "NumPy touch", how, [python, script, "touch", how], [], truth
+    if has(python, "torch"):
+        for how, truth in (("cold", WARN), ("warm", NONE)):
+            yield "torch training", how, [python, script, "script", how], [], truth
+    torch2 = find_torch()
+    if torch2:
+        for how, truth in (("cold", WARN), ("warm", NONE)):
+            yield "torch.compile", how, [torch2, script, "compiled", how], [], truth
+    if shutil.which("javac"):
+        subprocess.run(["javac", "-d", work, os.path.join(HERE, "Turns.java")], check=True)
+        yield "Java", "cold", ["java", "-cp", work, "Turns", "3000000"], [], WARN
+        yield "Java", "warm", ["java", "-Xint", "-cp", work, "Turns", "600000"], [], NONE
+    if shutil.which("node"):
+        for how, truth in (("cold", WARN), ("warm", NONE)):
+            yield "Node", how, ["node", os.path.join(HERE, "turns.js"), how], [], truth
+    yield "sleep", "-", ["sleep", "0.3"], [], NONE
+    yield "ls", "-", ["ls", "-lR", "/usr/share/doc"], [], NONE
+    yield "sort", "-", ["sort", "-n", "/proc/kallsyms"], [], NONE
+    yield "Python, nothing", "-", [python, "-c", "pass"], [], NONE
+
+
+def verdict_of(report):
+    if "warning: this profile includes warm-up" in report or "run is too short" in report:
+        return WARN
+    if "note: calls take longer and longer" in report:
+        return SLOWS
+    return FEW if "whether this is warm-up cannot be told" in report else NONE
+
+
+def shares(report):
+    """{function: per cent of self time} of the first table."""
+    table = report.split("hotspots by self time", 1)[-1].split("\n\n")[0]
+    rows = re.findall(r"^ *[\d.]+ \w+ +([\d.]+) +~?\S+ +[\d.]+ \w+ +[\d.]+ +(.*)$", table, re.M)
+    return {re.split(r"  +", words)[-2] if "  " in words else words: float(percent)
+            for percent, words in rows}
+
+
+class Driver:
+    def __init__(self, bottleneck, work):
+        self.bottleneck = bottleneck
+        self.work = work
+        self.environment = {**os.environ, "XDG_STATE_HOME": work, "LC_ALL": "C.UTF-8"}
+
+    def run(self, name, how, command, options):
+        profile = os.path.join(self.work, re.sub(r"\W", "_", name + how) + ".bneck")
+        done = subprocess.run([self.bottleneck, "-R", "/dev/null", "-o", profile, *options, "--",
+                               *command], env=self.environment, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise SystemExit(f"{command}: status {done.returncode}: {done.stderr}")
+        return profile
+
+    def report(self, profile, *options):
+        return subprocess.run([self.bottleneck, "report", "--width", "160", *options, profile],
+                              env=self.environment, capture_output=True, text=True,
+                              check=True).stdout
+
+    def difference(self, cold, warm):
+        """By how many points functions' shares differ behind the warm-up, at most; the name."""
+        left = shares(self.report(cold, "--from-steady"))
+        right = shares(self.report(warm, "--skip-first", "1"))
+        names = {n for n in {**left, **right} if max(left.get(n, 0), right.get(n, 0)) >= POINTS}
+        return max(((abs(left.get(n, 0) - right.get(n, 0)), n) for n in names), default=(0, "-"))
+
+
+def main():
+    bottleneck, targets, *names = sys.argv[1:]
+    false, missed, wanted, untold = 0, 0, 0, 0
+    with tempfile.TemporaryDirectory() as work:
+        driver = Driver(bottleneck, work)
+        cold = {}
+        print(f"{'program':18} {'how':9} {'ought to be':15} {'says':15} {'turns':6} difference")
+        for name, how, command, options, truth in runs(targets, work):
+            if names and not any(n in name for n in names):
+                continue
+            profile = driver.run(name, how, command, options)
+            report = driver.report(profile)
+            said = verdict_of(report)
+            seen = "\nsteps  " in report or truth == FEW
+            note = ""
+            if how in ("cold", "touch") and said == WARN:
+                cold[name] = profile
+            elif how in ("warm", "touched") and cold.get(name) and seen:
+                note = "{:.1f} points, {}".format(*driver.difference(cold.pop(name), profile))
+            if truth in (WARN, SLOWS):
+                wanted += seen
+                missed += seen and said != truth
+                untold += not seen
+            false += said == WARN and truth != WARN
+            print(f"{name:18} {how:9} {truth:15} {said:15} {'seen' if seen else 'unseen':6} {note}",
+                  flush=True)
+    print(f"{wanted - missed} of {wanted} found, {untold} whose turns are not seen; {false} false")
+    return 1 if false or missed * 5 > wanted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// A loop in JavaScript, whose first turn compiles many functions if HOW is cold: see real.py.
+'use strict';
+function load(count) {
+	let x = 1;
+	for (let i = 0; i < count; i++) x = (x * 1103515245 + i) | 0;
+	return x;
+}
+function work(count) {
+	let x = 1;
+	for (let i = 0; i < count; i++) { x ^= x << 7; x ^= x >> 9; }
+	return x;
+}
+let sum = 0;
+for (let turn = 0; turn < 40; turn++) {
+	if (process.argv[2] === 'cold' && turn === 0)
+		for (let i = 0; i < 4000; i++)
+			sum += new Function('x', 'let a = ' + i + '; for (let i = 0; i < 9; i++) a += x ^ ' + i + '; return a;')(i);
+	sum += load(10000000);
+	sum += work(10000000);
+}
+console.log(sum);

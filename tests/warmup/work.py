@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""work.py NAME cold|warm|...: programs whose warm-up is known, for real.py. Each repeats the same
+work; the cold one pays for something in its first turns that the warm one has paid for before."""
+import os
+import sys
+import tempfile
+import time
+
+
+def spin(count):
+    total = 0
+    for i in range(count):
+        total += i * i % 7
+    return total
+
+
+def mix(count):
+    total = 0
+    for i in range(count):
+        total ^= i << 3
+    return total
+
+
+def imports(how):
+    def load():
+        import asyncio, ctypes, decimal, email.message, http.client, unittest, xml.dom.minidom  # noqa
+        import multiprocessing, concurrent.futures, sqlite3, tarfile, urllib.request, pydoc  # noqa
+    if how == "warm":
+        load()
+    for _ in range(25):
+        load()
+        spin(200000)
+        mix(200000)
+
+
+def collector(how):
+    import gc
+    gc.disable()
+    keep = [[i] for i in range(400000)]
+    for turn in range(32):
+        spin(200000)
+        mix(200000)
+        if turn % 8 == 0:
+            gc.collect()
+    return keep
+
+
+def growing(how):
+    seen = []
+    for turn in range(30):
+        spin(60000)
+        for i in range(60 * turn):
+            if i not in seen:
+                seen.append(i)
+            mix(20)
+
+
+def bimodal(how):
+    import random
+    random.seed(4)
+    for _ in range(40):
+        spin(200000)
+        mix(random.choice((60000, 240000)))
+
+
+def file(how):
+    with tempfile.NamedTemporaryFile(dir=os.environ.get("WORK_DIR", "/var/tmp")) as data:
+        block = os.urandom(1 << 20)
+        for _ in range(400):
+            data.write(block)
+        data.flush()
+        os.fsync(data.fileno())
+        if how == "cold":
+            os.posix_fadvise(data.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        buffer = bytearray(1 << 20)
+        for turn in range(20):
+            fd = os.open(data.name, os.O_RDONLY)
+            for _ in range(400):
+                os.readv(fd, [buffer])
+            os.close(fd)
+            spin(150000)
+
+
+def touch(how):
+    import numpy as np
+    matrix = np.ones((300, 300))
+    memory = np.empty(150 << 17)  # 150 MB
+    if how == "warm":
+        memory.fill(0)
+    for turn in range(30):
+        matrix @ matrix
+        memory.fill(turn)
+
+
+def script(how):
+    import torch
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(4)])
+    data = torch.ones(64, 256)
+    labels = torch.zeros(64, 256)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(extra):
+        with torch.autograd.profiler.record_function("train step"):
+            for _ in range(extra):
+                torch.nn.functional.mse_loss(model(data), labels).backward()
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(data), labels).backward()
+            optimizer.step()
+    step(0) if how == "warm" else None
+    for turn in range(60):
+        step(60 if how == "cold" and turn == 0 else 3)
+
+
+def compiled(how):
+    import torch
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(4)])
+    fast = torch.compile(model, backend="aot_eager")
+    data = torch.ones(64, 256)
+    with torch.no_grad():
+        if how == "warm":
+            fast(data)
+        for turn in range(60):
+            with torch.autograd.profiler.record_function("forward pass"):
+                for _ in range(20):
+                    fast(data)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](sys.argv[2])
