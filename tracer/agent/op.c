@@ -4,23 +4,12 @@
 #include "base/clock.h"
 #include "base/device_bytes.h"
 #include "tracer/agent/agent.h"
-#include "tracer/agent/python.h"
+#include "tracer/agent/op_state.h"
 #include "tracer/agent/registers.h"
 #include "tracer/agent/sample.h"
-#include "tracer/agent/self.h"
-#include "tracer/agent/threads.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 #define END_BYTES   sizeof(struct record_op_end)
 #define OWED_BYTES  (END_BYTES + sizeof(struct op_device_bytes)) // of an END, at most
@@ -29,8 +18,6 @@
 #define SITES_BITS  12
 #define SITES       (1u << SITES_BITS)
 #define SITES_TRIED 8
-#define YIELDS      50
-#define PATIENCE    (YIELDS + 2000) // 200 ms and more
 #define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
 #define AHEAD       256 // of the ring's place: two ops
@@ -42,269 +29,8 @@
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_memory *op_memory;
 OWN struct op_bytes op_tensors, op_devices;
-OWN struct op_thread *op_own;
-OWN bool op_untraced;
-static OWN bool ended;
-static OWN bool unseen; // there is no room for this thread
-static OWN bool lent;   // the thread's lane: op_take_lane()
-
-static struct agent *agent; // NULL: nothing is collected
-static struct names names;
 static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
-static uint32_t generation;   // of this process; grows with each fork
 static bool uses_devices;     // atomic: op_use_devices() has been called
-// The kernel wipes it in a child, of which no handler may have told.
-uint32_t *op_witness;
-
-static uint32_t *map_witness(void)
-{
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return NULL;
-	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
-		return page;
-	munmap(page, 4096); // a kernel before 4.14: forks without handlers are not noticed
-	return NULL;
-}
-
-void op_start(struct agent *a)
-{
-	static uint32_t otherwise;
-
-	op_witness = map_witness();
-	if (!op_witness)
-		op_witness = &otherwise;
-	*op_witness = ++generation;
-	agent = a;
-}
-
-void op_stop(void)
-{
-	if (op_witness)
-		*op_witness = 0; // all enter slowly now
-}
-
-bool op_is_on(enum op_provider provider)
-{
-	return agent && agent->on && agent->config.ops & 1u << provider;
-}
-
-// The other threads are not there any more.
-static void drop_threads(struct rings *r)
-{
-	for (uint32_t i = 0; i < r->lane_count; i++) {
-		if (r->lanes[i].ops)
-			munmap(r->lanes[i].ops, sizeof(struct op_thread));
-		r->lanes[i].ops = NULL;
-	}
-}
-
-void op_fork(struct agent *a)
-{
-	op_own = NULL; // what is called from here may be traced
-	drop_threads(&a->rings);
-	names_abandon(&names);
-	memset(sites, 0, sizeof(sites));
-	ended = lent = unseen = false;
-	*op_witness = ++generation;
-}
-
-static bool attach_names(void)
-{
-	if (likely(names.file))
-		return true;
-	if (__atomic_exchange_n(&agent->naming, 1, __ATOMIC_ACQUIRE))
-		return false; // another thread is at it
-	void *memory = names.file ? NULL : rings_map_names(&agent->rings);
-	if (memory) {
-		stopwatch_start(); // not before there is an op: most processes have none
-		names_start(&names, memory, agent->rings.by_populate, agent->pid, agent->born_ns);
-	}
-	__atomic_store_n(&agent->naming, 0, __ATOMIC_RELEASE);
-	return names.file;
-}
-
-static struct op_thread *map_thread(struct lane *lane)
-{
-	if (lane->ops)
-		return lane->ops;
-	void *memory = mmap(NULL, sizeof(struct op_thread), PROT_READ | PROT_WRITE,
-	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory != MAP_FAILED)
-		lane->ops = memory;
-	return lane->ops;
-}
-
-// The calling thread's first op.
-static struct op_thread *begin_thread(void)
-{
-	struct lane *lane = threads_lane();
-	struct op_thread *t = lane ? map_thread(lane) : NULL;
-
-	if (!t || !attach_names())
-		return NULL;
-	t->lane = lane;
-	t->generation = generation;
-	t->tid = lane->tid;
-	t->depth = 0;
-	t->inside = 0;
-	t->room = 0;
-	t->watch = (struct stopwatch){ 0 };
-	memset(t->cache, 0, sizeof(t->cache)); // another thread's names are as good, but of old ids
-	lane->owed = 0;
-	op_own = t;
-	return t;
-}
-
-static bool is_being_made(void)
-{
-	return __atomic_load_n(&agent->attaching, __ATOMIC_ACQUIRE) ||
-	       __atomic_load_n(&agent->naming, __ATOMIC_ACQUIRE) ||
-	       __atomic_load_n(&agent->rings.growing, __ATOMIC_ACQUIRE);
-}
-
-// Not by libc's nanosleep(), where a thread may be cancelled. The other may be without a CPU.
-static void give_way(int turn)
-{
-	struct timespec moment = { 0, 100 * NS_PER_US };
-
-	if (turn < YIELDS)
-		sched_yield();
-	else
-		syscall(SYS_nanosleep, &moment, NULL);
-}
-
-// Where another thread makes the files just now, ops would be lost without a trace. If nothing
-// comes of it, the thread is counted, once.
-static struct op_thread *begin_patiently(void)
-{
-	struct op_thread *t = NULL;
-	int idle = 0; // tries for which nobody was to blame
-
-	for (int i = 0; !t && idle < 3 && i < PATIENCE; i++) {
-		idle = is_being_made() ? 0 : idle + 1;
-		t = begin_thread();
-		if (!t)
-			give_way(i);
-	}
-	if (!t && !unseen && agent->rings.files[0])
-		__atomic_fetch_add(&agent->rings.files[0]->unsampled, 1, __ATOMIC_RELAXED);
-	unseen = !t;
-	return t;
-}
-
-// The target has called clone() or fork() by itself.
-static void notice_fork(void)
-{
-	struct agent *a = agent;
-
-	if (*op_witness == generation)
-		return;
-	op_fork(a);
-	agent_fork(a);
-	threads_fork(a);
-	python_fork();
-	self_fork();
-}
-
-struct op_thread *op_enter_slowly(void)
-{
-	int error = errno;
-	struct op_thread *t = NULL;
-
-	if (agent && agent->on && !ended && !op_is_inside()) {
-		notice_fork();
-		t = op_own || unseen ? op_own : begin_patiently();
-	}
-	if (t)
-		t->inside = 1;
-	errno = error;
-	return t;
-}
-
-bool op_is_inside(void)
-{
-	return lent || (op_own && op_own->inside);
-}
-
-struct lane *op_take_lane(void)
-{
-	int error = errno;
-	struct lane *lane = NULL;
-
-	if (agent && agent->on && !ended && !op_is_inside()) {
-		notice_fork();
-		lent = true;
-		lane = threads_lane();
-		lent = lane != NULL;
-		if (lane && op_own)
-			op_own->inside = 1;
-	}
-	errno = error;
-	return lane;
-}
-
-void op_give_lane(void)
-{
-	if (op_own) {
-		op_own->room = 0; // something has been written
-		op_own->inside = 0;
-	}
-	lent = false;
-}
-
-static bool is_cached(const struct op_cached *cached, enum op_provider provider, uint32_t domain,
-                      const char *text)
-{
-	return cached->id && cached->text == text && cached->domain == domain &&
-	       names_entry(&names, cached->id)->provider == provider &&
-	       strncmp(names_text(&names, cached->id), text, PROTOCOL_NAME_TEXT) == 0;
-}
-
-// A number below 2^BITS for an address: in a hot path one multiplication has to do.
-static uint32_t spread(uint64_t address, int bits)
-{
-	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
-}
-
-static uint32_t cache_slot(uint32_t domain, const char *text)
-{
-	return spread((uint64_t)(uintptr_t)text + domain, OP_CACHE_BITS);
-}
-
-uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
-                       const char *text)
-{
-	const struct op_cached *cached = &t->cache[cache_slot(domain, text)];
-
-	return is_cached(cached, provider, domain, text) ? cached->id : 0;
-}
-
-uint32_t op_name_in(struct op_thread *t, const struct name *name)
-{
-	struct op_cached *cached = &t->cache[cache_slot(name->domain, name->text)];
-
-	if (likely(is_cached(cached, name->provider, name->domain, name->text)))
-		return cached->id;
-	uint32_t id = names_id(&names, name);
-	*cached = (struct op_cached){ name->text, name->domain, id };
-	return id;
-}
-
-uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain, const char *text)
-{
-	struct name name = { .provider = provider, .domain = domain, .text = text };
-
-	return op_name_in(t, &name);
-}
-
-uint32_t op_name_apart(const struct name *name)
-{
-	bool attached = agent && agent->on && agent_attach(agent) && attach_names();
-
-	return attached ? names_id(&names, name) : 0;
-}
 
 INLINE uint64_t allocated_bytes(void)
 {
@@ -340,11 +66,11 @@ static void count(struct op_thread *t, uint32_t name, const struct op_counts *co
 	struct op_twin *twin = &t->twins[name % OP_TWINS];
 
 	if (!twin->name)
-		*twin = (struct op_twin){ name, names_twin(&names, name) };
+		*twin = (struct op_twin){ name, names_twin(&op_names, name) };
 	if (likely(twin->name == name && twin->twin))
-		names_count_alone(&names, twin->twin, counts);
+		names_count_alone(&op_names, twin->twin, counts);
 	else
-		names_count(&names, name, counts);
+		names_count(&op_names, name, counts);
 }
 
 static void count_call(struct op_thread *t, uint32_t name, uint64_t total_ns, uint64_t self_ns,
@@ -361,7 +87,7 @@ static void count_call(struct op_thread *t, uint32_t name, uint64_t total_ns, ui
 static __attribute__((noinline)) void *take_slowly(struct op_thread *t, size_t size)
 {
 	int error = errno;
-	void *place = lane_take(t->lane, agent->rings.by_populate, size);
+	void *place = lane_take(t->lane, op_agent->rings.by_populate, size);
 
 	errno = error;
 	return place;
@@ -395,7 +121,7 @@ INLINE void *take(struct op_thread *t, size_t size)
 static void *reserve(struct op_thread *t, size_t size)
 {
 	int error = errno;
-	void *place = lane_reserve(t->lane, agent->rings.by_populate, size);
+	void *place = lane_reserve(t->lane, op_agent->rings.by_populate, size);
 
 	t->room = 0;
 	errno = error;
@@ -407,7 +133,7 @@ INLINE void head(const struct op_thread *t, struct record *record, uint16_t type
 {
 	record->type = type;
 	record->flags = flags;
-	record->pid = agent->pid;
+	record->pid = op_agent->pid;
 	record->tid = t->tid;
 	record->time_ns = time_ns;
 }
@@ -415,7 +141,7 @@ INLINE void head(const struct op_thread *t, struct record *record, uint16_t type
 static __attribute__((noinline)) bool is_unknown_site(uint64_t caller)
 {
 	for (uint32_t i = 0; i < SITES_TRIED; i++) {
-		uint64_t *site = &sites[(spread(caller, SITES_BITS) + i) % SITES];
+		uint64_t *site = &sites[(op_spread(caller, SITES_BITS) + i) % SITES];
 		uint64_t known = __atomic_load_n(site, __ATOMIC_RELAXED);
 		if (likely(known == caller))
 			return false;
@@ -428,7 +154,7 @@ static __attribute__((noinline)) bool is_unknown_site(uint64_t caller)
 
 INLINE bool is_new_site(uint64_t caller)
 {
-	return unlikely(__atomic_load_n(&sites[spread(caller, SITES_BITS)], __ATOMIC_RELAXED) !=
+	return unlikely(__atomic_load_n(&sites[op_spread(caller, SITES_BITS)], __ATOMIC_RELAXED) !=
 	                caller) &&
 	       is_unknown_site(caller);
 }
@@ -609,7 +335,7 @@ uint64_t op_begin_call(struct op_thread *t, uint32_t name, struct op_here here)
 bool op_begins_quickly(const struct op_thread *t, uint64_t caller)
 {
 	return t->depth < OP_DEPTH_MAX &&
-	       __atomic_load_n(&sites[spread(caller, SITES_BITS)], __ATOMIC_RELAXED) == caller;
+	       __atomic_load_n(&sites[op_spread(caller, SITES_BITS)], __ATOMIC_RELAXED) == caller;
 }
 
 bool op_ends_quickly(const struct op_thread *t, uint64_t begin_ns)
@@ -857,16 +583,15 @@ void op_say(const char *text)
 	op_leave(t);
 }
 
-void op_thread_end(struct lane *lane)
+void op_close_all(struct op_thread *t)
 {
-	struct op_thread *t = op_own;
-
-	ended = true;
-	op_own = NULL;
-	if (!t || t->lane != lane)
-		return;
 	if (t->depth > OP_DEPTH_MAX)
 		t->depth = OP_DEPTH_MAX;
 	while (t->depth)
 		end_innermost(t, OP_LEFT_OPEN);
+}
+
+void op_forget_sites(void)
+{
+	memset(sites, 0, sizeof(sites));
 }
