@@ -2,6 +2,7 @@
 #include "tracer/agent/nvtx_hooks.h"
 
 #include "tracer/agent/nvtx_deferred.h"
+#include "tracer/agent/nvtx_names.h"
 #include "tracer/agent/nvtx_object.h"
 #include "tracer/agent/nvtx_payload.h"
 #include "tracer/agent/op.h"
@@ -414,90 +415,7 @@ static void hook_domain_end(const void *domain, uint64_t id)
 		forward(domain, id);
 }
 
-/* Names of categories, threads and resources. */
-
-typedef void name_category_narrow(uint32_t category, const char *text);
-static void hook_name_category_narrow(uint32_t category, const char *text)
-{
-	name_category_narrow *forward = THEIRS(name_category_narrow, core[NVTX_NAME_CATEGORY_A]);
-
-	nvtx_category_create(nameless(), category, text);
-	if (forward)
-		forward(category, text);
-}
-
-static void create_wide_category(const struct nvtx_domain *d, uint32_t category,
-                                 const wchar_t *text)
-{
-	char buffer[TEXT_BYTES];
-
-	nvtx_category_create(d, category, utf8_from_wide(buffer, sizeof(buffer), text));
-}
-
-typedef void name_category_wide(uint32_t category, const wchar_t *text);
-static void hook_name_category_wide(uint32_t category, const wchar_t *text)
-{
-	name_category_wide *forward = THEIRS(name_category_wide, core[NVTX_NAME_CATEGORY_W]);
-
-	create_wide_category(nameless(), category, text);
-	if (forward)
-		forward(category, text);
-}
-
-typedef void domain_name_category_narrow(const void *domain, uint32_t category, const char *text);
-static void hook_domain_name_category_narrow(const void *domain, uint32_t category,
-                                             const char *text)
-{
-	domain_name_category_narrow *forward =
-		THEIRS(domain_name_category_narrow, core2[NVTX_DOMAIN_NAME_CATEGORY_A]);
-
-	nvtx_category_create(nvtx_domain_of(domain), category, text);
-	if (forward)
-		forward(domain, category, text);
-}
-
-typedef void domain_name_category_wide(const void *domain, uint32_t category, const wchar_t *text);
-static void hook_domain_name_category_wide(const void *domain, uint32_t category,
-                                           const wchar_t *text)
-{
-	domain_name_category_wide *forward =
-		THEIRS(domain_name_category_wide, core2[NVTX_DOMAIN_NAME_CATEGORY_W]);
-
-	create_wide_category(nvtx_domain_of(domain), category, text);
-	if (forward)
-		forward(domain, category, text);
-}
-
-static void name_thread(uint32_t tid, const char *text)
-{
-	struct op_thread *t = text ? op_enter() : NULL;
-
-	if (!t)
-		return;
-	op_thread_name(t, tid, text);
-	op_leave(t);
-}
-
-typedef void name_thread_narrow(uint32_t tid, const char *text);
-static void hook_name_thread_narrow(uint32_t tid, const char *text)
-{
-	name_thread_narrow *forward = THEIRS(name_thread_narrow, core[NVTX_NAME_OS_THREAD_A]);
-
-	name_thread(tid, text);
-	if (forward)
-		forward(tid, text);
-}
-
-typedef void name_thread_wide(uint32_t tid, const wchar_t *text);
-static void hook_name_thread_wide(uint32_t tid, const wchar_t *text)
-{
-	name_thread_wide *forward = THEIRS(name_thread_wide, core[NVTX_NAME_OS_THREAD_W]);
-	char buffer[TEXT_BYTES];
-
-	name_thread(tid, utf8_from_wide(buffer, sizeof(buffer), text));
-	if (forward)
-		forward(tid, text);
-}
+/* Resources. */
 
 static void mark_resource(struct op_thread *t, struct nvtx_domain *d, const char *text,
                           uint64_t identifier, struct op_here here)
@@ -523,7 +441,7 @@ static void name_resource(const void *domain, const struct nvtx_resource *r, str
 	read_message(&event, r->message_type, r->message, buffer);
 	const char *text = event.string ? event.string->text : event.text;
 	if (text && r->identifier_type == NVTX_RESOURCE_THREAD) {
-		name_thread((uint32_t)r->identifier, text);
+		nvtx_names_thread((uint32_t)r->identifier, text);
 		return;
 	}
 	struct op_thread *t = text ? op_enter() : NULL;
@@ -540,61 +458,6 @@ static const void *hook_resource_create(const void *domain, const struct nvtx_re
 
 	name_resource(domain, r, OP_HERE());
 	return forward ? forward(domain, r) : (const void *)(uintptr_t)next(&last_resource);
-}
-
-/* Domains and strings. */
-
-typedef const void *domain_create_narrow(const char *text);
-static const void *hook_domain_create_narrow(const char *text)
-{
-	domain_create_narrow *forward = THEIRS(domain_create_narrow, core2[NVTX_DOMAIN_CREATE_A]);
-	const void *ours = nvtx_domain_create(text);
-	const void *handle = forward ? forward(text) : ours;
-
-	if (forward)
-		nvtx_object_call(handle, ours);
-	return handle;
-}
-
-typedef const void *domain_create_wide(const wchar_t *text);
-static const void *hook_domain_create_wide(const wchar_t *text)
-{
-	domain_create_wide *forward = THEIRS(domain_create_wide, core2[NVTX_DOMAIN_CREATE_W]);
-	char buffer[TEXT_BYTES];
-	const void *ours = nvtx_domain_create(utf8_from_wide(buffer, sizeof(buffer), text));
-	const void *handle = forward ? forward(text) : ours;
-
-	if (forward)
-		nvtx_object_call(handle, ours);
-	return handle;
-}
-
-typedef const void *string_create_narrow(const void *domain, const char *text);
-static const void *hook_string_create_narrow(const void *domain, const char *text)
-{
-	string_create_narrow *forward =
-		THEIRS(string_create_narrow, core2[NVTX_DOMAIN_REGISTER_STRING_A]);
-	const void *ours = nvtx_string_create(nvtx_domain_of(domain), text);
-	const void *handle = forward ? forward(domain, text) : ours;
-
-	if (forward)
-		nvtx_object_call(handle, ours);
-	return handle;
-}
-
-typedef const void *string_create_wide(const void *domain, const wchar_t *text);
-static const void *hook_string_create_wide(const void *domain, const wchar_t *text)
-{
-	string_create_wide *forward =
-		THEIRS(string_create_wide, core2[NVTX_DOMAIN_REGISTER_STRING_W]);
-	char buffer[TEXT_BYTES];
-	const void *ours = nvtx_string_create(nvtx_domain_of(domain),
-	                                      utf8_from_wide(buffer, sizeof(buffer), text));
-	const void *handle = forward ? forward(domain, text) : ours;
-
-	if (forward)
-		nvtx_object_call(handle, ours);
-	return handle;
 }
 
 /* The payload extension. What stands in the payloads of an end is a mark right before it. */
@@ -720,10 +583,10 @@ nvtx_function *const nvtx_core_hooks[NVTX_CORE_SIZE] = {
 	[NVTX_RANGE_PUSH_A] = HOOK(hook_push_narrow),
 	[NVTX_RANGE_PUSH_W] = HOOK(hook_push_wide),
 	[NVTX_RANGE_POP] = HOOK(hook_pop),
-	[NVTX_NAME_CATEGORY_A] = HOOK(hook_name_category_narrow),
-	[NVTX_NAME_CATEGORY_W] = HOOK(hook_name_category_wide),
-	[NVTX_NAME_OS_THREAD_A] = HOOK(hook_name_thread_narrow),
-	[NVTX_NAME_OS_THREAD_W] = HOOK(hook_name_thread_wide),
+	[NVTX_NAME_CATEGORY_A] = HOOK(nvtx_names_category_narrow),
+	[NVTX_NAME_CATEGORY_W] = HOOK(nvtx_names_category_wide),
+	[NVTX_NAME_OS_THREAD_A] = HOOK(nvtx_names_thread_narrow),
+	[NVTX_NAME_OS_THREAD_W] = HOOK(nvtx_names_thread_wide),
 };
 
 // Destroyed objects are kept: their names may be in use. The user's library gets those calls as
@@ -735,12 +598,12 @@ nvtx_function *const nvtx_core2_hooks[NVTX_CORE2_SIZE] = {
 	[NVTX_DOMAIN_RANGE_PUSH_EX] = HOOK(hook_domain_push_event),
 	[NVTX_DOMAIN_RANGE_POP] = HOOK(hook_domain_pop),
 	[NVTX_DOMAIN_RESOURCE_CREATE] = HOOK(hook_resource_create),
-	[NVTX_DOMAIN_NAME_CATEGORY_A] = HOOK(hook_domain_name_category_narrow),
-	[NVTX_DOMAIN_NAME_CATEGORY_W] = HOOK(hook_domain_name_category_wide),
-	[NVTX_DOMAIN_REGISTER_STRING_A] = HOOK(hook_string_create_narrow),
-	[NVTX_DOMAIN_REGISTER_STRING_W] = HOOK(hook_string_create_wide),
-	[NVTX_DOMAIN_CREATE_A] = HOOK(hook_domain_create_narrow),
-	[NVTX_DOMAIN_CREATE_W] = HOOK(hook_domain_create_wide),
+	[NVTX_DOMAIN_NAME_CATEGORY_A] = HOOK(nvtx_names_domain_category_narrow),
+	[NVTX_DOMAIN_NAME_CATEGORY_W] = HOOK(nvtx_names_domain_category_wide),
+	[NVTX_DOMAIN_REGISTER_STRING_A] = HOOK(nvtx_names_string_create_narrow),
+	[NVTX_DOMAIN_REGISTER_STRING_W] = HOOK(nvtx_names_string_create_wide),
+	[NVTX_DOMAIN_CREATE_A] = HOOK(nvtx_names_domain_create_narrow),
+	[NVTX_DOMAIN_CREATE_W] = HOOK(nvtx_names_domain_create_wide),
 };
 
 nvtx_function *const nvtx_payload_hooks[NVTX_EXTENSION_SLOTS] = {
