@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 // The number, and what follows if it is one, or more.
 static const struct {
@@ -70,6 +71,17 @@ static void say_doubts(const struct text *text, const struct gpu_facts *facts)
 		    format_count(facts->lost).text);
 }
 
+// Without a word to CUPTI.
+static void print_killed(const struct text *text, const struct gpu_facts *facts)
+{
+	const struct run *run = profile_run(text->profile);
+
+	if (facts->device_count && run->complete && WIFSIGNALED(run->exit_status))
+		text_limit(text,
+		           "the program was killed: what its GPUs did in the last 0.1 s or so "
+		           "is missing");
+}
+
 int text_gpu_limits(const struct text *text, struct error *err)
 {
 	const struct query all = { .by = BY_FUNCTION };
@@ -87,5 +99,6 @@ int text_gpu_limits(const struct text *text, struct error *err)
 		text_limit(text, line);
 	}
 	say_doubts(text, facts);
+	print_killed(text, facts);
 	return 0;
 }

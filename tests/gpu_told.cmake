@@ -109,5 +109,11 @@ if(Python3_FOUND)
   add_test(NAME gpu_faults
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/faults.py
             $<TARGET_FILE:bottleneck> ${GPU_DIR} ${GPU_DIR}/programs)
+  # What is for a real GPU, as far as it goes without.
+  add_test(NAME gpu_hardware
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/hardware ${CMAKE_BINARY_DIR}
+            --fake --out ${GPU_DIR}/hardware-out
+            --only programs callers clock nodes lines killed buffers)
+  set_tests_properties(gpu_hardware PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
   set_tests_properties(gpu_kernel_lines gpu_faults PROPERTIES LABELS unit TIMEOUT 600)
 endif()

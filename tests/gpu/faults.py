@@ -54,7 +54,7 @@ def environment(directory, fake="fake", **more):
 def limits(report):
     """A line each, however they were broken."""
     text = report[report.rfind("\nlimits"):]
-    return re.sub(r"\n    ", " ", text).splitlines()[1:]
+    return [line.strip() for line in re.sub(r"\n    ", " ", text).splitlines()[2:]]
 
 
 def of_gpus(lines):
@@ -70,7 +70,7 @@ def check(directory, fault, program, wanted, fake="fake", version=""):
     if fault:
         env["FAKE_CUPTI_FAULTS"] = fault
     alone = subprocess.run([PROGRAMS + "/" + program], env=env, capture_output=True, check=False)
-    done = subprocess.run([BOTTLENECK, "--gpu", PROGRAMS + "/" + program], env=env,
+    done = subprocess.run([BOTTLENECK, PROGRAMS + "/" + program], env=env,
                           capture_output=True, check=False)
     expect(done.stdout == alone.stdout, what, "output", done.stdout, "not", alone.stdout)
     expect(done.returncode == alone.returncode, what, "status", done.returncode)
@@ -91,7 +91,7 @@ def check_killed(directory):
     """What was told before it dies is in the report, and its end is its own."""
     env = environment(directory)
     env["LAUNCHES"] = "2000000"
-    running = subprocess.Popen([BOTTLENECK, "--gpu", "-o", directory + "/p.bneck",
+    running = subprocess.Popen([BOTTLENECK, "-o", directory + "/p.bneck",
                                 PROGRAMS + "/launch_bound"], env=env, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     child = 0
@@ -109,6 +109,8 @@ def check_killed(directory):
     expect(running.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), "killed",
            running.returncode)
     expect(re.search(r"us_kernel|_us\b", report), "killed: no kernels are told:", report)
+    expect("the program was killed: what its GPUs did in the last 0.1 s or so is missing"
+           in limits(report), "killed: nobody says what is missing:", report)
 
 
 def main():

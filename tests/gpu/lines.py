@@ -107,6 +107,18 @@ def check_faults(directory):
     run(directory, "--gpu-lines", faults="pc-full=1", environment={"FAKE_KERNEL_US": "20000"})
 
 
+def check_callsites(directory):
+    """Of each call the stack: who has launched how much is exact, though one place launches all."""
+    env = dict(os.environ, LD_LIBRARY_PATH=FAKE, XDG_STATE_HOME=directory, LAUNCHES="400", US="200")
+    report = subprocess.run([BOTTLENECK, "--gpu-callsites", "all", "--call-tree", "--width", "160",
+                             "-o", directory + "/c.bneck", PROGRAMS + "/callers"], env=env,
+                            capture_output=True, text=True, check=False).stderr
+    for caller, time, share in (("left", "60.0 ms", "75.0"), ("right", "20.0 ms", "25.0")):
+        rows_of = [line for line in report.splitlines() if f"─ {caller} " in line]
+        expect(any(line.split()[:3] == [*time.split(), share] for line in rows_of),
+               caller, "has not launched", time, rows_of)
+
+
 def check_without(directory):
     report = run(directory)
     expect(rows(directory) is None and "lines inside" not in report, report)
@@ -114,7 +126,7 @@ def check_without(directory):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        for check in (check_lines, check_older, check_faults, check_without):
+        for check in (check_lines, check_older, check_faults, check_callsites, check_without):
             check(directory)
     for failure in failures:
         print(failure)

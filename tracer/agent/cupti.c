@@ -22,10 +22,10 @@
 
 #define NOT_RECORDED "GPU activity was not recorded: "
 #define NOTE_MAX     256
-#define PERIOD_NS    (500 * NS_PER_MS)
-#define SAMPLED_NS   (100 * NS_PER_MS) // where instructions are: the GPU's buffer must not fill
-#define LIMIT_NS     (2 * NS_PER_SEC)  // at the end, with nothing coming
-#define LONGEST_NS   (30 * NS_PER_SEC)
+// So much is lost of a program that is killed; and of samples the GPU's buffer must not fill.
+#define PERIOD_NS  (100 * NS_PER_MS)
+#define LIMIT_NS   (2 * NS_PER_SEC) // at the end, with nothing coming
+#define LONGEST_NS (30 * NS_PER_SEC)
 
 static struct agent *agent;
 static bool flushing; // there is a thread that does
@@ -120,8 +120,7 @@ static void set_live(bool live)
 
 static void start_flushing(void)
 {
-	flushing = cupti_flusher_start(cupti_session_flush_periodically,
-	                               cupti_pc_is_on() ? SAMPLED_NS : PERIOD_NS);
+	flushing = cupti_flusher_start(cupti_session_flush_periodically, PERIOD_NS);
 }
 
 static void attach(void)
