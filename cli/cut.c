@@ -2,6 +2,7 @@
 #include "cli/cut.h"
 
 #include "base/error.h"
+#include "merge/finding.h"
 #include "merge/query_startup.h"
 #include "merge/query_steps.h"
 #include "merge/query_warmup.h"
@@ -115,4 +116,15 @@ int cut_resolve(struct view *view, const struct profile *profile, struct error *
 		return 0;
 	return error_set(err, 0, "nothing of the run is left between %.3f and %.3f s",
 	                 (double)view->from_ns / 1e9, (double)whole.to_ns / 1e9);
+}
+
+struct findings *cut_findings(const struct view *view, const struct profile *profile,
+                              const struct rule_limits *limits, struct error *err)
+{
+	struct view window = *view;
+
+	if (cut_resolve(&window, profile, err) < 0)
+		return NULL;
+	const struct query query = { .from_ns = window.from_ns, .to_ns = window.to_ns };
+	return query_findings(profile, &query, limits, err);
 }

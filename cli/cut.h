@@ -7,7 +7,9 @@
 #include "cli/view.h"
 
 struct error;
+struct findings;
 struct profile;
+struct rule_limits;
 
 /*
  * Sets from_ns and to_ns of VIEW to what --phase, --from-steady and --skip-first leave of them,
@@ -15,3 +17,10 @@ struct profile;
  * resolved stays as it is. -1 on error.
  */
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
+
+/*
+ * What is wrong in that window, of all threads, whichever VIEW shows; LIMITS may be NULL. NULL on
+ * error.
+ */
+struct findings *cut_findings(const struct view *view, const struct profile *profile,
+                              const struct rule_limits *limits, struct error *err);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/cut.h"
 #include "cli/message.h"
 #include "cli/view.h"
 #include "merge/finding.h"
@@ -148,11 +149,9 @@ static bool was_not_asked(const struct view *view, const struct findings *findin
 int gate_status(const struct profile *profile, const struct view *view,
                 const struct rule_limits *limits, struct error *err)
 {
-	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
-
 	if (!view->fail_on.count && !view->strict)
 		return 0;
-	cleanup(findings) struct findings *findings = query_findings(profile, &query, limits, err);
+	cleanup(findings) struct findings *findings = cut_findings(view, profile, limits, err);
 	if (!findings)
 		return -1;
 	bool found = has_found(view, findings), blind = was_not_asked(view, findings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report_json.h"
 
+#include "cli/cut.h"
 #include "cli/json.h"
 #include "cli/rule_words.h"
 #include "cli/verdict.h"
@@ -155,13 +156,14 @@ static void put_all(struct json *j, const struct profile *profile, const struct 
 int report_json(const struct profile *profile, const struct view *view,
                 const struct rule_limits *limits, FILE *out, struct error *err)
 {
-	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
-	cleanup(findings) struct findings *findings = query_findings(profile, &query, limits, err);
+	cleanup(findings) struct findings *findings = cut_findings(view, profile, limits, err);
 	struct verdict verdict;
 	struct json j = json_start(out);
+	struct view window = *view;
 
-	if (!findings || verdict_find(profile, view, findings, &verdict, err) < 0)
+	if (!findings || cut_resolve(&window, profile, err) < 0 ||
+	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
-	put_all(&j, profile, view, &verdict, findings);
+	put_all(&j, profile, &window, &verdict, findings);
 	return 0;
 }

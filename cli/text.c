@@ -139,9 +139,8 @@ static int print_chosen(const struct text *text, struct error *err)
 static int print_all(const struct text *text, const struct totals *totals, struct error *err)
 {
 	bool filtered = view_is_filtered(text->view);
-	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
 	cleanup(findings) struct findings *findings =
-		query_findings(text->profile, &query, text->limits, err);
+		cut_findings(text->view, text->profile, text->limits, err);
 	bool cold = text->view->phase == PHASE_STARTUP || text->view->phase == PHASE_WARMUP;
 
 	if (!findings)

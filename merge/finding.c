@@ -130,12 +130,12 @@ static struct findings *findings_new(void)
 }
 
 // Behind the warm-up, if nobody asked for another window.
-static struct query steady_query(const struct evidence *whole)
+static struct query steady_query(const struct query *asked, const struct warmup_rows *warmup)
 {
-	struct query query = whole->query;
+	struct query query = *asked;
 
-	if (!query.from_ns && !query.to_ns && whole->warmup->verdict == WARMUP_INCLUDED)
-		query.from_ns = whole->warmup->steady_ns;
+	if (!query.from_ns && !query.to_ns && warmup->verdict == WARMUP_INCLUDED)
+		query.from_ns = warmup->steady_ns;
 	return query;
 }
 
@@ -150,10 +150,12 @@ struct findings *query_findings(const struct profile *p, const struct query *que
 		error_set(err, ENOMEM, "could not look for what is wrong");
 		return NULL;
 	}
-	if ((!limits && !usual) || evidence_init(&whole, p, query, err) < 0)
+	struct query all = *query;
+	all.from_ns = all.to_ns = 0;
+	if ((!limits && !usual) || evidence_init(&whole, p, &all, err) < 0)
 		return NULL;
-	const struct query behind = steady_query(&whole);
-	bool apart = behind.from_ns != whole.query.from_ns;
+	const struct query behind = steady_query(query, whole.warmup);
+	bool apart = behind.from_ns || behind.to_ns;
 	if (apart && evidence_init(&steady, p, &behind, err) < 0)
 		return NULL;
 	const struct evidence *rest = apart ? &steady : &whole;

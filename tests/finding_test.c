@@ -614,6 +614,30 @@ Test(finding, rules_look_behind_the_warm_up)
 	cr_expect_eq(findings->wall_ns, 1200 * MS);
 }
 
+// A window is asked about itself; the measurement is that of the whole run.
+Test(finding, a_window_that_somebody_asks_for)
+{
+	struct error err = { 0 };
+
+	add(&f, 1, METRIC_OFF_FILE, 500, "main a.c:3 > load a.c:9 > read@libc");
+	f.now_ns += 500 * MS;
+	for (int i = 0; i < 50; i++) {
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:5");
+		f.now_ns += 10 * MS;
+	}
+	finish(1000, 2);
+	for (int late = 0; late < 2; late++) {
+		const struct query window = { .from_ns = late ? 500 * MS : 0,
+			                      .to_ns = late ? 0 : 500 * MS };
+		cleanup(findings) struct findings *findings =
+			query_findings(f.profile, &window, NULL, &err);
+		cr_assert(findings != NULL, "%s", err.text);
+		cr_expect_eq(finding_of(findings, "IO-WAIT") != NULL, !late);
+		cr_expect_eq(findings->wall_ns, 500 * MS);
+		cr_expect_null(finding_of(findings, "MEAS-SHORT"));
+	}
+}
+
 static void set(struct rule_limits *limits, const char *text)
 {
 	struct error err = { 0 };

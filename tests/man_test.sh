@@ -51,6 +51,13 @@ compare bottleneck-explain.1 explain
 page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
 help_options check | diff - "$work/page" || fail "bottleneck-check.1 and --help differ"
 
+# Every rule is in the page, and no other.
+"$bottleneck" explain | sed -n 's/^  \([A-Z][A-Z0-9-]*\) .*/\1/p' | sort >"$work/rules"
+test -s "$work/rules" || fail "bottleneck explain lists no rules"
+sed -n 's/^\.It Sy \([A-Z][A-Z0-9-]*\)$/\1/p' "$man/bottleneck-findings.7" | sort >"$work/page"
+diff "$work/rules" "$work/page" >"$work/diff" ||
+	fail "bottleneck-findings.7 (>) and explain (<) differ: $(cat "$work/diff")"
+
 # The examples, in the order of the pages: the later ones look at the last run of the earlier.
 examples() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/p' "$1" | sed -n '/^\.Bd/,/^\.Ed/p' |

@@ -135,6 +135,20 @@ class Json(Case):
         self.assertEqual({f["id"] for f in document["findings"]},
                          {name for name, what in state.items() if what == "fired"})
 
+    def test_a_window(self):
+        # It sleeps first, and computes then.
+        command = ["sh", "-c", f"sleep 0.6; {target('system_calls')}"]
+        _, done = self.document(command)
+        for option, late in ((["--to", "0.3"], False), (["--from", "0.3"], True)):
+            printed = self.verb("report", "--json", "--rule", FIRES, *option, done.profile)
+            document = json.loads(printed.stdout)
+            cpu = [f for f in document["findings"] if f["id"] == "CPU-SYS" and
+                   (f["file"] or "").endswith("system_calls.c")]
+            self.assertEqual(bool(cpu), late, option)
+            window = document["window"]
+            self.assertEqual((window["from_ns"], window["to_ns"]),
+                             (300000000, None) if late else (0, 300000000))
+
     def test_how_it_ended(self):
         for command, status, number in ((["true"], 0, None), (["false"], 1, None),
                                         (["sh", "-c", "kill -USR1 $$"], None, signal.SIGUSR1)):
