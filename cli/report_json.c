@@ -91,7 +91,7 @@ static void put_rule(struct json *j, const struct rule *rule, const struct rule_
 		json_put_null(j, "value");
 	json_put_number(j, "threshold", answer->threshold);
 	json_put_text(j, "unit", rule_unit_key(rule->unit));
-	json_put_text(j, "why", answer->state == RULE_UNKNOWN ? answer->why : NULL);
+	json_put_text(j, "why", *answer->why ? answer->why : NULL);
 	json_close(j);
 }
 

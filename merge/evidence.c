@@ -58,8 +58,11 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 	e->wall_ns = end > query->from_ns ? end - query->from_ns : 0;
 	query_totals(p, &e->totals);
 	const struct op_query ops = { .from_ns = query->from_ns, .to_ns = query->to_ns };
+	struct op_query shapes = ops;
+	shapes.by = OPS_BY_SHAPE;
 	e->ops = query_ops(p, &ops, err);
-	if (e->ops && query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
+	e->shapes = e->ops ? query_ops(p, &shapes, err) : NULL;
+	if (e->shapes && query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
 	    look_at_rest(e, err) == 0)
 		return 0;
 	evidence_fini(e);
@@ -72,6 +75,7 @@ void evidence_fini(struct evidence *e)
 	rows_free(e->functions);
 	rows_free(e->threads);
 	op_rows_free(e->ops);
+	op_rows_free(e->shapes);
 	warmup_rows_free(e->warmup);
 	import_rows_free(e->imports);
 	module_rows_free(e->modules);

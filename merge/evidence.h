@@ -26,6 +26,7 @@ struct evidence {
 	struct rows *functions; /* by self time on a CPU */
 	struct rows *threads;
 	struct op_rows *ops;        /* by self time */
+	struct op_rows *shapes;     /* the same, by shape */
 	struct warmup_rows *warmup; /* of the whole run */
 	struct steps *steps;
 	struct import_rows *imports;

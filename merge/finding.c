@@ -65,8 +65,11 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 	if (!is_beyond(rule, finding.value, limit->threshold))
 		return;
 	// A tenth of a run that is over at once is nothing that anybody would change.
-	if (finding.saving_ns && finding.saving_ns < LEAST_NS)
+	if (finding.saving_ns && finding.saving_ns < LEAST_NS) {
+		snprintf(answer->why, sizeof(answer->why), "it could save less than %.2f s",
+		         (double)LEAST_NS / 1e9);
 		return;
+	}
 	answer->state = RULE_FIRED;
 	fire(f, rule, limit, &finding);
 }

@@ -57,7 +57,8 @@ struct rule_answer {
 	enum rule_state state;
 	bool asked; /* else the run is not of its kind, and VALUE is not known */
 	double value, threshold;
-	char why[160]; /* RULE_UNKNOWN: what is missing */
+	char why[160]; /* RULE_UNKNOWN: what is missing; RULE_SILENT: why in spite of VALUE, or ""
+	                */
 };
 
 struct findings {

@@ -146,6 +146,30 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 	                   workers, busiest->name, finding->value);
 }
 
+// How busy the CPUs are with a program that has several threads to keep them so.
+static enum measured measure_poor(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	double busy = busy_cpus(e);
+	uint32_t cpus = e->run->cpus, working = 0;
+
+	(void)rule;
+	if (!cpus)
+		return finding_lacks(finding, "it is not known how many CPUs it could use");
+	for (size_t i = 0; i < e->threads->count; i++)
+		working += (double)e->threads->rows[i].self_ns[METRIC_ON_CPU] >
+		           PART_SHARE * (double)e->wall_ns;
+	if (cpus < 4 || working < 3 || busy < BUSY_SHARE)
+		return MEASURED_NOTHING;
+	finding->value = 100 * busy / cpus;
+	finding->share = 1;
+	finding->saving_ns = (uint64_t)((1 - busy / cpus) * (double)e->wall_ns);
+	begin_at(finding, e, hottest(e));
+	return finding_say(finding,
+	                   "%.1f of %u CPUs are busy on average, with %u threads that work", busy,
+	                   cpus, working);
+}
+
 const struct rule rules_cpu[] = {
 	{ .id = "CPU-LOCK",
 	  .subject = RULES_CPU,
@@ -220,6 +244,19 @@ const struct rule rules_cpu[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(DEBUG),
 	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "CPU-POOR",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 50,
+	  .below = true,
+	  .title = "the CPUs are not kept busy",
+	  .formula = "CPUs that are busy on average, as a share of those that the program may use; "
+	             "only with three working threads and more, on four CPUs and more",
+	  .why = "Threads that wait for each other leave CPUs idle.",
+	  .advice = "See what they wait for: bottleneck report --by thread, and --off-cpu.",
+	  .source = "Intel VTune calls up to 50 % poor",
+	  .measure = measure_poor },
 	{ .id = "CPU-SERIAL",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,

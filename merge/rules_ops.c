@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Rules on ops.
+#include "base/op.h"
 #include "merge/evidence.h"
 
 #include <string.h>
 
 #define ON_CPU      (1u << METRIC_ON_CPU)
 #define LOADER_NAME "enumerate(DataLoader)"
+#define HOT_SHARE   0.05 /* of the time in ops, of one whose shapes are counted */
+
+// Collections of garbage are ops, too, but Python's own.
+static bool has_ops(const struct evidence *e, struct finding *finding)
+{
+	for (size_t i = 0; i < e->ops->count; i++)
+		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_PYTHON)) != 0)
+			return true;
+	finding_lacks(finding, "the program has no ops");
+	return false;
+}
 
 static const struct op_row *first_of(const struct op_rows *ops, const char *prefix)
 {
@@ -23,6 +35,8 @@ static enum measured measure_loader(const struct evidence *e, const struct rule 
 	char place[300];
 
 	(void)rule;
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
 	if (!row)
 		return MEASURED_NOTHING;
 	evidence_weigh(e, row->total_ns, 0, finding);
@@ -60,6 +74,8 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 		                    .whole_places = rule->doing };
 	uint64_t calls = calls_of_tiny(e->ops);
 
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
 	if (!calls)
 		return MEASURED_NOTHING;
 	enum measured measured = measure_doing(e, &whole, finding);
@@ -72,10 +88,130 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 static enum measured measure_double(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
 	enum measured measured = measure_doing(e, rule, finding);
-
 	finding->saving_ns /= 2;
 	return measured;
+}
+
+static enum measured measure_copies(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	return has_ops(e, finding) ? measure_doing(e, rule, finding) : MEASURED_LACKS;
+}
+
+static uint64_t self_of_all(const struct op_rows *ops)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ops->count; i++)
+		sum += ops->rows[i].self_ns;
+	return sum;
+}
+
+static void begin_at(const struct op_row *row, struct finding *finding)
+{
+	finding_add(finding, &(struct finding_row){
+				     .function = row->function ? row->function : row->name,
+				     .file = row->file,
+				     .line = row->line,
+				     .callee = row->name,
+				     .ns = row->self_ns,
+				     .calls = row->calls,
+			     });
+}
+
+// Each of these hands a value to the CPU, and so waits for all that the GPU has to do.
+static bool waits_for_value(const struct op_row *row)
+{
+	static const char *const names[] = { "aten::item", "aten::_local_scalar_dense",
+		                             "aten::nonzero", "aten::is_nonzero" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(row->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool uses_gpu(const struct evidence *e)
+{
+	for (size_t i = 0; i < e->ops->count; i++)
+		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_CUDA)) == 0)
+			return true;
+	return false;
+}
+
+static enum measured measure_syncs(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct op_row *most = NULL;
+	uint64_t ns = 0;
+	char place[300];
+
+	(void)rule;
+	if (!uses_gpu(e))
+		return finding_lacks(finding, "no calls of CUDA were seen");
+	for (size_t i = 0; i < e->ops->count; i++) {
+		const struct op_row *row = &e->ops->rows[i];
+		if (!waits_for_value(row))
+			continue;
+		ns += row->self_ns;
+		most = most && most->self_ns >= row->self_ns ? most : row;
+	}
+	if (!most)
+		return MEASURED_NOTHING;
+	begin_at(most, finding);
+	finding->share = e->wall_ns ? (double)ns / (double)e->wall_ns : 0;
+	finding->share = finding->share < 1 ? finding->share : 1;
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns + 0.5);
+	finding->value = 100 * finding->share;
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding,
+	                   "waiting for values from the GPU: %.0f %% of the time, most of it %.60s "
+	                   "in %s",
+	                   finding->value, most->name, place);
+}
+
+static uint32_t shapes_of(const struct evidence *e, const struct op_row *op)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < e->shapes->count; i++) {
+		const struct op_row *row = &e->shapes->rows[i];
+		count += row->shape[0] && strcmp(row->name, op->name) == 0 &&
+		         strcmp(row->provider, op->provider) == 0 &&
+		         strcmp(row->domain, op->domain) == 0;
+	}
+	return count;
+}
+
+static enum measured measure_shapes(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	const struct op_row *most = NULL;
+	uint64_t all = self_of_all(e->ops);
+	char place[300];
+
+	(void)rule;
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
+	for (size_t i = 0; i < e->ops->count; i++) {
+		const struct op_row *row = &e->ops->rows[i];
+		if ((double)row->self_ns < HOT_SHARE * (double)all)
+			continue;
+		uint32_t shapes = shapes_of(e, row);
+		if (shapes <= finding->value)
+			continue;
+		finding->value = shapes;
+		most = row;
+	}
+	if (!most)
+		return MEASURED_NOTHING;
+	begin_at(most, finding);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "%.60s is called with %.0f different shapes, most in %s",
+	                   most->name, finding->value, place);
 }
 
 const struct rule rules_ops[] = {
@@ -125,7 +261,7 @@ const struct rule rules_ops[] = {
 	            "views, and write into what is there (out=, add_()).",
 	  .source = "our choice",
 	  .within = { "MEM-COPY", "MEM-FAULT" },
-	  .measure = measure_doing,
+	  .measure = measure_copies,
 	  .doing = ACTIVITY(TENSORS),
 	  .metrics = ON_CPU },
 	{ .id = "OP-DOUBLE",
@@ -145,6 +281,33 @@ const struct rule rules_ops[] = {
 	  .measure = measure_double,
 	  .doing = ACTIVITY(DOUBLE),
 	  .metrics = ON_CPU },
+	{ .id = "OP-SHAPES",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_COUNT,
+	  .threshold = 10,
+	  .title = "an op with many shapes",
+	  .formula = "different shapes of one op that takes 5 % of the time in ops and more",
+	  .why = "Compiled code, plans and blocks of memory are made for one shape: each new one "
+	         "makes them again.",
+	  .advice = "Pad to a few sizes, or put what is alike into one batch.",
+	  .source = "our choice",
+	  .measure = measure_shapes },
+	{ .id = "OP-SYNC",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 3,
+	  .title = "waiting for values from the GPU",
+	  .formula =
+	          "time of item, nonzero and is_nonzero themselves, as a share of wall time; only "
+	          "where CUDA is used",
+	  .why = "Each waits until the GPU has done all work before it, and the GPU then waits for "
+	         "more.",
+	  .advice = "Keep values on the GPU; read them every hundred steps; use masks in place of "
+	            "nonzero().",
+	  .source = "XProf's limit for what is not the GPU's work",
+	  .measure = measure_syncs },
 };
 
 const size_t rules_ops_count = sizeof(rules_ops) / sizeof(rules_ops[0]);

@@ -1,111 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "merge/finding.h"
-
 #include "base/error.h"
 #include "merge/profile_data.h"
 #include "merge/query.h"
-#include "tests/merge_fixture.h"
+#include "tests/finding_fixture.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 #include <unistd.h>
 
-static struct fixture f;
-
-static void begin(void)
-{
-	fixture_init(&f, NULL);
-}
-
-static void end(void)
-{
-	fixture_fini(&f);
-}
-
 TestSuite(finding, .init = begin, .fini = end);
-
-// The run's end: after WALL_MS.
-static void finish(uint64_t wall_ms, uint32_t cpus)
-{
-	const struct run run = {
-		.start_ns = 1000 * MS,
-		.wall_ns = wall_ms * MS,
-		.command = "app",
-		.cpus = cpus,
-		.samples = 1000,
-		.off_cpu_exact = true,
-	};
-
-	name_all(&f);
-	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
-}
-
-static struct findings *look(const struct rule_limits *limits)
-{
-	struct error err = { 0 };
-	struct findings *findings = query_findings(f.profile, &(struct query){ 0 }, limits, &err);
-
-	cr_assert(findings != NULL, "%s", err.text);
-	return findings;
-}
-
-// NULL if it has not fired.
-static const struct finding *finding_of(const struct findings *findings, const char *id)
-{
-	cr_assert(rule_find(id) < rule_count(), "no rule %s", id);
-	for (size_t i = 0; i < findings->count; i++)
-		if (strcmp(findings->items[i].rule->id, id) == 0)
-			return &findings->items[i];
-	return NULL;
-}
-
-static const struct rule_answer *answer_of_rule(const struct findings *findings, const char *id)
-{
-	return &findings->answers[rule_find(id)];
-}
-
-// A rule on what stacks do: STACK, which is charged to LINE, at the threshold and above it.
-struct planted {
-	const char *id;
-	enum metric metric;
-	const char *stack;
-	int line;
-};
-
-static void plant(const struct planted *planted, uint64_t ms)
-{
-	add(&f, 1, planted->metric, ms, planted->stack);
-	f.now_ns += ms * MS;
-	for (uint64_t i = ms; i < 1000; i += 10) {
-		add(&f, 1, METRIC_ON_CPU, i + 10 > 1000 ? 1000 - i : 10, "main a.c:3 > work a.c:5");
-		f.now_ns += 10 * MS;
-	}
-	finish(1000, 2);
-}
-
-static void expect_planted(const struct planted *planted)
-{
-	const struct rule *rule = rule_at(rule_find(planted->id));
-
-	end();
-	begin();
-	plant(planted, (uint64_t)(rule->threshold * 10));
-	cleanup(findings) struct findings *silent = look(NULL);
-	cr_expect_null(finding_of(silent, planted->id), "%s: at its threshold", planted->id);
-	cr_expect_eq(answer_of_rule(silent, planted->id)->state, RULE_SILENT, "%s", planted->id);
-	end();
-	begin();
-	plant(planted, (uint64_t)(rule->threshold * 10) + 2);
-	cleanup(findings) struct findings *fired = look(NULL);
-	const struct finding *finding = finding_of(fired, planted->id);
-	cr_assert(finding != NULL, "%s: above its threshold", planted->id);
-	cr_expect_eq(finding->line, planted->line, "%s: line %d", planted->id, finding->line);
-	cr_expect_float_eq(finding->value, rule->threshold + 0.2, 0.01, "%s: %f", planted->id,
-	                   finding->value);
-	cr_expect_eq(finding->saving_ns, (uint64_t)(rule->threshold * 10 + 2) * MS, "%s",
-	             planted->id);
-	cr_expect(strlen(finding->fact) > 0 && strlen(finding->advice) > 0, "%s", planted->id);
-}
 
 Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 {
@@ -209,6 +112,23 @@ Test(finding, where_others_have_the_cpus_the_queue_is_theirs)
 	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
 }
 
+Test(finding, several_threads_that_leave_cpus_idle)
+{
+	threads_of(4, 1000, 1000, 0);
+	finish(1000, 8);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-POOR"), "50 %% is not below 50 %%");
+	end();
+	begin();
+	threads_of(4, 900, 900, 0);
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-POOR");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 45, 0.01);
+	cr_expect_eq(finding->saving_ns, 550 * MS);
+}
+
 Test(finding, one_thread_on_many_cpus)
 {
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
@@ -279,6 +199,17 @@ Test(finding, a_saved_profile_has_the_same_findings)
 		cr_expect_eq(second->items[i].saving_ns, first->items[i].saving_ns, "%zu", i);
 		cr_expect_str_eq(second->items[i].fact, first->items[i].fact);
 	}
+}
+
+Test(finding, what_saves_next_to_nothing_is_none)
+{
+	add(&f, 1, METRIC_OFF_FILE, 49, "main a.c:3 > load a.c:9 > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 51, "main a.c:3 > work a.c:5");
+	finish(100, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "IO-WAIT"));
+	cr_expect_eq(answer_of_rule(findings, "IO-WAIT")->state, RULE_SILENT);
+	cr_expect(strlen(answer_of_rule(findings, "IO-WAIT")->why) > 0);
 }
 
 Test(finding, severity_ranks_before_saving)
@@ -478,29 +409,6 @@ Test(finding, files_without_names)
 		cleanup(findings) struct findings *findings = look(NULL);
 		cr_expect_eq(finding_of(findings, "MEAS-SYMBOLS") != NULL, i == 1, "%d", i);
 	}
-}
-
-// One call of an op for MS ms, now.
-static void call(const char *name, uint64_t ms)
-{
-	profile_add_op(f.profile, &(struct op_event){ .thread = 1,
-	                                              .op = op_called(&f, name),
-	                                              .begin_ns = f.now_ns,
-	                                              .end_ns = f.now_ns + ms * MS,
-	                                              .self_ns = ms * MS });
-	f.now_ns += ms * MS;
-}
-
-static void calls(const char *name, unsigned count, uint64_t ms)
-{
-	while (count--)
-		call(name, ms);
-}
-
-static void finish_now(void)
-{
-	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:5");
-	finish((f.now_ns - 1000 * MS) / MS, 2);
 }
 
 Test(finding, warm_up_is_in_the_profile)

@@ -16,7 +16,6 @@ foreach(module
   ask_early
   callables
   file_ops
-  finding
   gpu_lines
   profile
   profile_file
@@ -29,6 +28,10 @@ foreach(module
   query_memory
   query_ops)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+endforeach()
+
+foreach(module finding finding_python finding_ops)
+  unit(${module} SOURCES finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
 # Every allocation of ours can be made to fail.
