@@ -15,6 +15,7 @@ VALUES = {
            "domain"},
     "color": {"auto", "always", "never"},
     "phase": {"all", "startup", "warmup", "steady"},
+    "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},
     "sort": {"self", "total", "line", "calls", "mem", "flops", "avg"},
     "unwinder": {"table", "libunwind"},
