@@ -7,6 +7,7 @@
 #include "merge/op_callers.h"
 #include "merge/op_samples.h"
 #include "merge/scope.h"
+#include "merge/series_window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -357,6 +358,80 @@ static bool add_entries(struct asking *a)
 	return true;
 }
 
+// What the series of one group's calls tell of the window.
+struct told {
+	uint64_t calls, series_calls; // of the run: by the entries, and by their series
+	bool unfit;                   // some calls are in no series, or within themselves
+	struct series_window in;
+	struct histogram durations;
+};
+
+// Bins cut calls where they begin and end; series know when each began.
+static void take_told(struct group *group, struct told *told)
+{
+	struct op_sums *sums = &group->sums;
+	double share = sums->total_ns ? (double)told->in.ns / (double)sums->total_ns : 1;
+	double calls = sums->calls ? (double)told->in.calls / (double)sums->calls : 0;
+
+	if (told->unfit || told->calls != told->series_calls)
+		return;
+	sums->self_ns = (uint64_t)(share * (double)sums->self_ns);
+	sums->flops = (uint64_t)(calls * (double)sums->flops + 0.5);
+	sums->calls = told->in.calls;
+	sums->total_ns = sums->sum_ns = told->in.ns;
+	if (told->in.averaged || !told->in.calls)
+		return;
+	group->min_ns = told->in.min_ns;
+	group->max_ns = told->in.max_ns;
+	histogram_fini(&group->durations);
+	group->durations = told->durations;
+	told->durations = (struct histogram){ 0 };
+}
+
+static bool add_told(const struct asking *a, const struct op_entry *entry, bool *seen,
+                     struct told *told)
+{
+	const struct series_table *t = &a->profile->series;
+	uint64_t start = profile_start_ns(a->profile);
+	uint64_t to = a->query->to_ns ? start + a->query->to_ns : UINT64_MAX;
+
+	told->calls += entry->sums.calls;
+	told->unfit |= entry->sums.sum_ns != entry->sums.total_ns || entry->sums.untimed ||
+	               (entry->sums.calls && !entry->series);
+	if (!entry->series || seen[entry->series - 1])
+		return true;
+	seen[entry->series - 1] = true;
+	told->series_calls += t->series[entry->series - 1].calls;
+	return series_window_add(&told->in, &told->durations, &t->series[entry->series - 1],
+	                         start + a->query->from_ns, to);
+}
+
+static bool refine_window(struct asking *a)
+{
+	const struct op_table *t = &a->profile->op_table;
+	bool whole = (a->query->by == OPS_BY_OP || a->query->by == OPS_BY_SHAPE) &&
+	             !a->query->thread && !a->query->process;
+	cleanup_free bool *seen = calloc((size_t)a->profile->series.count + 1, sizeof(*seen));
+	cleanup_free uint32_t *ids = calloc((size_t)t->count + 1, sizeof(*ids));
+	bool ok = seen && ids;
+
+	if (ok && (!is_windowed(a) || !whole))
+		return true;
+	for (uint32_t i = 0; ok && i < t->count; i++)
+		ok = (ids[i] = group_of(a, &t->entries[i].key)) != 0;
+	struct told *told = ok ? calloc((size_t)a->count + 1, sizeof(*told)) : NULL;
+	for (uint32_t i = 0; told && ok && i < t->count; i++)
+		ok = add_told(a, &t->entries[i], seen, &told[ids[i] - 1]);
+	for (uint32_t i = 0; told && i < a->count; i++) {
+		if (ok)
+			take_told(&a->groups[i], &told[i]);
+		histogram_fini(&told[i].durations);
+	}
+	ok = ok && told;
+	free(told);
+	return ok;
+}
+
 static int compare_called(const void *a, const void *b)
 {
 	const struct called *left = a, *right = b;
@@ -623,11 +698,22 @@ static bool add_up(const struct asking *a, struct op_rows *rows)
 	return true;
 }
 
+// Groups of which the window has no call.
+static void drop_empty(struct op_rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].calls || rows->rows[i].marks)
+			rows->rows[kept++] = rows->rows[i];
+	rows->count = kept;
+}
+
 static bool answer_all(struct asking *a, struct op_rows *rows)
 {
 	enum op_sort sort = a->query->sort;
 
-	if (!find_sums(a) || !add_entries(a))
+	if (!find_sums(a) || !add_entries(a) || !refine_window(a))
 		return false;
 	choose_callers(a);
 	rows->rows = calloc((size_t)a->count + 1, sizeof(*rows->rows));
@@ -638,6 +724,7 @@ static bool answer_all(struct asking *a, struct op_rows *rows)
 	rows->count = a->count;
 	if (a->count && !add_samples(a, rows->rows))
 		return false;
+	drop_empty(rows);
 	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &sort);
 	return add_up(a, rows);
 }

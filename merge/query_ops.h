@@ -8,8 +8,10 @@
  * one that lies right within another of its domain is not counted again.
  *
  * In a window, which is as fine as the bins that times are kept in, there are no
- * durations of single calls and no bytes: those are 0. Who called the caller (by
- * stack, from the second frame on) is not told by the intervals, but by what
+ * durations of single calls and no bytes: those are 0. By op and by shape, of all threads, calls
+ * and times are exact in a window, too, if every call of the op is in a series
+ * (merge/series.h), and there are durations where those in the window are kept one by one. Who
+ * called the caller (by stack, from the second frame on) is not told by the intervals, but by what
  * most samples have that hold the op in that function: " < ~" stands where some
  * had other callers, " < ?" where there was no sample. Those of PyTorch's ops in Python are
  * exact, and of the backward pass they are those of the forward pass. Sampled times of an op
@@ -82,7 +84,7 @@ struct op_row {
 	int64_t net_bytes, self_net_bytes; /* allocated less freed */
 	struct op_device_bytes devices;    /* the same of GPUs */
 	uint64_t flops;                    /* 0 if unknown */
-	uint64_t gpu_ns;  /* what was launched within it ran so long on GPUs */
+	uint64_t gpu_ns;                   /* what was launched within it ran so long on GPUs */
 	uint64_t sampled_ns;               /* on-CPU and off-CPU time of stacks that hold the op */
 	uint64_t sampled_self_ns;          /* and none within it */
 };

@@ -313,6 +313,39 @@ Test(query_ops, a_window_has_the_ops_that_began_in_it)
 	EXPECT(&(struct op_query){ .from_ns = 2000 * MS }, "");
 }
 
+// Bins of 1 ms and wider would put the call at 302.5 ms to another side of the cut.
+Test(query_ops, a_window_cuts_between_calls_and_knows_their_durations)
+{
+	for (uint64_t i = 0; i < 40; i++) {
+		struct op_event event = call_of("op", i * 100, i < 3 ? 90 : 10 + i % 3, 5);
+		event.begin_ns += MS / 2;
+		event.end_ns += MS / 2;
+		profile_add_op(f.profile, &event);
+	}
+	cleanup(op_rows) struct op_rows *rows =
+		ask_ops(&(struct op_query){ .from_ns = 300 * MS + MS / 2 });
+	cr_assert(eq(sz, rows->count, 1));
+	cr_expect(eq(u64, rows->rows[0].calls, 37));
+	cr_expect(eq(u64, rows->rows[0].total_ns, (13 * 10 + 12 * 11 + 12 * 12) * MS));
+	cr_expect(eq(u64, rows->rows[0].min_ns, 10 * MS));
+	cr_expect(eq(u64, rows->rows[0].max_ns, 12 * MS));
+	cr_expect(rows->rows[0].median_ns > 10.9 * MS && rows->rows[0].median_ns < 11.1 * MS);
+}
+
+// Of one thread, and of what is open within itself, only the bins tell.
+Test(query_ops, a_window_of_calls_that_are_not_kept_one_by_one)
+{
+	for (uint64_t i = 0; i < 10; i++) {
+		struct op_event event = call_of("op", i * 100, 10, 10);
+		event.within_itself = i == 4;
+		profile_add_op(f.profile, &event);
+	}
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ .from_ns = 600 * MS });
+	cr_assert(eq(sz, rows->count, 1));
+	cr_expect(eq(u64, rows->rows[0].calls, 4));
+	cr_expect(eq(u64, rows->rows[0].median_ns, 0));
+}
+
 Test(query_ops, the_line_that_calls_is_exact_and_its_callers_are_sampled)
 {
 	call("gemm", 0, 10, 10);

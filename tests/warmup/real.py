@@ -54,7 +54,7 @@ def runs(targets, work):
             yield "NumPy touch", how, [python, script, "touch", how], [], truth
     if has(python, "torch"):
         for how, truth in (("cold", WARN), ("warm", NONE)):
-            yield "torch training", how, [python, script, "script", how], [], truth
+            yield "torch training", how, [python, script, "training", how], [], truth
     torch2 = find_torch()
     if torch2:
         for how, truth in (("cold", WARN), ("warm", NONE)):
@@ -92,7 +92,8 @@ class Driver:
     def __init__(self, bottleneck, work):
         self.bottleneck = bottleneck
         self.work = work
-        self.environment = {**os.environ, "XDG_STATE_HOME": work, "LC_ALL": "C.UTF-8"}
+        self.environment = {**os.environ, "XDG_STATE_HOME": work, "LC_ALL": "C.UTF-8",
+                            "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
     def run(self, name, how, command, options):
         profile = os.path.join(self.work, re.sub(r"\W", "_", name + how) + ".bneck")
