@@ -6,6 +6,7 @@
 #include "base/op.h"
 #include "cli/format.h"
 #include "merge/profile.h"
+#include "merge/query_gpu.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -94,6 +95,19 @@ static void add_providers(const struct text *text, struct words *w)
 	add_sampled(text, w, run->hooks_ns[0]);
 }
 
+// It knows what it does in calls of the program's, where samples see the program.
+static void add_cupti(const struct text *text, struct words *w)
+{
+	const struct query all = { .by = BY_FUNCTION };
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(text->profile, &all, NULL);
+
+	add(w, ", ");
+	add_sampled(text, w, profile_run(text->profile)->hooks_cupti_ns);
+	add(w, " in CUPTI and its threads");
+	if (facts && facts->overhead_ns)
+		add(w, " (by its own account %s)", format_duration(facts->overhead_ns).text);
+}
+
 void text_overhead(const struct text *text)
 {
 	const struct run *run = profile_run(text->profile);
@@ -117,10 +131,7 @@ void text_overhead(const struct text *text)
 		add(&w, " in hooks of ops");
 		add_providers(text, &w);
 	}
-	if (run->hooks_cupti_ns) {
-		add(&w, ", ");
-		add_sampled(text, &w, run->hooks_cupti_ns);
-		add(&w, " in CUPTI and its threads");
-	}
+	if (run->hooks_cupti_ns)
+		add_cupti(text, &w);
 	text_limit(text, w.text);
 }

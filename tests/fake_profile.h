@@ -12,6 +12,7 @@
 #include "merge/query_counters.h"
 #include "merge/query_devices.h"
 #include "merge/query_gpu.h"
+#include "merge/query_gpu_lines.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
 #include "merge/query_startup.h"
@@ -39,6 +40,7 @@ struct profile {
 	struct device_rows devices;
 	struct gpu_rows gpu;
 	struct gpu_facts gpu_facts;
+	struct gpu_line_rows gpu_lines;
 	struct warmup_rows warmup;
 	struct startup startup;
 	struct causes causes;

@@ -564,6 +564,10 @@ Test(text, limits_tell_all_that_went_wrong)
 	profile->run.hooks_ns[OP_PYTHON] = 15 * NS_PER_MS;
 	profile->run.hooks_ns[0] = 5 * NS_PER_MS;
 	profile->run.hooks_memory_ns = 9 * NS_PER_MS;
+	profile->run.hooks_cupti_ns = 30 * NS_PER_MS;
+	profile->gpu_facts.overhead_ns = 25 * NS_PER_MS;
+	profile->gpu_facts.losses[GPU_LOST_DROPPED] = 1;
+	profile->gpu_facts.losses[GPU_LOST_CUBIN] = 1200;
 	profile->totals.timeless = 1234;
 	profile->totals.folded_ns = NS_PER_SEC;
 	profile->totals.lost_events = 3;
@@ -571,6 +575,35 @@ Test(text, limits_tell_all_that_went_wrong)
 		.sampled_bytes = 1000, .untracked_bytes = 123, .samples = 97, .lost = 3
 	};
 	expect_golden("limits", print(profile, &view, terminal(100, false, false)));
+}
+
+Test(text, lines_inside_kernels_with_what_is_waited_for)
+{
+	static struct gpu_line lines[] = {
+		{ "lines(float*, float const*, int)", "/src/lines.cu", 4, "inner(float, int)",
+		  "/src/lines.cu", 17, 5300, "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+		  4000, 0.009 },
+		{ "lines(float*, float const*, int)", "/src/lines.cu", 16, NULL, "/src/lines.cu",
+		  16, 3700, "smsp__pcsamp_warps_issue_stalled_selected", 3700, 0.008 },
+		{ "void gemm<float, 128, 128, true>(float const*, float const*, float*)", NULL, 0,
+		  NULL, NULL, 0, 1000, "smsp__pcsamp_warps_issue_stalled_new_reason", 600, 0.004 },
+	};
+	static const int widths[] = { 80, 120 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		struct profile *profile = fake_profile();
+		profile->gpu_lines = (struct gpu_line_rows){ .rows = lines,
+			                                     .count = 3,
+			                                     .samples = 10000,
+			                                     .unnamed = 1000,
+			                                     .dropped = 40,
+			                                     .other = 700,
+			                                     .lost = 10 };
+		snprintf(name, sizeof(name), "gpu-lines-%d", widths[i]);
+		expect_golden(name, print(profile, &view, terminal(widths[i], false, false)));
+	}
 }
 
 Test(text, ops_and_memory_in_the_whole_report_at_three_widths)
