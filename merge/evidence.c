@@ -35,6 +35,18 @@ static int look_at_stacks(struct evidence *e, struct error *err)
 	return e->threads ? 0 : -1;
 }
 
+static int look_at_gpu(struct evidence *e, struct error *err)
+{
+	const struct query query = { .from_ns = e->query.from_ns, .to_ns = e->query.to_ns };
+
+	if (!e->profile->gpu.device_count)
+		return 0;
+	e->gpu = query_gpu_facts(e->profile, &query, err);
+	e->gpu_rows = e->gpu ? query_gpu(e->profile, &query, err) : NULL;
+	e->gpu_wait = e->gpu_rows ? query_gpu_wait(e->profile, &query, err) : NULL;
+	return e->gpu_wait ? 0 : -1;
+}
+
 static int look_at_rest(struct evidence *e, struct error *err)
 {
 	const struct query whole = { .by = BY_FUNCTION };
@@ -63,7 +75,7 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 	e->ops = query_ops(p, &ops, err);
 	e->shapes = e->ops ? query_ops(p, &shapes, err) : NULL;
 	if (e->shapes && query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
-	    look_at_rest(e, err) == 0)
+	    look_at_rest(e, err) == 0 && look_at_gpu(e, err) == 0)
 		return 0;
 	evidence_fini(e);
 	return -1;
@@ -80,6 +92,9 @@ void evidence_fini(struct evidence *e)
 	import_rows_free(e->imports);
 	module_rows_free(e->modules);
 	steps_free(e->steps);
+	gpu_facts_free(e->gpu);
+	gpu_rows_free(e->gpu_rows);
+	gpu_wait_free(e->gpu_wait);
 	*e = (struct evidence){ 0 };
 }
 

@@ -10,6 +10,7 @@
 #include "merge/finding.h"
 #include "merge/profile.h"
 #include "merge/query.h"
+#include "merge/query_gpu.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
 #include "merge/query_steps.h"
@@ -31,6 +32,9 @@ struct evidence {
 	struct steps *steps;
 	struct import_rows *imports;
 	struct module_rows *modules; /* of the whole run */
+	struct gpu_facts *gpu;       /* these: NULL if the run has seen no GPU */
+	struct gpu_rows *gpu_rows;
+	struct gpu_wait *gpu_wait;
 };
 
 /* -1 on error; then EVIDENCE need not be freed. Evidence that WARMUP belongs to frees it. */
@@ -95,6 +99,7 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
 
 /* The tables. */
 extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
-	rules_memory[], rules_io[], rules_python[], rules_ops[];
+	rules_memory[], rules_io[], rules_python[], rules_ops[], rules_gpu[];
 extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
-	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count;
+	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count,
+	rules_gpu_count;

@@ -23,6 +23,7 @@ static const struct {
 	{ rules_io, &rules_io_count },
 	{ rules_python, &rules_python_count },
 	{ rules_ops, &rules_ops_count },
+	{ rules_gpu, &rules_gpu_count },
 };
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))

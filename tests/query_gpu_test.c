@@ -2,6 +2,7 @@
 #include "merge/query_gpu.h"
 
 #include "base/error.h"
+#include "merge/finding.h"
 #include "merge/profile_data.h"
 #include "tests/merge_fixture.h"
 
@@ -273,7 +274,8 @@ Test(query_gpu, gpus_wait_for_what_the_launching_thread_does)
 	profile_end_gpu(f.profile);
 	name_all(&f);
 	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(f.profile, &everything, NULL);
-	cr_expect(eq(str, (char *)rows_text(wait->functions), "pop 20/20, decode 10/10, main 0/30"));
+	cr_expect(
+		eq(str, (char *)rows_text(wait->functions), "pop 20/20, decode 10/10, main 0/30"));
 	cr_expect(eq(u64, wait->idle_ns, 40 * MS));
 	cr_expect(eq(u64, wait->functions->rows[0].self_ns[METRIC_OFF_LOCK], 20 * MS));
 	cr_expect(eq(u64, wait->call_ns[GPU_CALL_NONE], 30 * MS));
@@ -298,4 +300,88 @@ Test(query_gpu, rows_of_threads_have_gpu_time_beside_their_own)
 	cr_expect(eq(u64, rows->rows[1].gpu_total_ns, 60 * MS));
 	cr_expect(eq(u64, rows->rows[1].gpu_self_ns, 0));
 	cr_expect(eq(u64, rows->all, 5 * MS), "GPU time is not added to that of threads");
+}
+
+static const struct finding *finding_of(const struct findings *findings, const char *id)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (strcmp(findings->items[i].rule->id, id) == 0)
+			return &findings->items[i];
+	return NULL;
+}
+
+static void set_run(uint64_t wall_ms)
+{
+	const struct run run = { .start_ns = f.now_ns, .wall_ns = wall_ms * MS, .cpus = 1 };
+
+	cr_assert(eq(int, profile_set_run(f.profile, &run, NULL), 0));
+}
+
+// Of 100 ms the GPU has nothing to do for IDLE_MS, while the thread is in decode.
+static struct findings *with_idle(uint64_t idle_ms)
+{
+	uint32_t from = site(1, "main a.c:3 > <cudaLaunchKernel>");
+	uint64_t start = f.now_ns, busy_ms = 100 - idle_ms;
+
+	set_run(100);
+	device();
+	kernel("gemm", 0, busy_ms / 2, 7, from);
+	kernel("gemm", busy_ms / 2 + idle_ms, 100, 7, from);
+	for (uint64_t ms = 0; ms < 100; ms++) {
+		f.now_ns = start + ms * MS;
+		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > decode a.c:30");
+	}
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	return query_findings(f.profile, &everything, NULL, NULL);
+}
+
+Test(query_gpu, an_idle_gpu_is_a_finding_at_the_line_it_waited_for)
+{
+	cleanup(findings) struct findings *findings = with_idle(60);
+	const struct finding *idle = finding_of(findings, "GPU-IDLE");
+
+	cr_assert(idle != NULL);
+	cr_expect(eq(str, (char *)idle->fact,
+	             "the GPU waited 60 % of the time, mostly for the main thread in decode "
+	             "(a.c:30)"));
+	cr_expect(eq(int, idle->line, 30));
+	cr_expect(eq(int, idle->severity, SEVERITY_WARN));
+	cr_expect(eq(u64, idle->saving_ns, 60 * MS));
+}
+
+Test(query_gpu, a_gpu_that_is_mostly_busy_is_none)
+{
+	cleanup(findings) struct findings *findings = with_idle(20);
+
+	cr_expect(finding_of(findings, "GPU-IDLE") == NULL);
+	cr_expect(finding_of(findings, "GPU-LAUNCH") == NULL);
+}
+
+Test(query_gpu, copies_from_pageable_memory_are_a_finding)
+{
+	set_run(1000);
+	copy(100, 600, 1 << 24);
+	fill();
+	name_all(&f);
+	cleanup(findings) struct findings *findings =
+		query_findings(f.profile, &everything, NULL, NULL);
+	const struct finding *pageable = finding_of(findings, "GPU-PAGEABLE");
+	cr_assert(pageable != NULL);
+	cr_expect(finding_of(findings, "GPU-MEM") == NULL);
+}
+
+Test(query_gpu, kernels_with_fewer_blocks_than_multiprocessors_are_small)
+{
+	set_run(1000);
+	kernel("small", 100, 900, 7, 0);
+	fill(); // 8 blocks on 4
+	name_all(&f);
+	cleanup(findings) struct findings *findings =
+		query_findings(f.profile, &everything, NULL, NULL);
+	cr_expect(finding_of(findings, "GPU-GRID") == NULL);
+	f.profile->gpu.devices[0].multiprocessors = 9;
+	cleanup(findings) struct findings *more =
+		query_findings(f.profile, &everything, NULL, NULL);
+	cr_expect(finding_of(more, "GPU-GRID") != NULL);
 }
