@@ -53,7 +53,8 @@ struct event_op {
 	uint64_t stack, caller;
 	uint32_t chain, forward; /* of a RECORD_PYTHON_CHAIN, who calls it, and what it is the
 	                            derivative of; 0: nobody that is known */
-	uint32_t correlation; /* of a CUDA call: base/record_gpu.h; 0: it is none */
+	bool waits;              /* it is a call of CUDA's that may wait for the GPU */
+	uint32_t correlation;    /* of a CUDA call: base/record_gpu.h; 0: it is none */
 	uint16_t detail, detail_count;
 	const uint64_t *details;
 };

@@ -379,6 +379,16 @@ static bool take_python(struct off_cpu_state *s, uint64_t end_ns)
 	return true;
 }
 
+/* By whatever means CUDA has the thread sleep until its GPU is done. */
+static bool waits_for_gpu(const struct thread *thread, enum metric cause)
+{
+	bool sleeps = cause == METRIC_OFF_LOCK || cause == METRIC_OFF_NET ||
+	              cause == METRIC_OFF_PIPE || cause == METRIC_OFF_FILE ||
+	              cause == METRIC_OFF_SLEEP || cause == METRIC_OFF_OTHER;
+
+	return sleeps && op_stack_waits(&thread->ops);
+}
+
 /* The interval that ends now, OFF_NS of it off the CPU. */
 static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_ns, uint64_t off_ns)
 {
@@ -389,7 +399,7 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 
 	if (matches) {
 		interval.has_python = take_python(s, end_ns);
-		interval.cause = s->cause;
+		interval.cause = waits_for_gpu(thread, s->cause) ? METRIC_OFF_GPU : s->cause;
 		interval.has_frames = s->has_frames;
 	}
 	if (s->out && s->preempted) {

@@ -176,6 +176,16 @@ static void take_correlation(struct event_op *op)
 	op->detail_count = 0;
 }
 
+// Copies and sets wait unless they are called otherwise.
+static bool waits(const struct op *op)
+{
+	if (op->provider != OP_CUDA)
+		return false;
+	return strstr(op->name, "Synchronize") ||
+	       ((strstr(op->name, "Memcpy") || strstr(op->name, "Memset")) &&
+	        !strstr(op->name, "Async"));
+}
+
 static bool take_begin(struct op_records *r, const struct record_op_begin *begin, uint64_t image_ns,
                        struct event *event)
 {
@@ -195,6 +205,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 	take_correlation(&event->op);
 	event->op.domain = op->domain_id;
 	event->op.call = is_call(op);
+	event->op.waits = waits(op);
 	event->op.told = op->provider == OP_TRACE;
 	event->op.forwards = op->provider == OP_TORCH;
 	return true;

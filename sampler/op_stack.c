@@ -106,6 +106,14 @@ uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint)
 	return found;
 }
 
+bool op_stack_waits(const struct op_stack *s)
+{
+	for (size_t i = s->count; i > 0; i--)
+		if (!s->ops[i - 1].left_ns)
+			return s->ops[i - 1].waits;
+	return false;
+}
+
 void op_stack_end(struct op_stack *s, struct open_op *op)
 {
 	size_t index = (size_t)(op - s->ops);

@@ -35,7 +35,8 @@ struct open_op {
 	uint64_t begin_ns;
 	uint64_t call_stack; /* of a call: where its frame ends; 0: it does not end with a frame */
 	uint64_t call_return;
-	bool told;          /* see struct event_op */
+	bool waits;         /* see struct event_op */
+	bool told;          /* the same */
 	uint64_t left_ns;   /* when its frame was found to be gone, with no end told; 0: not yet */
 	uint64_t below_ns;  /* of the ops right below it that have ended */
 	bool below_differs; /* from what their ends have told */
@@ -87,6 +88,9 @@ void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns);
  * One stack's are asked for from the inside out: *HINT, 0 at first, makes that quick.
  */
 uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint);
+
+/* Whether the innermost op is one that waits. */
+bool op_stack_waits(const struct op_stack *s);
 
 void op_stack_end(struct op_stack *s, struct open_op *op);
 

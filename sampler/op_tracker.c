@@ -29,6 +29,7 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.begin_ns = event->time_ns,
 		.address = op->stack,
 		.call_stack = op->call ? op->stack : 0,
+		.waits = op->waits,
 		.told = op->told,
 		.call_return = op->caller,
 		.chain = python_chain_of(&thread->process->python, op->chain),
