@@ -72,3 +72,7 @@ long_e2e(long_real_programs real_programs)
 long_e2e(long_transparency transparency)
 long_e2e(long_transparency_no_perf transparency --no-perf)
 include(e2e_ops.cmake)
+
+e2e(e2e_gpu gpu)
+set_property(TEST e2e_gpu APPEND PROPERTY ENVIRONMENT
+             "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")

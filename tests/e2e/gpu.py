@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the report and the profile say of programs on the fake GPU is what those say of themselves.
+
+FAKE names the folder of the fake, PROGRAMS that of the programs; ctest sets them.
+"""
+import os
+import re
+import sqlite3
+import sys
+import unittest
+
+import harness
+
+FAKE = os.path.abspath(os.environ.get("FAKE", "build/tests/gpu/fake"))
+PROGRAMS = os.path.abspath(os.environ.get("PROGRAMS", "build/tests/gpu/programs"))
+
+PYTHON = """
+import ctypes, time
+cuda = ctypes.CDLL("libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+class Dim3(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint)]
+cuda.__cudaRegisterFatBinary.restype = ctypes.c_void_p
+image, none = ctypes.c_void_p(0), None
+handle = ctypes.c_void_p(cuda.__cudaRegisterFatBinary(ctypes.byref(image)))
+kernel = ctypes.create_string_buffer(b"_Z8train_usj")
+cuda.__cudaRegisterFunction(handle, kernel, none, kernel, -1, none, none, none, none, none)
+us = ctypes.c_uint(1000)
+arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(us), ctypes.c_void_p))
+cuda.cudaLaunchKernel.argtypes = [ctypes.c_void_p, Dim3, Dim3, ctypes.c_void_p, ctypes.c_size_t,
+                                  ctypes.c_void_p]
+
+def launch():
+    assert cuda.cudaLaunchKernel(kernel, Dim3(8, 1, 1), Dim3(256, 1, 1), arguments, 0, None) == 0
+
+def decode():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        sum(range(5000))
+
+for _ in range(40):
+    decode()
+    launch()
+    cuda.cudaDeviceSynchronize()
+"""
+
+
+def line_of(source, text):
+    return source[:source.index(text)].count("\n") + 1
+
+
+def truths(out):
+    """Kind and what → how often, and how much."""
+    found = {}
+    for line in out.splitlines():
+        words = line.split()
+        if words[:1] == ["truth"] and words[1] in ("kernel", "copy", "set", "sync"):
+            numbers = [int(w) for w in words if w.isdigit()]
+            names = [w for w in words[1:] if not w.isdigit()]
+            old = found.get(tuple(names), (0, 0))
+            much = numbers[1] if len(numbers) > 1 else 0
+            found[tuple(names)] = (old[0] + numbers[0], old[1] + much)
+    return found
+
+
+class Gpu(harness.Case):
+    def look(self, *command, **environment):
+        result = self.profile_run(command, "--width", "100",
+                                  env=self.environment(LD_LIBRARY_PATH=FAKE, **environment))
+        self.assertEqual(result.status, 0, result.err)
+        self.report = result.report
+        self.profile = result.profile
+        self.db = sqlite3.connect(result.profile)
+        self.addCleanup(self.db.close)
+        return result.out.decode()
+
+    def program(self, name, **environment):
+        return self.look(os.path.join(PROGRAMS, name), **environment)
+
+    def ask(self, question):
+        return self.db.execute(question).fetchall()
+
+    def busy(self):
+        """Per cent."""
+        found = re.findall(r"busy ([0-9.]+) % of the", self.report)
+        self.assertEqual(len(found), 1, self.report)
+        return float(found[0])
+
+    def check_truth(self, out):
+        true = truths(out)
+        self.assertTrue(true, out)
+        ours = {name: (calls, ns, size) for name, calls, ns, size in
+                self.ask("SELECT name, sum(calls), sum(total_ns), sum(bytes) FROM gpu GROUP BY name")}
+        for (kind, *names), (count, much) in true.items():
+            if kind == "kernel":
+                self.assertEqual(ours[names[0]][0], count, names)
+                self.assertEqual(round(ours[names[0]][1] / 1000), much, names)
+            elif kind == "copy":
+                name = f"copy {names[0]} to {names[1]}"
+                self.assertEqual((ours[name][0], ours[name][2]), (count, much), name)
+            elif kind == "set":
+                self.assertEqual((ours["set memory"][0], ours["set memory"][2]), (count, much))
+        numbers = {"event": 1, "wait": 2, "stream": 3, "context": 4}
+        syncs = dict(self.ask("SELECT kind, count FROM gpu_count WHERE what = 'sync'"))
+        for (kind, *names), (count, _) in true.items():
+            if kind == "sync" and names[0] in numbers:
+                self.assertEqual(syncs.get(numbers[names[0]], 0), count, names)
+
+    def test_tables_are_true(self):
+        for name in "copies", "streams", "gpu_bound", "launch_bound", "sync_happy", "processes":
+            with self.subTest(name):
+                self.check_truth(self.program(name))
+
+    def test_all_is_tied_to_its_call(self):
+        self.program("streams")
+        self.assertEqual(self.ask("SELECT sum(untied) FROM gpu_work"), [(0,)])
+        self.assertNotIn("not known which call", self.report)
+
+    def test_a_busy_gpu(self):
+        self.program("gpu_bound")
+        self.assertGreater(self.busy(), 95)
+        self.assertNotIn("GPU-IDLE", self.report)
+
+    def test_streams_at_once_are_busy_once(self):
+        self.program("streams")
+        self.assertGreater(self.busy(), 90)
+        self.assertRegex(self.report, r"4 streams: for 9\d\.\d % of the busy time several ran")
+
+    def test_launches_that_are_longer_than_kernels(self):
+        self.program("launch_bound", LAUNCHES="200000")
+        found = re.search(r"([0-9.]+) % of the idle time passed within calls that launch",
+                          self.report)
+        self.assertTrue(found, self.report)
+        self.assertGreater(float(found[1]), 20) # the fake does much before it says that it is called
+        self.assertRegex(self.report, "GPU-LAUNCH|GPU-SHORT")
+
+    def test_copies_have_their_rate(self):
+        self.program("copies")
+        self.assertRegex(self.report, r" 40 MB +12\.\d +copy device to pageable")
+        self.assertRegex(self.report, r" 40 MB +24\.\d +copy pinned to device")
+
+    def test_an_idle_gpu_waits_for_the_line_that_computes(self):
+        out = self.program("idle")
+        place = re.search(r"truth line (\S+) ", out)[1]
+        self.assertRegex(self.report, r"The GPU waited \d+ % of the time, mostly for the main\s+"
+                                      r"thread in prepare_batch\s+\(" + re.escape(place) + r"\)")
+        share = re.search(r" ([0-9.]+) +\w+ +prepare_batch \(" + re.escape(place), self.report)
+        self.assertTrue(share, self.report)
+        self.assertGreater(float(share[1]), 60)
+
+    def test_an_idle_gpu_waits_for_python(self):
+        script = self.path("train.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(PYTHON)
+        self.look(sys.executable, script)
+        line = line_of(PYTHON, "        sum(range(5000))")
+        self.assertRegex(self.report, rf"\d +python C? +decode \(train\.py:({line}|{line - 1})\)|"
+                                      rf"\d +python +decode \(train\.py:({line}|{line - 1})\)")
+        self.assertEqual(self.ask("SELECT name, calls FROM gpu"), [("train_us(unsigned int)", 40)])
+        tree = self.bare([harness.BOTTLENECK, "report", "--call-tree", self.profile])
+        text = (tree.stderr + tree.stdout).decode()
+        below = text[text.index("call tree of GPU time"):]
+        line = line_of(PYTHON, "    assert cuda.cudaLaunchKernel")
+        self.assertRegex(below, rf"launch +train\.py:{line}")
+
+    def test_a_million_kernels_are_all_in_the_table(self):
+        self.program("launch_bound", LAUNCHES="1000000", US="0")
+        calls = self.ask("SELECT sum(calls) FROM gpu")[0][0]
+        lost = self.ask("SELECT coalesce(sum(count), 0) FROM gpu_count WHERE what = 'loss' AND "
+                        "kind IN (1, 2)")[0][0]
+        # What did not come in time on a machine under load is told.
+        if "did not give out its last records in time" not in self.report:
+            self.assertEqual(calls + lost, 1000000)
+        self.assertEqual(self.ask("SELECT value FROM run WHERE key = 'gpu_lost'"), [(0,)])
+
+    def test_nothing_is_said_without_a_gpu_or_if_it_is_not_wanted(self):
+        self.look("true")
+        self.assertNotIn("GPU", self.report)
+        result = self.profile_run([os.path.join(PROGRAMS, "vector_add")], "--no-gpu",
+                                  env=self.environment(LD_LIBRARY_PATH=FAKE))
+        self.assertEqual(result.status, 0)
+        self.assertNotRegex(result.report, "(?m)^GPU")
+
+
+if __name__ == "__main__":
+    unittest.main()
