@@ -29,6 +29,8 @@ static enum style heat(double share)
 #define WIDEST       100  /* and those below this, no time that the table is not ranked by */
 #define TIE_SHARE    0.05 /* the order of smaller rows is of no use to anybody */
 
+#define IDLE_SHARE   0.01 /* of all time: idle threads had less, and need no word */
+
 #define PATH_SHARE   0.001 /* of all waiting: rarer paths tell nothing of a row that is shown */
 #define CALLER_SHARE 0.5   /* of a row, for a caller that stands for it */
 #define WHOLE_SHARE  0.95  /* and for one beside which others need no word */
@@ -288,6 +290,21 @@ static struct call_tree *calls_of(const struct layout *layout, struct error *err
 	return needed ? query_call_tree(layout->text->profile, &query, PATH_SHARE, err) : NULL;
 }
 
+// What was left out of the table that is ranked by it.
+static void print_idle(const struct layout *layout)
+{
+	const struct rows *rows = layout->rows;
+	char words[160];
+
+	if (layout->sort != SORT_SELF || (double)rows->idle_ns < IDLE_SHARE * (double)rows->all)
+		return;
+	snprintf(words, sizeof(words),
+	         "without %s in which idle threads of libraries waited for work (see --off-cpu)",
+	         format_duration(rows->idle_ns).text);
+	fputs("  ", layout->text->out);
+	terminal_wrap(&layout->text->terminal, layout->text->out, words, 2, 4);
+}
+
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                   struct error *err)
 {
@@ -325,5 +342,6 @@ int text_hotspots(const struct text *text, enum query_by by, enum query_sort sor
 		return error_set(err, ENOMEM, "could not print the report");
 	if (ties)
 		fputs("  ~ cannot be told from the next row\n", text->out);
+	print_idle(&layout);
 	return 0;
 }

@@ -324,6 +324,7 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 	struct sampling sampling = sampling_of(&scope, &tallies, &answer->rows);
 	judge_rows(&answer->rows, &sampling, query->sort);
 	answer->rows.all = sampling.all;
+	answer->rows.idle_ns = scope.idle_ns;
 	answer->rows.all_samples = tallies.all.samples;
 	return &answer->rows;
 }

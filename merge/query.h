@@ -45,7 +45,8 @@ struct query {
 	enum query_sort sort;
 	bool on_cpu, off_cpu; /* which time counts; both false: both */
 	bool without_others; /* of both, not what others take: waiting for a free CPU, which may hit
-	                        any function, and for children, whose time is in them */
+	                        any function, for children, whose time is in them, and idle threads
+	                        of libraries (merge/idle.h) */
 	const char *thread;  /* only threads of this name or tid; NULL: all */
 	const char *process; /* only processes of this name or pid; NULL: all */
 	const char *hide;    /* leave frames of modules or functions that match this glob out: their
@@ -83,6 +84,7 @@ struct rows {
 	struct row *rows;
 	size_t count;
 	uint64_t all; /* the time that shares are shares of */
+	uint64_t idle_ns; /* that was left out, as idle threads of libraries had it */
 	uint64_t all_samples;
 };
 

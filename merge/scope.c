@@ -2,6 +2,7 @@
 #include "merge/scope.h"
 
 #include "base/error.h"
+#include "merge/idle.h"
 #include "merge/keys.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ void scope_fini(struct scope *scope)
 	free(scope->sibling);
 	free(scope->first_cell);
 	free(scope->cells);
+	free(scope->idle);
 	*scope = (struct scope){ 0 };
 }
 
@@ -71,6 +73,13 @@ static void choose_metrics(struct scope *scope, const struct query *query)
 		scope->metrics[METRIC_OFF_RUNNABLE] = scope->metrics[METRIC_OFF_CHILD] = false;
 }
 
+// Where waits of idle threads do not count. Of a thread as a whole all time does.
+static bool leaves_idle_out(const struct query *query)
+{
+	return query->of == QUERY_THREADS && query->on_cpu == query->off_cpu &&
+	       query->without_others && query->by != BY_THREAD && query->by != BY_PROCESS;
+}
+
 static void link_nodes(struct scope *scope)
 {
 	const struct paths *paths = &scope->profile->paths;
@@ -110,18 +119,39 @@ static bool tells_of_window(const struct scope *scope, const struct cell *cell)
 	return cell->bin < scope->end_bin && (cell->bin >= scope->first_bin || cell->rate);
 }
 
+static bool is_idle(const struct scope *scope, const struct cell *cell)
+{
+	return scope->idle && scope->idle[cell->node - 1] && metric_may_be_idle(cell->metric);
+}
+
+static bool counts(const struct scope *scope, const struct cell *cell)
+{
+	return tells_of_window(scope, cell) && !is_idle(scope, cell);
+}
+
+static uint64_t idle_time(const struct scope *scope)
+{
+	const struct cells *cells = scope->table;
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (tells_of_window(scope, &cells->cells[i]) && is_idle(scope, &cells->cells[i]))
+			ns += scope_ns(scope, &cells->cells[i]);
+	return ns;
+}
+
 static void sort_cells(struct scope *scope)
 {
 	const struct cells *cells = scope->table;
 	uint32_t *end = scope->first_cell + 1; // grows from each node's first to its end
 
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (tells_of_window(scope, &cells->cells[i]))
+		if (counts(scope, &cells->cells[i]))
 			end[cells->cells[i].node]++;
 	for (uint32_t node = 1; node <= scope->profile->paths.count; node++)
 		end[node] += end[node - 1];
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (tells_of_window(scope, &cells->cells[i]))
+		if (counts(scope, &cells->cells[i]))
 			scope->cells[end[cells->cells[i].node - 1]++] = i;
 }
 
@@ -149,10 +179,15 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 		scope_fini(scope);
 		return -1;
 	}
+	if (leaves_idle_out(query) && !(scope->idle = idle_nodes(p, scope->threads))) {
+		scope_fini(scope);
+		return error_set(err, ENOMEM, "could not rank the profile");
+	}
 	choose_metrics(scope, query);
 	link_nodes(scope);
 	choose_bins(scope, query);
 	sort_cells(scope);
+	scope->idle_ns = idle_time(scope);
 	return 0;
 }
 

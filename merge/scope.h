@@ -28,6 +28,8 @@ struct scope {
 	uint32_t *first_cell;        /* [node - 1]: index into cells; up to that of the next node */
 	uint32_t *cells;             /* those that tell of the window, by node */
 	uint32_t first_bin, end_bin; /* the window */
+	bool *idle; /* [node - 1]: see merge/idle.h; NULL: waits there are like others */
+	uint64_t idle_ns; /* of the window, that was left out */
 };
 
 struct step {

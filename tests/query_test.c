@@ -61,6 +61,29 @@ Test(query, what_others_take_can_be_left_out)
 	             "unlucky 500/500, wait4 400/400, read 5/5, main 0/905"));
 }
 
+Test(query, idle_threads_of_libraries_can_be_left_out)
+{
+	const struct query query = { .without_others = true };
+
+	add_thread(&f, 2, 1, 101, "app");
+	add(&f, 2, METRIC_ON_CPU, 7, "clone@libc > pool@libc > task@libc");
+	add(&f, 2, METRIC_OFF_LOCK, 600, "clone@libc > pool@libc > futex@libc");
+	add(&f, 2, METRIC_OFF_FILE, 3, "clone@libc > pool@libc > fsync@libc");
+	// Work that the program has given it, and its own first thread, wait for something.
+	add(&f, 2, METRIC_OFF_LOCK, 50, "clone@libc > pool@libc > work a.c:5 > futex@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 20, "start@libc > futex@libc");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &query),
+	             "futex 70/70, task 7/7, fsync 3/3, clone 0/60, pool 0/60, work 0/50, "
+	             "start 0/20"));
+	cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+	cr_expect(eq(u64, rows->idle_ns, 600 * MS));
+	cr_expect(eq(u64, rows->all, 80 * MS));
+	cr_expect(eq(str,
+	             (char *)ask(&f, &(struct query){ .off_cpu = true, .without_others = true }),
+	             "futex 670/670, fsync 3/3, clone 0/653, pool 0/653, work 0/50, start 0/20"));
+}
+
 Test(query, a_recursive_function_counts_once_in_its_total)
 {
 	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1 > fib a.c:5");

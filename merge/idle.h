@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that a library has started, and that wait for it to have work for them.
+ *
+ * A pool of OpenBLAS, OpenMP, an allocator or a runtime waits for most of its life, and that is
+ * nobody's bottleneck. Such a wait is one of a thread that is not its process's first, in a stack
+ * without any code of the user's (base/origin.h), for something that another thread does: a lock,
+ * a message, a time. Waits for files and page faults are work.
+ */
+#pragma once
+
+#include "merge/profile_data.h"
+
+/*
+ * [node - 1]: whether a wait there is one, if metric_may_be_idle(). Only of the THREADS [slot - 1]
+ * that are true. NULL if there is no memory.
+ */
+bool *idle_nodes(const struct profile *p, const bool *threads);
+
+static inline bool metric_may_be_idle(int metric)
+{
+	return metric == METRIC_OFF_LOCK || metric == METRIC_OFF_NET || metric == METRIC_OFF_PIPE ||
+	       metric == METRIC_OFF_SLEEP || metric == METRIC_OFF_OTHER;
+}
