@@ -157,12 +157,14 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 // What could save most; it says more than the shares that the rest looks at.
 static bool found(const struct evidence *f, struct verdict *v)
 {
-	const struct finding *first = f->findings->shown ? &f->findings->items[0] : NULL;
-
-	if (!first || first->severity < SEVERITY_WARN || !first->saving_ns)
-		return false;
-	say(v, "%c%s.", toupper((unsigned char)first->fact[0]), first->fact + 1);
-	return advise(v, "%s", first->advice);
+	for (size_t i = 0; i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		if (finding->severity < SEVERITY_WARN || !finding->saving_ns)
+			continue;
+		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+		return advise(v, "%s", finding->advice);
+	}
+	return false;
 }
 
 // Whoever has the CPUs, and what to look at meanwhile.
