@@ -15,6 +15,7 @@
 	(((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE | 1u << METRIC_OFF_CHILD))
 
 #define FEW_SAMPLES 10
+#define QUEUE_SHARE 0.05 // of all time
 
 struct heap_row {
 	uint64_t ns, most; // of a place; of one callee there
@@ -127,6 +128,12 @@ uint64_t evidence_line_ns(const struct evidence *e, const struct finding *findin
 	return sum;
 }
 
+// So long that shares of all time and of what is left of it differ.
+static bool waited_for_cpu(const struct evidence *e)
+{
+	return (double)evidence_run_ns(e) < (1 - QUEUE_SHARE) * (double)e->wall_ns;
+}
+
 static void describe(const struct evidence *e, const struct rule *rule, bool critical,
                      struct finding *finding)
 {
@@ -137,9 +144,10 @@ static void describe(const struct evidence *e, const struct rule *rule, bool cri
 		finding_place(row->function, row->file, row->line, place, sizeof(place));
 	if (row && row->callee)
 		snprintf(called, sizeof(called), ", which calls %.120s", row->callee);
-	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s", rule->title, finding->value,
+	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s%s", rule->title, finding->value,
 	            critical ? "the time of " : "the CPU time",
 	            critical ? evidence_thread(e, thread, sizeof(thread)) : "",
+	            critical && waited_for_cpu(e) ? " in which it did not wait for a CPU" : "",
 	            row ? ", most in " : "", row ? place : "", called);
 }
 
@@ -168,6 +176,10 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 	evidence_weigh(e, critical_ns, 0, &one);
 	evidence_weigh(e, critical_ns, cpu_ns, finding);
 	bool by_critical = one.share >= finding->share;
+	// Who waits for something else does not stand in the queue for a CPU.
+	if (rule->metrics && !(rule->metrics & 1u << METRIC_ON_CPU) &&
+	    finding->saving_ns > critical_ns)
+		finding->saving_ns = critical_ns;
 	finding->value = 100 * finding->share;
 	for (size_t i = 0; i < FINDING_ROWS; i++)
 		add_best(e, by_critical ? critical : cpu, by_critical ? critical_ns : cpu_ns,

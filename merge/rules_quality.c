@@ -124,7 +124,8 @@ static enum measured measure_noise(const struct evidence *e, const struct rule *
 		return finding_lacks(finding, "it was not recorded when threads wait for a CPU");
 	if ((double)ns[METRIC_ON_CPU] >= OWN_SHARE * cpus)
 		return MEASURED_NOTHING;
-	finding->value = percent(e->activities->critical_ns[METRIC_OFF_RUNNABLE], e->wall_ns);
+	finding->saving_ns = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
+	finding->value = percent(finding->saving_ns, e->wall_ns);
 	return finding_say(finding,
 	                   "for %.0f %% of the time others had the CPU that the critical thread "
 	                   "could have used",
