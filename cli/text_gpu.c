@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WIDE        100 // terminals below this get fewer columns
 #define COLUMNS_MAX 10
 #define SHARE_WORTH 0.005 // of the busy time, to be told
 #define IDLE_WORTH  0.02  // of the time from the first activity to the last
@@ -165,7 +166,7 @@ static bool is_worth_a_line(const struct text *text, const struct gpu_rows *rows
 static void add_row(struct table *table, const struct text *text, const struct gpu_rows *rows,
                     const struct gpu_row *row, struct time_unit unit, bool bytes)
 {
-	char name[1100];
+	char name[1100], place[512];
 
 	name_row(text, row, name, sizeof(name));
 	table_row(table, STYLE_PLAIN);
@@ -173,12 +174,15 @@ static void add_row(struct table *table, const struct text *text, const struct g
 	table_cell(table, format_percent(row->total_ns, rows->total_ns).text);
 	table_cell(table, format_count(row->calls).text);
 	table_cell(table, own_unit(row->average_ns).text);
-	table_cell(table, own_unit(row->median_ns).text);
+	if (text->terminal.width >= WIDE)
+		table_cell(table, own_unit(row->median_ns).text);
 	if (bytes) {
 		table_cell(table, row->bytes ? format_bytes(row->bytes).text : "");
 		table_cell(table, rate(row).text);
 	}
 	table_cell(table, name);
+	text_place(row->file, row->line, NULL, place, sizeof(place));
+	table_cell(table, place);
 }
 
 static int out_of_memory(struct error *err)
@@ -196,12 +200,17 @@ static int print_rows(const struct text *text, const struct gpu_rows *rows, stru
 	end = add_column(end, "%", COLUMN_NUMBER);
 	end = add_column(end, "calls", COLUMN_NUMBER);
 	end = add_column(end, "average", COLUMN_NUMBER);
-	end = add_column(end, "median", COLUMN_NUMBER);
+	if (text->terminal.width >= WIDE)
+		end = add_column(end, "median", COLUMN_NUMBER);
 	if (bytes) {
 		end = add_column(end, "bytes", COLUMN_NUMBER);
 		end = add_column(end, "GB/s", COLUMN_NUMBER);
 	}
 	end = add_column(end, "on the GPU", COLUMN_TEXT);
+	end[-1].share = 4;
+	end = add_column(end, "launched from", COLUMN_TEXT);
+	end[-1].clip = CLIP_START;
+	end[-1].share = 3;
 	cleanup(table) struct table *table =
 		table_new(columns, (size_t)(end - columns), &text->terminal);
 	if (!table)

@@ -2,6 +2,7 @@
 #include "merge/query_gpu.h"
 
 #include "base/error.h"
+#include "base/origin.h"
 #include "merge/gpu_occupancy.h"
 #include "merge/scope.h"
 
@@ -31,6 +32,8 @@ struct group {
 	size_t shapes;
 	bool sync;          // not all of it was asynchronous
 	uint64_t calls, ns; // within the window
+	uint32_t node;      // of the path that has most of it; 0: none
+	uint64_t node_ns;
 };
 
 struct asking {
@@ -103,11 +106,16 @@ static void add_cells(struct asking *a)
 		if (!op || op > a->ops)
 			continue;
 		struct group *g = &a->groups[op - 1];
+		uint64_t before = g->ns;
 		for (uint32_t i = scope->first_cell[step.node - 1];
 		     i < scope->first_cell[step.node]; i++) {
 			const struct cell *cell = &scope->table->cells[scope->cells[i]];
 			g->ns += scope_ns(scope, cell);
 			g->calls += scope_samples(scope, cell);
+		}
+		if (g->ns - before > g->node_ns) {
+			g->node_ns = g->ns - before;
+			g->node = step.node;
 		}
 	}
 }
@@ -153,6 +161,40 @@ static void fill_kernel(const struct profile *p, const struct group *g, struct g
 			gpu_occupancy(&p->gpu.devices[key->device - 1], &key->shape, &row->limit);
 }
 
+// The innermost caller that is the user's own code, or else the innermost that has a line.
+static const struct place *find_launcher(const struct profile *p, uint32_t node)
+{
+	const struct place *found = NULL;
+
+	for (; node && paths_node(&p->paths, node)->parent;
+	     node = paths_node(&p->paths, node)->parent) {
+		const struct location *location =
+			locations_get(&p->locations, paths_node(&p->paths, node)->location);
+		const struct module *module = modules_get(p->modules, location->module);
+		for (uint32_t i = 0; location->kind != FRAME_OP && i < location->place_count; i++) {
+			const struct place *place = &p->locations.places[location->first_place + i];
+			const char *file = strings_get(p->strings, place->file);
+			if (!file || !place->line)
+				continue;
+			if (!origin_is_foreign(module ? module->path : NULL, file))
+				return place;
+			found = found ? found : place;
+		}
+	}
+	return found;
+}
+
+static void fill_launcher(const struct profile *p, uint32_t node, struct gpu_row *row)
+{
+	const struct place *place = find_launcher(p, node);
+
+	if (!place)
+		return;
+	row->function = strings_get(p->strings, place->function);
+	row->file = strings_get(p->strings, place->file);
+	row->line = (int)place->line;
+}
+
 // Bytes of a part of the calls: as many for each as for all.
 static uint64_t scale(uint64_t value, uint64_t part, uint64_t all)
 {
@@ -180,6 +222,7 @@ static void fill_row(const struct asking *a, uint32_t id, struct gpu_row *row)
 		.max_ns = g->sums.max_ns,
 		.bytes = a->all ? g->sums.bytes : scale(g->sums.bytes, calls, g->sums.calls),
 	};
+	fill_launcher(a->profile, g->node, row);
 	if (row->bytes && ns)
 		row->bytes_per_s = (double)scale(row->bytes, timed, calls) * 1e9 / (double)ns;
 	if (row->kind == GPU_WORK_COPY)

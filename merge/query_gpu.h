@@ -45,6 +45,9 @@ struct gpu_row {
 	enum gpu_limit limit;          /* of that */
 	bool tensor_cores;             /* by its name */
 	uint32_t op;                   /* id */
+	const char *function,
+		*file; /* the user's own code that launched most of it; NULL: unknown */
+	int line;
 };
 
 struct gpu_rows {

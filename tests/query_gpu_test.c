@@ -385,3 +385,15 @@ Test(query_gpu, kernels_with_fewer_blocks_than_multiprocessors_are_small)
 		query_findings(f.profile, &everything, NULL, NULL);
 	cr_expect(finding_of(more, "GPU-GRID") != NULL);
 }
+
+Test(query_gpu, what_ran_has_the_line_that_launched_most_of_it)
+{
+	fill();
+	name_all(&f);
+	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(f.profile, &everything, NULL);
+	cr_expect(eq(str, (char *)rows->rows[0].file, "a.c"));
+	cr_expect(eq(int, rows->rows[0].line, 9));
+	cr_expect(eq(str, (char *)rows->rows[0].function, "forward"));
+	cr_expect(eq(int, rows->rows[1].line, 20));
+	cr_expect(rows->rows[2].file == NULL, "nobody is known to have copied");
+}
