@@ -134,6 +134,13 @@ class Gpu(harness.Case):
         self.assertGreater(float(found[1]), 20) # the fake does much before it says that it is called
         self.assertRegex(self.report, "GPU-LAUNCH|GPU-SHORT")
 
+    def test_waiting_for_the_gpu_is_a_wait_of_its_own(self):
+        self.program("sync_happy")
+        waited = self.ask("SELECT sum(gpu) FROM thread")[0][0]
+        called = self.ask("SELECT sum(ns) FROM gpu_count WHERE what = 'sync' AND kind != 2")[0][0]
+        self.assertGreater(waited, 0.3 * called)
+        self.assertRegex(self.report, r"the GPU [0-9.]+")
+
     def test_copies_have_their_rate(self):
         self.program("copies")
         self.assertRegex(self.report, r" 40 MB +12\.\d +copy device to pageable")
