@@ -44,9 +44,11 @@ enum activity {
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
 	ACTIVITY_POLL,       /* waits for events */
 	ACTIVITY_SPAWN,      /* starts a process, or waits for one */
+	ACTIVITY_REAP,       /* of these, those that wait */
 	ACTIVITY_THREAD,     /* starts a thread */
 	ACTIVITY_FAULT,      /* a page of memory is touched that is not there */
 	ACTIVITY_ALLOCATE,   /* malloc, free and what stands for them */
+	ACTIVITY_RELEASE,    /* of these, those that give back */
 	ACTIVITY_COPY,       /* memcpy, memmove */
 	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
 	ACTIVITY_CONCAT,     /* Python joins two strings, or two bytes */

@@ -55,6 +55,8 @@ static const struct names table[] = {
 	  "{built-in method _posixsubprocess.fork_exec}|{built-in method posix.waitpid}|"
 	  "{built-in method posix.fork}|{built-in method posix.system}|"
 	  "subprocess.py:*|{built-in method posix.posix_spawn*" },
+	{ ACTIVITY(REAP), "pclose|wait4|waitpid|waitid|libc_wait*|subprocess.py:wait|"
+	                  "subprocess.py:communicate|{built-in method posix.waitpid}" },
 	{ ACTIVITY(THREAD), "pthread_create|libc_clone*|clone3|thrd_create|threading.py:start|"
 	                    "{built-in method _thread.start_new_thread}" },
 	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
@@ -65,6 +67,9 @@ static const struct names table[] = {
 	  "operator new*|operator delete*|Znwm|Znam|ZdlPv*|ZdaPv*|memalign|posix_memalign|"
 	  "aligned_alloc|je_*|tc_malloc|tc_free|mi_malloc*|mi_free*|sysmalloc*|systrim*|"
 	  "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore" },
+	{ ACTIVITY(RELEASE),
+	  "free|cfree|libc_free|int_free*|operator delete*|ZdlPv*|ZdaPv*|tc_free|"
+	  "mi_free*|munmap" },
 	{ ACTIVITY(COPY),
 	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
 	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
 #include "merge/evidence.h"
+#include "merge/profile_data.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,14 @@ static enum measured measure_flat(const struct evidence *e, const struct rule *r
 	                   finding->value);
 }
 
+static bool is_first(const struct evidence *e, uint32_t tid)
+{
+	for (size_t i = 0; i < e->profile->threads.process_count; i++)
+		if (e->profile->threads.processes[i].pid == tid)
+			return true;
+	return false;
+}
+
 // How much longer the busiest of several threads worked than they did on average.
 static enum measured measure_imbalance(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
@@ -124,7 +133,8 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 		if (!busiest || row->self_ns[METRIC_ON_CPU] > busiest->self_ns[METRIC_ON_CPU])
 			busiest = row;
 	}
-	if (!busiest)
+	// What a first thread does alone is not divided at all.
+	if (!busiest || is_first(e, busiest->id))
 		return MEASURED_NOTHING;
 	uint64_t most = busiest->self_ns[METRIC_ON_CPU];
 	for (size_t i = 0; i < e->threads->count; i++) {

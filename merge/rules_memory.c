@@ -4,6 +4,20 @@
 
 #define ON_CPU (1u << METRIC_ON_CPU)
 
+// It begins where memory is taken, even if giving it back takes longer.
+static enum measured measure_churn(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	struct rule taking = *rule;
+	struct finding begin = { .rule = rule };
+
+	taking.not_doing |= ACTIVITY(RELEASE);
+	measure_doing(e, &taking, &begin);
+	if (begin.row_count)
+		finding_add(finding, &begin.rows[0]);
+	return measure_doing(e, rule, finding);
+}
+
 const struct rule rules_memory[] = {
 	{ .id = "MEM-CHURN",
 	  .subject = RULES_MEMORY,
@@ -18,7 +32,7 @@ const struct rule rules_memory[] = {
 	  .advice = "Take it once outside of the loop and use it again; reserve() what will be "
 	            "needed; see where: bottleneck report --sort mem --by line.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_churn,
 	  .doing = ACTIVITY(ALLOCATE),
 	  .not_doing = ACTIVITY(FAULT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(LINK) |
 	               ACTIVITY(IMPORT),

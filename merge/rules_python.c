@@ -86,12 +86,13 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 		finding->value, *place ? ", most in " : "", place);
 }
 
+// Imports make what stays: that garbage is looked for meanwhile is part of them.
 static enum measured measure_gc(const struct evidence *e, const struct rule *rule,
                                 struct finding *finding)
 {
 	const struct op_row *gc = NULL;
+	char place[300] = "";
 
-	(void)rule;
 	for (size_t i = 0; i < e->ops->count && !gc; i++)
 		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_PYTHON)) == 0 &&
 		    strcmp(e->ops->rows[i].name, GC_OP) == 0)
@@ -99,13 +100,13 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
 	if (!gc)
 		return has_python(e) ? MEASURED_NOTHING
 		                     : finding_lacks(finding, "no Python code was seen");
-	uint64_t ns = gc->self_ns < e->wall_ns ? gc->self_ns : e->wall_ns;
-	finding->share = e->wall_ns ? (double)ns / (double)e->wall_ns : 0;
-	finding->value = 100 * finding->share;
-	finding->saving_ns = ns;
-	evidence_add_op_place(e, GC_OP, finding);
-	return finding_say(finding, "%llu collections of Python's garbage took %.0f %% of the time",
-	                   (unsigned long long)gc->calls, finding->value);
+	measure_doing(e, rule, finding);
+	if (finding->function)
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+	return finding_say(
+		finding, "%llu collections of Python's garbage take %.0f %% of the time%s%s",
+		(unsigned long long)gc->calls, finding->value, *place ? ", most in " : "", place);
 }
 
 const struct rule rules_python[] = {
@@ -150,13 +151,17 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 5,
 	  .title = "Python collects garbage",
-	  .formula = "time in collections of garbage, as a share of wall time",
+	  .formula = "CPU time in collections of garbage, without those of imports, as a share of "
+	             "the critical thread's time, or of all CPU time",
 	  .why = "A collection walks all objects that may be in cycles, whether there is garbage or "
 	         "not.",
 	  .advice = "Do not call gc.collect() in loops; gc.freeze() what stays for good; raise the "
 	            "thresholds with gc.set_threshold().",
 	  .source = "our choice",
-	  .measure = measure_gc },
+	  .measure = measure_gc,
+	  .doing = ACTIVITY(GC),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK),
+	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-IMPORT",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_INFO,

@@ -58,8 +58,12 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	if (e->totals.processes < PROCESSES_LEAST || life >= PROCESS_SHORT_NS)
 		return MEASURED_NOTHING;
 	// They are waited for elsewhere.
-	const struct rule starting = { .doing = rule->doing, .metrics = 1u << METRIC_ON_CPU };
+	const struct rule starting = { .doing = rule->doing,
+		                       .not_doing = ACTIVITY(REAP),
+		                       .metrics = OWN };
 	measure_doing(e, &starting, finding);
+	if (!finding->row_count)
+		measure_doing(e, rule, finding);
 	weigh(e,
 	      evidence_doing(e, rule->doing, OWN) +
 	              evidence_sum(e->activities->critical_ns, WAITS) -

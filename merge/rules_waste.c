@@ -5,6 +5,15 @@
 
 #define ON_CPU (1u << METRIC_ON_CPU)
 
+// Threads of libraries spin for a while before they sleep: that is not the program's own choice.
+static enum measured measure_spin(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+
+	return measured == MEASURED && !finding->row_count ? MEASURED_NOTHING : measured;
+}
+
 const struct rule rules_waste[] = {
 	{ .id = "CPU-REGEX",
 	  .subject = RULES_CPU,
@@ -71,7 +80,7 @@ const struct rule rules_waste[] = {
 	  .advice =
 	          "Wait for the event itself: a condition variable, a semaphore, a futex, join().",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_spin,
 	  .within = { "CPU-SYS" },
 	  .doing = ACTIVITY(SPIN),
 	  .not_doing = ACTIVITY(BARRIER) | ACTIVITY(BLAS),

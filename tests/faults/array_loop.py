@@ -4,18 +4,20 @@ import sys
 
 import numpy
 
-values = numpy.arange(4_000_000) % 1000
+values = numpy.arange(200_000) % 1000
+ROUNDS = 25
 
 
 def faulty():
     total = 0
-    for value in values:
-        total += value * value  # fault: PY-INTERP
+    for _ in range(ROUNDS):
+        for value in values:
+            total += value * value  # fault: PY-INTERP
     print(int(total))
 
 
 def healthy():
-    print(int((values * values).sum()))
+    print(sum(int((values * values).sum()) for _ in range(ROUNDS)))
 
 
 if __name__ == "__main__":

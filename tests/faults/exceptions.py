@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Exceptions for what happens all the time, raised deep inside."""
+"""Exceptions for what happens all the time."""
 import sys
 
 ROUNDS = 2_500_000
-
-
-def find(table, key):
-    if key not in table:
-        raise KeyError(key)  # fault: CPU-THROW
-    return table[key]
 
 
 def faulty():
     table, found = {1: 1}, 0
     for i in range(ROUNDS):
         try:
-            found += find(table, i)
+            found += table[i]  # fault: CPU-THROW
         except KeyError:
             pass
     print(found)

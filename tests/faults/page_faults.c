@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PIECES 60
-#define BYTES  (32 << 20)
+#define PIECES 240
+#define BYTES  (8 << 20)
 
 static unsigned char *map(void)
 {
