@@ -107,7 +107,7 @@ static const struct names table[] = {
 	{ ACTIVITY(DEEPCOPY), "copy.py:*" },
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
-	{ ACTIVITY(LOADER), "dataloader.py:__next__|dataloader.py:_next_data" },
+	{ ACTIVITY(LOADER), "dataloader.py:*.__next__|dataloader.py:*._next_data" },
 };
 
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";

@@ -52,7 +52,8 @@ static struct heap_row *add_up(const struct evidence *e, const struct rule *rule
 
 	for (size_t i = 0; rows && i < a->time_count; i++) {
 		const struct activity_time *time = &a->times[i];
-		if (!counts(rule, whole, time))
+		bool placeless = time->place == ACTIVITY_NO_PLACE && a->place_count;
+		if (!counts(rule, whole, time) || (rule->placed && placeless))
 			continue;
 		uint32_t charged = rule->doing & ACTIVITIES_AROUND ? time->around : time->place;
 		size_t place = charged == ACTIVITY_NO_PLACE ? a->place_count : charged;

@@ -76,6 +76,7 @@ struct rule {
 	uint64_t doing, not_doing; /* any of the first and none of the second */
 	uint64_t whole_places;     /* all that is done in places that do any of these */
 	uint32_t metrics;          /* bits of enum metric; 0: all */
+	bool placed;               /* only what the user's own code does, where it has any */
 };
 
 /* All rules, in the order of their subjects. */

@@ -212,6 +212,7 @@ const struct rule rules_cpu[] = {
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(KERNEL),
+	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "CPU-IMBALANCE",
 	  .subject = RULES_CPU,

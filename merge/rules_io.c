@@ -17,14 +17,15 @@ const struct rule rules_io[] = {
 	  .formula =
 	          "time blocked in system calls on files, block devices, pipes and terminals, and "
 	          "in page faults that read from disk, as a share of the critical thread's time; "
-	          "without the program's start",
+	          "without the program's start, and of the user's own code if there is any",
 	  .why = "The thread does nothing while the device, or the other end, works.",
 	  .advice = "Read ahead (posix_fadvise, a thread of its own) or in larger pieces, or keep "
 	            "the data in memory.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
-	  .metrics = FILES },
+	  .metrics = FILES,
+	  .placed = true },
 	{ .id = "IO-SYNC",
 	  .subject = RULES_IO,
 	  .severity = SEVERITY_WARN,

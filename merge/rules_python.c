@@ -114,7 +114,7 @@ const struct rule rules_python[] = {
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
-	  .threshold = 30,
+	  .threshold = 20,
 	  .title = "the interpreter itself",
 	  .formula =
 	          "CPU time of the interpreter at work for Python code, without what C functions "

@@ -5,15 +5,6 @@
 
 #define ON_CPU (1u << METRIC_ON_CPU)
 
-// Threads of libraries spin for a while before they sleep: that is not the program's own choice.
-static enum measured measure_spin(const struct evidence *e, const struct rule *rule,
-                                  struct finding *finding)
-{
-	enum measured measured = measure_doing(e, rule, finding);
-
-	return measured == MEASURED && !finding->row_count ? MEASURED_NOTHING : measured;
-}
-
 const struct rule rules_waste[] = {
 	{ .id = "CPU-REGEX",
 	  .subject = RULES_CPU,
@@ -80,10 +71,30 @@ const struct rule rules_waste[] = {
 	  .advice =
 	          "Wait for the event itself: a condition variable, a semaphore, a futex, join().",
 	  .source = "our choice",
-	  .measure = measure_spin,
+	  .measure = measure_doing,
 	  .within = { "CPU-SYS" },
 	  .doing = ACTIVITY(SPIN),
 	  .not_doing = ACTIVITY(BARRIER) | ACTIVITY(BLAS),
+	  .metrics = ON_CPU,
+	  // Threads of libraries spin for a while before they sleep, by no choice of the user.
+	  .placed = true },
+	{ .id = "CPU-DOUBLE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "mathematics in double precision",
+	  .formula = "CPU time in exp, log, pow, sin and their like of double, as a share of the "
+	             "critical thread's time, or of all CPU time",
+	  .why = "Those of float take half as long, and compilers can do four to sixteen of them at "
+	         "once.",
+	  .advice =
+	          "If seven digits will do, use float and expf(), logf(), powf(); -ffast-math (or "
+	          "-O3 with libmvec) does several at once.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(FLOAT64),
+	  .not_doing = ACTIVITY(PYTHON),
 	  .metrics = ON_CPU },
 };
 

@@ -27,6 +27,7 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "MEM-COPY", METRIC_ON_CPU, "main a.c:3 > pass a.c:21 > memcpy@libc", 21 },
 		{ "MEM-FAULT", METRIC_ON_CPU,
 		  "main a.c:3 > fill a.c:22 > asm_exc_page_fault@kernel", 22 },
+		{ "CPU-DOUBLE", METRIC_ON_CPU, "main a.c:3 > work a.c:23 > exp@libc", 23 },
 		{ "CPU-REGEX", METRIC_ON_CPU, "main a.c:3 > find a.c:10 > regcomp@libc", 10 },
 		{ "CPU-THROW", METRIC_ON_CPU, "main a.c:3 > ask a.c:11 > __cxa_throw@libc", 11 },
 		{ "CPU-QUADRATIC", METRIC_ON_CPU, "main a.c:3 > add a.c:12 > strcat@libc", 12 },

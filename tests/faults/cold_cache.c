@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #define PIECE  4096
-#define PIECES 1500
-#define ROUNDS 4
+#define PIECES 500
+#define ROUNDS 10
 
 static int data(void)
 {

@@ -4,19 +4,19 @@ import gc
 import sys
 
 gc.disable()
-table = [[i] for i in range(400_000)]
+table = [[i] for i in range(100_000)]
 gc.enable()
 
 
 def work(i):
     pair = [i]
     pair.append(pair)
-    return len(pair) + sum(range(1000))
+    return len(pair) + sum(range(100_000))
 
 
 def faulty():
     total = 0
-    for i in range(60):
+    for i in range(240):
         total += work(i)
         gc.collect()  # fault: PY-GC
     print(total)
@@ -24,7 +24,7 @@ def faulty():
 
 def healthy():
     total = 0
-    for i in range(60):
+    for i in range(240):
         total += work(i)
     print(total)
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define COUNT  4096
-#define ROUNDS 60000
+#define ROUNDS 20000
 
 static float numbers[COUNT];
 
@@ -31,8 +31,7 @@ void faulty(void)
 	fill();
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < COUNT; i++)
-			numbers[i] =
-				numbers[i] * 0.999 + sqrt(numbers[i]) * 0.001; // fault: CPU-DOUBLE
+			numbers[i] = (float)exp(-numbers[i]); // fault: CPU-DOUBLE
 	print();
 }
 
@@ -41,6 +40,6 @@ void healthy(void)
 	fill();
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < COUNT; i++)
-			numbers[i] = numbers[i] * 0.999F + sqrtf(numbers[i]) * 0.001F;
+			numbers[i] = expf(-numbers[i]);
 	print();
 }

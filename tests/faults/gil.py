@@ -28,8 +28,18 @@ def faulty():
 
 
 def healthy():
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        print(sum(pool.map(compute, range(WORKERS), chunksize=1)))
+    context = multiprocessing.get_context("fork")
+    totals = context.Array("q", WORKERS)
+
+    def work(first):
+        for index in range(first, WORKERS, 2):
+            totals[index] = compute(index)
+    processes = [context.Process(target=work, args=(i,)) for i in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    print(sum(totals))
 
 
 if __name__ == "__main__":

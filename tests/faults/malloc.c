@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS 3500000
-#define NODES  16
+#define ROUNDS     3500000
+#define NODES      16
+#define MAKE(type) ((type *)malloc(sizeof(type)))
 
 struct node {
 	struct node *next;
@@ -37,8 +38,7 @@ void faulty(void)
 		struct node *list = NULL;
 
 		for (int k = 0; k < NODES; k++)
-			list = push(list, (struct node *)malloc(sizeof(*list) + 64),
-			            i + k); // fault: MEM-CHURN
+			list = push(list, MAKE(struct node), i + k); // fault: MEM-CHURN
 		sum += sum_of(list);
 		while (list) {
 			struct node *next = list->next;
