@@ -5,8 +5,8 @@ import sys
 
 import torch
 
-SIZE = 1 << 16
-ROUNDS = 3000
+SIZE = 1 << 21
+ROUNDS = 120
 
 
 def run(threads):
