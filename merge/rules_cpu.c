@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUSY_SHARE  0.5 /* of the time of one CPU: then a program computes */
-#define OWN_SHARE   0.1 /* of the CPUs: less, and others are to blame for the queue */
-#define PART_SHARE  0.1 /* of the busiest thread's CPU time: less is no worker */
+#define BUSY_SHARE  0.5  /* of the time of one CPU: then a program computes */
+#define OWN_SHARE   0.05 /* of the CPUs: less, and others are to blame for the queue */
+#define PART_SHARE  0.1  /* of the busiest thread's CPU time: less is no worker */
 #define FEW_SAMPLES 100
 
 static double busy_cpus(const struct evidence *e)
@@ -45,7 +45,9 @@ static void begin_at(struct finding *finding, const struct evidence *e, const st
 // The line of the user's own code that most CPU time is charged with.
 static void begin_at_place(struct finding *finding, const struct evidence *e)
 {
-	const struct rule all = { .title = "", .metrics = 1u << METRIC_ON_CPU };
+	const struct rule all = { .title = "",
+		                  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK),
+		                  .metrics = 1u << METRIC_ON_CPU };
 	struct finding found = { .rule = &all };
 
 	if (measure_doing(e, &all, &found) == MEASURED && found.row_count)

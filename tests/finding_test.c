@@ -107,7 +107,7 @@ Test(finding, more_threads_than_cpus)
 
 Test(finding, where_others_have_the_cpus_the_queue_is_theirs)
 {
-	threads_of(4, 40, 40, 950);
+	threads_of(4, 20, 20, 950);
 	finish(1000, 2);
 	cleanup(findings) struct findings *findings = look(NULL);
 	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));

@@ -19,8 +19,8 @@ static void *work(void *argument)
 	unsigned long *sum = (unsigned long *)argument, value = 1;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		for (unsigned i = 0; i < WORK / threads; i++)
-			value = value * 6364136223846793005UL + 1; // fault: CPU-OVERSUB
+		for (unsigned i = WORK / threads; i; value = 5 * value + i--) // fault: CPU-OVERSUB
+			;
 		*sum += value & 1;
 		pthread_barrier_wait(&barrier);
 	}
