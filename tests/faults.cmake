@@ -43,7 +43,6 @@ if(OPENBLAS_FOUND)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
 foreach(name array_loop clones collect commits concatenate double_gemm exceptions flushing gil imports
-        insert list_loop loader regex search sleeping subprocesses text tiny_dot tiny_ops
-        torch_threads)
+        insert list_loop loader regex search sleeping subprocesses text tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()
