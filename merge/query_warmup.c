@@ -376,7 +376,9 @@ static int look_at_steps(struct asking *a, const struct query *query, struct err
 		return -1;
 	if (!s->provider)
 		leave_out_others(a);
-	if (!s->count || (s->provider && !s->between) || judge_steps(a, s))
+	// What lies between two calls of a library's op may be anything: set-up and the first turn.
+	bool told = s->provider && (!s->between || !s->labelled);
+	if (!s->count || told || judge_steps(a, s))
 		return 0;
 	return error_set(err, ENOMEM, OUT_OF_MEMORY);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a run measured what it was meant to, or its warm-up: merge/warmup.h on every op's calls,
- * on the steps of the run where these are from one call to the next, and, where there are no ops,
- * on the turns of a loop that samples show.
+ * on the steps of the run where these are from one call of what has a label to the next, and, where
+ * there are no ops, on the turns of a loop that samples show.
  *
  * An op counts if it took a hundredth of the run and more. Garbage collections do not: what they
  * cost is how much there is. Calls are

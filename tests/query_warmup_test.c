@@ -311,3 +311,25 @@ Test(query_warmup, turns_of_a_loop)
 	cr_expect_eq(rows->rows[0].judged.calls, 1);
 	cr_expect_eq(rows->steady_ns, 132 * MS);
 }
+
+// A library may be called once to set something up, and later in a loop.
+Test(query_warmup, what_lies_between_calls_of_a_library_is_not_told)
+{
+	const struct op *op = ops_add(f.ops, &(struct op){ .provider = OP_BLAS,
+	                                                   .domain = "",
+	                                                   .category = "",
+	                                                   .name = "cblas_dgemm" });
+
+	for (int i = 0; i < 40; i++) {
+		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+		                                              .op = op->id,
+		                                              .begin_ns = f.now_ns,
+		                                              .end_ns = f.now_ns + MS,
+		                                              .self_ns = MS });
+		f.now_ns += (i < 1 ? 150 : 9) * MS;
+	}
+	finish();
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_expect_eq(rows->verdict, WARMUP_NONE);
+	cr_expect_eq(rows->steady_ns, 0);
+}
