@@ -71,7 +71,8 @@ def check_collections(version, rows):
             else:
                 outside += calls  # imports, and the end
     print(f"{version}: {inside} collections by allocations, {outside} elsewhere")
-    return 0 if inside >= 100 and outside <= inside // 10 else 1
+    # Without a GIL the collector waits for many more objects.
+    return 0 if inside >= 10 and outside <= 5 + inside // 10 else 1
 
 
 def check(bottleneck, version, python, folder):
