@@ -331,6 +331,9 @@ static void note_troubles(struct recording *r)
 	if (*note)
 		add_fact(r, "%s", note);
 	note_rate(r);
+	if (recorded_is_partial(&r->sink.recorded) && !c->run.recorded_ns)
+		add_fact(r, "nothing was recorded: --delay, --duration and --range left nothing of "
+		            "the run");
 	if (c->background)
 		add_fact(r,
 		         "%u process%s of the program still running in the background (%s%s): not "

@@ -160,6 +160,12 @@ class Warmup(Case):
     def test_a_range_that_is_never_open(self):
         report = self.report_of("warm", "--range", "nothing").report
         self.assertIn("recorded: 0 s", report)
+        self.assertIn("nothing was recorded", report)
+        self.assertNotIn("wait_ms", report)
+
+    def test_a_delay_that_is_longer_than_the_run(self):
+        report = self.report_of("warm", "--delay", "1000").report
+        self.assertIn("nothing was recorded", report)
         self.assertNotIn("wait_ms", report)
 
     def test_nothing_to_say_without_ops(self):
