@@ -176,6 +176,13 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 	struct finding one = *finding;
 	evidence_weigh(e, critical_ns, 0, &one);
 	evidence_weigh(e, critical_ns, cpu_ns, finding);
+	// Who has the lock may have no CPU: on a busy machine waits are longer for that, and only
+	// their share of all time tells what could be saved.
+	if (rule->metrics == 1u << METRIC_OFF_LOCK && e->wall_ns) {
+		one.share = (double)critical_ns / (double)e->wall_ns;
+		finding->share = one.share < 1 ? one.share : 1;
+		finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	}
 	bool by_critical = one.share >= finding->share;
 	// Who waits for something else does not stand in the queue for a CPU.
 	if (rule->metrics && !(rule->metrics & 1u << METRIC_ON_CPU) &&
