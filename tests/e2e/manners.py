@@ -133,7 +133,8 @@ class Surroundings(Case):
         self.assertEqual(names(bare) - names(ours), set())
         more = {n for n in names(ours) - names(bare) if not n.startswith(b"BOTTLENECK_")}
         self.assertLessEqual(more, {b"LD_PRELOAD", b"BOTTLENECK_AGENT", b"NVTX_INJECTION64_PATH",
-                                    b"INTEL_LIBITTNOTIFY64", b"ASAN_OPTIONS"})
+                                    b"INTEL_LIBITTNOTIFY64", b"CUDA_INJECTION64_PATH",
+                                    b"ASAN_OPTIONS"})
         plain = self.profile_run(["env", "-0"], "--no-ops", "--rung=proc").out
         self.assertEqual(names(plain), names(bare))
 
