@@ -26,7 +26,7 @@ function(fault name source)
 endfunction()
 
 foreach(name lock fsync tiny_reads unbuffered page_faults oversubscribed copies strcat malloc
-        polling children unbalanced double_float cold_cache spinning threads)
+        polling children unbalanced double_float spinning threads)
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})
 endforeach()
