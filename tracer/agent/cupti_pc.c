@@ -43,6 +43,8 @@ struct room {
 	struct buffer fetched;
 	struct buffer held; // CUPTI writes what it cannot keep there
 	char names[STALLS_MAX][CUPTI_STALL_NAME];
+	char *name_of[STALLS_MAX]; // into names
+	uint32_t numbers[STALLS_MAX];
 };
 
 static struct context {
@@ -223,8 +225,7 @@ static uint32_t tell_reason(const char *text)
 // Fills INDICES with those that are wanted; 0 if CUPTI does not say.
 static size_t ask_reasons(struct context *c, uint32_t indices[STALLS_MAX])
 {
-	static __thread char *names[STALLS_MAX];
-	static __thread uint32_t numbers[STALLS_MAX];
+	uint32_t *numbers = c->room->numbers;
 	size_t count = 0, wanted = 0;
 	struct cupti_pc_stall_count ask = { sizeof(ask), NULL, c->handle, &count };
 
@@ -232,8 +233,9 @@ static size_t ask_reasons(struct context *c, uint32_t indices[STALLS_MAX])
 	if (CUPTI_CALL(pc_stall_count, &ask) != CUPTI_OK || !count || count > STALLS_MAX)
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		names[i] = c->room->names[i];
-	struct cupti_pc_stall_names get = { sizeof(get), NULL, c->handle, count, numbers, names };
+		c->room->name_of[i] = c->room->names[i];
+	struct cupti_pc_stall_names get = { sizeof(get), NULL,    c->handle,
+		                            count,       numbers, c->room->name_of };
 	if (CUPTI_CALL(pc_stall_names, &get) != CUPTI_OK)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
