@@ -21,11 +21,11 @@ static const struct names table[] = {
 	  "{method 'acquire' of '_thread.RLock' objects}|"
 	  "{method '__enter__' of '_thread.lock' objects}|"
 	  "{method '__enter__' of '_thread.RLock' objects}" },
-	{ ACTIVITY(CONDITION), "pthread_cond_*wait*|threading.py:*.wait|threading.py:*.wait_for|"
-	                       "queue.py:*.get|queue.py:*.put|std::condition_variable::*" },
+	{ ACTIVITY(CONDITION), "pthread_cond_*wait*|threading.py:*wait|threading.py:*wait_for|"
+	                       "queue.py:*get|queue.py:*put|std::condition_variable::*" },
 	{ ACTIVITY(JOIN), "pthread_join|pthread_timedjoin_np|pthread_clockjoin*|"
-	                  "std::thread::join*|thrd_join|threading.py:Thread.join|"
-	                  "threading.py:Thread._wait_for_tstate_lock" },
+	                  "std::thread::join*|thrd_join|threading.py:*join|"
+	                  "threading.py:*_wait_for_tstate_lock" },
 	{ ACTIVITY(BARRIER), "gomp_team_barrier*|gomp_barrier*|GOMP_barrier|GOMP_parallel_end|"
 	                     "kmp_*barrier*|kmpc_barrier|pthread_barrier_wait|omp_*barrier*|"
 	                     "gomp_team_end|gomp_thread_start" },
@@ -55,11 +55,10 @@ static const struct names table[] = {
 	  "{built-in method _posixsubprocess.fork_exec}|{built-in method posix.waitpid}|"
 	  "{built-in method posix.fork}|{built-in method posix.system}|"
 	  "subprocess.py:*|{built-in method posix.posix_spawn*" },
-	{ ACTIVITY(REAP), "pclose|wait4|waitpid|waitid|libc_wait*|subprocess.py:*.wait|"
-	                  "subprocess.py:*.communicate|{built-in method posix.waitpid}" },
-	{ ACTIVITY(THREAD),
-	  "pthread_create|libc_clone*|clone3|thrd_create|threading.py:Thread.start|"
-	  "{built-in method _thread.start_new_thread}" },
+	{ ACTIVITY(REAP), "pclose|wait4|waitpid|waitid|libc_wait*|subprocess.py:*wait|"
+	                  "subprocess.py:*communicate|{built-in method posix.waitpid}" },
+	{ ACTIVITY(THREAD), "pthread_create|libc_clone*|clone3|thrd_create|threading.py:*start|"
+	                    "{built-in method _thread.start_new_thread}" },
 	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
 	                   "clear_page*|do_anonymous_page" },
 	{ ACTIVITY(ALLOCATE),
@@ -108,7 +107,7 @@ static const struct names table[] = {
 	{ ACTIVITY(DEEPCOPY), "copy.py:*" },
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
-	{ ACTIVITY(LOADER), "dataloader.py:*.__next__|dataloader.py:*._next_data" },
+	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },
 };
 
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
