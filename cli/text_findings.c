@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong, worst first: what it could save, what was found where, what to do.
+// What is wrong, worst first: the time that it holds, what was found where, what to do.
 #include "cli/text.h"
 
 #include "base/cleanup.h"
@@ -24,8 +24,7 @@ static struct short_text saving_of(const struct finding *finding)
 	struct short_text words = { "" };
 
 	if (finding->saving_ns)
-		snprintf(words.text, sizeof(words.text), "up to %.25s",
-		         format_duration(finding->saving_ns).text);
+		words = format_duration(finding->saving_ns);
 	return words;
 }
 

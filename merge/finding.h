@@ -35,7 +35,7 @@ struct finding {
 	enum severity severity;
 	double value, threshold; /* of which one is above, or below, the other */
 	double share;            /* of the time that counts, 0 to 1; 0 if it is not about time */
-	uint64_t saving_ns;      /* no change can save more of the run's wall time; 0: none */
+	uint64_t saving_ns;      /* of the run's wall time, spent in what was found; 0: none */
 	const char *function;    /* where to begin; NULL if there is no such place */
 	const char *file;
 	int line;
