@@ -16,7 +16,8 @@
 #define DATA TESTS_DIR "/data/cubin/"
 
 // What libcupti keeps for good is not ours to free.
-const char *__lsan_default_suppressions(void); // NOLINT(bugprone-reserved-identifier)
+__attribute__((visibility("default"))) const char *
+__lsan_default_suppressions(void); // NOLINT(bugprone-reserved-identifier)
 
 const char *__lsan_default_suppressions(void) // NOLINT(bugprone-reserved-identifier)
 {
