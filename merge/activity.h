@@ -47,6 +47,7 @@ enum activity {
 	ACTIVITY_REAP,       /* of these, those that wait */
 	ACTIVITY_THREAD,     /* starts a thread */
 	ACTIVITY_FAULT,      /* a page of memory is touched that is not there */
+	ACTIVITY_MAPPED,     /* of these, a page of a file */
 	ACTIVITY_ALLOCATE,   /* malloc, free and what stands for them */
 	ACTIVITY_RELEASE,    /* of these, those that give back */
 	ACTIVITY_COPY,       /* memcpy, memmove */

@@ -61,6 +61,7 @@ static const struct names table[] = {
 	                    "{built-in method _thread.start_new_thread}" },
 	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
 	                   "clear_page*|do_anonymous_page" },
+	{ ACTIVITY(MAPPED), "filemap_fault|filemap_map_pages" },
 	{ ACTIVITY(ALLOCATE),
 	  "malloc|free|calloc|realloc|cfree|libc_malloc|libc_free|libc_calloc|libc_realloc|"
 	  "int_malloc|int_free*|int_realloc|malloc_consolidate|unlink_chunk*|tcache_*|"

@@ -14,8 +14,9 @@
 #define METRICS_OWN                                                                                \
 	(((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE | 1u << METRIC_OFF_CHILD))
 
-#define FEW_SAMPLES 10
-#define QUEUE_SHARE 0.05 // of all time
+#define FEW_SAMPLES  10
+#define QUEUE_SHARE  0.05 // of all time
+#define PLACED_SHARE 0.05 // of the critical thread's, in code that is the user's own
 
 struct heap_row {
 	uint64_t ns, most; // of a place; of one callee there
@@ -42,18 +43,32 @@ static bool *find_places(const struct evidence *e, const struct rule *rule)
 	return whole;
 }
 
+// Whether the user's own code is seen at work: a line or two of it may be there by chance.
+static bool has_own_code(const struct evidence *e)
+{
+	const struct activities *a = e->activities;
+	uint64_t own = 0, all = 0;
+
+	for (size_t i = 0; i < a->time_count; i++) {
+		uint64_t ns = evidence_sum(a->times[i].critical_ns, METRICS_OWN);
+		own += a->times[i].place != ACTIVITY_NO_PLACE ? ns : 0;
+		all += ns;
+	}
+	return (double)own >= PLACED_SHARE * (double)all && own;
+}
+
 // By place; the last one is of what is none of the user's own.
 static struct heap_row *add_up(const struct evidence *e, const struct rule *rule, bool critical)
 {
 	const struct activities *a = e->activities;
 	uint32_t metrics = rule->metrics ? rule->metrics : METRICS_OWN;
+	bool own_only = rule->placed && has_own_code(e);
 	cleanup_free bool *whole = find_places(e, rule);
 	struct heap_row *rows = whole ? calloc(a->place_count + 1, sizeof(*rows)) : NULL;
 
 	for (size_t i = 0; rows && i < a->time_count; i++) {
 		const struct activity_time *time = &a->times[i];
-		bool placeless = time->place == ACTIVITY_NO_PLACE && a->place_count;
-		if (!counts(rule, whole, time) || (rule->placed && placeless))
+		if (!counts(rule, whole, time) || (own_only && time->place == ACTIVITY_NO_PLACE))
 			continue;
 		uint32_t charged = rule->doing & ACTIVITIES_AROUND ? time->around : time->place;
 		size_t place = charged == ACTIVITY_NO_PLACE ? a->place_count : charged;

@@ -44,8 +44,8 @@ const struct rule rules_memory[] = {
 	  .threshold = 15,
 	  .within = { "CPU-SYS", "MEM-CHURN" },
 	  .title = "memory is touched for the first time",
-	  .formula = "CPU time in page faults, as a share of the critical thread's time, or of all "
-	             "CPU time",
+	  .formula = "CPU time in page faults, but for those of mapped files, as a share of the "
+	             "critical thread's time, or of all CPU time",
 	  .why = "The kernel finds and clears a page at each first touch, which takes longer than "
 	         "most work on it.",
 	  .advice = "Use memory again in place of fresh one; ask for huge pages (madvise with "
@@ -53,7 +53,7 @@ const struct rule rules_memory[] = {
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(FAULT),
-	  .not_doing = ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .not_doing = ACTIVITY(MAPPED) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
 	  .metrics = ON_CPU },
 	{ .id = "MEM-COPY",
 	  .subject = RULES_MEMORY,

@@ -62,6 +62,31 @@ Test(finding, the_users_own_code_ends_what_libraries_do)
 	cr_expect_str_eq(finding->rows[0].callee, "read");
 }
 
+Test(finding, pages_of_mapped_files_are_not_fresh_memory)
+{
+	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_ON_CPU, 400,
+	    "main a.c:3 > load a.c:6 > asm_exc_page_fault@kernel > filemap_fault@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "MEM-FAULT"));
+}
+
+Test(finding, waits_of_libraries_count_where_own_code_is_hardly_seen)
+{
+	for (int own = 10; own <= 100; own += 90) {
+		add(&f, 1, METRIC_ON_CPU, 500, "inflate@libc");
+		add(&f, 1, METRIC_OFF_FAULT, 300, "inflate@libc");
+		add(&f, 1, METRIC_ON_CPU, (uint64_t)own, "main a.c:3 > work a.c:5");
+		finish(800 + (uint64_t)own, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-WAIT");
+		cr_expect((finding != NULL) == (own == 10), "%d", own);
+		end();
+		begin();
+	}
+}
+
 static void threads_of(unsigned count, uint64_t each_ms, uint64_t last_ms, uint64_t runnable_ms)
 {
 	for (unsigned i = 0; i < count; i++) {
