@@ -49,6 +49,7 @@ struct file_reader {
 	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;
 	uint64_t gpu_pcs, gpu_stalls; /* rows that there must be */
+	uint64_t repeat_sides, repeats; /* the same */
 	uint64_t gpu_samples;         /* of all that was read */
 	struct error *err;
 };
@@ -120,6 +121,10 @@ int read_gpu_lines(struct file_reader *r);
 /* The same of memory: merge/file_memory.c. */
 bool take_memory_fact(struct file_reader *r, const char *key, int64_t value);
 int read_memory(struct file_reader *r);
+
+/* Runs of whole commands: merge/file_repeats.c. */
+bool take_repeat_fact(struct file_reader *r, const char *key, int64_t value);
+int read_repeats(struct file_reader *r);
 
 /* GPUs: merge/file_gpu.c. */
 bool take_gpu_fact(struct file_reader *r, const char *key, int64_t value);

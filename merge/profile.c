@@ -91,6 +91,7 @@ void profile_free(struct profile *p)
 	counters_fini(&p->counters);
 	gpu_fini(&p->gpu);
 	gpu_lines_fini(&p->gpu_lines);
+	repeats_fini(&p->repeats);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	paths_fini(&p->chains);

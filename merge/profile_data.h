@@ -18,6 +18,7 @@
 #include "merge/op_table.h"
 #include "merge/paths.h"
 #include "merge/profile.h"
+#include "merge/repeats.h"
 #include "merge/series.h"
 #include "merge/threads.h"
 
@@ -71,6 +72,7 @@ struct profile {
 	struct call_counts call_counts;
 	struct gpu gpu;
 	struct gpu_lines gpu_lines;
+	struct repeats repeats;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

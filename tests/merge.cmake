@@ -2,6 +2,7 @@
 foreach(module
   activity_names
   cells
+  spread
   columns
   cycle
   locations
@@ -26,7 +27,8 @@ foreach(module
   query_imports
   query_iterations
   query_memory
-  query_ops)
+  query_ops
+  query_repeats)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
