@@ -19,3 +19,8 @@ add_test(NAME man
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/man_test.sh ${PROJECT_SOURCE_DIR}/man
           $<TARGET_FILE:bottleneck>)
 set_tests_properties(man PROPERTIES TIMEOUT 300)
+
+add_test(NAME rules_tested
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/rules_test.sh $<TARGET_FILE:bottleneck>
+          ${CMAKE_CURRENT_SOURCE_DIR})
+set_tests_properties(rules_tested PROPERTIES LABELS unit)

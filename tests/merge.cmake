@@ -23,7 +23,6 @@ foreach(module
   query
   query_counters
   query_devices
-  query_gpu
   query_imports
   query_iterations
   query_memory
@@ -34,6 +33,10 @@ endforeach()
 
 foreach(module finding finding_python finding_ops)
   unit(${module} SOURCES finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+endforeach()
+foreach(module finding_gpu query_gpu)
+  unit(${module} SOURCES gpu_fixture.c finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE
+    PkgConfig::ZLIB)
 endforeach()
 
 # Every allocation of ours can be made to fail.

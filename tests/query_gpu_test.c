@@ -2,9 +2,8 @@
 #include "merge/query_gpu.h"
 
 #include "base/error.h"
-#include "merge/finding.h"
 #include "merge/profile_data.h"
-#include "tests/merge_fixture.h"
+#include "tests/gpu_fixture.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -12,106 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct fixture f;
 static char path[64];
-static uint32_t correlation, sites;
 
-static void begin(void)
+static void begin_with_path(void)
 {
-	fixture_init(&f, NULL);
+	begin();
 	snprintf(path, sizeof(path), "/tmp/gpu-%d.bneck", (int)getpid());
 }
 
-static void end(void)
+static void end_with_path(void)
 {
 	unlink(path);
-	fixture_fini(&f);
+	end();
 }
 
-TestSuite(query_gpu, .init = begin, .fini = end);
-
-static uint32_t gpu_op(const char *name)
-{
-	const struct op wanted = { .provider = OP_GPU, .domain = "", .category = "", .name = name };
-
-	return ops_add(f.ops, &wanted)->id;
-}
-
-// A site of thread THREAD with the stack STACK, outermost first.
-static uint32_t site(uint32_t thread, const char *stack)
-{
-	struct frame frames[64];
-	struct gpu_site_event event = { .site = ++sites,
-		                        .thread = thread,
-		                        .time_ns = f.now_ns,
-		                        .count = frames_of(&f, stack, frames),
-		                        .frames = frames };
-
-	profile_add_gpu_site(f.profile, &event);
-	return event.site;
-}
-
-static void tell(const struct record *record, uint32_t op, uint32_t from)
-{
-	const struct gpu_event event = {
-		.process = 1, .op = op, .record = record, .call = { from, from ? 1 : 0, f.now_ns }
-	};
-
-	profile_add_gpu(f.profile, &event);
-}
-
-// From BEGIN to END, in ms after the start, on STREAM.
-static void kernel(const char *name, uint64_t begin_ms, uint64_t end_ms, uint32_t stream,
-                   uint32_t from)
-{
-	const struct record_gpu_kernel record = {
-		.head = { .type = RECORD_GPU_KERNEL, .time_ns = f.now_ns + end_ms * MS },
-		.begin_ns = f.now_ns + begin_ms * MS,
-		.end_ns = f.now_ns + end_ms * MS,
-		.place = { ++correlation, 0, 1, stream },
-		.grid = { 8, 1, 1 },
-		.block = { 256, 1, 1 },
-		.registers = 32,
-	};
-
-	tell(&record.head, gpu_op(name), from);
-}
-
-static void copy(uint64_t begin_ms, uint64_t end_ms, uint64_t bytes)
-{
-	const struct record_gpu_copy record = {
-		.head = { .type = RECORD_GPU_COPY, .time_ns = f.now_ns + end_ms * MS },
-		.begin_ns = f.now_ns + begin_ms * MS,
-		.end_ns = f.now_ns + end_ms * MS,
-		.place = { ++correlation, 0, 1, 7 },
-		.bytes = bytes,
-		.kind = GPU_COPY_HOST_TO_DEVICE,
-		.from = GPU_MEMORY_PAGEABLE,
-		.to = GPU_MEMORY_DEVICE,
-	};
-
-	tell(&record.head, gpu_op("copy pageable to device"), 0);
-}
-
-static void device(void)
-{
-	struct {
-		struct record_gpu_device record;
-		char name[16];
-	} told = { .record = { .head = { .type = RECORD_GPU_DEVICE },
-		               .memory_bytes = UINT64_C(80) << 30,
-		               .multiprocessors = 4,
-		               .warp_threads = 32,
-		               .max_warps = 64,
-		               .max_blocks = 32,
-		               .max_shared = 233472,
-		               .max_registers = 65536,
-		               .compute_major = 9,
-		               .uuid = { 1, 2, 3 } },
-		   .name = "H100" };
-
-	tell(&told.record.head, 0, 0);
-}
+TestSuite(query_gpu, .init = begin_with_path, .fini = end_with_path);
 
 // "name calls total average median (bytes), …" in ms.
 static const char *rows_of(const struct profile *p, const struct query *query)
@@ -300,90 +214,6 @@ Test(query_gpu, rows_of_threads_have_gpu_time_beside_their_own)
 	cr_expect(eq(u64, rows->rows[1].gpu_total_ns, 60 * MS));
 	cr_expect(eq(u64, rows->rows[1].gpu_self_ns, 0));
 	cr_expect(eq(u64, rows->all, 5 * MS), "GPU time is not added to that of threads");
-}
-
-static const struct finding *finding_of(const struct findings *findings, const char *id)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (strcmp(findings->items[i].rule->id, id) == 0)
-			return &findings->items[i];
-	return NULL;
-}
-
-static void set_run(uint64_t wall_ms)
-{
-	const struct run run = { .start_ns = f.now_ns, .wall_ns = wall_ms * MS, .cpus = 1 };
-
-	cr_assert(eq(int, profile_set_run(f.profile, &run, NULL), 0));
-}
-
-// Of 100 ms the GPU has nothing to do for IDLE_MS, while the thread is in decode.
-static struct findings *with_idle(uint64_t idle_ms)
-{
-	uint32_t from = site(1, "main a.c:3 > <cudaLaunchKernel>");
-	uint64_t start = f.now_ns, busy_ms = 100 - idle_ms;
-
-	set_run(100);
-	device();
-	kernel("gemm", 0, busy_ms / 2, 7, from);
-	kernel("gemm", busy_ms / 2 + idle_ms, 100, 7, from);
-	for (uint64_t ms = 0; ms < 100; ms++) {
-		f.now_ns = start + ms * MS;
-		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > decode a.c:30");
-	}
-	profile_end_gpu(f.profile);
-	name_all(&f);
-	return query_findings(f.profile, &everything, NULL, NULL);
-}
-
-Test(query_gpu, an_idle_gpu_is_a_finding_at_the_line_it_waited_for)
-{
-	cleanup(findings) struct findings *findings = with_idle(60);
-	const struct finding *idle = finding_of(findings, "GPU-IDLE");
-
-	cr_assert(idle != NULL);
-	cr_expect(eq(str, (char *)idle->fact,
-	             "the GPU waited 60 % of the time, mostly for the main thread in decode "
-	             "(a.c:30)"));
-	cr_expect(eq(int, idle->line, 30));
-	cr_expect(eq(int, idle->severity, SEVERITY_WARN));
-	cr_expect(eq(u64, idle->saving_ns, 60 * MS));
-}
-
-Test(query_gpu, a_gpu_that_is_mostly_busy_is_none)
-{
-	cleanup(findings) struct findings *findings = with_idle(20);
-
-	cr_expect(finding_of(findings, "GPU-IDLE") == NULL);
-	cr_expect(finding_of(findings, "GPU-LAUNCH") == NULL);
-}
-
-Test(query_gpu, copies_from_pageable_memory_are_a_finding)
-{
-	set_run(1000);
-	copy(100, 600, 1 << 24);
-	fill();
-	name_all(&f);
-	cleanup(findings) struct findings *findings =
-		query_findings(f.profile, &everything, NULL, NULL);
-	const struct finding *pageable = finding_of(findings, "GPU-PAGEABLE");
-	cr_assert(pageable != NULL);
-	cr_expect(finding_of(findings, "GPU-MEM") == NULL);
-}
-
-Test(query_gpu, kernels_with_fewer_blocks_than_multiprocessors_are_small)
-{
-	set_run(1000);
-	kernel("small", 100, 900, 7, 0);
-	fill(); // 8 blocks on 4
-	name_all(&f);
-	cleanup(findings) struct findings *findings =
-		query_findings(f.profile, &everything, NULL, NULL);
-	cr_expect(finding_of(findings, "GPU-GRID") == NULL);
-	f.profile->gpu.devices[0].multiprocessors = 9;
-	cleanup(findings) struct findings *more =
-		query_findings(f.profile, &everything, NULL, NULL);
-	cr_expect(finding_of(more, "GPU-GRID") != NULL);
 }
 
 Test(query_gpu, what_ran_has_the_line_that_launched_most_of_it)
