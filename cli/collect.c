@@ -8,6 +8,7 @@
 #include "cli/launch.h"
 #include "cli/machine.h"
 #include "cli/sink.h"
+#include "sampler/proc_io.h"
 #include "sampler/sampler.h"
 
 #include <errno.h>
@@ -76,6 +77,21 @@ static void take_time(struct collect *c)
 	recorded_tell(&c->sink->recorded, &c->run);
 }
 
+// While the target is a zombie: its counts go with it.
+static void take_io(struct collect *c)
+{
+	struct proc_io io;
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)c->launch->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid != c->launch->pid || !proc_io_read((uint32_t)c->launch->pid, &io))
+		return;
+	c->run.read_bytes = io.read_bytes;
+	c->run.read_calls = io.read_calls;
+	c->run.write_bytes = io.write_bytes;
+	c->run.write_calls = io.write_calls;
+}
+
 // True when the target has ended.
 static bool reap(struct collect *c)
 {
@@ -83,6 +99,7 @@ static bool reap(struct collect *c)
 	int status;
 
 	checkpoint_reap(c->checkpoint, false);
+	take_io(c);
 	if (wait4(c->launch->pid, &status, WNOHANG | WUNTRACED, &usage) != c->launch->pid)
 		return false;
 	if (WIFSTOPPED(status)) {

@@ -54,6 +54,8 @@ struct run {
 	uint64_t hooks_ns[OP_PROVIDERS];        /* hooks_ops_ns by provider; [0]: of none */
 	uint64_t hooks_cupti_ns;                /* and in CUPTI, with its threads and ours */
 	uint64_t peak_rss_bytes;                /* largest of any process of the target */
+	/* By system calls of the target and its children, sampler/proc_io.h. */
+	uint64_t read_bytes, read_calls, write_bytes, write_calls;
 	uint32_t unseen_processes;
 	const char *unseen_name;
 	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
