@@ -4,6 +4,7 @@
 #include "merge/evidence.h"
 #include "symbolize/symbolizer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define OVERHEAD_NS_MIN UINT64_C(100000000) /* of CPU time: less is no rate */
@@ -113,23 +114,49 @@ static enum measured measure_fallback(const struct evidence *e, const struct rul
 	                   without[e->run->rung]);
 }
 
+// Of the time in which the machine's CPUs had work, whose ever: what a hypervisor gave to others.
+static double stolen(const struct run *run)
+{
+	uint64_t wanted = run->machine_busy_ns + run->machine_steal_ns;
+
+	return run->machine_cpus && wanted >= OVERHEAD_NS_MIN
+	               ? percent(run->machine_steal_ns, wanted)
+	               : 0;
+}
+
+static enum measured say_stolen(double percent, struct finding *finding)
+{
+	finding->value = percent;
+	finding->saving_ns = 0; // nobody knows of whose time it was
+	return finding_say(finding,
+	                   "for %.0f %% of the time for which this machine's CPUs had work, the "
+	                   "hypervisor gave them to others (steal, /proc/stat)",
+	                   percent);
+}
+
 static enum measured measure_noise(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
 	const uint64_t *ns = e->activities->ns;
-	double cpus = (double)e->wall_ns * e->run->cpus;
+	double cpus = (double)e->wall_ns * e->run->cpus, steal = stolen(e->run);
+	char beside[80] = "";
 
-	(void)rule;
-	if (!e->run->cpus || !e->run->off_cpu_exact)
+	if ((!e->run->cpus || !e->run->off_cpu_exact) && steal <= rule->threshold)
 		return finding_lacks(finding, "it was not recorded when threads wait for a CPU");
-	if ((double)ns[METRIC_ON_CPU] >= OWN_SHARE * cpus)
-		return MEASURED_NOTHING;
 	finding->saving_ns = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
 	finding->value = percent(finding->saving_ns, e->wall_ns);
+	bool own = (double)ns[METRIC_ON_CPU] >= OWN_SHARE * cpus;
+	if (steal > rule->threshold && (own || steal > finding->value))
+		return say_stolen(steal, finding);
+	if (own)
+		return MEASURED_NOTHING;
+	if (steal >= 1)
+		snprintf(beside, sizeof(beside),
+		         "; the hypervisor gave %.0f %% of the machine's to others", steal);
 	return finding_say(finding,
 	                   "for %.0f %% of the time others had the CPU that the critical thread "
-	                   "could have used",
-	                   finding->value);
+	                   "could have used%s",
+	                   finding->value, beside);
 }
 
 const struct rule rules_quality[] = {
@@ -225,7 +252,9 @@ const struct rule rules_quality[] = {
 	  .whole_run = true,
 	  .title = "others had the CPUs",
 	  .formula = "time that the critical thread was ready to run but had no CPU, as a share of "
-	             "wall time; only where the program did not use the CPUs itself",
+	             "wall time, where the program did not use the CPUs itself; or, where that is "
+	             "more, time that a hypervisor gave to others, as a share of that for which "
+	             "the machine's CPUs had work",
 	  .why = "Wall times are longer than they would be, and caches are shared with strangers.",
 	  .advice = "Measure again on a machine without other work.",
 	  .source = "our choice",

@@ -419,6 +419,49 @@ Test(finding, others_on_the_cpus)
 	}
 }
 
+// Of two seconds that the machine's CPUs had work, STEAL_MS were another machine's.
+static void lose_to_hypervisor(uint64_t steal_ms, bool alone)
+{
+	struct run run = { .start_ns = 1000 * MS,
+		           .wall_ns = 1000 * MS,
+		           .cpus = alone ? 1 : 2,
+		           .samples = 1000,
+		           .off_cpu_exact = true,
+		           .machine_cpus = 2,
+		           .machine_busy_ns = (2000 - steal_ms) * MS,
+		           .machine_steal_ns = steal_ms * MS };
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding, cpus_that_the_hypervisor_gives_to_others)
+{
+	static const struct {
+		uint64_t steal_ms;
+		bool alone;
+		int severity;
+	} table[] = {
+		{ 0, false, -1 },
+		{ 100, false, -1 },
+		{ 120, false, SEVERITY_INFO },
+		{ 120, true, SEVERITY_INFO }, // also where the program has all CPUs itself
+		{ 500, false, SEVERITY_WARN },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		lose_to_hypervisor(table[i].steal_ms, table[i].alone);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEAS-NOISE");
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "row %zu",
+		             i);
+		cr_expect(!finding || strstr(finding->fact, "hypervisor") != NULL);
+	}
+}
+
 Test(finding, files_without_names)
 {
 	for (int i = 0; i < 2; i++) {
