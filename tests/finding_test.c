@@ -39,6 +39,51 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		expect_planted(&table[i]);
 }
 
+// Half of a second in read(), by CALLS of BYTES each.
+static void read_by(uint64_t calls, uint64_t bytes)
+{
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 1000 * MS,
+		                 .cpus = 2,
+		                 .samples = 1000,
+		                 .read_calls = calls,
+		                 .read_bytes = calls * bytes,
+		                 .write_calls = 1000000,
+		                 .write_bytes = 1000000 };
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > get a.c:15 > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > put a.c:6 > write@libc");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding, reads_that_are_large_on_average_are_not_tiny)
+{
+	static const struct {
+		uint64_t calls, bytes;
+		const char *says; // NULL: nothing
+	} table[] = {
+		{ 0, 0, "many small reads or writes: 60 %" },         // not known
+		{ 100, 1 << 20, "many small reads or writes: 60 %" }, // few: the time is not theirs
+		{ 200000, 1, "read 200000 times, 1 byte on average" },
+		{ 200000, 16383, "16383 bytes on average" },
+		{ 200000, 16384, NULL },
+		{ 2000, 1 << 20, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		read_by(table[i].calls, table[i].bytes);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-TINY");
+		cr_expect_eq(finding != NULL, table[i].says != NULL, "row %zu", i);
+		cr_expect(!finding || strstr(finding->fact, table[i].says), "row %zu: %s", i,
+		          finding ? finding->fact : "");
+	}
+}
+
 Test(finding, a_wait_for_another_thread_is_no_lock)
 {
 	add(&f, 1, METRIC_OFF_LOCK, 400, "main a.c:3 > pthread_join@libc");
