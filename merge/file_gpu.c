@@ -19,7 +19,8 @@ static const char schema[] =
 	" memory_bytes_per_s INTEGER, live_bytes INTEGER, peak_bytes INTEGER, peak_ns INTEGER,"
 	" first_ns INTEGER, end_ns INTEGER, longest_gap_ns INTEGER, late INTEGER);"
 	"CREATE TABLE gpu_stream(id INTEGER PRIMARY KEY, device INTEGER, process INTEGER,"
-	" context INTEGER, stream INTEGER, works INTEGER, busy_ns INTEGER);"
+	" context INTEGER, stream INTEGER, works INTEGER, busy_ns INTEGER, kernels INTEGER,"
+	" shared_ns INTEGER);"
 	"CREATE TABLE gpu_work(id INTEGER PRIMARY KEY, kind INTEGER, op INTEGER, process INTEGER,"
 	" device INTEGER, copy INTEGER, async INTEGER, grid_x INTEGER, grid_y INTEGER,"
 	" grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER, registers INTEGER,"
@@ -37,8 +38,7 @@ static const char schema[] =
 	" sum(w.bytes) FROM gpu_work w JOIN op_name n ON n.id = w.op"
 	" GROUP BY w.op, w.kind, w.device;";
 
-#define COUNT_WIDTH  4
-#define STREAM_WIDTH 7
+#define COUNT_WIDTH 4
 
 // Columns that are plain numbers of a struct.
 struct field {
@@ -93,11 +93,13 @@ static const struct field stream_fields[] = {
 	FIELD(struct gpu_stream, device),  FIELD(struct gpu_stream, process),
 	FIELD(struct gpu_stream, context), FIELD(struct gpu_stream, number),
 	FIELD(struct gpu_stream, works),   FIELD(struct gpu_stream, busy_ns),
+	FIELD(struct gpu_stream, kernels), FIELD(struct gpu_stream, shared_ns),
 };
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 #define DEVICE_WIDTH (3 + COUNT(device_fields))
 #define WORK_WIDTH   (1 + COUNT(work_fields))
+#define STREAM_WIDTH (1 + COUNT(stream_fields))
 
 static const struct {
 	const char *key;
@@ -361,7 +363,8 @@ static int take_stream(struct file_reader *r)
 
 	if (g->stream_count >= r->gpu_streams || file_reader_int(r, 0) != g->stream_count + 1 ||
 	    !get_fields(r, 1, &stream, stream_fields, COUNT(stream_fields)) || !stream.device ||
-	    stream.device > g->device_count || stream.process > p->threads.process_count)
+	    stream.device > g->device_count || stream.process > p->threads.process_count ||
+	    stream.kernels > stream.works)
 		return file_reader_damaged(r, "a stream of a GPU cannot be");
 	g->streams[g->stream_count++] = stream;
 	return 0;

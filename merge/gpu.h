@@ -42,6 +42,8 @@ struct gpu_stream {
 	uint32_t process; /* slot */
 	uint32_t context, number;
 	uint64_t works, busy_ns;
+	uint64_t kernels;   /* of works */
+	uint64_t shared_ns; /* of busy_ns: others of the device were busy, too */
 };
 
 struct gpu_count {

@@ -10,8 +10,14 @@
 struct edge {
 	uint64_t time_ns;
 	uint32_t thread;
+	uint32_t stream;
 	int8_t by; // 1, -1
 	bool copy;
+};
+
+// A stream on which something runs.
+struct running {
+	uint32_t stream, count;
 };
 
 struct sweep {
@@ -19,6 +25,9 @@ struct sweep {
 	const struct gpu_busy_sink *sink;
 	uint32_t kernels, copies;      // that run
 	uint64_t since_ns[GPU_STATES]; // 0: it is not in that state
+	struct running *running;       // room for one of each span
+	size_t running_count;
+	uint64_t last_ns; // edge
 };
 
 void gpu_busy_fini(struct gpu_busy *b)
@@ -64,8 +73,10 @@ static size_t take_edges(struct gpu_busy *b, uint64_t until_ns, struct edge *edg
 		struct gpu_span span = b->spans[i];
 		if (span.begin_ns < until_ns) {
 			uint64_t end = span.end_ns < until_ns ? span.end_ns : until_ns;
-			edges[count++] = (struct edge){ span.begin_ns, span.thread, 1, span.copy };
-			edges[count++] = (struct edge){ end, span.thread, -1, span.copy };
+			edges[count++] = (struct edge){ span.begin_ns, span.thread, span.stream, 1,
+				                        span.copy };
+			edges[count++] =
+				(struct edge){ end, span.thread, span.stream, -1, span.copy };
 			span.begin_ns = end;
 		}
 		if (span.begin_ns < span.end_ns)
@@ -116,24 +127,55 @@ static void change(struct sweep *s, enum gpu_state state, const struct edge *edg
 	s->since_ns[state] = now ? edge->time_ns : 0;
 }
 
+// What ran on several streams since the last edge.
+static void tell_shared(const struct sweep *s, uint64_t until_ns)
+{
+	if (!s->sink->shared || s->running_count < 2 || until_ns <= s->last_ns)
+		return;
+	for (size_t i = 0; i < s->running_count; i++)
+		s->sink->shared(s->sink->context, s->running[i].stream, until_ns - s->last_ns);
+}
+
+static void run_on(struct sweep *s, const struct edge *edge)
+{
+	size_t at = 0;
+
+	while (at < s->running_count && s->running[at].stream != edge->stream)
+		at++;
+	if (at == s->running_count)
+		s->running[s->running_count++] = (struct running){ edge->stream, 0 };
+	s->running[at].count += (uint32_t)edge->by;
+	if (!s->running[at].count)
+		s->running[at] = s->running[--s->running_count];
+}
+
+static void pass(struct sweep *s, const struct edge *edge)
+{
+	tell_shared(s, edge->time_ns);
+	s->last_ns = edge->time_ns;
+	run_on(s, edge);
+	*(edge->copy ? &s->copies : &s->kernels) += (uint32_t)edge->by;
+	for (int state = 0; state < GPU_STATES; state++)
+		change(s, (enum gpu_state)state, edge);
+}
+
 bool gpu_busy_settle(struct gpu_busy *b, uint64_t until_ns, const struct gpu_busy_sink *sink)
 {
 	cleanup_free struct edge *edges = NULL;
+	cleanup_free struct running *running = NULL;
 	struct sweep s = { .busy = b, .sink = sink };
 
 	if (until_ns <= b->final_ns)
 		return true;
-	if (b->count && !(edges = malloc(2 * b->count * sizeof(*edges))))
+	if (b->count && (!(edges = malloc(2 * b->count * sizeof(*edges))) ||
+	                 !(running = malloc(b->count * sizeof(*running)))))
 		return false;
+	s.running = running;
 	size_t count = b->count ? take_edges(b, until_ns, edges) : 0;
 	if (count)
 		qsort(edges, count, sizeof(*edges), compare_edges);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t *running = edges[i].copy ? &s.copies : &s.kernels;
-		*running += (uint32_t)edges[i].by;
-		for (int state = 0; state < GPU_STATES; state++)
-			change(&s, (enum gpu_state)state, &edges[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		pass(&s, &edges[i]);
 	b->final_ns = until_ns;
 	return true;
 }

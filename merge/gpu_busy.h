@@ -30,6 +30,7 @@ struct gpu_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t thread; /* slot of who launched it; 0: unknown */
 	bool copy;       /* or set; else a kernel or graph */
+	uint32_t stream; /* any number for each; 0: unknown */
 };
 
 /* Who hears of what has become final, in the order of time. */
@@ -37,6 +38,8 @@ struct gpu_busy_sink {
 	void *context;
 	void (*state)(void *context, enum gpu_state state, uint64_t begin_ns, uint64_t end_ns);
 	void (*gap)(void *context, uint64_t begin_ns, uint64_t end_ns, uint32_t thread);
+	/* STREAM was busy for NS while others were. NULL: nobody asks */
+	void (*shared)(void *context, uint32_t stream, uint64_t ns);
 };
 
 /* Zeroed when nothing has run. */

@@ -107,6 +107,14 @@ static void on_gap(void *context, uint64_t begin_ns, uint64_t end_ns, uint32_t t
 	gpu_idle_gap(&s->profile->gpu.live.idle, &gap);
 }
 
+static void on_shared(void *context, uint32_t stream, uint64_t ns)
+{
+	const struct settling *s = context;
+
+	if (stream)
+		s->profile->gpu.streams[stream - 1].shared_ns += ns;
+}
+
 static void on_idle(void *context, const struct gpu_idle_stack *stack, uint64_t begin_ns,
                     uint64_t duration_ns, uint64_t ns)
 {
@@ -136,7 +144,7 @@ static void settle(struct profile *p, uint64_t until_ns)
 	for (uint32_t i = 0; i < g->device_count; i++) {
 		struct gpu_busy *busy = &g->live.busy[i];
 		struct settling settling = { p, i + 1 };
-		const struct gpu_busy_sink sink = { &settling, on_state, on_gap };
+		const struct gpu_busy_sink sink = { &settling, on_state, on_gap, on_shared };
 		g->lost += !gpu_busy_settle(busy, until_ns, &sink);
 		g->devices[i].first_ns = busy->first_ns;
 		g->devices[i].end_ns = busy->end_ns;
@@ -287,8 +295,8 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 		.queued_ns = queued ? begin_ns - event->call.begin_ns : 0,
 	};
 	const struct gpu_work_key key = key_of(event, process, device);
-	const struct gpu_span span = { begin_ns, end_ns, thread_of(p, event),
-		                       key.kind == GPU_WORK_COPY || key.kind == GPU_WORK_SET };
+	struct gpu_span span = { begin_ns, end_ns, thread_of(p, event),
+		                 key.kind == GPU_WORK_COPY || key.kind == GPU_WORK_SET, 0 };
 	const struct interval interval = { begin_ns, ns, ns, 1 };
 
 	g->untied += !tied;
@@ -300,7 +308,9 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 	struct gpu_stream *stream = gpu_stream_of(g, device, process, place.context, place.stream);
 	if (stream) {
 		stream->works++;
+		stream->kernels += key.kind == GPU_WORK_KERNEL;
 		stream->busy_ns += ns;
+		span.stream = (uint32_t)(stream - g->streams) + 1;
 	}
 	profile_note_time(p, begin_ns);
 	uint32_t node = node_of(p, event);

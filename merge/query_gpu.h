@@ -78,6 +78,30 @@ struct gpu_device_row {
 	uint32_t streams;                          /* that something ran on */
 };
 
+/* One stream that something ran on, in all of the run. */
+struct gpu_stream_row {
+	uint32_t number, context; /* as CUPTI numbers them */
+	uint32_t device;          /* its number */
+	const char *device_name;  /* "" if unknown */
+	uint32_t pid;             /* 0: unknown */
+	uint64_t works, kernels;  /* all that ran there; of them */
+	uint64_t busy_ns;
+	uint64_t shared_ns; /* of that: other streams of the device were busy, too */
+	uint64_t span_ns;   /* from the device's first activity to its last */
+};
+
+struct gpu_stream_rows {
+	struct gpu_stream_row *rows; /* busiest first */
+	size_t count;
+	size_t devices, processes; /* that they are of */
+};
+
+/* NULL on error. */
+struct gpu_stream_rows *query_gpu_streams(const struct profile *p, struct error *err);
+void gpu_stream_rows_free(struct gpu_stream_rows *rows);
+
+CLEANUP(gpu_stream_rows, struct gpu_stream_rows *, gpu_stream_rows_free)
+
 /* All that is known but rows. */
 struct gpu_facts {
 	struct gpu_device_row *devices;

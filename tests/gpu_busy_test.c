@@ -28,7 +28,14 @@ static void hear_gap(void *context, uint64_t begin_ns, uint64_t end_ns, uint32_t
 	         (unsigned long)end_ns, thread);
 }
 
-static const struct gpu_busy_sink sink = { NULL, hear_state, hear_gap };
+static const struct gpu_busy_sink sink = { NULL, hear_state, hear_gap, NULL };
+static uint64_t shared[4]; // by stream
+
+static void hear_shared(void *context, uint32_t stream, uint64_t ns)
+{
+	(void)context;
+	shared[stream] += ns;
+}
 
 static void end(void)
 {
@@ -39,12 +46,12 @@ TestSuite(gpu_busy, .fini = end);
 
 static void kernel(uint64_t begin_ns, uint64_t end_ns, uint32_t thread)
 {
-	cr_assert(gpu_busy_add(&busy, &(struct gpu_span){ begin_ns, end_ns, thread, false }));
+	cr_assert(gpu_busy_add(&busy, &(struct gpu_span){ begin_ns, end_ns, thread, false, 0 }));
 }
 
 static void copy(uint64_t begin_ns, uint64_t end_ns, uint32_t thread)
 {
-	cr_assert(gpu_busy_add(&busy, &(struct gpu_span){ begin_ns, end_ns, thread, true }));
+	cr_assert(gpu_busy_add(&busy, &(struct gpu_span){ begin_ns, end_ns, thread, true, 0 }));
 }
 
 static const char *settle(uint64_t until_ns)
@@ -113,4 +120,24 @@ Test(gpu_busy, what_comes_too_late_is_counted_and_the_rest_of_it_kept)
 	kernel(31, 40, 1);
 	cr_expect(eq(str, (char *)settle(100), "gap20-50:1 B50-60 K50-60 "));
 	cr_expect(eq(u64, busy.late, 2));
+}
+
+Test(gpu_busy, what_a_stream_shares_is_told_across_cuts_and_counts_each_stream_once)
+{
+	const struct gpu_busy_sink hears = { NULL, hear_state, hear_gap, hear_shared };
+	const struct gpu_span spans[] = { { 10, 40, 1, false, 1 },
+		                          { 20, 50, 1, true, 2 },
+		                          { 30, 35, 1, false, 3 },
+		                          { 32, 34, 1, false, 3 }, // two at once on one
+		                          { 60, 70, 1, false, 1 } };
+
+	memset(shared, 0, sizeof(shared));
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+		cr_assert(gpu_busy_add(&busy, &spans[i]));
+	for (uint64_t until_ns = 5; until_ns <= 100; until_ns += 7)
+		cr_assert(gpu_busy_settle(&busy, until_ns, &hears));
+	cr_expect(eq(u64, shared[1], 20));
+	cr_expect(eq(u64, shared[2], 20));
+	cr_expect(eq(u64, shared[3], 5));
+	cr_expect(eq(u64, shared[0], 0));
 }
