@@ -3,7 +3,6 @@
 
 #include "cli/cut.h"
 #include "merge/finding.h"
-#include "merge/query_repeats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -132,6 +131,10 @@ static int print_chosen(const struct text *text, struct error *err)
 		failed = text_ops(text, err) < 0 ? -1 : text_counters(text, err);
 	else if (table == VIEW_TABLE_MEMORY)
 		failed = text_memory(text, err) < 0 ? -1 : text_devices(text, err);
+	else if (table == VIEW_TABLE_GPU)
+		failed = text_gpu_rows(text, by, err);
+	else if (table == VIEW_TABLE_STREAMS)
+		failed = text_gpu_streams(text, err);
 	if (!failed && view->call_tree)
 		failed = text_tree(text, err);
 	return failed;
@@ -189,8 +192,6 @@ static int print_view(const struct text *text, struct error *err)
 	struct totals totals;
 	int failed;
 
-	if (profile_has_repeats(text->profile))
-		return text_repeats(text, err);
 	query_totals(text->profile, &totals);
 	text_header(text, &totals);
 	print_miss(text);

@@ -36,7 +36,6 @@ void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_warmup(const struct text *text, struct error *err);
 int text_steps(const struct text *text, struct error *err);
-int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 void text_findings(const struct text *text, const struct findings *findings);
 int text_imports(const struct text *text, struct error *err);
@@ -49,6 +48,9 @@ int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);
 int text_gpu(const struct text *text, struct error *err);
+int text_gpu_rows(const struct text *text, enum query_by by, struct error *err);
+int text_gpu_streams(const struct text *text, struct error *err);
+void text_no_gpu(const struct text *text); /* where a table of one was asked for */
 int text_gpu_limits(const struct text *text, struct error *err);
 int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);

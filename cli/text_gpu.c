@@ -366,6 +366,15 @@ static int print_wait(const struct text *text, const struct gpu_wait *wait, stru
 	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
 }
 
+static bool has_streams(const struct gpu_facts *facts)
+{
+	uint32_t streams = 0;
+
+	for (size_t i = 0; i < facts->device_count; i++)
+		streams += facts->devices[i].streams;
+	return streams > 1;
+}
+
 int text_gpu(const struct text *text, struct error *err)
 {
 	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
@@ -387,5 +396,9 @@ int text_gpu(const struct text *text, struct error *err)
 	if (share(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
 	    print_wait(text, wait, err) < 0)
 		return -1;
-	return text->view->verbose ? print_launches(text, rows, err) : 0;
+	if (!text->view->verbose)
+		return 0;
+	if (has_streams(facts) && text_gpu_streams(text, err) < 0)
+		return -1;
+	return print_launches(text, rows, err);
 }

@@ -35,7 +35,7 @@ struct layout {
 	const struct op_rows *all;
 	const struct op_row **rows; /* those that are shown */
 	size_t count;
-	struct time_unit unit;
+	struct time_unit unit, gpu_unit;
 	bool shown[NUMBERS];
 	bool places; // at least one row has one
 };
@@ -77,7 +77,7 @@ static struct short_text total_percent_cell(const struct layout *layout, const s
 
 static struct short_text gpu_cell(const struct layout *layout, const struct op_row *row)
 {
-	return row->gpu_ns ? format_time(row->gpu_ns, layout->unit) : nothing;
+	return row->gpu_ns ? format_time(row->gpu_ns, layout->gpu_unit) : nothing;
 }
 
 static struct short_text calls_cell(const struct layout *layout, const struct op_row *row)
@@ -206,7 +206,7 @@ static const struct number_column {
 	{ "with callees", device_cell, 15, -1, COLUMN_NUMBER },
 	{ "FLOP", flops_cell, 13, OPS_SORT_FLOPS, COLUMN_NUMBER },
 	{ "GFLOP/s", rate_cell, 3, OPS_SORT_FLOPS, COLUMN_NUMBER },
-	{ "on GPU", gpu_cell, 3, -1, COLUMN_NUMBER },
+	{ "on GPU", gpu_cell, 3, OPS_SORT_GPU, COLUMN_NUMBER },
 	{ "kind", provider_cell, 4, -1, COLUMN_WORD },
 };
 
@@ -392,11 +392,23 @@ static uint64_t longest(const struct layout *layout)
 	return most;
 }
 
+static uint64_t longest_on_gpu(const struct layout *layout)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < layout->count; i++)
+		if (layout->rows[i]->gpu_ns > most)
+			most = layout->rows[i]->gpu_ns;
+	return most;
+}
+
 // Whoever asks for ops gets all of them; a whole report has those that took a part of the time.
 static bool is_worth_a_line(const struct layout *layout, const struct op_row *row)
 {
 	if (!row->calls && !row->marks && !row->total_ns)
 		return false; // a name of a domain or category
+	if (layout->query.sort == OPS_SORT_GPU && !row->gpu_ns)
+		return false;
 	const struct view *view = layout->text->view;
 	double share = view_table(view) == VIEW_TABLE_OPS && view->min_percent < 0
 	                       ? 0
@@ -425,6 +437,7 @@ static void print_heading(const struct layout *layout)
 		[OPS_SORT_SELF] = "self time", [OPS_SORT_TOTAL] = "total time",
 		[OPS_SORT_CALLS] = "calls",    [OPS_SORT_MEMORY] = "allocated bytes",
 		[OPS_SORT_FLOPS] = "FLOP",     [OPS_SORT_AVERAGE] = "average time",
+		[OPS_SORT_GPU] = "GPU time",
 	};
 	char title[64], note[128];
 
@@ -559,6 +572,10 @@ static void say_none(const struct layout *layout)
 {
 	if (view_table(layout->text->view) != VIEW_TABLE_OPS)
 		return;
+	if (layout->query.sort == OPS_SORT_GPU && layout->all->count) {
+		text_no_gpu(layout->text);
+		return;
+	}
 	text_heading(layout->text, "ops", "");
 	note(layout, "There are none: the program called nothing that bottleneck-ops(7) names.");
 }
@@ -577,6 +594,7 @@ int text_ops(const struct text *text, struct error *err)
 	if (!choose_rows(&layout))
 		return error_set(err, ENOMEM, "could not print the report");
 	layout.unit = format_time_unit(longest(&layout));
+	layout.gpu_unit = format_time_unit(longest_on_gpu(&layout));
 	choose_columns(&layout);
 	int failed = 0;
 	if (layout.count)

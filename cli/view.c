@@ -4,9 +4,8 @@
 #include "base/error.h"
 
 // In the order of enum view_sort.
-static const char *const sorts[] = {
-	"self", "total", "line", "calls", "mem", "flops", "avg", NULL
-};
+static const char *const sorts[] = { "self",  "total", "line", "calls",     "mem",
+	                             "flops", "avg",   "gpu",  "gpu-total", NULL };
 static const char *const phases[] = { "all", "startup", "warmup", "steady",
 	                              NULL }; // enum view_phase
 static const char *const colors[] = { "auto", "always", "never", NULL };
@@ -14,7 +13,7 @@ static const char *const colors[] = { "auto", "always", "never", NULL };
 // In the order of enum query_by and enum view_by.
 static const char *const groupings[] = { "function", "line",    "module", "file",
 	                                 "thread",   "process", "op",     "shape",
-	                                 "stack:",   "domain",  NULL };
+	                                 "stack:",   "domain",  "stream", NULL };
 
 #define AT(field) offsetof(struct view, field)
 
@@ -24,7 +23,8 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_CHOICE,
 	  .offset = AT(sort),
 	  .choices = sorts,
-	  .help = "one table, ranked by self, total, line, mem; of ops also calls, avg, flops" },
+	  .help = "one table, ranked by self, total, line, mem, gpu, gpu-total; "
+	          "of ops also calls, avg, flops" },
 	{ .name = "by",
 	  .argument = "WHAT",
 	  .kind = OPTION_COUNTED,
@@ -33,7 +33,7 @@ static const struct option_spec specs[] = {
 	  .min = 1,
 	  .max = 100,
 	  .help = "function, line, module, file, thread, process; "
-	          "of ops op, shape, stack:N, domain" },
+	          "of ops op, shape, stack:N, domain; of GPUs stream" },
 	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
 	{ .name = "call-tree",
 	  .kind = OPTION_SWITCH,
@@ -210,14 +210,25 @@ struct query view_query(const struct view *view, enum query_by by, enum query_so
 
 static bool asks_for_ops(const struct view *view)
 {
-	return view->ops || view->by.index >= VIEW_BY_OP || view->sort == VIEW_SORT_CALLS ||
+	bool by_op = view->by.index >= VIEW_BY_OP && view->by.index <= VIEW_BY_DOMAIN;
+
+	return view->ops || by_op || view->sort == VIEW_SORT_CALLS ||
 	       view->sort == VIEW_SORT_FLOPS || view->sort == VIEW_SORT_AVERAGE;
+}
+
+static bool asks_for_gpu(const struct view *view)
+{
+	return view->sort == VIEW_SORT_GPU || view->sort == VIEW_SORT_GPU_TOTAL;
 }
 
 enum view_table view_table(const struct view *view)
 {
 	if (asks_for_ops(view))
 		return VIEW_TABLE_OPS;
+	if (view->by.index == VIEW_BY_STREAM)
+		return VIEW_TABLE_STREAMS;
+	if (asks_for_gpu(view))
+		return VIEW_TABLE_GPU;
 	if (view->sort == VIEW_SORT_MEMORY)
 		return VIEW_TABLE_MEMORY;
 	if (view->sort == VIEW_SORT_LINE || view->by.index == BY_LINE)
@@ -233,6 +244,7 @@ struct op_query view_op_query(const struct view *view)
 		[VIEW_SORT_SELF] = OPS_SORT_SELF,   [VIEW_SORT_TOTAL] = OPS_SORT_TOTAL,
 		[VIEW_SORT_CALLS] = OPS_SORT_CALLS, [VIEW_SORT_MEMORY] = OPS_SORT_MEMORY,
 		[VIEW_SORT_FLOPS] = OPS_SORT_FLOPS, [VIEW_SORT_AVERAGE] = OPS_SORT_AVERAGE,
+		[VIEW_SORT_GPU] = OPS_SORT_GPU,     [VIEW_SORT_GPU_TOTAL] = OPS_SORT_GPU,
 	};
 	int by = view->by.index;
 
@@ -285,7 +297,13 @@ static int check_ops(const struct view *view, struct error *err)
 
 	if (view->sort == VIEW_SORT_LINE)
 		return error_set(err, 0, "--sort line ranks source lines, not ops");
-	if (by >= 0 && by < VIEW_BY_OP && by != BY_THREAD && by != BY_MODULE && by != BY_LINE)
+	if (asks_for_gpu(view) && (by == BY_MODULE || by == BY_LINE))
+		return error_set(err, 0,
+		                 "--ops --by %s does not go with GPU time, which is known by op, "
+		                 "and without --ops by %s",
+		                 groupings[by], groupings[by]);
+	if ((by >= 0 && by < VIEW_BY_OP && by != BY_THREAD && by != BY_MODULE && by != BY_LINE) ||
+	    by == VIEW_BY_STREAM)
 		return error_set(err, 0,
 		                 "--by %s is not for ops: they go by op, shape, stack:N, domain, "
 		                 "line, module or thread",
@@ -311,6 +329,22 @@ static int check_memory(const struct view *view, struct error *err)
 	return 0;
 }
 
+// What ran is neither on a CPU nor waiting, and a stream has no time but that.
+static int check_gpu(const struct view *view, struct error *err)
+{
+	if (view->on_cpu != view->off_cpu)
+		return error_set(err, 0, "--%s-cpu is for samples, not for what ran on GPUs",
+		                 view->on_cpu ? "on" : "off");
+	if (view_table(view) == VIEW_TABLE_STREAMS && view->sort >= 0 && !asks_for_gpu(view))
+		return error_set(err, 0, "--sort %s is not for streams: they go by GPU time",
+		                 sorts[view->sort]);
+	if (view_table(view) == VIEW_TABLE_STREAMS && view_is_filtered(view))
+		return error_set(err, 0,
+		                 "--by stream is about the whole run: what ran is not kept by "
+		                 "stream and time or thread");
+	return 0;
+}
+
 int view_check(const struct view *view, struct error *err)
 {
 	if (view->to_ns && view->to_ns <= view->from_ns)
@@ -322,6 +356,8 @@ int view_check(const struct view *view, struct error *err)
 		return check_ops(view, err);
 	if (table == VIEW_TABLE_MEMORY)
 		return check_memory(view, err);
+	if (table == VIEW_TABLE_GPU || table == VIEW_TABLE_STREAMS)
+		return check_gpu(view, err);
 	if (view->sort == VIEW_SORT_LINE && view->by.index >= 0 && view->by.index != BY_LINE)
 		return error_set(err, 0,
 		                 "--sort line ranks source lines: it does not go with --by %s",

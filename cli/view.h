@@ -18,10 +18,12 @@ enum view_sort {
 	VIEW_SORT_SELF,
 	VIEW_SORT_TOTAL,
 	VIEW_SORT_LINE,
-	VIEW_SORT_CALLS, /* this and those below are of ops */
+	VIEW_SORT_CALLS, /* of ops, but for memory and GPUs */
 	VIEW_SORT_MEMORY,
 	VIEW_SORT_FLOPS,
-	VIEW_SORT_AVERAGE
+	VIEW_SORT_AVERAGE,
+	VIEW_SORT_GPU,      /* of functions and the like by what they launched themselves … */
+	VIEW_SORT_GPU_TOTAL /* … and with what they call */
 };
 
 /* What has one row. Those of samples are enum query_by, to BY_PROCESS. */
@@ -30,7 +32,8 @@ enum view_by {
 	VIEW_BY_OP = BY_PROCESS + 1,
 	VIEW_BY_SHAPE,
 	VIEW_BY_STACK,
-	VIEW_BY_DOMAIN
+	VIEW_BY_DOMAIN,
+	VIEW_BY_STREAM /* of GPUs */
 };
 
 /* Parts of a run: see merge/query_startup.h and merge/query_warmup.h. */
@@ -57,7 +60,9 @@ enum view_table {
 	VIEW_TABLE_LINES,
 	VIEW_TABLE_OWNERS, /* threads or processes */
 	VIEW_TABLE_OPS,
-	VIEW_TABLE_MEMORY
+	VIEW_TABLE_MEMORY,
+	VIEW_TABLE_GPU, /* who launched what ran there */
+	VIEW_TABLE_STREAMS
 };
 
 struct view {

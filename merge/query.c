@@ -157,15 +157,41 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? 1 : a > b ? -1 : 0; // descending
 }
 
+static uint64_t rank(const struct row *row, enum query_sort sort)
+{
+	switch (sort) {
+	case SORT_TOTAL:
+		return row->total;
+	case SORT_GPU_SELF:
+		return row->gpu_self_ns;
+	case SORT_GPU_TOTAL:
+		return row->gpu_total_ns;
+	default:
+		return row->self;
+	}
+}
+
+// What is compared first, and what then.
+static int compare_times(const struct row *a, const struct row *b, enum query_sort sort)
+{
+	static const enum query_sort others[][3] = {
+		[SORT_SELF] = { SORT_TOTAL, SORT_GPU_SELF, SORT_GPU_TOTAL },
+		[SORT_TOTAL] = { SORT_SELF, SORT_GPU_TOTAL, SORT_GPU_SELF },
+		[SORT_GPU_SELF] = { SORT_GPU_TOTAL, SORT_SELF, SORT_TOTAL },
+		[SORT_GPU_TOTAL] = { SORT_GPU_SELF, SORT_TOTAL, SORT_SELF },
+	};
+	int order = compare_u64(rank(a, sort), rank(b, sort));
+
+	for (int i = 0; !order && i < 3; i++)
+		order = compare_u64(rank(a, others[sort][i]), rank(b, others[sort][i]));
+	return order;
+}
+
 // Total: the same profile gives the same order on every machine.
 static int compare_rows(const struct row *a, const struct row *b, enum query_sort sort)
 {
-	int order = sort == SORT_TOTAL ? compare_u64(a->total, b->total)
-	                               : compare_u64(a->self, b->self);
+	int order = compare_times(a, b, sort);
 
-	if (!order)
-		order = sort == SORT_TOTAL ? compare_u64(a->self, b->self)
-		                           : compare_u64(a->total, b->total);
 	order = order ? order : compare_names(a->name, b->name);
 	order = order ? order : compare_names(a->file, b->file);
 	order = order ? order : a->line - b->line;
@@ -277,7 +303,7 @@ static void judge_rows(struct rows *rows, const struct sampling *s, enum query_s
 		bool exact = row->self_margin < 0;
 		struct margin m = judge_row(s, row, sort, exact);
 		row->self_margin = judge_row(s, row, SORT_SELF, exact).half;
-		if (i > 0)
+		if (i > 0 && (sort == SORT_SELF || sort == SORT_TOTAL))
 			rows->rows[i - 1].tied = m.high >= above.low;
 		above = m;
 	}
@@ -325,6 +351,8 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 	judge_rows(&answer->rows, &sampling, query->sort);
 	answer->rows.all = sampling.all;
 	answer->rows.idle_ns = scope.idle_ns;
+	for (size_t i = 0; i < answer->rows.count; i++)
+		answer->rows.gpu_all_ns += answer->rows.rows[i].gpu_self_ns;
 	answer->rows.all_samples = tallies.all.samples;
 	return &answer->rows;
 }

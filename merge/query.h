@@ -26,7 +26,9 @@ enum query_by {
 };
 enum query_sort {
 	SORT_SELF,
-	SORT_TOTAL
+	SORT_TOTAL,
+	SORT_GPU_SELF, /* what it has launched, see struct row */
+	SORT_GPU_TOTAL
 };
 
 /* For user_code: what is named and no library's, see base/origin.h. */
@@ -36,7 +38,8 @@ enum query_sort {
 enum query_of {
 	QUERY_THREADS,  /* of threads, on a CPU and waiting */
 	QUERY_GPU,      /* of GPUs, by who launched what ran there */
-	QUERY_GPU_IDLE, /* the same, by what the launching thread did while they had nothing to do */
+	QUERY_GPU_IDLE, /* the same, by what the launching thread did while they had nothing to do
+	                 */
 };
 
 struct query {
@@ -71,20 +74,21 @@ struct row {
 	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted, or in a window */
 	uint64_t self_ns[METRIC_COUNT];
 	uint64_t total_ns[METRIC_COUNT];
-	uint64_t self, total; /* sums over the metrics that were asked for */
-	uint64_t gpu_self_ns, gpu_total_ns; /* what it has launched ran so long, itself and with what
-	                                       it called: beside the time that was asked for */
+	uint64_t self, total;               /* sums over the metrics that were asked for */
+	uint64_t gpu_self_ns, gpu_total_ns; /* what it has launched ran so long, itself and with
+	                                       what it called: beside the time that was asked for */
 	uint64_t self_samples, total_samples;
 	double self_margin; /* half width of the 95 % Wilson interval of self's share of all time,
 	                       in points of 1.0; 0 if the time is exact */
-	bool tied;          /* its interval overlaps the next row's */
+	bool tied; /* its interval overlaps the next row's; not by GPU time, which is exact */
 };
 
 struct rows {
 	struct row *rows;
 	size_t count;
-	uint64_t all; /* the time that shares are shares of */
-	uint64_t idle_ns; /* that was left out, as idle threads of libraries had it */
+	uint64_t all;        /* the time that shares are shares of */
+	uint64_t gpu_all_ns; /* the same of GPU time: gpu_self_ns of all rows */
+	uint64_t idle_ns;    /* that was left out, as idle threads of libraries had it */
 	uint64_t all_samples;
 };
 

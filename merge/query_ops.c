@@ -633,6 +633,8 @@ static uint64_t rank(const struct op_row *row, enum op_sort sort)
 		return row->flops;
 	case OPS_SORT_AVERAGE:
 		return row->average_ns;
+	case OPS_SORT_GPU:
+		return row->gpu_ns;
 	default:
 		return row->self_ns;
 	}

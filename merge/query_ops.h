@@ -47,7 +47,8 @@ enum op_sort {
 	OPS_SORT_CALLS,
 	OPS_SORT_MEMORY, /* bytes allocated by itself */
 	OPS_SORT_FLOPS,
-	OPS_SORT_AVERAGE
+	OPS_SORT_AVERAGE,
+	OPS_SORT_GPU /* not by module or line: there it is not known */
 };
 
 struct op_query {

@@ -38,7 +38,7 @@ static void leave_out_others(struct rows *rows)
 		struct row row = rows->rows[i];
 		leave_out(rows, &row, METRIC_OFF_RUNNABLE);
 		leave_out(rows, &row, METRIC_OFF_CHILD);
-		if (row.total)
+		if (row.total || row.gpu_total_ns)
 			rows->rows[count++] = row;
 	}
 	rows->count = count;
@@ -64,6 +64,8 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 			continue;
 		rows->rows[rows->count++] = from[i];
 	}
+	for (size_t i = 0; i < rows->count; i++)
+		rows->gpu_all_ns += rows->rows[i].gpu_self_ns;
 	if (query->sort == SORT_TOTAL)
 		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_totals);
 	rows->all = query->on_cpu && !query->off_cpu ? p->totals.on_cpu_ns : p->all;
@@ -147,33 +149,6 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 		steps->count--;
 	}
 	return steps;
-}
-
-bool profile_has_repeats(const struct profile *p)
-{
-	return p->repeats.count > 0;
-}
-
-struct repeat_rows *query_repeats(const struct profile *p, struct error *err)
-{
-	struct repeat_rows *rows = calloc(1, sizeof(*rows));
-
-	(void)err;
-	*rows = p->repeats;
-	return rows;
-}
-
-void repeat_rows_free(struct repeat_rows *rows)
-{
-	free(rows);
-}
-
-int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
-                       enum repeat_metric metric, struct spread *ratio, struct error *err)
-{
-	(void)base, (void)other, (void)metric, (void)err;
-	*ratio = p->ratio;
-	return 0;
 }
 
 int query_causes(const struct profile *p, const struct warmup_rows *rows, struct causes *causes,
@@ -302,6 +277,20 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 	(void)err;
 	*facts = p->gpu_facts;
 	return facts;
+}
+
+struct gpu_stream_rows *query_gpu_streams(const struct profile *p, struct error *err)
+{
+	struct gpu_stream_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->gpu_streams;
+	return rows;
+}
+
+void gpu_stream_rows_free(struct gpu_stream_rows *rows)
+{
+	free(rows);
 }
 
 struct gpu_line_rows *query_gpu_lines(const struct profile *p, struct error *err)
@@ -949,44 +938,86 @@ struct profile *fake_profile_with_findings(void)
 	return p;
 }
 
-static struct repeat_row repeated[] = {
-	{
-		.command = "./pack --level 9 'my input.tar' output.gz",
-		.runs = 12,
-		.slow_first = true,
-		.first = 3.1e8,
-		.spread = {
-			[REPEAT_WALL] = { .count = 12, .median = 1.2345e8, .q1 = 1.22e8, .q3 = 1.25e8,
-			                  .min = 1.21e8, .max = 3.1e8, .mean = 1.4e8, .low = 1.221e8,
-			                  .high = 1.249e8, .figures = 3, .outliers = 1 },
-			[REPEAT_USER] = { .count = 12, .median = 1.9e8, .mean = 1.9e8 },
-			[REPEAT_SYSTEM] = { .count = 12, .median = 1e7, .mean = 1e7 },
-			[REPEAT_PEAK_RSS] = { .count = 12, .median = 123 << 20 },
-		},
-	},
-	{
-		.command = "./pack --level 1 'my input.tar' output.gz",
-		.runs = 12,
-		.failed = 2,
-		.spread = {
-			[REPEAT_WALL] = { .count = 12, .median = 3.21e6, .q1 = 3e6, .q3 = 4e6,
-			                  .min = 2.9e6, .max = 9e6, .mean = 3.5e6, .low = 3e6,
-			                  .high = 3.9e6, .figures = 2, .outliers = 3 },
-			[REPEAT_USER] = { .count = 12, .median = 2e6, .mean = 2e6 },
-			[REPEAT_SYSTEM] = { .count = 12, .median = 1e6, .mean = 1e6 },
-			[REPEAT_PEAK_RSS] = { .count = 12, .median = 12 << 20 },
-		},
-	},
+// In the order of the query: by what they launched themselves.
+static const struct row launchers[] = {
+	{ .name = "train_step",
+	  .file = "/src/train.cu",
+	  .line = 88,
+	  .module = "/home/u/bin/train",
+	  .self = MS(1204),
+	  .total = MS(9304),
+	  .self_ns = { [METRIC_ON_CPU] = MS(1204) },
+	  .gpu_self_ns = MS(28010),
+	  .gpu_total_ns = MS(28010) },
+	{ .name = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"
+	          "(int, at::native::CUDAFunctor_add<float>)",
+	  .module = "/usr/lib/libtorch_cuda.so",
+	  .gpu_self_ns = MS(4001),
+	  .gpu_total_ns = MS(4001) },
+	{ .name = "[hidden]", .gpu_self_ns = MS(502), .gpu_total_ns = MS(502) },
+	{ .name = "rare",
+	  .file = "/src/train.cu",
+	  .line = 9,
+	  .gpu_self_ns = MS(1),
+	  .gpu_total_ns = MS(2) },
+	{ .name = "main",
+	  .file = "/src/train.cu",
+	  .line = 120,
+	  .module = "/home/u/bin/train",
+	  .self = MS(12),
+	  .total = MS(41200),
+	  .self_ns = { [METRIC_ON_CPU] = MS(12) },
+	  .gpu_total_ns = MS(32012) },
 };
 
-struct profile *fake_profile_of_repeats(bool pair)
-{
-	struct profile *p = fake_profile();
+static const struct row launching_threads[] = {
+	{ .name = "loader",
+	  .id = 4712,
+	  .self = MS(9000),
+	  .total = MS(9000),
+	  .gpu_self_ns = MS(32000),
+	  .gpu_total_ns = MS(32000) },
+	{ .name = "train",
+	  .id = 4711,
+	  .self = MS(41200),
+	  .total = MS(41200),
+	  .gpu_self_ns = MS(514),
+	  .gpu_total_ns = MS(514) },
+};
 
-	p->run.wall_ns = MS(2500);
-	p->run.machine_cpus = 8;
-	p->run.machine_busy_ns = MS(9000);
-	p->repeats = (struct repeat_rows){ .rows = repeated, .count = pair ? 2 : 1 };
-	p->ratio = (struct spread){ .count = 12, .median = 0.026, .low = 0.024, .high = 0.03 };
+static struct gpu_stream_row streams[] = {
+	{ .number = 7,
+	  .context = 1,
+	  .device_name = "H100",
+	  .pid = 4711,
+	  .works = 12040,
+	  .kernels = 12000,
+	  .busy_ns = MS(28010),
+	  .shared_ns = MS(4040),
+	  .span_ns = MS(40000) },
+	{ .number = 13,
+	  .context = 1,
+	  .device = 1,
+	  .device_name = "H100",
+	  .pid = 4712,
+	  .works = 12,
+	  .busy_ns = MS(4504),
+	  .shared_ns = MS(4040),
+	  .span_ns = MS(39000) },
+};
+
+struct profile *fake_profile_with_gpu(void)
+{
+	struct profile *p = fake_profile_with_ops();
+
+	p->functions = launchers;
+	p->function_count = sizeof(launchers) / sizeof(launchers[0]);
+	p->lines = launchers;
+	p->line_count = 1;
+	p->others = launching_threads;
+	p->other_count = sizeof(launching_threads) / sizeof(launching_threads[0]);
+	p->gpu_streams = (struct gpu_stream_rows){
+		.rows = streams, .count = 2, .devices = 2, .processes = 2
+	};
 	return p;
 }

@@ -15,7 +15,6 @@
 #include "merge/query_gpu_lines.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
-#include "merge/query_repeats.h"
 #include "merge/query_startup.h"
 #include "merge/query_steps.h"
 #include "merge/query_warmup.h"
@@ -41,6 +40,7 @@ struct profile {
 	struct device_rows devices;
 	struct gpu_rows gpu;
 	struct gpu_facts gpu_facts;
+	struct gpu_stream_rows gpu_streams;
 	struct gpu_line_rows gpu_lines;
 	struct warmup_rows warmup;
 	struct startup startup;
@@ -50,8 +50,6 @@ struct profile {
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
-	struct repeat_rows repeats;
-	struct spread ratio; /* of the second side to the first */
 	struct finding findings[4];
 	size_t finding_count, findings_shown;
 	struct query asked; /* the last query_run() */
@@ -74,8 +72,8 @@ struct profile *fake_profile_with_findings(void);
 /* The same with steps, of which some are slow. */
 struct profile *fake_profile_with_steps(void);
 
-/* Runs of two commands in turns, and nothing else; of the first alone. */
-struct profile *fake_profile_of_repeats(bool pair);
+/* The same with what functions, lines and ops have launched, and with streams. */
+struct profile *fake_profile_with_gpu(void);
 
 /* The same with ops, in the call tree too, with counters, and with memory. */
 struct profile *fake_profile_with_ops(void);

@@ -153,6 +153,11 @@ Test(option, each_table_has_its_options)
 		{ "run --sort mem x", VIEW_TABLE_MEMORY },
 		{ "run --sort mem --by line x", VIEW_TABLE_MEMORY },
 		{ "run --sort mem --by op x", VIEW_TABLE_OPS },
+		{ "run --sort gpu x", VIEW_TABLE_GPU },
+		{ "run --sort gpu-total --by thread x", VIEW_TABLE_GPU },
+		{ "run --sort gpu --by shape x", VIEW_TABLE_OPS },
+		{ "run --by stream x", VIEW_TABLE_STREAMS },
+		{ "run --by stream --sort gpu x", VIEW_TABLE_STREAMS },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -195,9 +200,9 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		  "--sort line ranks source lines: it does not go with --by module" },
 		{ "run --by stack:0 x", "--by \"0\": not a whole number from 1 to 100" },
 		{ "run --by op:2 x", "--by \"op:2\": not one of function, line, module, file, "
-		                     "thread, process, op, shape, stack:N, domain" },
+		                     "thread, process, op, shape, stack:N, domain, stream" },
 		{ "run --by sta x", "--by \"sta\": not one of function, line, module, file, "
-		                    "thread, process, op, shape, stack:N, domain" },
+		                    "thread, process, op, shape, stack:N, domain, stream" },
 		{ "run --ops --sort line x", "--sort line ranks source lines, not ops" },
 		{ "run --sort calls --by file x",
 		  "--by file is not for ops: they go by op, shape, stack:N, domain, line, module or "
@@ -209,6 +214,19 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		{ "run --sort mem --thread 1 x",
 		  "--sort mem is about the whole run, or about ops: allocations are not kept by time "
 		  "or thread" },
+		{ "run --sort gpu --on-cpu x",
+		  "--on-cpu is for samples, not for what ran on GPUs" },
+		{ "run --by stream --sort total x",
+		  "--sort total is not for streams: they go by GPU time" },
+		{ "run --by stream --from 1 x",
+		  "--by stream is about the whole run: what ran is not kept by stream and time or "
+		  "thread" },
+		{ "run --ops --by module --sort gpu x",
+		  "--ops --by module does not go with GPU time, which is known by op, and without "
+		  "--ops by module" },
+		{ "run --sort calls --by stream x",
+		  "--by stream is not for ops: they go by op, shape, stack:N, domain, line, module or "
+		  "thread" },
 		{ "run -o= x", NULL },
 		{ "run --output= x", "--output: its argument is empty" },
 		{ "run -v", "no program is named (see --help)" },

@@ -227,3 +227,75 @@ Test(query_gpu, what_ran_has_the_line_that_launched_most_of_it)
 	cr_expect(eq(int, rows->rows[1].line, 20));
 	cr_expect(rows->rows[2].file == NULL, "nobody is known to have copied");
 }
+
+// "name self/total, …" in ms of GPU time.
+static const char *launchers(const struct query *query)
+{
+	static char text[512];
+	struct error err = { 0 };
+	cleanup(rows) struct rows *rows = query_run(f.profile, query, &err);
+	size_t used = 0;
+
+	cr_assert(rows != NULL, "%s", err.text);
+	text[0] = '\0';
+	for (size_t i = 0; i < rows->count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %lu/%lu",
+		                         i ? ", " : "", rows->rows[i].name,
+		                         (unsigned long)(rows->rows[i].gpu_self_ns / MS),
+		                         (unsigned long)(rows->rows[i].gpu_total_ns / MS));
+	cr_expect(eq(u64, rows->gpu_all_ns, 70 * MS));
+	return text;
+}
+
+Test(query_gpu, rows_are_ranked_by_what_they_have_launched)
+{
+	fill();
+	add(&f, 1, METRIC_ON_CPU, 5, "main a.c:3 > step a.c:20");
+	name_all(&f);
+	// By CPU time, forward has none.
+	cr_expect(eq(str, (char *)launchers(&(struct query){ .sort = SORT_SELF }),
+	             "step 20/20, main 0/60, forward 40/40, [hidden] 10/10"));
+	cr_expect(eq(str, (char *)launchers(&(struct query){ .sort = SORT_GPU_SELF }),
+	             "forward 40/40, step 20/20, [hidden] 10/10, main 0/60"));
+	cr_expect(eq(str, (char *)launchers(&(struct query){ .sort = SORT_GPU_TOTAL }),
+	             "main 0/60, forward 40/40, step 20/20, [hidden] 10/10"));
+}
+
+// "stream kernels+others busy/shared, …" in ms.
+static const char *streams_of(const struct profile *p)
+{
+	static char text[512];
+	struct error err = { 0 };
+	cleanup(gpu_stream_rows) struct gpu_stream_rows *rows = query_gpu_streams(p, &err);
+	size_t used = 0;
+
+	cr_assert(rows != NULL, "%s", err.text);
+	text[0] = '\0';
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct gpu_stream_row *row = &rows->rows[i];
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u %lu+%lu %lu/%lu",
+		                         i ? ", " : "", row->number, (unsigned long)row->kernels,
+		                         (unsigned long)(row->works - row->kernels),
+		                         (unsigned long)(row->busy_ns / MS),
+		                         (unsigned long)(row->shared_ns / MS));
+		cr_expect(eq(u64, row->span_ns, 65 * MS));
+	}
+	cr_expect(eq(sz, rows->devices, 1));
+	cr_expect(eq(sz, rows->processes, 1));
+	return text;
+}
+
+Test(query_gpu, streams_are_busy_alone_and_beside_others)
+{
+	struct error err = { 0 };
+
+	fill();
+	// The copy of stream 7 shares 5 ms with the kernel of stream 13, whose first 10 ms gemm
+	// has.
+	cr_expect(eq(str, (char *)streams_of(f.profile), "7 2+1 50/15, 13 1+0 20/15"));
+	name_all(&f);
+	cr_assert(eq(int, profile_write(f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	cr_assert(read != NULL, "%s", err.text);
+	cr_expect(eq(str, (char *)streams_of(read), "7 2+1 50/15, 13 1+0 20/15"));
+}

@@ -667,34 +667,6 @@ Test(text, steps)
 	              print(fake_profile_with_steps(), &view, terminal(100, false, false)));
 }
 
-Test(text, repeats)
-{
-	struct view view = view_default();
-	struct profile *p = fake_profile_of_repeats(true);
-
-	expect_golden("repeats-100", print(p, &view, terminal(100, false, false)));
-	expect_golden("repeats-80", print(p, &view, terminal(80, false, true)));
-	p->ratio.high = 1.01;
-	expect_golden("repeats-same", print(p, &view, terminal(100, false, false)));
-}
-
-Test(text, repeats_of_one_command)
-{
-	struct view view = view_default();
-	struct profile *p = fake_profile_of_repeats(false);
-	struct repeat_row *row = &p->repeats.rows[0];
-
-	expect_golden("repeats-one", print(p, &view, terminal(100, false, false)));
-	row->range = "step";
-	row->calls = 36;
-	row->spread[REPEAT_CALL] = row->spread[REPEAT_WALL];
-	expect_golden("repeats-range", print(p, &view, terminal(100, false, false)));
-	row->range = NULL;
-	row->spread[REPEAT_WALL].count = 5;
-	row->spread[REPEAT_WALL].low = NAN;
-	expect_golden("repeats-few", print(p, &view, terminal(100, false, false)));
-}
-
 Test(text, phases)
 {
 	struct view view = view_default();
@@ -766,6 +738,46 @@ Test(text, ops_are_ranked_as_asked)
 		char *page = print(profile, &view, terminal(100, false, false));
 		cr_expect(eq(int, profile->ops_asked.sort, cases[i].asked), "%s", cases[i].heading);
 		cr_expect(ne(ptr, strstr(page, cases[i].heading), NULL), "%s", cases[i].heading);
+		free(page);
+	}
+}
+
+Test(text, who_launched_what_ran_on_the_gpu)
+{
+	static const struct {
+		const char *name;
+		int by, sort;
+		enum query_sort asked;
+	} tables[] = {
+		{ "gpu-by-function", VIEW_BY_NONE, VIEW_SORT_GPU, SORT_GPU_SELF },
+		{ "gpu-by-line", BY_LINE, VIEW_SORT_GPU_TOTAL, SORT_GPU_TOTAL },
+		{ "gpu-by-thread", BY_THREAD, VIEW_SORT_GPU, SORT_GPU_SELF },
+		{ "gpu-by-stream", VIEW_BY_STREAM, VIEW_SORT_NONE, SORT_SELF },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		struct profile *profile = fake_profile_with_gpu();
+		struct view view = view_default();
+		view.by.index = tables[i].by;
+		view.sort = tables[i].sort;
+		expect_golden(tables[i].name, print(profile, &view, terminal(100, false, false)));
+		if (tables[i].by != VIEW_BY_STREAM)
+			cr_expect(eq(int, profile->asked.sort, tables[i].asked));
+	}
+}
+
+Test(text, whoever_asks_for_gpu_time_is_told_that_there_is_none)
+{
+	static const int groupings[] = { VIEW_BY_NONE, BY_LINE, BY_THREAD, VIEW_BY_STREAM,
+		                         VIEW_BY_OP };
+
+	for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++) {
+		struct view view = view_default();
+		view.sort = VIEW_SORT_GPU;
+		view.by.index = groupings[i];
+		char *page = print(fake_profile_with_ops(), &view, terminal(100, false, false));
+		cr_expect(ne(ptr, strstr(page, "  no GPU: the program ran nothing there"), NULL),
+		          "%d: %s", groupings[i], page);
 		free(page);
 	}
 }

@@ -6,11 +6,6 @@ _bottleneck_options() {
 		sed -n 's/^  \(-[a-zA-Z]\)\?,\? *\(--[a-z-]*\)\(=\?\).*/\1 \2\3/p'
 }
 
-# Names of the commands.
-_bottleneck_verbs() {
-	bottleneck --help 2>/dev/null | sed -n '/^Commands:/,/^"/s/^  \([a-z]*\) .*/\1/p'
-}
-
 # Ids of findings.
 _bottleneck_rules() {
 	bottleneck explain 2>/dev/null | sed -n 's/^  \([A-Z][A-Z0-9-]*\) .*/\1/p'
@@ -19,14 +14,14 @@ _bottleneck_rules() {
 _bottleneck_values() {
 	case $1 in
 	--budget) echo none ;;
-	--by) echo function line module file thread process op shape stack domain ;;
+	--by) echo function line module file thread process op shape stack domain stream ;;
 	--color) echo auto always never ;;
 	--fail-on) echo info warn error; _bottleneck_rules ;;
 	--rule) _bottleneck_rules ;;
 	--gpu-callsites) echo off sampled all ;;
 	--phase) echo all startup warmup steady ;;
 	--rung) echo kernel user agent proc ;;
-	--sort) echo self total line calls mem flops avg ;;
+	--sort) echo self total line calls mem flops avg gpu gpu-total ;;
 	--unwinder) echo table libunwind ;;
 	esac
 }
@@ -49,9 +44,8 @@ _bottleneck_program() {
 }
 
 _bottleneck() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=run verbs values
-	verbs=" $(_bottleneck_verbs | tr '\n' ' ') "
-	[[ $verbs == *" ${COMP_WORDS[1]} "* ]] && verb=${COMP_WORDS[1]}
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=run values
+	[[ ${COMP_WORDS[1]} == @(report|check|explain) ]] && verb=${COMP_WORDS[1]}
 	[[ $cur == = ]] && cur=
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	case $prev in
@@ -80,7 +74,7 @@ _bottleneck() {
 	elif [[ $verb == explain ]] && ((COMP_CWORD > 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$(_bottleneck_rules)" -- "$cur")
 	elif ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W "$verbs" -c -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run report check explain" -c -- "$cur")
 	else
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

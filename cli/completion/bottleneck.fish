@@ -1,35 +1,23 @@
 # SPDX-License-Identifier: MIT
 # fish completion for bottleneck(1): the options are those of --help.
 
-function __bottleneck_verbs
-    bottleneck --help 2>/dev/null | string match -rg '^  ([a-z]+) +([a-z].*)' | paste - -
-end
-
-function __bottleneck_verb
-    set -l words (commandline -opc)
-    if __bottleneck_verbs | string match -q -- "$words[2]"\t'*'
-        echo $words[2]
-    else
-        echo run
-    end
-end
-
 function __bottleneck_runs
-    contains -- (__bottleneck_verb) $argv
-end
-
-# What --help says of the command: of run and report it stands below, with their values.
-function __bottleneck_options
-    bottleneck (__bottleneck_verb) --help 2>/dev/null |
-        string replace -rf '^  (?:-\w,)? *(--[a-z-]+=?)\S* +(.*)' '$1\t$2'
+    set -l words (commandline -opc)
+    set -l verb run
+    if contains -- "$words[2]" report check explain
+        set verb $words[2]
+    end
+    contains -- $verb $argv
 end
 
 function __bottleneck_rules
     bottleneck explain 2>/dev/null | string match -rg '^  ([A-Z][A-Z0-9-]*) '
 end
 
-complete -c bottleneck -n __fish_use_subcommand -a '(__bottleneck_verbs)'
-complete -c bottleneck -n 'not __bottleneck_runs run report' -a '(__bottleneck_options)'
+complete -c bottleneck -n __fish_use_subcommand -a run -d 'run a program and report'
+complete -c bottleneck -n __fish_use_subcommand -a report -d 'print a saved run again'
+complete -c bottleneck -n __fish_use_subcommand -a check -d 'what can be measured here'
+complete -c bottleneck -n __fish_use_subcommand -a explain -d 'what a finding means'
 complete -c bottleneck -n '__bottleneck_runs explain' -xa '(__bottleneck_rules)'
 complete -c bottleneck -n '__bottleneck_runs run' -xa '(__fish_complete_subcommand)'
 complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'samples per second of CPU time of each thread (999)'
@@ -61,8 +49,8 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-report -d 'only keep the
 complete -c bottleneck -n '__bottleneck_runs run report' -l debuginfod -d 'fetch debug information from DEBUGINFOD_URLS'
 complete -c bottleneck -s h -l help -d 'print this and exit'
 complete -c bottleneck -n '__bottleneck_runs run' -s V -l version -d 'print the version and exit'
-complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'self total line calls mem flops avg' -d 'one table, ranked by self, total, line, mem; of ops also calls, avg, flops'
-complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process op shape stack domain' -d 'function, line, module, file, thread, process; of ops op, shape, stack:N, domain'
+complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'self total line calls mem flops avg gpu gpu-total' -d 'one table, ranked by self, total, line, mem, gpu, gpu-total; of ops also calls, avg, flops'
+complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process op shape stack domain stream' -d 'function, line, module, file, thread, process; of ops op, shape, stack:N, domain; of GPUs stream'
 complete -c bottleneck -n '__bottleneck_runs run report' -l ops -d 'the table of ops'
 complete -c bottleneck -n '__bottleneck_runs run report' -l call-tree -d 'who calls whom, with shares'
 complete -c bottleneck -n '__bottleneck_runs run report' -s n -l top -x -d 'rows of each table (15)'

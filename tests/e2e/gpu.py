@@ -141,6 +141,47 @@ class Gpu(harness.Case):
         self.assertGreater(waited, 0.3 * called)
         self.assertRegex(self.report, r"the GPU [0-9.]+")
 
+    def table(self, *options):
+        result = self.bare([harness.BOTTLENECK, "report", "--width", "100", *options, self.profile])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return (result.stderr + result.stdout).decode()
+
+    def test_who_launched_is_ranked_by_what_ran(self):
+        result = self.profile_run([os.path.join(PROGRAMS, "callers")], "--gpu-callsites", "all",
+                                  env=self.environment(LD_LIBRARY_PATH=FAKE))
+        self.assertEqual(result.status, 0, result.err)
+        self.profile = result.profile
+        # 400 kernels of 200 us, of which left() launches three of four. Those whose call was lost on
+        # a machine under load are nobody's.
+        by_total = self.table("--sort", "gpu-total")
+        left, right = (float(re.search(rf"(?m)^ +([0-9.]+) ms +[0-9.]+ .* {name} +callers\.c:",
+                                       by_total)[1]) for name in ("left", "right"))
+        self.assertTrue(2.5 < left / right < 3.6, by_total)
+        self.assertLess(by_total.index(" left "), by_total.index(" right "))
+        by_self = self.table("--sort", "gpu", "--by", "line")
+        self.assertRegex(by_self, r"lines by GPU time +exact; % of 80\.0 ms on GPUs")
+        self.assertRegex(by_self, r"(?m)^ +[0-9.]+ ms +[0-9.]+ .* gpu_program\.h:\d+$")
+        by_op = self.table("--sort", "gpu", "--by", "op")
+        self.assertRegex(by_op, r"[0-9.]+ ms +cuda +cudaLaunchKernel")
+
+    def test_streams_have_rows(self):
+        out = self.program("streams")
+        table = self.table("--by", "stream")
+        rows = re.findall(r"(?m)^ +[0-9.]+ m?s +([0-9.]+) +([0-9.]+) +([0-9,]+) +0 +stream \d+$",
+                          table)
+        self.assertEqual(len(rows), 4, table)
+        self.assertEqual(sum(int(kernels.replace(",", "")) for _, _, kernels in rows),
+                         sum(count for (kind, *_), (count, _) in truths(out).items()
+                             if kind == "kernel"))
+        for busy, at_once, _ in rows:
+            self.assertGreater(float(busy), 80, table)
+            self.assertGreater(float(at_once), 80, table)
+
+    def test_without_a_gpu_it_is_said_that_nothing_can_be_ranked_by_it(self):
+        self.look("true")
+        for options in (["--sort", "gpu"], ["--by", "stream"], ["--sort", "gpu", "--by", "line"]):
+            self.assertIn("no GPU: the program ran nothing there", self.table(*options))
+
     def test_copies_have_their_rate(self):
         self.program("copies")
         self.assertRegex(self.report, r" 40 MB +12\.\d +copy device to pageable")
