@@ -6,6 +6,7 @@
 #include "cli/agent_path.h"
 #include "cli/capability.h"
 #include "cli/command.h"
+#include "cli/display.h"
 #include "cli/facts.h"
 #include "cli/format.h"
 #include "cli/message.h"
@@ -311,35 +312,6 @@ static void print_finding(const struct terminal *t, const char *name, const stru
 	}
 }
 
-struct check_options {
-	uint32_t width;
-	int color;
-	bool help;
-};
-
-static const char *const colors[] = { "auto", "always", "never", NULL };
-
-static const struct option_spec specs[] = {
-	{ .name = "width",
-	  .argument = "COLUMNS",
-	  .kind = OPTION_NUMBER,
-	  .offset = offsetof(struct check_options, width),
-	  .min = TERMINAL_WIDTH_MIN,
-	  .max = TERMINAL_WIDTH_MAX,
-	  .help = "of the output (the terminal's, else 100)" },
-	{ .name = "color",
-	  .argument = "WHEN",
-	  .kind = OPTION_CHOICE,
-	  .offset = offsetof(struct check_options, color),
-	  .choices = colors,
-	  .help = "auto, always or never" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .kind = OPTION_SWITCH,
-	  .offset = offsetof(struct check_options, help),
-	  .help = "print this and exit" },
-};
-
 // The first check decides: without samples there is no profile.
 static int print_all(const struct terminal *t)
 {
@@ -357,9 +329,8 @@ static int print_all(const struct terminal *t)
 
 static int run(int argc, char **argv)
 {
-	struct check_options options = { .color = COLOR_AUTO };
-	struct option_group group = { "Options", specs, sizeof(specs) / sizeof(specs[0]),
-		                      &options };
+	struct display display = { .color = COLOR_AUTO };
+	const struct option_group group = display_options(&display);
 	struct error err;
 	int first = option_parse(&group, 1, argc, argv, OPTION_OPERANDS_MIX, &err);
 
@@ -369,12 +340,12 @@ static int run(int argc, char **argv)
 		message_error("check", &err);
 		return EXIT_REPORT;
 	}
-	if (options.help) {
+	if (display.help) {
 		printf("usage: bottleneck check [OPTIONS]\n");
 		option_help(&group, 1, stdout);
 		return 0;
 	}
-	struct terminal t = terminal_of(stdout, (int)options.width, (enum color_when)options.color);
+	struct terminal t = display_terminal(&display, stdout);
 	return print_all(&t);
 }
 

@@ -16,6 +16,7 @@ extern const struct command command_run;
 extern const struct command command_report;
 extern const struct command command_check;
 extern const struct command command_explain;
+extern const struct command command_bench;
 
 /* env(1)'s statuses. */
 #define EXIT_OURS       125 /* bottleneck itself failed */

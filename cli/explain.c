@@ -2,6 +2,7 @@
 // What a rule measures, from where on it speaks, why, and what to do.
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/display.h"
 #include "cli/message.h"
 #include "cli/option.h"
 #include "cli/rule_words.h"
@@ -12,35 +13,6 @@
 #include <string.h>
 
 #define LABEL_WIDTH 10
-
-struct explain_options {
-	uint32_t width; /* 0: the terminal's */
-	int color;      /* enum color_when */
-	bool help;
-};
-
-static const char *const colors[] = { "auto", "always", "never", NULL };
-
-static const struct option_spec specs[] = {
-	{ .name = "width",
-	  .argument = "COLUMNS",
-	  .kind = OPTION_NUMBER,
-	  .offset = offsetof(struct explain_options, width),
-	  .min = TERMINAL_WIDTH_MIN,
-	  .max = TERMINAL_WIDTH_MAX,
-	  .help = "of the output (the terminal's, else 100)" },
-	{ .name = "color",
-	  .argument = "WHEN",
-	  .kind = OPTION_CHOICE,
-	  .offset = offsetof(struct explain_options, color),
-	  .choices = colors,
-	  .help = "auto, always or never" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .kind = OPTION_SWITCH,
-	  .offset = offsetof(struct explain_options, help),
-	  .help = "print this and exit" },
-};
 
 static int widest_limit(void)
 {
@@ -101,10 +73,9 @@ static void print_rule(const struct terminal *t, const struct rule *rule)
 	print_part(t, "change", words);
 }
 
-static int explain(const struct explain_options *options, const char *const *ids)
+static int explain(const struct display *display, const char *const *ids)
 {
-	struct terminal t =
-		terminal_of(stdout, (int)options->width, (enum color_when)options->color);
+	struct terminal t = display_terminal(display, stdout);
 	struct error err;
 
 	if (!*ids)
@@ -126,9 +97,8 @@ static int explain(const struct explain_options *options, const char *const *ids
 
 static int run(int argc, char **argv)
 {
-	struct explain_options options = { .color = COLOR_AUTO };
-	const struct option_group group = { "Other", specs, sizeof(specs) / sizeof(specs[0]),
-		                            &options };
+	struct display display = { .color = COLOR_AUTO };
+	const struct option_group group = display_options(&display);
 	struct error err;
 	int first = option_parse(&group, 1, argc, argv, OPTION_OPERANDS_MIX, &err);
 
@@ -136,8 +106,8 @@ static int run(int argc, char **argv)
 		message_error("explain", &err);
 		return EXIT_REPORT;
 	}
-	if (!options.help)
-		return explain(&options, (const char *const *)argv + first);
+	if (!display.help)
+		return explain(&display, (const char *const *)argv + first);
 	printf("usage: bottleneck explain [OPTIONS] [ID ...]\n");
 	option_help(&group, 1, stdout);
 	return 0;

@@ -45,6 +45,23 @@ struct short_text format_time(uint64_t ns, struct time_unit unit)
 	return out;
 }
 
+struct short_text format_figures(uint64_t ns, int figures)
+{
+	struct time_unit unit = format_time_unit(ns);
+	double value = (double)ns / unit.ns, step = 1;
+	int digits = figures;
+
+	for (double rest = value; rest >= 1; rest /= 10)
+		digits--;
+	for (int i = 0; i < digits; i++)
+		step /= 10;
+	for (int i = 0; i > digits; i--)
+		step *= 10;
+	unit.digits = digits > 0 ? digits : 0;
+	return format_time(
+		(uint64_t)((double)(uint64_t)(value / step + 0.5) * step * unit.ns + 0.5), unit);
+}
+
 struct short_text format_duration(uint64_t ns)
 {
 	struct short_text out;

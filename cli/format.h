@@ -31,6 +31,9 @@ struct time_unit {
 struct time_unit format_time_unit(uint64_t largest_ns);
 struct short_text format_time(uint64_t ns, struct time_unit unit);
 
+/* NS with no more than FIGURES significant ones: 123456789, 2 is "120 ms". */
+struct short_text format_figures(uint64_t ns, int figures);
+
 struct short_text format_count(uint64_t count); /* "41,022" */
 struct short_text format_scaled(double number); /* "12.3 G", powers of 1000; from 0 to 1e21 */
 struct short_text format_bytes(uint64_t bytes); /* "512 KB", "1.9 GB", powers of 1024 */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = { &command_run, &command_report, &command_check,
-	                                          &command_explain };
+	                                          &command_explain, &command_bench };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

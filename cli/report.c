@@ -7,10 +7,12 @@
 #include "cli/gate.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/repeats_json.h"
 #include "cli/report_json.h"
 #include "cli/state.h"
 #include "cli/text.h"
 #include "merge/profile.h"
+#include "merge/query_repeats.h"
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
@@ -118,8 +120,10 @@ static int print_page(const struct profile *profile, const struct view *view, bo
 
 	if (!memory)
 		return error_set(err, errno, "could not print the report");
-	int failed =
-		json ? report_json(profile, view, limits, memory, err) : text_print(&text, err);
+	int failed = !json ? text_print(&text, err)
+	             : profile_has_repeats(profile)
+	                     ? repeats_json(profile, memory, err)
+	                     : report_json(profile, view, limits, memory, err);
 	if (fclose(memory) != 0 && !failed)
 		failed = error_set(err, errno, "could not print the report");
 	if (failed)

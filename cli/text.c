@@ -3,6 +3,7 @@
 
 #include "cli/cut.h"
 #include "merge/finding.h"
+#include "merge/query_repeats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -192,6 +193,8 @@ static int print_view(const struct text *text, struct error *err)
 	struct totals totals;
 	int failed;
 
+	if (profile_has_repeats(text->profile))
+		return text_repeats(text, err);
 	query_totals(text->profile, &totals);
 	text_header(text, &totals);
 	print_miss(text);

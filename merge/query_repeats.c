@@ -100,6 +100,11 @@ static int fill_row(const struct profile *p, uint32_t side, struct repeat_row *r
 	return 0;
 }
 
+bool profile_has_repeats(const struct profile *p)
+{
+	return p->repeats.side_count > 0;
+}
+
 struct repeat_rows *query_repeats(const struct profile *p, struct error *err)
 {
 	uint32_t sides = p->repeats.side_count;

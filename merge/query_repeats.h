@@ -40,6 +40,9 @@ struct repeat_rows {
 	size_t count;
 };
 
+/* Whether P tells of such runs, and of nothing else. */
+bool profile_has_repeats(const struct profile *p);
+
 /* No rows if the profile is of no such runs. NULL on error. */
 struct repeat_rows *query_repeats(const struct profile *p, struct error *err);
 void repeat_rows_free(struct repeat_rows *rows);

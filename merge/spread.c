@@ -112,11 +112,3 @@ bool spread_of(const double *values, size_t count, struct spread *spread)
 		spread->outliers += spread_is_far(spread, values[i]);
 	return true;
 }
-
-double spread_trim(double value, int figures)
-{
-	if (value == 0 || !isfinite(value))
-		return value;
-	double unit = pow(10, floor(log10(fabs(value))) - figures + 1);
-	return round(value / unit) * unit;
-}

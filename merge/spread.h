@@ -31,6 +31,3 @@ bool spread_of(const double *values, size_t count, struct spread *spread);
 
 /* Whether VALUE lies far from what the others are; never where they are all but equal. */
 bool spread_is_far(const struct spread *spread, double value);
-
-/* VALUE with no more than FIGURES significant figures: 12345, 2 gives 12000. */
-double spread_trim(double value, int figures);

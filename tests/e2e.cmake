@@ -18,7 +18,7 @@ function(e2e name script)
     ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
 endfunction()
 
-foreach(part manners terminal completion privileges damaged package report_options gates)
+foreach(part manners terminal completion privileges damaged package report_options gates bench)
   e2e(e2e_${part} ${part})
 endforeach()
 add_executable(seccomp_target seccomp_target.c)

@@ -151,6 +151,33 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 	return steps;
 }
 
+bool profile_has_repeats(const struct profile *p)
+{
+	return p->repeats.count > 0;
+}
+
+struct repeat_rows *query_repeats(const struct profile *p, struct error *err)
+{
+	struct repeat_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->repeats;
+	return rows;
+}
+
+void repeat_rows_free(struct repeat_rows *rows)
+{
+	free(rows);
+}
+
+int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
+                       enum repeat_metric metric, struct spread *ratio, struct error *err)
+{
+	(void)base, (void)other, (void)metric, (void)err;
+	*ratio = p->ratio;
+	return 0;
+}
+
 int query_causes(const struct profile *p, const struct warmup_rows *rows, struct causes *causes,
                  struct error *err)
 {
@@ -1019,5 +1046,45 @@ struct profile *fake_profile_with_gpu(void)
 	p->gpu_streams = (struct gpu_stream_rows){
 		.rows = streams, .count = 2, .devices = 2, .processes = 2
 	};
+
+static struct repeat_row repeated[] = {
+	{
+		.command = "./pack --level 9 'my input.tar' output.gz",
+		.runs = 12,
+		.slow_first = true,
+		.first = 3.1e8,
+		.spread = {
+			[REPEAT_WALL] = { .count = 12, .median = 1.2345e8, .q1 = 1.22e8, .q3 = 1.25e8,
+			                  .min = 1.21e8, .max = 3.1e8, .mean = 1.4e8, .low = 1.221e8,
+			                  .high = 1.249e8, .figures = 3, .outliers = 1 },
+			[REPEAT_USER] = { .count = 12, .median = 1.9e8, .mean = 1.9e8 },
+			[REPEAT_SYSTEM] = { .count = 12, .median = 1e7, .mean = 1e7 },
+			[REPEAT_PEAK_RSS] = { .count = 12, .median = 123 << 20 },
+		},
+	},
+	{
+		.command = "./pack --level 1 'my input.tar' output.gz",
+		.runs = 12,
+		.failed = 2,
+		.spread = {
+			[REPEAT_WALL] = { .count = 12, .median = 3.21e6, .q1 = 3e6, .q3 = 4e6,
+			                  .min = 2.9e6, .max = 9e6, .mean = 3.5e6, .low = 3e6,
+			                  .high = 3.9e6, .figures = 2, .outliers = 3 },
+			[REPEAT_USER] = { .count = 12, .median = 2e6, .mean = 2e6 },
+			[REPEAT_SYSTEM] = { .count = 12, .median = 1e6, .mean = 1e6 },
+			[REPEAT_PEAK_RSS] = { .count = 12, .median = 12 << 20 },
+		},
+	},
+};
+
+struct profile *fake_profile_of_repeats(bool pair)
+{
+	struct profile *p = fake_profile();
+
+	p->run.wall_ns = MS(2500);
+	p->run.machine_cpus = 8;
+	p->run.machine_busy_ns = MS(9000);
+	p->repeats = (struct repeat_rows){ .rows = repeated, .count = pair ? 2 : 1 };
+	p->ratio = (struct spread){ .count = 12, .median = 0.026, .low = 0.024, .high = 0.03 };
 	return p;
 }

@@ -15,6 +15,7 @@
 #include "merge/query_gpu_lines.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
+#include "merge/query_repeats.h"
 #include "merge/query_startup.h"
 #include "merge/query_steps.h"
 #include "merge/query_warmup.h"
@@ -50,6 +51,8 @@ struct profile {
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
+	struct repeat_rows repeats;
+	struct spread ratio; /* of the second side to the first */
 	struct finding findings[4];
 	size_t finding_count, findings_shown;
 	struct query asked; /* the last query_run() */
@@ -74,6 +77,9 @@ struct profile *fake_profile_with_steps(void);
 
 /* The same with what functions, lines and ops have launched, and with streams. */
 struct profile *fake_profile_with_gpu(void);
+
+/* Runs of two commands in turns, and nothing else; of the first alone. */
+struct profile *fake_profile_of_repeats(bool pair);
 
 /* The same with ops, in the call tree too, with counters, and with memory. */
 struct profile *fake_profile_with_ops(void);

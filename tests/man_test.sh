@@ -47,6 +47,7 @@ compare() {
 compare bottleneck.1 run
 compare bottleneck-report.1 report
 compare bottleneck-explain.1 explain
+compare bottleneck-bench.1 bench
 # The page mentions an option of run.
 page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
 help_options check | diff - "$work/page" || fail "bottleneck-check.1 and --help differ"
@@ -69,7 +70,8 @@ PATH=$work/bin:$PATH
 export PATH XDG_STATE_HOME="$work/state"
 cd "$work/run"
 seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
-for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 bottleneck-ops.7; do
+for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
+	bottleneck-bench.1 bottleneck-ops.7; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"
 	while read -r example; do

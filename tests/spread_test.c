@@ -109,11 +109,3 @@ Test(spread, what_is_all_but_equal_has_no_outliers)
 
 	cr_expect(eq(sz, of(values, 7).outliers, 0));
 }
-
-Test(spread, trimmed_numbers_keep_their_first_figures)
-{
-	cr_expect(ieee_ulp_eq(dbl, spread_trim(12345, 2), 12000, 4));
-	cr_expect(ieee_ulp_eq(dbl, spread_trim(0.0126, 2), 0.013, 4));
-	cr_expect(ieee_ulp_eq(dbl, spread_trim(999.6, 3), 1000, 4));
-	cr_expect(eq(dbl, spread_trim(0, 3), 0));
-}

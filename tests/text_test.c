@@ -667,6 +667,34 @@ Test(text, steps)
 	              print(fake_profile_with_steps(), &view, terminal(100, false, false)));
 }
 
+Test(text, repeats)
+{
+	struct view view = view_default();
+	struct profile *p = fake_profile_of_repeats(true);
+
+	expect_golden("repeats-100", print(p, &view, terminal(100, false, false)));
+	expect_golden("repeats-80", print(p, &view, terminal(80, false, true)));
+	p->ratio.high = 1.01;
+	expect_golden("repeats-same", print(p, &view, terminal(100, false, false)));
+}
+
+Test(text, repeats_of_one_command)
+{
+	struct view view = view_default();
+	struct profile *p = fake_profile_of_repeats(false);
+	struct repeat_row *row = &p->repeats.rows[0];
+
+	expect_golden("repeats-one", print(p, &view, terminal(100, false, false)));
+	row->range = "step";
+	row->calls = 36;
+	row->spread[REPEAT_CALL] = row->spread[REPEAT_WALL];
+	expect_golden("repeats-range", print(p, &view, terminal(100, false, false)));
+	row->range = NULL;
+	row->spread[REPEAT_WALL].count = 5;
+	row->spread[REPEAT_WALL].low = NAN;
+	expect_golden("repeats-few", print(p, &view, terminal(100, false, false)));
+}
+
 Test(text, phases)
 {
 	struct view view = view_default();

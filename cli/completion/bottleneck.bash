@@ -6,6 +6,11 @@ _bottleneck_options() {
 		sed -n 's/^  \(-[a-zA-Z]\)\?,\? *\(--[a-z-]*\)\(=\?\).*/\1 \2\3/p'
 }
 
+# Names of the commands.
+_bottleneck_verbs() {
+	bottleneck --help 2>/dev/null | sed -n '/^Commands:/,/^"/s/^  \([a-z]*\) .*/\1/p'
+}
+
 # Ids of findings.
 _bottleneck_rules() {
 	bottleneck explain 2>/dev/null | sed -n 's/^  \([A-Z][A-Z0-9-]*\) .*/\1/p'
@@ -44,8 +49,9 @@ _bottleneck_program() {
 }
 
 _bottleneck() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=run values
-	[[ ${COMP_WORDS[1]} == @(report|check|explain) ]] && verb=${COMP_WORDS[1]}
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=run verbs values
+	verbs=" $(_bottleneck_verbs | tr '\n' ' ') "
+	[[ $verbs == *" ${COMP_WORDS[1]} "* ]] && verb=${COMP_WORDS[1]}
 	[[ $cur == = ]] && cur=
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	case $prev in
@@ -74,7 +80,7 @@ _bottleneck() {
 	elif [[ $verb == explain ]] && ((COMP_CWORD > 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$(_bottleneck_rules)" -- "$cur")
 	elif ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W "run report check explain" -c -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$verbs" -c -- "$cur")
 	else
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: MIT
 # fish completion for bottleneck(1): the options are those of --help.
 
-function __bottleneck_runs
+function __bottleneck_verbs
+    bottleneck --help 2>/dev/null | string match -rg '^  ([a-z]+) +([a-z].*)' | paste - -
+end
+
+function __bottleneck_verb
     set -l words (commandline -opc)
-    set -l verb run
-    if contains -- "$words[2]" report check explain
-        set verb $words[2]
+    if __bottleneck_verbs | string match -q -- "$words[2]"\t'*'
+        echo $words[2]
+    else
+        echo run
     end
-    contains -- $verb $argv
+end
+
+function __bottleneck_runs
+    contains -- (__bottleneck_verb) $argv
+end
+
+# What --help says of the command: of run and report it stands below, with their values.
+function __bottleneck_options
+    bottleneck (__bottleneck_verb) --help 2>/dev/null |
+        string replace -rf '^  (?:-\w,)? *(--[a-z-]+=?)\S* +(.*)' '$1\t$2'
 end
 
 function __bottleneck_rules
     bottleneck explain 2>/dev/null | string match -rg '^  ([A-Z][A-Z0-9-]*) '
 end
 
-complete -c bottleneck -n __fish_use_subcommand -a run -d 'run a program and report'
-complete -c bottleneck -n __fish_use_subcommand -a report -d 'print a saved run again'
-complete -c bottleneck -n __fish_use_subcommand -a check -d 'what can be measured here'
-complete -c bottleneck -n __fish_use_subcommand -a explain -d 'what a finding means'
+complete -c bottleneck -n __fish_use_subcommand -a '(__bottleneck_verbs)'
+complete -c bottleneck -n 'not __bottleneck_runs run report' -a '(__bottleneck_options)'
 complete -c bottleneck -n '__bottleneck_runs explain' -xa '(__bottleneck_rules)'
 complete -c bottleneck -n '__bottleneck_runs run' -xa '(__fish_complete_subcommand)'
 complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'samples per second of CPU time of each thread (999)'

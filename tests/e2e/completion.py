@@ -32,6 +32,13 @@ class Shells(Case):
         self.with_path = self.environment(
             PATH=os.path.dirname(BOTTLENECK) + ":" + os.environ["PATH"], HOME=self.work)
 
+    def verbs(self):
+        """Names of the commands."""
+        text = self.verb("--help").stdout.decode()
+        found = re.findall(r"^  ([a-z]+) ", text[:text.index('"bottleneck COMMAND')], re.M)
+        self.assertIn("explain", found)
+        return found
+
     def options(self, verb):
         """Names of the long options, those with a value with =."""
         text = self.verb(verb, "--help").stdout.decode()
@@ -54,7 +61,7 @@ class Bash(Shells):
 
     def test_all_options(self):
         need("bash")
-        for verb in ("run", "report", "check", "explain"):
+        for verb in self.verbs():
             self.assertEqual(self.complete(verb, "--"), self.options(verb), verb)
 
     def test_values(self):
@@ -121,7 +128,7 @@ class Zsh(Shells):
         return set(re.findall(r"[a-z-]+", listed))
 
     def test_all_options(self):
-        for verb in ("run", "report", "check", "explain"):
+        for verb in self.verbs():
             wanted = {option.rstrip("=") for option in self.options(verb)}
             self.assertEqual(self.complete(f"bottleneck {verb} --"), wanted, verb)
 
@@ -130,7 +137,8 @@ class Zsh(Shells):
             self.assertEqual(self.complete(f"bottleneck report --{option}="), values, option)
 
     def test_verbs(self):
-        self.assertIn("report", self.complete("bottleneck re"))
+        for verb in self.verbs():
+            self.assertIn(verb, self.complete(f"bottleneck {verb[:-1]}"))
 
 
 class Fish(Shells):
@@ -143,9 +151,12 @@ class Fish(Shells):
                           f"source {file('bottleneck.fish')}; complete -C {shlex.quote(line)}")
 
     def test_all_options(self):
-        for verb in ("run", "report", "check", "explain"):
+        for verb in self.verbs():
             offered = {option.rstrip("=") for option in self.complete(f"bottleneck {verb} --")}
             self.assertEqual(offered, {option.rstrip("=") for option in self.options(verb)}, verb)
+
+    def test_verbs(self):
+        self.assertTrue(set(self.verbs()) <= self.complete("bottleneck "), "verbs are missing")
 
     def test_values(self):
         for option, values in VALUES.items():
