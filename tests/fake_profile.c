@@ -1046,6 +1046,8 @@ struct profile *fake_profile_with_gpu(void)
 	p->gpu_streams = (struct gpu_stream_rows){
 		.rows = streams, .count = 2, .devices = 2, .processes = 2
 	};
+	return p;
+}
 
 static struct repeat_row repeated[] = {
 	{
