@@ -43,6 +43,20 @@ const struct place *op_caller_place(const struct profile *p, uint32_t caller)
 	return &locations_places(&p->locations, location)[first_place(p, location)];
 }
 
+// Collections of garbage have a line of Python, or none at all.
+static bool is_interpreters(const struct profile *p, const struct op_key *key)
+{
+	const struct op *op = profile_op(p, key->op);
+
+	return key->caller && op && op->provider == OP_PYTHON &&
+	       locations_get(&p->locations, key->caller)->kind != FRAME_PYTHON;
+}
+
+uint32_t op_caller_of(const struct profile *p, const struct op_key *key)
+{
+	return is_interpreters(p, key) ? 0 : key->caller;
+}
+
 bool op_caller_is_own(const struct profile *p, uint32_t caller)
 {
 	const struct place *place = op_caller_place(p, caller);
@@ -195,8 +209,7 @@ static uint64_t *weigh_nodes(const struct scope *scope)
 	for (uint32_t id = paths->count; ns && id > 0; id--) {
 		const struct path_node *node = paths_node(paths, id);
 		for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++)
-			ns[id - 1] +=
-				scope_ns(scope, &scope->table->cells[scope->cells[i]]);
+			ns[id - 1] += scope_ns(scope, &scope->table->cells[scope->cells[i]]);
 		if (node->parent)
 			ns[node->parent - 1] += ns[id - 1];
 		else if (!scope->threads[node->location - 1])
@@ -331,20 +344,26 @@ static bool has_others(const struct op_callers *c, const struct op_caller *calle
 	return caller + 1 < c->callers + c->count && compare_function(caller, caller + 1) == 0;
 }
 
-uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t caller)
+static void put_unknown(struct text *t, const struct profile *p, const struct op_key *key)
+{
+	put(t, is_interpreters(p, key) ? "[the interpreter itself]" : "?");
+}
+
+uint32_t op_callers_text(const struct op_callers *c, const struct op_key *key)
 {
 	const struct profile *p = c->scope->profile;
 	struct text text = { .frames_left = c->frames };
+	uint32_t caller = op_caller_of(p, key);
 
 	if (!caller) {
-		put(&text, "?");
+		put_unknown(&text, p, key);
 		return keep(c, &text);
 	}
 	const struct location *location = locations_get(&p->locations, caller);
 	put_location(&text, p, location, first_place(p, location), " < ");
 	if (text.frames_left) {
 		const struct op_caller *callers =
-			find_caller(c, op, outermost_function(p, location));
+			find_caller(c, key->op, outermost_function(p, location));
 		if (callers)
 			put_callers(&text, p, callers->node,
 			            has_others(c, callers) ? " < ~" : " < ");
@@ -365,7 +384,8 @@ static uint32_t keep_of_pass(const struct op_callers *c, const struct text *text
 	return keep(c, &backward);
 }
 
-uint32_t op_callers_line_text(const struct op_callers *c, uint32_t caller, bool forward)
+uint32_t op_callers_line_text(const struct op_callers *c, const struct op_key *key, uint32_t caller,
+                              bool forward)
 {
 	const struct profile *p = c->scope->profile;
 	const struct location *location = caller ? locations_get(&p->locations, caller) : NULL;
@@ -374,7 +394,7 @@ uint32_t op_callers_line_text(const struct op_callers *c, uint32_t caller, bool 
 	if (location)
 		put_location(&text, p, location, first_place(p, location), "");
 	else
-		put(&text, "?");
+		put_unknown(&text, p, key);
 	return keep_of_pass(c, &text, forward);
 }
 

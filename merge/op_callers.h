@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "merge/op_table.h"
 #include "merge/scope.h"
 
 #include <stdbool.h>
@@ -15,6 +16,12 @@
 
 /* The function that calls at CALLER, without what providers have put between. NULL if unknown. */
 const struct place *op_caller_place(const struct profile *p, uint32_t caller);
+
+/*
+ * The caller of KEY's op. 0 if it is unknown, or the code of an interpreter that runs no Python
+ * function, as when it ends: nobody wrote that line to call the op.
+ */
+uint32_t op_caller_of(const struct profile *p, const struct op_key *key);
 
 /* Whether it is a line of the user's own. */
 bool op_caller_is_own(const struct profile *p, uint32_t caller);
@@ -60,11 +67,13 @@ static inline void op_callers_at_scope_end(struct op_callers *c)
  * of its callers. " < ~" where samples had other callers from there on, "?" where there was none.
  * 0 if there is no memory.
  */
-uint32_t op_callers_text(const struct op_callers *c, uint32_t op, uint32_t caller);
+uint32_t op_callers_text(const struct op_callers *c, const struct op_key *key);
 
 /* The same of a chain of calls in Python, all of which is exact; FORWARD: it has called what the op
    is the derivative of. */
 uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool forward);
 
-/* "backward of step (train.c:12)": of one line alone; "?" for CALLER 0. */
-uint32_t op_callers_line_text(const struct op_callers *c, uint32_t caller, bool forward);
+/* "backward of step (train.c:12)": of one line alone; "?" for CALLER 0, and "[the interpreter
+   itself]" if nothing in Python has called KEY's op. */
+uint32_t op_callers_line_text(const struct op_callers *c, const struct op_key *key, uint32_t caller,
+                              bool forward);

@@ -122,7 +122,7 @@ static uint32_t stack_of(struct asking *a, const struct op_key *key)
 {
 	if (key->forward || key->chain)
 		return op_callers_chain_text(&a->callers, chain_of(key), key->forward != 0);
-	return op_callers_text(&a->callers, key->op, key->caller);
+	return op_callers_text(&a->callers, key);
 }
 
 // The line that has called an op, and of the backward pass, the one that has called what it is the
@@ -132,7 +132,7 @@ static struct called called_by(const struct profile *p, const struct op_key *key
 	uint32_t chain = chain_of(key);
 
 	if (!chain || op_caller_is_own(p, key->caller))
-		return (struct called){ .caller = key->caller };
+		return (struct called){ .caller = op_caller_of(p, key) };
 	return (struct called){ .caller = op_chain_own(p, chain), .forward = key->forward != 0 };
 }
 
@@ -150,7 +150,7 @@ static uint32_t line_of(struct asking *a, const struct op_key *key)
 {
 	struct called called = called_by(a->profile, key);
 
-	return op_callers_line_text(&a->callers, called.caller, called.forward);
+	return op_callers_line_text(&a->callers, key, called.caller, called.forward);
 }
 
 static uint32_t group_of(struct asking *a, const struct op_key *key)

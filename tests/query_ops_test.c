@@ -574,6 +574,33 @@ Test(query_ops, callers_in_python_are_exact)
 	       "MmBackwardbackward of linear (functional.py:114) 1 5/5");
 }
 
+static uint32_t collection(void)
+{
+	return ops_add(f.ops, &(struct op){ .provider = OP_PYTHON,
+	                                    .domain = "",
+	                                    .category = "",
+	                                    .name = "garbage collection" })
+	        ->id;
+}
+
+Test(query_ops, the_interpreters_own_code_is_no_line_that_calls)
+{
+	struct op_event last = call_of("-", 0, 20, 20), first = call_of("-", 0, 10, 10);
+
+	first.op = last.op = collection();
+	first.chain = chain_of(7);
+	profile_add_op(f.profile, &first);
+	profile_add_op(f.profile, &last);
+	EXPECT(&(struct op_query){ .by = OPS_BY_LINE },
+	       "[the interpreter itself] 1 20/20, step (train.py:7) 1 10/10");
+	EXPECT(&(struct op_query){ .by = OPS_BY_STACK, .stack_frames = 1 },
+	       "garbage collection[the interpreter itself] 1 20/20, "
+	       "garbage collectionlinear (functional.py:114) 1 10/10");
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ 0 });
+	cr_assert(eq(sz, rows->count, 1));
+	cr_expect(eq(str, (char *)rows->rows[0].file, "train.py"));
+}
+
 Test(query_ops, callers_in_python_stay_when_other_code_is_forgotten)
 {
 	char stack[48];
