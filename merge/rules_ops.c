@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Rules on ops.
+#include "base/error.h"
 #include "base/op.h"
 #include "merge/evidence.h"
+#include "merge/loaders.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ON_CPU      (1u << METRIC_ON_CPU)
 #define LOADER_NAME "enumerate(DataLoader)"
+#define LOADER_BUSY 0.7  /* of their time, from which workers have enough to do */
+#define CPU_SHORT   0.25 /* of what they have to do, waiting for a free CPU */
 #define HOT_SHARE   0.05 /* of the time in ops, of one whose shapes are counted */
 
 // Collections of garbage are ops, too, but Python's own.
@@ -25,6 +30,76 @@ static const struct op_row *first_of(const struct op_rows *ops, const char *pref
 		if (strncmp(ops->rows[i].name, prefix, strlen(prefix)) == 0)
 			return &ops->rows[i];
 	return NULL;
+}
+
+#define LESS_WORK "decode once and keep the result; do less for each sample."
+
+static void advise_to_have_workers(uint32_t cpus, struct finding *finding)
+{
+	if (cpus > 1)
+		finding_advise(finding,
+		               "The training process prepares its batches itself: "
+		               "DataLoader(num_workers=%u) does it beside the training; " LESS_WORK,
+		               cpus - 1);
+	else if (cpus)
+		finding_advise(finding, "On one CPU workers (num_workers) help only where samples "
+		                        "wait for files: " LESS_WORK);
+}
+
+static bool lacks_cpus(const struct loaders *l, uint32_t cpus)
+{
+	return (cpus && l->at_once >= cpus) ||
+	       (double)l->runnable_ns > CPU_SHORT * (double)(l->life_ns - l->idle_ns);
+}
+
+// "1 worker is busy for 90 % of its time"
+static const char *say_workers(const struct loaders *l, char *buffer, size_t size)
+{
+	bool one = l->at_once == 1;
+	double busy = 100 * (double)(l->life_ns - l->idle_ns) / (double)l->life_ns;
+
+	snprintf(buffer, size, "%u worker%s busy for %.0f %% of %s time", l->at_once,
+	         one ? " is" : "s are", busy, one ? "its" : "their");
+	return buffer;
+}
+
+static void advise_workers(const struct loaders *l, uint32_t cpus, struct finding *finding)
+{
+	char text[80];
+	const char *workers = say_workers(l, text, sizeof(text));
+	bool busy = (double)(l->life_ns - l->idle_ns) >= LOADER_BUSY * (double)l->life_ns;
+
+	if (lacks_cpus(l, cpus))
+		finding_advise(finding,
+		               "%s, and there are %u CPU%s: more of them will not help; " LESS_WORK,
+		               workers, cpus, cpus == 1 ? "" : "s");
+	else if (busy)
+		finding_advise(finding, "%s: take more of them (num_workers=%u); " LESS_WORK,
+		               workers, cpus);
+	else if (l->started > l->at_once)
+		finding_advise(finding,
+		               "%s, and %u were started, one after another: "
+		               "persistent_workers=True keeps them from epoch to epoch.",
+		               workers, l->started);
+	else
+		finding_advise(finding,
+		               "%s: more of them will not help. A larger prefetch_factor evens out "
+		               "samples that take long; fewer and smaller tensors are sent faster.",
+		               workers);
+}
+
+// What fits the workers that there were.
+static void advise_loader(const struct evidence *e, bool has_workers, struct finding *finding)
+{
+	struct error err = { 0 };
+	struct loaders l;
+
+	if (loaders_look(e->profile, &e->query, &l, &err) < 0)
+		return;
+	if (l.life_ns)
+		advise_workers(&l, e->run->cpus, finding);
+	else if (!has_workers)
+		advise_to_have_workers(e->run->cpus, finding);
 }
 
 // What the training thread waits for its next batch, be it for workers or for its own work.
@@ -50,6 +125,7 @@ static enum measured measure_loader(const struct evidence *e, const struct rule 
 				     .share = finding->share,
 				     .calls = row->calls,
 			     });
+	advise_loader(e, !strstr(row->name, "_SingleProcess"), finding);
 	finding_place(finding->function, row->file, row->line, place, sizeof(place));
 	return finding_say(finding, "waiting for the next batch: %.0f %% of the time, in %s",
 	                   finding->value, place);
@@ -224,8 +300,8 @@ const struct rule rules_ops[] = {
 	  .formula = "time in the next() of PyTorch's DataLoader, as a share of the critical "
 	             "thread's time",
 	  .why = "The model does nothing until its input is there.",
-	  .advice = "DataLoader(num_workers=...) prepares batches beside the training; decode once "
-	            "and keep the result; do less for each sample.",
+	  .advice = "DataLoader(num_workers=...) prepares batches beside the training, as long as "
+	            "there are CPUs for it; " LESS_WORK,
 	  .source = "TensorBoard's plugin and XProf: input above 5 % of the step",
 	  .within = { "PY-INTERP", "IO-WAIT", "CPU-SYS", "MEM-COPY" },
 	  .measure = measure_loader },

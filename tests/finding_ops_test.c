@@ -151,6 +151,80 @@ Test(finding_ops, the_next_batch)
 	}
 }
 
+#define WORKER_LOOP "{_worker_loop /x/torch/utils/data/_utils/worker.py:290}"
+
+// COUNT workers, each of which works, is told what to do, and waits for a CPU for so many ms.
+static void run_workers(uint32_t count, uint64_t work, uint64_t idle, uint64_t runnable)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		add_process(&f, 2 + i, 200 + i, "python3");
+		add_thread(&f, 2 + i, 2 + i, 200 + i, "python3");
+		add(&f, 2 + i, METRIC_ON_CPU, work, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + i, METRIC_OFF_RUNNABLE, runnable, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + i, METRIC_OFF_PIPE, idle,
+		    WORKER_LOOP " > {Queue.get /x/multiprocessing/queues.py:113} > poll@libc");
+	}
+}
+
+Test(finding_ops, advice_for_the_workers_of_a_loader)
+{
+	static const struct {
+		uint32_t workers;
+		uint64_t work, idle, runnable;
+		uint32_t cpus;
+		const char *advice;
+	} cases[] = {
+		{ 0, 0, 0, 0, 8, "num_workers=7" },
+		{ 0, 0, 0, 0, 1, "On one CPU" },
+		{ 2, 900, 100, 0, 8, "2 workers are busy for 90 %" },
+		{ 2, 900, 100, 0, 8, "(num_workers=8)" },
+		{ 1, 900, 100, 0, 8, "1 worker is busy for 90 % of its time: take" },
+		{ 8, 900, 100, 0, 8, "there are 8 CPUs: more of them will not help" },
+		{ 2, 500, 100, 400, 8, "there are 8 CPUs: more of them will not help" },
+		{ 8, 300, 700, 0, 2, "there are 2 CPUs: more of them will not help" },
+		{ 2, 100, 900, 0, 8, "10 % of their time: more of them will not help" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		end();
+		begin();
+		call_op(op_of(OP_TORCH, cases[i].workers ? "enumerate(DataLoader)#_Multi"
+		                                         : "enumerate(DataLoader)#_SingleProcess"),
+		        1, 600 * MS);
+		run_workers(cases[i].workers, cases[i].work, cases[i].idle, cases[i].runnable);
+		add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+		finish(1000, cases[i].cpus);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-LOADER");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect(strstr(finding->advice, cases[i].advice) != NULL, "row %zu: %s", i,
+		          finding->advice);
+	}
+}
+
+Test(finding_ops, workers_of_each_epoch)
+{
+	call_op(op_of(OP_TORCH, "enumerate(DataLoader)#_Multi"), 1, 600 * MS);
+	for (uint32_t epoch = 0; epoch < 3; epoch++) {
+		add_process(&f, 2 + epoch, 200 + epoch, "python3");
+		add_thread(&f, 2 + epoch, 2 + epoch, 200 + epoch, "python3");
+		add(&f, 2 + epoch, METRIC_ON_CPU, 10, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + epoch, METRIC_OFF_PIPE, 90,
+		    WORKER_LOOP " > {get /x/multiprocessing/queues.py:113}");
+		f.now_ns += 100 * MS;
+		profile_end_thread(f.profile, &(struct thread_end){ .thread = 2 + epoch,
+		                                                    .time_ns = f.now_ns });
+	}
+	add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "OP-LOADER");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->advice, "1 worker is busy for 10 % of its time, and 3 were "
+	                                  "started, one after another") != NULL,
+	          "%s", finding->advice);
+}
+
 Test(finding_ops, values_from_the_gpu)
 {
 	for (unsigned waits = 3; waits <= 4; waits++) {
