@@ -184,10 +184,37 @@ static uint32_t end_of_last(const struct finder *f, uint32_t first, uint64_t usu
 	return 0;
 }
 
+// Whether a phase of the stays FIRST up to END is over sooner than can be told, and sooner than it
+// usually is.
+static bool is_blurred(const struct finder *f, const double *usual, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
+		double stay = f->stays[i].end - f->stays[i].first;
+		if (stay < STAY_MIN && 2 * stay < usual[f->stays[i].group])
+			return true;
+	}
+	return false;
+}
+
+// Where a phase grows from nothing, the first of its cycles cannot be told apart, and seem to be a
+// long one: that, and those in which it is hardly seen, are left out. Returns how many are left.
+static size_t leave_blurred(struct finder *f, uint32_t *starts, size_t count)
+{
+	double usual[CYCLE_PHASES + 1] = { 0 };
+	size_t blurred = 0;
+
+	for (uint8_t group = 1; group <= CYCLE_PHASES; group++)
+		usual[group] = usual_stay(f, group);
+	while (blurred + 1 < count && is_blurred(f, usual, starts[blurred], starts[blurred + 1]))
+		blurred++;
+	memmove(starts, starts + blurred, (count - blurred) * sizeof(*starts));
+	return count - blurred;
+}
+
 // The cycles that begin with GROUP, if these are any. STARTS: room for one more than stays.
 static size_t try_group(struct finder *f, uint8_t group, uint32_t *starts)
 {
-	size_t count = starts_of(f, group, starts), same;
+	size_t count = leave_blurred(f, starts, starts_of(f, group, starts)), same;
 	uint32_t last;
 
 	if (count < CYCLE_COUNT_MIN)

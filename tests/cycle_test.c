@@ -95,6 +95,33 @@ Test(cycle, work_that_grows_is_a_loop)
 	cr_expect(eq(sz, cycle.count, 36));
 }
 
+// At first b is too brief to be seen: several turns seem to be one.
+Test(cycle, work_that_grows_from_nothing_has_no_slow_first_turn)
+{
+	char text[4096] = "";
+
+	for (int i = 0; i < 40; i++) {
+		repeat(text, "a", 4);
+		repeat(text, "b", i / 4);
+	}
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_assert(eq(sz, cycle.count, 28));
+	cr_expect(eq(u32, cycle.starts[0], 4 * 4 + 4 * 5 + 4 * 6));
+	cr_expect(eq(u32, cycle.starts[1] - cycle.starts[0], 7));
+}
+
+// A phase that is always brief is as it is.
+Test(cycle, a_slow_first_one_stays_where_phases_are_brief)
+{
+	char text[4096] = "aaaaaaaaaaaaaaaaaaaabbb";
+
+	for (int i = 0; i < 10; i++)
+		repeat(text, "aaabbbaaaabb", 1);
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_assert(eq(sz, cycle.count, 21));
+	cr_expect(eq(u32, cycle.starts[1], 23));
+}
+
 static uint32_t dice(uint32_t *state)
 {
 	*state = *state * 1664525 + 1013904223;
