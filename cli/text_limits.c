@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/format.h"
 #include "merge/profile.h"
+#include "merge/query_warmup.h"
 #include "sampler/sampler.h"
 #include "symbolize/symbolizer.h"
 
@@ -18,6 +19,7 @@
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
 #define MEMORY_SHARE    0.01             /* nor bytes whose end is not known */
+#define UNSEEN_NS_MIN   NS_PER_SEC       /* shorter runs are asked for more work anyway */
 #define MACHINE_NS_MIN  (NS_PER_SEC / 5) /* /proc/stat counts in hundredths of a second */
 #define OTHERS_SHARE    0.2
 #define STEAL_SHARE     0.01
@@ -259,6 +261,22 @@ static void print_timeless(const struct text *text, const struct totals *totals)
 		     format_count(calls).text, calls == 1 ? "" : "s", calls == 1 ? "was" : "were");
 }
 
+// Of a long run. Silence would say that there is none.
+static int print_warmup(const struct text *text, const struct run *run, struct error *err)
+{
+	if (run->wall_ns < UNSEEN_NS_MIN)
+		return 0;
+	cleanup(warmup_rows) struct warmup_rows *rows =
+		query_warmup(text->profile, &(struct query){ 0 }, err);
+	if (!rows)
+		return -1;
+	if (rows->unseen)
+		line(text, "whether the run includes warm-up cannot be told: no ops were seen, and "
+		           "no loop whose turns could be compared; NVTX or ITT ranges, or --trace "
+		           "FUNC, would show some");
+	return 0;
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -275,6 +293,8 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	if (print_modules(text, totals, err) < 0)
 		return -1;
 	print_detail(text, run, totals);
+	if (print_warmup(text, run, err) < 0)
+		return -1;
 	print_doubts(text);
 	print_calls(text, totals);
 	print_timeless(text, totals);

@@ -14,7 +14,7 @@
 #define OP_SHARE      0.01 // of the run, that an op has to take
 #define RUN_SHARE     0.02 // of the run, that is worth a warning
 #define OPS_SHARE     0.10 // of the time in ops, of which both
-#define FEW_SHARE     0.10 // of the run in ops: else ops that ran once say nothing
+#define FEW_SHARE     0.10 // of the run in ops: else they say nothing of it
 #define FEW_CALLS     3
 #define OUTER_MAX     16 // ops around an op that are looked at
 
@@ -265,6 +265,7 @@ static void judge_run(struct asking *a)
 	uint64_t all = rows->ops_ns > rows->steps_ns ? rows->ops_ns : rows->steps_ns;
 
 	rows->excess_ns = included + cut;
+	rows->unseen = (double)all < FEW_SHARE * (double)a->run_ns;
 	if (rows->excess_ns && (double)rows->excess_ns >= OPS_SHARE * (double)all &&
 	    (double)rows->excess_ns >= RUN_SHARE * (double)a->run_ns)
 		rows->verdict = cut > included ? WARMUP_TOO_SHORT : WARMUP_INCLUDED;

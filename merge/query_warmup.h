@@ -39,6 +39,7 @@ struct warmup_row {
 struct warmup_rows {
 	enum warmup_verdict verdict; /* of the run */
 	bool too_few;                /* most of the time was in ops that ran once or twice */
+	bool unseen;                 /* next to nothing of the run was in ops, steps or turns */
 	uint64_t ops_ns;             /* time in ops, each moment counted once a thread */
 	uint64_t steps_ns;  /* time in steps that are looked at: those that are not the calls of an
 	                       op, which ops_ns holds; 0: there are none */

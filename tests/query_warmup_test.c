@@ -162,10 +162,25 @@ Test(query_warmup, trends)
 
 Test(query_warmup, no_ops)
 {
+	f.now_ns += 1000 * MS;
 	finish();
 	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
 	cr_expect_eq(rows->verdict, WARMUP_NONE);
 	cr_expect_not(rows->too_few);
+	cr_expect(rows->unseen);
+}
+
+Test(query_warmup, ops_that_are_next_to_nothing_tell_nothing)
+{
+	for (uint64_t ms = 19; ms <= 21; ms += 2) {
+		fixture_fini(&f);
+		fixture_init(&f, NULL);
+		calls("step", 10, ms);
+		f.now_ns += (2000 - 10 * ms) * MS;
+		finish();
+		cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+		cr_expect_eq(rows->unseen, ms < 20, "%lu ms", (unsigned long)ms);
+	}
 }
 
 // More calls than are kept one by one, and more than the rule is shown.

@@ -638,6 +638,19 @@ Test(text, warm_up_comes_before_the_tables)
 		                              &view, terminal(80, false, false)));
 }
 
+Test(text, that_warm_up_cannot_be_told_is_a_limit)
+{
+	static const char words[] = "whether the run includes warm-up cannot be told";
+	struct profile *p = fake_profile();
+	const struct view view = { .by.index = -1 };
+
+	cr_expect(strstr(print(p, &view, terminal(120, false, false)), words) == NULL);
+	p->warmup.unseen = true;
+	cr_expect(strstr(print(p, &view, terminal(120, false, false)), words) != NULL);
+	p->run.wall_ns = NS_PER_SEC - 1;
+	cr_expect(strstr(print(p, &view, terminal(120, false, false)), words) == NULL);
+}
+
 Test(text, from_the_end_of_the_warm_up)
 {
 	struct view view = view_default();

@@ -6,6 +6,7 @@ behind the warm-up is compared with that of the warm twin. For a quiet machine: 
 first calls slow by itself.
 
 Programs whose turns cannot be told from samples are marked so: no verdict is right for them."""
+import glob
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+MAPS = "/tmp/perf-*.map"  # Node leaves one
 POINTS = 5  # that a share may differ by
 WARN, NONE, SLOWS, FEW = "warm-up", "none", "slows down", "cannot be told"
 
@@ -65,7 +67,9 @@ def runs(targets, work):
         yield "Java", "warm", ["java", "-Xint", "-cp", work, "Turns", "600000"], [], NONE
     if shutil.which("node"):
         for how, truth in (("cold", WARN), ("warm", NONE)):
-            yield "Node", how, ["node", os.path.join(HERE, "turns.js"), how], [], truth
+            turns = [os.path.join(HERE, "turns.js"), how]
+            yield "Node", how, ["node", "--perf-basic-prof", *turns], [], truth
+            yield "Node, no names", how, ["node", *turns], [], FEW
     yield "sleep", "-", ["sleep", "0.3"], [], NONE
     yield "ls", "-", ["ls", "-lR", "/usr/share/doc"], [], NONE
     yield "sort", "-", ["sort", os.path.join(targets, "loop")], [], NONE
@@ -77,7 +81,8 @@ def verdict_of(report):
         return WARN
     if "note: calls take longer and longer" in report:
         return SLOWS
-    return FEW if "whether this is warm-up cannot be told" in report else NONE
+    untold = r"whether (this is|the\s+run\s+includes)\s+warm-up\s+cannot\s+be\s+told"
+    return FEW if re.search(untold, report) else NONE
 
 
 def shares(report):
@@ -97,11 +102,14 @@ class Driver:
 
     def run(self, name, how, command, options):
         profile = os.path.join(self.work, re.sub(r"\W", "_", name + how) + ".bneck")
+        maps = set(glob.glob(MAPS))
         done = subprocess.run([self.bottleneck, "-R", "/dev/null", "-o", profile, *options, "--",
                                *command], env=self.environment, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True)
         if done.returncode:
             raise SystemExit(f"{command}: status {done.returncode}: {done.stderr}")
+        for path in set(glob.glob(MAPS)) - maps:
+            os.unlink(path)
         return profile
 
     def report(self, profile, *options):
