@@ -2,6 +2,7 @@
 #include "cli/facts.h"
 
 #include "base/clock.h"
+#include "cli/rank.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -75,10 +76,14 @@ int facts_take(struct facts *facts, char *const *argv, struct run *run)
 		snprintf(facts->host, sizeof(facts->host), "%s", name.nodename);
 		snprintf(facts->kernel, sizeof(facts->kernel), "%s", name.release);
 	}
+	struct rank rank = rank_now();
 	*run = (struct run){
 		.command = facts->command,
 		.directory = facts->directory,
 		.host = facts->host,
+		.has_rank = rank.known,
+		.rank = rank.number,
+		.world = rank.world,
 		.kernel = facts->kernel,
 		.version = BOTTLENECK_VERSION,
 		.start_realtime_ns = clock_ns(CLOCK_REALTIME),

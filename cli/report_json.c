@@ -103,6 +103,10 @@ static void put_run(struct json *j, const struct run *run)
 	json_put_text(j, "command", run->command);
 	json_put_text(j, "directory", run->directory);
 	json_put_text(j, "host", run->host);
+	if (run->has_rank)
+		json_put_count(j, "rank", run->rank);
+	if (run->world)
+		json_put_count(j, "world", run->world);
 	json_put_text(j, "version", run->version);
 	json_put_count(j, "start_realtime_ns", run->start_realtime_ns);
 	json_put_count(j, "wall_ns", run->wall_ns);

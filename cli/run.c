@@ -2,16 +2,20 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/cut.h"
+#include "cli/file_name.h"
 #include "cli/gate.h"
 #include "cli/message.h"
 #include "cli/page.h"
+#include "cli/rank.h"
 #include "cli/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 // The report's place is found out before the program runs, not after hours of it.
 static FILE *open_report(const struct run_options *options, struct error *err)
@@ -82,9 +86,55 @@ static int record(struct recording *r, const struct rule_limits *limits, FILE *r
 	return WEXITSTATUS(ended) ? WEXITSTATUS(ended) : gate;
 }
 
+// Names that differ from rank to rank, filled in.
+struct names {
+	char output[PATH_MAX], report[PATH_MAX];
+};
+
+static int fill_names(struct names *names, struct run_options *options, struct error *err)
+{
+	struct rank rank = rank_now();
+
+	if (options->output) {
+		if (file_name_fill(options->output, &rank, names->output, sizeof(names->output),
+		                   err) < 0)
+			return -1;
+		options->output = names->output;
+	}
+	if (options->report_file) {
+		if (file_name_fill(options->report_file, &rank, names->report,
+		                   sizeof(names->report), err) < 0)
+			return -1;
+		options->report_file = names->report;
+	}
+	return 0;
+}
+
+// Where there is no rank, there are no others that could be looked at instead.
+static bool is_wanted(const struct run_options *options)
+{
+	struct rank rank = rank_now();
+	struct error err;
+
+	return !options->ranks || !rank.known || rank_in_list(options->ranks, rank.number, &err);
+}
+
+// As if we had never been there.
+static int run_unprofiled(char **argv)
+{
+	struct error err;
+
+	execvp(argv[0], argv);
+	int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	error_set(&err, errno, "could not run \"%s\"", argv[0]);
+	message_error(NULL, &err);
+	return status;
+}
+
 static int run(int argc, char **argv)
 {
 	struct run_options options;
+	struct names names;
 	struct recording recording;
 	struct error err;
 
@@ -102,6 +152,12 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	cleanup(rule_limits) struct rule_limits *limits = gate_limits(&options.view, &err);
+	if (limits && !is_wanted(&options))
+		return run_unprofiled(options.argv);
+	if (limits && fill_names(&names, &options, &err) < 0) {
+		message_error(NULL, &err);
+		return EXIT_OURS;
+	}
 	cleanup_fclose FILE *report = limits ? open_report(&options, &err) : NULL;
 	if (!report || recording_open(&recording, &options, &err) < 0) {
 		message_error(NULL, &err);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/op.h"
+#include "cli/rank.h"
 #include "sampler/sampler.h"
 #include "tracer/protocol.h"
 
@@ -140,13 +141,18 @@ static const struct option_spec output[] = {
 	  .argument = "FILE",
 	  .kind = OPTION_TEXT,
 	  .offset = AT(output),
-	  .help = "keep the profile here, not as the last run" },
+	  .help = "keep the profile here, not as the last run; %h %p %r %q{VAR} in it" },
 	{ .letter = 'R',
 	  .name = "report",
 	  .argument = "FILE",
 	  .kind = OPTION_TEXT,
 	  .offset = AT(report_file),
 	  .help = "write the report here, not to stderr" },
+	{ .name = "ranks",
+	  .argument = "LIST",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(ranks),
+	  .help = "profile these ranks only, as in 0,3,8-15: others just run" },
 	{ .name = "no-report",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_report),
@@ -220,6 +226,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		                 options->no_agent ? "agent" : "ops");
 	if (check_trace(&options->trace, err) < 0)
 		return -1;
+	if (options->ranks && rank_in_list(options->ranks, 0, err) < 0)
+		return error_wrap(err, "--ranks");
 	if (options->help || options->version || options->argv[0])
 		return 0;
 	return error_set(err, 0, "no program is named (see --help)");

@@ -27,8 +27,9 @@ struct run_options {
 	int gpu_callsites; /* enum protocol_launches of tracer/protocol.h */
 	bool count_calls;
 	struct option_list trace;
-	const char *output;      /* NULL: the last run's place */
-	const char *report_file; /* NULL: stderr */
+	const char *output;      /* NULL: the last run's place; a pattern of cli/file_name.h */
+	const char *report_file; /* NULL: stderr; a pattern, too */
+	const char *ranks;       /* NULL: all; a list of cli/rank.h */
 	bool no_report;
 	bool debuginfod;
 	bool help, version;

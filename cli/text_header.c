@@ -27,6 +27,20 @@ static void describe_exit(const struct run *run, char *buffer, size_t size)
 		snprintf(buffer, size, "exit %d", WEXITSTATUS(status));
 }
 
+// Of a run beside others: "rank 3 of 16 on node7".
+static void describe_rank(const struct run *run, const char *dot, char *buffer, size_t size)
+{
+	char world[24] = "";
+
+	buffer[0] = '\0';
+	if (!run->has_rank)
+		return;
+	if (run->world)
+		snprintf(world, sizeof(world), " of %u", run->world);
+	snprintf(buffer, size, " %s rank %u%s on %s", dot, run->rank, world,
+	         run->host ? run->host : "?");
+}
+
 // The window, how much of the run that is, and what it was meant to be.
 static void print_cut(const struct text *text, const char *sep)
 {
@@ -98,13 +112,14 @@ void text_header(const struct text *text, const struct totals *totals)
 {
 	const struct run *run = profile_run(text->profile);
 	const struct terminal *t = &text->terminal;
-	char status[64], facts[200];
+	char status[64], rank[128], facts[400];
 
 	describe_exit(run, status, sizeof(status));
-	snprintf(facts, sizeof(facts), "%s %s %s %s %s process%s, %s thread%s",
+	describe_rank(run, t->dot, rank, sizeof(rank));
+	snprintf(facts, sizeof(facts), "%s %s %s %s %s process%s, %s thread%s%s",
 	         format_duration(run->wall_ns).text, t->dot, status, t->dot,
 	         format_count(totals->processes).text, totals->processes == 1 ? "" : "es",
-	         format_count(totals->threads).text, totals->threads == 1 ? "" : "s");
+	         format_count(totals->threads).text, totals->threads == 1 ? "" : "s", rank);
 
 	// Where both do not fit into a line, the facts get one of their own.
 	size_t head = strlen("bottleneck: "), taken = format_width(facts) + 3;

@@ -33,6 +33,8 @@ struct run {
 	const char *command;   /* the command line, as a shell would take it */
 	const char *directory; /* where it ran */
 	const char *host;
+	bool has_rank;              /* it was one of several processes that a launcher started */
+	uint32_t rank, world;       /* from 0; how many there were, 0: unknown */
 	const char *kernel;         /* uname -r */
 	const char *version;        /* of bottleneck */
 	uint64_t start_realtime_ns; /* since the epoch */
@@ -64,8 +66,8 @@ struct run {
 	uint64_t recorded_from_ns, recorded_to_ns;
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
 	const char *recorded_range; /* ops while which were open it was; NULL: any */
-	const char *notes; /* more lines for the limits, separated by newlines */
-	bool complete;     /* false: a checkpoint of a run that was still going on */
+	const char *notes;          /* more lines for the limits, separated by newlines */
+	bool complete;              /* false: a checkpoint of a run that was still going on */
 };
 
 struct profile_limits {

@@ -18,7 +18,17 @@ function(e2e name script)
     ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
 endfunction()
 
-foreach(part manners terminal completion privileges damaged package report_options gates bench)
+foreach(part
+  bench
+  completion
+  damaged
+  gates
+  manners
+  package
+  privileges
+  ranks
+  report_options
+  terminal)
   e2e(e2e_${part} ${part})
 endforeach()
 add_executable(seccomp_target seccomp_target.c)

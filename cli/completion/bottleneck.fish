@@ -57,6 +57,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l trace -x -d 'make each call
 complete -c bottleneck -n '__bottleneck_runs run' -l no-malloc -d 'do not look at allocations'
 complete -c bottleneck -n '__bottleneck_runs run' -s o -l output -r -d 'keep the profile here, not as the last run'
 complete -c bottleneck -n '__bottleneck_runs run' -s R -l report -r -d 'write the report here, not to stderr'
+complete -c bottleneck -n '__bottleneck_runs run' -l ranks -x -d 'profile these ranks only, as in 0,3,8-15: others just run'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-report -d 'only keep the profile'
 complete -c bottleneck -n '__bottleneck_runs run report' -l debuginfod -d 'fetch debug information from DEBUGINFOD_URLS'
 complete -c bottleneck -s h -l help -d 'print this and exit'

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of files that differ from process to process and from machine to machine.
+ *
+ *	%h        the host
+ *	%p        the process id of bottleneck
+ *	%r        the rank, cli/rank.h
+ *	%q{NAME}  the variable NAME of the environment; a "/" in it becomes a "_"
+ *	%%        a percent sign
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct error;
+struct rank;
+
+/* PATTERN with all that filled in, NUL-terminated, into BUFFER. -1 if something is not known. */
+int file_name_fill(const char *pattern, const struct rank *rank, char *buffer, size_t size,
+                   struct error *err);
