@@ -27,7 +27,8 @@ foreach(module
   query_iterations
   query_memory
   query_ops
-  query_repeats)
+  query_repeats
+  query_timeline)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
