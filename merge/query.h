@@ -36,10 +36,13 @@ enum query_sort {
 
 /* What time is asked for. */
 enum query_of {
-	QUERY_THREADS,  /* of threads, on a CPU and waiting */
-	QUERY_GPU,      /* of GPUs, by who launched what ran there */
-	QUERY_GPU_IDLE, /* the same, by what the launching thread did while they had nothing to do
-	                 */
+	QUERY_THREADS,   /* of threads, on a CPU and waiting */
+	QUERY_GPU,       /* of GPUs, by who launched what ran there */
+	QUERY_GPU_IDLE,  /* the same, by what the launching thread did while they had nothing to do
+	                  */
+	QUERY_ALLOCATED, /* no time, but bytes that were allocated, by sampled allocations of the
+	                    whole run; a window is as good as none */
+	QUERY_LIVE       /* the same, of those that were alive when most were */
 };
 
 struct query {

@@ -18,6 +18,7 @@ void scope_fini(struct scope *scope)
 	free(scope->first_cell);
 	free(scope->cells);
 	free(scope->idle);
+	cells_fini(&scope->bytes);
 	*scope = (struct scope){ 0 };
 }
 
@@ -59,6 +60,11 @@ static int choose_threads(struct scope *scope, const struct query *query, struct
 	          query->thread ? query->thread : query->process);
 	return error_hint(err, "Names and numbers are those of the report by %s.",
 	                  query->thread ? "thread" : "process");
+}
+
+static bool of_memory(const struct query *query)
+{
+	return query->of == QUERY_ALLOCATED || query->of == QUERY_LIVE;
 }
 
 static void choose_metrics(struct scope *scope, const struct query *query)
@@ -109,6 +115,9 @@ static void choose_bins(struct scope *scope, const struct query *query)
 {
 	uint64_t start = profile_start_ns(scope->profile);
 
+	scope->end_bin = CELLS_BINS;
+	if (of_memory(query))
+		return; // when it was allocated is not kept
 	scope->first_bin = query->from_ns ? scope_bin(scope->table, start + query->from_ns) : 0;
 	scope->end_bin = query->to_ns ? scope_bin(scope->table, start + query->to_ns) : CELLS_BINS;
 }
@@ -155,16 +164,45 @@ static void sort_cells(struct scope *scope)
 			scope->cells[end[cells->cells[i].node - 1]++] = i;
 }
 
+// Bytes instead of nanoseconds, all of them in the first bin.
+static bool fill_bytes(struct cells *bytes, const struct allocations *from, enum query_of of)
+{
+	if (!cells_init(bytes))
+		return false;
+	for (uint32_t i = 0; i < from->site_count; i++) {
+		const struct allocation_site *site = &from->sites[i];
+		const struct cell cell = {
+			.ns = of == QUERY_LIVE ? allocations_site_peak(from, site)
+			                       : site->allocated_bytes,
+			.node = site->node,
+			.samples = (uint32_t)site->samples,
+		};
+		if (cell.ns && !cells_put(bytes, &cell))
+			return false;
+	}
+	return true;
+}
+
+static const struct cells *table_of(const struct scope *scope, const struct query *query)
+{
+	if (query->of == QUERY_GPU)
+		return &scope->profile->gpu.paths;
+	if (query->of == QUERY_GPU_IDLE)
+		return &scope->profile->gpu.idle;
+	return of_memory(query) ? &scope->bytes : &scope->profile->cells;
+}
+
 int scope_init(struct scope *scope, const struct profile *p, const struct query *query,
                struct error *err)
 {
 	size_t nodes = (size_t)p->paths.count + 2;
 
-	*scope = (struct scope){ .profile = p,
-		                 .table = query->of == QUERY_GPU        ? &p->gpu.paths
-		                          : query->of == QUERY_GPU_IDLE ? &p->gpu.idle
-		                                                        : &p->cells,
-		                 .whole_run = !query->from_ns && !query->to_ns };
+	*scope = (struct scope){ .profile = p, .whole_run = !query->from_ns && !query->to_ns };
+	scope->table = table_of(scope, query);
+	if (of_memory(query) && !fill_bytes(&scope->bytes, &p->allocations, query->of)) {
+		scope_fini(scope);
+		return error_set(err, ENOMEM, "could not rank the memory");
+	}
 	scope->threads = calloc(p->threads.thread_count + 1, sizeof(*scope->threads));
 	scope->first_child = calloc(nodes, sizeof(*scope->first_child));
 	scope->sibling = calloc(nodes, sizeof(*scope->sibling));

@@ -19,7 +19,8 @@ struct error;
 
 struct scope {
 	const struct profile *profile;
-	const struct cells *table; /* what is asked for: of threads, or of GPUs */
+	const struct cells *table; /* what is asked for: of threads, of GPUs, or of memory */
+	struct cells bytes;        /* that of memory, made of its sites */
 	bool metrics[METRIC_COUNT];
 	bool whole_run;                  /* no window */
 	bool *threads;                   /* [slot - 1]: asked for */
@@ -28,7 +29,7 @@ struct scope {
 	uint32_t *first_cell;        /* [node - 1]: index into cells; up to that of the next node */
 	uint32_t *cells;             /* those that tell of the window, by node */
 	uint32_t first_bin, end_bin; /* the window */
-	bool *idle; /* [node - 1]: see merge/idle.h; NULL: waits there are like others */
+	bool *idle;       /* [node - 1]: see merge/idle.h; NULL: waits there are like others */
 	uint64_t idle_ns; /* of the window, that was left out */
 };
 

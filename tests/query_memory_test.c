@@ -343,3 +343,34 @@ Test(query_memory, a_child_that_frees_what_its_parent_allocated_takes_nothing_fr
 	cr_expect(eq(u64, rows->peak_bytes, 450 * KB));
 	cr_expect(eq(u64, rows->end_bytes, 450 * KB));
 }
+
+// In KiB, where tree_text() tells of milliseconds.
+static void expect_tree(enum query_of of, uint64_t self, uint64_t total, uint64_t below)
+{
+	const struct query query = { .of = of, .from_ns = 3600 * 1000 * MS };
+	struct error err = { .text = "" };
+	cleanup(call_tree) struct call_tree *tree = query_call_tree(f.profile, &query, 0, &err);
+
+	cr_assert(tree != NULL, "%s", err.text);
+	const struct call_node *root = call_tree_root(tree);
+	cr_assert(root->child && root->child->child);
+	cr_expect_eq(root->total, total * KB);
+	cr_expect_eq(root->child->self, self * KB);
+	cr_expect_str_eq(root->child->name, "main");
+	cr_expect_str_eq(root->child->child->name, "load");
+	cr_expect_eq(root->child->child->total, below * KB);
+}
+
+Test(query_memory, call_trees_are_of_bytes_whatever_the_window)
+{
+	allocate(1, 0x1000, 300, "main a.c:3 > load a.c:9");
+	allocate(1, 0x2000, 40, "main a.c:3");
+	count(1, 340, 0);
+	release(1, 0x1000);
+	count(1, 0, 300);
+	allocate(1, 0x3000, 5, "main a.c:3");
+	count(1, 5, 0);
+	name_all(&f);
+	expect_tree(QUERY_ALLOCATED, 45, 345, 300);
+	expect_tree(QUERY_LIVE, 40, 340, 300);
+}
