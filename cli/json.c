@@ -5,9 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+#define PAGE_LINES 3 /* deeper values in a page follow without a line break */
+
 struct json json_start(FILE *out)
 {
 	return (struct json){ .out = out };
+}
+
+struct json json_start_in_page(FILE *out)
+{
+	return (struct json){ .out = out, .in_page = true };
 }
 
 // Bytes of the character that TEXT begins with; 0 if it is not UTF-8.
@@ -30,8 +37,19 @@ static int utf8_length(const unsigned char *text)
 	return length;
 }
 
-static void put_character(FILE *out, const unsigned char *text, int length)
+// What means something in HTML, or ends a line in JavaScript; 0: none of these.
+static unsigned markup(const unsigned char *text, int length)
 {
+	if (length == 1 && (text[0] == '<' || text[0] == '>' || text[0] == '&'))
+		return text[0];
+	if (length == 3 && text[0] == 0xe2 && text[1] == 0x80 && (text[2] & 0xfe) == 0xa8)
+		return 0x2000u | (text[2] - 0x80u);
+	return 0;
+}
+
+static void put_character(const struct json *j, const unsigned char *text, int length)
+{
+	FILE *out = j->out;
 	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 
 	for (size_t i = 0; i + 1 < sizeof(shorts) && length == 1; i += 2) {
@@ -40,21 +58,24 @@ static void put_character(FILE *out, const unsigned char *text, int length)
 		fprintf(out, "\\%c", shorts[i + 1]);
 		return;
 	}
-	if (length == 1 && (text[0] < 0x20 || text[0] == 0x7f))
+	if (j->in_page && markup(text, length))
+		fprintf(out, "\\u%04x", markup(text, length));
+	else if (length == 1 && (text[0] < 0x20 || text[0] == 0x7f))
 		fprintf(out, "\\u%04x", text[0]);
 	else
 		fwrite(text, 1, (size_t)length, out);
 }
 
-static void put_text(FILE *out, const char *text)
+static void put_text(const struct json *j, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
+	FILE *out = j->out;
 
 	fputc('"', out);
 	while (*at) {
 		int length = utf8_length(at);
 		if (length)
-			put_character(out, at, length);
+			put_character(j, at, length);
 		else
 			fputs("\\ufffd", out);
 		at += length ? length : 1;
@@ -67,13 +88,13 @@ static void put_key(struct json *j, const char *key)
 {
 	if (j->any)
 		fputc(',', j->out);
-	if (j->depth)
+	if (j->depth && (!j->in_page || j->depth < PAGE_LINES))
 		fprintf(j->out, "\n%*s", j->depth, "");
 	j->any = true;
 	if (!key)
 		return;
-	put_text(j->out, key);
-	fputs(": ", j->out);
+	put_text(j, key);
+	fputs(j->in_page ? ":" : ": ", j->out);
 }
 
 void json_open(struct json *j, const char *key, char bracket)
@@ -88,7 +109,7 @@ void json_close(struct json *j)
 {
 	char closer = j->closers[--j->depth];
 
-	if (j->any)
+	if (j->any && (!j->in_page || j->depth < PAGE_LINES))
 		fprintf(j->out, "\n%*s", j->depth, "");
 	fputc(closer, j->out);
 	if (!j->depth)
@@ -103,7 +124,7 @@ void json_put_text(struct json *j, const char *key, const char *text)
 		return;
 	}
 	put_key(j, key);
-	put_text(j->out, text);
+	put_text(j, text);
 }
 
 void json_put_count(struct json *j, const char *key, uint64_t number)

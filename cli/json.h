@@ -13,6 +13,9 @@
  * A value in an object has a key, one in an array has NULL. Numbers that JSON does not have (NaN,
  * infinities) and texts that are NULL become null; texts that are not UTF-8 get U+FFFD where they
  * are not. Errors of the stream stay in it: ask ferror().
+ *
+ * Within a page of HTML no text can end the element it stands in, nor begin another: what could
+ * be markup is escaped. There are hardly any line breaks then.
  */
 #pragma once
 
@@ -27,9 +30,11 @@ struct json {
 	int depth;
 	char closers[JSON_DEPTH_MAX];
 	bool any; /* in the innermost one, before */
+	bool in_page;
 };
 
 struct json json_start(FILE *out);
+struct json json_start_in_page(FILE *out);
 
 /* BRACKET: '{' or '['. At most JSON_DEPTH_MAX deep. */
 void json_open(struct json *j, const char *key, char bracket);

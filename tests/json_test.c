@@ -105,3 +105,33 @@ Test(json, texts_of_all_kinds)
 		                 i);
 	json_decref(root);
 }
+
+Test(json, in_a_page_nothing_is_markup_and_all_reads_back)
+{
+	static const char *const texts[] = {
+		"</script><img src=x onerror=alert(1)>",
+		"<!-- <script>",
+		"]]>",
+		"a && b",
+		"line\xe2\x80\xa8"
+		"end\xe2\x80\xa9",
+		"plain \xe2\x80\xa7 \xe2\x80\xaa",
+	};
+	const size_t count = sizeof(texts) / sizeof(texts[0]);
+
+	j.in_page = json_start_in_page(NULL).in_page;
+	json_open(&j, NULL, '{');
+	json_open(&j, "<key>", '[');
+	for (size_t i = 0; i < count; i++)
+		json_put_text(&j, NULL, texts[i]);
+	json_close(&j);
+	json_close(&j);
+	json_t *root = read_back();
+	cr_expect(strpbrk(page, "<>&") == NULL, "%s", page);
+	cr_expect(strstr(page, "\xe2\x80\xa8") == NULL && strstr(page, "\xe2\x80\xa9") == NULL);
+	json_t *list = json_object_get(root, "<key>");
+	cr_assert_eq(json_array_size(list), count);
+	for (size_t i = 0; i < count; i++)
+		cr_expect_str_eq(json_string_value(json_array_get(list, i)), texts[i], "%zu", i);
+	json_decref(root);
+}
