@@ -6,6 +6,8 @@
 
 #include "cli/view.h"
 
+#include <stdio.h>
+
 struct error;
 struct findings;
 struct profile;
@@ -17,6 +19,10 @@ struct rule_limits;
  * resolved stays as it is. -1 on error.
  */
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
+
+/* Prints what VIEW, which is resolved, leaves of the run: "only waiting, thread main"; nothing if
+   that is all of it. */
+void cut_print(const struct view *view, const struct profile *profile, FILE *out);
 
 /*
  * What is wrong in that window, of all threads, whichever VIEW shows; LIMITS may be NULL. NULL on

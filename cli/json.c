@@ -5,16 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-#define PAGE_LINES 3 /* deeper values in a page follow without a line break */
+#define COMPACT_LINES 3 /* deeper values of compact texts follow without a line break */
 
 struct json json_start(FILE *out)
 {
 	return (struct json){ .out = out };
 }
 
+struct json json_start_compact(FILE *out)
+{
+	return (struct json){ .out = out, .compact = true };
+}
+
 struct json json_start_in_page(FILE *out)
 {
-	return (struct json){ .out = out, .in_page = true };
+	return (struct json){ .out = out, .compact = true, .in_page = true };
 }
 
 // Bytes of the character that TEXT begins with; 0 if it is not UTF-8.
@@ -83,18 +88,23 @@ static void put_text(const struct json *j, const char *text)
 	fputc('"', out);
 }
 
+static bool breaks_lines(const struct json *j)
+{
+	return !j->compact || j->depth < COMPACT_LINES;
+}
+
 // What stands before a value.
 static void put_key(struct json *j, const char *key)
 {
 	if (j->any)
 		fputc(',', j->out);
-	if (j->depth && (!j->in_page || j->depth < PAGE_LINES))
+	if (j->depth && breaks_lines(j))
 		fprintf(j->out, "\n%*s", j->depth, "");
 	j->any = true;
 	if (!key)
 		return;
 	put_text(j, key);
-	fputs(j->in_page ? ":" : ": ", j->out);
+	fputs(j->compact ? ":" : ": ", j->out);
 }
 
 void json_open(struct json *j, const char *key, char bracket)
@@ -109,7 +119,7 @@ void json_close(struct json *j)
 {
 	char closer = j->closers[--j->depth];
 
-	if (j->any && (!j->in_page || j->depth < PAGE_LINES))
+	if (j->any && breaks_lines(j))
 		fprintf(j->out, "\n%*s", j->depth, "");
 	fputc(closer, j->out);
 	if (!j->depth)

@@ -15,7 +15,7 @@
  * are not. Errors of the stream stay in it: ask ferror().
  *
  * Within a page of HTML no text can end the element it stands in, nor begin another: what could
- * be markup is escaped. There are hardly any line breaks then.
+ * be markup is escaped. Such a page is compact, too.
  */
 #pragma once
 
@@ -27,6 +27,7 @@
 
 struct json {
 	FILE *out;
+	bool compact; /* hardly any line breaks */
 	int depth;
 	char closers[JSON_DEPTH_MAX];
 	bool any; /* in the innermost one, before */
@@ -35,6 +36,9 @@ struct json {
 
 struct json json_start(FILE *out);
 struct json json_start_in_page(FILE *out);
+
+/* With hardly any line breaks: for large files that nobody reads by eye. */
+struct json json_start_compact(FILE *out);
 
 /* BRACKET: '{' or '['. At most JSON_DEPTH_MAX deep. */
 void json_open(struct json *j, const char *key, char bracket);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/cut.h"
+#include "cli/export/exports.h"
 #include "cli/format.h"
 #include "cli/gate.h"
 #include "cli/message.h"
@@ -61,8 +62,11 @@ static int parse(struct report_options *options, int argc, char **argv, struct e
 	*options = (struct report_options){ .view = view_default() };
 	make_groups(options, groups);
 	int first = option_parse(groups, 2, argc, argv, OPTION_OPERANDS_MIX, err);
-	if (first < 0 || view_check(&options->view, err) < 0)
+	if (first < 0 || view_check(&options->view, err) < 0 ||
+	    exports_check(&options->view, true, err) < 0)
 		return -1;
+	if (options->json && options->view.exports.count)
+		return error_set(err, 0, "--json is a report, and --export is in place of one");
 	options->path = argv[first];
 	if (argv[first] && argv[first + 1])
 		return error_set(err, 0, "one file at a time: \"%s\" is too many", argv[first + 1]);
@@ -149,8 +153,10 @@ static int print(const struct report_options *options, int *status, struct error
 	if (view.from_ns && view.from_ns >= profile_run(profile)->wall_ns)
 		return error_set(err, 0, "--from is later than the end of the run (%s)",
 		                 format_duration(profile_run(profile)->wall_ns).text);
-	if (cut_resolve(&view, profile, err) < 0 ||
-	    print_page(profile, &view, options->json, limits, err) < 0)
+	if (cut_resolve(&view, profile, err) < 0)
+		return -1;
+	if (view.exports.count ? exports_write(profile, &view, limits, err) < 0
+	                       : print_page(profile, &view, options->json, limits, err) < 0)
 		return -1;
 	*status = gate_status(profile, &view, limits, err);
 	return *status < 0 ? -1 : 0;

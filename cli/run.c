@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/cut.h"
+#include "cli/export/exports.h"
 #include "cli/file_name.h"
 #include "cli/gate.h"
 #include "cli/message.h"
@@ -56,6 +57,8 @@ static int conclude(struct recording *r, const struct rule_limits *limits, FILE 
 	// A report in a file is to equal the one that the profile prints later.
 	const char *kept = report == stderr && r->kept[0] ? r->kept : NULL;
 	if (wanted && page_print(&page, kept, &err) < 0)
+		message_error(NULL, &err);
+	if (exports_write(r->profile, &r->options->view, limits, &err) < 0)
 		message_error(NULL, &err);
 	struct view view = r->options->view;
 	int status = cut_resolve(&view, r->profile, &err);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/cut.h"
 #include "cli/format.h"
 #include "merge/profile.h"
 
@@ -41,29 +42,6 @@ static void describe_rank(const struct run *run, const char *dot, char *buffer, 
 	         run->host ? run->host : "?");
 }
 
-// The window, how much of the run that is, and what it was meant to be.
-static void print_cut(const struct text *text, const char *sep)
-{
-	static const char *const phases[] = {
-		[PHASE_ALL] = "",
-		[PHASE_STARTUP] = ": the start",
-		[PHASE_WARMUP] = ": the warm-up",
-		[PHASE_STEADY] = ": behind the warm-up",
-	};
-	const struct view *view = text->view;
-	uint64_t wall = profile_run(text->profile)->wall_ns;
-	uint64_t end = view->to_ns && view->to_ns < wall ? view->to_ns : wall;
-	uint64_t begin = view->from_ns < end ? view->from_ns : end;
-	bool steps = view->skip_first && !view->miss;
-	int phase = view->miss ? PHASE_ALL : view->from_steady ? PHASE_STEADY : view->phase;
-
-	fprintf(text->out, "%s %.3f to %.3f s (%s %% of the run)%s", sep, (double)begin / 1e9,
-	        (double)end / 1e9, format_percent(end - begin, wall).text, phases[phase]);
-	if (steps)
-		fprintf(text->out, "%s behind the first %s step%s", *phases[phase] ? "," : ":",
-		        format_count(view->skip_first).text, view->skip_first == 1 ? "" : "s");
-}
-
 // Which part of the run is shown, where it is not all of it.
 static void print_recorded(const struct text *text)
 {
@@ -80,20 +58,10 @@ static void print_recorded(const struct text *text)
 
 static void print_filter(const struct text *text)
 {
-	const struct view *view = text->view;
-	const char *sep = "  only";
-
-	if (!view_is_filtered(view))
+	if (!view_is_filtered(text->view))
 		return;
-	if (view->on_cpu != view->off_cpu)
-		fprintf(text->out, "%s %s", sep, view->on_cpu ? "time on a CPU" : "waiting"),
-			sep = ",";
-	if (view->process)
-		fprintf(text->out, "%s process %s", sep, view->process), sep = ",";
-	if (view->thread)
-		fprintf(text->out, "%s thread %s", sep, view->thread), sep = ",";
-	if (view->from_ns || view->to_ns)
-		print_cut(text, sep);
+	fputs("  ", text->out);
+	cut_print(text->view, text->profile, text->out);
 	fputc('\n', text->out);
 }
 

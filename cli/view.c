@@ -168,6 +168,11 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(strict),
 	  .help = "exit with 92 if what was measured cannot be trusted" },
+	{ .name = "export",
+	  .argument = "FMT[=FILE]",
+	  .kind = OPTION_LIST,
+	  .offset = AT(exports),
+	  .help = "for other programs; see bottleneck-export(7)" },
 };
 
 struct view view_default(void)

@@ -89,6 +89,8 @@ struct view {
 	const char *rules_file;     /* the same, one a line; NULL: none */
 	struct option_list fail_on; /* ids of rules, severities */
 	bool strict;
+	struct option_list exports; /* "FORMAT[=FILE]": see cli/export/exports.h */
+	const char *table;          /* the only one to export; NULL: all */
 };
 
 #define VIEW_TOP_DEFAULT    15

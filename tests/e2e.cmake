@@ -31,6 +31,7 @@ foreach(part
   terminal)
   e2e(e2e_${part} ${part})
 endforeach()
+e2e(e2e_export export)
 add_executable(seccomp_target seccomp_target.c)
 target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)
 e2e(e2e_seccomp seccomp)

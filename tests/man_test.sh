@@ -71,7 +71,7 @@ export PATH XDG_STATE_HOME="$work/state"
 cd "$work/run"
 seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
 for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
-	bottleneck-bench.1 bottleneck-ops.7; do
+	bottleneck-bench.1 bottleneck-ops.7 bottleneck-export.7; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"
 	while read -r example; do
@@ -81,13 +81,14 @@ for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-expla
 $(cat "$work/err")"
 		cat "$work/out" "$work/err" | grep -q . ||
 			case $example in
-			*-R*) ;;
+			*-R* | *--export*=*) ;;
 			*) fail "$page: nothing comes from: $example" ;;
 			esac
 	done <"$work/examples"
 done
 test -s report.txt || fail "-R wrote no report"
+test -s start.json || fail "--export wrote no file"
 test -s script.bneck || fail "-o wrote no profile"
-rm -f data data.gz report.txt script.bneck
+rm -f data data.gz report.txt script.bneck start.json stacks.txt.gz
 test -z "$(ls -A)" || fail "left behind: $(ls -A)"
 exit $failed

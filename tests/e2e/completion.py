@@ -14,6 +14,7 @@ VALUES = {
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain"},
     "color": {"auto", "always", "never"},
+    "export": {"collapsed", "speedscope"},
     "phase": {"all", "startup", "warmup", "steady"},
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},
