@@ -124,6 +124,7 @@ static int open_sampler(struct recording *r, struct error *err)
 	r->profile = profile_new(r->modules, NULL, err);
 	if (!r->profile)
 		return -1;
+	profile_set_timeline(r->profile, options->timeline_limit);
 	profile_set_ops(r->profile, r->ops);
 	profile_set_codes(r->profile, r->codes);
 	sink_init(&r->sink, r->profile, r->session ? r->modules : NULL);

@@ -5,6 +5,7 @@
 #include "base/op.h"
 #include "cli/export/exports.h"
 #include "cli/rank.h"
+#include "merge/profile.h"
 #include "sampler/sampler.h"
 #include "tracer/protocol.h"
 
@@ -66,6 +67,12 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_TEXT,
 	  .offset = AT(range),
 	  .help = "record only while an op of this name is open" },
+	{ .name = "timeline-limit",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(timeline_limit),
+	  .max = PROFILE_TIMELINE_MAX,
+	  .help = "keep so many calls, waits and GPU works one by one, or 0 (250000)" },
 	{ .name = "budget",
 	  .argument = "PCT",
 	  .kind = OPTION_PERCENT,
@@ -212,6 +219,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		.frequency_hz = SAMPLER_FREQUENCY_DEFAULT,
 		.stack_bytes = SAMPLER_STACK_BYTES_DEFAULT,
 		.budget_percent = SAMPLER_BUDGET_DEFAULT,
+		.timeline_limit = PROFILE_TIMELINE,
 		.gpu_callsites = PROTOCOL_LAUNCHES_SAMPLED,
 		.view = view_default(),
 	};

@@ -20,6 +20,7 @@ struct run_options {
 	bool no_off_cpu;
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	const char *range;              /* glob; NULL: none */
+	uint32_t timeline_limit;        /* slices; 0: none */
 	double budget_percent;          /* 0: no limit */
 	bool no_agent;
 	bool no_ops, no_nvtx, no_itt, no_blas, no_torch, no_gpu, no_gc, no_malloc;

@@ -277,6 +277,19 @@ static int print_warmup(const struct text *text, const struct run *run, struct e
 	return 0;
 }
 
+// What is in the tables is in them all the same.
+static void print_timeline(const struct text *text, const struct totals *totals)
+{
+	uint64_t kept = totals->slices, dropped = totals->slices_dropped;
+
+	if (dropped)
+		line(text,
+		     "timelines end at %s: the first %s calls, waits and works of GPUs are kept one by "
+		     "one, %s more in sums alone (--timeline-limit)",
+		     format_duration(totals->slices_until_ns).text, format_count(kept).text,
+		     format_count(dropped).text);
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -298,6 +311,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	print_doubts(text);
 	print_calls(text, totals);
 	print_timeless(text, totals);
+	print_timeline(text, totals);
 	if (text_gpu_limits(text, err) < 0)
 		return -1;
 	print_machine(text, run, totals);

@@ -42,7 +42,7 @@ static uint8_t *put_column(const struct columns *c, uint32_t column, uint8_t *at
 	return at;
 }
 
-void *columns_pack(const struct columns *c, int level, size_t *size)
+void *columns_encode(const struct columns *c, size_t *size)
 {
 	cleanup_free uint8_t *plain = malloc((size_t)c->rows * c->width * VARINT_MAX + 1);
 	uint8_t *at = plain;
@@ -51,13 +51,31 @@ void *columns_pack(const struct columns *c, int level, size_t *size)
 		return NULL;
 	for (uint32_t column = 0; column < c->width; column++)
 		at = put_column(c, column, at);
-	uLong plain_size = (uLong)(at - plain);
-	uLongf packed_size = compressBound(plain_size);
+	*size = (size_t)(at - plain);
+	uint8_t *fitting = realloc(plain, *size + 1);
+	if (!fitting)
+		return steal(plain);
+	(void)steal(plain);
+	return fitting;
+}
+
+void *columns_deflate(const void *bytes, size_t bytes_size, int level, size_t *size)
+{
+	uLongf packed_size = compressBound((uLong)bytes_size);
 	cleanup_free uint8_t *packed = malloc(packed_size);
-	if (!packed || compress2(packed, &packed_size, plain, plain_size, level) != Z_OK)
+
+	if (!packed || compress2(packed, &packed_size, bytes, (uLong)bytes_size, level) != Z_OK)
 		return NULL;
 	*size = packed_size;
 	return steal(packed);
+}
+
+void *columns_pack(const struct columns *c, int level, size_t *size)
+{
+	size_t plain_size;
+	cleanup_free void *plain = columns_encode(c, &plain_size);
+
+	return plain ? columns_deflate(plain, plain_size, level, size) : NULL;
 }
 
 // The bytes after the varint at AT; NULL if it does not end before END, or is too large.
@@ -95,6 +113,18 @@ static const uint8_t *get_column(struct columns *c, uint32_t column, const uint8
 	return at;
 }
 
+bool columns_decode(struct columns *c, uint32_t rows, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes, *end = at + size;
+
+	if (!rows || rows > COLUMNS_ROWS)
+		return false;
+	c->rows = rows;
+	for (uint32_t column = 0; at && column < c->width; column++)
+		at = get_column(c, column, at, end);
+	return at == end;
+}
+
 bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t size)
 {
 	if (!rows || rows > COLUMNS_ROWS || size > UINT32_MAX)
@@ -104,10 +134,5 @@ bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t s
 	cleanup_free uint8_t *plain = malloc(plain_size);
 	if (!plain || uncompress(plain, &plain_size, blob, (uLong)size) != Z_OK)
 		return false;
-
-	const uint8_t *at = plain, *end = plain + plain_size;
-	c->rows = rows;
-	for (uint32_t column = 0; at && column < c->width; column++)
-		at = get_column(c, column, at, end);
-	return at == end;
+	return columns_decode(c, rows, plain, plain_size);
 }

@@ -44,6 +44,11 @@ void *columns_pack(const struct columns *c, int level, size_t *size);
 /* Takes ROWS rows from BLOB. False if it does not hold just that, or if there is no memory. */
 bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t size);
 
+/* The two halves of these: the bytes that are in the stream, and the stream. */
+void *columns_encode(const struct columns *c, size_t *size);
+bool columns_decode(struct columns *c, uint32_t rows, const void *bytes, size_t size);
+void *columns_deflate(const void *bytes, size_t bytes_size, int level, size_t *size);
+
 static inline uint64_t zigzag(int64_t value)
 {
 	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);

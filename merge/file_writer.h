@@ -97,6 +97,10 @@ int write_memory_rows(struct file_writer *w);
 int write_repeat_facts(struct file_writer *w);
 int write_repeats(struct file_writer *w);
 
+/* What timelines are drawn of: merge/file_slices.c. */
+int write_slice_facts(struct file_writer *w);
+int write_slices(struct file_writer *w);
+
 /* GPUs: merge/file_gpu.c. */
 int write_gpu_facts(struct file_writer *w);
 int write_gpu(struct file_writer *w);

@@ -52,6 +52,7 @@ struct profile *profile_alloc(const struct profile_limits *limits, struct error 
 		p->limits = workable(limits);
 		p->strings = strings_new();
 		p->run.exit_status = -1;
+		slices_init(&p->slices, PROFILE_TIMELINE);
 	}
 	if (!p || !p->strings || !threads_init(&p->threads, p->limits.threads) ||
 	    !locations_init(&p->locations) || !paths_init(&p->paths) || !paths_init(&p->chains) ||
@@ -92,6 +93,7 @@ void profile_free(struct profile *p)
 	gpu_fini(&p->gpu);
 	gpu_lines_fini(&p->gpu_lines);
 	repeats_fini(&p->repeats);
+	slices_fini(&p->slices);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	paths_fini(&p->chains);
@@ -230,6 +232,7 @@ static bool fold(struct profile *p, uint32_t keep)
 		return false;
 	cells_move_nodes(&p->cells, map);
 	gpu_move_nodes(&p->gpu, map);
+	slices_move_nodes(&p->slices, map);
 	allocations_move_nodes(&p->allocations, map, sites);
 	forget_last_paths(p);
 	drop_locations(p);
@@ -429,6 +432,27 @@ static void lose(struct profile *p, uint64_t weight_ns)
 	p->lost_ns += weight_ns;
 }
 
+// Short waits that are told together are in no one's place; rounding is of parts of an interval.
+static bool is_one_wait(const struct stack *stack)
+{
+	return metric_is_off_cpu(stack->metric) && stack->duration_ns &&
+	       stack->weight_ns + 1 >= stack->duration_ns;
+}
+
+static void add_wait(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack)
+{
+	const struct slice slice = {
+		.kind = SLICE_WAIT,
+		.begin_ns = stack->time_ns,
+		.end_ns = stack->time_ns + stack->duration_ns,
+		.thread = slot,
+		.what = stack->metric,
+		.place = node,
+	};
+
+	slices_add(&p->slices, &slice);
+}
+
 void profile_add_stack(struct profile *p, const struct stack *stack)
 {
 	struct stack cut = bounded(stack);
@@ -448,6 +472,13 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 		lose(p, missing_ns);
 	if (node)
 		profile_note_idle(p, node, slot, &cut);
+	if (node && is_one_wait(&cut))
+		add_wait(p, node, slot, &cut);
+}
+
+void profile_set_timeline(struct profile *p, uint32_t limit)
+{
+	p->slices.limit = limit;
 }
 
 int profile_set_run(struct profile *p, const struct run *run, struct error *err)

@@ -84,6 +84,13 @@ void profile_free(struct profile *p);
 
 CLEANUP(profile, struct profile *, profile_free)
 
+/* Single calls, waits and works of GPUs (merge/query_slices.h) that are kept by themselves. */
+#define PROFILE_TIMELINE     250000u
+#define PROFILE_TIMELINE_MAX (1u << 26)
+
+/* Another number of these, before anything is added; 0: none. */
+void profile_set_timeline(struct profile *p, uint32_t limit);
+
 /* Recording. Where memory is short the event is counted as lost, never fatal. A stack of a thread
    that was not announced, or has ended, is lost as well. */
 void profile_add_process(struct profile *p, const struct process_event *event);

@@ -20,6 +20,7 @@
 #include "merge/profile.h"
 #include "merge/repeats.h"
 #include "merge/series.h"
+#include "merge/slices.h"
 #include "merge/threads.h"
 
 /* What a module's debug information could tell; all texts are strings, 0 if there is none. */
@@ -73,6 +74,7 @@ struct profile {
 	struct gpu gpu;
 	struct gpu_lines gpu_lines;
 	struct repeats repeats;
+	struct slices slices;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

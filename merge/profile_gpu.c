@@ -251,26 +251,48 @@ static uint32_t series_of(struct profile *p, const struct gpu_work_key *key)
 	return key->process ? series_get(&p->series, key->op, shape, key->process) : 0;
 }
 
-static void add_to_work(struct profile *p, const struct gpu_work_key *key,
-                        const struct gpu_work_sums *sums, uint64_t begin_ns)
+// The index of the row + 1; 0: there is no room for one.
+static uint32_t add_to_work(struct profile *p, const struct gpu_work_key *key,
+                            const struct gpu_work_sums *sums, uint64_t begin_ns)
 {
 	struct gpu_work *work = gpu_works_get(&p->gpu.works, key);
 	bool timed = !sums->untimed;
 
 	if (!work) {
 		p->gpu.works.lost++;
-		return;
+		return 0;
 	}
+	uint32_t number = (uint32_t)(work - p->gpu.works.works) + 1;
 	gpu_work_sums_add(&work->sums, sums);
 	if (!timed)
-		return;
+		return number;
 	if (!histogram_add(&work->durations, sums->total_ns))
 		histogram_add_near(&work->durations, sums->total_ns);
 	if (key->kind != GPU_WORK_KERNEL && key->kind != GPU_WORK_GRAPH)
-		return; // copies are of all sizes
+		return number; // copies are of all sizes
 	if (!work->series)
 		work->series = series_of(p, &work->key);
 	series_add(&p->series, work->series, begin_ns, sums->total_ns);
+	return number;
+}
+
+// Of what runs nowhere there is nothing to draw.
+static void add_slice(struct profile *p, const struct gpu_event *event, const struct gpu_span *span,
+                      uint32_t work, const struct gpu_stream *stream)
+{
+	const struct slice slice = {
+		.kind = SLICE_GPU,
+		.begin_ns = span->begin_ns,
+		.end_ns = span->end_ns,
+		.thread = span->thread,
+		.what = work,
+		.place = stream ? (uint32_t)(stream - p->gpu.streams) + 1 : 0,
+		.number = bytes_of(event->record),
+		.call_ns = event->call.op ? event->call.begin_ns : 0,
+	};
+
+	if (work && stream)
+		slices_add(&p->slices, &slice);
 }
 
 static void add_work(struct profile *p, const struct gpu_event *event, uint32_t process)
@@ -300,7 +322,7 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 	const struct interval interval = { begin_ns, ns, ns, 1 };
 
 	g->untied += !tied;
-	add_to_work(p, &key, &sums, begin_ns);
+	uint32_t work = add_to_work(p, &key, &sums, begin_ns);
 	if (!device || !timed)
 		return;
 	if (queued)
@@ -312,6 +334,7 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 		stream->busy_ns += ns;
 		span.stream = (uint32_t)(stream - g->streams) + 1;
 	}
+	add_slice(p, event, &span, work, stream);
 	profile_note_time(p, begin_ns);
 	uint32_t node = node_of(p, event);
 	g->lost += !node || !add_to_cells(p, &g->paths, node, 0, &interval);

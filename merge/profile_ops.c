@@ -94,6 +94,22 @@ static void add_call(struct profile *p, const struct op_call *call)
 		add_to_series(p, entry, call);
 }
 
+static void add_slice(struct profile *p, const struct op_event *event, const struct op_call *call)
+{
+	const struct slice slice = {
+		.kind = SLICE_OP,
+		.begin_ns = event->begin_ns,
+		.end_ns = event->begin_ns + call->duration_ns,
+		.thread = call->key.thread,
+		.what = event->op,
+		.place = call->key.shape,
+		.number = (event->mark ? SLICE_MARK : 0u) |
+		          (event->flags & OP_LEFT_OPEN ? SLICE_LEFT_OPEN : 0u),
+	};
+
+	slices_add(&p->slices, &slice);
+}
+
 void profile_add_op(struct profile *p, const struct op_event *event)
 {
 	const struct op *op = profile_op(p, event->op);
@@ -144,6 +160,8 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 	}
 	p->op_table.folded += shape.left_out;
 	add_call(p, &call);
+	if (!counts)
+		add_slice(p, event, &call);
 	profile_note_time(p, event->end_ns);
 }
 

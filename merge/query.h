@@ -173,15 +173,18 @@ CLEANUP(module_rows, struct module_rows *, module_rows_free)
 struct totals {
 	uint32_t processes, threads;
 	uint64_t on_cpu_ns, off_cpu_ns;
-	uint64_t runnable_ns; /* of off_cpu_ns, waiting for a free CPU */
-	uint64_t callless_ns; /* kernel time of which nobody knows for whom it was */
-	uint64_t folded_ns;   /* time that was folded into callers to keep the tree small */
-	uint64_t bin_ns;      /* width of a time bin */
-	uint64_t lost_events; /* that the profile found no memory, or no thread, for */
-	uint64_t lost_ns;     /* what they weighed */
-	uint64_t counters;    /* processes that have counted calls of Python functions */
-	uint64_t uncounted;   /* of them, those that have not told all */
-	uint64_t timeless;    /* calls of ops of which no time is known */
+	uint64_t runnable_ns;     /* of off_cpu_ns, waiting for a free CPU */
+	uint64_t callless_ns;     /* kernel time of which nobody knows for whom it was */
+	uint64_t folded_ns;       /* time that was folded into callers to keep the tree small */
+	uint64_t bin_ns;          /* width of a time bin */
+	uint64_t lost_events;     /* that the profile found no memory, or no thread, for */
+	uint64_t lost_ns;         /* what they weighed */
+	uint64_t counters;        /* processes that have counted calls of Python functions */
+	uint64_t uncounted;       /* of them, those that have not told all */
+	uint64_t timeless;        /* calls of ops of which no time is known */
+	uint64_t slices;          /* single calls, waits and works: merge/query_slices.h */
+	uint64_t slices_dropped;  /* the same, beyond the limit of the run */
+	uint64_t slices_until_ns; /* since the start; what ended before that was not dropped */
 };
 void query_totals(const struct profile *p, struct totals *totals);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/scope.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "merge/idle.h"
 #include "merge/keys.h"
@@ -45,21 +46,27 @@ static bool is_asked_for(const struct profile *p, const struct query *query,
 	       is_called(query->process, command, process ? process->pid : 0);
 }
 
-static int choose_threads(struct scope *scope, const struct query *query, struct error *err)
+bool *scope_choose_threads(const struct profile *p, const struct query *query, struct error *err)
 {
-	const struct threads *t = &scope->profile->threads;
+	const struct threads *t = &p->threads;
+	cleanup_free bool *threads = calloc(t->thread_count + 1, sizeof(*threads));
 	size_t chosen = 0;
 
+	if (!threads) {
+		error_set(err, ENOMEM, "could not rank the profile");
+		return NULL;
+	}
 	for (size_t i = 0; i < t->thread_count; i++) {
-		scope->threads[i] = is_asked_for(scope->profile, query, &t->threads[i]);
-		chosen += scope->threads[i];
+		threads[i] = is_asked_for(p, query, &t->threads[i]);
+		chosen += threads[i];
 	}
 	if (chosen || (!query->thread && !query->process))
-		return 0;
+		return steal(threads);
 	error_set(err, 0, "no %s \"%s\" in this profile", query->thread ? "thread" : "process",
 	          query->thread ? query->thread : query->process);
-	return error_hint(err, "Names and numbers are those of the report by %s.",
-	                  query->thread ? "thread" : "process");
+	error_hint(err, "Names and numbers are those of the report by %s.",
+	           query->thread ? "thread" : "process");
+	return NULL;
 }
 
 static bool of_memory(const struct query *query)
@@ -203,19 +210,18 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 		scope_fini(scope);
 		return error_set(err, ENOMEM, "could not rank the memory");
 	}
-	scope->threads = calloc(p->threads.thread_count + 1, sizeof(*scope->threads));
+	scope->threads = scope_choose_threads(p, query, err);
+	if (!scope->threads) {
+		scope_fini(scope);
+		return -1;
+	}
 	scope->first_child = calloc(nodes, sizeof(*scope->first_child));
 	scope->sibling = calloc(nodes, sizeof(*scope->sibling));
 	scope->first_cell = calloc(nodes + 1, sizeof(*scope->first_cell));
 	scope->cells = calloc((size_t)scope->table->count + 1, sizeof(*scope->cells));
-	if (!scope->threads || !scope->first_child || !scope->sibling || !scope->first_cell ||
-	    !scope->cells) {
+	if (!scope->first_child || !scope->sibling || !scope->first_cell || !scope->cells) {
 		scope_fini(scope);
 		return error_set(err, ENOMEM, "could not rank the profile");
-	}
-	if (choose_threads(scope, query, err) < 0) {
-		scope_fini(scope);
-		return -1;
 	}
 	if (leaves_idle_out(query) && !(scope->idle = idle_nodes(p, scope->threads))) {
 		scope_fini(scope);

@@ -48,6 +48,9 @@ static inline void scope_at_scope_end(struct scope *scope)
 	scope_fini(scope);
 }
 
+/* [slot - 1]: whether QUERY asks for that thread, to be freed with free(). NULL on error. */
+bool *scope_choose_threads(const struct profile *p, const struct query *query, struct error *err);
+
 /* What CELL adds to the time in the window, and to the samples. See cells_between(). */
 static inline uint64_t scope_ns(const struct scope *scope, const struct cell *cell)
 {

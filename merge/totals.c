@@ -55,6 +55,11 @@ void query_totals(const struct profile *p, struct totals *totals)
 		.counters = p->call_counts.begun,
 		.uncounted = p->call_counts.begun - p->call_counts.ended,
 		.timeless = timeless_calls(&p->op_table),
+		.slices = p->slices.kept,
+		.slices_dropped = p->slices.dropped,
+		.slices_until_ns = p->slices.cut_ns > profile_start_ns(p)
+		                           ? p->slices.cut_ns - profile_start_ns(p)
+		                           : 0,
 	};
 	for (uint32_t i = 0; i < p->cells.count; i++) {
 		const struct cell *cell = &p->cells.cells[i];

@@ -28,6 +28,7 @@ foreach(module
   query_memory
   query_ops
   query_repeats
+  query_slices
   query_stacks
   query_timeline)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
