@@ -27,6 +27,7 @@ endforeach()
 target(templates SOURCE templates.cc)
 target(exceptions SOURCE exceptions.cc)
 target(signals OPTIONS -fno-omit-frame-pointer)
+target(guards)
 target(tailcalls OPTIONS -foptimize-sibling-calls)
 target(no_frame_pointer OPTIONS -fomit-frame-pointer)
 
@@ -39,6 +40,11 @@ foreach(letter a b)
   add_dependencies(target_dlopened truth_plugin_${letter})
   add_dependencies(target_churn truth_plugin_${letter})
 endforeach()
+
+add_library(truth_guards MODULE targets/guards.c)
+set_target_properties(truth_guards PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${TARGETS_DIR})
+target_compile_definitions(truth_guards PRIVATE _GNU_SOURCE)
+target_compile_options(truth_guards PRIVATE -Wall -Wextra -g -O2 -fno-optimize-sibling-calls)
 
 # The same truth through every form of code and of debug information.
 target(shares_O0 SOURCE shares.c OPTIONS -O0)
