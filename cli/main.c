@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = { &command_run, &command_report, &command_check,
-	                                          &command_explain, &command_bench };
+static const struct command *const commands[] = {
+	&command_run,     &command_report, &command_check,
+	&command_explain, &command_bench,  &command_batch
+};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

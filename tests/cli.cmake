@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-foreach(module format job kernel_names launch machine op_wrapper option own_threads rank recorded source state terminal)
+foreach(module batch_file format job kernel_names launch machine op_wrapper option own_threads rank recorded source state terminal)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()
 target_link_libraries(terminal_test PRIVATE util)
+
+fuzz(batch_file LIBS cli base)
 
 # A strict reader of JSON is the judge.
 if(JANSSON_FOUND)

@@ -56,7 +56,7 @@ _bottleneck() {
 	[[ $cur == = ]] && cur=
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	case $prev in
-	-o | --output | -R | --report | --rules)
+	-o | --output | -R | --report | --rules | --junit)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
