@@ -8,6 +8,7 @@
 // reallocarray(), strdup() and their like are made of these. What the allocator calls within itself
 // does not come by here.
 #include "tracer/agent/agent.h"
+#include "tracer/agent/allocator.h"
 #include "tracer/agent/cupti.h"
 #include "tracer/agent/memory.h"
 #include "tracer/agent/memory_early.h"
@@ -25,40 +26,10 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-struct calls {
-	void *(*malloc)(size_t size);
-	void *(*calloc)(size_t count, size_t size);
-	void *(*realloc)(void *p, size_t size);
-	void (*free)(void *p);
-	int (*posix_memalign)(void **p, size_t alignment, size_t size);
-	void *(*aligned_alloc)(size_t alignment, size_t size);
-	void *(*memalign)(size_t alignment, size_t size);
-	void *(*valloc)(size_t size);
-	void *(*pvalloc)(size_t size);
-	size_t (*malloc_usable_size)(void *p);
-};
-
-static struct calls real; // the next in scope
-static struct calls calls;
+static struct allocator calls;
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 static void *next_exit, *next_exit_c99;
 static struct agent *agent; // NULL: nothing is counted
-
-extern const char *gnu_get_libc_version(void) __attribute__((weak)); // only glibc has it
-
-// Only where a sanitizer's runtime is in the process, which has its own ideas of malloc().
-extern void asan_init(void) __asm__("__asan_init") __attribute__((weak));
-extern void hwasan_init(void) __asm__("__hwasan_init") __attribute__((weak));
-extern void lsan_init(void) __asm__("__lsan_init") __attribute__((weak));
-extern void msan_init(void) __asm__("__msan_init") __attribute__((weak));
-extern void tsan_init(void) __asm__("__tsan_init") __attribute__((weak));
-
-static void *has_none(size_t size)
-{
-	(void)size;
-	errno = ENOMEM;
-	return NULL;
-}
 
 // What was there before the allocator was known stays where it is.
 static void *leave_early(void *p, size_t size)
@@ -74,34 +45,18 @@ static void *leave_early(void *p, size_t size)
 static void plain_free(void *p)
 {
 	if (likely(!memory_early_owns(p)))
-		real.free(p);
+		allocator.free(p);
 }
 
 static void *plain_realloc(void *p, size_t size)
 {
-	return unlikely(memory_early_owns(p)) ? leave_early(p, size) : real.realloc(p, size);
+	return unlikely(memory_early_owns(p)) ? leave_early(p, size) : allocator.realloc(p, size);
 }
 
 static size_t plain_usable_size(void *p)
 {
-	return unlikely(memory_early_owns(p)) ? memory_early_size(p) : real.malloc_usable_size(p);
-}
-
-static bool find_real(void)
-{
-	real.malloc = dlsym(RTLD_NEXT, "malloc");
-	real.calloc = dlsym(RTLD_NEXT, "calloc");
-	real.realloc = dlsym(RTLD_NEXT, "realloc");
-	real.free = dlsym(RTLD_NEXT, "free");
-	real.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
-	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
-	real.memalign = dlsym(RTLD_NEXT, "memalign");
-	real.valloc = dlsym(RTLD_NEXT, "valloc");
-	real.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
-	real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
-	if (!real.pvalloc)
-		real.pvalloc = has_none; // musl
-	return real.malloc && real.calloc && real.realloc && real.free;
+	return unlikely(memory_early_owns(p)) ? memory_early_size(p)
+	                                      : allocator.malloc_usable_size(p);
 }
 
 // False while a look is under way in this thread.
@@ -112,10 +67,10 @@ static bool find(void)
 	if (looking)
 		return false;
 	looking = true;
-	bool found = find_real();
+	bool found = allocator_find();
 	looking = false;
 	if (found) {
-		struct calls plain = real;
+		struct allocator plain = allocator;
 		if (memory_early_is_used()) { // mostly the look itself has allocated nothing
 			plain.realloc = plain_realloc;
 			plain.free = plain_free;
@@ -188,49 +143,19 @@ static size_t early_usable_size(void *p)
 	return find() ? calls.malloc_usable_size(p) : memory_early_size(p);
 }
 
-static struct calls calls = {
+static struct allocator calls = {
 	early_malloc,        early_calloc,   early_realloc, early_free,    early_posix_memalign,
 	early_aligned_alloc, early_memalign, early_valloc,  early_pvalloc, early_usable_size,
 };
 
-/*
- * glibc's malloc keeps the size of a block in the word before it, with three flags, since 2.0:
- *
- *	| size + 8, flags |  block … |
- *
- * Reading it costs a third of asking, and touches nothing else. It is done only where it has
- * been seen to say the same as malloc_usable_size(); blocks that are mappings are asked for.
- */
-#define HEADER_MAPPED 2
-#define HEADER_FLAGS  7
-
 static bool have_headers;
 static bool direct; // counted, and have_headers
 
-static inline size_t header_of(const void *p)
-{
-	return ((const size_t *)p)[-1];
-}
-
-static inline size_t header_size(const void *p)
-{
-	return (header_of(p) & ~(size_t)HEADER_FLAGS) - sizeof(size_t);
-}
-
-static bool header_agrees(void *p)
-{
-	bool agrees = p && !(header_of(p) & HEADER_MAPPED) &&
-	              header_size(p) == real.malloc_usable_size(p);
-
-	real.free(p);
-	return agrees;
-}
-
 static inline size_t size_of(void *p)
 {
-	if (likely(have_headers && !(header_of(p) & HEADER_MAPPED)))
-		return header_size(p);
-	return real.malloc_usable_size(p);
+	if (likely(have_headers && !(allocator_header(p) & ALLOCATOR_MAPPED)))
+		return allocator_header_bytes(p);
+	return allocator.malloc_usable_size(p);
 }
 
 /*
@@ -272,7 +197,7 @@ static inline void *count(void *p)
 
 static __attribute__((noinline)) void *count_unclassed(void *p, size_t size)
 {
-	size_t bytes = p && size <= CLASSED_BYTES ? real.malloc_usable_size(p) : 0;
+	size_t bytes = p && size <= CLASSED_BYTES ? allocator.malloc_usable_size(p) : 0;
 
 	if (bytes && bytes <= UINT16_MAX)
 		__atomic_store_n(&classes[(size + 7) / 8], (uint16_t)bytes, __ATOMIC_RELAXED);
@@ -291,34 +216,35 @@ static inline void *count_classed(void *p, size_t size)
 
 static void *classed_malloc(size_t size)
 {
-	return count_classed(real.malloc(size), size);
+	return count_classed(allocator.malloc(size), size);
 }
 
 static void *classed_calloc(size_t number, size_t size)
 {
-	return count_classed(real.calloc(number, size), number * size); // no overflow if there is p
+	return count_classed(allocator.calloc(number, size),
+	                     number * size); // no overflow if there is p
 }
 
 static void *counted_malloc(size_t size)
 {
-	return count(real.malloc(size));
+	return count(allocator.malloc(size));
 }
 
 static void *counted_calloc(size_t number, size_t size)
 {
-	return count(real.calloc(number, size));
+	return count(allocator.calloc(number, size));
 }
 
 // A free and an allocation, wherever it comes to lie.
 static void *counted_realloc(void *p, size_t size)
 {
 	if (!p)
-		return count(real.realloc(p, size));
+		return count(allocator.realloc(p, size));
 	if (unlikely(memory_early_owns(p)))
 		return leave_early(p, size);
 	size_t before = size_of_known(p);
 	memory_freed(p, before); // while it is not yet another's
-	void *moved = real.realloc(p, size);
+	void *moved = allocator.realloc(p, size);
 	if (!moved && size)
 		memory_kept(before);
 	return count(moved);
@@ -329,10 +255,10 @@ static void *classed_realloc(void *p, size_t size)
 	size_t before = memory_pages_find(&pages, p);
 
 	if (!p)
-		return count_classed(real.realloc(p, size), size);
+		return count_classed(allocator.realloc(p, size), size);
 	if (unlikely(!before || !size || !memory_freed_quickly(p, before)))
 		return counted_realloc(p, size);
-	void *moved = real.realloc(p, size);
+	void *moved = allocator.realloc(p, size);
 	if (unlikely(!moved))
 		memory_kept(before);
 	return count_classed(moved, size);
@@ -343,7 +269,7 @@ static void counted_free(void *p)
 	if (unlikely(!p || memory_early_owns(p)))
 		return;
 	memory_freed(p, size_of_known(p));
-	real.free(p);
+	allocator.free(p);
 }
 
 static void classed_free(void *p)
@@ -351,14 +277,14 @@ static void classed_free(void *p)
 	size_t bytes = memory_pages_find(&pages, p);
 
 	if (likely(bytes && memory_freed_quickly(p, bytes)))
-		real.free(p);
+		allocator.free(p);
 	else
 		counted_free(p);
 }
 
 static int counted_posix_memalign(void **p, size_t alignment, size_t size)
 {
-	int result = real.posix_memalign(p, alignment, size);
+	int result = allocator.posix_memalign(p, alignment, size);
 
 	if (likely(result == 0))
 		count(*p);
@@ -367,25 +293,25 @@ static int counted_posix_memalign(void **p, size_t alignment, size_t size)
 
 static void *counted_aligned_alloc(size_t alignment, size_t size)
 {
-	return count(real.aligned_alloc(alignment, size));
+	return count(allocator.aligned_alloc(alignment, size));
 }
 
 static void *counted_memalign(size_t alignment, size_t size)
 {
-	return count(real.memalign(alignment, size));
+	return count(allocator.memalign(alignment, size));
 }
 
 static void *counted_valloc(size_t size)
 {
-	return count(real.valloc(size));
+	return count(allocator.valloc(size));
 }
 
 static void *counted_pvalloc(size_t size)
 {
-	return count(real.pvalloc(size));
+	return count(allocator.pvalloc(size));
 }
 
-static const struct calls counted = {
+static const struct allocator counted = {
 	counted_malloc,         counted_calloc,        counted_realloc,  counted_free,
 	counted_posix_memalign, counted_aligned_alloc, counted_memalign, counted_valloc,
 	counted_pvalloc,        plain_usable_size,
@@ -405,140 +331,33 @@ size_t wrap_uncount(void *p)
 	return bytes;
 }
 
-struct object_search {
-	uintptr_t address;
-	const void *found;
-};
-
-static int contains(struct dl_phdr_info *object, size_t size, void *context)
-{
-	struct object_search *search = context;
-	uintptr_t offset = search->address - object->dlpi_addr;
-
-	(void)size;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-		if (part->p_type == PT_LOAD && offset - part->p_vaddr < part->p_memsz)
-			search->found = object->dlpi_phdr;
-	}
-	return search->found != NULL;
-}
-
-// NULL if unknown. Not dladdr(), which looks at each symbol there is.
-static const void *object_of(const void *address)
-{
-	struct object_search search = { (uintptr_t)address, NULL };
-
-	if (address)
-		dl_iterate_phdr(contains, &search);
-	return search.found;
-}
-
-// Whether the blocks of one function are those of another, to be asked for their size and freed.
-static bool is_kin(const void *one, const void *other)
-{
-	const void *object = object_of(one);
-
-	return object && object == object_of(other);
-}
-
-static bool is_whole(void)
-{
-	const void *object = (const void *)real.malloc;
-
-	return is_kin(object, (const void *)real.calloc) &&
-	       is_kin(object, (const void *)real.realloc) &&
-	       is_kin(object, (const void *)real.free) &&
-	       is_kin(object, (const void *)real.malloc_usable_size);
-}
-
 // What an allocator lacks comes from libc, as it would without us: jemalloc has no pvalloc().
-static struct calls counted_calls(void)
+static struct allocator counted_calls(void)
 {
-	struct calls kin = counted;
-	const void *object = (const void *)real.malloc;
+	struct allocator kin = counted;
+	const void *own = (const void *)allocator.malloc;
 
 	if (!memory_early_is_used())
-		kin.malloc_usable_size = real.malloc_usable_size;
+		kin.malloc_usable_size = allocator.malloc_usable_size;
 	// Nobody else has that. tcmalloc has nallocx(), but its realloc() leaves blocks too large.
-	have_pages = is_kin(object, dlsym(RTLD_NEXT, "xallocx"));
+	have_pages = allocator_is_kin(own, dlsym(RTLD_NEXT, "xallocx"));
 	if (have_pages) {
 		kin.malloc = classed_malloc;
 		kin.calloc = classed_calloc;
 		kin.realloc = classed_realloc;
 		kin.free = classed_free;
 	}
-	if (!is_kin(object, (const void *)real.posix_memalign))
-		kin.posix_memalign = real.posix_memalign;
-	if (!is_kin(object, (const void *)real.aligned_alloc))
-		kin.aligned_alloc = real.aligned_alloc;
-	if (!is_kin(object, (const void *)real.memalign))
-		kin.memalign = real.memalign;
-	if (!is_kin(object, (const void *)real.valloc))
-		kin.valloc = real.valloc;
-	if (!is_kin(object, (const void *)real.pvalloc))
-		kin.pvalloc = real.pvalloc;
+	if (!allocator_is_kin(own, (const void *)allocator.posix_memalign))
+		kin.posix_memalign = allocator.posix_memalign;
+	if (!allocator_is_kin(own, (const void *)allocator.aligned_alloc))
+		kin.aligned_alloc = allocator.aligned_alloc;
+	if (!allocator_is_kin(own, (const void *)allocator.memalign))
+		kin.memalign = allocator.memalign;
+	if (!allocator_is_kin(own, (const void *)allocator.valloc))
+		kin.valloc = allocator.valloc;
+	if (!allocator_is_kin(own, (const void *)allocator.pvalloc))
+		kin.pvalloc = allocator.pvalloc;
 	return kin;
-}
-
-#pragma weak dladdr1 // musl has none, and gets here with none of this on
-
-// A program at a fixed place that takes a function's address has an entry for it, which is its
-// address everywhere, and leads to wherever the function is.
-static bool is_entry(const void *function)
-{
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
-
-	return dladdr1 && dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
-	       symbol->st_shndx == SHN_UNDEF;
-}
-
-// Else the program has an allocator in front of ours, and we see but some of the calls.
-static bool is_first(void)
-{
-	const void *first = dlsym(RTLD_DEFAULT, "malloc");
-
-	return object_of(first) == object_of(&calls) || is_entry(first);
-}
-
-static bool find_headers(void)
-{
-	static const size_t sizes[] = { 1, 24, 25, 100, 1000, 5000, 70000 };
-
-	if (!is_kin((const void *)real.malloc, (const void *)gnu_get_libc_version))
-		return false; // another allocator
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (!header_agrees(real.malloc(sizes[i])))
-			return false;
-	return header_agrees(real.memalign(4096, 100));
-}
-
-// Under valgrind libc's functions are valgrind's, whatever their addresses say.
-static int is_of_valgrind(struct dl_phdr_info *object, size_t size, void *context)
-{
-	(void)size;
-	(void)context;
-	return object->dlpi_name && strstr(object->dlpi_name, "/vgpreload_");
-}
-
-static bool is_sanitized(void)
-{
-	return dl_iterate_phdr(is_of_valgrind, NULL) || asan_init || hwasan_init || lsan_init ||
-	       msan_init || tsan_init;
-}
-
-// Why the process's allocations cannot be counted; NULL: they can.
-static const char *find_obstacle(void)
-{
-	if (is_sanitized())
-		return "allocations are not counted: a memory checker has taken malloc() over";
-	if (!is_first())
-		return "allocations are not counted: the program has an allocator of its own";
-	if (!is_whole())
-		return "allocations are not counted: the allocator does not say how large its "
-		       "blocks are";
-	return NULL;
 }
 
 void wrap_start_memory(struct agent *a)
@@ -548,18 +367,18 @@ void wrap_start_memory(struct agent *a)
 	// Found now, as their first call may come from a handler.
 	wrap_next(&next_exit, "_exit");
 	wrap_next(&next_exit_c99, "_Exit");
-	const char *obstacle = find_obstacle();
+	const char *obstacle = allocator_obstacle();
 	if (obstacle) {
 		op_say(obstacle);
 		return;
 	}
-	have_headers = find_headers();
+	have_headers = allocator_has_headers();
 	memory_start(a);
 	agent = a;
 	calls = counted_calls();
 	direct = have_headers;
-	wrap_start_new((const void *)real.malloc);
-	wrap_start_map((const void *)real.malloc);
+	wrap_start_new((const void *)allocator.malloc);
+	wrap_start_map((const void *)allocator.malloc);
 }
 
 /*
@@ -573,8 +392,8 @@ static __attribute__((noinline)) void *count_slowly(void *p)
 
 static inline __attribute__((always_inline)) void *count_directly(void *p)
 {
-	if (likely(p && !(header_of(p) & HEADER_MAPPED) &&
-	           memory_allocated_quickly(header_size(p))))
+	if (likely(p && !(allocator_header(p) & ALLOCATOR_MAPPED) &&
+	           memory_allocated_quickly(allocator_header_bytes(p))))
 		return p;
 	return count_slowly(p);
 }
@@ -583,14 +402,14 @@ EXPORT void *malloc(size_t size)
 {
 	if (unlikely(!direct))
 		return calls.malloc(size);
-	return count_directly(real.malloc(size));
+	return count_directly(allocator.malloc(size));
 }
 
 EXPORT void *calloc(size_t number, size_t size)
 {
 	if (unlikely(!direct))
 		return calls.calloc(number, size);
-	return count_directly(real.calloc(number, size));
+	return count_directly(allocator.calloc(number, size));
 }
 
 EXPORT void *realloc(void *p, size_t size)
@@ -600,9 +419,9 @@ EXPORT void *realloc(void *p, size_t size)
 
 EXPORT void free(void *p)
 {
-	if (likely(direct && p && !(header_of(p) & HEADER_MAPPED) &&
-	           memory_freed_quickly(p, header_size(p))))
-		real.free(p);
+	if (likely(direct && p && !(allocator_header(p) & ALLOCATOR_MAPPED) &&
+	           memory_freed_quickly(p, allocator_header_bytes(p))))
+		allocator.free(p);
 	else
 		calls.free(p);
 }
