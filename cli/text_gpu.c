@@ -328,13 +328,20 @@ static void say_wait(const struct text *text, const struct gpu_wait *wait)
 	say(text, "idle %s: %s %% of that while %s prepared the next work",
 	    format_duration(wait->idle_ns).text, format_percent(thread->self, wait->told_ns).text,
 	    wait->main_thread ? "the main thread" : who);
+	if ((double)wait->runnable_ns > IDLE_WORTH * (double)(wait->told_ns + wait->runnable_ns))
+		say(text,
+		    "%s %% of the idle time that thread waited for a free CPU, wherever it was: "
+		    "shares are of the rest",
+		    format_percent(wait->runnable_ns, wait->told_ns + wait->runnable_ns).text);
 	if (wait->call_ns[GPU_CALL_LAUNCH] > SHARE_WORTH * (double)wait->told_ns)
 		say(text, "%s %% of the idle time passed within calls that launch",
 		    format_percent(wait->call_ns[GPU_CALL_LAUNCH], wait->told_ns).text);
 }
 
-// Whose work the GPU waited for. What stacks tell is scaled to what is known of the gaps.
-static int print_wait(const struct text *text, const struct gpu_wait *wait, struct error *err)
+// Whose work the GPU waited for; WHICH is its number, "" if there is one. What stacks tell is
+// scaled to what is known of the gaps.
+static int print_wait(const struct text *text, const struct gpu_wait *wait, const char *which,
+                      struct error *err)
 {
 	static const struct column columns[] = {
 		{ "idle", COLUMN_NUMBER, 0, 0 },
@@ -343,7 +350,8 @@ static int print_wait(const struct text *text, const struct gpu_wait *wait, stru
 		{ "the launching thread was in", COLUMN_TEXT, CLIP_SYMBOL, 1 },
 	};
 	struct time_unit unit = format_time_unit(wait->idle_ns);
-	double scale = (double)wait->idle_ns / (double)wait->told_ns;
+	double scale = (double)wait->idle_ns / (double)(wait->told_ns + wait->runnable_ns);
+	char title[48];
 	cleanup(table) struct table *table = table_new(columns, 4, &text->terminal);
 
 	if (!table)
@@ -361,9 +369,31 @@ static int print_wait(const struct text *text, const struct gpu_wait *wait, stru
 		table_cell(table, text_row_kind(row));
 		table_cell(table, name);
 	}
-	text_heading(text, "GPU idle", "what the thread did that launched what came next");
+	snprintf(title, sizeof(title), "GPU %sidle", which);
+	text_heading(text, title, "what the thread did that launched what came next");
 	say_wait(text, wait);
 	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
+}
+
+// Each GPU that ran something has its own.
+static int print_waits(const struct text *text, const struct gpu_facts *facts,
+                       const struct query *query, struct error *err)
+{
+	for (uint32_t i = 0; i < facts->device_count; i++) {
+		struct query of_one = *query;
+		char name[24] = "";
+		of_one.gpu = i + 1;
+		cleanup(gpu_wait) struct gpu_wait *wait =
+			query_gpu_wait(text->profile, &of_one, err);
+		if (!wait)
+			return -1;
+		if (facts->device_count > 1)
+			snprintf(name, sizeof(name), "%u ", facts->devices[i].number);
+		if (share(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
+		    print_wait(text, wait, name, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static bool has_streams(const struct gpu_facts *facts)
@@ -390,11 +420,7 @@ int text_gpu(const struct text *text, struct error *err)
 		return 0;
 	if (print_rows(text, rows, err) < 0)
 		return -1;
-	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(text->profile, &query, err);
-	if (!wait)
-		return -1;
-	if (share(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
-	    print_wait(text, wait, err) < 0)
+	if (print_waits(text, facts, &query, err) < 0)
 		return -1;
 	if (!text->view->verbose)
 		return 0;

@@ -452,7 +452,7 @@ static int read_gpu_cells(struct file_reader *r)
 		                          .metrics = 1 };
 	const struct file_cells idle = { .cells = &g->idle,
 		                         .nodes = r->profile->paths.count,
-		                         .metrics = METRIC_COUNT };
+		                         .metrics = METRIC_COUNT * g->device_count };
 	const struct file_cells states = { .cells = &g->states,
 		                           .nodes = g->device_count,
 		                           .metrics = GPU_STATES };

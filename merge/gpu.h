@@ -88,11 +88,17 @@ struct gpu {
 	uint64_t untied;      /* works whose call is not known */
 	uint64_t lost;        /* what found no memory */
 	struct cells paths;   /* by node: what it has launched ran so long; the metric is 0 */
-	struct cells
-		idle; /* by node and enum metric: GPUs waited for its thread, which was there */
-	struct cells states; /* by device index + 1 and enum gpu_state */
+	struct cells idle;    /* by node and gpu_idle_metric(): it waited for its thread, which was
+	                         there */
+	struct cells states;  /* by device index + 1 and enum gpu_state */
 	struct gpu_live live;
 };
+
+/* The metric of cells of idle time: which GPU waited (index), and what the thread did. */
+static inline uint32_t gpu_idle_metric(uint32_t device, enum metric metric)
+{
+	return device * METRIC_COUNT + (uint32_t)metric;
+}
 
 bool gpu_init(struct gpu *g); /* false if there is no memory */
 void gpu_fini(struct gpu *g);

@@ -9,7 +9,8 @@
 void gpu_idle_fini(struct gpu_idle *idle)
 {
 	free(idle->gaps);
-	free(idle->stacks);
+	free(idle->launching.stacks);
+	free(idle->others.stacks);
 	free(idle->launches);
 	*idle = (struct gpu_idle){ 0 };
 }
@@ -25,23 +26,24 @@ bool gpu_idle_launches(struct gpu_idle *idle, uint32_t thread)
 }
 
 // The older half makes room.
-static void forget_stacks(struct gpu_idle *idle)
+static void forget_half(struct gpu_idle_stacks *s)
 {
-	size_t kept = idle->stack_count / 2;
+	size_t kept = s->count / 2;
 
-	memmove(idle->stacks, idle->stacks + idle->stack_count - kept,
-	        kept * sizeof(*idle->stacks));
-	idle->stack_count = kept;
+	memmove(s->stacks, s->stacks + s->count - kept, kept * sizeof(*s->stacks));
+	s->count = kept;
 }
 
 void gpu_idle_add(struct gpu_idle *idle, const struct gpu_idle_stack *stack)
 {
-	if (stack->thread > idle->launch_count || !idle->launches[stack->thread - 1])
+	if (!idle->launch_count)
 		return;
-	if (idle->stack_count == GPU_IDLE_STACKS)
-		forget_stacks(idle);
-	if (array_reserve(&idle->stacks, &idle->stack_capacity, idle->stack_count + 1))
-		idle->stacks[idle->stack_count++] = *stack;
+	bool launches = stack->thread <= idle->launch_count && idle->launches[stack->thread - 1];
+	struct gpu_idle_stacks *s = launches ? &idle->launching : &idle->others;
+	if (s->count == GPU_IDLE_STACKS)
+		forget_half(s);
+	if (array_reserve(&s->stacks, &s->capacity, s->count + 1))
+		s->stacks[s->count++] = *stack;
 }
 
 void gpu_idle_gap(struct gpu_idle *idle, const struct gpu_gap_time *gap)
@@ -71,11 +73,12 @@ static void tell_in_gap(const struct gpu_idle_stack *stack, const struct gpu_gap
 {
 	uint64_t begin = stack->begin_ns > gap->begin_ns ? stack->begin_ns : gap->begin_ns;
 	uint64_t end = end_of(stack) < gap->end_ns ? end_of(stack) : gap->end_ns;
+	struct gpu_idle_part part = { stack, gap->device, begin, 0, stack->weight_ns };
 
-	if (stack->duration_ns && end > begin)
-		told(context, stack, begin, end - begin, end - begin);
-	else if (!stack->duration_ns && stack->begin_ns >= gap->begin_ns)
-		told(context, stack, stack->begin_ns, 0, stack->weight_ns);
+	if (stack->duration_ns)
+		part.duration_ns = part.ns = end > begin ? end - begin : 0;
+	if (stack->duration_ns ? part.ns != 0 : stack->begin_ns >= gap->begin_ns)
+		told(context, &part);
 }
 
 static void tell(const struct gpu_idle *idle, const struct gpu_idle_stack *stack,
@@ -93,21 +96,34 @@ static void tell(const struct gpu_idle *idle, const struct gpu_idle_stack *stack
 	}
 }
 
-void gpu_idle_settle(struct gpu_idle *idle, uint64_t until_ns, gpu_idle_told *told, void *context)
+static void settle(const struct gpu_idle *idle, struct gpu_idle_stacks *s, uint64_t until_ns,
+                   gpu_idle_told *told, void *context)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < idle->stack_count; i++) {
-		if (end_of(&idle->stacks[i]) >= until_ns)
-			idle->stacks[kept++] = idle->stacks[i];
+	for (size_t i = 0; i < s->count; i++) {
+		if (end_of(&s->stacks[i]) >= until_ns)
+			s->stacks[kept++] = s->stacks[i];
 		else
-			tell(idle, &idle->stacks[i], told, context);
+			tell(idle, &s->stacks[i], told, context);
 	}
-	idle->stack_count = kept;
+	s->count = kept;
+}
+
+void gpu_idle_settle(struct gpu_idle *idle, uint64_t until_ns, gpu_idle_told *told, void *context)
+{
+	settle(idle, &idle->launching, until_ns, told, context);
+	settle(idle, &idle->others, until_ns, told, context);
+}
+
+static void move_nodes(struct gpu_idle_stacks *s, const uint32_t *map)
+{
+	for (size_t i = 0; i < s->count; i++)
+		s->stacks[i].node = map[s->stacks[i].node - 1];
 }
 
 void gpu_idle_move_nodes(struct gpu_idle *idle, const uint32_t *map)
 {
-	for (size_t i = 0; i < idle->stack_count; i++)
-		idle->stacks[i].node = map[idle->stacks[i].node - 1];
+	move_nodes(&idle->launching, map);
+	move_nodes(&idle->others, map);
 }

@@ -6,7 +6,9 @@
  *	thread   ··▒▒▒▒▓▓▓▓▓▓▓▓··       its samples and waits in there: ▓
  *
  * Stacks come in time, gaps seconds later. So a stack waits until all gaps at its time are known,
- * or there is no room: then its time is not told. One thread at a time.
+ * or there is no room: then its time is not told. Threads that have not launched anything yet may
+ * be about to end a gap; as most never do, their stacks have a room of their own, from the first
+ * launch of anybody on: what came before is in no gap. One thread at a time.
  */
 #pragma once
 
@@ -22,6 +24,7 @@
 struct gpu_gap_time {
 	uint64_t begin_ns, end_ns;
 	uint32_t thread; /* slot; 0: unknown */
+	uint32_t device; /* any number for each */
 };
 
 /* One sample or wait of a thread. */
@@ -33,17 +36,27 @@ struct gpu_idle_stack {
 	enum metric metric; /* what the thread was doing */
 };
 
-/* A GPU waited for STACK's thread while that was there: from BEGIN_NS on, for DURATION_NS (0: a
-   moment), which stands for NS. */
-typedef void gpu_idle_told(void *context, const struct gpu_idle_stack *stack, uint64_t begin_ns,
-                           uint64_t duration_ns, uint64_t ns);
+/* A GPU waited for STACK's thread while that was there. */
+struct gpu_idle_part {
+	const struct gpu_idle_stack *stack;
+	uint32_t device;
+	uint64_t begin_ns;
+	uint64_t duration_ns; /* 0: a moment */
+	uint64_t ns;          /* that it stands for */
+};
+typedef void gpu_idle_told(void *context, const struct gpu_idle_part *part);
+
+/* Stacks, in the order in which they were told. */
+struct gpu_idle_stacks {
+	struct gpu_idle_stack *stacks;
+	size_t count, capacity;
+};
 
 /* Zeroed when there is no GPU. */
 struct gpu_idle {
 	struct gpu_gap_time *gaps; /* in the order of their ends, of all GPUs */
 	size_t gap_count, gap_capacity;
-	struct gpu_idle_stack *stacks; /* in the order in which they were told */
-	size_t stack_count, stack_capacity;
+	struct gpu_idle_stacks launching, others;
 	bool *launches; /* [thread slot - 1]: it has launched something */
 	size_t launch_count, launch_capacity;
 };
@@ -53,7 +66,7 @@ void gpu_idle_fini(struct gpu_idle *idle);
 /* THREAD launches. False if there is no memory. */
 bool gpu_idle_launches(struct gpu_idle *idle, uint32_t thread);
 
-/* A stack of a thread that launches; else it is left alone. */
+/* Before anything was launched it is left alone. */
 void gpu_idle_add(struct gpu_idle *idle, const struct gpu_idle_stack *stack);
 
 /* Gaps of one GPU come in order. */

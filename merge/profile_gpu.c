@@ -98,7 +98,7 @@ static void on_state(void *context, enum gpu_state state, uint64_t begin_ns, uin
 static void on_gap(void *context, uint64_t begin_ns, uint64_t end_ns, uint32_t thread)
 {
 	const struct settling *s = context;
-	const struct gpu_gap_time gap = { begin_ns, end_ns, thread };
+	const struct gpu_gap_time gap = { begin_ns, end_ns, thread, s->device - 1 };
 	struct gpu_device *device = &s->profile->gpu.devices[s->device - 1];
 
 	if (end_ns - begin_ns > device->longest_gap_ns)
@@ -115,13 +115,13 @@ static void on_shared(void *context, uint32_t stream, uint64_t ns)
 		s->profile->gpu.streams[stream - 1].shared_ns += ns;
 }
 
-static void on_idle(void *context, const struct gpu_idle_stack *stack, uint64_t begin_ns,
-                    uint64_t duration_ns, uint64_t ns)
+static void on_idle(void *context, const struct gpu_idle_part *part)
 {
 	struct profile *p = context;
-	const struct interval interval = { begin_ns, duration_ns, ns, 1 };
+	const struct interval interval = { part->begin_ns, part->duration_ns, part->ns, 1 };
+	uint32_t metric = gpu_idle_metric(part->device, part->stack->metric);
 
-	p->gpu.lost += !add_to_cells(p, &p->gpu.idle, stack->node, stack->metric, &interval);
+	p->gpu.lost += !add_to_cells(p, &p->gpu.idle, part->stack->node, (int)metric, &interval);
 }
 
 // From here on a gap may still be open, and nobody knows whose it is.

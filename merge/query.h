@@ -62,6 +62,7 @@ struct query {
 	const char *user_code;   /* attribute self time to the innermost frame whose file or module
 	                            matches this glob; QUERY_OWN_CODE; NULL: no */
 	uint64_t from_ns, to_ns; /* window since the start of the run; to_ns 0: to the end */
+	uint32_t gpu;            /* QUERY_GPU_IDLE: of this GPU alone, by its index + 1; 0: all */
 };
 
 struct row {

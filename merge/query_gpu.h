@@ -140,16 +140,18 @@ enum gpu_call_kind {
 };
 
 /*
- * What the GPUs waited for, between their first and their last activity: what the thread was doing
- * whose launch ended the wait. Rows are the user's own functions, by self; metrics tell whether
- * they computed or waited.
+ * What the GPUs, or the query's one of them, waited for, between their first and their last
+ * activity: what the thread was doing whose launch ended the wait. Rows are the user's own
+ * functions, by self; metrics tell whether they computed or waited.
  */
 struct gpu_wait {
-	uint64_t span_ns, idle_ns;        /* over all devices */
-	uint64_t told_ns;                 /* sum of the rows: what stacks tell of idle_ns */
-	struct rows *functions;           /* most first; never NULL */
-	struct rows *threads;             /* the same by thread */
-	bool main_thread;                 /* the first of THREADS is the first of its process */
+	uint64_t span_ns, idle_ns; /* over these devices */
+	uint64_t told_ns;          /* sum of the rows: what stacks tell of idle_ns */
+	uint64_t runnable_ns;      /* beside that: the thread waited for a free CPU, which may hit
+	                              any function */
+	struct rows *functions;    /* most first; never NULL */
+	struct rows *threads;      /* the same by thread */
+	bool main_thread;          /* the first of THREADS is the first of its process */
 	uint64_t call_ns[GPU_CALL_KINDS]; /* told_ns by the call that the thread was in */
 	uint64_t longest_ns;              /* gap of the whole run */
 };

@@ -57,9 +57,12 @@ static void add_calls(const struct scope *scope, struct gpu_wait *wait)
 		if (!step.entering || first == end)
 			continue;
 		enum gpu_call_kind kind = kind_at(scope->profile, step.node);
-		for (uint32_t i = first; i < end; i++)
-			wait->call_ns[kind] +=
-				scope_ns(scope, &scope->table->cells[scope->cells[i]]);
+		for (uint32_t i = first; i < end; i++) {
+			const struct cell *cell = &scope->table->cells[scope->cells[i]];
+			bool runnable = scope_metric(cell) == METRIC_OFF_RUNNABLE;
+			*(runnable ? &wait->runnable_ns : &wait->call_ns[kind]) +=
+				scope_ns(scope, cell);
+		}
 	}
 }
 
@@ -70,6 +73,7 @@ static int add_rows(const struct profile *p, const struct query *query, struct g
 
 	idle.of = QUERY_GPU_IDLE;
 	idle.sort = SORT_SELF;
+	idle.without_others = true;
 	idle.by = BY_THREAD;
 	wait->threads = query_run(p, &idle, err);
 	idle.by = BY_FUNCTION;
@@ -94,11 +98,16 @@ static int add_facts(const struct profile *p, const struct query *query, struct 
 
 	if (!facts)
 		return -1;
-	wait->span_ns = facts->span_ns;
-	wait->idle_ns = facts->span_ns > facts->busy_ns ? facts->span_ns - facts->busy_ns : 0;
-	for (uint32_t i = 0; i < p->gpu.device_count; i++)
+	uint64_t busy_ns = 0;
+	for (uint32_t i = 0; i < p->gpu.device_count; i++) {
+		if (query->gpu && query->gpu - 1 != i)
+			continue;
+		wait->span_ns += facts->devices[i].span_ns;
+		busy_ns += facts->devices[i].busy_ns;
 		if (p->gpu.devices[i].longest_gap_ns > wait->longest_ns)
 			wait->longest_ns = p->gpu.devices[i].longest_gap_ns;
+	}
+	wait->idle_ns = wait->span_ns > busy_ns ? wait->span_ns - busy_ns : 0;
 	return 0;
 }
 

@@ -40,7 +40,7 @@ static enum measured weigh(const struct evidence *e, uint64_t ns, struct finding
 // What stacks tell, scaled to what is known of the gaps.
 static uint64_t scaled(const struct gpu_wait *wait, uint64_t ns)
 {
-	return (uint64_t)(share(ns, wait->told_ns) * (double)wait->idle_ns);
+	return (uint64_t)(share(ns, wait->told_ns + wait->runnable_ns) * (double)wait->idle_ns);
 }
 
 static void add_waited_for(const struct evidence *e, struct finding *finding)

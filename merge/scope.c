@@ -82,7 +82,8 @@ static void choose_metrics(struct scope *scope, const struct query *query)
 		both = true;
 	for (int i = 0; i < METRIC_COUNT; i++)
 		scope->metrics[i] = both || (metric_is_off_cpu(i) ? query->off_cpu : query->on_cpu);
-	if (query->of == QUERY_THREADS && both && query->without_others)
+	if ((query->of == QUERY_THREADS || query->of == QUERY_GPU_IDLE) && both &&
+	    query->without_others)
 		scope->metrics[METRIC_OFF_RUNNABLE] = scope->metrics[METRIC_OFF_CHILD] = false;
 }
 
@@ -140,9 +141,14 @@ static bool is_idle(const struct scope *scope, const struct cell *cell)
 	return scope->idle && scope->idle[cell->node - 1] && metric_may_be_idle(cell->metric);
 }
 
+static bool is_of_gpu(const struct scope *scope, const struct cell *cell)
+{
+	return !scope->gpu || cell->metric / METRIC_COUNT == scope->gpu - 1;
+}
+
 static bool counts(const struct scope *scope, const struct cell *cell)
 {
-	return tells_of_window(scope, cell) && !is_idle(scope, cell);
+	return tells_of_window(scope, cell) && is_of_gpu(scope, cell) && !is_idle(scope, cell);
 }
 
 static uint64_t idle_time(const struct scope *scope)
@@ -205,6 +211,7 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 	size_t nodes = (size_t)p->paths.count + 2;
 
 	*scope = (struct scope){ .profile = p, .whole_run = !query->from_ns && !query->to_ns };
+	scope->gpu = query->of == QUERY_GPU_IDLE ? query->gpu : 0;
 	scope->table = table_of(scope, query);
 	if (of_memory(query) && !fill_bytes(&scope->bytes, &p->allocations, query->of)) {
 		scope_fini(scope);

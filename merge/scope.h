@@ -29,6 +29,7 @@ struct scope {
 	uint32_t *first_cell;        /* [node - 1]: index into cells; up to that of the next node */
 	uint32_t *cells;             /* those that tell of the window, by node */
 	uint32_t first_bin, end_bin; /* the window */
+	uint32_t gpu;                /* see struct query */
 	bool *idle;       /* [node - 1]: see merge/idle.h; NULL: waits there are like others */
 	uint64_t idle_ns; /* of the window, that was left out */
 };
@@ -60,6 +61,12 @@ static inline uint64_t scope_ns(const struct scope *scope, const struct cell *ce
 static inline uint32_t scope_samples(const struct scope *scope, const struct cell *cell)
 {
 	return cell->bin >= scope->first_bin ? cell->samples : 0;
+}
+
+/* What CELL's thread did; with idle time of GPUs it stands beside which of them waited. */
+static inline enum metric scope_metric(const struct cell *cell)
+{
+	return (enum metric)(cell->metric % METRIC_COUNT);
 }
 
 /* The bin of C that begins at TIME_NS, or is the first to begin after it. */

@@ -102,9 +102,10 @@ static struct sums own_sums(const struct walk *w, uint32_t node)
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
 		const struct cell *cell = &scope->table->cells[scope->cells[i]];
 		uint32_t samples = scope_samples(scope, cell);
-		own.ns[cell->metric] += scope_ns(scope, cell);
-		own.samples += scope->metrics[cell->metric] ? samples : 0;
-		own.on_cpu_samples += cell->metric == METRIC_ON_CPU ? samples : 0;
+		enum metric metric = scope_metric(cell);
+		own.ns[metric] += scope_ns(scope, cell);
+		own.samples += scope->metrics[metric] ? samples : 0;
+		own.on_cpu_samples += metric == METRIC_ON_CPU ? samples : 0;
 	}
 	return own;
 }

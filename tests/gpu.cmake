@@ -48,7 +48,7 @@ set_target_properties(gpu_client PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY 
 # Programs for a GPU: see gpu/programs/gpu_program.h. Linked to the fake as to the runtime, and by
 # no path, so that LD_LIBRARY_PATH says which.
 set(GPU_PROGRAMS vector_add copies streams graphs launch_bound gpu_bound sync_happy idle processes
-  devices callers churn driver lines threads)
+  devices callers churn driver lines threads waits)
 foreach(name ${GPU_PROGRAMS})
   add_executable(gpu_${name} gpu/programs/${name}.c)
   target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})

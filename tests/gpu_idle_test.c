@@ -9,14 +9,17 @@
 static struct gpu_idle idle;
 static char story[1024]; // "node@begin+duration=ns "
 
-static void hear(void *context, const struct gpu_idle_stack *stack, uint64_t begin_ns,
-                 uint64_t duration_ns, uint64_t ns)
+static void hear(void *context, const struct gpu_idle_part *part)
 {
 	size_t used = strlen(story);
 
 	(void)context;
-	snprintf(story + used, sizeof(story) - used, "%u@%lu+%lu=%lu ", stack->node,
-	         (unsigned long)begin_ns, (unsigned long)duration_ns, (unsigned long)ns);
+	snprintf(story + used, sizeof(story) - used, "%u@%lu+%lu=%lu ", part->stack->node,
+	         (unsigned long)part->begin_ns, (unsigned long)part->duration_ns,
+	         (unsigned long)part->ns);
+	if (part->device)
+		snprintf(story + strlen(story), sizeof(story) - strlen(story), "on %u ",
+		         part->device);
 }
 
 static void begin(void)
@@ -50,7 +53,7 @@ static void wait(uint32_t node, uint32_t thread, uint64_t from, uint64_t to)
 
 static void gap(uint64_t from, uint64_t to, uint32_t thread)
 {
-	gpu_idle_gap(&idle, &(struct gpu_gap_time){ from, to, thread });
+	gpu_idle_gap(&idle, &(struct gpu_gap_time){ from, to, thread, 0 });
 }
 
 static const char *settle(uint64_t until)
@@ -90,11 +93,42 @@ Test(gpu_idle, a_stack_waits_until_gaps_are_known)
 	cr_expect(eq(str, (char *)settle(80), ""), "told once");
 }
 
-Test(gpu_idle, a_thread_that_launches_nothing_is_left_alone)
+Test(gpu_idle, what_a_thread_did_before_its_first_launch_is_told)
 {
 	sample(5, 3, 15);
+	sample(6, 1, 15);
+	sample(7, 4, 15);
+	gpu_idle_launches(&idle, 3);
+	sample(8, 3, 16);
 	gap(10, 20, 3);
+	cr_expect(eq(str, (char *)settle(100), "8@16+0=7 5@15+0=7 "));
+}
+
+Test(gpu_idle, before_anything_was_launched_nothing_is_kept)
+{
+	end();
+	sample(5, 1, 15);
+	gpu_idle_launches(&idle, 1);
+	gap(10, 20, 1);
 	cr_expect(eq(str, (char *)settle(100), ""));
+}
+
+Test(gpu_idle, threads_that_launch_nothing_take_no_room_of_those_that_do)
+{
+	sample(5, 1, 15);
+	for (uint32_t i = 0; i < 2 * GPU_IDLE_STACKS; i++)
+		sample(1, 3, 1000 + i);
+	gap(10, 20, 1);
+	cr_expect(eq(str, (char *)settle(100), "5@15+0=7 "));
+	cr_expect(idle.others.count <= GPU_IDLE_STACKS);
+}
+
+Test(gpu_idle, each_gpu_has_its_gaps)
+{
+	sample(5, 1, 15);
+	gpu_idle_gap(&idle, &(struct gpu_gap_time){ 10, 20, 1, 2 });
+	gpu_idle_gap(&idle, &(struct gpu_gap_time){ 14, 30, 1, 3 });
+	cr_expect(eq(str, (char *)settle(100), "5@15+0=7 on 2 5@15+0=7 on 3 "));
 }
 
 Test(gpu_idle, gaps_of_several_gpus_may_overlap)
@@ -122,6 +156,6 @@ Test(gpu_idle, what_is_remembered_is_bounded)
 		sample(1, 1, 1000 + i);
 	for (uint32_t i = 0; i < 2 * GPU_IDLE_GAPS; i++)
 		gap(i, i + 1, 1);
-	cr_expect(idle.stack_count <= GPU_IDLE_STACKS);
+	cr_expect(idle.launching.count <= GPU_IDLE_STACKS);
 	cr_expect(idle.gap_count <= GPU_IDLE_GAPS);
 }

@@ -35,6 +35,7 @@ told(no_launches fake -L 0 -- ./callers)
 told(graphs fake -x graphs -- ./graphs)
 told(graph_nodes fake -G 2 -x nodes -- ./graphs)
 told(devices fake -e FAKE_DEVICES=3 -- ./devices)
+told(waits fake -e FAKE_DEVICES=2 -- ./waits)
 
 # CUDA's releases: what an older one does not have is not there, and counted.
 foreach(version 11.0 11.2 11.8)

@@ -299,3 +299,26 @@ Test(query_gpu, streams_are_busy_alone_and_beside_others)
 	cr_assert(read != NULL, "%s", err.text);
 	cr_expect(eq(str, (char *)streams_of(read), "7 2+1 50/15, 13 1+0 20/15"));
 }
+
+Test(query_gpu, where_the_launching_thread_waited_for_a_cpu_is_chance)
+{
+	uint32_t from = site(1, "main a.c:3 > <cudaLaunchKernel>");
+	uint64_t start = f.now_ns;
+
+	device();
+	kernel("gemm", 0, 10, 7, from);
+	kernel("gemm", 50, 60, 7, from);
+	f.now_ns = start + 12 * MS;
+	add(&f, 1, METRIC_OFF_RUNNABLE, 30, "main a.c:3 > unlucky a.c:30");
+	f.now_ns = start + 45 * MS;
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > decode a.c:40");
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(f.profile, &everything, NULL);
+	cr_expect(eq(str, (char *)rows_text(wait->functions), "decode 10/10, main 0/10"));
+	cr_expect(eq(u64, wait->told_ns, 10 * MS));
+	cr_expect(eq(u64, wait->runnable_ns, 30 * MS));
+	const struct query of_others = { .gpu = 2 };
+	cleanup(gpu_wait) struct gpu_wait *none = query_gpu_wait(f.profile, &of_others, NULL);
+	cr_expect(eq(u64, none->told_ns + none->runnable_ns + none->idle_ns, 0));
+}

@@ -196,6 +196,19 @@ class Gpu(harness.Case):
         self.assertTrue(share, self.report)
         self.assertGreater(float(share[1]), 60)
 
+    def test_each_gpu_waits_for_its_own_thread_and_for_what_that_did_before_its_first_launch(self):
+        out = self.program("waits", FAKE_DEVICES="2")
+        first, second = re.findall(r"truth line (\S+) ", out)
+        for number, own, other, place in ((0, "prepare_batch", "load_weights", first),
+                                          (1, "load_weights", "prepare_batch", second)):
+            self.assertIn(f"GPU {number} idle", self.report)
+            part = self.report.split(f"GPU {number} idle")[1].split("\n\n")[0]
+            share = re.search(rf" ([0-9.]+) +\w* *{own} \({re.escape(place)}", part)
+            self.assertTrue(share, self.report)
+            self.assertGreater(float(share[1]), 60, part)
+            self.assertNotIn(other, part)
+        self.assertIn("GPU 1 idle", self.table(), "of the file, too")
+
     def test_an_idle_gpu_waits_for_python(self):
         script = self.path("train.py")
         with open(script, "w", encoding="utf-8") as file:
