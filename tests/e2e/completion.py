@@ -12,7 +12,7 @@ BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 VALUES = {
     "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
-           "domain"},
+           "domain", "stream"},
     "color": {"auto", "always", "never"},
     "export": {"collapsed", "speedscope"},
     "phase": {"all", "startup", "warmup", "steady"},
