@@ -20,6 +20,7 @@ void rows_free(struct rows *rows)
 		return;
 	strings_free(answer->texts);
 	free(answer->keys);
+	free(answer->ids);
 	free(answer->rows.rows);
 	free(answer);
 }
@@ -32,8 +33,9 @@ static struct answer *answer_new(size_t capacity)
 		return NULL;
 	answer->rows.rows = calloc(capacity + 1, sizeof(*answer->rows.rows));
 	answer->keys = calloc(capacity + 1, sizeof(*answer->keys));
+	answer->ids = calloc(capacity + 1, sizeof(*answer->ids));
 	answer->texts = strings_new();
-	if (!answer->rows.rows || !answer->keys || !answer->texts) {
+	if (!answer->rows.rows || !answer->keys || !answer->ids || !answer->texts) {
 		rows_free(&answer->rows);
 		return NULL;
 	}
@@ -146,8 +148,10 @@ static int fill_rows(struct answer *answer, const struct scope *scope, const str
 			show_line(&key, &keys->lines.keys[best[id - 1] - 1]);
 		fill_row(scope, &key, &tallies->keys[id - 1], gpu->keys ? &gpu->keys[id - 1] : NULL,
 		         row);
-		if (row->total || row->gpu_total_ns)
-			answer->keys[answer->rows.count++] = key;
+		if (!row->total && !row->gpu_total_ns)
+			continue;
+		answer->ids[answer->rows.count] = id;
+		answer->keys[answer->rows.count++] = key;
 	}
 	return 0;
 }
@@ -203,6 +207,7 @@ static int compare_rows(const struct row *a, const struct row *b, enum query_sor
 struct ranked {
 	struct row row;
 	struct key key;
+	uint32_t id;
 	enum query_sort sort;
 };
 
@@ -221,11 +226,13 @@ static int sort_rows(struct answer *answer, enum query_sort sort, struct error *
 	if (!ranked)
 		return error_set(err, ENOMEM, "could not rank the profile");
 	for (size_t i = 0; i < count; i++)
-		ranked[i] = (struct ranked){ answer->rows.rows[i], answer->keys[i], sort };
+		ranked[i] = (struct ranked){ answer->rows.rows[i], answer->keys[i], answer->ids[i],
+			                     sort };
 	qsort(ranked, count, sizeof(*ranked), compare_ranked);
 	for (size_t i = 0; i < count; i++) {
 		answer->rows.rows[i] = ranked[i].row;
 		answer->keys[i] = ranked[i].key;
+		answer->ids[i] = ranked[i].id;
 	}
 	return 0;
 }
@@ -331,8 +338,7 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 	cleanup(tallies) struct tallies tallies = { 0 }, gpu = { 0 };
 
 	if (scope_init(&scope, p, query, err) < 0 ||
-	    keys_init(&keys, p, query,
-	              query->by == BY_FUNCTION ? KEYS_CODE | KEYS_LINES : KEYS_CODE, err) < 0 ||
+	    keys_init(&keys, p, query, answer_keys_wanted(query), err) < 0 ||
 	    tallies_init(&tallies, &scope, &keys, query, err) < 0 ||
 	    tally_gpu(p, query, &keys, &gpu, err) < 0)
 		return NULL;

@@ -218,6 +218,8 @@ static void fill_row(const struct asking *a, uint32_t id, struct gpu_row *row)
 		.total_ns = ns,
 		.average_ns = timed ? ns / timed : 0,
 		.median_ns = histogram_quantile(&g->durations, 0.5),
+		.q1_ns = histogram_quantile(&g->durations, 0.25),
+		.q3_ns = histogram_quantile(&g->durations, 0.75),
 		.min_ns = g->sums.min_ns,
 		.max_ns = g->sums.max_ns,
 		.bytes = a->all ? g->sums.bytes : scale(g->sums.bytes, calls, g->sums.calls),

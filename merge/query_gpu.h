@@ -33,7 +33,7 @@ struct gpu_row {
 	enum gpu_work_kind kind;
 	uint64_t calls;
 	uint64_t untimed; /* of them */
-	uint64_t total_ns, average_ns, median_ns, min_ns, max_ns;
+	uint64_t total_ns, average_ns, median_ns, q1_ns, q3_ns, min_ns, max_ns;
 	uint64_t bytes;                /* of copies and sets */
 	double bytes_per_s;            /* 0: unknown */
 	enum gpu_copy_kind direction;  /* of a copy */

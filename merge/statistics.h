@@ -13,3 +13,9 @@ struct margin {
 
 /* SHARE (0 … 1) was found among SAMPLES samples; 0 samples tell nothing: 0 … 1. */
 struct margin statistics_wilson(double share, uint64_t samples);
+
+/* How likely |t| and more is of Student's distribution with FREEDOM > 0 degrees of freedom. */
+double statistics_student_p(double t, double freedom);
+
+/* The t of which statistics_student_p() is P: 0 < P <= 1. */
+double statistics_student_t(double p, double freedom);

@@ -16,6 +16,7 @@ foreach(module
   account
   ask_early
   callables
+  diff
   file_ops
   gpu_lines
   profile
@@ -44,6 +45,7 @@ endforeach()
 
 # Every allocation of ours can be made to fail.
 unit(histogram LIBS merge m)
+unit(noise LIBS merge m)
 unit(op_table LIBS merge)
 unit(gpu_busy LIBS merge)
 unit(gpu_idle LIBS merge)

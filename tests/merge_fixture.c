@@ -65,6 +65,7 @@ static uint32_t module_called(struct fixture *f, const char *name)
 		enum module_kind kind;
 	} known[] = {
 		{ "app", "/usr/bin/app", MODULE_ELF },
+		{ "app2", "/tmp/build.17/app", MODULE_ELF },
 		{ "libc", "/lib/libc.so.6", MODULE_ELF },
 		{ "vdso", "[vdso]", MODULE_VDSO },
 		{ "kernel", "[kernel]", MODULE_KERNEL },
