@@ -14,6 +14,7 @@ struct command {
 
 extern const struct command command_run;
 extern const struct command command_report;
+extern const struct command command_diff;
 extern const struct command command_check;
 extern const struct command command_explain;
 extern const struct command command_bench;
@@ -24,8 +25,9 @@ extern const struct command command_batch;
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND  127
 
-/* Gates: see cli/gate.h. */
+/* Gates: see cli/gate.h and cli/diff_report.h. */
 #define EXIT_FINDING      90
+#define EXIT_REGRESSION   91
 #define EXIT_INCONCLUSIVE 92
 
 /* report and check: nothing was run, so there is no target to tell from. */

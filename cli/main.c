@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = {
-	&command_run,     &command_report, &command_check,
-	&command_explain, &command_bench,  &command_batch
-};
+static const struct command *const commands[] = { &command_run,     &command_report, &command_check,
+	                                          &command_explain, &command_bench,  &command_batch,
+	                                          &command_diff };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -7,20 +7,16 @@
 #include "cli/format.h"
 #include "cli/gate.h"
 #include "cli/message.h"
-#include "cli/progress.h"
 #include "cli/repeats_json.h"
 #include "cli/report_json.h"
-#include "cli/state.h"
+#include "cli/saved.h"
 #include "cli/text.h"
 #include "merge/profile.h"
 #include "merge/query_repeats.h"
-#include "symbolize/symbolizer.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct report_options {
 	struct view view;
@@ -73,40 +69,6 @@ static int parse(struct report_options *options, int argc, char **argv, struct e
 	return 0;
 }
 
-static struct profile *read_last(struct error *err)
-{
-	char path[PATH_MAX];
-
-	if (state_path(path, sizeof(path), err) < 0)
-		return NULL;
-	if (access(path, F_OK) < 0) {
-		error_set(err, errno, "no run is kept in \"%s\"", path);
-		error_hint(err, "Run a program first: bottleneck PROGRAM [ARGUMENT ...]");
-		return NULL;
-	}
-	return profile_read(path, err);
-}
-
-// A checkpoint of a run that did not end in order has addresses only.
-static int name_addresses(struct profile *profile, bool debuginfod, struct error *err)
-{
-	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
-	struct progress progress;
-	struct symbolizer_options options = {
-		.debuginfod = debuginfod,
-		.progress = progress_tell,
-		.progress_context = &progress,
-	};
-
-	if (profile_is_symbolized(profile))
-		return 0;
-	progress_start(&progress, &terminal);
-	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
-	int failed = s ? profile_symbolize(profile, s, err) : -1;
-	progress_end(&progress);
-	return failed;
-}
-
 // All of it or nothing: half a report before an error would look like a whole one.
 static int print_page(const struct profile *profile, const struct view *view, bool json,
                       const struct rule_limits *limits, struct error *err)
@@ -146,9 +108,9 @@ static int print(const struct report_options *options, int *status, struct error
 	if (!limits)
 		return -1;
 	cleanup(profile) struct profile *profile =
-		options->path ? profile_read(options->path, err) : read_last(err);
+		saved_read(options->path, options->debuginfod, err);
 
-	if (!profile || name_addresses(profile, options->debuginfod, err) < 0)
+	if (!profile)
 		return -1;
 	if (view.from_ns && view.from_ns >= profile_run(profile)->wall_ns)
 		return error_set(err, 0, "--from is later than the end of the run (%s)",

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/cut.h"
+#include "cli/diff_report.h"
+#include "cli/format.h"
+#include "cli/message.h"
+#include "cli/saved.h"
+#include "cli/view.h"
+#include "merge/profile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIDENCE_DEFAULT 95
+#define CONFIDENCE_MIN     50
+#define MIN_PERCENT        0.2
+
+struct diff_options {
+	struct view view; // windows and filters
+	int by, sort;
+	bool total, json, debuginfod, help;
+	double confidence; // in per cent
+	const char *regress;
+	struct diff_gate gate;
+	// Operands: files.
+	char **base, **next;
+	size_t base_count, next_count;
+};
+
+#define AT(field) offsetof(struct diff_options, field)
+
+// In the order of enum diff_by.
+static const char *const groupings[] = { "run",     "function", "line",  "module", "file", "thread",
+	                                 "process", "op",       "shape", "kernel", NULL };
+static const char *const sorts[] = { "change", "ratio", "base", "new", NULL };
+static const char *const phases[] = { "all", "startup", "warmup", "steady", NULL };
+static const char *const colors[] = { "auto", "always", "never", NULL };
+
+static const struct option_spec rows[] = {
+	{ .name = "by",
+	  .argument = "WHAT",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(by),
+	  .choices = groupings,
+	  .help = "one table: run, function, line, module, file, thread, process, op, shape, "
+	          "kernel" },
+	{ .name = "sort",
+	  .argument = "KEY",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(sort),
+	  .choices = sorts,
+	  .help = "change, ratio, base or new: largest first" },
+	{ .name = "total",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(total),
+	  .help = "times with what is called, not self times" },
+	{ .letter = 'n',
+	  .name = "top",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(view.top),
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "rows of each table (15)" },
+	{ .name = "min-pct",
+	  .argument = "X",
+	  .kind = OPTION_PERCENT,
+	  .offset = AT(view.min_percent),
+	  .help = "leave out rows below X % on both sides (0.2)" },
+	{ .name = "confidence",
+	  .argument = "PCT",
+	  .kind = OPTION_PERCENT,
+	  .offset = AT(confidence),
+	  .help = "of what is said to have changed, all rows together (95)" },
+	{ .name = "regress",
+	  .argument = "LIMIT",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(regress),
+	  .help = "PCT or PCT,SECONDS: exit with 91 if NEW is slower by both, 92 if nobody can "
+	          "tell" },
+};
+
+static const struct option_spec parts[] = {
+	{ .name = "phase",
+	  .argument = "NAME",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(view.phase),
+	  .choices = phases,
+	  .help = "only startup, warmup or steady of each; all" },
+	{ .name = "from-steady",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(view.from_steady),
+	  .help = "only what happened after the warm-up of each" },
+	{ .name = "from",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(view.from_ns),
+	  .help = "only what happened after this time of each run" },
+	{ .name = "to",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(view.to_ns),
+	  .help = "only what happened before this time of each run" },
+	{ .name = "skip-first",
+	  .argument = "STEPS",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(view.skip_first),
+	  .min = 1,
+	  .max = 1000000000,
+	  .help = "only what happened after so many steps of each" },
+	{ .name = "steps",
+	  .argument = "GLOB",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(view.steps),
+	  .help = "the op whose calls are the steps (found by itself)" },
+	{ .name = "thread",
+	  .argument = "NAME",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(view.thread),
+	  .help = "only the threads of this name" },
+	{ .name = "process",
+	  .argument = "NAME",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(view.process),
+	  .help = "only the processes of this name" },
+	{ .name = "on-cpu",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(view.on_cpu),
+	  .help = "only time on a CPU" },
+	{ .name = "off-cpu",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(view.off_cpu),
+	  .help = "only time spent waiting" },
+	{ .name = "hide",
+	  .argument = "GLOB",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(view.hide),
+	  .help = "give their time to the callers" },
+	{ .name = "interpreter",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(view.interpreter),
+	  .help = "show Python's own code, too" },
+	{ .name = "user-code",
+	  .argument = "GLOB",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(view.user_code),
+	  .help = "give all time to these files or modules; auto: to your own code" },
+};
+
+static const struct option_spec others[] = {
+	{ .name = "json", .kind = OPTION_SWITCH, .offset = AT(json), .help = "for programs" },
+	{ .name = "width",
+	  .argument = "COLUMNS",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(view.width),
+	  .min = TERMINAL_WIDTH_MIN,
+	  .max = TERMINAL_WIDTH_MAX,
+	  .help = "of the text (the terminal's, else 100)" },
+	{ .name = "color",
+	  .argument = "WHEN",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(view.color),
+	  .choices = colors,
+	  .help = "auto, always or never" },
+	{ .letter = 'q',
+	  .name = "quiet",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(view.quiet),
+	  .help = "the answer only: no tables" },
+	{ .name = "debuginfod",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(debuginfod),
+	  .help = "for unfinished runs: fetch debug information" },
+	{ .letter = 'h',
+	  .name = "help",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(help),
+	  .help = "print this and exit" },
+};
+
+#define GROUPS 3
+
+static void make_groups(struct diff_options *options, struct option_group *groups)
+{
+	groups[0] = (struct option_group){ "Rows", rows, sizeof(rows) / sizeof(rows[0]), options };
+	groups[1] = (struct option_group){ "Parts of the runs", parts,
+		                           sizeof(parts) / sizeof(parts[0]), options };
+	groups[2] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
+		                           options };
+}
+
+// "5" or "5,0.2": per cent, seconds.
+static int parse_regress(struct diff_options *options, struct error *err)
+{
+	const char *text = options->regress;
+	char *end;
+
+	if (!text)
+		return 0;
+	options->gate.asked = true;
+	options->gate.ratio = strtod(text, &end) / 100;
+	bool good = end != text && options->gate.ratio >= 0 && isfinite(options->gate.ratio);
+	if (good && *end == ',') {
+		const char *rest = end + 1;
+		options->gate.least_ns = strtod(rest, &end) * 1e9;
+		good = end != rest && options->gate.least_ns > 0 &&
+		       isfinite(options->gate.least_ns);
+	}
+	if (!good || *end)
+		return error_set(err, 0,
+		                 "--regress \"%s\": not a number of per cent, or two with a comma, "
+		                 "per cent and seconds",
+		                 text);
+	return 0;
+}
+
+static int parse_operands(struct diff_options *options, char **words, int count, char **behind,
+                          int behind_count, struct error *err)
+{
+	bool lists = behind_count >= 0;
+
+	options->base = words;
+	options->base_count = lists ? (size_t)count : (size_t)(count > 0);
+	options->next = lists ? behind : words + 1;
+	options->next_count = lists ? (size_t)behind_count : (size_t)(count > 1);
+	if (!lists && count > 2)
+		return error_set(
+			err, 0,
+			"two files, or repeated runs with -- between them, BASE ... -- NEW "
+			"...: \"%s\" is too many",
+			words[2]);
+	if (!options->base_count || (lists && !options->next_count))
+		return error_set(err, 0, "which profiles? bottleneck diff BASE [NEW]");
+	return 0;
+}
+
+static int parse(struct diff_options *options, int argc, char **argv, struct error *err)
+{
+	struct option_group groups[GROUPS];
+	int split = 1;
+
+	*options = (struct diff_options){ .view = view_default(),
+		                          .by = -1,
+		                          .confidence = CONFIDENCE_DEFAULT };
+	make_groups(options, groups);
+	while (split < argc && strcmp(argv[split], "--") != 0)
+		split++;
+	int first = option_parse(groups, GROUPS, split, argv, OPTION_OPERANDS_MIX, err);
+	if (first < 0 || parse_regress(options, err) < 0 || view_check(&options->view, err) < 0)
+		return -1;
+	if (options->confidence < CONFIDENCE_MIN || options->confidence > 99.99)
+		return error_set(err, 0, "--confidence is from %d to 99.99", CONFIDENCE_MIN);
+	if (options->help)
+		return 0;
+	return parse_operands(options, argv + first, split - first, argv + split + 1,
+	                      argc - split - 1, err);
+}
+
+// The profiles of one side, and what of each counts.
+struct side {
+	struct profile **profiles;
+	struct diff_part *parts;
+	const char **paths;
+	size_t count;
+};
+
+static void side_fini(struct side *side)
+{
+	for (size_t i = 0; i < side->count; i++)
+		profile_free(side->profiles[i]);
+	free(side->profiles);
+	free(side->parts);
+	free(side->paths);
+}
+
+static void side_at_scope_end(struct side *side)
+{
+	side_fini(side);
+}
+
+static int read_one(struct side *side, const char *path, const struct diff_options *options,
+                    struct error *err)
+{
+	struct view view = options->view;
+	struct profile *profile = saved_read(path, options->debuginfod, err);
+
+	if (!profile)
+		return -1;
+	side->profiles[side->count] = profile;
+	side->paths[side->count] = path ? path : "the last run";
+	struct diff_part *part = &side->parts[side->count++];
+	if (view.from_ns && view.from_ns >= profile_run(profile)->wall_ns)
+		return error_set(err, 0, "\"%s\": --from is later than the end of the run (%s)",
+		                 path ? path : "the last run",
+		                 format_duration(profile_run(profile)->wall_ns).text);
+	if (cut_resolve(&view, profile, err) < 0)
+		return error_wrap(err, "\"%s\"", path ? path : "the last run");
+	if (view.miss)
+		return error_set(err, 0,
+		                 "\"%s\": the part of the run that was asked for is not there",
+		                 path ? path : "the last run");
+	*part = (struct diff_part){ .profile = profile,
+		                    .query = view_query(&view, BY_FUNCTION, SORT_SELF),
+		                    .steps = view.steps };
+	return 0;
+}
+
+static int read_side(struct side *side, char **paths, size_t count,
+                     const struct diff_options *options, struct error *err)
+{
+	size_t room = count ? count : 1;
+
+	side->profiles = calloc(room, sizeof(*side->profiles));
+	side->parts = calloc(room, sizeof(*side->parts));
+	side->paths = calloc(room, sizeof(*side->paths));
+	if (!side->profiles || !side->parts || !side->paths)
+		return error_set(err, ENOMEM, "could not read the profiles");
+	if (!count)
+		return read_one(side, NULL, options, err);
+	for (size_t i = 0; i < count; i++)
+		if (read_one(side, paths[i], options, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int fill_tables(struct diff_report *report, const struct diff_options *options,
+                       struct error *err)
+{
+	static const enum diff_by usual[] = { DIFF_RUN, DIFF_FUNCTION, DIFF_LINE, DIFF_OP,
+		                              DIFF_KERNEL };
+	struct diff_query query = {
+		.total = options->total,
+		.sort = (enum diff_sort)options->sort,
+		.confidence = report->confidence,
+		.min_share = options->view.min_percent >= 0 ? options->view.min_percent / 100
+		                                            : MIN_PERCENT / 100,
+	};
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		query.by = usual[i];
+		bool wanted = !report->chosen || query.by == DIFF_RUN;
+		if (wanted &&
+		    !(report->tables[query.by] = diff_new(report->base, report->next, &query, err)))
+			return -1;
+	}
+	if (!report->chosen || report->tables[options->by])
+		return 0;
+	query.by = (enum diff_by)options->by;
+	report->tables[query.by] = diff_new(report->base, report->next, &query, err);
+	return report->tables[query.by] ? 0 : -1;
+}
+
+// All of it or nothing: half of an answer before an error would look like a whole one.
+static int print(const struct diff_report *report, const struct diff_options *options,
+                 struct error *err)
+{
+	cleanup_free char *page = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&page, &size);
+	struct terminal terminal =
+		terminal_of(stdout, (int)options->view.width, (enum color_when)options->view.color);
+
+	if (!memory)
+		return error_set(err, errno, "could not print the comparison");
+	int failed = 0;
+	if (options->json)
+		diff_report_json(report, memory);
+	else
+		failed = diff_report_print(report, &terminal, memory);
+	if (fclose(memory) != 0 || failed)
+		return error_set(err, errno, "could not print the comparison");
+	fwrite(page, 1, size, stdout);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return error_set(err, errno, "could not write the comparison");
+	return 0;
+}
+
+static void free_tables(struct diff_report *report)
+{
+	for (int by = 0; by < DIFF_TABLES; by++)
+		diff_free(report->tables[by]);
+}
+
+static int compare(const struct diff_options *options, int *status, struct error *err)
+{
+	cleanup(side) struct side base = { 0 }, next = { 0 };
+
+	if (read_side(&base, options->base, options->base_count, options, err) < 0 ||
+	    read_side(&next, options->next, options->next_count, options, err) < 0)
+		return -1;
+	const struct diff_side base_side = { base.parts, base.count },
+			       next_side = { next.parts, next.count };
+	struct diff_report report = {
+		.base = &base_side,
+		.next = &next_side,
+		.base_paths = base.paths,
+		.next_paths = next.paths,
+		.chosen = options->by >= 0,
+		.total = options->total,
+		.quiet = options->view.quiet,
+		.top = options->view.top,
+		.confidence = options->confidence / 100,
+		.gate = options->gate,
+	};
+	int failed = fill_tables(&report, options, err);
+	if (!failed) {
+		diff_report_differ(&report);
+		diff_report_conclude(&report);
+		diff_report_judge(&report);
+		failed = print(&report, options, err);
+	}
+	free_tables(&report);
+	*status = report.gate.status;
+	return failed;
+}
+
+static int run(int argc, char **argv)
+{
+	struct diff_options options;
+	struct error err;
+	int status = 0;
+
+	if (parse(&options, argc, argv, &err) < 0) {
+		message_error("diff", &err);
+		return EXIT_REPORT;
+	}
+	if (options.help) {
+		struct option_group groups[GROUPS];
+		make_groups(&options, groups);
+		printf("usage: bottleneck diff [OPTIONS] BASE [NEW]\n"
+		       "       bottleneck diff [OPTIONS] BASE ... -- NEW ...\n");
+		option_help(groups, GROUPS, stdout);
+		return 0;
+	}
+	if (compare(&options, &status, &err) == 0)
+		return status;
+	message_error("diff", &err);
+	return EXIT_REPORT;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.summary = "what changed from one saved run to another, and what is chance",
+	.run = run,
+};
