@@ -80,7 +80,15 @@ static int check_schema_version(struct file_reader *r, uint32_t schema)
 		          r->path, schema, FILE_SCHEMA);
 		return error_hint(r->err, "Read it with the version that wrote it.");
 	}
-	return schema == FILE_SCHEMA ? 0 : file_reader_damaged(r, "its schema has no version");
+	if (!schema)
+		return file_reader_damaged(r, "its schema has no version");
+	if (schema < FILE_SCHEMA) {
+		error_set(r->err, 0,
+		          "\"%s\" was written by an older bottleneck (schema %u, this one reads %d)",
+		          r->path, schema, FILE_SCHEMA);
+		return error_hint(r->err, "Profile the program again.");
+	}
+	return 0;
 }
 
 // Says in our words what a header tells, before SQLite sees it.
