@@ -73,14 +73,14 @@ static void doubt(struct diff_report *report, const struct diff_row *row)
 static void judge_run(struct diff_report *report)
 {
 	const struct diff_row *wall = diff_report_run_row(report, DIFF_WALL);
-	const struct diff_row *own = diff_report_run_row(report, DIFF_OWN);
+	const struct diff_row *best = diff_report_best(report);
 
 	if (wall && side_of(report, wall) == ABOVE)
 		fail(report, wall);
-	else if (own && side_of(report, own) == ABOVE)
-		fail(report, own);
-	else if (own && side_of(report, own) == ACROSS)
-		doubt(report, own);
+	else if (best && side_of(report, best) == ABOVE)
+		fail(report, best);
+	else if (best && side_of(report, best) == ACROSS)
+		doubt(report, best);
 }
 
 static void judge_table(struct diff_report *report, const struct diff *diff)
@@ -99,13 +99,13 @@ static void judge_table(struct diff_report *report, const struct diff *diff)
 
 void diff_report_judge(struct diff_report *report)
 {
-	const struct diff_row *wall = diff_report_run_row(report, DIFF_WALL);
+	const struct diff_row *best = diff_report_best(report);
 	struct diff_gate *gate = &report->gate;
 
 	if (!gate->asked)
 		return;
-	if (gate->least_ns <= 0 && wall)
-		gate->least_ns = DIFF_REGRESS_SHARE * wall->base.ns;
+	if (gate->least_ns <= 0 && best)
+		gate->least_ns = DIFF_REGRESS_SHARE * best->base.ns;
 	for (size_t i = 0; i < report->difference_count; i++) {
 		const struct diff_difference *d = &report->differences[i];
 		if (!d->grave)

@@ -63,8 +63,13 @@ void diff_report_judge(struct diff_report *report);
 const struct diff_row *diff_report_run_row(const struct diff_report *report, const char *name);
 
 /* Rows of DIFF_RUN. */
-#define DIFF_WALL "wall time"
-#define DIFF_OWN  "wall time, with a CPU of its own"
+#define DIFF_WALL  "wall time"
+#define DIFF_OWN   "wall time, with a CPU of its own"
+#define DIFF_RUNS  "repeated runs, the median"
+#define DIFF_CALLS "repeated calls, the median"
+
+/* The one that says best how long it takes: what bench measured, else DIFF_OWN. NULL: none. */
+const struct diff_row *diff_report_best(const struct diff_report *report);
 
 /* "parse_row in csv.c:88". */
 void diff_report_name(const struct diff_row *row, char *buffer, size_t size);

@@ -25,6 +25,16 @@ const struct diff_row *diff_report_run_row(const struct diff_report *report, con
 	return NULL;
 }
 
+const struct diff_row *diff_report_best(const struct diff_report *report)
+{
+	static const char *const names[] = { DIFF_RUNS, DIFF_CALLS, DIFF_OWN };
+	const struct diff_row *row = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !row; i++)
+		row = diff_report_run_row(report, names[i]);
+	return row;
+}
+
 const char *diff_row_word(const struct diff_row *row)
 {
 	if (row->verdict == DIFF_UNSURE)
@@ -114,16 +124,18 @@ static void doubt(struct diff_report *report, const struct diff_row *own)
 	const struct run *was = profile_run(report->base->parts[0].profile);
 	const struct run *is = profile_run(report->next->parts[0].profile);
 	const struct diff_row *wall = diff_report_run_row(report, DIFF_WALL);
-	bool repeated = report->base->count > 1 && report->next->count > 1;
+	bool benched = own && strcmp(own->name, DIFF_OWN) != 0;
+	bool repeated = benched || (report->base->count > 1 && report->next->count > 1);
 	char *out = report->doubt;
 	size_t size = sizeof(report->doubt);
 
-	if (was->samples < FEW_SAMPLES || is->samples < FEW_SAMPLES)
+	if (!benched && (was->samples < FEW_SAMPLES || is->samples < FEW_SAMPLES))
 		snprintf(out, size, "Few samples (%s against %s): let it run longer.",
 		         format_count(was->samples).text, format_count(is->samples).text);
 	else if (own && own->verdict == DIFF_CHANGED)
 		return;
-	else if (wall && own && wall->next.ns - own->next.ns > BUSY_SHARE * wall->next.ns)
+	else if (!benched && wall && own &&
+	         wall->next.ns - own->next.ns > BUSY_SHARE * wall->next.ns)
 		snprintf(out, size,
 		         "It waited %s for a free CPU (%s in BASE): measure on a machine without "
 		         "other work, or repeat the runs.",
@@ -139,16 +151,18 @@ static void doubt(struct diff_report *report, const struct diff_row *own)
 void diff_report_conclude(struct diff_report *report)
 {
 	const struct diff_row *wall = diff_report_run_row(report, DIFF_WALL);
-	const struct diff_row *own = diff_report_run_row(report, DIFF_OWN);
+	const struct diff_row *best = diff_report_best(report);
 	char change[256] = "", because[600] = "";
 	const struct diff_row *told = NULL;
 
 	if (wall && wall->verdict == DIFF_CHANGED) {
 		told = wall;
 		put_change(wall, "", change, sizeof(change));
-	} else if (own && own->verdict == DIFF_CHANGED) {
-		told = own;
-		put_change(own, ", waits for a free CPU left out", change, sizeof(change));
+	} else if (best && best->verdict == DIFF_CHANGED) {
+		bool own = strcmp(best->name, DIFF_OWN) == 0;
+		told = best;
+		put_change(best, own ? ", waits for a free CPU left out" : "", change,
+		           sizeof(change));
 	}
 	const struct diff_row *cause = find_cause(report, told ? told->change_ns : 0);
 	if (cause)
@@ -163,5 +177,5 @@ void diff_report_conclude(struct diff_report *report)
 		         "NEW takes as long as BASE, as far as one can tell; but %s.", because);
 	else
 		snprintf(report->sentence, sizeof(report->sentence), "No significant change.");
-	doubt(report, own);
+	doubt(report, best);
 }

@@ -169,7 +169,12 @@ static int add_repeats(struct diff_items *items, const struct diff_part *part, s
 
 int diff_items_take_run(struct diff_items *items, const struct diff_part *part, struct error *err)
 {
-	if (add_account(items, part, err) < 0 || add_cpu(items, part, err) < 0)
+	struct totals totals;
+
+	query_totals(part->profile, &totals);
+	// Of repeated runs, which bench makes, no threads are known.
+	if (totals.threads && (add_account(items, part, err) < 0 || add_cpu(items, part, err) < 0 ||
+	                       add_phases(items, part, err) < 0))
 		return -1;
-	return add_phases(items, part, err) < 0 ? -1 : add_repeats(items, part, err);
+	return add_repeats(items, part, err);
 }

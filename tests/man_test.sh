@@ -49,6 +49,7 @@ compare bottleneck-report.1 report
 compare bottleneck-explain.1 explain
 compare bottleneck-bench.1 bench
 compare bottleneck-batch.1 batch
+compare bottleneck-diff.1 diff
 # The page mentions an option of run.
 page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
 help_options check | diff - "$work/page" || fail "bottleneck-check.1 and --help differ"
@@ -72,7 +73,7 @@ export PATH XDG_STATE_HOME="$work/state"
 cd "$work/run"
 seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
 for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
-	bottleneck-bench.1 bottleneck-batch.1 bottleneck-ops.7 bottleneck-export.7; do
+	bottleneck-bench.1 bottleneck-diff.1 bottleneck-batch.1 bottleneck-ops.7 bottleneck-export.7; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"
 	while read -r example; do
@@ -91,6 +92,6 @@ test -s report.txt || fail "-R wrote no report"
 test -s start.json || fail "--export wrote no file"
 test -s script.bneck || fail "-o wrote no profile"
 rm -r nightly || fail "the batch left nothing"
-rm -f data data.gz report.txt script.bneck start.json stacks.txt.gz
+rm -f base.bneck new.bneck old-[12].bneck now-[12].bneck data data.gz report.txt script.bneck start.json stacks.txt.gz
 test -z "$(ls -A)" || fail "left behind: $(ls -A)"
 exit $failed

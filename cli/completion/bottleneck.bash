@@ -17,6 +17,10 @@ _bottleneck_rules() {
 }
 
 _bottleneck_values() {
+	case $2$1 in
+	diff--by) echo run function line module file thread process op shape kernel; return ;;
+	diff--sort) echo change ratio base new; return ;;
+	esac
 	case $1 in
 	--budget) echo none ;;
 	--by) echo function line module file thread process op shape stack domain stream ;;
@@ -62,7 +66,7 @@ _bottleneck() {
 		return
 		;;
 	esac
-	values=$(_bottleneck_values "$prev")
+	values=$(_bottleneck_values "$prev" "$verb")
 	if [[ $values ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
 		return

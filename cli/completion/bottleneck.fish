@@ -30,6 +30,9 @@ end
 
 complete -c bottleneck -n __fish_use_subcommand -a '(__bottleneck_verbs)'
 complete -c bottleneck -n 'not __bottleneck_runs run report' -a '(__bottleneck_options)'
+complete -c bottleneck -n '__bottleneck_runs diff' -l by -xa 'run function line module file thread process op shape kernel' -d 'one table'
+complete -c bottleneck -n '__bottleneck_runs diff' -l sort -xa 'change ratio base new' -d 'largest first'
+complete -c bottleneck -n '__bottleneck_runs diff' -l phase -xa 'all startup warmup steady' -d 'only that part of each run'
 complete -c bottleneck -n '__bottleneck_runs explain' -xa '(__bottleneck_rules)'
 complete -c bottleneck -n '__bottleneck_runs run' -xa '(__fish_complete_subcommand)'
 complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'samples per second of CPU time of each thread (999)'

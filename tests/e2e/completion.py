@@ -18,8 +18,15 @@ VALUES = {
     "phase": {"all", "startup", "warmup", "steady"},
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},
-    "sort": {"self", "total", "line", "calls", "mem", "flops", "avg"},
+    "sort": {"self", "total", "line", "calls", "mem", "flops", "avg", "gpu", "gpu-total"},
     "unwinder": {"table", "libunwind"},
+}
+
+DIFF_VALUES = {
+    "by": {"run", "function", "line", "module", "file", "thread", "process", "op", "shape",
+           "kernel"},
+    "sort": {"change", "ratio", "base", "new"},
+    "phase": {"all", "startup", "warmup", "steady"},
 }
 
 
@@ -71,6 +78,8 @@ class Bash(Shells):
             # A shell whose COMP_WORDBREAKS has the = makes three words of --by=x.
             self.assertEqual(self.complete("report", f"--{option}", "=", ""), values, option)
             self.assertEqual(self.complete("report", f"--{option}", ""), values, option)
+        for option, values in DIFF_VALUES.items():
+            self.assertEqual(self.complete("diff", f"--{option}", ""), values, option)
 
     def test_rules(self):
         need("bash")
@@ -136,6 +145,8 @@ class Zsh(Shells):
     def test_values(self):
         for option, values in VALUES.items():
             self.assertEqual(self.complete(f"bottleneck report --{option}="), values, option)
+        for option, values in DIFF_VALUES.items():
+            self.assertEqual(self.complete(f"bottleneck diff --{option}="), values, option)
 
     def test_verbs(self):
         for verb in self.verbs():
@@ -164,6 +175,9 @@ class Fish(Shells):
             verb = "report" if option in ("by", "color", "sort") else "run"
             self.assertEqual({value.split("=")[-1] for value in
                               self.complete(f"bottleneck {verb} --{option}=")}, values, option)
+        for option, values in DIFF_VALUES.items():
+            self.assertEqual({value.split("=")[-1] for value in
+                              self.complete(f"bottleneck diff --{option}=")}, values, option)
 
 
 if __name__ == "__main__":
