@@ -121,15 +121,17 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 
 	if (measured != MEASURED)
 		return measured;
-	evidence_weigh(e, e->imports->all, 0, finding);
-	double imports = 100 * finding->share;
-	finding->share += linking.share;
-	finding->saving_ns += linking.saving_ns;
+	// Imports are known with what they waited for a CPU, which is in no other share.
+	double wall = e->wall_ns ? (double)e->wall_ns : 1;
+	double imports = (double)e->imports->all / wall;
+	double start = imports + linking.share;
+	finding->share = start < 1 ? start : 1;
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
 	finding->value = 100 * finding->share;
 	return finding_say(finding,
 	                   "%.0f %% of the run was its start: imports %.0f %%, dynamic linking "
 	                   "%.0f %%",
-	                   finding->value, imports, linking.value);
+	                   finding->value, 100 * imports, linking.value);
 }
 
 static enum measured measure_steps(const struct evidence *e, const struct rule *rule,

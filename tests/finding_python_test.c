@@ -171,3 +171,21 @@ Test(finding_python, collections_of_garbage)
 		cr_expect(!finding || (finding->saving_ns == ms * MS && finding->line == 3));
 	}
 }
+
+// Imports are told with what they waited for a CPU.
+Test(finding_python, no_start_is_longer_than_the_run)
+{
+	const char *import = "{<module> train.py:4} > {_find_and_load "
+			     "<frozen importlib._bootstrap>:1027} > {<module> /x/big.py:1}";
+
+	add(&f, 1, METRIC_ON_CPU, 300, import);
+	add(&f, 1, METRIC_OFF_RUNNABLE, 600, import);
+	add(&f, 1, METRIC_ON_CPU, 100, "_dl_start@libc > _dl_relocate_object@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "WARM-INIT");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "imports 90 %") != NULL, "%s", finding->fact);
+	cr_expect_eq(finding->share, 1);
+	cr_expect_eq(finding->saving_ns, 1000 * MS);
+}
