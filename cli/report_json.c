@@ -72,6 +72,14 @@ static void put_finding(struct json *j, const struct finding *finding)
 	json_close(j);
 }
 
+void report_json_findings(struct json *j, const struct findings *findings)
+{
+	json_open(j, "findings", '[');
+	for (size_t i = 0; i < findings->count; i++)
+		put_finding(j, &findings->items[i]);
+	json_close(j);
+}
+
 static void put_rule(struct json *j, const struct rule *rule, const struct rule_answer *answer)
 {
 	static const char *const states[] = {
@@ -95,7 +103,7 @@ static void put_rule(struct json *j, const struct rule *rule, const struct rule_
 	json_close(j);
 }
 
-static void put_run(struct json *j, const struct run *run)
+void report_json_run(struct json *j, const struct run *run)
 {
 	int status = run->exit_status;
 
@@ -144,15 +152,12 @@ static void put_all(struct json *j, const struct profile *profile, const struct 
 	json_put_text(j, "sentence", verdict->sentence);
 	json_put_text(j, "next", verdict->next);
 	json_close(j);
-	json_open(j, "findings", '[');
-	for (size_t i = 0; i < findings->count; i++)
-		put_finding(j, &findings->items[i]);
-	json_close(j);
+	report_json_findings(j, findings);
 	json_open(j, "rules", '[');
 	for (size_t i = 0; i < findings->answer_count; i++)
 		put_rule(j, rule_at(i), &findings->answers[i]);
 	json_close(j);
-	put_run(j, profile_run(profile));
+	report_json_run(j, profile_run(profile));
 	put_window(j, view, findings);
 	json_close(j);
 }

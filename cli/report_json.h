@@ -8,8 +8,11 @@
 #include <stdio.h>
 
 struct error;
+struct findings;
+struct json;
 struct profile;
 struct rule_limits;
+struct run;
 struct view;
 
 #define REPORT_JSON_VERSION 1
@@ -17,3 +20,7 @@ struct view;
 /* -1 if a question could not be answered: what has been printed by then is no JSON. */
 int report_json(const struct profile *profile, const struct view *view,
                 const struct rule_limits *limits, FILE *out, struct error *err);
+
+/* The members "findings" and "run" alone. */
+void report_json_findings(struct json *j, const struct findings *findings);
+void report_json_run(struct json *j, const struct run *run);

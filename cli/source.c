@@ -38,7 +38,7 @@ static bool is_newer(const struct stat *source, const char *module)
 }
 
 // Reads up to the end of the line, whatever its length. False at the end of the file.
-static bool read_line(FILE *file, char *buffer, size_t size)
+static bool read_line(FILE *file, char *buffer, size_t size, bool indented)
 {
 	size_t used = 0;
 	int c = getc_unlocked(file);
@@ -46,9 +46,9 @@ static bool read_line(FILE *file, char *buffer, size_t size)
 	if (c == EOF)
 		return false;
 	for (; c != EOF && c != '\n'; c = getc_unlocked(file)) {
-		bool leading = !used && (c == ' ' || c == '\t');
+		bool leading = !indented && !used && (c == ' ' || c == '\t');
 		if (!leading && used + 1 < size)
-			buffer[used++] = (char)(c == '\t' ? ' ' : c);
+			buffer[used++] = (char)(c == '\t' && !indented ? ' ' : c);
 	}
 	while (used && (buffer[used - 1] == '\r' || buffer[used - 1] == ' '))
 		used--;
@@ -64,10 +64,25 @@ bool source_line(const char *path, const char *directory, int line, const char *
 
 	if (!file || line <= 0)
 		return false;
-	while (line > 0 && read_line(file, buffer, size))
+	while (line > 0 && read_line(file, buffer, size, false))
 		line--;
 	if (line > 0)
 		return false;
 	*newer = is_newer(&st, module);
 	return true;
+}
+
+FILE *source_open(const char *path, const char *directory, const char *module, bool *newer)
+{
+	struct stat st;
+	FILE *file = open_source(path, directory, &st);
+
+	if (file)
+		*newer = is_newer(&st, module);
+	return file;
+}
+
+bool source_next(FILE *source, char *buffer, size_t size)
+{
+	return read_line(source, buffer, size, true);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Copies LINE (from 1) of PATH into BUFFER, without leading blanks. A relative
@@ -18,3 +19,11 @@
  */
 bool source_line(const char *path, const char *directory, int line, const char *module,
                  char *buffer, size_t size, bool *newer);
+
+/*
+ * The same file from its first line on, to be closed by fclose(); NULL if it is not there.
+ */
+FILE *source_open(const char *path, const char *directory, const char *module, bool *newer);
+
+/* Its next line, with its leading blanks, cut to SIZE. False at the end of the file. */
+bool source_next(FILE *source, char *buffer, size_t size);

@@ -35,4 +35,5 @@ struct exporter {
 };
 
 extern const struct exporter exporter_collapsed;
+extern const struct exporter exporter_html;
 extern const struct exporter exporter_speedscope;

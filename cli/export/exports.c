@@ -13,6 +13,7 @@
 
 static const struct exporter *const exporters[] = {
 	&exporter_collapsed,
+	&exporter_html,
 	&exporter_speedscope,
 };
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// The header, the verdict, the findings, the warm-up note and the wall time.
+
+// A place that can be gone to, where its source is here.
+function placeLink(place) {
+  const text = placeText(place);
+  if (!text) return null;
+  if (!place[0] || !page.sourceOf.has(place[0])) return el('code', { title: placeTitle(place) }, text);
+  return button(text, () => source.goTo(place[0], place[1]), { class: 'place', title: placeTitle(place) });
+}
+
+const header = {
+  start(data) {
+    const run = data.run;
+    const status = run.signal !== null ? `killed by signal ${run.signal}`
+      : run.exit_status === null ? 'unfinished' : `exit ${run.exit_status}`;
+    const plural = (number, word, many) => `${count(number)} ${number === 1 ? word : many}`;
+    document.title = `bottleneck: ${run.command || '?'}`;
+    byId('command').textContent = run.command || '?';
+    byId('facts').textContent = [
+      duration(run.wall_ns), status, plural(data.processes, 'process', 'processes'),
+      plural(data.threads, 'thread', 'threads'), run.host,
+      new Date(run.start_realtime_ns / 1e6).toISOString().replace('T', ' ').slice(0, 16) + ' UTC',
+      data.cut,
+    ].filter(Boolean).join(' · ');
+    byId('footer').textContent = `bottleneck ${run.version || ''}: made without network access, and needs none.`;
+    this.startPhases(data);
+  },
+
+  startPhases(data) {
+    const nav = byId('phases');
+    nav.hidden = data.phases.length < 2;
+    nav.append(el('span', { class: 'dim' }, 'Show'));
+    this.buttons = data.phases.map((phase) =>
+      button(`${phase.title} (${duration(phase.to_ns - phase.from_ns)})`, () => choosePhase(phase),
+        { 'data-phase': phase.key }));
+    nav.append(...this.buttons);
+  },
+
+  show(phase) {
+    for (const one of this.buttons)
+      one.setAttribute('aria-pressed', one.dataset.phase === phase.key);
+  },
+};
+
+const verdict = {
+  show(phase) {
+    byId('verdict').replaceChildren(
+      el('p', { class: 'sentence' }, phase.verdict.sentence),
+      el('p', { class: 'next' }, phase.verdict.next));
+  },
+};
+
+const findings = {
+  SHOWN: 3,
+
+  show(phase) {
+    const own = phase.findings.filter((finding) => !finding.covered_by);
+    const rest = phase.findings.filter((finding) => finding.covered_by);
+    const section = byId('findings');
+    const note = phase.findings_from_ns && !phase.from_ns
+      ? `after ${duration(phase.findings_from_ns)}, behind the warm-up` : '';
+    section.replaceChildren(el('div', { class: 'title' },
+      el('h2', { id: 'findings-title' }, own.length > 1 ? 'Findings, worst first' : 'Findings'),
+      el('span', { class: 'dim' }, note)));
+    if (!own.length)
+      section.append(el('p', {}, `Nothing stood out: ${phase.rules_asked} rules were asked.`));
+    section.append(this.list(own.slice(0, this.SHOWN), 1));
+    if (own.length > this.SHOWN)
+      section.append(el('details', { class: 'more' }, el('summary', {}, `${own.length - this.SHOWN} more`),
+        this.list(own.slice(this.SHOWN), this.SHOWN + 1)));
+    if (rest.length)
+      section.append(el('details', {}, el('summary', {}, `${rest.length} that these explain`), this.list(rest, 0)));
+  },
+
+  list(items, start) {
+    return el('ol', { class: 'findings' }, ...items.map((item, i) => this.item(item, start ? start + i : 0)));
+  },
+
+  item(finding, number) {
+    const place = finding.file ? [finding.file, finding.line, null] : null;
+    const head = el('div', { class: 'head' },
+      el('span', { class: 'id' }, `${number ? `${number}. ` : ''}${finding.id}`),
+      finding.saving_ns ? el('span', { class: 'saving' }, `up to ${duration(finding.saving_ns)}`) : null,
+      el('span', {}, finding.title),
+      placeLink(place));
+    const evidence = finding.evidence.map((row) => this.evidence(row));
+    return el('li', { class: `finding ${finding.severity}` }, head,
+      el('p', {}, `${finding.fact}.`),
+      evidence.length ? el('ul', {}, ...evidence) : null,
+      el('p', {}, el('strong', {}, 'Do: '), finding.advice || ''));
+  },
+
+  evidence(row) {
+    const numbers = [row.ns ? duration(row.ns) : null, row.share ? `${percent(row.share)} %` : null,
+      row.calls ? `${count(row.calls)} calls` : null].filter(Boolean).join(', ');
+    return el('li', {}, el('code', {}, row.function || '?'), ' ',
+      row.file ? placeLink([row.file, row.line, null]) : null,
+      row.callee ? ` calling ${row.callee}` : '', numbers ? `: ${numbers}` : '');
+  },
+};
+
+const warmup = {
+  start(data) {
+    const lines = data.phases[0].notes.warmup;
+    if (!lines) return;
+    const section = byId('warmup');
+    section.hidden = false;
+    section.append(el('h2', {}, lines[0]), ...lines.slice(1).map((line) => el('p', {}, line.trim())));
+  },
+};
+
+const account = {
+  show(phase) {
+    const own = phase.account;
+    const all = own.parts.reduce((sum, part) => sum + part[2], 0);
+    const section = byId('account');
+    section.hidden = !all;
+    const who = own.main ? 'the main thread' : `the busiest thread, ${own.thread} (${own.tid}) in ${own.process}`;
+    const bar = el('div', { class: 'wall', role: 'img', 'aria-label': 'Bar of the parts that the list below names' });
+    const legend = el('ul', { class: 'legend' });
+    for (const [key, name, ns] of own.parts) {
+      const box = el('span', { title: `${name} ${percent(ns / all)} %` });
+      box.style.width = `${(100 * ns) / all}%`;
+      box.style.background = `var(--${key})`;
+      bar.append(box);
+      const mark = el('i', { 'aria-hidden': 'true' });
+      mark.style.background = `var(--${key})`;
+      const waits = key !== 'user' && key !== 'kernel';
+      legend.append(el('li', {}, mark, `${waits ? 'waiting for ' : ''}${name} `,
+        el('b', {}, `${percent(ns / all)} %`), el('span', { class: 'dim' }, ` ${duration(ns)}`)));
+    }
+    const notes = [];
+    if (own.gil_held_ns || own.gil_waited_ns)
+      notes.push(`Python's lock, the GIL: held ${percent(own.gil_held_ns / own.lifetime_ns)} %, waited for ${percent(own.gil_waited_ns / own.lifetime_ns)} %.`);
+    if (page.data.threads > 1)
+      notes.push(`All threads: ${own.cpus_busy.toFixed(1)} of ${page.data.run.cpus} CPUs busy on average.`);
+    section.replaceChildren(el('div', { class: 'title' }, el('h2', { id: 'account-title' }, `Wall time of ${who}`),
+      el('span', { class: 'dim' }, `${duration(own.lifetime_ns)}${own.exact ? '' : ', estimated from samples'}`)),
+    bar, legend, el('p', { class: 'dim' }, notes.join(' ')));
+  },
+};
+
+const notes = {
+  SECTIONS: [['imports', 'Imports'], ['counters', 'Counters'], ['devices', 'Memory of GPUs']],
+
+  show(phase) {
+    const section = byId('notes');
+    const limits = (page.data.phases[0].notes.limits || []).map((line) => line.trim());
+    section.replaceChildren();
+    for (const [key, title] of this.SECTIONS) {
+      const lines = phase.notes[key];
+      if (lines)
+        section.append(el('details', {}, el('summary', {}, title), el('pre', { tabindex: 0 }, lines.join('\n'))));
+    }
+    section.append(el('h2', { id: 'notes-title' }, 'What this rests on, and what it cannot show'),
+      el('ul', {}, ...limits.filter((line) => line !== 'limits').map((line) => el('li', {}, line))));
+  },
+};
