@@ -100,6 +100,9 @@ class Run:
         done = subprocess.run([BOTTLENECK, "-R", report, "-o", path, "--", *command], env=env,
                               cwd=directory, capture_output=True, text=True, check=False,
                               timeout=TIMEOUT)
+        if done.returncode == SKIPPED:
+            print("skipped: this machine cannot have that fault")
+            sys.exit(SKIPPED)
         if done.returncode:
             sys.exit(f"{command}: status {done.returncode}\n{done.stderr}")
         self.out = done.stdout
