@@ -7,6 +7,7 @@
 #include "tracer/agent/intruders.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/near.h"
+#include "tracer/agent/object_file.h"
 #include "tracer/agent/op.h"
 #include "tracer/agent/pattern.h"
 #include "tracer/agent/symbols.h"
@@ -42,11 +43,6 @@ struct found {
 	uint32_t entry;
 };
 
-struct file {
-	const uint8_t *bytes; // NULL: it could not be read
-	size_t size;
-};
-
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 // One object at a time. What we stand in front of, we call for the program.
@@ -56,60 +52,6 @@ static bool of_libc;  // the object is libc
 static uint32_t used; // of trace_functions, those that have ever been used
 static char *names;   // room for names, that is never given back
 static size_t names_left;
-
-static struct file map_file(const char *path)
-{
-	struct file file = { NULL, 0 };
-	struct stat status;
-	int fd = system_open(path, O_RDONLY, 0);
-
-	if (fd < 0)
-		return file;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-		void *memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (memory != MAP_FAILED)
-			file = (struct file){ memory, (size_t)status.st_size };
-	}
-	system_close(fd);
-	return file;
-}
-
-static void unmap_file(struct file *file)
-{
-	if (file->bytes)
-		munmap((void *)file->bytes, file->size);
-}
-
-// "/usr/lib/debug/.build-id/ab/cdef.debug"
-static bool debug_path(const struct dl_phdr_info *info, char *path, size_t size)
-{
-	static const char digits[] = "0123456789abcdef", folder[] = "/usr/lib/debug/.build-id/";
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr),
-			      *end = at + p->p_memsz;
-		while (p->p_type == PT_NOTE && (size_t)(end - at) > sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			const uint8_t *id = at + sizeof(*note) + ((note->n_namesz + 3) & ~3u);
-			at = id + ((note->n_descsz + 3) & ~3u);
-			if (note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 || at > end ||
-			    note->n_descsz < 2 || sizeof(folder) + 2 * note->n_descsz + 8 > size)
-				continue;
-			char *to = path + sizeof(folder) - 1;
-			memcpy(path, folder, sizeof(folder));
-			for (uint32_t k = 0; k < note->n_descsz; k++) {
-				*to++ = digits[id[k] >> 4];
-				*to++ = digits[id[k] & 15];
-				if (k == 0)
-					*to++ = '/';
-			}
-			memcpy(to, ".debug", sizeof(".debug"));
-			return true;
-		}
-	}
-	return false;
-}
 
 static const char *keep_name(const char *name)
 {
@@ -208,7 +150,7 @@ struct patching {
 	const struct trace_patcher *patcher;
 	const struct dl_phdr_info *info;
 	struct symbols symbols;
-	struct file file; // of the object itself
+	struct object_file file; // of the object itself
 	uint8_t *stubs;
 	uint32_t stub_count;
 };
@@ -480,29 +422,23 @@ static void patch_found(struct patching *p, struct trace_object *object)
 	refuse_all(p, PATCH_LOCKED);
 }
 
-// Go moves its stacks, and looks for its callers in them.
-static bool is_go(const struct file *file)
-{
-	return symbols_section(file->bytes, file->size, ".gopclntab") ||
-	       symbols_section(file->bytes, file->size, ".go.buildinfo");
-}
-
 void trace_object_patch(const struct trace_patcher *patcher, const struct dl_phdr_info *info,
                         const char *path, struct trace_object *object)
 {
-	struct patching p = { .patcher = patcher, .info = info, .file = map_file(path) };
-	struct file debug = { NULL, 0 };
+	struct patching p = { .patcher = patcher, .info = info, .file = object_file_map(path) };
+	struct object_file debug = { NULL, 0 };
 	struct symbols of_debug;
 	char debug_file[256];
 
 	of_libc = loaded_holds(info, (uintptr_t)&getpid);
-	if (!p.file.bytes || is_go(&p.file)) {
-		unmap_file(&p.file);
+	if (!p.file.bytes || object_file_is_go(&p.file)) {
+		object_file_unmap(&p.file);
 		return;
 	}
 	bool known = symbols_open(&p.symbols, p.file.bytes, p.file.size);
-	if (!(known && p.symbols.all) && debug_path(info, debug_file, sizeof(debug_file))) {
-		debug = map_file(debug_file);
+	if (!(known && p.symbols.all) &&
+	    object_file_debug_path(info, debug_file, sizeof(debug_file))) {
+		debug = object_file_map(debug_file);
 		if (debug.bytes && symbols_open(&of_debug, debug.bytes, debug.size) &&
 		    of_debug.all) {
 			p.symbols = of_debug;
@@ -513,8 +449,8 @@ void trace_object_patch(const struct trace_patcher *patcher, const struct dl_phd
 		search(patcher, &p.symbols, path);
 		patch_found(&p, object);
 	}
-	unmap_file(&debug);
-	unmap_file(&p.file);
+	object_file_unmap(&debug);
+	object_file_unmap(&p.file);
 }
 
 void trace_object_forget(struct trace_object *object)
