@@ -230,7 +230,9 @@ static int failed(struct bench *b, const struct side *side, int status, struct e
 // -1 on error, 1 if the run does not count: whoever wants runs makes another.
 static int run_side(struct bench *b, struct side *side, bool counts, struct error *err)
 {
-	const struct repeat_run wanted = { side->command, b->options->show_output, &b->job };
+	const struct repeat_run wanted = { .argv = side->command,
+		                           .show_output = b->options->show_output,
+		                           .job = &b->job };
 	struct repeat repeat = { .side = side->number,
 		                 .begin_ns = clock_now_ns() - b->run.start_ns };
 	int how = repeat_run(&wanted, &repeat, err);

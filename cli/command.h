@@ -19,6 +19,7 @@ extern const struct command command_check;
 extern const struct command command_explain;
 extern const struct command command_bench;
 extern const struct command command_batch;
+extern const struct command command_count;
 
 /* env(1)'s statuses. */
 #define EXIT_OURS       125 /* bottleneck itself failed */

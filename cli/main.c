@@ -8,9 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = { &command_run,     &command_report, &command_check,
-	                                          &command_explain, &command_bench,  &command_batch,
-	                                          &command_diff };
+// clang-format off: a command is a line, however many there are
+static const struct command *const commands[] = {
+	&command_run,
+	&command_report,
+	&command_diff,
+	&command_bench,
+	&command_count,
+	&command_batch,
+	&command_check,
+	&command_explain,
+};
+// clang-format on
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -14,11 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int set_streams(posix_spawn_file_actions_t *actions, bool show_output)
+static int set_streams(posix_spawn_file_actions_t *actions, const struct repeat_run *run)
 {
+	bool show_output = run->show_output;
+
+	if (run->own_streams)
+		return 0;
 	int failed =
 		posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-
 	if (!failed && !show_output)
 		failed = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null",
 		                                          O_WRONLY, 0);
@@ -51,7 +54,7 @@ static int start(const struct repeat_run *run, pid_t *pid, uint64_t *begin_ns)
 		return failed;
 	failed = posix_spawnattr_init(&attributes);
 	if (!failed) {
-		failed = set_streams(&actions, run->show_output);
+		failed = set_streams(&actions, run);
 		if (!failed)
 			failed = set_signals(&attributes, run->job);
 		*begin_ns = clock_now_ns();

@@ -4,7 +4,8 @@
  * counted: nothing is put into it.
  *
  * Its stdin is /dev/null, so that each run reads the same; so are stdout and stderr, unless they
- * are to be shown. Signals and job control are those of a profiled run (cli/job.h).
+ * are to be shown, or all three are to be ours. Signals and job control are those of a profiled run
+ * (cli/job.h).
  */
 #pragma once
 
@@ -17,7 +18,8 @@ struct repeat;
 struct repeat_run {
 	char *const *argv;
 	bool show_output;
-	struct job *job; /* borrowed, open */
+	bool own_streams; /* it keeps all three of ours */
+	struct job *job;  /* borrowed, open */
 };
 
 enum repeat_end {

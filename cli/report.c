@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/counts_json.h"
 #include "cli/cut.h"
 #include "cli/export/exports.h"
 #include "cli/format.h"
@@ -11,6 +12,7 @@
 #include "cli/report_json.h"
 #include "cli/saved.h"
 #include "cli/text.h"
+#include "cli/text_counts.h"
 #include "merge/profile.h"
 #include "merge/query_repeats.h"
 
@@ -69,6 +71,28 @@ static int parse(struct report_options *options, int argc, char **argv, struct e
 	return 0;
 }
 
+// What the profile is of decides what is told, and in which form.
+static int print_form(const struct text *text, bool json, struct error *err)
+{
+	const struct profile *p = text->profile;
+
+	if (profile_has_counts(p)) {
+		const struct text_counts counts = {
+			.out = text->out,
+			.terminal = &text->terminal,
+			.profile = p,
+			.top = text->view->top ? text->view->top : VIEW_TOP_DEFAULT,
+		};
+		return json ? counts_json(p, &counts.query, text->out, err)
+		            : text_counts(&counts, err);
+	}
+	if (!json)
+		return text_print(text, err);
+	if (profile_has_repeats(p))
+		return repeats_json(p, text->out, err);
+	return report_json(p, text->view, text->limits, text->out, err);
+}
+
 // All of it or nothing: half a report before an error would look like a whole one.
 static int print_page(const struct profile *profile, const struct view *view, bool json,
                       const struct rule_limits *limits, struct error *err)
@@ -86,10 +110,7 @@ static int print_page(const struct profile *profile, const struct view *view, bo
 
 	if (!memory)
 		return error_set(err, errno, "could not print the report");
-	int failed = !json ? text_print(&text, err)
-	             : profile_has_repeats(profile)
-	                     ? repeats_json(profile, memory, err)
-	                     : report_json(profile, view, limits, memory, err);
+	int failed = print_form(&text, json, err);
 	if (fclose(memory) != 0 && !failed)
 		failed = error_set(err, errno, "could not print the report");
 	if (failed)

@@ -48,10 +48,11 @@ struct file_reader {
 	uint32_t last_gpu_work, last_gpu_bucket;
 	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;
-	uint64_t gpu_pcs, gpu_stalls; /* rows that there must be */
-	uint64_t repeat_sides, repeats; /* the same */
-	uint64_t slices;                /* that there must be */
-	uint64_t gpu_samples;         /* of all that was read */
+	uint64_t gpu_pcs, gpu_stalls;          /* rows that there must be */
+	uint64_t repeat_sides, repeats;        /* the same */
+	uint64_t slices;                       /* that there must be */
+	uint64_t gpu_samples;                  /* of all that was read */
+	uint64_t count_functions, count_lines; /* the same */
 	struct error *err;
 };
 
@@ -122,6 +123,10 @@ int read_gpu_lines(struct file_reader *r);
 /* The same of memory: merge/file_memory.c. */
 bool take_memory_fact(struct file_reader *r, const char *key, int64_t value);
 int read_memory(struct file_reader *r);
+
+/* Counted instructions: merge/file_counts.c. */
+bool take_instruction_fact(struct file_reader *r, const char *key, int64_t value);
+int read_instructions(struct file_reader *r);
 
 /* Runs of whole commands: merge/file_repeats.c. */
 bool take_repeat_fact(struct file_reader *r, const char *key, int64_t value);

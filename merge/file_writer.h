@@ -93,6 +93,10 @@ int write_memory_facts(struct file_writer *w);
 int write_memory(struct file_writer *w);
 int write_memory_rows(struct file_writer *w);
 
+/* Counted instructions: merge/file_counts.c. */
+int write_instruction_facts(struct file_writer *w);
+int write_instructions(struct file_writer *w);
+
 /* Runs of whole commands: merge/file_repeats.c. */
 int write_repeat_facts(struct file_writer *w);
 int write_repeats(struct file_writer *w);

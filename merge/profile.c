@@ -94,6 +94,7 @@ void profile_free(struct profile *p)
 	gpu_lines_fini(&p->gpu_lines);
 	repeats_fini(&p->repeats);
 	slices_fini(&p->slices);
+	counts_fini(&p->counts);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	paths_fini(&p->chains);

@@ -11,6 +11,7 @@
 #include "merge/callables.h"
 #include "merge/cells.h"
 #include "merge/counters.h"
+#include "merge/counts.h"
 #include "merge/gpu.h"
 #include "merge/gpu_lines.h"
 #include "merge/locations.h"
@@ -75,6 +76,7 @@ struct profile {
 	struct gpu_lines gpu_lines;
 	struct repeats repeats;
 	struct slices slices;
+	struct counts counts;
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

@@ -23,6 +23,7 @@ foreach(part
   bench
   completion
   damaged
+  count
   gates
   manners
   package

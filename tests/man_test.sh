@@ -49,6 +49,7 @@ compare bottleneck-report.1 report
 compare bottleneck-explain.1 explain
 compare bottleneck-bench.1 bench
 compare bottleneck-batch.1 batch
+compare bottleneck-count.1 count
 compare bottleneck-diff.1 diff
 # The page mentions an option of run.
 page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
@@ -72,7 +73,9 @@ PATH=$work/bin:$PATH
 export PATH XDG_STATE_HOME="$work/state"
 cd "$work/run"
 seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
-for page in bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
+pages=
+command -v valgrind >/dev/null && pages=bottleneck-count.1
+for page in $pages bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
 	bottleneck-bench.1 bottleneck-diff.1 bottleneck-batch.1 bottleneck-ops.7 bottleneck-export.7; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 foreach(module
   activity_names
+  callgrind
   cells
   spread
   columns
@@ -53,6 +54,7 @@ unit(profile_memory LIBS merge)
 target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)
 
+fuzz(callgrind LIBS merge)
 fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 
 # What a profile grows to in hours: replay HOURS prints it.
