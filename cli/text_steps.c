@@ -45,15 +45,17 @@ static void describe_loop(const struct steps *s, char *buffer, size_t size)
 	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
 	const char *file = slash ? slash + 1 : s->file;
 
-	if (file && s->last_line > s->first_line)
-		snprintf(buffer, size, "turns of a loop in %s (%s:%d-%d), by samples", s->name,
-		         file, s->first_line, s->last_line);
-	else if (file)
-		snprintf(buffer, size, "turns of a loop in %s (%s:%d), by samples", s->name, file,
-		         s->first_line);
+	char lines[32] = "";
+
+	if (s->last_line > s->first_line)
+		snprintf(lines, sizeof(lines), "-%d", s->last_line);
+	snprintf(buffer, size, "turns of a loop%s%s", *s->name ? " in " : "", s->name);
+	size_t used = strlen(buffer);
+	if (file)
+		snprintf(buffer + used, size - used, " (%s:%d%s), by samples", file, s->first_line,
+		         lines);
 	else
-		snprintf(buffer, size, "turns of a loop%s%s, by samples", *s->name ? " in " : "",
-		         s->name);
+		snprintf(buffer + used, size - used, ", by samples");
 }
 
 static void print_heading(const struct text *text, const struct steps *s)
