@@ -84,8 +84,8 @@ static void add_relocation(struct reading *r, uint64_t at, uint64_t info, int64_
 		return;
 	}
 	r->relocations[r->relocation_count++] =
-		(struct relocation){ at, symbol.st_shndx, (int64_t)symbol.st_value + addend,
-		                     replaces };
+		(struct relocation){ at, symbol.st_shndx,
+		                     (int64_t)(symbol.st_value + (uint64_t)addend), replaces };
 }
 
 static int compare_relocations(const void *a, const void *b)
