@@ -51,5 +51,9 @@ uint64_t cupti_fit_ns(const struct cupti_fit *fit, uint64_t theirs_ns)
 		return theirs_ns;
 	int64_t since = (int64_t)(theirs_ns - fit->from.theirs_ns);
 	double slope = ours > 0 && theirs > 0 ? ours / theirs : 1;
-	return fit->from.ours_ns + (uint64_t)(since + (int64_t)((double)since * (slope - 1)));
+	double drift = (double)since * (slope - 1);
+	// Only a damaged record is so far away.
+	if (!(drift > -0x1p62 && drift < 0x1p62))
+		drift = 0;
+	return fit->from.ours_ns + (uint64_t)since + (uint64_t)(int64_t)drift;
 }
