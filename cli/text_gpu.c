@@ -75,8 +75,9 @@ static void say_device(const struct text *text, const struct gpu_device_row *d)
 		snprintf(of, sizeof(of), " of %s (%s %%)", format_bytes(d->memory_bytes).text,
 		         format_percent(d->peak_bytes, d->memory_bytes).text);
 	if (d->peak_bytes)
-		say(text, "memory: at most %s%s allocated by the program",
-		    format_bytes(d->peak_bytes).text, of);
+		say(text, "memory: at most %s%s allocated by the program%s",
+		    format_bytes(d->peak_bytes).text, of,
+		    d->peak_within ? "" : ", at another time of the run");
 }
 
 static void say_calls(const struct text *text, const struct gpu_facts *facts)
@@ -97,10 +98,13 @@ static void say_calls(const struct text *text, const struct gpu_facts *facts)
 		    format_duration(facts->jit_ns).text);
 }
 
+static bool is_windowed(const struct text *text)
+{
+	return text->view->from_ns || text->view->to_ns;
+}
+
 static void print_devices(const struct text *text, const struct gpu_facts *facts)
 {
-	bool windowed = text->view->from_ns || text->view->to_ns;
-
 	for (size_t i = 0; i < facts->device_count; i++) {
 		const struct gpu_device_row *d = &facts->devices[i];
 		char name[256], about[320];
@@ -112,8 +116,10 @@ static void print_devices(const struct text *text, const struct gpu_facts *facts
 		text_heading(text, "GPU", about);
 		say_device(text, d);
 	}
-	if (!windowed)
-		say_calls(text, facts);
+	bool calls = facts->latency_ns || facts->sync_count || facts->jit_count;
+	if (is_windowed(text) && calls)
+		say(text, "not kept by time, and of the whole run:");
+	say_calls(text, facts);
 }
 
 static struct column *add_column(struct column *at, const char *title, enum column_kind kind)
@@ -194,7 +200,7 @@ static int print_rows(const struct text *text, const struct gpu_rows *rows, stru
 {
 	bool bytes = has_bytes(rows);
 	struct column columns[COLUMNS_MAX], *end = columns;
-	char note[64];
+	char note[96];
 
 	end = add_column(end, "time", COLUMN_NUMBER);
 	end = add_column(end, "%", COLUMN_NUMBER);
@@ -219,7 +225,10 @@ static int print_rows(const struct text *text, const struct gpu_rows *rows, stru
 	for (size_t i = 0; i < rows->count && i < text->view->top; i++)
 		if (is_worth_a_line(text, rows, &rows->rows[i]))
 			add_row(table, text, rows, &rows->rows[i], unit, bytes);
-	snprintf(note, sizeof(note), "exact; %% of their %s", format_duration(rows->total_ns).text);
+	snprintf(note, sizeof(note), "exact; %% of their %s%s",
+	         format_duration(rows->total_ns).text,
+	         is_windowed(text) && text->terminal.width >= WIDE ? "; medians of the whole run"
+	                                                           : "");
 	text_heading(text, "GPU kernels and copies by time", note);
 	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
 }
@@ -303,7 +312,10 @@ static int print_launches(const struct text *text, const struct gpu_rows *rows, 
 	if (!shown)
 		return 0;
 	text_heading(text, "GPU launches",
-	             "each kernel as most of its time; occupancy and tensor cores are estimates");
+	             is_windowed(text)
+	                     ? "each kernel as most of its time in the whole run; estimates"
+	                     : "each kernel as most of its time; occupancy and tensor cores are "
+	                       "estimates");
 	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
 }
 
@@ -424,7 +436,7 @@ int text_gpu(const struct text *text, struct error *err)
 		return -1;
 	if (!text->view->verbose)
 		return 0;
-	if (has_streams(facts) && text_gpu_streams(text, err) < 0)
+	if (has_streams(facts) && !view_is_filtered(text->view) && text_gpu_streams(text, err) < 0)
 		return -1;
 	return print_launches(text, rows, err);
 }

@@ -106,8 +106,9 @@ static void head(const struct text *text, const struct gpu_line_rows *rows)
 {
 	char note[96];
 
-	snprintf(note, sizeof(note), "%s samples of what its threads were at",
-	         format_count(rows->samples).text);
+	snprintf(note, sizeof(note), "%s samples of what its threads were at%s",
+	         format_count(rows->samples).text,
+	         text->view->from_ns || text->view->to_ns ? ", in the whole run" : "");
 	text_heading(text, "lines inside GPU kernels", note);
 }
 

@@ -347,6 +347,7 @@ static void fill_device(const struct profile *p, const struct gpu_device *device
 		.memory_bytes = device->memory_bytes,
 		.memory_bytes_per_s = device->memory_bytes_per_s,
 		.peak_bytes = device->peak_bytes,
+		.peak_within = device->peak_ns >= w->begin_ns && device->peak_ns < w->end_ns,
 		.span_ns = span_of(device, w),
 	};
 }

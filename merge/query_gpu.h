@@ -33,18 +33,19 @@ struct gpu_row {
 	enum gpu_work_kind kind;
 	uint64_t calls;
 	uint64_t untimed; /* of them */
-	uint64_t total_ns, average_ns, median_ns, q1_ns, q3_ns, min_ns, max_ns;
-	uint64_t bytes;                /* of copies and sets */
-	double bytes_per_s;            /* 0: unknown */
-	enum gpu_copy_kind direction;  /* of a copy */
-	enum gpu_memory_kind from, to; /* the same */
-	bool async;                    /* the same: all of them */
-	struct gpu_shape shape;        /* of most of its time; block 0: no kernel, or unknown */
-	size_t shapes;                 /* how many it was launched in */
-	double occupancy;              /* 0 … 1, of SHAPE: estimated; 0: unknown */
-	enum gpu_limit limit;          /* of that */
-	bool tensor_cores;             /* by its name */
-	uint32_t op;                   /* id */
+	uint64_t total_ns, average_ns;
+	uint64_t median_ns, q1_ns, q3_ns, min_ns, max_ns; /* of the whole run */
+	uint64_t bytes;                                   /* of copies and sets */
+	double bytes_per_s;                               /* 0: unknown */
+	enum gpu_copy_kind direction;                     /* of a copy */
+	enum gpu_memory_kind from, to;                    /* the same */
+	bool async;                                       /* the same: all of them */
+	struct gpu_shape shape; /* of most of its time; block 0: no kernel, or unknown */
+	size_t shapes;          /* how many it was launched in */
+	double occupancy;       /* 0 … 1, of SHAPE: estimated; 0: unknown */
+	enum gpu_limit limit;   /* of that */
+	bool tensor_cores;      /* by its name */
+	uint32_t op;            /* id */
 	const char *function,
 		*file; /* the user's own code that launched most of it; NULL: unknown */
 	int line;
@@ -63,13 +64,17 @@ void gpu_rows_free(struct gpu_rows *rows);
 
 CLEANUP(gpu_rows, struct gpu_rows *, gpu_rows_free)
 
-/* One GPU. Times are within QUERY's window, and between the first and the last that it ran. */
+/*
+ * One GPU. Times are within QUERY's window, and between the first and the last that it ran; streams
+ * are those of the whole run.
+ */
 struct gpu_device_row {
 	const char *name; /* "" if unknown */
 	uint32_t number;
 	uint32_t compute_major, compute_minor, multiprocessors;
 	uint64_t memory_bytes, memory_bytes_per_s; /* 0: unknown */
-	uint64_t peak_bytes;                       /* allocated at once */
+	uint64_t peak_bytes;                       /* allocated at once, in the whole run */
+	bool peak_within;                          /* that was within the window */
 	uint64_t span_ns;                          /* from its first to its last activity */
 	uint64_t busy_ns;                          /* of that: the union over streams */
 	uint64_t kernel_ns, copy_ns;               /* the same of kernels, and of copies and sets */
@@ -102,7 +107,9 @@ void gpu_stream_rows_free(struct gpu_stream_rows *rows);
 
 CLEANUP(gpu_stream_rows, struct gpu_stream_rows *, gpu_stream_rows_free)
 
-/* All that is known but rows. */
+/*
+ * All that is known but rows. Below busy_ns everything is of the whole run: it is not kept by time.
+ */
 struct gpu_facts {
 	struct gpu_device_row *devices;
 	size_t device_count;
