@@ -67,7 +67,7 @@ static int put_phases(struct html *h, const struct view *view, struct error *err
 	// What follows is of the run, whichever phase was last.
 	h->view = &whole;
 	h->whole = true;
-	return html_sources(h, err) < 0 ? -1 : html_timeline(h, err);
+	return html_sources(h, err) < 0 || html_timeline(h, err) < 0 ? -1 : html_slices(h, err);
 }
 
 static void put_header(const struct html *h, const char *cut)

@@ -101,6 +101,13 @@ bool html_frames_add(struct html_frames *f, const struct call_node *node, uint32
 	return !hash_is_full(&f->index) || hash_grow(&f->index, hash_again, f);
 }
 
+uint32_t html_frames_text(struct html_frames *f, const char *text)
+{
+	uint32_t id = strings_add(f->texts, text);
+
+	return id ? id - 1 : 0;
+}
+
 static void put_text_index(struct json *j, uint32_t id)
 {
 	if (id)

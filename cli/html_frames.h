@@ -23,6 +23,9 @@ CLEANUP(html_frames, struct html_frames *, html_frames_free)
 /* The index of NODE's frame, added if it is new. False if there is no memory. */
 bool html_frames_add(struct html_frames *f, const struct call_node *node, uint32_t *index);
 
+/* The index of TEXT among the texts. 0, which is some other one, if there is no memory. */
+uint32_t html_frames_text(struct html_frames *f, const char *text);
+
 /*
  * Writes two arrays: "texts", and "frames" with [name, file, line, module, kind] each, of which
  * names, files and modules are indices of texts (null: unknown), and the kind is one letter:

@@ -44,6 +44,9 @@ int html_sources(const struct html *h, struct error *err);
 /* What threads and GPUs did, when. */
 int html_timeline(const struct html *h, struct error *err);
 
+/* Single calls of ops and works of GPUs. */
+int html_slices(const struct html *h, struct error *err);
+
 /* How long each step took. */
 int html_steps(const struct html *h, struct error *err);
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What each thread and GPU did, when: drawn from bins of time, stacked by what it was.
+// What each thread and GPU did, when: bins of time, stacked by what it was, and below them single
+// calls of ops, or works of a GPU's streams, each below what has called it.
 const timeline = {
   LANE: 26,
+  ROW: 16, // of calls
+  ROWS: 10, // that call each other
+  LETTER: 6.1,
   LABEL: 180,
   AXIS: 20,
   // From the bottom of a lane up. Waiting for a CPU stands right above being on one.
   ORDER: ['on CPU', 'kernels', 'copies', 'busy'],
   COLOURS: {},
+  SHADES: ['f-o', 'f-p', 'f-n', 'f-g', 'f-c', 'f-k', 'f-i'], // of calls, by name
 
   start(data) {
     this.lanes = data.timeline.lanes;
@@ -17,6 +22,8 @@ const timeline = {
     byId('timeline').hidden = !this.lanes.length || !this.wall;
     if (byId('timeline').hidden) return;
     this.lanes.forEach((lane) => this.prepare(lane));
+    for (const slices of data.slices.lanes) this.addSlices(slices);
+    this.layOut();
     this.nameColours(data);
     this.build(data);
   },
@@ -28,6 +35,53 @@ const timeline = {
     lane.parts = names.sort((a, b) => rank(a) - rank(b))
       .map((name) => ({ name, first: lane.bins[name][0], values: lane.bins[name].slice(1) }));
     lane.end = Math.max(0, ...lane.parts.map((part) => part.first + part.values.length));
+  },
+
+  // To the lane of their thread; a stream is a lane behind its GPU.
+  addSlices(slices) {
+    const device = slices.device !== undefined;
+    let at = this.lanes.findIndex((lane) => !lane.stream && lane.gpu === device
+      && (device ? lane.tid === slices.device : lane.tid === slices.tid && lane.pid === slices.pid));
+    if (at < 0) return;
+    if (device) {
+      while (at + 1 < this.lanes.length && this.lanes[at + 1].stream) at++;
+      const { begin_ns, end_ns, origin_ns, bin_ns, process } = this.lanes[at];
+      this.lanes.splice(++at, 0, { begin_ns, end_ns, origin_ns, bin_ns, process, gpu: true, stream: true,
+        thread: `stream ${slices.stream}`, parts: [], end: 0, merged: 1 });
+    }
+    this.lanes[at].rows = this.rowsOf(slices);
+  },
+
+  // Each call one row below the one that it is in.
+  rowsOf(slices) {
+    const rows = [];
+    const open = [];
+    let begin = 0;
+    slices.begin.forEach((since, i) => {
+      begin += since;
+      const end = begin + slices.ns[i];
+      while (open.length && open[open.length - 1] <= begin) open.pop();
+      const depth = open.length;
+      open.push(end);
+      if (depth >= this.ROWS) return;
+      const row = rows[depth] || (rows[depth] = { begin: [], end: [], name: [] });
+      row.begin.push(begin);
+      row.end.push(end);
+      row.name.push(slices.name[i]);
+    });
+    return rows;
+  },
+
+  layOut() {
+    let top = 0;
+    for (const lane of this.lanes) {
+      lane.rows = lane.rows || [];
+      lane.top = top;
+      lane.bar = lane.stream ? 0 : this.LANE;
+      top += Math.max(lane.bar + lane.rows.length * this.ROW, this.ROW) + (lane.rows.length ? 4 : 0);
+      lane.height = top - lane.top;
+    }
+    this.tall = top;
   },
 
   nameColours(data) {
@@ -50,10 +104,11 @@ const timeline = {
     window.addEventListener('mouseup', (event) => this.drop(event));
     this.reach = el('div', { class: 'reach' });
     this.pane = el('div', { class: 'pane', on: { scroll: () => this.redraw() } }, this.canvas, this.reach);
-    this.pane.style.height = `${Math.min(this.lanes.length * this.LANE + this.AXIS + 4, 420)}px`;
+    this.pane.style.height = `${Math.min(this.tall + this.AXIS + 4, 520)}px`;
     this.info = el('div', { class: 'info', 'aria-live': 'polite' });
     this.range = el('span', { class: 'dim', role: 'status' });
-    const left = data.timeline.left_out ? `, ${count(data.timeline.left_out)} less busy threads are left out` : '';
+    const left = [data.timeline.left_out ? `; ${count(data.timeline.left_out)} less busy threads are left out` : '',
+      data.slices.left_out ? `; ${count(data.slices.left_out)} calls below ${duration(data.slices.least_ns)} are left out` : ''].join('');
     byId('timeline').append(
       el('div', { class: 'title' }, el('h2', { id: 'timeline-title' }, 'Timeline'),
         el('span', { class: 'dim' }, `in bins of ${duration(this.lanes[0].bin_ns)}${left}; drag to zoom, shift and drag to move`)),
@@ -79,6 +134,7 @@ const timeline = {
 
   label(lane) {
     const name = lane.thread;
+    if (lane.stream) return name;
     if (lane.gpu) return name === 'GPU' ? `GPU ${lane.tid}` : `GPU ${lane.tid}: ${name}`;
     return lane.merged > 1 ? `${name} × ${lane.merged}` : `${name} (${lane.tid})`;
   },
@@ -96,15 +152,15 @@ const timeline = {
     this.width = this.pane.clientWidth;
     this.height = this.pane.clientHeight;
     this.labelWidth = Math.min(this.LABEL, this.width / 3);
-    this.reach.style.height = `${this.lanes.length * this.LANE + this.AXIS}px`;
+    this.reach.style.height = `${this.tall + this.AXIS}px`;
     const context = fitCanvas(this.canvas, this.width, this.height);
     context.font = '11px system-ui, "DejaVu Sans", sans-serif';
     context.textBaseline = 'middle';
     const top = this.pane.scrollTop;
-    this.lanes.forEach((lane, i) => {
-      const y = this.AXIS + i * this.LANE - top;
-      if (y > -this.LANE && y < this.height) this.drawLane(context, lane, y);
-    });
+    for (const lane of this.lanes) {
+      const y = this.AXIS + lane.top - top;
+      if (y > -lane.height && y < this.height) this.drawLane(context, lane, y);
+    }
     this.drawAxis(context);
     this.drawPhase(context);
     if (this.dragged) this.drawChoice(context);
@@ -112,17 +168,17 @@ const timeline = {
   },
 
   drawLane(context, lane, y) {
-    const low = y + this.LANE - 3;
     const high = this.LANE - 6;
     context.fillStyle = colours.get('panel');
     const begin = Math.max(this.labelWidth, this.x(lane.begin_ns));
     const end = Math.min(this.width, this.x(lane.end_ns));
-    if (end > begin) context.fillRect(begin, y + 3, end - begin, high);
-    this.drawBins(context, lane, low, high);
+    if (end > begin) context.fillRect(begin, y + 2, end - begin, lane.height - 4);
+    this.drawBins(context, lane, y + this.LANE - 3, high);
+    lane.rows.forEach((row, i) => this.drawRow(context, row, y + lane.bar + i * this.ROW));
     context.fillStyle = colours.get('page');
-    context.fillRect(0, y, this.labelWidth - 2, this.LANE);
+    context.fillRect(0, y, this.labelWidth - 2, lane.height);
     context.fillStyle = colours.get('text');
-    context.fillText(clip(this.label(lane), this.labelWidth - 8, 6.4), 4, y + this.LANE / 2);
+    context.fillText(clip(this.label(lane), this.labelWidth - 8, 6.4), lane.stream ? 16 : 4, y + (lane.bar || this.ROW) / 2);
   },
 
   // As many bins as lie in a pixel are one box, or one bin is a box over several. All boxes of one
@@ -145,6 +201,33 @@ const timeline = {
         tops[i] += share * high;
       }
       context.fill();
+    }
+  },
+
+  // The first of ROW that ends behind NS.
+  firstAfter(row, ns) {
+    let low = 0;
+    let high = row.end.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (row.end[middle] <= ns) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  },
+
+  drawRow(context, row, y) {
+    let drawn = -1; // up to this pixel
+    for (let i = this.firstAfter(row, this.from); i < row.begin.length && row.begin[i] < this.to; i++) {
+      const x = Math.max(this.labelWidth, this.x(row.begin[i]));
+      const end = Math.max(x + 1, Math.min(this.width, this.x(row.end[i])));
+      if (end <= drawn) continue;
+      context.fillStyle = colours.get(this.SHADES[row.name[i] % this.SHADES.length]);
+      context.fillRect(Math.max(x, drawn), y, end - Math.max(x, drawn) - (end - x > 4 ? 1 : 0), this.ROW - 2);
+      drawn = Math.ceil(end);
+      if (end - x < 24) continue;
+      context.fillStyle = colours.get('f-text');
+      context.fillText(clip(page.data.texts[row.name[i]], end - x - 4, this.LETTER), x + 2, y + this.ROW / 2 - 1);
     }
   },
 
@@ -239,9 +322,17 @@ const timeline = {
 
   tell(event, x) {
     const box = this.canvas.getBoundingClientRect();
-    const lane = this.lanes[Math.floor((event.clientY - box.top + this.pane.scrollTop - this.AXIS) / this.LANE)];
+    const y = event.clientY - box.top + this.pane.scrollTop - this.AXIS;
+    const lane = this.lanes.find((one) => y >= one.top && y < one.top + one.height);
     if (!lane || x < this.labelWidth) return;
     const at = this.time(x);
+    const row = lane.rows[Math.floor((y - lane.top - lane.bar) / this.ROW)];
+    const call = row ? this.firstAfter(row, at) : 0;
+    if (row && call < row.begin.length && row.begin[call] <= at) {
+      this.info.replaceChildren(el('b', {}, page.data.texts[row.name[call]]), ` on ${this.label(lane)}`, el('br'),
+        `${duration(row.end[call] - row.begin[call])} from ${(row.begin[call] / 1e9).toFixed(6)} s`);
+      return;
+    }
     const bin = Math.floor((at - lane.origin_ns) / lane.bin_ns);
     const parts = lane.parts.map((part) => [part.name, this.shareOf(lane, part, bin, 1)]).filter((part) => part[1] > 0.005)
       .sort((a, b) => b[1] - a[1]).map(([name, share]) => `${name} ${percent(share)} %`);

@@ -265,7 +265,12 @@ def check_phases(b):
 
 def check_timeline(b):
     lanes = b.run("return timeline.lanes.map((lane) => [lane.thread, lane.gpu, lane.busy_ns])")
-    expect(f"two threads and a GPU: {lanes}", [lane[1] for lane in lanes] == [False, False, True])
+    expect(f"two threads, a GPU and its stream: {lanes}",
+           [lane[1] for lane in lanes] == [False, False, True, True] and lanes[3][0] == "stream 7")
+    calls = b.run("return timeline.lanes.map((lane) => lane.rows.map((row) => row.name.map((n) => page.data.texts[n])))")
+    expect("each step is a box", calls[0][0] == 80 * ["train step"])
+    expect("what it calls is below it", calls[0][1] == 80 * [HOSTILE])
+    expect("and so is each kernel", calls[3] == [80 * ["gemm_kernel"]])
     expect("the main thread was on a CPU all the time", lanes[0][2] == 1250e6)
     expect("the GPU was busy for 3 ms a step", lanes[2][2] == 80 * 3e6)
     b.run("timeline.canvas.scrollIntoView({block: 'center', behavior: 'instant'}); timeline.canvas.focus()")
@@ -281,7 +286,12 @@ def check_timeline(b):
     wide = b.run("return timeline.to - timeline.from")
     expect(f"dragging zooms: {wide}", 0 < wide < 1250e6 / 3)
     ActionChains(b.driver).move_to_element_with_offset(canvas, 0, 0).perform()
-    expect("it says what was there", "ms" in b.text("#timeline .info") or "s" in b.text("#timeline .info"))
+    b.run("timeline.set(0, timeline.wall)")
+    middle = b.run("return [timeline.width / 2, timeline.height / 2]")
+    ActionChains(b.driver).move_to_element_with_offset(
+        canvas, int(200 - middle[0]), int(20 + 26 + 8 - middle[1])).perform()
+    expect(f"it says what was there: {b.text('#timeline .info')}",
+           "train step" in b.text("#timeline .info") and "100 ms" in b.text("#timeline .info"))
     b.run("timeline.set(0, timeline.wall)")
 
 
