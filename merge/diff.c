@@ -21,26 +21,6 @@ void diff_free(struct diff *diff)
 	free(diff);
 }
 
-const char *diff_by_name(enum diff_by by)
-{
-	static const char *const names[DIFF_TABLES] = {
-		[DIFF_RUN] = "run",         [DIFF_FUNCTION] = "function",
-		[DIFF_LINE] = "line",       [DIFF_MODULE] = "module",
-		[DIFF_FILE] = "file",       [DIFF_THREAD] = "thread",
-		[DIFF_PROCESS] = "process", [DIFF_OP] = "op",
-		[DIFF_SHAPE] = "shape",     [DIFF_KERNEL] = "kernel",
-	};
-
-	return (unsigned)by < DIFF_TABLES ? names[by] : "";
-}
-
-double diff_ratio(const struct diff_row *row)
-{
-	if (row->base.ns <= 0)
-		return row->next.ns > 0 ? INFINITY : 0;
-	return row->next.ns / row->base.ns - 1;
-}
-
 // All that is known while a diff is made: the runs of BASE, then those of NEW.
 struct comparison {
 	const struct diff_query *query;
@@ -89,11 +69,18 @@ static double mean_all(const struct diff_items *runs, size_t count)
 	return sum / (double)count;
 }
 
+static double machine_noise(const struct noise_level *noise, const struct diff_item *item)
+{
+	if (!item)
+		return 0;
+	return item->by_clock ? noise->wall : item->kernel ? noise->kernel : noise->own;
+}
+
 // What RUN tells of its time of ITEM, NULL: none, and how sure that is.
 static struct noise_sample sample_of(const struct diff_items *run, const struct diff_item *item)
 {
 	double ns = item ? item->ns : 0;
-	double machine = ns * (item && item->kernel ? run->noise.kernel : run->noise.own);
+	double machine = ns * machine_noise(&run->noise, item);
 	bool sampled = !item || !item->exact;
 	double one = sampled ? run->sample_ns : NOISE_NS; // a count of none may have been one
 

@@ -173,6 +173,7 @@ static int take_op(struct diff_items *items, const struct op_row *row, bool tota
 	item->domain = strings_add(items->texts, *row->domain ? row->domain : row->provider);
 	item->shape = strings_add(items->texts, row->shape);
 	item->module_base = item->domain;
+	item->by_clock = true;
 	item->line = row->line;
 	item->ns = (double)(total ? row->total_ns : row->self_ns);
 	item->calls = (double)row->calls;

@@ -20,7 +20,8 @@ struct diff_item {
 	double ns, waiting_ns, calls, median_ns;
 	double variance; /* of ns: from samples and calls, and of waits */
 	bool python, kernel, exact;
-	bool found; /* by a rule: a run without it is no run in which it is 0 */
+	bool by_clock; /* waits for a free CPU are in it */
+	bool found;    /* by a rule: a run without it is no run in which it is 0 */
 };
 
 struct diff_items {

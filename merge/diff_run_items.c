@@ -42,7 +42,7 @@ static int add_phase(struct diff_items *items, const char *name, double ns, doub
 	int failed = add(items, name, ns, deviation, err);
 
 	if (items->count > before)
-		items->items[before].found = true;
+		items->items[before].found = items->items[before].by_clock = true;
 	return failed;
 }
 
@@ -109,6 +109,7 @@ static int add_step(struct diff_items *items, const struct steps *steps, struct 
 	if (items->count > before) {
 		items->items[before].calls = (double)steps->calls;
 		items->items[before].found = true;
+		items->items[before].by_clock = steps->provider != NULL;
 	}
 	return 0;
 }

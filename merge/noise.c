@@ -33,6 +33,7 @@ struct noise_level noise_of_run(const struct run *run, const struct totals *tota
 	return (struct noise_level){
 		.own = own,
 		.kernel = own + NOISE_KERNEL * waited,
+		.wall = own + waited,
 		.wake_ns = NOISE_WAKE * fmax(waited, others),
 	};
 }

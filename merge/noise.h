@@ -21,17 +21,19 @@
 struct run;
 struct totals;
 
-#define NOISE_QUIET  0.008 /* standard deviation of a run that has the machine to itself, of 1 */
-#define NOISE_BUSY   0.012 /* what others add to it who keep all CPUs busy */
-#define NOISE_WAITED 0.05  /* and what it adds if the program nearly always waited for a free CPU  \
-	                    */
-#define NOISE_KERNEL 0.5   /* the same for the kernel, which changes from one thread to the other */
-#define NOISE_NS     1e6   /* of any time that was not counted: how exactly runs begin and end */
-#define NOISE_WAKE   1e7   /* how late a thread may wake up on a machine that is busy */
+#define NOISE_QUIET 0.008 /* standard deviation of a run that has the machine to itself, of 1 */
+#define NOISE_BUSY  0.012 /* what others add to it who keep all CPUs busy */
+#define NOISE_WAITED                                                                               \
+	0.05             /* and what it adds if the program nearly always waited for a free CPU    \
+	                  */
+#define NOISE_KERNEL 0.5 /* the same for the kernel, which changes from one thread to the other */
+#define NOISE_NS     1e6 /* of any time that was not counted: how exactly runs begin and end */
+#define NOISE_WAKE   1e7 /* how late a thread may wake up on a machine that is busy */
 
 /* How much the times of one run vary by the machine alone: standard deviations. */
 struct noise_level {
-	double own, kernel; /* of a row's time, of 1: of code in user space, and in the kernel */
+	double own, kernel; /* of CPU time, of 1: of code in user space, and in the kernel */
+	double wall;        /* of times by the clock, which hold waits for a free CPU */
 	double wake_ns;     /* of each wait */
 };
 
