@@ -48,10 +48,14 @@ static void fail(struct diff_report *report, const struct diff_row *row)
 	char name[512];
 
 	diff_report_name(row, name, sizeof(name));
-	decide(&report->gate, EXIT_REGRESSION, "%s: %s more than %s%s%.1f%s", name,
-	       format_duration((uint64_t)row->change_ns).text,
-	       format_duration((uint64_t)row->base.ns).text, row->base.ns > 0 ? " (+" : "",
-	       row->base.ns > 0 ? 100 * diff_ratio(row) : 0, row->base.ns > 0 ? " %)" : "");
+	struct short_text more = format_duration((uint64_t)row->change_ns);
+	if (row->base.ns > 0)
+		decide(&report->gate, EXIT_REGRESSION, "%s: %s more than %s (+%.1f %%)", name,
+		       more.text, format_duration((uint64_t)row->base.ns).text,
+		       100 * diff_ratio(row));
+	else
+		decide(&report->gate, EXIT_REGRESSION, "%s: %s that was not there", name,
+		       more.text);
 }
 
 static void doubt(struct diff_report *report, const struct diff_row *row)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The comparison for people: the answer, the two sides, the rows that changed.
 #include "base/cleanup.h"
+#include "cli/command.h"
 #include "cli/diff_report.h"
 #include "cli/format.h"
 #include "cli/short_name.h"
@@ -14,6 +15,7 @@
 
 #define COLUMNS_MAX  10
 #define WIDE         80    // terminals below this get fewer columns
+#define WIDEST       100   // and those below this no medians
 #define UNSURE_SHARE 0.005 // of all time, that a row has to have changed by to be worth its line
 #define UNSURE_ROWS  5     // of a whole report
 #define NAME_SIZE    1024
@@ -121,7 +123,8 @@ static void make_columns(struct layout *layout)
 	for (size_t i = 0; i < diff->count && layout->by != DIFF_RUN; i++) {
 		const struct diff_row *row = &diff->rows[i];
 		layout->calls |= wide && (row->base.calls > 0 || row->next.calls > 0);
-		layout->medians |= wide && row->base.median_ns > 0 && row->next.median_ns > 0;
+		layout->medians |= layout->terminal->width >= WIDEST && row->base.median_ns > 0 &&
+		                   row->next.median_ns > 0;
 	}
 	if (wide) {
 		add_column(layout, "base", COLUMN_NUMBER, 0, 0);
@@ -292,14 +295,13 @@ static int print_table(const struct diff_report *report, const struct terminal *
 	return 0;
 }
 
-static void print_side(const struct diff_report *report, const struct terminal *t, FILE *out,
-                       const char *name, const struct diff_side *side, const char *const *paths)
+static void print_side(const struct terminal *t, FILE *out, const char *name,
+                       const struct diff_side *side, const char *const *paths)
 {
 	const struct run *run = profile_run(side->parts[0].profile);
 	double wall = 0, cpu = 0;
 	char facts[512];
 
-	(void)report;
 	for (size_t i = 0; i < side->count; i++) {
 		const struct run *one = profile_run(side->parts[i].profile);
 		wall += (double)one->wall_ns / (double)side->count;
@@ -310,14 +312,18 @@ static void print_side(const struct diff_report *report, const struct terminal *
 	if (side->count > 1)
 		snprintf(facts + strlen(facts), sizeof(facts) - strlen(facts),
 		         " %s mean of %zu runs", t->dot, side->count);
-	size_t room = (size_t)t->width - 9 - format_width(facts);
+	size_t room = (size_t)t->width - 11 - format_width(facts);
 	cleanup_free char *clean = format_clean(run->command ? run->command : "?", t->ascii);
 	for (char *c = clean; c && *c; c++)
 		*c = *c == '\n' || *c == '\t' ? ' ' : *c;
 	cleanup_free char *command = clean ? format_clip(clean, room, CLIP_MIDDLE, t->ascii) : NULL;
+	const char *more = side->count > 1 ? ", ..." : "";
 	cleanup_free char *path = format_clean(paths[0], t->ascii);
+	cleanup_free char *clipped =
+		path ? format_clip(path, (size_t)t->width - 8 - strlen(more), CLIP_START, t->ascii)
+		     : NULL;
 	fprintf(out, "  %-4s  %s %s %s\n        %s%s%s%s\n", name, command ? command : "?", t->dot,
-	        facts, terminal_style(t, STYLE_DIM), path ? path : "", side->count > 1 ? ", …" : "",
+	        facts, terminal_style(t, STYLE_DIM), clipped ? clipped : "", more,
 	        terminal_style(t, STYLE_PLAIN));
 }
 
@@ -347,10 +353,10 @@ static void print_gate(const struct diff_report *report, const struct terminal *
 	if (!gate->asked)
 		return;
 	snprintf(line, sizeof(line), "gate: %s beyond %.3g %% and %s%s%s",
-	         gate->status == 0    ? "nothing is slower"
-	         : !*gate->reason     ? "?"
-	         : gate->status == 91 ? "slower"
-	                              : "cannot be told what is slower",
+	         gate->status == 0                 ? "nothing is slower"
+	         : !*gate->reason                  ? "?"
+	         : gate->status == EXIT_REGRESSION ? "slower"
+	                                           : "cannot be told what is slower",
 	         100 * gate->ratio, format_duration((uint64_t)gate->least_ns).text,
 	         *gate->reason ? ": " : "", gate->reason);
 	fputc('\n', out);
@@ -374,8 +380,8 @@ int diff_report_print(const struct diff_report *report, const struct terminal *t
 {
 	print_answer(report, terminal, out);
 	fputc('\n', out);
-	print_side(report, terminal, out, "BASE", report->base, report->base_paths);
-	print_side(report, terminal, out, "NEW", report->next, report->next_paths);
+	print_side(terminal, out, "BASE", report->base, report->base_paths);
+	print_side(terminal, out, "NEW", report->next, report->next_paths);
 	print_differences(report, terminal, out);
 	for (int by = 0; by < DIFF_TABLES && !report->quiet; by++)
 		if ((by != DIFF_RUN || !report->chosen || report->tables[DIFF_RUN]->count) &&

@@ -17,6 +17,9 @@ unit(ahead LIBS cli base)
 # The report of a hand-made profile: its answers stand in for merge/.
 unit(text SOURCES fake_profile.c LIBS cli base)
 
+# The same of a hand-made comparison.
+unit(text_diff SOURCES fake_profile.c LIBS cli merge base)
+
 add_test(NAME man
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/man_test.sh ${PROJECT_SOURCE_DIR}/man
           $<TARGET_FILE:bottleneck>)
