@@ -36,6 +36,21 @@ bool op_is_counter(const struct op *op)
 	return strcmp(op->category, OP_COUNTER) == 0;
 }
 
+bool op_is_label(const struct op *op)
+{
+	static const char *const torch[] = { "ProfilerStep", "Optimizer.step#",
+		                             "enumerate(DataLoader)" };
+
+	if (op->provider == OP_TORCH) {
+		for (size_t i = 0; i < sizeof(torch) / sizeof(torch[0]); i++)
+			if (strncmp(op->name, torch[i], strlen(torch[i])) == 0)
+				return true;
+		// Ops have a namespace; so do the engine's own functions.
+		return !strstr(op->name, "::") && !strstr(op->name, "Backward");
+	}
+	return op->provider == OP_NVTX || op->provider == OP_ITT || op->provider == OP_TRACE;
+}
+
 struct ops *ops_new(void)
 {
 	struct ops *o = calloc(1, sizeof(*o));

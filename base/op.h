@@ -56,6 +56,9 @@ const char *op_domain(const struct op *op);
 
 bool op_is_counter(const struct op *op);
 
+/* Whether the program's author or its user has named it, not a library. */
+bool op_is_label(const struct op *op);
+
 struct ops;
 
 struct ops *ops_new(void); /* NULL if there is no memory */

@@ -71,6 +71,16 @@ static void put_character(const struct json *j, const unsigned char *text, int l
 		fwrite(text, 1, (size_t)length, out);
 }
 
+// How many bytes stand for themselves wherever they are: most texts are nothing else.
+static size_t plain_length(const unsigned char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= 0x20 && text[length] < 0x7f && !strchr("\"\\<>&", text[length]))
+		length++;
+	return length;
+}
+
 static void put_text(const struct json *j, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -78,6 +88,11 @@ static void put_text(const struct json *j, const char *text)
 
 	fputc('"', out);
 	while (*at) {
+		size_t plain = plain_length(at);
+		fwrite(at, 1, plain, out);
+		at += plain;
+		if (!*at)
+			break;
 		int length = utf8_length(at);
 		if (length)
 			put_character(j, at, length);
@@ -157,6 +172,12 @@ void json_put_number(struct json *j, const char *key, double number)
 	}
 	put_key(j, key);
 	fprintf(j->out, "%.6g", number);
+}
+
+void json_put_microseconds(struct json *j, const char *key, uint64_t ns)
+{
+	put_key(j, key);
+	fprintf(j->out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 }
 
 void json_put_bool(struct json *j, const char *key, bool value)

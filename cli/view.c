@@ -173,6 +173,12 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_LIST,
 	  .offset = AT(exports),
 	  .help = "for other programs; see bottleneck-export(7)" },
+	{ .name = "max-events",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(max_events),
+	  .max = UINT32_MAX,
+	  .help = "of --export chrome, the first ones, or 0: all (400000)" },
 };
 
 struct view view_default(void)
@@ -183,6 +189,7 @@ struct view view_default(void)
 		.top = VIEW_TOP_DEFAULT,
 		.min_percent = -1,
 		.color = COLOR_AUTO,
+		.max_events = VIEW_EVENTS_DEFAULT,
 	};
 }
 

@@ -91,9 +91,11 @@ struct view {
 	bool strict;
 	struct option_list exports; /* "FORMAT[=FILE]": see cli/export/exports.h */
 	const char *table;          /* the only one to export; NULL: all */
+	uint32_t max_events;        /* of a timeline that is exported; 0: all */
 };
 
 #define VIEW_TOP_DEFAULT    15
+#define VIEW_EVENTS_DEFAULT 400000
 #define VIEW_FRAMES_DEFAULT 3 /* callers of --by stack */
 
 /* What is shown if nobody asks for something else. */

@@ -294,6 +294,7 @@ static void describe_op(const struct profile *p, const struct slice *slice, stru
 	row->shape = shape ? shape : "";
 	row->mark = slice->number & SLICE_MARK;
 	row->left_open = slice->number & SLICE_LEFT_OPEN;
+	row->labelled = op_is_label(op);
 }
 
 static void describe_work(const struct slice_reader *r, const struct slice *slice,

@@ -44,6 +44,7 @@ struct slice_row {
 	const char *domain;   /* "" if none */
 	const char *shape;    /* "" if unknown */
 	bool mark, left_open;
+	bool labelled; /* op_is_label(), base/op.h */
 	/* Of waits: the innermost place with a line; NULL and 0 if there is none. */
 	enum metric metric;
 	const char *function, *file;

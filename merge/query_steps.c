@@ -59,22 +59,6 @@ static int compare_calls(const void *a, const void *b)
 	return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
 }
 
-// Who names an op: the program's author or its user, or a library.
-static bool is_label(const struct op *op)
-{
-	static const char *const torch[] = { "ProfilerStep", "Optimizer.step#",
-		                             "enumerate(DataLoader)" };
-
-	if (op->provider == OP_TORCH) {
-		for (size_t i = 0; i < sizeof(torch) / sizeof(torch[0]); i++)
-			if (strncmp(op->name, torch[i], strlen(torch[i])) == 0)
-				return true;
-		// Ops have a namespace; so do the engine's own functions.
-		return !strstr(op->name, "::") && !strstr(op->name, "Backward");
-	}
-	return op->provider == OP_NVTX || op->provider == OP_ITT || op->provider == OP_TRACE;
-}
-
 struct candidate {
 	const struct series *series;
 	bool labelled;
@@ -119,7 +103,7 @@ static struct candidate find(const struct profile *p)
 		const struct op *op = profile_op(p, s->op);
 		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN || !goes_on(p, s))
 			continue;
-		struct candidate it = { s, is_label(op), series_total_ns(s) };
+		struct candidate it = { s, op_is_label(op), series_total_ns(s) };
 		if (is_better(&it, &best))
 			best = it;
 	}
@@ -300,7 +284,7 @@ static void describe(struct steps *s, const struct profile *p, const struct seri
 	s->provider = op_provider_name(op->provider);
 	s->domain = op->domain;
 	s->shape = shape ? shape : "";
-	s->labelled = is_label(op);
+	s->labelled = op_is_label(op);
 	s->tid = thread_of(p, series->op, series->process);
 }
 

@@ -34,6 +34,9 @@ foreach(part
   e2e(e2e_${part} ${part})
 endforeach()
 e2e(e2e_export export)
+e2e(e2e_chrome chrome)
+set_property(TEST e2e_chrome APPEND PROPERTY ENVIRONMENT
+             "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")
 add_executable(seccomp_target seccomp_target.c)
 target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)
 e2e(e2e_seccomp seccomp)

@@ -135,3 +135,27 @@ Test(json, in_a_page_nothing_is_markup_and_all_reads_back)
 		cr_expect_str_eq(json_string_value(json_array_get(list, i)), texts[i], "%zu", i);
 	json_decref(root);
 }
+
+Test(json, nanoseconds_are_exact_microseconds)
+{
+	static const uint64_t numbers[] = { 0, 1, 999, 1000, 123456789012345678 };
+	static const char *const texts[] = { "0.000", "0.001", "0.999", "1.000",
+		                             "123456789012345.678" };
+	char *text = NULL;
+	size_t written;
+	FILE *out = open_memstream(&text, &written);
+	struct json list = json_start_compact(out);
+
+	json_open(&list, NULL, '[');
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_put_microseconds(&list, NULL, numbers[i]);
+	json_close(&list);
+	fclose(out);
+	char *at = text;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		at = strstr(at, texts[i]);
+		cr_assert(at != NULL, "%s in %s", texts[i], text);
+		at += strlen(texts[i]);
+	}
+	free(text);
+}

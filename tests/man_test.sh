@@ -93,9 +93,10 @@ $(cat "$work/err")"
 done
 test -s report.txt || fail "-R wrote no report"
 test -s start.json || fail "--export wrote no file"
+test -s trace.json.gz || fail "--export wrote no trace"
 test -s report.html || fail "--export wrote no page"
 test -s script.bneck || fail "-o wrote no profile"
 rm -r nightly || fail "the batch left nothing"
-rm -f base.bneck new.bneck old-[12].bneck now-[12].bneck data data.gz report.html report.txt script.bneck start.json stacks.txt.gz
+rm -f base.bneck new.bneck old-[12].bneck now-[12].bneck data data.gz report.html report.txt script.bneck start.json stacks.txt.gz trace.json.gz
 test -z "$(ls -A)" || fail "left behind: $(ls -A)"
 exit $failed

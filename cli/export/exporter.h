@@ -34,6 +34,7 @@ struct exporter {
 	int (*write)(const struct exporting *e, struct error *err);
 };
 
+extern const struct exporter exporter_chrome;
 extern const struct exporter exporter_collapsed;
 extern const struct exporter exporter_html;
 extern const struct exporter exporter_speedscope;

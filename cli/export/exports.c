@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
+	&exporter_chrome,
 	&exporter_collapsed,
 	&exporter_html,
 	&exporter_speedscope,

@@ -14,7 +14,7 @@ VALUES = {
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain", "stream"},
     "color": {"auto", "always", "never"},
-    "export": {"collapsed", "html", "speedscope"},
+    "export": {"chrome", "collapsed", "html", "speedscope"},
     "phase": {"all", "startup", "warmup", "steady"},
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},
