@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAY_MIN   3    // looks that a phase has to last, in the median
-#define LENGTH_MIN 6    // looks that a cycle has to last, in the median
-#define SAME_ORDER 0.80 // of the cycles, that have to have the usual phases
-#define UNEVEN_MAX 0.25 // of a cycle, that its neighbour may differ in the median
+#define STAY_MIN    3    // looks that a phase has to last, in the median
+#define LENGTH_MIN  6    // looks that a cycle has to last, in the median
+#define BLURRED_MIN 3    // cycles one after the other: a phase does not grow at once
+#define SAME_ORDER  0.80 // of the cycles, that have to have the usual phases
+#define UNEVEN_MAX  0.25 // of a cycle, that its neighbour may differ in the median
 
 // A phase, and for how long.
 struct stay {
@@ -207,8 +208,36 @@ static size_t leave_blurred(struct finder *f, uint32_t *starts, size_t count)
 		usual[group] = usual_stay(f, group);
 	while (blurred + 1 < count && is_blurred(f, usual, starts[blurred], starts[blurred + 1]))
 		blurred++;
+	if (blurred < BLURRED_MIN) // by chance
+		return count;
 	memmove(starts, starts + blurred, (count - blurred) * sizeof(*starts));
 	return count - blurred;
+}
+
+// Whether the stays FIRST up to END have those of MODEL in their order, whatever else is between.
+static bool has_all_of(const struct finder *f, const uint32_t model[2], uint32_t first,
+                       uint32_t end)
+{
+	uint32_t at = model[0];
+
+	for (uint32_t i = first; i < end && at < model[1]; i++)
+		at += f->stays[i].group == f->stays[at].group;
+	return at == model[1];
+}
+
+// What comes before the first of COUNT cycles that has all of the USUAL order may have been
+// anything: it is left out. Returns how many are left.
+static size_t leave_foreign(const struct finder *f, uint32_t *starts, size_t count, uint64_t usual)
+{
+	size_t model = 0, foreign = 0;
+
+	while (model + 2 < count && order_of(f, starts[model], starts[model + 1]) != usual)
+		model++;
+	const uint32_t stays[] = { starts[model], starts[model + 1] };
+	while (foreign < model && !has_all_of(f, stays, starts[foreign], starts[foreign + 1]))
+		foreign++;
+	memmove(starts, starts + foreign, (count - foreign) * sizeof(*starts));
+	return count - foreign;
 }
 
 // The cycles that begin with GROUP, if these are any. STARTS: room for one more than stays.
@@ -224,6 +253,7 @@ static size_t try_group(struct finder *f, uint8_t group, uint32_t *starts)
 	uint64_t usual = most_frequent(f->orders, count - 1, &same);
 	if ((double)same < SAME_ORDER * (double)(count - 1))
 		return 0;
+	count = leave_foreign(f, starts, count, usual);
 	last = end_of_last(f, starts[count - 1], usual);
 	for (size_t i = 0; i < count; i++)
 		starts[i] = f->stays[starts[i]].first;

@@ -8,7 +8,7 @@
  * Phases that are seen for less than three looks at a time are taken together with what they
  * alternate with. A cycle then goes from one phase's beginning to its next, if four of five cycles
  * have the same phases in the same order, and one is as long as the next or nearly so. Those at
- * the start in which a phase is still too brief to be told are left out. Whatever
+ * the start in which a phase is still too brief to be told, or is not there, are left out. Whatever
  * does not repeat like that, or repeats faster, has no cycle here.
  */
 #pragma once

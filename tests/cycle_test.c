@@ -110,6 +110,27 @@ Test(cycle, work_that_grows_from_nothing_has_no_slow_first_turn)
 	cr_expect(eq(u32, cycle.starts[1] - cycle.starts[0], 7));
 }
 
+Test(cycle, what_begins_like_a_cycle_but_is_none_is_left_out)
+{
+	char text[4096] = "";
+
+	repeat(text, "aaacccc", 3);
+	repeat(text, "aaabbbb", 20);
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_assert(eq(sz, cycle.count, 20));
+	cr_expect(eq(u32, cycle.starts[0], 21));
+}
+
+Test(cycle, a_first_one_in_which_something_else_was_done_stays)
+{
+	char text[4096] = "aaaccccccccccccbbbb";
+
+	repeat(text, "aaabbbb", 20);
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_assert(eq(sz, cycle.count, 21));
+	cr_expect(eq(u32, cycle.starts[1], 19));
+}
+
 // A phase that is always brief is as it is.
 Test(cycle, a_slow_first_one_stays_where_phases_are_brief)
 {
