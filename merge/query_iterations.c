@@ -313,14 +313,81 @@ static struct iteration iteration_of(const struct search *s, uint32_t first, uin
 	return iteration;
 }
 
+// What the cycles after the first one tell of a phase.
+struct later {
+	size_t looks; // at which it is what is seen
+	bool comes;   // it has time there
+};
+
+static struct later later_of(const struct search *s, const struct cycle *cycle, uint8_t phase)
+{
+	uint32_t first = cycle->starts[1], end = cycle->starts[cycle->count];
+	struct later later = { 0 };
+
+	for (uint32_t i = first; i < end; i++)
+		later.looks += s->looks[i] == phase;
+	for (uint32_t bin = s->bin_of[first]; !later.comes && bin < s->bin_of[end]; bin++)
+		later.comes = s->time[phase][bin].ns > 0;
+	return later;
+}
+
+// How long the thread was elsewhere, or where it never comes again, from look FIRST on.
+static uint32_t elsewhere_from(const struct search *s, const struct later *later, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < s->look_count &&
+	       (s->looks[end] == ELSEWHERE || !s->looks[end] || !later[s->looks[end]].comes))
+		end++;
+	return end - first;
+}
+
+// A first cycle that begins where the thread does begins with the program's start: its part there
+// is taken to be as long as later ones.
+static uint32_t past_start(const struct search *s, const struct cycle *cycle,
+                           const struct later *later)
+{
+	uint32_t first = cycle->starts[0], own = elsewhere_from(s, later, first), most = 0;
+
+	for (uint32_t i = 0; i < first; i++)
+		if (s->looks[i])
+			return first;
+	for (size_t i = 1; i < cycle->count; i++) {
+		uint32_t usual = elsewhere_from(s, later, cycle->starts[i]);
+		most = usual > most ? usual : most;
+	}
+	return own > most ? first + own - most : first;
+}
+
+// The first cycle as it is part of the loop: from where there are lines that the loop comes by
+// again, but so briefly that they are no part of the pattern.
+static uint32_t begin_of_loop(const struct search *s, const struct cycle *cycle)
+{
+	struct later later[CYCLE_PHASES + 1] = { 0 };
+
+	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++)
+		later[phase] = later_of(s, cycle, phase);
+	uint32_t first = past_start(s, cycle, later);
+	if (first != cycle->starts[0])
+		return first;
+	for (; first > 0; first--) {
+		uint8_t phase = s->looks[first - 1];
+		bool brief = 2 * later[phase].looks < cycle->count;
+		if (phase == ELSEWHERE || !later[phase].comes || !brief)
+			break;
+	}
+	return first;
+}
+
 static bool take(const struct search *s, const struct cycle *cycle, struct iterations *found)
 {
 	found->items = calloc(cycle->count, sizeof(*found->items));
 	if (!found->items)
 		return false;
 	found->count = cycle->count;
+	uint32_t first = begin_of_loop(s, cycle);
 	for (size_t i = 0; i < cycle->count; i++)
-		found->items[i] = iteration_of(s, s->bin_of[cycle->starts[i]],
+		found->items[i] = iteration_of(s, s->bin_of[i ? cycle->starts[i] : first],
 		                               s->bin_of[cycle->starts[i + 1]]);
 	name_loop(s, cycle->phases, found);
 	return true;

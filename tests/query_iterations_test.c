@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct fixture f;
@@ -57,6 +58,54 @@ Test(query_iterations, a_loop_in_main_is_found_with_its_lines_and_times)
 	cr_expect(eq(str, (char *)found->file, "a.c"));
 	cr_expect(eq(int, found->first_line, 7));
 	cr_expect(eq(int, found->last_line, 9));
+}
+
+// Twelve turns; before the first of them the thread is at a line that one of them comes by AGAIN.
+static void run_after_setup(bool again)
+{
+	run(50, "main a.c:6 > setup a.c:30");
+	for (int i = 0; i < 12; i++) {
+		run(again && i == 5, "main a.c:6 > setup a.c:30");
+		run(5, "main a.c:7 > load a.c:40");
+		run(10, "main a.c:9 > work a.c:50");
+	}
+}
+
+Test(query_iterations, what_comes_again_is_part_of_the_first_turn)
+{
+	for (int again = 0; again < 2; again++) {
+		end();
+		begin();
+		run_after_setup(again);
+		cleanup(iterations) struct iterations *found = ask_for();
+		cr_assert(eq(sz, found->count, 12));
+		cr_expect(eq(u64, found->items[0].ns, (again ? 65 : 15) * found->bin_ns));
+		cr_expect(eq(u64, found->items[1].ns, 15 * found->bin_ns));
+	}
+}
+
+// MS samples in as many lines, each of which takes next to nothing.
+static void run_elsewhere(int ms)
+{
+	static int line;
+	char stack[32];
+
+	while (ms--) {
+		snprintf(stack, sizeof(stack), "boot b.c:%d", ++line);
+		run(1, stack);
+	}
+}
+
+Test(query_iterations, the_start_of_the_program_is_no_part_of_the_first_turn)
+{
+	for (int i = 0; i < 20; i++) {
+		run_elsewhere(i ? 4 : 40);
+		run(10, "main a.c:7 > work a.c:40");
+	}
+	cleanup(iterations) struct iterations *found = ask_for();
+	cr_assert(eq(sz, found->count, 20));
+	cr_expect(eq(u64, found->items[0].ns, 14 * found->bin_ns));
+	cr_expect(eq(u64, found->items[1].ns, 14 * found->bin_ns));
 }
 
 Test(query_iterations, a_wait_is_a_phase_like_any_other)

@@ -28,8 +28,8 @@ def imports(how):
     if how == "warm":
         load()
     for _ in range(25):
-        load()
         spin(200000)
+        load()
         mix(200000)
 
 
