@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/cut.h"
+#include "cli/diff_counts.h"
 #include "cli/diff_report.h"
 #include "cli/format.h"
 #include "cli/message.h"
@@ -356,10 +357,86 @@ static int fill_tables(struct diff_report *report, const struct diff_options *op
 	return report->tables[query.by] ? 0 : -1;
 }
 
-// All of it or nothing: half of an answer before an error would look like a whole one.
-static int print(const struct diff_report *report, const struct diff_options *options,
-                 struct error *err)
+// By what rows of counts go.
+static int counts_by_of(int by, struct error *err)
 {
+	switch (by) {
+	case -1:
+	case DIFF_RUN:
+	case DIFF_FUNCTION:
+		return COUNTS_BY_FUNCTION;
+	case DIFF_LINE:
+		return COUNTS_BY_LINE;
+	case DIFF_MODULE:
+		return COUNTS_BY_MODULE;
+	case DIFF_FILE:
+		return COUNTS_BY_FILE;
+	default:
+		return error_set(err, 0, "--by %s is not for counts of instructions",
+		                 diff_by_name((enum diff_by)by));
+	}
+}
+
+static int print_counts(struct diff_report *report, const struct diff_options *options,
+                        const struct terminal *terminal, FILE *out, struct error *err)
+{
+	int by = counts_by_of(options->by, err);
+	const struct diff_counts counts = {
+		.base = report->base->parts[0].profile,
+		.next = report->next->parts[0].profile,
+		.base_path = report->base_paths[0],
+		.next_path = report->next_paths[0],
+		.by = (enum counts_by)by,
+		.total = options->total,
+		.quiet = report->quiet,
+		.top = options->view.top,
+		.gate = &report->gate,
+	};
+
+	if (by < 0)
+		return -1;
+	return diff_counts_print(&counts, options->json ? NULL : terminal, out, err);
+}
+
+static int print_times(struct diff_report *report, const struct diff_options *options,
+                       const struct terminal *terminal, FILE *out, struct error *err)
+{
+	if (fill_tables(report, options, err) < 0)
+		return -1;
+	diff_report_differ(report);
+	diff_report_conclude(report);
+	diff_report_judge(report);
+	if (options->json)
+		diff_report_json(report, out);
+	else if (diff_report_print(report, terminal, out) < 0)
+		return error_set(err, ENOMEM, "could not print the comparison");
+	return 0;
+}
+
+// Whether both sides are counts of instructions; -1 if only one is, or there are several.
+static int are_counts(const struct diff_report *report, struct error *err)
+{
+	size_t counts = 0, all = report->base->count + report->next->count;
+
+	for (size_t i = 0; i < all; i++) {
+		bool base = i < report->base->count;
+		counts += profile_has_counts(
+			base ? report->base->parts[i].profile
+			     : report->next->parts[i - report->base->count].profile);
+	}
+	if (counts && counts < all)
+		return error_set(err, 0, "counts of instructions are compared with others alone");
+	if (counts > 2)
+		return error_set(err, 0,
+		                 "counts of instructions have no noise: one on each side "
+		                 "tells all");
+	return counts != 0;
+}
+
+// All of it or nothing: half of an answer before an error would look like a whole one.
+static int print(struct diff_report *report, const struct diff_options *options, struct error *err)
+{
+	int counts = are_counts(report, err);
 	cleanup_free char *page = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&page, &size);
@@ -368,13 +445,13 @@ static int print(const struct diff_report *report, const struct diff_options *op
 
 	if (!memory)
 		return error_set(err, errno, "could not print the comparison");
-	int failed = 0;
-	if (options->json)
-		diff_report_json(report, memory);
-	else
-		failed = diff_report_print(report, &terminal, memory);
-	if (fclose(memory) != 0 || failed)
-		return error_set(err, errno, "could not print the comparison");
+	int failed = counts < 0 ? -1
+	             : counts   ? print_counts(report, options, &terminal, memory, err)
+	                        : print_times(report, options, &terminal, memory, err);
+	if (fclose(memory) != 0 && !failed)
+		failed = error_set(err, errno, "could not print the comparison");
+	if (failed)
+		return -1;
 	fwrite(page, 1, size, stdout);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return error_set(err, errno, "could not write the comparison");
@@ -408,13 +485,7 @@ static int compare(const struct diff_options *options, int *status, struct error
 		.confidence = options->confidence / 100,
 		.gate = options->gate,
 	};
-	int failed = fill_tables(&report, options, err);
-	if (!failed) {
-		diff_report_differ(&report);
-		diff_report_conclude(&report);
-		diff_report_judge(&report);
-		failed = print(&report, options, err);
-	}
+	int failed = print(&report, options, err);
 	free_tables(&report);
 	*status = report.gate.status;
 	return failed;

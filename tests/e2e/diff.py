@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """`bottleneck diff`: pairs of runs with known differences, and pairs without one.
 
-With --pairs: 20 pairs of each, and the table of what was said of them. That wants a quiet machine.
+With --pairs: 20 pairs of each, and the table of what was said of them. That wants a quiet machine;
+with --pairs=3 each side is run three times, in turns, which a busy one bears.
 """
 import json
 import os
 import re
 import sys
 
-from harness import BOTTLENECK, Case, main
+from harness import BOTTLENECK, Case, main, need
 
 TARGET = os.environ.get("DIFF_TARGET", "build/tests/diff_target")
 
@@ -151,6 +152,29 @@ class Changes(Pair):
             self.assertIn("samples by", self.diff("--regress", "1000,100", base, cut, status=92))
 
 
+class Counts(Pair):
+    """Counts of instructions have no noise."""
+
+    def test_the_difference_is_told_to_the_last_instruction(self):
+        need("valgrind")
+        files = []
+        for units in (3, 4, 4):
+            files.append(self.path(f"count{len(files)}"))
+            done = self.verb("count", "-o", files[-1], "--", TARGET, "1", f"parse={units}",
+                             "hash=1")
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+        more = " ".join(self.diff("--regress", "1", files[0], files[1], status=91).split())
+        self.assertRegex(more, r"NEW executes [\d,]+ more instructions .*parse in")
+        # 20,000 turns of the loop, each of the same instructions.
+        number = int(re.search(r"executes ([\d,]+) more inst", more)[1].replace(",", ""))
+        self.assertEqual(number % 20000, 0)
+        self.assertGreaterEqual(number, 6 * 20000)
+        self.assertIn("No change", self.diff("--regress", "0", files[1], files[2]))
+        times = self.amount("times", "parse=20", rounds=1)
+        self.assert_clean_message(self.verb("diff", files[0], times), "counts of instructions")
+        self.assert_clean_message(self.verb("diff", "--by", "op", *files[:2]), "--by op")
+
+
 class Words(Pair):
     """Options and errors."""
 
@@ -230,12 +254,21 @@ BASE = ["parse=2000", "hash=2000", "scan=1000"]
 
 class Pairs(Pair):
     """The confusion table."""
+    repeats = 1
+
+    def compare(self, works):
+        """BASE against WORKS, each so many times, in turns."""
+        sides = ([], [])
+        for i in range(self.repeats):
+            for side, what in zip(sides, (BASE, works)):
+                side.append(self.amount(f"run{len(sides[0])}{len(sides[1])}{i}", *what,
+                                        rounds=10 if self.repeats == 1 else 4))
+        return json.loads(self.diff("--json", *sides[0], "--", *sides[1]))
 
     def test_twenty_changes_and_twenty_equal_pairs(self):
         hit = named = alarms = 0
         for works, name, word in PAIRS:
-            base, new = self.amount("base", *BASE), self.amount("new", *works)
-            found = self.answer(base, new)
+            found = self.compare(works)
             first = rows(found, "function")[0]
             named += first["name"] == name
             right = (name, word) in changed(found, "function")
@@ -243,7 +276,7 @@ class Pairs(Pair):
             print(f"{'ok  ' if right else 'MISS'} {' '.join(works):48} {first['name']} "
                   f"{first['verdict']} {found['sentence']}", flush=True)
         for _ in PAIRS:
-            found = self.answer(self.amount("base", *BASE), self.amount("new", *BASE))
+            found = self.compare(BASE)
             false = changed(found, "run", "function", "line")
             alarms += bool(false)
             print(f"{'ALARM' if false else 'ok  '} equal {false}", flush=True)
@@ -258,9 +291,11 @@ class Pairs(Pair):
 
 
 if __name__ == "__main__":
-    if "--pairs" in sys.argv:
-        sys.argv.remove("--pairs")
+    pairs = [argument for argument in sys.argv if argument.startswith("--pairs")]
+    if pairs:
+        sys.argv.remove(pairs[0])
         sys.argv.append("Pairs")
+        Pairs.repeats = int(pairs[0].partition("=")[2] or 1)
     else:
         del Pairs
     main()
