@@ -299,7 +299,7 @@ static void print_idle(const struct layout *layout)
 	if (layout->sort != SORT_SELF || (double)rows->idle_ns < IDLE_SHARE * (double)rows->all)
 		return;
 	snprintf(words, sizeof(words),
-	         "without %s in which idle threads of libraries waited for work (see --off-cpu)",
+	         "without %s in which idle threads waited for work (see --off-cpu)",
 	         format_duration(rows->idle_ns).text);
 	fputs("  ", layout->text->out);
 	terminal_wrap(&layout->text->terminal, layout->text->out, words, 2, 4);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/idle.h"
 
+#include "base/cleanup.h"
 #include "base/origin.h"
 
 #include <stdlib.h>
@@ -32,16 +33,114 @@ static bool is_first(const struct profile *p, uint32_t slot)
 	return !process || info->tid == process->pid;
 }
 
+// What a thread calls to be told that there is work.
+static const char *const calls_for_work[] = {
+	"pthread_cond_wait",
+	"__pthread_cond_wait",
+	"pthread_cond_timedwait",
+	"pthread_cond_clockwait",
+	"sem_wait",
+	"sem_timedwait",
+	"sem_clockwait",
+	"epoll_wait",
+	"epoll_pwait",
+	"poll",
+	"ppoll",
+	"select",
+	"pselect",
+	"sigwait",
+	"sigwaitinfo",
+	"sigtimedwait",
+	"mq_receive",
+	"msgrcv",
+};
+
+#define CALLS (sizeof(calls_for_work) / sizeof(calls_for_work[0]))
+
+struct wanted_names {
+	uint32_t ids[CALLS]; /* strings; 0: no such name is in the profile */
+};
+
+static struct wanted_names find_names(const struct profile *p)
+{
+	struct wanted_names names;
+
+	for (size_t i = 0; i < CALLS; i++)
+		names.ids[i] = strings_find(p->strings, calls_for_work[i]);
+	return names;
+}
+
+static bool waits_for_work(const struct profile *p, const struct wanted_names *names,
+                           const struct location *location)
+{
+	const struct place *places = locations_places(&p->locations, location);
+
+	for (uint32_t i = 0; i < location->place_count; i++)
+		for (size_t n = 0; places[i].function && n < CALLS; n++)
+			if (places[i].function == names->ids[n])
+				return true;
+	return false;
+}
+
+static bool hardly_ran(const struct profile *p, uint32_t slot)
+{
+	const struct thread_info *info = threads_get(&p->threads, slot);
+	uint64_t life = 0, ran = info->ns[METRIC_ON_CPU];
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		life += info->ns[m];
+	return life && (double)ran < IDLE_RUNS * (double)life;
+}
+
+// What the callers of a node are: bits.
+enum state {
+	ONLY_FOREIGN = 1, // none of them is the user's code
+	HARDLY_RAN = 2,   // the thread
+	FOR_WORK = 4      // one of them waits for work
+};
+
+static uint8_t state_of(const struct profile *p, const bool *threads, uint32_t slot)
+{
+	if (!threads[slot - 1] || is_first(p, slot))
+		return 0;
+	return ONLY_FOREIGN | (hardly_ran(p, slot) ? HARDLY_RAN : 0);
+}
+
+static uint8_t next_state(const struct profile *p, const struct wanted_names *names, uint8_t state,
+                          const struct location *location)
+{
+	if (state & ONLY_FOREIGN && may_be_own(p, location))
+		state &= (uint8_t)~ONLY_FOREIGN;
+	if (location_is_mark(location, MARK_GIL)) // it has work, and is kept from it
+		return 0;
+	if (state & HARDLY_RAN && waits_for_work(p, names, location))
+		state |= FOR_WORK;
+	return state;
+}
+
+static bool *idle_of(const uint8_t *states, uint32_t count)
+{
+	bool *idle = calloc((size_t)count + 1, sizeof(*idle));
+
+	for (uint32_t i = 0; idle && i < count; i++)
+		idle[i] = states[i] & (ONLY_FOREIGN | FOR_WORK);
+	return idle;
+}
+
 bool *idle_nodes(const struct profile *p, const bool *threads)
 {
-	bool *idle = calloc((size_t)p->paths.count + 1, sizeof(*idle));
+	const struct wanted_names names = find_names(p);
+	uint32_t count = p->paths.count;
+	cleanup_free uint8_t *states = calloc((size_t)count + 1, sizeof(*states));
 
-	for (uint32_t id = 1; idle && id <= p->paths.count; id++) {
+	for (uint32_t id = 1; states && id <= count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
+		uint8_t above = node->parent ? states[node->parent - 1] : 0;
 		if (!node->parent)
-			idle[id - 1] = threads[node->location - 1] && !is_first(p, node->location);
-		else if (idle[node->parent - 1])
-			idle[id - 1] = !may_be_own(p, locations_get(&p->locations, node->location));
+			states[id - 1] = state_of(p, threads, node->location);
+		else if (above)
+			states[id - 1] = next_state(p, &names, above,
+			                            locations_get(&p->locations, node->location));
 	}
-	return idle;
+	return states ? idle_of(states, count) : NULL;
 }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that a library has started, and that wait for it to have work for them.
+ * Threads that wait for work that does not come.
+ *
+ * Those that a library has started, and those of the program itself that hardly ever ran.
  *
  * A pool of OpenBLAS, OpenMP, an allocator or a runtime waits for most of its life, and that is
  * nobody's bottleneck. Such a wait is one of a thread that is not its process's first, in a stack
  * without any code of the user's (base/origin.h), for something that another thread does: a lock,
  * a message, a time. Waits for files and page faults are work.
+ *
+ * A thread of the program's own that was on a CPU for less than IDLE_RUNS of its life waits in
+ * vain, too, where it waits for a condition, a semaphore or a message. One that waits for a mutex
+ * does not: somebody keeps it from its work.
  */
 #pragma once
 
 #include "merge/profile_data.h"
+
+#define IDLE_RUNS 0.002
 
 /*
  * [node - 1]: whether a wait there is one, if metric_may_be_idle(). Only of the THREADS [slot - 1]

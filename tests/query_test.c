@@ -84,6 +84,36 @@ Test(query, idle_threads_of_libraries_can_be_left_out)
 	             "futex 670/670, fsync 3/3, clone 0/653, pool 0/653, work 0/50, start 0/20"));
 }
 
+static void end_thread(uint32_t thread, uint64_t on_cpu_ms, uint64_t waited_ms)
+{
+	struct thread_end event = { .thread = thread, .time_ns = f.now_ns, .exact = true };
+
+	event.ns[METRIC_ON_CPU] = on_cpu_ms * MS;
+	event.ns[METRIC_OFF_LOCK] = waited_ms * MS;
+	profile_end_thread(f.profile, &event);
+}
+
+Test(query, threads_of_the_program_that_wait_for_work_that_never_comes_are_idle)
+{
+	const struct query query = { .without_others = true };
+
+	for (uint32_t thread = 2; thread <= 4; thread++)
+		add_thread(&f, thread, 1, 100 + thread, "worker");
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1");
+	add(&f, 2, METRIC_OFF_LOCK, 60000, "idle a.c:5 > pthread_cond_wait@libc > futex@libc");
+	add(&f, 3, METRIC_OFF_LOCK, 60000, "starved a.c:7 > pthread_mutex_lock@libc > futex@libc");
+	add(&f, 4, METRIC_OFF_LOCK, 60000, "busy a.c:9 > pthread_cond_wait@libc > futex@libc");
+	end_thread(2, 1, 60000);
+	end_thread(3, 1, 60000);
+	end_thread(4, 1000, 60000);
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &query),
+	             "futex 120000/120000, main 10/10, busy 0/60000, pthread_cond_wait 0/60000, "
+	             "pthread_mutex_lock 0/60000, starved 0/60000"));
+	cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+	cr_expect(eq(u64, rows->idle_ns, 60000 * MS));
+}
+
 Test(query, a_recursive_function_counts_once_in_its_total)
 {
 	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1 > fib a.c:5");
