@@ -19,9 +19,8 @@ static void cut_behind(struct view *view, uint64_t ns)
 		view->to_ns = ns;
 }
 
-// When the warm-up ended; 0: there is none.
-static int find_steady(const struct view *view, const struct profile *profile, uint64_t *ns,
-                       struct error *err)
+int cut_steady(const struct view *view, const struct profile *profile, uint64_t *ns,
+               struct error *err)
 {
 	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
 	cleanup(warmup_rows) struct warmup_rows *rows = query_warmup(profile, &query, err);
@@ -55,7 +54,7 @@ static int cut_phase(struct view *view, const struct profile *profile, struct er
 	if (view->phase == PHASE_STARTUP || view->phase == PHASE_WARMUP)
 		if (find_startup(view, profile, &startup, err) < 0)
 			return -1;
-	if (view->phase != PHASE_STARTUP && find_steady(view, profile, &steady, err) < 0)
+	if (view->phase != PHASE_STARTUP && cut_steady(view, profile, &steady, err) < 0)
 		return -1;
 	if (view->phase == PHASE_STARTUP && startup)
 		cut_behind(view, startup);

@@ -20,6 +20,10 @@ struct rule_limits;
  */
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
 
+/* When the warm-up ended in what VIEW shows, since the start of the run; *NS 0: there is none. */
+int cut_steady(const struct view *view, const struct profile *profile, uint64_t *ns,
+               struct error *err);
+
 /* Prints what VIEW, which is resolved, leaves of the run: "only waiting, thread main"; nothing if
    that is all of it. */
 void cut_print(const struct view *view, const struct profile *profile, FILE *out);

@@ -159,7 +159,7 @@ static bool weigh_threads(struct collector *c, uint32_t id, uint32_t root)
 		if (!scope->metrics[cell->metric])
 			continue;
 		weight->ns[cell->metric] += scope_ns(scope, cell);
-		weight->samples += scope_samples(scope, cell);
+		weight->samples[cell->metric] += scope_samples(scope, cell);
 	}
 	return true;
 }
@@ -236,8 +236,7 @@ static int weigh_others(struct collector *c, const struct query *query, struct e
 static void add_weight(struct stack_weight *to, const struct stack_weight *by)
 {
 	for (int m = 0; m < METRIC_COUNT; m++)
-		to->ns[m] += by->ns[m];
-	to->samples += by->samples;
+		to->ns[m] += by->ns[m], to->samples[m] += by->samples[m];
 	to->gpu_ns += by->gpu_ns;
 	to->allocated_bytes += by->allocated_bytes;
 }
@@ -249,6 +248,15 @@ uint64_t stack_weight_off_cpu(const struct stack_weight *weight)
 	for (int m = 0; m < METRIC_COUNT; m++)
 		ns += metric_is_off_cpu(m) ? weight->ns[m] : 0;
 	return ns;
+}
+
+uint64_t stack_weight_samples(const struct stack_weight *weight)
+{
+	uint64_t samples = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		samples += weight->samples[m];
+	return samples;
 }
 
 // What chooses the line that stands for a function: its own time there, or else all of it.
@@ -404,7 +412,8 @@ static void links_at_scope_end(struct links *links)
 
 static bool is_something(const struct stack_weight *weight)
 {
-	return sum_of(weight) || weight->samples || weight->gpu_ns || weight->allocated_bytes;
+	return sum_of(weight) || stack_weight_samples(weight) || weight->gpu_ns ||
+	       weight->allocated_bytes;
 }
 
 static bool link_nodes(struct links *links, const struct paths *paths,

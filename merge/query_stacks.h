@@ -52,8 +52,8 @@ struct stack_thread {
 
 struct stack_weight {
 	uint64_t ns[METRIC_COUNT];
-	uint64_t samples; /* of the metrics that were asked for */
-	uint64_t gpu_ns;  /* what it launched ran so long on GPUs */
+	uint32_t samples[METRIC_COUNT]; /* waits, where they were not sampled */
+	uint64_t gpu_ns;                /* what it launched ran so long on GPUs */
 	uint64_t allocated_bytes;
 };
 
@@ -87,10 +87,11 @@ void stacks_free(struct stacks *stacks);
 
 CLEANUP(stacks, struct stacks *, stacks_free)
 
-/* The time of WEIGHT on a CPU, and that of waiting. */
+/* The time of WEIGHT on a CPU, and that of waiting; samples of both. */
 static inline uint64_t stack_weight_on_cpu(const struct stack_weight *weight)
 {
 	return weight->ns[METRIC_ON_CPU];
 }
 
 uint64_t stack_weight_off_cpu(const struct stack_weight *weight);
+uint64_t stack_weight_samples(const struct stack_weight *weight);

@@ -37,4 +37,5 @@ struct exporter {
 extern const struct exporter exporter_chrome;
 extern const struct exporter exporter_collapsed;
 extern const struct exporter exporter_html;
+extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_speedscope;

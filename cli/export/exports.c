@@ -15,6 +15,7 @@ static const struct exporter *const exporters[] = {
 	&exporter_chrome,
 	&exporter_collapsed,
 	&exporter_html,
+	&exporter_pprof,
 	&exporter_speedscope,
 };
 
