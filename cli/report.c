@@ -90,7 +90,7 @@ static int print_form(const struct text *text, bool json, struct error *err)
 		return text_print(text, err);
 	if (profile_has_repeats(p))
 		return repeats_json(p, text->out, err);
-	return report_json(p, text->view, text->limits, text->out, err);
+	return report_json(p, text->view, text->limits, NULL, text->out, err);
 }
 
 // All of it or nothing: half a report before an error would look like a whole one.

@@ -159,20 +159,23 @@ static void put_all(struct json *j, const struct profile *profile, const struct 
 	json_close(j);
 	report_json_run(j, profile_run(profile));
 	put_window(j, view, findings);
-	json_close(j);
 }
 
 int report_json(const struct profile *profile, const struct view *view,
-                const struct rule_limits *limits, FILE *out, struct error *err)
+                const struct rule_limits *limits, const struct report_json_more *more, FILE *out,
+                struct error *err)
 {
 	cleanup(findings) struct findings *findings = cut_findings(view, profile, limits, err);
 	struct verdict verdict;
-	struct json j = json_start(out);
+	struct json j = more ? json_start_compact(out) : json_start(out);
 	struct view window = *view;
 
 	if (!findings || cut_resolve(&window, profile, err) < 0 ||
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	put_all(&j, profile, &window, &verdict, findings);
+	if (more && more->put(&j, more->context, err) < 0)
+		return -1;
+	json_close(&j);
 	return 0;
 }

@@ -17,9 +17,17 @@ struct view;
 
 #define REPORT_JSON_VERSION 1
 
-/* -1 if a question could not be answered: what has been printed by then is no JSON. */
+/* Members that come behind the others. */
+struct report_json_more {
+	int (*put)(struct json *j, const void *context, struct error *err);
+	const void *context;
+};
+
+/* MORE may be NULL. -1 if a question could not be answered: what has been printed by then is no
+   JSON. */
 int report_json(const struct profile *profile, const struct view *view,
-                const struct rule_limits *limits, FILE *out, struct error *err);
+                const struct rule_limits *limits, const struct report_json_more *more, FILE *out,
+                struct error *err);
 
 /* The members "findings" and "run" alone. */
 void report_json_findings(struct json *j, const struct findings *findings);

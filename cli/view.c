@@ -179,6 +179,11 @@ static const struct option_spec specs[] = {
 	  .offset = AT(max_events),
 	  .max = UINT32_MAX,
 	  .help = "of --export chrome, the first ones, or 0: all (400000)" },
+	{ .name = "table",
+	  .argument = "NAME",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(table),
+	  .help = "export this table alone, as csv or json" },
 };
 
 struct view view_default(void)

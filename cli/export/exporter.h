@@ -28,8 +28,9 @@ struct exporting {
 
 struct exporter {
 	const char *name;
-	bool gzip; /* always: others are if their file is called so (.gz) */
-	bool many; /* files, in a directory, unless a table is named */
+	bool gzip;   /* always: others are if their file is called so (.gz) */
+	bool many;   /* files, in a directory, unless a table is named */
+	bool tables; /* it has tables that can be named */
 	/* -1 if a question could not be answered; what has been written by then is of no use. */
 	int (*write)(const struct exporting *e, struct error *err);
 };
@@ -37,5 +38,7 @@ struct exporter {
 extern const struct exporter exporter_chrome;
 extern const struct exporter exporter_collapsed;
 extern const struct exporter exporter_html;
+extern const struct exporter exporter_csv;
+extern const struct exporter exporter_json;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_speedscope;

@@ -6,6 +6,7 @@
 #include "cli/cut.h"
 #include "cli/export/destination.h"
 #include "cli/export/exporter.h"
+#include "cli/export/tables.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 
 static const struct exporter *const exporters[] = {
 	&exporter_chrome,
+	&exporter_json,
+	&exporter_csv,
 	&exporter_collapsed,
 	&exporter_html,
 	&exporter_pprof,
@@ -85,13 +88,27 @@ static int check_stdout(const struct request *request, bool to_stdout, unsigned 
 	return 0;
 }
 
+static int check_table(const struct view *view, const struct request *request, struct error *err)
+{
+	if (!view->table)
+		return 0;
+	if (!request->exporter->tables)
+		return error_set(err, 0, "--table is for csv and json: %s has none",
+		                 request->exporter->name);
+	return tables_find(view->table, err) ? 0 : -1;
+}
+
 int exports_check(const struct view *view, bool to_stdout, struct error *err)
 {
 	struct request request;
 	unsigned users = 0;
 
+	if (view->table && !view->exports.count)
+		return error_set(err, 0, "--table is for --export: no format is named");
+
 	for (size_t i = 0; i < view->exports.count; i++) {
 		if (parse(view->exports.items[i], &request, err) < 0 ||
+		    check_table(view, &request, err) < 0 ||
 		    check_stdout(&request, to_stdout, &users, view, err) < 0)
 			return -1;
 		bool directory = request.exporter->many && !view->table;

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Profiles in the formats of other programs: each is read back, and sums to what the report does."""
+import collections
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -135,6 +138,216 @@ class Collapsed(Export):
         for share, name in rows[:3]:
             own = sum(ms for frames, ms in stacks if frames[-1].startswith(name + " "))
             self.assertAlmostEqual(100 * own / whole, float(share), delta=1.5)
+
+
+class Json(Export):
+    def test_tables_stand_behind_the_report(self):
+        document = strict_json(self.export("json"))
+        report = strict_json(self.verb("report", "--json", self.file).stdout)
+        self.assertEqual(list(document)[:len(report)], list(report))
+        self.assertEqual({key: document[key] for key in report}, report)
+        self.assertIsNone(document["shown"])
+
+    def test_it_sums_to_what_speedscope_has(self):
+        for options in ((), ("--on-cpu",), ("--from", "0.1")):
+            tables = strict_json(self.export("json", *options))["tables"]
+            sums = speedscope_sums(strict_json(self.export("speedscope", *options)))
+            ns = sum(sum_ for name, sum_ in sums.items() if "CPU" in name or "waiting" in name)
+            for table in ("functions", "lines", "modules", "files"):
+                self.assertEqual(sum(row["self_ns"] for row in tables[table]), ns, table)
+
+    def test_the_account_sums_to_the_life_of_the_thread(self):
+        row = strict_json(self.export("json"))["tables"]["account"][0]
+        parts = sum(ns for name, ns in row.items()
+                    if name.startswith("wait_") or name == "on_cpu_ns")
+        self.assertEqual(parts, row["lifetime_ns"])
+
+    def test_what_is_not_known_is_null(self):
+        def walk(value):
+            self.assertNotEqual(value, "")
+            for inner in value.values() if isinstance(value, dict) else \
+                    value if isinstance(value, list) else ():
+                walk(inner)
+        walk(strict_json(self.export("json")))
+
+    def test_rows_of_a_table_have_the_same_columns(self):
+        for name, rows in strict_json(self.export("json"))["tables"].items():
+            self.assertEqual({tuple(row) for row in rows[1:]} - {tuple(rows[0])} if rows else set(),
+                             set(), name)
+
+    def test_one_table_alone(self):
+        tables = strict_json(self.export("json", "--table", "threads"))["tables"]
+        self.assertEqual(list(tables), ["threads"])
+
+    def test_it_says_what_was_cut(self):
+        self.assertIn("on a CPU", strict_json(self.export("json", "--on-cpu"))["shown"])
+
+
+def csv_rows(data):
+    """The rows of RFC 4180, the first being the names."""
+    text = data.decode("utf-8")
+    assert text.endswith("\r\n")
+    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+class Csv(Export):
+    def tables(self, *options):
+        place = self.path("tables")
+        self.assertEqual(self.export(f"csv={place}", *options), b"")
+        tables = {}
+        for name in os.listdir(place):
+            with open(os.path.join(place, name), "rb") as file:
+                tables[name.removesuffix(".csv")] = csv_rows(file.read())
+        return tables
+
+    def test_they_are_the_tables_of_json(self):
+        tables = self.tables()
+        document = strict_json(self.export("json"))["tables"]
+        self.assertEqual(set(tables), set(document))
+        for name, rows in document.items():
+            lines = tables[name]
+            self.assertEqual(len(lines), len(rows) + 1, name)
+            for line, row in zip(lines[1:], rows):
+                self.assertEqual(lines[0], list(row), name)
+                for text, value in zip(line, row.values()):
+                    told = {None: "", True: "true", False: "false"}.get(value, value) \
+                        if value is None or isinstance(value, bool) else value
+                    self.assertEqual(float(text) if isinstance(told, (int, float)) else text,
+                                     told, name)
+
+    def test_one_table_is_one_file(self):
+        place = self.path("one.csv")
+        self.export(f"csv={place}", "--table", "lines")
+        with open(place, "rb") as file:
+            self.assertEqual(file.read(), self.export("csv", "--table", "lines"))
+
+    def test_the_manual_has_all_tables_and_columns(self):
+        with open(os.path.join(os.path.dirname(__file__), "..", "..", "man",
+                               "bottleneck-json.5"), encoding="utf-8") as file:
+            page = file.read().split(".Ss Tables")[1].split(".Sh SEE")[0]
+        told, items = {}, re.split(r"^\.It Cm (\w+)$", page, flags=re.M)[1:]
+        for name, text in zip(items[::2], items[1::2]):
+            columns = text.split(".Pp\n")[1]
+            other = re.fullmatch(r"Columns as of\n\.Cm (\w+) \.\n", columns.split(".El")[0])
+            told[name] = told[other[1]] if other else \
+                columns.split(".El")[0].strip().rstrip(".").replace(",\n", ", ").split(", ")
+        self.assertEqual(told, {name: lines[0] for name, lines in self.tables().items()})
+
+    def test_wrong_words(self):
+        for words, message in ((["--export", "csv"], "--table"),
+                               (["--export", "csv", "--table", "nothing"], "nothing"),
+                               (["--export", "pprof", "--table", "lines"], "--table"),
+                               (["--table", "lines"], "--export"),
+                               (["--export", "csv=/dev/null"], "Not a directory")):
+            self.assert_clean_message(self.verb("report", *words, self.file), message)
+
+
+def messages(data):
+    """[(field, value)] of a message of protocol buffers: numbers, or bytes."""
+    at, found = 0, []
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+    while at < len(data):
+        key = number()
+        value = number()
+        if key & 7 == 2:
+            assert at + value <= len(data)
+            value, at = data[at:at + value], at + value
+        else:
+            assert key & 7 == 0
+        found.append((key >> 3, value))
+    return found
+
+
+def packed(data):
+    """The numbers of a packed field."""
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            values.append(value)
+            value = shift = 0
+    assert not shift
+    return values
+
+
+class Profile:
+    """A profile.proto, taken apart."""
+
+    def __init__(self, data):
+        fields = messages(gzip.decompress(data))
+        self.texts = [value.decode("utf-8") for field, value in fields if field == 6]
+        self.types = [self.texts[dict(messages(value))[1]]
+                      for field, value in fields if field == 1]
+        self.functions = {f[1]: f for f in (dict(messages(v)) for n, v in fields if n == 5)}
+        self.locations = {f[1]: f for f in (dict(messages(v)) for n, v in fields if n == 4)}
+        self.comments = [self.texts[value] for field, value in fields if field == 13]
+        self.samples = []
+        for field, value in fields:
+            if field == 2:
+                parts = messages(value)
+                labels = [dict(messages(v)) for n, v in parts if n == 3]
+                self.samples.append((
+                    packed(dict(parts)[1]), dict(zip(self.types, packed(dict(parts)[2]))),
+                    {self.texts[l[1]]: self.texts[l[2]] if 2 in l else l[3] for l in labels}))
+
+    def names(self, locations):
+        lines = (dict(messages(self.locations[at][4])) for at in locations)
+        return [self.texts[self.functions[line[1]][2]] for line in lines]
+
+    def sum(self, kind):
+        return sum(values[kind] for _, values, _ in self.samples)
+
+
+class Pprof(Export):
+    def test_it_sums_to_what_speedscope_has(self):
+        for options in ((), ("--on-cpu",), ("--from", "0.1")):
+            profile = Profile(self.export("pprof", *options))
+            sums = speedscope_sums(strict_json(self.export("speedscope", *options)))
+            on_cpu = sum(ns for name, ns in sums.items() if name.endswith("on a CPU"))
+            waiting = sum(ns for name, ns in sums.items() if name.endswith("waiting"))
+            self.assertEqual(profile.sum("cpu"), on_cpu)
+            self.assertEqual(profile.sum("off_cpu"), waiting)
+            self.assertEqual(profile.sum("wall"), on_cpu + waiting)
+
+    def test_the_value_that_readers_show_is_last(self):
+        self.assertEqual(Profile(self.export("pprof")).types,
+                         ["samples", "cpu", "off_cpu", "gpu", "alloc_space", "wall"])
+
+    def test_all_numbers_mean_something(self):
+        profile = Profile(self.export("pprof"))
+        self.assertEqual(profile.texts[0], "")
+        self.assertNotIn("", profile.texts[1:])
+        self.assertEqual(len(profile.texts), len(set(profile.texts)))
+        for locations, values, labels in profile.samples:
+            self.assertEqual(len(values), 6)
+            self.assertTrue(all(profile.names(locations)))
+            self.assertLessEqual({"thread", "tid", "process", "pid"}, set(labels))
+            self.assertEqual("waiting" in labels, values["off_cpu"] > 0)
+
+    def test_stacks_are_those_of_the_program(self):
+        profile = Profile(self.export("pprof", "--on-cpu"))
+        whole = collections.Counter()
+        for locations, values, _ in profile.samples:
+            for name in set(profile.names(locations)):
+                whole[name] += values["wall"]
+        functions = strict_json(self.export("json", "--on-cpu"))["tables"]["functions"]
+        for row in functions:
+            if sum(other["name"] == row["name"] for other in functions) == 1:
+                self.assertEqual(whole[row["name"]], row["total_ns"], row["name"])
+
+    def test_a_comment_says_what_was_cut(self):
+        self.assertIn("only time on a CPU", Profile(self.export("pprof", "--on-cpu")).comments)
 
 
 class Files(Export):

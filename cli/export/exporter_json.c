@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The report for programs with all its tables: what "report --json" prints, and more.
+#include "cli/export/exporter.h"
+#include "cli/export/tables.h"
+#include "cli/json.h"
+#include "cli/report_json.h"
+
+static int put_table(struct json *j, const struct export_table *table, const struct exporting *e,
+                     struct error *err)
+{
+	struct sheet sheet = { .json = j };
+
+	json_open(j, table->name, '[');
+	if (table->write(&sheet, e, err) < 0)
+		return -1;
+	json_close(j);
+	return 0;
+}
+
+static int put_tables(struct json *j, const void *context, struct error *err)
+{
+	const struct exporting *e = context;
+	const struct export_table *table = e->table ? tables_find(e->table, err) : NULL;
+
+	if (e->table && !table)
+		return -1;
+	json_put_text(j, "shown", *e->cut ? e->cut : NULL);
+	json_open(j, "tables", '{');
+	if (table && put_table(j, table, e, err) < 0)
+		return -1;
+	for (size_t i = 0; !e->table && (table = tables_at(i)); i++)
+		if (put_table(j, table, e, err) < 0)
+			return -1;
+	json_close(j);
+	return 0;
+}
+
+static int write_json(const struct exporting *e, struct error *err)
+{
+	const struct report_json_more more = { put_tables, e };
+
+	return report_json(e->profile, e->view, e->limits, &more, e->out, err);
+}
+
+const struct exporter exporter_json = { .name = "json", .tables = true, .write = write_json };

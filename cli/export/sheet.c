@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "cli/export/sheet.h"
+
+#include "base/cleanup.h"
+#include "cli/format.h"
+#include "cli/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+// Quoted where it has to be, and where a reader might take blanks away.
+static void put_field(struct sheet *s, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (!strpbrk(text, "\",\r\n") && *text != ' ' && (!length || text[length - 1] != ' ')) {
+		fputs(text, s->out);
+		return;
+	}
+	fputc('"', s->out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', s->out);
+		fputc(*text, s->out);
+	}
+	fputc('"', s->out);
+}
+
+// True if the value is to follow, in CSV.
+static bool begin(struct sheet *s, const char *column)
+{
+	if (s->any)
+		fputc(',', s->out);
+	s->any = true;
+	if (s->names)
+		put_field(s, column);
+	return !s->names;
+}
+
+void sheet_text(struct sheet *s, const char *column, const char *text)
+{
+	if (text && !*text)
+		text = NULL;
+	if (s->json) {
+		json_put_text(s->json, column, text);
+		return;
+	}
+	if (!begin(s, column) || !text)
+		return;
+	cleanup_free char *clean = format_clean(text, false);
+	put_field(s, clean ? clean : "");
+}
+
+void sheet_count(struct sheet *s, const char *column, uint64_t number)
+{
+	if (s->json)
+		json_put_count(s->json, column, number);
+	else if (begin(s, column))
+		fprintf(s->out, "%" PRIu64, number);
+}
+
+void sheet_known(struct sheet *s, const char *column, uint64_t number)
+{
+	if (number)
+		sheet_count(s, column, number);
+	else
+		sheet_text(s, column, NULL);
+}
+
+void sheet_integer(struct sheet *s, const char *column, int64_t number)
+{
+	if (s->json)
+		json_put_integer(s->json, column, number);
+	else if (begin(s, column))
+		fprintf(s->out, "%" PRId64, number);
+}
+
+void sheet_number(struct sheet *s, const char *column, double number)
+{
+	if (s->json)
+		json_put_number(s->json, column, number);
+	else if (begin(s, column) && isfinite(number))
+		fprintf(s->out, "%.6g", number);
+}
+
+void sheet_share(struct sheet *s, const char *column, uint64_t part, uint64_t all)
+{
+	sheet_number(s, column, all ? (double)part / (double)all : NAN);
+}
+
+void sheet_bool(struct sheet *s, const char *column, bool value)
+{
+	if (s->json)
+		json_put_bool(s->json, column, value);
+	else if (begin(s, column))
+		fputs(value ? "true" : "false", s->out);
+}
+
+static void end_line(struct sheet *s)
+{
+	fputs("\r\n", s->out);
+	s->any = false;
+}
+
+void sheet_rows(struct sheet *s, sheet_put *put, const void *rows, size_t count, size_t size,
+                const void *none)
+{
+	s->any = false;
+	s->names = true;
+	if (!s->json) {
+		put(s, none);
+		end_line(s);
+	}
+	s->names = false;
+	for (size_t i = 0; i < count; i++) {
+		if (s->json)
+			json_open(s->json, NULL, '{');
+		put(s, (const char *)rows + i * size);
+		if (s->json)
+			json_close(s->json);
+		else
+			end_line(s);
+	}
+}

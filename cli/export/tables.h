@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of a profile for programs: bottleneck-json(5) says what is in each.
+ *
+ * Names of tables and columns keep their meaning as long as REPORT_JSON_VERSION is the same; new
+ * ones may come, columns behind the others.
+ */
+#pragma once
+
+#include "cli/export/exporter.h"
+#include "cli/export/sheet.h"
+
+#include <stddef.h>
+
+struct error;
+
+struct export_table {
+	const char *name;
+	/* All rows. -1 if the question could not be answered. */
+	int (*write)(struct sheet *s, const struct exporting *e, struct error *err);
+};
+
+/* Tables of a kind, from the first up to the one without a name. */
+extern const struct export_table tables_of_findings[];
+extern const struct export_table tables_of_time[];
+extern const struct export_table tables_of_ops[];
+extern const struct export_table tables_of_gpus[];
+extern const struct export_table tables_of_limits[];
+
+/* All of them, in order: NULL behind the last one. */
+const struct export_table *tables_at(size_t index);
+
+/* NULL if there is none of that name; its words go to ERR. */
+const struct export_table *tables_find(const char *name, struct error *err);

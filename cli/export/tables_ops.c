@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// What ops did, what was allocated, what was counted.
+#include "cli/export/tables.h"
+#include "cli/view.h"
+#include "merge/query_counters.h"
+#include "merge/query_devices.h"
+#include "merge/query_ops.h"
+
+static void put_op_times(struct sheet *s, const struct op_row *row)
+{
+	sheet_count(s, "calls", row->calls);
+	sheet_count(s, "untimed_calls", row->untimed);
+	sheet_count(s, "left_open", row->left_open);
+	sheet_count(s, "marks", row->marks);
+	sheet_count(s, "self_ns", row->self_ns);
+	sheet_count(s, "total_ns", row->total_ns);
+	sheet_known(s, "average_ns", row->average_ns);
+	sheet_known(s, "first_ns", row->first_ns);
+	sheet_known(s, "min_ns", row->min_ns);
+	sheet_known(s, "q1_ns", row->q1_ns);
+	sheet_known(s, "median_ns", row->median_ns);
+	sheet_known(s, "q3_ns", row->q3_ns);
+	sheet_known(s, "max_ns", row->max_ns);
+	sheet_known(s, "flops", row->flops);
+	sheet_count(s, "gpu_ns", row->gpu_ns);
+	sheet_count(s, "allocated_bytes", row->allocated_bytes);
+	sheet_count(s, "self_allocated_bytes", row->self_allocated_bytes);
+	sheet_integer(s, "net_bytes", row->net_bytes);
+	sheet_integer(s, "self_net_bytes", row->self_net_bytes);
+	sheet_count(s, "sampled_ns", row->sampled_ns);
+	sheet_count(s, "sampled_self_ns", row->sampled_self_ns);
+}
+
+static void put_op(struct sheet *s, const void *data)
+{
+	const struct op_row *row = data;
+
+	sheet_text(s, "name", row->name);
+	sheet_text(s, "provider", row->provider);
+	sheet_text(s, "domain", row->domain);
+	sheet_text(s, "shape", row->shape);
+	sheet_text(s, "function", row->function);
+	sheet_text(s, "file", row->file);
+	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
+	sheet_text(s, "module", row->module);
+	put_op_times(s, row);
+}
+
+static int write_by(struct sheet *s, const struct exporting *e, enum op_by by, struct error *err)
+{
+	const struct op_query query = {
+		.by = by,
+		.sort = OPS_SORT_SELF,
+		.thread = e->view->thread,
+		.process = e->view->process,
+		.from_ns = e->view->from_ns,
+		.to_ns = e->view->to_ns,
+	};
+	cleanup(op_rows) struct op_rows *rows = query_ops(e->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_op, rows->rows, rows->count, sizeof(*rows->rows), &(struct op_row){ 0 });
+	return 0;
+}
+
+static int write_ops(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_by(s, e, OPS_BY_OP, err);
+}
+
+static int write_shapes(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_by(s, e, OPS_BY_SHAPE, err);
+}
+
+static void put_memory(struct sheet *s, const void *data)
+{
+	const struct memory_row *row = data;
+
+	sheet_text(s, "name", row->name);
+	sheet_text(s, "file", row->file);
+	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
+	sheet_text(s, "module", row->module);
+	sheet_count(s, "allocated_bytes", row->allocated_bytes);
+	sheet_count(s, "total_allocated_bytes", row->total_allocated_bytes);
+	sheet_count(s, "live_at_peak_bytes", row->live_at_peak_bytes);
+	sheet_count(s, "live_at_end_bytes", row->live_at_end_bytes);
+	sheet_count(s, "samples", row->samples);
+	sheet_number(s, "margin", row->margin);
+}
+
+static int write_memory_by(struct sheet *s, const struct exporting *e, enum memory_by by,
+                           struct error *err)
+{
+	cleanup(memory_rows) struct memory_rows *rows = query_memory(e->profile, by, false, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_memory, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct memory_row){ 0 });
+	return 0;
+}
+
+static int write_memory(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_memory_by(s, e, MEMORY_BY_FUNCTION, err);
+}
+
+static int write_memory_lines(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_memory_by(s, e, MEMORY_BY_LINE, err);
+}
+
+static void put_memory_totals(struct sheet *s, const void *data)
+{
+	const struct memory_rows *rows = data;
+
+	sheet_count(s, "allocations", rows->allocations);
+	sheet_count(s, "frees", rows->frees);
+	sheet_count(s, "allocated_bytes", rows->allocated_bytes);
+	sheet_count(s, "freed_bytes", rows->freed_bytes);
+	sheet_count(s, "peak_bytes", rows->peak_bytes);
+	sheet_count(s, "peak_at_ns", rows->peak_ns);
+	sheet_count(s, "end_bytes", rows->end_bytes);
+	sheet_count(s, "samples", rows->samples);
+	sheet_count(s, "untracked_bytes", rows->untracked_bytes);
+	sheet_count(s, "lost_samples", rows->lost);
+}
+
+static int write_memory_totals(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	cleanup(memory_rows) struct memory_rows *rows =
+		query_memory(e->profile, MEMORY_BY_FUNCTION, false, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_memory_totals, rows, rows->allocations || rows->samples, sizeof(*rows),
+	           &(struct memory_rows){ 0 });
+	return 0;
+}
+
+static void put_counter(struct sheet *s, const void *data)
+{
+	const struct counter_row *row = data;
+
+	sheet_text(s, "name", row->name);
+	sheet_text(s, "provider", row->provider);
+	sheet_text(s, "domain", row->domain);
+	sheet_count(s, "changes", row->changes);
+	sheet_count(s, "untold", row->untold);
+	sheet_number(s, "last", row->last);
+	sheet_number(s, "min", row->min);
+	sheet_number(s, "average", row->average);
+	sheet_number(s, "max", row->max);
+	sheet_number(s, "sum", row->sum);
+}
+
+static int write_counters(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
+	cleanup(counter_rows) struct counter_rows *rows = query_counters(e->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_counter, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct counter_row){ 0 });
+	return 0;
+}
+
+static void put_device(struct sheet *s, const void *data)
+{
+	const struct device_row *row = data;
+
+	sheet_text(s, "device", row->device);
+	sheet_text(s, "process", row->command);
+	sheet_count(s, "pid", row->pid);
+	sheet_count(s, "peak_bytes", row->peak_bytes);
+	sheet_count(s, "peak_reserved_bytes", row->peak_reserved_bytes);
+	sheet_count(s, "last_bytes", row->last_bytes);
+	sheet_known(s, "capacity_bytes", row->capacity_bytes);
+}
+
+static int write_devices(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
+	cleanup(device_rows) struct device_rows *rows = query_devices(e->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_device, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct device_row){ 0 });
+	return 0;
+}
+
+const struct export_table tables_of_ops[] = {
+	{ "ops", write_ops },
+	{ "op_shapes", write_shapes },
+	{ "memory_totals", write_memory_totals },
+	{ "memory", write_memory },
+	{ "memory_lines", write_memory_lines },
+	{ "gpu_memory", write_devices },
+	{ "counters", write_counters },
+	{ 0 },
+};

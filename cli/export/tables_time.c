@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Where the time went: by function, line, module, file, thread and process; and when.
+#include "cli/cut.h"
+#include "cli/export/tables.h"
+#include "cli/view.h"
+#include "merge/query_imports.h"
+#include "merge/query_startup.h"
+#include "merge/query_steps.h"
+#include "merge/query_warmup.h"
+
+#include <stdio.h>
+
+// A column for each metric: "self_on_cpu_ns", "self_wait_lock_ns" …
+static void put_metrics(struct sheet *s, const char *what, const uint64_t ns[METRIC_COUNT])
+{
+	char name[64];
+
+	for (int m = 0; m < METRIC_COUNT; m++) {
+		snprintf(name, sizeof(name), "%s%s%s_ns", what, metric_is_off_cpu(m) ? "wait_" : "",
+		         metric_key((enum metric)m));
+		sheet_count(s, name, ns[m]);
+	}
+}
+
+static void put_account(struct sheet *s, const void *row)
+{
+	const struct account *a = row;
+
+	sheet_text(s, "thread", a->thread);
+	sheet_count(s, "tid", a->tid);
+	sheet_text(s, "process", a->process);
+	sheet_count(s, "pid", a->pid);
+	sheet_bool(s, "is_main", a->is_main);
+	sheet_bool(s, "exact", a->exact);
+	sheet_count(s, "lifetime_ns", a->lifetime_ns);
+	put_metrics(s, "", a->ns);
+	sheet_count(s, "kernel_ns", a->kernel_ns);
+	sheet_known(s, "gil_held_ns", a->gil_held_ns);
+	sheet_known(s, "gil_waited_ns", a->gil_waited_ns);
+}
+
+static int write_account(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	const struct account none = { 0 };
+	const struct view *view = e->view;
+	struct account account;
+	bool window = view->from_ns || view->to_ns;
+
+	if ((window ? query_account_in(e->profile, view->from_ns, view->to_ns, &account, err)
+	            : query_account(e->profile, &account, err)) < 0)
+		return -1;
+	sheet_rows(s, put_account, &account, account.lifetime_ns > 0, sizeof(account), &none);
+	return 0;
+}
+
+static void put_code(struct sheet *s, const void *data)
+{
+	const struct row *row = data;
+
+	sheet_text(s, "name", row->name);
+	sheet_text(s, "file", row->file);
+	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
+	sheet_text(s, "module", row->module);
+	sheet_text(s, "kind",
+	           row->python                ? "python"
+	           : row->called              ? "python-c"
+	           : row->kernel              ? "kernel"
+	           : row->inlined             ? "inline"
+	           : row->module || row->file ? "native"
+	                                      : NULL);
+	sheet_count(s, "self_ns", row->self);
+	sheet_share(s, "self_share", row->self, s->all);
+	sheet_number(s, "self_margin", row->self_margin);
+	sheet_bool(s, "tied", row->tied);
+	sheet_count(s, "total_ns", row->total);
+	sheet_share(s, "total_share", row->total, s->all);
+	sheet_known(s, "calls", row->calls);
+	sheet_count(s, "self_samples", row->self_samples);
+	sheet_count(s, "total_samples", row->total_samples);
+	put_metrics(s, "self_", row->self_ns);
+	put_metrics(s, "total_", row->total_ns);
+	sheet_count(s, "gpu_self_ns", row->gpu_self_ns);
+	sheet_count(s, "gpu_total_ns", row->gpu_total_ns);
+}
+
+static void put_owner(struct sheet *s, const void *data)
+{
+	const struct row *row = data;
+
+	sheet_text(s, "name", row->name);
+	sheet_count(s, "number", row->id);
+	sheet_count(s, "total_ns", row->self);
+	sheet_share(s, "share", row->self, s->all);
+	sheet_count(s, "samples", row->self_samples);
+	put_metrics(s, "", row->self_ns);
+	sheet_count(s, "gpu_ns", row->gpu_self_ns);
+}
+
+static int write_rows(struct sheet *s, const struct exporting *e, enum query_by by,
+                      struct error *err)
+{
+	const struct query query = view_query(e->view, by, SORT_SELF);
+	cleanup(rows) struct rows *rows = query_run(e->profile, &query, err);
+	bool owner = by == BY_THREAD || by == BY_PROCESS;
+
+	if (!rows)
+		return -1;
+	s->all = rows->all;
+	sheet_rows(s, owner ? put_owner : put_code, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct row){ 0 });
+	return 0;
+}
+
+static int write_functions(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_rows(s, e, BY_FUNCTION, err);
+}
+
+static int write_lines(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_rows(s, e, BY_LINE, err);
+}
+
+static int write_modules(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_rows(s, e, BY_MODULE, err);
+}
+
+static int write_files(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_rows(s, e, BY_FILE, err);
+}
+
+static int write_threads(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_rows(s, e, BY_THREAD, err);
+}
+
+static int write_processes(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	return write_rows(s, e, BY_PROCESS, err);
+}
+
+static void put_import(struct sheet *s, const void *data)
+{
+	const struct import_row *row = data;
+
+	sheet_text(s, "module", row->name);
+	sheet_text(s, "file", row->file);
+	sheet_text(s, "importer", row->importer);
+	sheet_known(s, "importer_line", row->importer_line > 0 ? (uint64_t)row->importer_line : 0);
+	sheet_count(s, "self_ns", row->self);
+	sheet_count(s, "total_ns", row->total);
+}
+
+static int write_imports(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
+	cleanup(import_rows) struct import_rows *rows = query_imports(e->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_import, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct import_row){ 0 });
+	return 0;
+}
+
+static void put_step(struct sheet *s, const void *data)
+{
+	const struct run_step *step = data;
+
+	sheet_count(s, "first", step->first);
+	sheet_count(s, "steps", step->calls);
+	sheet_count(s, "begin_ns", step->begin_ns);
+	sheet_count(s, "end_ns", step->end_ns);
+	sheet_count(s, "step_ns", step->ns);
+}
+
+static int find_steps(const struct exporting *e, struct steps **steps, struct error *err)
+{
+	const struct steps_query query = { .name = e->view->steps,
+		                           .from_ns = e->view->from_ns,
+		                           .to_ns = e->view->to_ns };
+
+	*steps = query_steps(e->profile, &query, err);
+	return *steps ? 0 : -1;
+}
+
+static int write_steps(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	cleanup(steps) struct steps *steps = NULL;
+
+	if (find_steps(e, &steps, err) < 0)
+		return -1;
+	sheet_rows(s, put_step, steps->steps, steps->count, sizeof(*steps->steps),
+	           &(struct run_step){ 0 });
+	return 0;
+}
+
+static void put_step_series(struct sheet *s, const void *data)
+{
+	const struct steps *steps = data;
+
+	sheet_text(s, "name", steps->name);
+	sheet_text(s, "provider", steps->provider);
+	sheet_text(s, "domain", steps->domain);
+	sheet_text(s, "shape", steps->shape);
+	sheet_text(s, "file", steps->file);
+	sheet_known(s, "first_line", steps->first_line > 0 ? (uint64_t)steps->first_line : 0);
+	sheet_known(s, "last_line", steps->last_line > 0 ? (uint64_t)steps->last_line : 0);
+	sheet_bool(s, "between_calls", steps->between);
+	sheet_known(s, "resolution_ns", steps->bin_ns);
+	sheet_known(s, "tid", steps->tid);
+	sheet_count(s, "steps", steps->calls);
+	sheet_count(s, "sum_ns", steps->sum_ns);
+	sheet_count(s, "min_ns", steps->min_ns);
+	sheet_count(s, "q1_ns", steps->q1_ns);
+	sheet_count(s, "median_ns", steps->median_ns);
+	sheet_count(s, "q3_ns", steps->q3_ns);
+	sheet_count(s, "p95_ns", steps->p95_ns);
+	sheet_count(s, "max_ns", steps->max_ns);
+}
+
+static int write_step_series(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	cleanup(steps) struct steps *steps = NULL;
+
+	if (find_steps(e, &steps, err) < 0)
+		return -1;
+	sheet_rows(s, put_step_series, steps, steps->name != NULL, sizeof(*steps),
+	           &(struct steps){ 0 });
+	return 0;
+}
+
+static void put_warmup(struct sheet *s, const void *data)
+{
+	static const char *const kinds[] = {
+		[WARMUP_CALLS] = "calls", [WARMUP_STEPS] = "steps", [WARMUP_TURNS] = "turns"
+	};
+	const struct warmup_row *row = data;
+
+	sheet_text(s, "kind", kinds[row->kind]);
+	sheet_text(s, "name", row->name);
+	sheet_text(s, "provider", row->provider);
+	sheet_text(s, "domain", row->domain);
+	sheet_text(s, "shape", row->shape);
+	sheet_text(s, "file", row->file);
+	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
+	sheet_text(s, "verdict", warmup_verdict_name(row->judged.verdict));
+	sheet_count(s, "calls", row->calls);
+	sheet_count(s, "slow_calls", row->judged.calls);
+	sheet_number(s, "slow_to_steady", row->judged.ratio);
+	sheet_number(s, "steady_ns", row->judged.steady_ns);
+	sheet_count(s, "slow_ns", row->slow_ns);
+	sheet_count(s, "excess_ns", row->excess_ns);
+	sheet_count(s, "begin_ns", row->begin_ns);
+	sheet_count(s, "end_ns", row->end_ns);
+	sheet_bool(s, "nested", row->nested);
+}
+
+static int write_warmup(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
+	cleanup(warmup_rows) struct warmup_rows *rows = query_warmup(e->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_warmup, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct warmup_row){ 0 });
+	return 0;
+}
+
+const struct export_table tables_of_time[] = {
+	{ "account", write_account },
+	{ "functions", write_functions },
+	{ "lines", write_lines },
+	{ "modules", write_modules },
+	{ "files", write_files },
+	{ "threads", write_threads },
+	{ "processes", write_processes },
+	{ "imports", write_imports },
+	{ "step_series", write_step_series },
+	{ "steps", write_steps },
+	{ "warmup", write_warmup },
+	{ 0 },
+};
