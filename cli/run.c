@@ -92,6 +92,7 @@ static int record(struct recording *r, const struct rule_limits *limits, FILE *r
 // Names that differ from rank to rank, filled in.
 struct names {
 	char output[PATH_MAX], report[PATH_MAX];
+	char exports[OPTION_LIST_MAX][PATH_MAX];
 };
 
 static int fill_names(struct names *names, struct run_options *options, struct error *err)
@@ -110,7 +111,14 @@ static int fill_names(struct names *names, struct run_options *options, struct e
 			return -1;
 		options->report_file = names->report;
 	}
-	return 0;
+	for (size_t i = 0; i < options->view.exports.count; i++) {
+		const char **item = &options->view.exports.items[i];
+		if (file_name_fill(*item, &rank, names->exports[i], sizeof(names->exports[i]),
+		                   err) < 0)
+			return -1;
+		*item = names->exports[i];
+	}
+	return exports_check(&options->view, false, err);
 }
 
 // Where there is no rank, there are no others that could be looked at instead.

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/op.h"
-#include "cli/export/exports.h"
 #include "cli/rank.h"
 #include "merge/profile.h"
 #include "sampler/sampler.h"
@@ -225,8 +224,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	};
 	make_groups(options, groups);
 	int first = option_parse(groups, GROUP_COUNT, argc, argv, OPTION_OPERANDS_END, err);
-	if (first < 0 || view_check(&options->view, err) < 0 ||
-	    exports_check(&options->view, false, err) < 0)
+	if (first < 0 || view_check(&options->view, err) < 0)
 		return -1;
 	options->argv = argv + first;
 	if (options->trace.count && options->no_agent)

@@ -25,7 +25,7 @@ _bottleneck_values() {
 	--budget) echo none ;;
 	--by) echo function line module file thread process op shape stack domain stream ;;
 	--color) echo auto always never ;;
-	--export) echo json csv chrome collapsed speedscope html pprof ;;
+	--export) echo json csv chrome collapsed speedscope html pprof callgrind ;;
 	--fail-on) echo info warn error; _bottleneck_rules ;;
 	--rule) _bottleneck_rules ;;
 	--gpu-callsites) echo off sampled all ;;

@@ -96,6 +96,6 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l rules -r -d 'the sam
 complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info warn error (__bottleneck_rules)' -d 'exit with 90 if this rule finds something, or any of info, warn, error'
 complete -c bottleneck -n '__bottleneck_runs run report' -l max-events -x -d 'of --export chrome, the first ones, or 0: all (400000)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l strict -d 'exit with 92 if what was measured cannot be trusted'
-complete -c bottleneck -n '__bottleneck_runs run report' -l export -xa 'json csv chrome collapsed speedscope html pprof' -d 'for other programs; see bottleneck-export(7)'
+complete -c bottleneck -n '__bottleneck_runs run report' -l export -xa 'json csv chrome collapsed speedscope html pprof callgrind' -d 'for other programs; see bottleneck-export(7)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l table -x -d 'export this table alone, as csv or json'
 complete -c bottleneck -n '__bottleneck_runs report' -l json -d 'the findings for programs'

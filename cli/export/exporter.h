@@ -36,6 +36,7 @@ struct exporter {
 };
 
 extern const struct exporter exporter_chrome;
+extern const struct exporter exporter_callgrind;
 extern const struct exporter exporter_collapsed;
 extern const struct exporter exporter_html;
 extern const struct exporter exporter_csv;

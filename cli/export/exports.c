@@ -16,10 +16,11 @@ static const struct exporter *const exporters[] = {
 	&exporter_chrome,
 	&exporter_json,
 	&exporter_csv,
-	&exporter_collapsed,
 	&exporter_html,
-	&exporter_pprof,
 	&exporter_speedscope,
+	&exporter_collapsed,
+	&exporter_pprof,
+	&exporter_callgrind,
 };
 
 #define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))

@@ -14,7 +14,7 @@ VALUES = {
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain", "stream"},
     "color": {"auto", "always", "never"},
-    "export": {"json", "csv", "chrome", "collapsed", "speedscope", "html", "pprof"},
+    "export": {"json", "csv", "chrome", "collapsed", "speedscope", "html", "pprof", "callgrind"},
     "phase": {"all", "startup", "warmup", "steady"},
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 
-from harness import Case, main, target
+from harness import Case, main, need, target
 
 NS_PER_MS = 1_000_000
 
@@ -350,6 +350,54 @@ class Pprof(Export):
         self.assertIn("only time on a CPU", Profile(self.export("pprof", "--on-cpu")).comments)
 
 
+class Callgrind(Export):
+    def annotate(self, *options):
+        """{function: (on a CPU, waiting)} as callgrind_annotate prints it, and the whole."""
+        need("callgrind_annotate")
+        place = self.path("callgrind.out")
+        self.export(f"callgrind={place}", *options)
+        done = self.bare(["callgrind_annotate", "--threshold=100", "--auto=no", "--show-percs=no",
+                          "--inclusive=yes", place])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found, whole = collections.Counter(), None
+        for line in done.stdout.decode().splitlines():
+            match = re.match(r"\s*([\d,]+|\.)\s+([\d,]+|\.)\s+(\S.*)$", line)
+            if not match:
+                continue
+            on_cpu = 0 if match[1] == "." else int(match[1].replace(",", ""))
+            waiting = 0 if match[2] == "." else int(match[2].replace(",", ""))
+            if match[3] == "PROGRAM TOTALS":
+                whole = (on_cpu, waiting)
+                continue
+            name = re.sub(r" \[.*\]$", "", match[3]).split(":")[-1]
+            found[name, "on"] += on_cpu
+            found[name, "off"] += waiting
+        return found, whole
+
+    def test_its_reader_finds_the_totals_of_the_report(self):
+        for options in ((), ("--from", "0.1")):
+            found, whole = self.annotate(*options)
+            rows = strict_json(self.export("json", *options))["tables"]["functions"]
+            waits = [sum(ns for name, ns in row.items() if name.startswith("self_wait_"))
+                     for row in rows]
+            self.assertEqual(whole, (sum(row["self_on_cpu_ns"] for row in rows), sum(waits)))
+            for row in rows:
+                if sum(other["name"] == row["name"] for other in rows) > 1 or ":" in row["name"]:
+                    continue
+                waits = sum(ns for name, ns in row.items() if name.startswith("total_wait_"))
+                self.assertEqual((found[row["name"], "on"], found[row["name"], "off"]),
+                                 (row["total_on_cpu_ns"], waits), row["name"])
+
+    def test_functions_that_call_each_other_count_once(self):
+        done = self.profile_run([target("mutual")])
+        self.assertEqual(done.status, 0, done.err)
+        self.file = done.profile
+        self.test_its_reader_finds_the_totals_of_the_report()
+
+    def test_it_says_what_was_cut(self):
+        self.assertIn(b"only time on a CPU", self.export("callgrind", "--on-cpu"))
+
+
 class Files(Export):
     def test_a_run_writes_them_beside_its_report(self):
         place, other = self.path("a.json"), self.path("b.txt")
@@ -363,6 +411,13 @@ class Files(Export):
         with open(other, "rb") as file:
             self.assertEqual(file.read(), self.export("collapsed", profile=done.profile))
         self.assertEqual(os.listdir(self.work), [])
+
+    def test_names_of_a_run_can_tell_ranks_apart(self):
+        done = self.profile_run([target("shares")], "--export",
+                                f"collapsed={self.path('x')}.%r.%q{{JOB}}.txt",
+                                env=self.environment(RANK="3", WORLD_SIZE="4", JOB="a"))
+        self.assertEqual(done.status, 0, done.err)
+        self.assertTrue(os.path.exists(self.path("x.3.a.txt")), os.listdir(self.directory))
 
     def test_a_run_without_a_file_is_refused_before_it_starts(self):
         done = self.verb("--export", "collapsed", "touch", self.path("ran"))
