@@ -2,11 +2,14 @@
 // What is not told of GPUs, or not whole.
 #include "cli/text.h"
 
+#include "base/op.h"
 #include "cli/format.h"
 #include "merge/query_gpu.h"
+#include "merge/query_ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 // The number, and what follows if it is one, or more.
@@ -82,6 +85,28 @@ static void print_killed(const struct text *text, const struct gpu_facts *facts)
 		           "is missing");
 }
 
+// Pages that move between a GPU and the host are told by records that are not asked for.
+static int say_managed(const struct text *text, struct error *err)
+{
+	const struct op_query query = { .by = OPS_BY_OP };
+	cleanup(op_rows) struct op_rows *ops = query_ops(text->profile, &query, err);
+	uint64_t calls = 0;
+
+	if (!ops)
+		return -1;
+	for (size_t i = 0; i < ops->count; i++)
+		if (strcmp(ops->rows[i].provider, op_provider_name(OP_CUDA)) == 0 &&
+		    strstr(ops->rows[i].name,
+		           "llocManaged")) // cudaMallocManaged, cuMemAllocManaged
+			calls += ops->rows[i].calls;
+	if (calls)
+		say(text,
+		    "managed memory was allocated %s time%s: its page faults and migrations are not "
+		    "seen, only that kernels which wait for them take longer",
+		    format_count(calls).text, calls == 1 ? "" : "s");
+	return 0;
+}
+
 int text_gpu_limits(const struct text *text, struct error *err)
 {
 	const struct query all = { .by = BY_FUNCTION };
@@ -100,5 +125,5 @@ int text_gpu_limits(const struct text *text, struct error *err)
 	}
 	say_doubts(text, facts);
 	print_killed(text, facts);
-	return 0;
+	return facts->device_count ? say_managed(text, err) : 0;
 }

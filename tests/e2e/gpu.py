@@ -45,6 +45,14 @@ for _ in range(40):
 """
 
 
+MANAGED = """
+cuda.cudaMallocManaged.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
+for _ in range(3):
+    memory = ctypes.c_void_p()
+    assert cuda.cudaMallocManaged(ctypes.byref(memory), 4096, 1) == 0
+"""
+
+
 def line_of(source, text):
     return source[:source.index(text)].count("\n") + 1
 
@@ -240,6 +248,16 @@ class Gpu(harness.Case):
         below = text[text.index("call tree of GPU time"):]
         line = line_of(PYTHON, "    assert cuda.cudaLaunchKernel")
         self.assertRegex(below, rf"launch +train\.py:{line}")
+
+    def test_managed_memory_is_not_seen_and_that_is_told(self):
+        script = self.path("managed.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(PYTHON.replace("range(40)", "range(3)") + MANAGED)
+        self.look(sys.executable, script)
+        self.assertIn("managed memory was allocated 3 times: its page faults and migrations are not",
+                      " ".join(self.report.split()))
+        self.program("copies")
+        self.assertNotIn("managed memory", self.report)
 
     def test_a_million_kernels_are_all_in_the_table(self):
         self.program("launch_bound", LAUNCHES="1000000", US="0")
