@@ -8,6 +8,7 @@ import json
 import os
 import re
 import stat
+import sys
 
 from harness import Case, main, need, target
 
@@ -396,6 +397,83 @@ class Callgrind(Export):
 
     def test_it_says_what_was_cut(self):
         self.assertIn(b"only time on a CPU", self.export("callgrind", "--on-cpu"))
+
+
+HOSTILE = """
+import ctypes, sys, threading, time
+evil = 'a;b' + chr(10) + '"c' + chr(92) + chr(1) + chr(27) + '[31m,</script>' + chr(13) + chr(0x202e)
+def named(name, function):
+    return type(function)(function.__code__.replace(co_name=name, co_filename=name[:200]), globals())
+def spin():
+    end = time.process_time() + 0.15
+    while time.process_time() < end:
+        sum(range(2000))
+def run():
+    ctypes.CDLL(None).prctl(15, b'x;\\xff\\n\\"y')
+    named(evil, spin)()
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+named('L' * 100000, spin)()
+"""
+
+
+class Strange(Export):
+    def check_all(self, profile):
+        """Reads PROFILE in every format, whole; the sums in ns of each."""
+        self.file = profile
+        sums = speedscope_sums(strict_json(self.export("speedscope")))
+        ns = sum(sum_ for name, sum_ in sums.items() if name.endswith(("CPU", "waiting")))
+        tables = strict_json(self.export("json"))["tables"]
+        self.assertEqual(sum(row["self_ns"] for row in tables["functions"]), ns)
+        self.assertEqual(sum(ms for _, ms in collapsed(self.export("collapsed"))),
+                         (ns + NS_PER_MS // 2) // NS_PER_MS)
+        pprof = Profile(self.export("pprof"))
+        self.assertEqual(pprof.sum("wall") if pprof.samples else 0, ns)
+        for table, rows in tables.items():
+            lines = csv_rows(self.export("csv", "--table", table))
+            self.assertEqual({len(line) for line in lines}, {len(lines[0])}, table)
+            self.assertEqual(len(lines), len(rows) + 1, table)
+        own = 0
+        lines = iter(self.export("callgrind").decode("utf-8").split("\n"))
+        for line in lines:
+            self.assertRegex(line, r"^(\d+ \d+ \d+|[a-z]+[:=].*|# callgrind format|)$")
+            if line.startswith("calls="):
+                next(lines)
+            elif re.match(r"\d", line):
+                own += sum(map(int, line.split()[1:]))
+        self.assertEqual(own, ns)
+        return ns
+
+    def test_hostile_names_stay_in_their_places(self):
+        script = self.path("hostile.py")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(HOSTILE)
+        done = self.profile_run([sys.executable, script, 'x;"\n\udcff\\', "</script>"])
+        self.assertEqual(done.status, 0, done.err)
+        self.assertGreater(self.check_all(done.profile), 0)
+        names = {row["name"] for row in
+                 strict_json(self.export("json"))["tables"]["functions"]}
+        if not any(name.startswith("LLLL") for name in names):
+            self.skipTest("this Python's functions are not seen")
+        self.assertTrue(any(name.startswith('a;b\n"c\\\x01') for name in names), names)
+        frames = {frame for frames, _ in collapsed(self.export("collapsed")) for frame in frames}
+        self.assertTrue(any(frame.startswith("a_b") for frame in frames), frames)
+
+    def test_an_empty_profile(self):
+        done = self.profile_run(["true"], "--delay", "1000")
+        self.assertEqual(done.status, 0, done.err)
+        self.assertEqual(self.check_all(done.profile), 0)
+
+    def test_a_profile_of_hardly_a_sample(self):
+        done = self.profile_run(["true"], "--frequency", "1", "--no-agent")
+        self.assertEqual(done.status, 0, done.err)
+        self.check_all(done.profile)
+
+    def test_a_program_that_is_killed(self):
+        done = self.profile_run(["sh", "-c", "kill -9 $$"])
+        self.assertEqual(done.status, -9, done.err)
+        self.check_all(done.profile)
 
 
 class Files(Export):
