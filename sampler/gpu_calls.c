@@ -6,11 +6,11 @@
 #include "base/code.h"
 #include "base/gpu_event.h"
 #include "base/hash.h"
+#include "sampler/correlations.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS_MAX   (1u << 19) // of one generation; a GPU's queue holds some thousands
 #define SITES_MAX   (1u << 14)
 #define STACKS_MAX  4096
 #define WAITING_MAX 4096
@@ -18,19 +18,6 @@
 #define RECORD_MAX  128  // bytes of a record that waits
 #define PYTHON_MAX  256  // frames of a chain
 #define LATEST      4096 // a power of two
-
-struct call {
-	uint64_t begin_ns;
-	uint32_t process, correlation;
-	uint32_t site, op;
-};
-
-struct generation {
-	struct call *calls;
-	uint32_t count;
-	size_t capacity;
-	struct hash index;
-};
 
 // The stack where a call was made, from the caller of CUDA's function on. One place may be reached
 // in several ways: LOOK is a hash of the frames, and the latest one of a place holds until the
@@ -60,8 +47,8 @@ struct waiting {
 
 struct gpu_calls {
 	const struct sampler_sink *sink;
-	struct generation young, old; // what is in neither is forgotten
-	struct site *sites;           // [number - 1]
+	struct correlations calls;
+	struct site *sites; // [number - 1]
 	uint32_t site_count;
 	size_t site_capacity;
 	struct hash site_index;
@@ -80,8 +67,7 @@ struct gpu_calls *gpu_calls_new(const struct sampler_sink *sink)
 {
 	cleanup(gpu_calls) struct gpu_calls *c = calloc(1, sizeof(*c));
 
-	if (!c || !hash_init(&c->young.index, 64) || !hash_init(&c->old.index, 64) ||
-	    !hash_init(&c->site_index, 64))
+	if (!c || !correlations_init(&c->calls) || !hash_init(&c->site_index, 64))
 		return NULL;
 	c->sink = sink;
 	return steal(c);
@@ -97,86 +83,10 @@ void gpu_calls_free(struct gpu_calls *c)
 	}
 	free(c->stacks);
 	free(c->sites);
-	free(c->young.calls);
-	free(c->old.calls);
 	free(c->waiting);
-	hash_fini(&c->young.index);
-	hash_fini(&c->old.index);
+	correlations_fini(&c->calls);
 	hash_fini(&c->site_index);
 	free(c);
-}
-
-// Calls.
-
-static uint64_t hash_of_call(uint32_t process, uint32_t correlation)
-{
-	return hash_mix((uint64_t)process << 32 | correlation);
-}
-
-static uint64_t hash_of_call_id(uint32_t id, const void *context)
-{
-	const struct call *call = &((const struct generation *)context)->calls[id - 1];
-
-	return hash_of_call(call->process, call->correlation);
-}
-
-static uint32_t slot_of_call(const struct generation *g, uint32_t process, uint32_t correlation)
-{
-	uint32_t at = hash_start(&g->index, hash_of_call(process, correlation));
-
-	for (; g->index.slots[at]; at = hash_next(&g->index, at)) {
-		const struct call *call = &g->calls[g->index.slots[at] - 1];
-		if (call->correlation == correlation && call->process == process)
-			break;
-	}
-	return at;
-}
-
-static const struct call *find_in(const struct generation *g, uint32_t process,
-                                  uint32_t correlation)
-{
-	uint32_t id = g->index.slots[slot_of_call(g, process, correlation)];
-
-	return id ? &g->calls[id - 1] : NULL;
-}
-
-static const struct call *find_call(const struct gpu_calls *c, uint32_t process,
-                                    uint32_t correlation)
-{
-	const struct call *call = find_in(&c->young, process, correlation);
-
-	return call ? call : find_in(&c->old, process, correlation);
-}
-
-// The older generation is forgotten, and its room used again.
-static void turn_generations(struct gpu_calls *c)
-{
-	struct generation old = c->old;
-
-	c->old = c->young;
-	old.count = 0;
-	old.index.used = 0;
-	memset(old.index.slots, 0, ((size_t)old.index.mask + 1) * sizeof(*old.index.slots));
-	c->young = old;
-}
-
-// A correlation that comes again, after 2^32 others, is of the new call.
-static void keep_call(struct gpu_calls *c, const struct call *call)
-{
-	struct generation *g = &c->young;
-
-	if (g->count == CALLS_MAX)
-		turn_generations(c);
-	if ((hash_is_full(&g->index) && !hash_grow(&g->index, hash_of_call_id, g)) ||
-	    !array_reserve(&g->calls, &g->capacity, (size_t)g->count + 1))
-		return;
-	uint32_t at = slot_of_call(g, call->process, call->correlation);
-	if (g->index.slots[at]) {
-		g->calls[g->index.slots[at] - 1] = *call;
-		return;
-	}
-	g->calls[g->count++] = *call;
-	hash_insert(&g->index, at, g->count);
 }
 
 // Stacks.
@@ -447,21 +357,22 @@ void gpu_calls_begin(struct gpu_calls *c, struct thread *thread, const struct co
 {
 	if (!event->op.correlation || !thread->ops.count)
 		return;
-	struct call call = {
+	struct correlated_call call = {
 		.begin_ns = event->time_ns,
 		.process = thread->process->number,
 		.correlation = event->op.correlation,
 		.site = site_of(c, thread, codes, event),
 		.op = event->op.op,
 	};
-	keep_call(c, &call);
+	correlations_put(&c->calls, &call);
 }
 
 // Activities.
 
 static void give(struct gpu_calls *c, uint32_t process, uint32_t op, const struct record *record)
 {
-	const struct call *call = find_call(c, process, gpu_record_correlation(record));
+	const struct correlated_call *call =
+		correlations_find(&c->calls, process, gpu_record_correlation(record));
 	struct gpu_event event = { .process = process, .op = op, .record = record };
 
 	if (call)
@@ -502,7 +413,8 @@ void gpu_calls_take(struct gpu_calls *c, uint32_t process, const struct event *e
 {
 	uint32_t correlation = gpu_record_correlation(event->gpu.record);
 
-	if (correlation && !find_call(c, process, correlation) && wait(c, process, event))
+	if (correlation && !correlations_find(&c->calls, process, correlation) &&
+	    wait(c, process, event))
 		return;
 	give(c, process, event->gpu.op, event->gpu.record);
 }
@@ -512,7 +424,8 @@ void gpu_calls_flush(struct gpu_calls *c, uint64_t now_ns)
 	while (c->waiting_count) {
 		const struct waiting *first = &c->waiting[c->first_waiting];
 		if (now_ns < first->since_ns + WAIT_NS &&
-		    !find_call(c, first->process, gpu_record_correlation(&first->record.head)))
+		    !correlations_find(&c->calls, first->process,
+		                       gpu_record_correlation(&first->record.head)))
 			break;
 		give_first(c);
 	}
