@@ -60,6 +60,12 @@ e2e(e2e_real_programs real_programs --fast)
 e2e(e2e_transparency transparency --fast)
 e2e(e2e_transparency_no_perf transparency --fast --no-perf)
 
+# Where HolisticTraceAnalysis, from PyPI, is there: HTA_PYTHON names a Python that has it.
+add_test(NAME export_hta
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/hta.py)
+set_tests_properties(export_hta PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77
+  ENVIRONMENT "${e2e_environment};FAKE=${GPU_DIR}/fake;PROGRAMS=${GPU_DIR}/programs")
+
 # Known truth: every program by itself, so that the one that fails is named.
 get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
 # The kernel starts a new period with each thread, so of what 500 threads of 4 ms do outside of work()
@@ -99,6 +105,8 @@ long_e2e(long_truth truth --ms 8000 ${truth_targets})
 long_e2e(long_real_programs real_programs)
 long_e2e(long_transparency transparency)
 long_e2e(long_transparency_no_perf transparency --no-perf)
+long_e2e(long_timeline long_timeline)
+set_property(TEST long_timeline APPEND PROPERTY ENVIRONMENT "SLICES=$<TARGET_FILE:slices>")
 long_e2e(long_diff diff --pairs)
 set_property(TEST long_diff APPEND PROPERTY ENVIRONMENT "DIFF_TARGET=$<TARGET_FILE:diff_target>")
 include(e2e_ops.cmake)

@@ -65,3 +65,7 @@ target_link_libraries(replay PRIVATE flags merge)
 # What findings cost: findings_cost [SERIES [FUNCTIONS [STACKS]]] prints it.
 add_executable(findings_cost EXCLUDE_FROM_ALL bench/findings_cost.c)
 target_link_libraries(findings_cost PRIVATE flags merge)
+
+# What single calls cost: slices COUNT FILE prints it.
+add_executable(slices bench/slices.c)
+target_link_libraries(slices PRIVATE flags merge)

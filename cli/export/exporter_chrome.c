@@ -247,6 +247,9 @@ static void put_notes(struct trace *t, const struct totals *totals)
 	snprintf(why, sizeof(why), "beyond --timeline-limit of the run, from %s on",
 	         format_duration(totals->slices_until_ns).text);
 	put_note(t, totals->slices_dropped, why);
+	if (!slice_reader_threads(t->chrome.reader))
+		chrome_put_note(&t->chrome, "nothing to show: the profile is of repeated runs, or "
+		                            "of counts");
 	if (*t->e->cut) {
 		snprintf(cut, sizeof(cut), "%s", t->e->cut);
 		chrome_put_note(&t->chrome, cut);

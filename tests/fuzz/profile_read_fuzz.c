@@ -21,6 +21,7 @@
 #include "merge/query_gpu.h"
 #include "merge/query_gpu_lines.h"
 #include "merge/query_ops.h"
+#include "merge/query_slices.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -46,6 +47,16 @@ static void ask_gpu(const struct profile *p)
 	findings_free(query_findings(p, &(struct query){ 0 }, NULL, NULL));
 }
 
+static void ask_for_slices(const struct profile *p)
+{
+	cleanup(slice_reader) struct slice_reader *reader =
+		slice_reader_new(p, &(struct slice_query){ 0 }, NULL);
+	struct slice_row row;
+
+	while (reader && slice_reader_next(reader, &row, NULL) > 0)
+		;
+}
+
 static void ask(const struct profile *p)
 {
 	struct account account;
@@ -68,6 +79,7 @@ static void ask(const struct profile *p)
 	module_rows_free(query_modules(p, NULL));
 	query_account(p, &account, NULL);
 	query_totals(p, &totals);
+	ask_for_slices(p);
 }
 
 // False if they are refused.
@@ -319,7 +331,8 @@ static const char *const tables[TABLES] = {
 
 static const char *const plain_tables[] = { "run",        "module",   "op_name",   "process",
 	                                    "thread",     "series",   "gpu_count", "gpu_device",
-	                                    "gpu_stream", "gpu_work", "gpu_pc",    "gpu_stall" };
+	                                    "gpu_stream", "gpu_work", "gpu_pc",    "gpu_stall",
+	                                    "slice_chunk" };
 
 #define PLAIN_TABLES (sizeof(plain_tables) / sizeof(plain_tables[0]))
 
@@ -404,6 +417,7 @@ static void set_checksum(sqlite3 *db)
 		"site_chunk",
 		"gpu_pc",
 		"gpu_stall",
+		"slice_chunk",
 	};
 	char sql[64];
 	uint32_t checksum = 0;
