@@ -20,6 +20,7 @@ extern const struct command command_explain;
 extern const struct command command_bench;
 extern const struct command command_batch;
 extern const struct command command_count;
+extern const struct command command_merge;
 
 /* env(1)'s statuses. */
 #define EXIT_OURS       125 /* bottleneck itself failed */

@@ -16,6 +16,7 @@ static const struct command *const commands[] = {
 	&command_bench,
 	&command_count,
 	&command_batch,
+	&command_merge,
 	&command_check,
 	&command_explain,
 };

@@ -36,6 +36,7 @@ void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_warmup(const struct text *text, struct error *err);
 int text_steps(const struct text *text, struct error *err);
+int text_ranks(const struct text *text, struct error *err); /* of a merged profile */
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 void text_findings(const struct text *text, const struct findings *findings);

@@ -51,7 +51,7 @@ static bool take_number(struct file_reader *r, const char *key, int64_t value)
 	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
 	       take_gpu_line_fact(r, key, value) || take_repeat_fact(r, key, value) ||
 	       take_slice_fact(r, key, value) || take_instruction_fact(r, key, value) ||
-	       take_fact(r->profile, key, value);
+	       take_rank_fact(r, key, value) || take_fact(r->profile, key, value);
 }
 
 // A key that we do not know is of no use to us, and no damage.
@@ -326,7 +326,8 @@ static int read_all(struct file_reader *r)
 		return -1;
 	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_gpu(r) < 0 ||
 	    read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||
-	    read_repeats(r) < 0 || read_slices(r) < 0 || read_instructions(r) < 0)
+	    read_repeats(r) < 0 || read_slices(r) < 0 || read_instructions(r) < 0 ||
+	    read_ranks(r) < 0)
 		return -1;
 	return check_checksum(r);
 }
@@ -345,7 +346,13 @@ static struct profile *new_profile(struct error *err)
 	return steal(p);
 }
 
-struct profile *profile_read(const char *path, struct error *err)
+static int read_run(struct file_reader *r)
+{
+	return file_reader_rows(r, "run", 2, take_run_row) < 0 ? -1 : check_run(r);
+}
+
+static struct profile *read_by(const char *path, int (*read)(struct file_reader *),
+                               struct error *err)
 {
 	size_t size;
 	unsigned char *bytes = file_reader_load(path, &size, err);
@@ -358,8 +365,18 @@ struct profile *profile_read(const char *path, struct error *err)
 		return NULL;
 	}
 	struct file_reader r = { .path = path, .profile = p, .err = err };
-	int result = file_reader_open(&r, bytes, size) < 0 ? -1 : read_all(&r);
+	int result = file_reader_open(&r, bytes, size) < 0 ? -1 : read(&r);
 	sqlite3_finalize(r.select);
 	sqlite3_close(r.db);
 	return result == 0 ? steal(p) : NULL;
+}
+
+struct profile *profile_read(const char *path, struct error *err)
+{
+	return read_by(path, read_all, err);
+}
+
+struct profile *profile_read_run(const char *path, struct error *err)
+{
+	return read_by(path, read_run, err);
 }

@@ -50,6 +50,7 @@ struct file_reader {
 	struct allocation_site all_sites;
 	uint64_t gpu_pcs, gpu_stalls;          /* rows that there must be */
 	uint64_t repeat_sides, repeats;        /* the same */
+	uint64_t ranks, rank_shares;           /* the same */
 	uint64_t slices;                       /* that there must be */
 	uint64_t gpu_samples;                  /* of all that was read */
 	uint64_t count_functions, count_lines; /* the same */
@@ -131,6 +132,10 @@ int read_instructions(struct file_reader *r);
 /* Runs of whole commands: merge/file_repeats.c. */
 bool take_repeat_fact(struct file_reader *r, const char *key, int64_t value);
 int read_repeats(struct file_reader *r);
+
+/* Ranks: merge/file_ranks.c. */
+bool take_rank_fact(struct file_reader *r, const char *key, int64_t value);
+int read_ranks(struct file_reader *r);
 
 /* What timelines are drawn of: merge/file_slices.c. */
 bool take_slice_fact(struct file_reader *r, const char *key, int64_t value);

@@ -101,6 +101,10 @@ int write_instructions(struct file_writer *w);
 int write_repeat_facts(struct file_writer *w);
 int write_repeats(struct file_writer *w);
 
+/* Ranks of a merged profile: merge/file_ranks.c. */
+int write_rank_facts(struct file_writer *w);
+int write_ranks(struct file_writer *w);
+
 /* What timelines are drawn of: merge/file_slices.c. */
 int write_slice_facts(struct file_writer *w);
 int write_slices(struct file_writer *w);

@@ -91,12 +91,19 @@ bool histogram_merge(struct histogram *h, const struct histogram *from)
 	return true;
 }
 
-uint64_t histogram_quantile(const struct histogram *h, double share)
+uint64_t histogram_calls(const struct histogram *h)
 {
-	uint64_t all = 0, below = 0;
+	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < h->count; i++)
 		all += h->buckets[i].count;
+	return all;
+}
+
+uint64_t histogram_quantile(const struct histogram *h, double share)
+{
+	uint64_t all = histogram_calls(h), below = 0;
+
 	for (uint32_t i = 0; i < h->count; i++) {
 		below += h->buckets[i].count;
 		if ((double)below > share * (double)all || below == all)

@@ -40,5 +40,8 @@ bool histogram_merge(struct histogram *h, const struct histogram *from);
 /* Adds COUNT to BUCKET, e.g. from a file. False if there is no memory or no such bucket. */
 bool histogram_add_bucket(struct histogram *h, uint32_t bucket, uint32_t count);
 
+/* Of all buckets. */
+uint64_t histogram_calls(const struct histogram *h);
+
 /* The value of which SHARE (0 … 1) of all are smaller; 0 if there is none. */
 uint64_t histogram_quantile(const struct histogram *h, double share);

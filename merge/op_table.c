@@ -184,19 +184,25 @@ static void widen(struct op_table *t)
 	}
 }
 
-static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call *call)
+// The bin of TIME_NS, widened until there is one.
+static uint32_t bin_at(struct op_table *t, uint64_t time_ns)
 {
-	if (!t->origin_ns)
-		t->origin_ns = call->begin_ns;
-	uint64_t since = call->begin_ns > t->origin_ns ? call->begin_ns - t->origin_ns : 0;
+	uint64_t since = time_ns > t->origin_ns ? time_ns - t->origin_ns : 0;
 
 	// When one bin holds all there is nothing left to fall together.
 	while (since / t->bin_ns >= OP_TABLE_BINS_OF_RUN ||
 	       (t->bin_count >= t->bins_max && since >= t->bin_ns))
 		widen(t);
+	return (uint32_t)(since / t->bin_ns);
+}
+
+static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call *call)
+{
+	if (!t->origin_ns)
+		t->origin_ns = call->begin_ns;
 	struct op_bin bin = {
 		.entry = entry,
-		.bin = (uint32_t)(since / t->bin_ns),
+		.bin = bin_at(t, call->begin_ns),
 		.calls = call->sums.calls,
 		.marks = call->sums.marks,
 		.total_ns = call->within_itself ? 0 : call->duration_ns,
@@ -247,4 +253,43 @@ struct op_entry *op_table_add(struct op_table *t, const struct op_call *call)
 		add_duration(t, entry, call);
 	add_to_bin(t, (uint32_t)(entry - t->entries) + 1, call);
 	return entry;
+}
+
+// All at once: where the table is full, so many durations are kept as none.
+static void join_durations(struct op_table *t, struct histogram *to, const struct histogram *from)
+{
+	uint32_t before = to->count;
+
+	if ((before && t->bucket_count + from->count > t->buckets_max) ||
+	    !histogram_merge(to, from))
+		t->blurred += histogram_calls(from);
+	t->bucket_count += to->count - before;
+}
+
+struct op_entry *op_table_join(struct op_table *t, const struct op_entry *entry)
+{
+	struct op_entry *to = entry_of(t, &entry->key);
+
+	if (!to) {
+		t->lost += entry->sums.calls;
+		return NULL;
+	}
+	op_sums_add(&to->sums, &entry->sums);
+	if (entry->first_begin_ns &&
+	    (!to->first_begin_ns || entry->first_begin_ns < to->first_begin_ns)) {
+		to->first_begin_ns = entry->first_begin_ns;
+		to->first_ns = entry->first_ns;
+	}
+	to->min_ns = entry->min_ns < to->min_ns ? entry->min_ns : to->min_ns;
+	to->max_ns = entry->max_ns > to->max_ns ? entry->max_ns : to->max_ns;
+	join_durations(t, &to->durations, &entry->durations);
+	return to;
+}
+
+void op_table_join_bin(struct op_table *t, const struct op_bin *bin, uint64_t time_ns)
+{
+	struct op_bin moved = *bin;
+
+	moved.bin = bin_at(t, time_ns);
+	t->blurred += !op_table_append_bin(t, &moved);
 }

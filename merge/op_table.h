@@ -115,5 +115,12 @@ void op_table_move_callers(struct op_table *t, const uint32_t *map);
 struct op_entry *op_table_append(struct op_table *t, const struct op_key *key);
 bool op_table_append_bin(struct op_table *t, const struct op_bin *bin);
 
+/* Adds what stands in ENTRY, of another table, to the row of its key. NULL if there is no room:
+   then its calls are lost. */
+struct op_entry *op_table_join(struct op_table *t, const struct op_entry *entry);
+
+/* The same of a bin whose middle is TIME_NS, and whose entry is one of this table. */
+void op_table_join_bin(struct op_table *t, const struct op_bin *bin, uint64_t time_ns);
+
 /* Adds FROM's sums to TO's. */
 void op_sums_add(struct op_sums *to, const struct op_sums *from);

@@ -93,6 +93,7 @@ void profile_free(struct profile *p)
 	gpu_fini(&p->gpu);
 	gpu_lines_fini(&p->gpu_lines);
 	repeats_fini(&p->repeats);
+	ranks_fini(&p->ranks);
 	slices_fini(&p->slices);
 	counts_fini(&p->counts);
 	cells_fini(&p->cells);
@@ -235,6 +236,8 @@ static bool fold(struct profile *p, uint32_t keep)
 	gpu_move_nodes(&p->gpu, map);
 	slices_move_nodes(&p->slices, map);
 	allocations_move_nodes(&p->allocations, map, sites);
+	for (uint32_t i = 0; i < p->held_count; i++)
+		p->held[i] = map[p->held[i] - 1];
 	forget_last_paths(p);
 	drop_locations(p);
 	return true;
@@ -283,6 +286,15 @@ static bool make_cell_room(struct profile *p, const struct interval *interval)
 		wanted = cells_fit(&p->cells, interval);
 	}
 	return p->cells.count + wanted <= p->limits.cells;
+}
+
+bool profile_add_interval(struct profile *p, const uint32_t *node, enum metric metric,
+                          const struct interval *interval)
+{
+	uint64_t missing_ns;
+
+	return make_cell_room(p, interval) &&
+	       cells_add(&p->cells, *node, metric, interval, &missing_ns);
 }
 
 static bool same_frame(const struct frame *a, const struct frame *b)

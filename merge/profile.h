@@ -153,5 +153,9 @@ bool profile_is_symbolized(const struct profile *p);
  */
 int profile_write(const struct profile *p, const char *path, struct error *err);
 
+/* The facts of the run in the file PATH alone, unchecked but for their kind; profile_run() tells.
+ */
+struct profile *profile_read_run(const char *path, struct error *err);
+
 /* Reads what profile_write() wrote. Any damage is an error that names the file. */
 struct profile *profile_read(const char *path, struct error *err);

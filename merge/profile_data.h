@@ -19,6 +19,7 @@
 #include "merge/op_table.h"
 #include "merge/paths.h"
 #include "merge/profile.h"
+#include "merge/ranks.h"
 #include "merge/repeats.h"
 #include "merge/series.h"
 #include "merge/slices.h"
@@ -75,6 +76,9 @@ struct profile {
 	struct gpu gpu;
 	struct gpu_lines gpu_lines;
 	struct repeats repeats;
+	struct ranks ranks; /* of a merged profile */
+	uint32_t *held;     /* numbers of nodes that somebody holds: they move with these */
+	uint32_t held_count;
 	struct slices slices;
 	struct counts counts;
 	uint64_t last_ns; /* the latest time that was told */
@@ -101,6 +105,11 @@ uint32_t profile_add_location(struct profile *p, struct frame frame);
 /* Room for WANTED more nodes: others may be folded, and get other numbers. False if there is none.
  */
 bool profile_make_room(struct profile *p, uint32_t wanted);
+
+/* INTERVAL at *NODE, which may move while there is made room for it: see held. False if there is no
+   memory. */
+bool profile_add_interval(struct profile *p, const uint32_t *node, enum metric metric,
+                          const struct interval *interval);
 
 /* STACK, of NODE in thread SLOT, may have had a GPU wait. */
 void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack);

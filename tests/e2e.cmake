@@ -26,6 +26,7 @@ foreach(part
   count
   gates
   manners
+  merge
   package
   privileges
   ranks

@@ -156,6 +156,20 @@ bool profile_has_repeats(const struct profile *p)
 	return p->repeats.count > 0;
 }
 
+struct rank_rows *query_ranks(const struct profile *p, struct error *err)
+{
+	struct rank_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->ranks;
+	return rows;
+}
+
+void rank_rows_free(struct rank_rows *rows)
+{
+	free(rows); // what is in it is the test's
+}
+
 struct repeat_rows *query_repeats(const struct profile *p, struct error *err)
 {
 	struct repeat_rows *rows = calloc(1, sizeof(*rows));
@@ -1078,6 +1092,43 @@ static struct repeat_row repeated[] = {
 		},
 	},
 };
+
+struct profile *fake_profile_of_ranks(size_t count)
+{
+	static struct rank_row rows[40];
+	static struct rank_skew skew = { "relax<double>(grid&)", "solver", 0, MS(1900), MS(200) };
+	struct profile *p = fake_profile();
+
+	for (uint32_t i = 0; i < count && i < 40; i++)
+		rows[i] = (struct rank_row){
+			.number = i == 0   ? 1
+			          : i == 1 ? 0
+			                   : i,
+			.numbered = true,
+			.host = i % 2 ? "node2" : "node1",
+			.wall_ns = MS(2600),
+			.busy_ns = i ? MS(700) - MS(i) : MS(2400),
+			.mpi_ns = i ? MS(1700) + MS(i) : MS(20),
+			.wait_ns = MS(150),
+			.steps = 12,
+			.step_median_ns = i ? MS(100) : MS(200),
+			.function = i ? "assemble()" : "relax<double>(grid&)",
+		};
+	p->ranks = (struct rank_rows){
+		.rows = rows,
+		.count = count,
+		.hosts = 2,
+		.median_busy_ns = MS(690),
+		.straggles = true,
+		.excess_ns = MS(1710),
+		.waited_ns = MS(1690),
+		.because = &skew,
+		.step_ratio = 2,
+		.skews = &skew,
+		.skew_count = 1,
+	};
+	return p;
+}
 
 struct profile *fake_profile_of_repeats(bool pair)
 {

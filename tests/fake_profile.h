@@ -15,6 +15,7 @@
 #include "merge/query_gpu_lines.h"
 #include "merge/query_imports.h"
 #include "merge/query_ops.h"
+#include "merge/query_ranks.h"
 #include "merge/query_repeats.h"
 #include "merge/query_startup.h"
 #include "merge/query_steps.h"
@@ -51,6 +52,7 @@ struct profile {
 	struct memory_rows memory;
 	struct memory_doubts doubts;
 	struct import_rows imports;
+	struct rank_rows ranks; /* of a merged profile */
 	struct repeat_rows repeats;
 	struct spread ratio; /* of the second side to the first */
 	struct finding findings[4];
@@ -77,6 +79,9 @@ struct profile *fake_profile_with_steps(void);
 
 /* The same with what functions, lines and ops have launched, and with streams. */
 struct profile *fake_profile_with_gpu(void);
+
+/* The same, merged of COUNT ranks, of which rank 1 holds the others up. */
+struct profile *fake_profile_of_ranks(size_t count);
 
 /* Runs of two commands in turns, and nothing else; of the first alone. */
 struct profile *fake_profile_of_repeats(bool pair);

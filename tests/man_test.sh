@@ -51,6 +51,7 @@ compare bottleneck-bench.1 bench
 compare bottleneck-batch.1 batch
 compare bottleneck-count.1 count
 compare bottleneck-diff.1 diff
+compare bottleneck-merge.1 merge
 # The page mentions an option of run.
 page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
 help_options check | diff - "$work/page" || fail "bottleneck-check.1 and --help differ"
@@ -76,7 +77,7 @@ seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
 pages=
 command -v valgrind >/dev/null && pages=bottleneck-count.1
 for page in $pages bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
-	bottleneck-bench.1 bottleneck-diff.1 bottleneck-batch.1 bottleneck-ops.7 bottleneck-export.7; do
+	bottleneck-bench.1 bottleneck-diff.1 bottleneck-batch.1 bottleneck-merge.1 bottleneck-ops.7 bottleneck-export.7; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"
 	while read -r example; do
@@ -97,6 +98,7 @@ test -s trace.json.gz || fail "--export wrote no trace"
 test -s report.html || fail "--export wrote no page"
 test -s script.bneck || fail "-o wrote no profile"
 rm -r nightly || fail "the batch left nothing"
+rm -f run.0.bneck run.1.bneck all.bneck
 rm -f base.bneck new.bneck old-[12].bneck now-[12].bneck data data.gz report.html report.txt script.bneck start.json stacks.txt.gz trace.json.gz
 test -z "$(ls -A)" || fail "left behind: $(ls -A)"
 exit $failed

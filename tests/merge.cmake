@@ -20,6 +20,7 @@ foreach(module
   diff
   file_ops
   gpu_lines
+  merger
   profile
   profile_file
   query

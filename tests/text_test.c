@@ -691,6 +691,21 @@ Test(text, repeats)
 	expect_golden("repeats-same", print(p, &view, terminal(100, false, false)));
 }
 
+Test(text, ranks)
+{
+	struct view view = view_default();
+	struct profile *p = fake_profile_of_ranks(4);
+
+	expect_golden("ranks-100", print(p, &view, terminal(100, false, false)));
+	p->ranks.straggles = false;
+	p->ranks.because = NULL;
+	p->ranks.skew_count = 0;
+	p->ranks.step_ratio = 1.04;
+	expect_golden("ranks-even", print(p, &view, terminal(100, false, false)));
+	expect_golden("ranks-many",
+	              print(fake_profile_of_ranks(40), &view, terminal(80, false, true)));
+}
+
 Test(text, repeats_of_one_command)
 {
 	struct view view = view_default();

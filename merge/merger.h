@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many profiles into one: ranks of a job, processes of a batch, one after the other.
+ *
+ * Each is added and may then be freed: what is kept grows with the distinct call paths, functions
+ * and ops, and by a row for each profile, not with their number. Up to MERGER_APART profiles keep
+ * their processes and threads apart, with their rank behind the name; of more, the first alone does,
+ * and those of the others that are called alike share a row.
+ *
+ * Sums stay what they are, to the nanosecond. Times of a profile are moved by one number, so that
+ * those of one host stand where they were, and those of several where their clocks say; runs that
+ * do not overlap are laid over each other at their starts. Where a bin of time falls into two,
+ * it goes to the one that its middle is in, or, if it is the wider one, in parts to all. One thread
+ * at a time.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct profile;
+struct run;
+
+#define MERGER_APART 64
+
+/* What must be known of all of them before the first is added. */
+struct merge_plan {
+	size_t count;
+	bool by_start;     /* at their starts: some do not overlap */
+	uint64_t first_ns; /* the earliest start, since the epoch */
+	uint64_t earliest_end_ns, latest_start_ns, last_ns;
+};
+
+/* RUN is one of them. */
+void merge_plan_add(struct merge_plan *plan, const struct run *run);
+
+struct merger;
+
+/* PLAN is complete. */
+struct merger *merger_new(const struct merge_plan *plan, struct error *err);
+void merger_free(struct merger *m);
+
+CLEANUP(merger, struct merger *, merger_free)
+
+/* PART is only read. */
+int merger_add(struct merger *m, const struct profile *part, struct error *err);
+
+/* The one profile; the merger is done with. NULL on error. */
+struct profile *merger_finish(struct merger *m, struct error *err);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// What a part did with its time, as a row among others.
+#include "base/error.h"
+#include "merge/merger_data.h"
+#include "merge/query.h"
+#include "merge/query_steps.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+// What a program calls of MPI: such functions do not call each other.
+static bool is_mpi(const char *function)
+{
+	return begins_with(function, "MPI_") || begins_with(function, "PMPI_");
+}
+
+static uint64_t waited(const uint64_t ns[METRIC_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < METRIC_COUNT; i++)
+		sum += metric_is_off_cpu(i) ? ns[i] : 0;
+	return sum;
+}
+
+// For a free CPU it is others, and not ranks that are not there yet, who make it wait. In MPI it is
+// both: there it looks again and again, and gives the CPU away between.
+static void add_row(const struct row *row, struct rank_info *info, uint64_t *mpi_other_ns)
+{
+	info->busy_ns += row->self_ns[METRIC_ON_CPU];
+	info->wait_ns += waited(row->self_ns) - row->self_ns[METRIC_OFF_RUNNABLE];
+	if (!is_mpi(row->name))
+		return;
+	info->mpi_busy_ns += row->total_ns[METRIC_ON_CPU];
+	info->mpi_wait_ns += waited(row->total_ns);
+	*mpi_other_ns += waited(row->total_ns) - row->total_ns[METRIC_OFF_RUNNABLE];
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+static bool add_shares(struct merger *m, const struct rows *rows)
+{
+	size_t most = rows->count < RANK_SHARES ? rows->count : RANK_SHARES;
+	struct strings *strings = m->profile->strings;
+
+	for (size_t i = 0; i < most; i++) {
+		const struct row *row = &rows->rows[i]; // most self first
+		if ((double)row->self < RANK_SHARE_LEAST * (double)rows->all)
+			break;
+		struct rank_share share = {
+			.rank = m->profile->ranks.count,
+			.function = strings_add(strings, row->name),
+			.module = strings_add(strings, base_name(row->module)),
+			.busy_ns = row->self_ns[METRIC_ON_CPU],
+			.wait_ns = row->self - row->self_ns[METRIC_ON_CPU],
+		};
+		if (!share.function || !ranks_add_share(&m->profile->ranks, &share))
+			return false;
+	}
+	return true;
+}
+
+static int add_steps(const struct profile *part, struct rank_info *info, struct error *err)
+{
+	cleanup(steps) struct steps *steps = query_steps(part, &(struct steps_query){ 0 }, err);
+
+	if (!steps)
+		return -1;
+	info->steps = steps->name ? steps->calls : 0;
+	info->step_median_ns = steps->name ? steps->median_ns : 0;
+	info->step_sum_ns = steps->name ? steps->sum_ns : 0;
+	return 0;
+}
+
+int merger_add_rank(struct merger *m, struct error *err)
+{
+	const struct query query = { .by = BY_FUNCTION, .without_others = true };
+	const struct run *run = &m->part->run;
+	struct strings *strings = m->profile->strings;
+	cleanup(rows) struct rows *rows = query_run(m->part, &query, err);
+	struct rank_info info = {
+		.number = run->has_rank ? run->rank : m->parts,
+		.numbered = run->has_rank,
+		.host = strings_add(strings, run->host),
+		.command = strings_add(strings, run->command),
+		.exit_status = run->exit_status,
+		.start_ns = merger_time(m, run->start_ns) - profile_start_ns(m->profile),
+		.wall_ns = run->wall_ns,
+		.samples = run->samples,
+	};
+
+	uint64_t mpi_other_ns = 0; // of wait_ns
+	if (!rows || add_steps(m->part, &info, err) < 0)
+		return -1;
+	for (size_t i = 0; i < rows->count; i++)
+		add_row(&rows->rows[i], &info, &mpi_other_ns);
+	info.busy_ns -= info.mpi_busy_ns < info.busy_ns ? info.mpi_busy_ns : info.busy_ns;
+	info.wait_ns -= mpi_other_ns < info.wait_ns ? mpi_other_ns : info.wait_ns;
+	return ranks_add(&m->profile->ranks, &info) && add_shares(m, rows)
+	               ? 0
+	               : error_set(err, ENOMEM, "could not keep a rank");
+}
