@@ -97,8 +97,9 @@ def lost_wakes(threads):
         signal.setitimer(signal.ITIMER_REAL, 0)
         lost += time.monotonic() - begun > 2.9
     stop.set()
-    # By CPU-time timers a signal that comes while ours is handled may go to another thread.
-    print(lost if lost > 1 else "none or one")
+    # One that comes after the interpreter has looked for signals and before it sleeps is lost without
+    # a profiler, too; in that moment a tick may be handled, for as long as others have the CPU.
+    print(lost if lost > 4 else "few")
 
 
 @program("waits")
