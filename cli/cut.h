@@ -28,6 +28,10 @@ int cut_steady(const struct view *view, const struct profile *profile, uint64_t 
    that is all of it. */
 void cut_print(const struct view *view, const struct profile *profile, FILE *out);
 
+/* "no warm-up was found: all of the run is shown", where VIEW, which is resolved, asked for a part
+   that is not there; else NULL. */
+const char *cut_missed(const struct view *view);
+
 /*
  * What is wrong in that window, of all threads, whichever VIEW shows; LIMITS may be NULL. NULL on
  * error.

@@ -41,3 +41,16 @@ void cut_print(const struct view *view, const struct profile *profile, FILE *out
 	if (view->from_ns || view->to_ns)
 		put_window(view, profile, sep, out);
 }
+
+const char *cut_missed(const struct view *view)
+{
+	static const char *const misses[] = {
+		[MISS_NONE] = NULL,
+		[MISS_STARTUP] = "no start-up was seen: all of the run is shown",
+		[MISS_WARMUP] = "no warm-up was found: all of the run is shown",
+		[MISS_STEPS] = "no steps were found: all of the run is shown (see --steps)",
+		[MISS_REST] = "there are not so many steps: all of the run is shown",
+	};
+
+	return misses[view->miss];
+}

@@ -177,16 +177,10 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 // What was asked for and is not there.
 static void print_miss(const struct text *text)
 {
-	static const char *const misses[] = {
-		[MISS_NONE] = NULL,
-		[MISS_STARTUP] = "no start-up was seen: all of the run is shown",
-		[MISS_WARMUP] = "no warm-up was found: all of the run is shown",
-		[MISS_STEPS] = "no steps were found: all of the run is shown (see --steps)",
-		[MISS_REST] = "there are not so many steps: all of the run is shown",
-	};
+	const char *words = cut_missed(text->view);
 
-	if (misses[text->view->miss])
-		fprintf(text->out, "  %s\n", misses[text->view->miss]);
+	if (words)
+		fprintf(text->out, "  %s\n", words);
 }
 
 static int print_view(const struct text *text, struct error *err)

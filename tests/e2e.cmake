@@ -113,5 +113,5 @@ set_property(TEST long_diff APPEND PROPERTY ENVIRONMENT "DIFF_TARGET=$<TARGET_FI
 include(e2e_ops.cmake)
 
 e2e(e2e_gpu gpu)
-set_property(TEST e2e_gpu APPEND PROPERTY ENVIRONMENT
+set_property(TEST e2e_gpu e2e_export APPEND PROPERTY ENVIRONMENT
              "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")

@@ -13,14 +13,8 @@
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
-	&exporter_chrome,
-	&exporter_json,
-	&exporter_csv,
-	&exporter_html,
-	&exporter_speedscope,
-	&exporter_collapsed,
-	&exporter_pprof,
-	&exporter_callgrind,
+	&exporter_chrome,     &exporter_json,      &exporter_csv,   &exporter_html,
+	&exporter_speedscope, &exporter_collapsed, &exporter_pprof, &exporter_callgrind,
 };
 
 #define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
@@ -145,6 +139,9 @@ static char *words_of_cut(const struct view *view, const struct profile *profile
 	if (!memory)
 		return NULL;
 	cut_print(view, profile, memory);
+	const char *missed = cut_missed(view);
+	if (missed)
+		fprintf(memory, "%s%s", ftell(memory) > 0 ? "; " : "", missed);
 	if (fclose(memory) == 0)
 		return words;
 	free(words);

@@ -418,6 +418,45 @@ named('L' * 100000, spin)()
 """
 
 
+class Others(Export):
+    """What is not the time of threads: memory, and GPUs where they are told of."""
+
+    def sums(self, *options):
+        """{what: (pprof's, speedscope's)}"""
+        pprof = Profile(self.export("pprof", *options))
+        sums = speedscope_sums(strict_json(self.export("speedscope", *options)))
+        return {kind: (pprof.sum(kind), sum(sum_ for name, sum_ in sums.items() if word in name))
+                for kind, word in (("gpu", "on GPUs"), ("alloc_space", "allocated"))}
+
+    def test_allocated_bytes_are_those_of_the_table(self):
+        done = self.profile_run([target("memory")])
+        self.assertEqual(done.status, 0, done.err)
+        self.file = done.profile
+        rows = strict_json(self.export("json"))["tables"]["memory"]
+        whole = sum(row["allocated_bytes"] for row in rows)
+        if not whole:
+            self.skipTest("no allocations were seen")
+        self.assertEqual(self.sums()["alloc_space"], (whole, whole))
+
+    def test_gpu_time_is_that_of_the_works(self):
+        if not os.path.exists(os.environ.get("FAKE", "")):
+            self.skipTest("the fake GPU is not built")
+        done = self.profile_run([os.path.join(os.environ["PROGRAMS"], "streams")],
+                                env=self.environment(LD_LIBRARY_PATH=os.environ["FAKE"]))
+        self.assertEqual(done.status, 0, done.err)
+        self.file = done.profile
+        for options in ((), ("--from", "0.03")):
+            rows = strict_json(self.export("json", *options))["tables"]["gpu_work"]
+            whole = sum(row["total_ns"] for row in rows)
+            self.assertEqual(self.sums(*options)["gpu"], (whole, whole))
+
+    def test_a_part_that_is_not_there_is_said(self):
+        shown = strict_json(self.export("json", "--phase", "steady"))["shown"]
+        text = self.verb("report", "--phase", "steady", self.file).stdout.decode()
+        if "no warm-up was found" in text:
+            self.assertIn("no warm-up was found", shown)
+
+
 class Strange(Export):
     def check_all(self, profile):
         """Reads PROFILE in every format, whole; the sums in ns of each."""
