@@ -124,7 +124,7 @@ const timeline = {
     return el('ul', { class: 'legend dim' }, ...names.map((name) => {
       const mark = el('i', { 'aria-hidden': 'true' });
       mark.style.background = `var(--${this.COLOURS[name] || 'other'})`;
-      return el('li', {}, mark, name);
+      return el('li', {}, mark, this.ORDER.includes(name) ? name : `waiting for ${name}`);
     }));
   },
 
@@ -189,11 +189,13 @@ const timeline = {
     const first = Math.max(0, Math.floor((this.from - lane.origin_ns) / lane.bin_ns / step) * step);
     const end = Math.min(lane.end, Math.ceil((this.to - lane.origin_ns) / lane.bin_ns));
     const tops = new Float32Array(Math.max(0, Math.ceil((end - first) / step)));
+    const sums = tops.map((_, i) => lane.parts.reduce((sum, part) => sum + this.shareOf(lane, part, first + i * step, step), 0));
     for (const part of lane.parts) {
       context.fillStyle = colours.get(this.COLOURS[part.name] || 'other');
       context.beginPath();
       for (let bin = first, i = 0; bin < end; bin += step, i++) {
-        const share = this.shareOf(lane, part, bin, step);
+        // Where a wait ends within a bin, samples and waits may sum to more than there is.
+        const share = this.shareOf(lane, part, bin, step) / Math.max(1, sums[i]);
         if (!share) continue;
         const x = Math.max(this.labelWidth, Math.round(this.x(lane.origin_ns + bin * lane.bin_ns)));
         const to = Math.min(this.width, Math.round(this.x(lane.origin_ns + (bin + step) * lane.bin_ns)));
