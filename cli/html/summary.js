@@ -81,7 +81,7 @@ const findings = {
     const place = finding.file ? [finding.file, finding.line, null] : null;
     const head = el('div', { class: 'head' },
       el('span', { class: 'id' }, `${number ? `${number}. ` : ''}${finding.id}`),
-      finding.saving_ns ? el('span', { class: 'saving' }, `up to ${duration(finding.saving_ns)}`) : null,
+      finding.saving_ns ? el('span', { class: 'saving' }, duration(finding.saving_ns)) : null,
       el('span', {}, finding.title),
       placeLink(place));
     const evidence = finding.evidence.map((row) => this.evidence(row));
