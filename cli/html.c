@@ -81,11 +81,15 @@ static void put_header(const struct html *h, const char *cut)
 	json_put_text(h->j, "cut", *cut ? cut : NULL);
 }
 
-static int put_data(struct html *h, const struct view *view, const char *cut, struct error *err)
+static int put_data(struct html *h, const struct view *view, const struct profile *base,
+                    const char *cut, struct error *err)
 {
 	json_open(h->j, NULL, '{');
 	put_header(h, cut);
 	if (put_phases(h, view, err) < 0)
+		return -1;
+	h->view = view;
+	if (base && html_diff(h, base, err) < 0)
 		return -1;
 	html_frames_put(h->frames, h->j);
 	json_close(h->j);
@@ -93,7 +97,8 @@ static int put_data(struct html *h, const struct view *view, const char *cut, st
 }
 
 int html_write(const struct profile *profile, const struct view *view,
-               const struct rule_limits *limits, const char *cut, FILE *out, struct error *err)
+               const struct rule_limits *limits, const struct profile *base, const char *cut,
+               FILE *out, struct error *err)
 {
 	struct json j = json_start_in_page(out);
 	cleanup(html_frames) struct html_frames *frames = html_frames_new();
@@ -102,7 +107,7 @@ int html_write(const struct profile *profile, const struct view *view,
 	if (!frames)
 		return error_set(err, ENOMEM, "could not write the page");
 	fwrite(html_page_head, 1, html_page_head_bytes, out);
-	if (put_data(&h, view, cut, err) < 0)
+	if (put_data(&h, view, base, cut, err) < 0)
 		return -1;
 	fwrite(html_page_tail, 1, html_page_tail_bytes, out);
 	return 0;

@@ -14,8 +14,9 @@ struct profile;
 struct rule_limits;
 struct view;
 
-/* CUT: what VIEW leaves out, in words, or "". Where it leaves out no time, the page can be switched
-   to the parts of the run. -1 if a question could not be answered: what has been written by then is
-   no page. */
+/* BASE: another run to compare with; NULL: none. CUT: what VIEW leaves out, in words, or "". Where
+   it leaves out no time, the page can be switched to the parts of the run. -1 if a question could
+   not be answered: what has been written by then is no page. */
 int html_write(const struct profile *profile, const struct view *view,
-               const struct rule_limits *limits, const char *cut, FILE *out, struct error *err);
+               const struct rule_limits *limits, const struct profile *base, const char *cut,
+               FILE *out, struct error *err);

@@ -53,6 +53,9 @@ int html_steps(const struct html *h, struct error *err);
 /* Lines by self time; of Python's, the user's own with the libraries that they call. */
 struct rows *html_lines(const struct html *h, struct error *err);
 
+/* What is different from the run in BASE. */
+int html_diff(const struct html *h, const struct profile *base, struct error *err);
+
 /* The sections of the text report take this. */
 struct text html_text(const struct html *h, FILE *out, int width);
 

@@ -3,6 +3,10 @@
 
 #include "base/error.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 // In the order of enum view_sort.
 static const char *const sorts[] = { "self",  "total", "line", "calls",     "mem",
 	                             "flops", "avg",   "gpu",  "gpu-total", NULL };
@@ -184,6 +188,11 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_TEXT,
 	  .offset = AT(table),
 	  .help = "export this table alone, as csv or json" },
+	{ .name = "base",
+	  .argument = "FILE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(base),
+	  .help = "a profile of another run, to compare with in --export html" },
 };
 
 struct view view_default(void)
@@ -331,6 +340,21 @@ static int check_ops(const struct view *view, struct error *err)
 	return 0;
 }
 
+static int check_base(const struct view *view, struct error *err)
+{
+	bool page = false;
+
+	for (size_t i = 0; i < view->exports.count; i++)
+		page |= strncmp(view->exports.items[i], "html", 4) == 0;
+	if (!view->base)
+		return 0;
+	if (!page)
+		return error_set(err, 0, "--base compares in a page: it needs --export html");
+	if (access(view->base, R_OK) < 0)
+		return error_set(err, errno, "could not read \"%s\"", view->base);
+	return 0;
+}
+
 static int check_memory(const struct view *view, struct error *err)
 {
 	if (view->by.index == BY_FILE || view->by.index == BY_THREAD ||
@@ -368,6 +392,8 @@ int view_check(const struct view *view, struct error *err)
 		return error_set(err, 0, "--to is not later than --from: nothing is left to show");
 	if (view->phase != PHASE_ALL && view->from_steady)
 		return error_set(err, 0, "--phase and --from-steady do not go together");
+	if (check_base(view, err) < 0)
+		return -1;
 	enum view_table table = view_table(view);
 	if (table == VIEW_TABLE_OPS)
 		return check_ops(view, err);

@@ -92,6 +92,7 @@ struct view {
 	struct option_list exports; /* "FORMAT[=FILE]": see cli/export/exports.h */
 	const char *table;          /* the only one to export; NULL: all */
 	uint32_t max_events;        /* of a timeline that is exported; 0: all */
+	const char *base;           /* a profile to compare with in a page; NULL: none */
 };
 
 #define VIEW_TOP_DEFAULT    15

@@ -204,7 +204,8 @@ static int write_page(const char *directory)
 
 	snprintf(path, sizeof(path), "%s/page.html", directory);
 	FILE *out = fopen(path, "w");
-	if (!out || html_write(f.profile, &view, NULL, "", out, &err) < 0 || fclose(out) != 0) {
+	if (!out || html_write(f.profile, &view, NULL, NULL, "", out, &err) < 0 ||
+	    fclose(out) != 0) {
 		fprintf(stderr, "could not write \"%s\": %s\n", path, err.text);
 		return 1;
 	}

@@ -45,7 +45,7 @@ static void make(const struct view *view)
 	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
 	name_all(&f);
 	FILE *out = open_memstream(&page, &size);
-	int failed = html_write(f.profile, view, NULL, "", out, &err);
+	int failed = html_write(f.profile, view, NULL, NULL, "", out, &err);
 	fclose(out);
 	cr_assert_eq(failed, 0, "%s", err.text);
 	const char *start = strstr(page, "id=\"data\">");

@@ -60,7 +60,7 @@ _bottleneck() {
 	[[ $cur == = ]] && cur=
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	case $prev in
-	-o | --output | -R | --report | --rules | --junit)
+	-o | --output | -R | --report | --rules | --base | --junit)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return

@@ -93,6 +93,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -s q -l quiet -d 'the a
 complete -c bottleneck -n '__bottleneck_runs run report' -s v -l verbose -d 'more about how the numbers came about'
 complete -c bottleneck -n '__bottleneck_runs run report' -l rule -xa '(__bottleneck_rules)' -d 'another threshold of a finding, or off; see bottleneck explain'
 complete -c bottleneck -n '__bottleneck_runs run report' -l rules -r -d 'the same, one on each line'
+complete -c bottleneck -n '__bottleneck_runs run report' -l base -r -d 'a profile of another run, to compare with in --export html'
 complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info warn error (__bottleneck_rules)' -d 'exit with 90 if this rule finds something, or any of info, warn, error'
 complete -c bottleneck -n '__bottleneck_runs run report' -l max-events -x -d 'of --export chrome, the first ones, or 0: all (400000)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l strict -d 'exit with 92 if what was measured cannot be trusted'

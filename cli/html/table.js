@@ -24,6 +24,8 @@ class Table {
       case 'ns': return value ? duration(value) : '';
       case 'bytes': return value ? bytes(value) : '';
       case 'share': return value ? percent(value) : '';
+      case 'change': return value ? `${value < 0 ? '−' : '+'}${duration(Math.abs(value))}` : '';
+      case 'ratio': return `${value < 0 ? '−' : '+'}${percent(Math.abs(value))}`;
       case 'count': return count(value);
       case 'number': return value.toPrecision(3);
       case 'place': return placeText(value);
@@ -83,7 +85,8 @@ class Table {
   }
 
   compare(a, b, kind) {
-    const order = Table.isNumber(kind) ? (a ?? -Infinity) - (b ?? -Infinity) || 0
+    // Changes by their size, whichever way they go.
+    const order = kind === 'change' ? Math.abs(a) - Math.abs(b) : Table.isNumber(kind) ? (a ?? -Infinity) - (b ?? -Infinity) || 0
       : Table.cell(a, kind).localeCompare(Table.cell(b, kind));
     return this.falling ? -order : order;
   }

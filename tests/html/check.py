@@ -411,6 +411,27 @@ def check_real(b, bottleneck, directory):
     b.open(window)
     expect(f"what was cut is said: {b.text('#facts')}", "time on a CPU" in b.text("#facts"))
     expect("and only that is there", b.run("return Object.keys(page.phase.flames).includes('off')") is False)
+    expect("nothing is compared that was not asked for", not b.one("#diff").is_displayed())
+
+    base = os.path.join(directory, "base.bneck")
+    subprocess.run([bottleneck, "-R", "/dev/null", "-o", base, "/usr/bin/python3", script], check=True)
+    with open(script) as text:
+        slower = text.read().replace("turn(100000)", "turn(400000)")
+    with open(script, "w") as out:
+        out.write(slower)
+    compared = os.path.join(directory, "compared.html")
+    subprocess.run([bottleneck, "-R", "/dev/null", f"--export=html={compared}", f"--base={base}", "/usr/bin/python3", script],
+                   check=True, env={**os.environ, "XDG_STATE_HOME": directory})
+    b.open(compared)
+    expect("a comparison is shown where it was asked for", b.one("#diff").is_displayed() and len(b.text("#diff strong")) > 20)
+    rows = b.run("return diff.table.rows.map((row) => [row[6], row[0]])")
+    expect(f"what became slower comes first, with its change: {rows[:3]}",
+           rows[0][1] > 0 and any("genexpr" in name or name == "turn" for name, _ in rows[:2]))
+    b.click("#diff [data-key=run]")
+    expect("the run is compared as well", "wall time" in b.text("#diff tbody"))
+    alone = subprocess.run([bottleneck, "report", f"--base={base}"], capture_output=True, text=True,
+                           env={**os.environ, "XDG_STATE_HOME": directory})
+    expect(f"--base alone is refused: {alone.stderr}", alone.returncode != 0 and "--export html" in alone.stderr)
     b.quiet("real")
 
 
