@@ -80,13 +80,14 @@ static double machine_noise(const struct noise_level *noise, const struct diff_i
 static struct noise_sample sample_of(const struct diff_items *run, const struct diff_item *item)
 {
 	double ns = item ? item->ns : 0;
-	double machine = ns * machine_noise(&run->noise, item);
+	double machine = ns * machine_noise(&run->noise, item), quiet = ns * NOISE_QUIET;
 	bool sampled = !item || !item->exact;
 	double one = sampled ? run->sample_ns : NOISE_NS; // a count of none may have been one
 
 	return (struct noise_sample){
 		.value = ns,
 		.variance = (item ? item->variance : 0) + machine * machine + one * one,
+		.least = (item ? item->counted : 0) + quiet * quiet + one * one,
 	};
 }
 

@@ -113,7 +113,8 @@ static int take_row(struct diff_items *items, const struct row *row, const struc
 	item->waiting_ns = item->ns > on ? item->ns - on : 0;
 	item->variance = waits_variance(
 		items, item, ns, (double)(query->total ? row->total_samples : row->self_samples));
-	item->variance += samples_variance * items->sample_ns * items->sample_ns;
+	item->counted = samples_variance * items->sample_ns * items->sample_ns;
+	item->variance += item->counted;
 	if (query->by == DIFF_LINE && item->file_base) {
 		item->plain = item->file_base;
 		item->key_line = item->line;
@@ -179,6 +180,7 @@ static int take_op(struct diff_items *items, const struct op_row *row, bool tota
 	item->calls = (double)row->calls;
 	item->median_ns = (double)row->median_ns;
 	item->variance = calls_variance(item->calls, item->ns, row->q1_ns, row->q3_ns);
+	item->counted = item->variance;
 	return 0;
 }
 
@@ -222,6 +224,7 @@ static int take_kernels(struct diff_items *items, const struct diff_part *part, 
 		item->calls = (double)row->calls;
 		item->median_ns = (double)row->median_ns;
 		item->variance = calls_variance(item->calls, item->ns, row->q1_ns, row->q3_ns);
+		item->counted = item->variance;
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@ struct diff_item {
 	int key_line; /* that it is matched by: of lines, as it was in BASE; else 0 */
 	double ns, waiting_ns, calls, median_ns;
 	double variance; /* of ns: from samples and calls, and of waits */
+	double counted;  /* of that, from samples and calls */
 	bool python, kernel, exact;
 	bool by_clock; /* waits for a free CPU are in it */
 	bool found;    /* by a rule: a run without it is no run in which it is 0 */

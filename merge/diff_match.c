@@ -68,6 +68,7 @@ static void add_item(struct diff_item *to, const struct diff_item *item)
 	to->waiting_ns += item->waiting_ns;
 	to->calls += item->calls;
 	to->variance += item->variance;
+	to->counted += item->counted;
 }
 
 // Items of one run that are called the same become the first of them.

@@ -8,10 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// What is known of the machine before runs are compared counts like so many runs: of one run on
-// each side it is all there is, of repeated ones they tell better.
-#define PRIOR_ALONE    20
-#define PRIOR_REPEATED 2
+// What is known of machines before runs are compared counts like so many runs.
+#define PRIOR_FREEDOM 20
 
 // How much of the machine others had: 0 … 1.
 static double others_of(const struct run *run)
@@ -39,17 +37,20 @@ struct noise_level noise_of_run(const struct run *run, const struct totals *tota
 }
 
 struct side {
-	double mean, variance; // of one run: what it can tell itself
-	double squares;        // of the distances from the mean
+	double mean;
+	double variance, least; // of the mean, as its runs tell
+	double squares;         // of the distances from the mean
 };
 
 static struct side side_of(const struct noise_sample *samples, size_t count)
 {
 	struct side side = { 0 };
+	double n = (double)count;
 
 	for (size_t i = 0; i < count; i++) {
-		side.mean += samples[i].value / (double)count;
-		side.variance += samples[i].variance / (double)count;
+		side.mean += samples[i].value / n;
+		side.variance += samples[i].variance / (n * n);
+		side.least += samples[i].least / (n * n);
 	}
 	for (size_t i = 0; i < count; i++)
 		side.squares += (samples[i].value - side.mean) * (samples[i].value - side.mean);
@@ -61,16 +62,18 @@ struct noise_test noise_compare(const struct noise_sample *base, size_t base_cou
 {
 	struct side a = side_of(base, base_count), b = side_of(next, next_count);
 	double repeats = (double)(base_count + next_count) - 2;
-	double prior = repeats > 0 ? PRIOR_REPEATED : PRIOR_ALONE;
-	double told =
-		(prior * a.variance / (double)base_count + prior * b.variance / (double)next_count);
-	double seen = (a.squares + b.squares) * (1 / (double)base_count + 1 / (double)next_count);
 	struct noise_test test = {
 		.change = b.mean - a.mean,
-		.error = sqrt((told + seen) / (prior + repeats)),
-		.freedom = prior + repeats,
+		.error = sqrt(a.variance + b.variance),
+		.freedom = PRIOR_FREEDOM,
 	};
 
+	if (repeats > 0) {
+		double seen = (a.squares + b.squares) / repeats *
+		              (1 / (double)base_count + 1 / (double)next_count);
+		test.error = sqrt(fmax(seen, a.least + b.least));
+		test.freedom = repeats;
+	}
 	test.p = test.change == 0 ? 1
 	         : test.error > 0 ? statistics_student_p(test.change / test.error, test.freedom)
 	                          : 0;

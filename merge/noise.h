@@ -42,8 +42,8 @@ struct noise_level noise_of_run(const struct run *run, const struct totals *tota
 /* The variance of the mean of a side's times. */
 struct noise_sample {
 	double value;
-	double variance; /* of it, as far as one run can tell: from samples, calls and the machine
-	                  */
+	double variance; /* of it, as far as one run tells: from samples, calls and the machine */
+	double least;    /* the same on a machine that nobody else uses */
 };
 
 struct noise_test {
@@ -53,7 +53,10 @@ struct noise_test {
 	double p;       /* two-sided, of Student's distribution */
 };
 
-/* NEXT against BASE; both have one item at least. */
+/*
+ * NEXT against BASE; both have one item at least. Of one item each, the variances are believed; of
+ * more, how far they are apart is, but no less than what their least tells.
+ */
 struct noise_test noise_compare(const struct noise_sample *base, size_t base_count,
                                 const struct noise_sample *next, size_t next_count);
 

@@ -51,8 +51,8 @@ Test(noise, holm_takes_all_rows_together)
 
 Test(noise, of_one_run_each_a_difference_is_judged_by_what_runs_are_like)
 {
-	struct noise_sample base = { 1000, 10 * 10 }, near = { 1010, 10 * 10 },
-			    far = { 1100, 10 * 10 };
+	struct noise_sample base = { 1000, 10 * 10, 1 }, near = { 1010, 10 * 10, 1 },
+			    far = { 1100, 10 * 10, 1 };
 
 	cr_expect(noise_compare(&base, 1, &near, 1).p > 0.3);
 	struct noise_test test = noise_compare(&base, 1, &far, 1);
@@ -64,13 +64,18 @@ Test(noise, of_one_run_each_a_difference_is_judged_by_what_runs_are_like)
 Test(noise, repeated_runs_tell_themselves_how_far_they_are_apart)
 {
 	// Each run claims to be exact; what they do is 10 %.
-	struct noise_sample base[] = { { 1000, 1 }, { 1100, 1 }, { 900, 1 } };
-	struct noise_sample next[] = { { 1050, 1 }, { 1150, 1 }, { 950, 1 } };
-	struct noise_sample same[] = { { 1049, 1 }, { 1050, 1 }, { 1051, 1 } };
-	struct noise_sample was[] = { { 999, 1 }, { 1000, 1 }, { 1001, 1 } };
+	struct noise_sample base[] = { { 1000, 1, 1 }, { 1100, 1, 1 }, { 900, 1, 1 } };
+	struct noise_sample next[] = { { 1050, 1, 1 }, { 1150, 1, 1 }, { 950, 1, 1 } };
+	// And here each claims to know nothing, and they are alike.
+	struct noise_sample same[] = { { 1049, 1e6, 1 }, { 1050, 1e6, 1 }, { 1051, 1e6, 1 } };
+	struct noise_sample was[] = { { 999, 1e6, 1 }, { 1000, 1e6, 1 }, { 1001, 1e6, 1 } };
+	// By chance they may be equal: they are no better than samples are.
+	struct noise_sample equal[] = { { 1050, 1, 900 }, { 1050, 1, 900 }, { 1050, 1, 900 } };
+	struct noise_sample chance[] = { { 1000, 1, 900 }, { 1000, 1, 900 }, { 1000, 1, 900 } };
 
 	cr_expect(noise_compare(base, 3, next, 3).p > 0.2);
 	cr_expect(noise_compare(was, 3, same, 3).p < 1e-4);
+	cr_expect(noise_compare(chance, 3, equal, 3).p > 0.05);
 }
 
 Test(noise, a_run_that_had_to_share_its_machine_tells_less)
