@@ -403,7 +403,9 @@ HOSTILE = """
 import ctypes, sys, threading, time
 evil = 'a;b' + chr(10) + '"c' + chr(92) + chr(1) + chr(27) + '[31m,</script>' + chr(13) + chr(0x202e)
 def named(name, function):
-    return type(function)(function.__code__.replace(co_name=name, co_filename=name[:200]), globals())
+    code = function.__code__
+    names = {key: name for key in ('co_name', 'co_qualname') if hasattr(code, key)}
+    return type(function)(code.replace(co_filename=name[:200], **names), globals())
 def spin():
     end = time.process_time() + 0.15
     while time.process_time() < end:
