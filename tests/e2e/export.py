@@ -347,6 +347,22 @@ class Pprof(Export):
             if sum(other["name"] == row["name"] for other in functions) == 1:
                 self.assertEqual(whole[row["name"]], row["total_ns"], row["name"])
 
+    def test_phases_are_those_of_the_warm_up(self):
+        done = self.profile_run([target("steps"), "cold"])
+        self.assertEqual(done.status, 0, done.err)
+        self.file = done.profile
+        steady = self.verb("report", "--phase", "steady", self.file).stdout.decode()
+        if "no warm-up was found" in steady:
+            self.skipTest("the machine is too busy for a warm-up to show")
+        sums = collections.Counter()
+        for _, values, labels in Profile(self.export("pprof")).samples:
+            sums[labels.get("phase")] += values["wall"]
+        self.assertEqual(sums["steady"], Profile(self.export("pprof", "--phase",
+                                                             "steady")).sum("wall"))
+        self.assertGreater(sums["warmup"], 0)
+        self.assertEqual(sums["warmup"] + sums["steady"], sum(
+            row["self_ns"] for row in strict_json(self.export("json"))["tables"]["functions"]))
+
     def test_a_comment_says_what_was_cut(self):
         self.assertIn("only time on a CPU", Profile(self.export("pprof", "--on-cpu")).comments)
 
