@@ -103,7 +103,11 @@ static uint32_t add_location(struct merger *m, const struct location *location)
 	if (goes_by_name(m, location))
 		frame.address = hash_of_places(places, location->place_count);
 	uint32_t id = locations_add(all, frame);
-	if (!id || !location->named || locations_get(all, id)->named)
+	if (!id || !location->named)
+		return id;
+	// What needs no symbols is named from the start, but not yet by its name.
+	const struct location *known = locations_get(all, id);
+	if (known->named && (known->place_count || !location->place_count))
 		return id;
 	return locations_name(all, id, places, location->place_count) ? id : 0;
 }

@@ -35,7 +35,7 @@ static void make_part(struct fixture *f, uint32_t number, uint64_t work)
 
 	fixture_init(f, NULL);
 	cr_assert(eq(int, profile_set_run(f->profile, &run, &err), 0));
-	add(f, 1, METRIC_ON_CPU, 20, "main a.c:3 > work a.c:9");
+	add(f, 1, METRIC_ON_CPU, 20, "main a.c:3 > {step train.py:8} > work a.c:9");
 	if (work)
 		add(f, 1, METRIC_ON_CPU, work, "main a.c:3 > extra a.c:20");
 	add(f, 1, METRIC_OFF_LOCK, work ? 1 : 60, "main a.c:4 > MPI_Barrier m.c:1");
@@ -99,6 +99,8 @@ static void expect_sums(const struct profile *merged, uint32_t count)
 	cleanup(rows) struct rows *rows = query_run(merged, &query, &err);
 	cr_expect(eq(u64, row_called(rows, "work")->self, 20 * count * MS));
 	cr_expect(eq(u64, row_called(rows, "extra")->self, 50 * MS));
+	cr_expect(eq(u64, row_called(rows, "step")->total, 20 * count * MS));
+	cr_expect(eq(str, (char *)row_called(rows, "step")->file, "train.py"));
 	cr_expect(eq(u64, row_called(rows, "main")->total, totals.on_cpu_ns + totals.off_cpu_ns));
 	cr_expect(eq(u64, row_called(rows, "work")->self_samples, count));
 	cleanup(op_rows) struct op_rows *ops = query_ops(merged, &ops_query, &err);
