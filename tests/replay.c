@@ -217,6 +217,15 @@ static size_t hash_size(const struct hash *h)
 	return ((size_t)h->mask + 1) * sizeof(*h->slots);
 }
 
+static size_t slice_bytes(const struct slices *s)
+{
+	size_t bytes = s->capacity * sizeof(*s->blocks);
+
+	for (uint32_t i = 0; i < s->count; i++)
+		bytes += s->blocks[i].size;
+	return bytes;
+}
+
 size_t replay_bytes(const struct replay *r)
 {
 	const struct profile *p = r->profile;
@@ -232,5 +241,5 @@ size_t replay_bytes(const struct replay *r)
 	       t->process_aliases.capacity * sizeof(struct alias) +
 	       hash_size(&t->process_aliases.index) +
 	       t->thread_aliases.capacity * sizeof(struct alias) +
-	       hash_size(&t->thread_aliases.index);
+	       hash_size(&t->thread_aliases.index) + slice_bytes(&p->slices);
 }

@@ -13,6 +13,8 @@ static const struct profile_limits limits = { .nodes = 1u << 15,
 	                                      .cells = 1u << 15,
 	                                      .threads = 100 };
 
+#define SLICES 5000
+
 static off_t file_size(const struct profile *p)
 {
 	char path[] = "/tmp/replay_test.XXXXXX";
@@ -37,6 +39,7 @@ Test(replay, every_load_is_flat_and_loses_no_time)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cleanup(replay) struct replay *r = replay_new(rows[i].load, &limits);
+		profile_set_timeline(r->profile, SLICES);
 		replay_run(r, rows[i].full_s * NS_PER_SEC);
 		size_t bytes = replay_bytes(r);
 		replay_run(r, 3 * rows[i].full_s * NS_PER_SEC);
