@@ -321,7 +321,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		[KEY_NO_MODULE] = "[unknown]",       [KEY_TRUNCATED] = "[callers missing]",
 		[KEY_UNKNOWN] = "[stack not seen]",  [KEY_FOLDED] = "[folded]",
 		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
-		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = "[outside user code]",
+		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = KEY_OUTSIDE_NAME,
 		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = "[bottleneck]",
 	};
 	const struct process_info *process;

@@ -15,6 +15,9 @@
 
 struct error;
 
+/* What rows of KEY_OUTSIDE are called. */
+#define KEY_OUTSIDE_NAME "[outside user code]"
+
 enum key_group {
 	KEY_CODE = 1,  /* function, line or file: as far as it is known */
 	KEY_MODULE,    /* a module as a whole */
@@ -31,7 +34,7 @@ enum key_group {
 	KEY_THREAD,
 	KEY_PROCESS,
 	KEY_OP,
-	KEY_NO_OP, /* what was in no op */
+	KEY_NO_OP,  /* what was in no op */
 	KEY_PYTHON, /* all of Python, by module */
 	KEY_GIL,
 	KEY_OURS

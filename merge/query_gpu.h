@@ -149,7 +149,8 @@ enum gpu_call_kind {
 /*
  * What the GPUs, or the query's one of them, waited for, between their first and their last
  * activity: what the thread was doing whose launch ended the wait. Rows are the user's own
- * functions, by self; metrics tell whether they computed or waited.
+ * functions, or the innermost ones where those have no lines, by self; metrics tell whether they
+ * computed or waited.
  */
 struct gpu_wait {
 	uint64_t span_ns, idle_ns; /* over these devices */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "merge/keys.h"
 #include "merge/query_gpu.h"
 #include "merge/scope.h"
 
@@ -66,6 +67,26 @@ static void add_calls(const struct scope *scope, struct gpu_wait *wait)
 	}
 }
 
+// Without lines nobody's own code is known: then the innermost functions tell more.
+static bool tells_nothing(const struct rows *rows)
+{
+	return rows->count && strcmp(rows->rows[0].name, KEY_OUTSIDE_NAME) == 0;
+}
+
+static struct rows *functions_of(const struct profile *p, const struct query *idle,
+                                 struct error *err)
+{
+	struct query own = *idle;
+
+	if (!own.user_code)
+		own.user_code = QUERY_OWN_CODE;
+	struct rows *rows = query_run(p, &own, err);
+	if (!rows || idle->user_code || !tells_nothing(rows))
+		return rows;
+	rows_free(rows);
+	return query_run(p, idle, err);
+}
+
 static int add_rows(const struct profile *p, const struct query *query, struct gpu_wait *wait,
                     struct error *err)
 {
@@ -77,9 +98,7 @@ static int add_rows(const struct profile *p, const struct query *query, struct g
 	idle.by = BY_THREAD;
 	wait->threads = query_run(p, &idle, err);
 	idle.by = BY_FUNCTION;
-	if (!idle.user_code)
-		idle.user_code = QUERY_OWN_CODE;
-	wait->functions = wait->threads ? query_run(p, &idle, err) : NULL;
+	wait->functions = wait->threads ? functions_of(p, &idle, err) : NULL;
 	return wait->functions ? 0 : -1;
 }
 

@@ -322,3 +322,19 @@ Test(query_gpu, where_the_launching_thread_waited_for_a_cpu_is_chance)
 	cleanup(gpu_wait) struct gpu_wait *none = query_gpu_wait(f.profile, &of_others, NULL);
 	cr_expect(eq(u64, none->told_ns + none->runnable_ns + none->idle_ns, 0));
 }
+
+Test(query_gpu, where_nothing_has_lines_gpus_wait_for_the_innermost_functions)
+{
+	uint32_t from = site(1, "main > <cudaLaunchKernel>");
+	uint64_t start = f.now_ns;
+
+	device();
+	kernel("gemm", 0, 10, 7, from);
+	kernel("gemm", 50, 60, 7, from);
+	f.now_ns = start + 20 * MS;
+	add(&f, 1, METRIC_ON_CPU, 10, "main > decode");
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(f.profile, &everything, NULL);
+	cr_expect(eq(str, (char *)rows_text(wait->functions), "decode 10/10, main 0/10"));
+}
