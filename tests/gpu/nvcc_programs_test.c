@@ -25,7 +25,7 @@ Test(nvcc_programs, are_seen_as_they_say)
 		                                "graphs",       "gpu_bound", "sync_happy",
 		                                "idle",         "processes", "devices",
 		                                "launch_bound", "churn",     "driver",
-		                                "callers",      "threads" };
+		                                "callers",      "threads",   "waits" };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		expect("nvcc", programs[i]);
