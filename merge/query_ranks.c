@@ -68,7 +68,8 @@ static bool is_waiting(const struct rank_skew *skew)
 {
 	const char *name = skew->function;
 
-	if (strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0)
+	if (strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0 ||
+	    strncmp(name, "[kernel", 7) == 0)
 		return true;
 	for (size_t i = 0; skew->module && i < sizeof(waiting) / sizeof(waiting[0]); i++)
 		if (strncmp(skew->module, waiting[i], strlen(waiting[i])) == 0)
