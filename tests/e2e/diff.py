@@ -246,8 +246,8 @@ PAIRS = [
       for n in (1, 1, 2)],
     (["parse=2000", "hash=2000", "scan=1000", "fresh=300"], "fresh", "new"),
     (["parse=2000", "hash=2000"], "scan", "gone"),
-    (["parse=2000", "hash=2000", "scan=1000", "doze=10"], "clock_nanosleep", "new"),
-    (["parse=2000", "hash=2000", "doze=30"], "scan", "gone"),
+    (["parse=2000", "hash=2000", "scan=1000", "doze=40"], "clock_nanosleep", "new"),
+    (["parse=2000", "hash=2000", "doze=10"], "scan", "gone"),
 ]
 BASE = ["parse=2000", "hash=2000", "scan=1000"]
 
