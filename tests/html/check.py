@@ -424,6 +424,7 @@ def check_real(b, bottleneck, directory):
                    check=True, env={**os.environ, "XDG_STATE_HOME": directory})
     b.open(compared)
     expect("a comparison is shown where it was asked for", b.one("#diff").is_displayed() and len(b.text("#diff strong")) > 20)
+    expect(f"and all that it says is known: {b.text('#diff')[:300]}", "null" not in b.text("#diff"))
     rows = b.run("return diff.table.rows.map((row) => [row[6], row[0]])")
     expect(f"what became slower comes first, with its change: {rows[:3]}",
            rows[0][1] > 0 and any("genexpr" in name or name == "turn" for name, _ in rows[:2]))
