@@ -256,13 +256,14 @@ static bool add_up(const struct op_groups *a, struct op_rows *rows)
 	return true;
 }
 
-// Groups of which the window has no call.
-static void drop_empty(struct op_rows *rows)
+// Groups of which the window has no call. A module that calls none itself has those within it.
+static void drop_empty(struct op_rows *rows, bool by_module)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (rows->rows[i].calls || rows->rows[i].marks)
+		if (rows->rows[i].calls || rows->rows[i].marks ||
+		    (by_module && rows->rows[i].total_ns))
 			rows->rows[kept++] = rows->rows[i];
 	rows->count = kept;
 }
@@ -281,7 +282,7 @@ static bool answer_all(struct op_groups *a, struct op_rows *rows)
 	rows->count = a->count;
 	if (a->count && !add_samples(a, rows->rows))
 		return false;
-	drop_empty(rows);
+	drop_empty(rows, a->query->by == OPS_BY_MODULE);
 	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &sort);
 	return add_up(a, rows);
 }

@@ -659,6 +659,16 @@ Test(query_ops, modules_have_what_their_ops_and_their_modules_take)
 	       "convforward (train.py:10) < forward (train.py:9) 3 35/35");
 }
 
+Test(query_ops, a_module_that_calls_no_op_itself_has_a_row)
+{
+	uint32_t net = codes_add_module(f.codes, "Sequential");
+	uint32_t conv = codes_add_module(f.codes, "Conv2d");
+
+	call_in_modules(20, net, conv, false);
+	name_all(&f);
+	EXPECT(&(struct op_query){ .by = OPS_BY_MODULE }, "Conv2d 1 20/20, Sequential 0 0/20");
+}
+
 Test(query_ops, a_line_has_all_ops_that_it_calls_and_their_derivatives_apart)
 {
 	call_in_python("mm", 10, 31, 0);
