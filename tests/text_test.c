@@ -638,17 +638,26 @@ Test(text, warm_up_comes_before_the_tables)
 		                              &view, terminal(80, false, false)));
 }
 
+static bool says(struct profile *profile, const struct view *view, const char *words)
+{
+	char *page = print(profile, view, terminal(120, false, false));
+	bool found = strstr(page, words) != NULL;
+
+	free(page);
+	return found;
+}
+
 Test(text, that_warm_up_cannot_be_told_is_a_limit)
 {
 	static const char words[] = "whether the run includes warm-up cannot be told";
 	struct profile *p = fake_profile();
 	const struct view view = { .by.index = -1 };
 
-	cr_expect(strstr(print(p, &view, terminal(120, false, false)), words) == NULL);
+	cr_expect(not(says(p, &view, words)));
 	p->warmup.unseen = true;
-	cr_expect(strstr(print(p, &view, terminal(120, false, false)), words) != NULL);
+	cr_expect(says(p, &view, words));
 	p->run.wall_ns = NS_PER_SEC - 1;
-	cr_expect(strstr(print(p, &view, terminal(120, false, false)), words) == NULL);
+	cr_expect(not(says(p, &view, words)));
 }
 
 Test(text, from_the_end_of_the_warm_up)
