@@ -181,16 +181,19 @@ static uint32_t pid_of(const struct slice_reader *reader, uint32_t tid)
 	return first ? first : CHROME_NO_PROCESS;
 }
 
-// Late ones are averages, of which nobody knows when they were.
-static void put_step(struct trace *t, const struct run_step *step, uint32_t pid)
+// Late ones are averages, of which nobody knows when they were. Turns that samples show may reach
+// into the NEXT one (NULL: none), as far as those are exact; spans of a lane must not.
+static void put_step(struct trace *t, const struct run_step *step, const struct run_step *next,
+                     uint32_t pid)
 {
+	uint64_t end_ns = next && next->begin_ns < step->end_ns ? next->begin_ns : step->end_ns;
 	char name[64];
 
-	if (step->calls != 1 || step->end_ns <= step->begin_ns)
+	if (step->calls != 1 || end_ns <= step->begin_ns)
 		return;
 	snprintf(name, sizeof(name), "ProfilerStep#%lu", (unsigned long)step->first);
 	chrome_put_span(&t->chrome, pid, STEPS_TID, "user_annotation", name, step->begin_ns,
-	                step->end_ns);
+	                end_ns);
 }
 
 static int put_steps(struct trace *t, struct error *err)
@@ -210,7 +213,8 @@ static int put_steps(struct trace *t, struct error *err)
 	snprintf(name, sizeof(name), "steps: %.100s", steps->name);
 	chrome_put_thread(&t->chrome, pid, STEPS_TID, name);
 	for (size_t i = 0; i < steps->count; i++)
-		put_step(t, &steps->steps[i], pid);
+		put_step(t, &steps->steps[i], i + 1 < steps->count ? &steps->steps[i + 1] : NULL,
+		         pid);
 	return 0;
 }
 
