@@ -81,9 +81,8 @@ static struct {
 
 static void take(const void *context)
 {
-	at_signal.written =
-		sample_write(rings, lane, context, at_signal.stack_bytes, 123, 45, SAMPLE_KERNEL,
-		             NULL);
+	at_signal.written = sample_write(rings, lane, context, at_signal.stack_bytes, 123, 45,
+	                                 SAMPLE_KERNEL, NULL);
 }
 
 static void take_one(uint32_t stack_bytes)
@@ -165,4 +164,45 @@ Test(agent_sample, a_tick_that_finds_no_room_adds_its_weight_to_the_next)
 	cr_assert(sample != NULL);
 	cr_expect(eq(u64, sample->weight_ns, sample->cpu_time_ns));
 	free(agent);
+}
+
+static struct agent trapped;
+
+static void trap_twice(const void *context)
+{
+	agent_trap(&trapped, lane, context, false);
+	agent_trap(&trapped, lane, context, false);
+}
+
+static void trap_once(const void *context)
+{
+	agent_trap(&trapped, lane, context, false);
+}
+
+static void rest(void)
+{
+	uint64_t end = lane->rest_from_ns + lane->rest_for_ns;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+// With a period of a nanosecond, each sample takes longer.
+Test(agent_sample, the_program_gets_on_between_samples_that_take_a_whole_period)
+{
+	struct ring ring;
+
+	trapped = (struct agent){ .rings = *rings, .period_ns = 1, .config.stack_bytes = 32768 };
+	agent_signal_raise(trap_twice);
+	const struct record_sample *first = written(&ring);
+	cr_expect(gt(u64, lane->rest_for_ns, 0));
+	cr_expect(eq(u64, first->weight_ns, 1));
+	ring_advance(&ring);
+	cr_expect(ring_peek(&ring, NULL) == NULL, "it rests");
+	rest();
+	agent_signal_raise(trap_once);
+	const struct record *second = ring_peek(&ring, NULL);
+	cr_assert(second != NULL);
+	cr_expect(eq(u64, ((const struct record_sample *)second)->weight_ns, 2),
+	          "the tick that was left out is this one's");
 }

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#define REST_WORTH 4 // a sample that takes more than 1 of so many parts of a period is a long one
 #define COMM_MAX   16
 #define COST_SHARE 20 // reading the mappings takes at most one in so many of the time
 #define PATIENCE   1000
@@ -352,13 +353,38 @@ void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_
 	             kernel ? SAMPLE_KERNEL : 0);
 }
 
+// A handler that takes a whole period, as a deep stack may at a high rate, has the next tick due
+// when it returns, and the program would not get on by a single instruction. So it gets as much
+// time for itself as a long sample has taken; what comes meanwhile is the next one's.
+static bool is_resting(struct agent *a, struct lane *lane, uint64_t cpu_ns)
+{
+	// Of a clock that began anew, in a child or another thread, the difference is huge.
+	if (cpu_ns - lane->rest_from_ns >= lane->rest_for_ns)
+		return false;
+	lane->rested_ns += a->period_ns;
+	return true;
+}
+
+static void let_rest(const struct agent *a, struct lane *lane, uint64_t cpu_ns)
+{
+	uint64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), took_ns = now_ns - cpu_ns;
+
+	lane->rested_ns = 0;
+	lane->rest_from_ns = now_ns;
+	lane->rest_for_ns = took_ns * REST_WORTH > a->period_ns ? took_ns : 0;
+}
+
 // Where ticks in the kernel are not seen, each that is stands for its period.
 void agent_trap(struct agent *a, struct lane *lane, const void *context, bool waited)
 {
 	bool roughly = lane->late || waited || !trap_sees_kernel();
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	write_sample(a, lane, context, cpu, roughly ? a->period_ns : cpu - lane->cpu_ns, 0);
+	if (is_resting(a, lane, cpu))
+		return;
+	write_sample(a, lane, context, cpu,
+	             roughly ? a->period_ns + lane->rested_ns : cpu - lane->cpu_ns, 0);
+	let_rest(a, lane, cpu);
 }
 
 void agent_write_self_end(struct agent *a)

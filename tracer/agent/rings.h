@@ -42,10 +42,12 @@ struct lane {
 	struct python_chain *python; /* room for one; stays, too; NULL: not yet */
 
 	/* The thread that writes here. */
-	uintptr_t stack_low, stack_high; /* 0: bounds unknown */
-	uint64_t cpu_ns;                 /* its CPU clock at the last sample */
-	struct modes modes;              /* and in which mode it was hit until the last tick */
-	int timer;                       /* kernel timer id, -1 if none */
+	uintptr_t stack_low, stack_high;    /* 0: bounds unknown */
+	uint64_t cpu_ns;                    /* its CPU clock at the last sample */
+	struct modes modes;                 /* and in which mode it was hit until the last tick */
+	int timer;                          /* kernel timer id, -1 if none */
+	uint64_t rest_from_ns, rest_for_ns; /* of its CPU clock: no samples are taken */
+	uint64_t rested_ns;                 /* periods that were left out for that */
 	bool late; /* found by a scan: its CPU time before the first sample is not that sample's */
 
 	/* How it begins: filled by its creator. */
