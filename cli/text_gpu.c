@@ -3,6 +3,7 @@
 #include "cli/text.h"
 
 #include "base/error.h"
+#include "base/share.h"
 #include "cli/format.h"
 #include "cli/short_name.h"
 #include "cli/table.h"
@@ -31,11 +32,6 @@ __attribute__((format(printf, 2, 3))) static void say(const struct text *text, c
 	terminal_wrap(&text->terminal, text->out, words, 2, 4);
 }
 
-static double share(uint64_t part, uint64_t all)
-{
-	return all ? (double)part / (double)all : 0;
-}
-
 static void name_device(const struct gpu_device_row *device, size_t count, char *buffer,
                         size_t size)
 {
@@ -58,7 +54,7 @@ static void say_states(const struct text *text, const struct gpu_device_row *d)
 	if (d->streams > 1)
 		say(text, "%u streams: for %s %% of the busy time several ran at once", d->streams,
 		    format_percent(d->overlap_ns, busy).text);
-	if (share(d->copy_ns, busy) >= SHARE_WORTH && d->kernel_ns)
+	if (share_of(d->copy_ns, busy) >= SHARE_WORTH && d->kernel_ns)
 		say(text, "%s %% of the time of copies was hidden behind kernels",
 		    format_percent(d->copy_hidden_ns, d->copy_ns).text);
 }
@@ -165,7 +161,7 @@ static bool has_bytes(const struct gpu_rows *rows)
 static bool is_worth_a_line(const struct text *text, const struct gpu_rows *rows,
                             const struct gpu_row *row)
 {
-	return share(row->total_ns, rows->total_ns) >= view_min_share(text->view, false) ||
+	return share_of(row->total_ns, rows->total_ns) >= view_min_share(text->view, false) ||
 	       !rows->total_ns;
 }
 
@@ -401,7 +397,7 @@ static int print_waits(const struct text *text, const struct gpu_facts *facts,
 			return -1;
 		if (facts->device_count > 1)
 			snprintf(name, sizeof(name), "%u ", facts->devices[i].number);
-		if (share(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
+		if (share_of(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
 		    print_wait(text, wait, name, err) < 0)
 			return -1;
 	}

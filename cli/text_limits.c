@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/share.h"
 #include "cli/format.h"
 #include "merge/profile.h"
 #include "merge/query_warmup.h"
@@ -40,11 +41,6 @@ __attribute__((format(printf, 2, 3))) static void line(const struct text *text, 
 	terminal_wrap(&text->terminal, text->out, clean ? clean : "", 2, 4);
 }
 
-static double percent(uint64_t part, uint64_t all)
-{
-	return all ? 100 * (double)part / (double)all : 0;
-}
-
 static void print_figures(const struct text *text, const struct run *run,
                           const struct totals *totals)
 {
@@ -57,7 +53,7 @@ static void print_figures(const struct text *text, const struct run *run,
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
 	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
-		         percent(text_overhead_ns(run), cpu_ns),
+		         percent_of(text_overhead_ns(run), cpu_ns),
 		         format_duration(text_overhead_ns(run)).text, dot);
 	else if (run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
@@ -69,13 +65,13 @@ static void print_figures(const struct text *text, const struct run *run,
 		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
 	line(text, "%s%s sample%s%s, %s lost %s %.1f %% of stacks cut%s", overhead,
 	     format_count(run->samples).text, run->samples == 1 ? "" : "s", rate,
-	     format_count(run->lost).text, dot, percent(run->truncated, run->samples), rss);
+	     format_count(run->lost).text, dot, percent_of(run->truncated, run->samples), rss);
 }
 
 // Where perf events see no kernel, the agent tells for whom it works.
 static void print_callless(const struct text *text, const struct totals *totals)
 {
-	double share = percent(totals->callless_ns, totals->on_cpu_ns);
+	double share = percent_of(totals->callless_ns, totals->on_cpu_ns);
 
 	if (share < 100 * CALLLESS_SHARE && !text->view->verbose)
 		return;
@@ -113,7 +109,7 @@ static void print_lost(const struct text *text, const struct run *run)
 		line(text,
 		     "%.1f %% of the samples were lost: bottleneck was not given enough CPU; "
 		     "lower the rate (-F) or leave it a free CPU",
-		     percent(run->lost, run->samples + run->lost));
+		     percent_of(run->lost, run->samples + run->lost));
 	if (run->unseen_processes)
 		line(text, "%u process%s could not be sampled (%s%s): setuid, static or gone",
 		     run->unseen_processes, run->unseen_processes == 1 ? "" : "es",
@@ -145,7 +141,7 @@ static int print_modules(const struct text *text, const struct totals *totals, s
 		return -1;
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct module_row *row = &modules->rows[i];
-		bool small = percent(row->self_ns, all) < 100 * MODULE_SHARE;
+		bool small = percent_of(row->self_ns, all) < 100 * MODULE_SHARE;
 		// The kernel and other things in brackets never have lines.
 		bool named = row->path[0] == '[' && row->level >= DEBUG_DYNAMIC;
 		bool expected = row->level == DEBUG_LINES || (named && !*row->reason);
@@ -153,12 +149,12 @@ static int print_modules(const struct text *text, const struct totals *totals, s
 			continue;
 		shown++;
 		if (named) {
-			line(text, "%s (%.1f %%): %s", row->path, percent(row->self_ns, all),
+			line(text, "%s (%.1f %%): %s", row->path, percent_of(row->self_ns, all),
 			     row->reason);
 			continue;
 		}
 		line(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), base_name(row->path),
-		     percent(row->self_ns, all), *row->reason ? ", " : "", row->reason,
+		     percent_of(row->self_ns, all), *row->reason ? ", " : "", row->reason,
 		     *row->remedy ? ": " : "", row->remedy);
 	}
 	return 0;
@@ -192,7 +188,7 @@ static void print_detail(const struct text *text, const struct run *run,
 {
 	if (totals->folded_ns)
 		line(text, "%.1f %% of the time was given to callers to keep the call tree small",
-		     percent(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
+		     percent_of(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
 	if (totals->lost_events)
 		line(text, "%s events (%s) found no place in the profile: memory was short",
 		     format_count(totals->lost_events).text, format_duration(totals->lost_ns).text);
@@ -226,8 +222,8 @@ static void print_doubts(const struct text *text)
 	struct memory_doubts doubts;
 
 	query_memory_doubts(text->profile, &doubts);
-	double untracked = percent(doubts.untracked_bytes, doubts.sampled_bytes);
-	double lost = percent(doubts.lost, doubts.samples + doubts.lost);
+	double untracked = percent_of(doubts.untracked_bytes, doubts.sampled_bytes);
+	double lost = percent_of(doubts.lost, doubts.samples + doubts.lost);
 	if (untracked >= 100 * MEMORY_SHARE || (text->view->verbose && doubts.untracked_bytes))
 		line(text,
 		     "%.1f %% of allocated bytes could not be followed until they were freed, as too "

@@ -3,6 +3,7 @@
 #include "cli/text.h"
 
 #include "base/error.h"
+#include "base/share.h"
 #include "cli/format.h"
 #include "cli/source.h"
 #include "cli/table.h"
@@ -41,11 +42,6 @@ struct ranked {
 	double share;
 };
 
-static double share(uint64_t part, uint64_t all)
-{
-	return all ? (double)part / (double)all : 0;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct ranked *left = a, *right = b;
@@ -68,8 +64,8 @@ static struct ranked *rank(const struct layout *layout)
 
 	for (size_t i = 0; ranked && i < rows->count; i++) {
 		const struct memory_row *row = &rows->rows[i];
-		double churn = share(row->allocated_bytes, layout->allocated);
-		double peak = share(row->live_at_peak_bytes, layout->peak);
+		double churn = share_of(row->allocated_bytes, layout->allocated);
+		double peak = share_of(row->live_at_peak_bytes, layout->peak);
 		ranked[i] = (struct ranked){ row, churn > peak ? churn : peak };
 	}
 	if (ranked)
@@ -169,11 +165,12 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 
 	table_row(table, STYLE_PLAIN);
 	table_styled(table, bytes(e.allocated).text,
-	             heat(share(row->allocated_bytes, layout->allocated)));
+	             heat(share_of(row->allocated_bytes, layout->allocated)));
 	table_cell(table, format_percent(row->allocated_bytes, layout->allocated).text);
 	if (layout->wide)
 		table_styled(table, margin(layout, row).text, STYLE_DIM);
-	table_styled(table, bytes(e.peak).text, heat(share(row->live_at_peak_bytes, layout->peak)));
+	table_styled(table, bytes(e.peak).text,
+	             heat(share_of(row->live_at_peak_bytes, layout->peak)));
 	table_cell(table, bytes(e.end).text);
 	add_names(table, layout, row);
 }

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/origin.h"
+#include "base/share.h"
 #include "cli/format.h"
 #include "cli/place.h"
 #include "cli/text.h"
@@ -56,11 +57,6 @@ __attribute__((format(printf, 2, 3))) static bool advise(struct verdict *v, cons
 	vsnprintf(v->next, sizeof(v->next), format, args);
 	va_end(args);
 	return true;
-}
-
-static double share(uint64_t part, uint64_t all)
-{
-	return all ? (double)part / (double)all : 0;
 }
 
 static const char *thread_name(const struct account *account, char *buffer, size_t size)
@@ -137,7 +133,7 @@ static const char *with_waiting(const struct evidence *f, const struct row *row,
 	}
 	for (size_t i = 0; i < f->cpu->count; i++)
 		cpu += f->cpu->rows[i].self_ns[METRIC_ON_CPU];
-	double more = share(row->self_ns[METRIC_ON_CPU], cpu) - share(self, all);
+	double more = share_of(row->self_ns[METRIC_ON_CPU], cpu) - share_of(self, all);
 	buffer[0] = '\0';
 	if (more > SAME_SHARE || more < -SAME_SHARE)
 		snprintf(buffer, size, " (%s %% of CPU + waiting)", format_percent(self, all).text);
@@ -172,7 +168,7 @@ static bool advise_cpu(const struct evidence *f, struct verdict *v)
 {
 	char place[400], both[64];
 
-	double used = share(f->totals->on_cpu_ns, f->run->wall_ns);
+	double used = share_of(f->totals->on_cpu_ns, f->run->wall_ns);
 	if (used >= OWN_SHARE * f->run->cpus)
 		advise(v,
 		       "It kept the %u CPU%s that it may use busy by itself: run fewer threads or "
@@ -200,7 +196,7 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
 	char name[64];
 
-	if (share(waited, f->account.lifetime_ns) < CPU_SHARE)
+	if (share_of(waited, f->account.lifetime_ns) < CPU_SHARE)
 		return false;
 	say(v, "%s %% of the time %s was ready to run but had no CPU.",
 	    format_percent(waited, f->account.lifetime_ns).text,
@@ -214,8 +210,8 @@ static bool others_wait_for_cpu(const struct evidence *f, struct verdict *v)
 	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
 
 	if (!f->account.is_main ||
-	    share(f->account.ns[METRIC_ON_CPU], f->account.lifetime_ns) > 1 - WAIT_SHARE ||
-	    share(ready, f->run->wall_ns) < BUSY_SHARE || share(waited, ready) < CPU_SHARE)
+	    share_of(f->account.ns[METRIC_ON_CPU], f->account.lifetime_ns) > 1 - WAIT_SHARE ||
+	    share_of(ready, f->run->wall_ns) < BUSY_SHARE || share_of(waited, ready) < CPU_SHARE)
 		return false;
 	say(v, "%s %% of the time that its threads could have run they had no CPU.",
 	    format_percent(waited, ready).text);
@@ -279,9 +275,9 @@ static bool waits(const struct evidence *f, struct verdict *v)
 		if (ns[m] > ns[most])
 			most = (enum metric)m;
 	}
-	if (share(waited, f->account.lifetime_ns) < WAIT_SHARE)
+	if (share_of(waited, f->account.lifetime_ns) < WAIT_SHARE)
 		return false;
-	if (f->account.is_main && share(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
+	if (f->account.is_main && share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
 	// Of a tree of all waits: more than half of those for locks.
@@ -321,7 +317,7 @@ static bool our_own(const struct evidence *f, struct verdict *v)
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
 	if (!row || strcmp(row->name, "[bottleneck]") != 0 || !is_mark(row) ||
-	    share(row->self, f->cpu->all) < UNSEEN_SHARE)
+	    share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
 		return false;
 	say(v,
 	    "%s %% of the CPU time is spent in bottleneck, which looks on at ops and allocations.",
@@ -334,7 +330,7 @@ static bool nothing_seen(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
-	if (!row || !is_mark(row) || share(row->self, f->cpu->all) < UNSEEN_SHARE)
+	if (!row || !is_mark(row) || share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
 		return false;
 	say(v, "Where %s %% of the CPU time was spent could not be seen.",
 	    format_percent(row->self, f->cpu->all).text);
@@ -345,7 +341,7 @@ static bool flat(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
 
-	if (row && share(row->self, f->cpu->all) >= FLAT_SHARE)
+	if (row && share_of(row->self, f->cpu->all) >= FLAT_SHARE)
 		return false;
 	say(v, "No function holds more than %.0f %% of the CPU time: the profile is flat.",
 	    100 * FLAT_SHARE);
@@ -391,7 +387,7 @@ static void add_op(const struct evidence *f, struct verdict *v)
 	size_t length = strlen(v->next);
 	char place[256];
 
-	if (!row || share(row->self_ns, f->ops->wall_ns) < OP_SHARE)
+	if (!row || share_of(row->self_ns, f->ops->wall_ns) < OP_SHARE)
 		return;
 	text_place(row->file, row->line, NULL, place, sizeof(place));
 	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, false);

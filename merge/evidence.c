@@ -2,6 +2,7 @@
 #include "merge/evidence.h"
 
 #include "base/error.h"
+#include "base/share.h"
 #include "merge/profile_data.h"
 #include "merge/scope.h"
 
@@ -124,16 +125,11 @@ uint64_t evidence_run_ns(const struct evidence *e)
 	return e->wall_ns > waited ? e->wall_ns - waited : 0;
 }
 
-static double ratio(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
 void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
                     struct finding *finding)
 {
 	uint64_t all = e->activities->ns[METRIC_ON_CPU], run = evidence_run_ns(e);
-	double critical = ratio(critical_ns, run), cpu = ratio(cpu_ns, all > run ? all : run);
+	double critical = share_of(critical_ns, run), cpu = share_of(cpu_ns, all > run ? all : run);
 
 	finding->share = critical > cpu ? critical : cpu;
 	if (finding->share > 1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on GPUs.
+#include "base/share.h"
 #include "merge/evidence.h"
 #include "merge/query_gpu.h"
 
@@ -10,11 +11,6 @@
 #define FEW_SYNCS   10u
 #define BUSY_ENOUGH 0.8 // of the GPU's time: then waiting for it is as it should be
 #define MUCH_BUSY   0.1
-
-static double share(uint64_t part, uint64_t all)
-{
-	return all ? (double)part / (double)all : 0;
-}
 
 static bool has_gpu(const struct evidence *e)
 {
@@ -31,7 +27,7 @@ static uint64_t saving_of(const struct evidence *e, uint64_t ns)
 
 static enum measured weigh(const struct evidence *e, uint64_t ns, struct finding *finding)
 {
-	finding->share = share(ns, e->gpu_wait->span_ns);
+	finding->share = share_of(ns, e->gpu_wait->span_ns);
 	finding->value = 100 * finding->share;
 	finding->saving_ns = saving_of(e, ns);
 	return MEASURED;
@@ -40,7 +36,7 @@ static enum measured weigh(const struct evidence *e, uint64_t ns, struct finding
 // What stacks tell, scaled to what is known of the gaps.
 static uint64_t scaled(const struct gpu_wait *wait, uint64_t ns)
 {
-	return (uint64_t)(share(ns, wait->told_ns + wait->runnable_ns) * (double)wait->idle_ns);
+	return (uint64_t)(share_of(ns, wait->told_ns + wait->runnable_ns) * (double)wait->idle_ns);
 }
 
 static void add_waited_for(const struct evidence *e, struct finding *finding)
@@ -56,7 +52,7 @@ static void add_waited_for(const struct evidence *e, struct finding *finding)
 					     .file = row->file,
 					     .line = row->line,
 					     .ns = scaled(wait, row->self),
-					     .share = share(row->self, wait->told_ns),
+					     .share = share_of(row->self, wait->told_ns),
 				     });
 	}
 }
@@ -138,11 +134,11 @@ static uint64_t time_in_calls(const struct evidence *e, enum gpu_call_kind kind,
 					    .line = row->line,
 					    .callee = row->function ? row->name : NULL,
 					    .ns = row->total_ns,
-					    .share = share(row->total_ns, e->wall_ns),
+					    .share = share_of(row->total_ns, e->wall_ns),
 					    .calls = row->calls,
 				    });
 	}
-	finding->share = share(ns, e->wall_ns) < 1 ? share(ns, e->wall_ns) : 1;
+	finding->share = share_of(ns, e->wall_ns) < 1 ? share_of(ns, e->wall_ns) : 1;
 	finding->value = 100 * finding->share;
 	finding->saving_ns = ns < e->wall_ns ? ns : e->wall_ns;
 	return ns;
@@ -173,7 +169,7 @@ static enum measured measure_sync(const struct evidence *e, const struct rule *r
                                   struct finding *finding)
 {
 	(void)rule;
-	if (has_gpu(e) && 1 - share(e->gpu_wait->idle_ns, e->gpu_wait->span_ns) >= BUSY_ENOUGH)
+	if (has_gpu(e) && 1 - share_of(e->gpu_wait->idle_ns, e->gpu_wait->span_ns) >= BUSY_ENOUGH)
 		return MEASURED_NOTHING;
 	enum measured measured = say_calls(e, GPU_CALL_SYNC, false, FEW_SYNCS,
 	                                   "waiting for the GPU to be done", finding);
@@ -233,7 +229,7 @@ static enum measured measure_short(const struct evidence *e, const struct rule *
 	}
 	if (calls < SHORT_CALLS)
 		return MEASURED_NOTHING;
-	finding->value = 100 * share(shorts, calls);
+	finding->value = 100 * share_of(shorts, calls);
 	return finding_say(finding, "%.0f %% of %lu launches are of kernels shorter than 10 us",
 	                   finding->value, (unsigned long)calls);
 }
@@ -246,7 +242,7 @@ static enum measured measure_memory(const struct evidence *e, const struct rule 
 	(void)rule;
 	for (size_t i = 0; e->gpu && i < e->gpu->device_count; i++) {
 		const struct gpu_device_row *d = &e->gpu->devices[i];
-		double used = share(d->peak_bytes, d->memory_bytes);
+		double used = share_of(d->peak_bytes, d->memory_bytes);
 		most = used > most ? used : most;
 	}
 	if (most <= 0)
@@ -275,14 +271,14 @@ static enum measured measure_tensor_cores(const struct evidence *e, const struct
 		if (row->kind != GPU_WORK_KERNEL || row->tensor_cores || !multiplies(row->name))
 			continue;
 		ns += row->total_ns;
-		finding_add(finding,
-		            &(struct finding_row){ .function = row->name,
-		                                   .ns = row->total_ns,
-		                                   .share = share(row->total_ns, e->gpu->busy_ns),
-		                                   .calls = row->calls });
+		finding_add(finding, &(struct finding_row){
+					     .function = row->name,
+					     .ns = row->total_ns,
+					     .share = share_of(row->total_ns, e->gpu->busy_ns),
+					     .calls = row->calls });
 	}
 	weigh(e, ns, finding);
-	finding->value = 100 * share(ns, e->gpu->busy_ns);
+	finding->value = 100 * share_of(ns, e->gpu->busy_ns);
 	finding->saving_ns /= 2;
 	return finding_say(finding,
 	                   "%.0f %% of the GPU's busy time is matrix products without tensor cores",
@@ -295,7 +291,7 @@ static enum measured measure_grid(const struct evidence *e, const struct rule *r
 	uint64_t ns = 0;
 
 	(void)rule;
-	if (!has_gpu(e) || share(e->gpu->busy_ns, e->gpu->span_ns) < MUCH_BUSY)
+	if (!has_gpu(e) || share_of(e->gpu->busy_ns, e->gpu->span_ns) < MUCH_BUSY)
 		return MEASURED_NOTHING;
 	for (size_t i = 0; i < e->gpu_rows->count; i++) {
 		const struct gpu_row *row = &e->gpu_rows->rows[i];
@@ -305,14 +301,14 @@ static enum measured measure_grid(const struct evidence *e, const struct rule *r
 		    blocks >= e->gpu->devices[0].multiprocessors)
 			continue;
 		ns += row->total_ns;
-		finding_add(finding,
-		            &(struct finding_row){ .function = row->name,
-		                                   .ns = row->total_ns,
-		                                   .share = share(row->total_ns, e->gpu->busy_ns),
-		                                   .calls = row->calls });
+		finding_add(finding, &(struct finding_row){
+					     .function = row->name,
+					     .ns = row->total_ns,
+					     .share = share_of(row->total_ns, e->gpu->busy_ns),
+					     .calls = row->calls });
 	}
 	weigh(e, ns, finding);
-	finding->value = 100 * share(ns, e->gpu->busy_ns);
+	finding->value = 100 * share_of(ns, e->gpu->busy_ns);
 	return finding_say(
 		finding,
 		"%.0f %% of the GPU's busy time is kernels with fewer blocks than it has "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on the measurement itself. They save nothing: they say how far to trust the others.
 #include "base/clock.h"
+#include "base/share.h"
 #include "merge/evidence.h"
 #include "symbolize/symbolizer.h"
 
@@ -9,11 +10,6 @@
 
 #define OVERHEAD_NS_MIN UINT64_C(100000000) /* of CPU time: less is no rate */
 #define OWN_SHARE       0.6                 /* of the CPUs: then nobody else is to blame */
-
-static double percent(uint64_t part, uint64_t all)
-{
-	return all ? 100 * (double)part / (double)all : 0;
-}
 
 static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -40,7 +36,7 @@ static enum measured measure_lost(const struct evidence *e, const struct rule *r
 	(void)rule;
 	if (!e->run->samples && !e->run->lost)
 		return MEASURED_NOTHING;
-	finding->value = percent(e->run->lost, e->run->samples + e->run->lost);
+	finding->value = percent_of(e->run->lost, e->run->samples + e->run->lost);
 	return finding_say(finding, "%.1f %% of the samples were lost", finding->value);
 }
 
@@ -58,7 +54,7 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 		return finding_lacks(finding, "the run has not ended in order");
 	if (cpu < OVERHEAD_NS_MIN)
 		return MEASURED_NOTHING;
-	finding->value = percent(cost, cpu);
+	finding->value = percent_of(cost, cpu);
 	if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
 		finding_advise(finding, "Most of it is in hooks of ops and allocations: leave out "
 		                        "what you do not need (--no-malloc, --no-torch, "
@@ -85,7 +81,7 @@ static enum measured measure_symbols(const struct evidence *e, const struct rule
 	}
 	if (!all)
 		return MEASURED_NOTHING;
-	finding->value = percent(nameless, all);
+	finding->value = percent_of(nameless, all);
 	if (worst && *worst->remedy)
 		finding_advise(finding, "%.380s.", worst->remedy);
 	return finding_say(
@@ -120,7 +116,7 @@ static double stolen(const struct run *run)
 	uint64_t wanted = run->machine_busy_ns + run->machine_steal_ns;
 
 	return run->machine_cpus && wanted >= OVERHEAD_NS_MIN
-	               ? percent(run->machine_steal_ns, wanted)
+	               ? percent_of(run->machine_steal_ns, wanted)
 	               : 0;
 }
 
@@ -144,7 +140,7 @@ static enum measured measure_noise(const struct evidence *e, const struct rule *
 	if ((!e->run->cpus || !e->run->off_cpu_exact) && steal <= rule->threshold)
 		return finding_lacks(finding, "it was not recorded when threads wait for a CPU");
 	finding->saving_ns = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
-	finding->value = percent(finding->saving_ns, e->wall_ns);
+	finding->value = percent_of(finding->saving_ns, e->wall_ns);
 	bool own = (double)ns[METRIC_ON_CPU] >= OWN_SHARE * cpus;
 	if (steal > rule->threshold && (own || steal > finding->value))
 		return say_stolen(steal, finding);

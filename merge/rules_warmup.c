@@ -2,15 +2,12 @@
 // Rules on warm-up: see merge/warmup.h for how that is found.
 #include "merge/evidence.h"
 
+#include "base/share.h"
+
 #include <stdio.h>
 
 #define FEW_STEPS  10
 #define EXACT_BINS 20 /* a step of fewer bins of time is not told apart well enough */
-
-static double percent(uint64_t part, uint64_t all)
-{
-	return all ? 100 * (double)part / (double)all : 0;
-}
 
 // The time in what there is to judge; 0 if there is nothing.
 static uint64_t judged_ns(const struct warmup_rows *w)
@@ -66,7 +63,7 @@ static enum measured measure_first(const struct evidence *e, const struct rule *
 		return MEASURED_LACKS;
 	if (w->verdict != WARMUP_INCLUDED && w->verdict != WARMUP_TOO_SHORT)
 		return MEASURED_NOTHING;
-	finding->value = percent(w->excess_ns, judged_ns(w));
+	finding->value = percent_of(w->excess_ns, judged_ns(w));
 	add_rows(e, finding);
 	name_first(w, first, sizeof(first));
 	return finding_say(
@@ -145,7 +142,7 @@ static enum measured measure_steps(const struct evidence *e, const struct rule *
 	if (s->median_ns < EXACT_BINS * s->bin_ns)
 		return finding_lacks(finding,
 		                     "the steps are too short to be told apart by samples");
-	finding->value = percent(s->q3_ns - s->q1_ns, s->median_ns);
+	finding->value = percent_of(s->q3_ns - s->q1_ns, s->median_ns);
 	return finding_say(
 		finding,
 		"half of the %llu steps differ by more than %.0f %% of their median (%.1f "
