@@ -2,6 +2,7 @@
 // bottleneck batch: many commands, one after the other, each with a profile and a report.
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "cli/batch_done.h"
 #include "cli/batch_file.h"
 #include "cli/batch_output.h"
@@ -51,13 +52,6 @@ static const struct option_spec specs[] = {
 	  .offset = AT(json),
 	  .help = "write the results as JSON here" },
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 // A line on stderr when a command begins and when it has ended: a batch may take hours.
 static void tell(const struct batch_job *job, const struct batch_result *result)
@@ -132,7 +126,7 @@ static int work(const struct batch_options *options, const struct display *displ
 	if (batch_runner_open(&runner, directory, err) < 0)
 		return -1;
 	struct batch_output output = {
-		.name = base_name(path),
+		.name = path_base(path),
 		.directory = directory,
 		.jobs = file->jobs,
 		.results = results,
@@ -166,7 +160,7 @@ static int batch(const struct batch_options *options, const struct display *disp
 
 	if (!file || check(path, file, err) < 0)
 		return -1;
-	const char *stem = strcmp(path, "-") == 0 ? "batch" : base_name(path);
+	const char *stem = strcmp(path, "-") == 0 ? "batch" : path_base(path);
 	if (options->output)
 		directory = strdup(options->output);
 	else if (asprintf(&directory, "%s.runs", stem) < 0)

@@ -2,6 +2,7 @@
 #include "cli/op_wrapper.h"
 
 #include "base/module.h"
+#include "base/path.h"
 #include "symbolize/elf_function.h"
 #include "tracer/protocol.h"
 
@@ -9,8 +10,10 @@
 #include <string.h>
 
 // The first letters of file names.
-static const char *const libraries[] = { PROTOCOL_AGENT_LIBRARY, "libnvToolsExt.so", "libnvtx",
-	                                 "libcupti.so",          "libcuda.so",       "libcudart.so" };
+static const char *const libraries[] = {
+	PROTOCOL_AGENT_LIBRARY, "libnvToolsExt.so", "libnvtx",
+	"libcupti.so",          "libcuda.so",       "libcudart.so"
+};
 
 // The first letters of mangled names.
 static const char *const functions[] = {
@@ -51,8 +54,7 @@ bool op_wrapper_is(void *context, struct frame frame)
 
 	if (!module || module->kind != MODULE_ELF)
 		return false;
-	const char *slash = strrchr(module->path, '/');
-	if (BEGINS_LIKE(slash ? slash + 1 : module->path, libraries))
+	if (BEGINS_LIKE(path_base(module->path), libraries))
 		return true;
 	return elf_function_name(module, frame_lookup_address(frame), name, sizeof(name)) &&
 	       BEGINS_LIKE(name, functions);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/text.h"
 
+#include "base/path.h"
 #include "cli/cut.h"
 #include "merge/finding.h"
 #include "merge/query_repeats.h"
@@ -92,23 +93,16 @@ const char *text_row_kind(const struct row *row)
 	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 void text_place(const char *file, int line, const char *module, char *buffer, size_t size)
 {
 	if (file && line > 0)
-		snprintf(buffer, size, "%s:%d", base_name(file), line);
+		snprintf(buffer, size, "%s:%d", path_base(file), line);
 	else if (file)
-		snprintf(buffer, size, "%s", base_name(file));
+		snprintf(buffer, size, "%s", path_base(file));
 	else if (module && module[0] == '[')
 		snprintf(buffer, size, "%s", module);
 	else if (module)
-		snprintf(buffer, size, "[%s]", base_name(module));
+		snprintf(buffer, size, "[%s]", path_base(module));
 	else
 		buffer[0] = '\0';
 }

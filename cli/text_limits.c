@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/share.h"
 #include "cli/format.h"
 #include "merge/profile.h"
@@ -124,13 +125,6 @@ static const char *lacking(int level)
 	                                : "no names for";
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int print_modules(const struct text *text, const struct totals *totals, struct error *err)
 {
 	cleanup(module_rows) struct module_rows *modules = query_modules(text->profile, err);
@@ -153,7 +147,7 @@ static int print_modules(const struct text *text, const struct totals *totals, s
 			     row->reason);
 			continue;
 		}
-		line(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), base_name(row->path),
+		line(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), path_base(row->path),
 		     percent_of(row->self_ns, all), *row->reason ? ", " : "", row->reason,
 		     *row->remedy ? ": " : "", row->remedy);
 	}

@@ -3,6 +3,7 @@
 #include "cli/text.h"
 
 #include "base/error.h"
+#include "base/path.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "merge/query_steps.h"
@@ -42,9 +43,7 @@ static double spread(const struct steps *s)
 // "main (app.c:12-30)"
 static void describe_loop(const struct steps *s, char *buffer, size_t size)
 {
-	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
-	const char *file = slash ? slash + 1 : s->file;
-
+	const char *file = path_base(s->file);
 	char lines[32] = "";
 
 	if (s->last_line > s->first_line)

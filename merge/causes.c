@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "merge/causes.h"
 
+#include "base/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,18 +105,11 @@ static bool is_weak(enum cause cause)
 	return cause == CAUSE_NONE || cause == CAUSE_FAULTS;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static enum cause cause_of_location(const struct profile *p, const struct location *location)
 {
 	const struct module *module = modules_get(p->modules, location->module);
 	const struct place *places = locations_places(&p->locations, location);
-	const char *name = module ? base_name(module->path) : NULL;
+	const char *name = module ? path_base(module->path) : NULL;
 	enum cause cause = CAUSE_NONE;
 
 	if (location->kind == FRAME_OP) {

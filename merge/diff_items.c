@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "merge/query_gpu.h"
 #include "merge/query_ops.h"
 #include "merge/visits.h"
@@ -34,13 +35,6 @@ static size_t plain_length(const char *name)
 	return length;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 struct diff_item *diff_items_add(struct diff_items *items, const char *name, const char *module,
                                  const char *file)
 {
@@ -54,8 +48,8 @@ struct diff_item *diff_items_add(struct diff_items *items, const char *name, con
 		.module = strings_add(texts, module),
 		.file = strings_add(texts, file),
 		.plain = strings_add_bytes(texts, name, plain_length(name)),
-		.module_base = strings_add(texts, base_of(module)),
-		.file_base = strings_add(texts, base_of(file)),
+		.module_base = strings_add(texts, path_base(module)),
+		.file_base = strings_add(texts, path_base(file)),
 	};
 	if (!item->name || !item->plain || (module && !item->module) || (file && !item->file))
 		return NULL;
@@ -119,7 +113,7 @@ static int take_row(struct diff_items *items, const struct row *row, const struc
 		item->plain = item->file_base;
 		item->key_line = item->line;
 	} else if (query->by != DIFF_FUNCTION) {
-		item->plain = strings_add(items->texts, base_of(row->name));
+		item->plain = strings_add(items->texts, path_base(row->name));
 	}
 	return item->plain ? 0 : -1;
 }

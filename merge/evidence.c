@@ -2,6 +2,7 @@
 #include "merge/evidence.h"
 
 #include "base/error.h"
+#include "base/path.h"
 #include "base/share.h"
 #include "merge/profile_data.h"
 #include "merge/scope.h"
@@ -147,8 +148,7 @@ const char *evidence_thread(const struct evidence *e, char *buffer, size_t size)
 
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size)
 {
-	const char *slash = file ? strrchr(file, '/') : NULL;
-	const char *base = slash && slash[1] ? slash + 1 : file;
+	const char *base = path_base(file);
 
 	if (base && line > 0)
 		snprintf(buffer, size, "%.120s (%.120s:%d)", function, base, line);

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/origin.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -276,8 +277,7 @@ static const char *short_name(const struct module *program, struct strings *text
 
 	if (!program)
 		return "[too short to sample]";
-	const char *slash = strrchr(program->path, '/');
-	if (asprintf(&text, "[too short to sample: %s]", slash ? slash + 1 : program->path) < 0) {
+	if (asprintf(&text, "[too short to sample: %s]", path_base(program->path)) < 0) {
 		text = NULL;
 		return NULL;
 	}
@@ -287,8 +287,7 @@ static const char *short_name(const struct module *program, struct strings *text
 // "[libfoo.so]"; a path that is in brackets already stays as it is.
 static const char *bracketed(const char *path, struct strings *texts)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash && slash[1] ? slash + 1 : path;
+	const char *base = path_base(path);
 	cleanup_free char *text = NULL;
 
 	if (base[0] == '[')

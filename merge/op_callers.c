@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/origin.h"
+#include "base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,13 +119,6 @@ static void put(struct text *t, const char *bytes)
 	t->bytes[t->used] = '\0';
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void put_place(struct text *t, const struct profile *p, const struct place *place)
 {
 	const char *function = strings_get(p->strings, place->function);
@@ -136,7 +130,7 @@ static void put_place(struct text *t, const struct profile *p, const struct plac
 		return;
 	snprintf(line, sizeof(line), ":%u)", place->line);
 	put(t, " (");
-	put(t, base_name(file));
+	put(t, path_base(file));
 	put(t, place->line ? line : ")");
 }
 
@@ -156,7 +150,7 @@ static void put_nameless(struct text *t, const struct profile *p, const struct l
 		return;
 	}
 	put(t, "[");
-	put(t, base_name(module->path));
+	put(t, path_base(module->path));
 	put(t, "]");
 }
 

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/strings.h"
 #include "merge/profile_data.h"
 
@@ -115,16 +116,9 @@ static uint32_t add_text(struct tally *t, const char *text)
 	return changed ? strings_add(t->answer->texts, changed) : 0;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool is_noise(const struct profile *p, const struct count_function *f)
 {
-	const char *module = base_of(strings_get(p->strings, f->module));
+	const char *module = path_base(strings_get(p->strings, f->module));
 	const char *name = strings_get(p->strings, f->name);
 
 	return (module &&
@@ -151,7 +145,7 @@ static int add_function(struct tally *t, const struct profile *p, const struct c
 {
 	bool by_module = t->query->by == COUNTS_BY_MODULE;
 	const char *name = strings_get(p->strings, f->name);
-	const char *module = base_of(strings_get(p->strings, f->module));
+	const char *module = path_base(strings_get(p->strings, f->module));
 	const char *shown = by_module ? module : name;
 	struct key key = { .name = add_text(t, shown ? shown : NO_NAME) };
 
@@ -227,7 +221,7 @@ static const char *most_of(const struct profile *p, const uint64_t *by_string, u
 		if (by_string[id] > by_string[best])
 			best = id;
 	}
-	return base_of(strings_get(p->strings, best));
+	return path_base(strings_get(p->strings, best));
 }
 
 static int find_nameless(struct count_rows *a, const struct profile *p)

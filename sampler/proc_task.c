@@ -2,6 +2,7 @@
 #include "sampler/proc_task.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -96,8 +97,7 @@ void proc_task_name(uint32_t pid, uint32_t tid, char *name, size_t size)
 
 static bool take_longer(const char *path, const char *comm, char *command, size_t size)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 
 	if (strncmp(name, comm, COMM_BYTES_MAX) != 0)
 		return false;

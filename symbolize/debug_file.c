@@ -2,6 +2,7 @@
 #include "symbolize/debug_file.h"
 
 #include "base/error.h"
+#include "base/path.h"
 #include "symbolize/decompress.h"
 
 #include <zlib.h>
@@ -162,7 +163,7 @@ struct elf_file *debug_file_find_alt(struct elf_file *elf, const struct debug_se
 		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - search->path), search->path,
 		         name);
 	struct elf_file *alt = try_path(search->root, path, &wanted, found, why, size);
-	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	const char *base = path_base(name);
 	char by_id[192];
 	if (!alt && build_id_path(wanted.build_id, by_id, sizeof(by_id)))
 		alt = try_directories(search, "", by_id, &wanted, found, why, size);

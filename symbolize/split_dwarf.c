@@ -2,6 +2,7 @@
 #include "symbolize/split_dwarf.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "symbolize/dwp_index.h"
 #include "symbolize/elf_file.h"
 
@@ -129,7 +130,7 @@ static void find_in_file(struct split_dwarf *split, const struct unit *skeleton,
 	const char *name = skeleton->dwo_name;
 	const char *directory = skeleton->comp_dir ? skeleton->comp_dir : "";
 	const char *slash = strrchr(split->dwp_base, '/');
-	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	const char *base = path_base(name);
 	char path[PATH_MAX];
 
 	if (*name == '/')

@@ -2,6 +2,7 @@
 #include "cli/export/label.h"
 
 #include "base/error.h"
+#include "base/path.h"
 #include "cli/format.h"
 
 #include <errno.h>
@@ -34,27 +35,20 @@ __attribute__((format(printf, 2, 3))) static char *make(const char *forbidden, c
 	return cleaned(text, forbidden);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 char *label_frame(const struct stack_frame *frame, const char *forbidden)
 {
 	if (frame->op)
 		return make(forbidden, "«%s»", frame->name);
 	if (frame->file && frame->line > 0)
-		return make(forbidden, "%s (%s:%d)", frame->name, base_name(frame->file),
+		return make(forbidden, "%s (%s:%d)", frame->name, path_base(frame->file),
 		            frame->line);
 	if (frame->file)
-		return make(forbidden, "%s (%s)", frame->name, base_name(frame->file));
+		return make(forbidden, "%s (%s)", frame->name, path_base(frame->file));
 	// Code without a name is called after its module already.
 	if (!frame->module || frame->name[0] == '[')
 		return make(forbidden, "%s", frame->name);
 	return make(forbidden, frame->module[0] == '[' ? "%s %s" : "%s [%s]", frame->name,
-	            base_name(frame->module));
+	            path_base(frame->module));
 }
 
 char *label_text(const char *text, const char *forbidden)

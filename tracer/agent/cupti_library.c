@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/cupti_library.h"
 
+#include "base/path.h"
 #include "tracer/agent/loaded.h"
 
 #include <dlfcn.h>
@@ -36,10 +37,9 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct search *search = context;
 	const char *path = info->dlpi_name ? info->dlpi_name : "";
-	const char *slash = strrchr(path, '/');
 
 	(void)size;
-	if (strncmp(slash ? slash + 1 : path, search->beginning, strlen(search->beginning)) != 0 ||
+	if (strncmp(path_base(path), search->beginning, strlen(search->beginning)) != 0 ||
 	    strlen(path) >= sizeof(search->path))
 		return 0;
 	strcpy(search->path, path);

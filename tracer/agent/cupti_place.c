@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/cupti_place.h"
 
+#include "base/path.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/protocol.h"
 
@@ -146,8 +147,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 		{ "libcuda.so", OWNER_OTHER },
 		{ "libcudart.so", OWNER_RUNTIME },
 	};
-	const char *slash = strrchr(info->dlpi_name, '/');
-	const char *file = slash ? slash + 1 : info->dlpi_name;
+	const char *file = path_base(info->dlpi_name);
 	struct search *search = context;
 
 	(void)size;

@@ -2,6 +2,7 @@
 #include "tracer/agent/definition.h"
 
 #include "base/hash.h"
+#include "base/path.h"
 #include "tracer/agent/loaded.h"
 
 #include <dlfcn.h>
@@ -97,11 +98,10 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *context)
 	(void)size;
 	if (o->count == OBJECTS_MAX || !loaded_of(info, &loaded))
 		return 0;
-	const char *slash = strrchr(loaded.path, '/');
 	o->of[o->count] = (struct object){
 		.loaded = loaded,
 		.ours = loaded_holds(info, (uintptr_t)&add_object),
-		.file_hash = hash_name(slash ? slash + 1 : loaded.path),
+		.file_hash = hash_name(path_base(loaded.path)),
 		.name_hash = hash_name(loaded_name(&loaded)),
 		.needs = o->need_count,
 	};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tasks and events: ops of the thread that begins and ends them.
+#include "base/path.h"
 #include "tracer/agent/itt_counter.h"
 #include "tracer/agent/itt_hooks.h"
 #include "tracer/agent/itt_object.h"
@@ -38,8 +39,7 @@ static void end(const struct itt_domain *domain)
 // "libfoo.so+0x1234"
 static const char *describe(char *text, const Dl_info *info, uintptr_t function)
 {
-	const char *slash = strrchr(info->dli_fname, '/');
-	const char *file = slash ? slash + 1 : info->dli_fname;
+	const char *file = path_base(info->dli_fname);
 	char digits[16], *first = digits + sizeof(digits);
 	uintptr_t at = function - (uintptr_t)info->dli_fbase;
 	size_t length = itt_append(text, 0, file, strnlen(file, ITT_TEXT_MAX / 2));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/torch.h"
 
+#include "base/path.h"
 #include "base/record.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/op.h"
@@ -269,9 +270,7 @@ struct library {
 
 static bool is_library(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return strncmp(slash ? slash + 1 : path, LIBRARY, strlen(LIBRARY)) == 0;
+	return strncmp(path_base(path), LIBRARY, strlen(LIBRARY)) == 0;
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *context)
