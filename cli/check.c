@@ -298,14 +298,13 @@ static void print_finding(const struct terminal *t, const char *name, const stru
 		[LEVEL_LIMITED] = { "limited", STYLE_WARM },
 		[LEVEL_BAD] = { "no", STYLE_HOT },
 	};
-	cleanup_free char *value = format_clean(f->value, t->ascii);
 	char head[64];
 
 	snprintf(head, sizeof(head), "%-20s %s%-8s%s ", name,
 	         terminal_style(t, levels[f->level].style), levels[f->level].word,
 	         terminal_style(t, STYLE_PLAIN));
 	fputs(head, stdout);
-	terminal_wrap(t, stdout, value ? value : "", 30, 30);
+	terminal_wrap(t, stdout, f->value, 30, 30);
 	if (f->fix[0]) {
 		printf("%30s", "");
 		terminal_wrap(t, stdout, f->fix, 30, 30);

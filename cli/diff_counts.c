@@ -62,9 +62,8 @@ static void print_answer(const struct count_rows *rows, const struct terminal *t
 		         rows->self > 0 ? "more" : "fewer", format_count(rows->all).text,
 		         format_count(rows->baseline_all).text,
 		         base > 0 ? 100 * (next - base) / base : 0, cause);
-	cleanup_free char *clean = format_clean(line, t->ascii);
 	fprintf(out, "%sbottleneck diff: ", terminal_style(t, STYLE_BOLD));
-	terminal_wrap(t, out, clean ? clean : line, 17, 2);
+	terminal_wrap(t, out, line, 17, 2);
 	fprintf(out, "%s\n", terminal_style(t, STYLE_PLAIN));
 }
 

@@ -66,7 +66,7 @@ int page_print(struct page *page, const char *last, struct error *err)
 	if (page->threaded)
 		pthread_join(page->thread, NULL);
 	if (last && !page->failed)
-		text_limit(&page->text, last);
+		text_say(&page->text, "%s", last);
 	if (page->text.out && fclose(page->text.out) != 0 && !page->failed)
 		page->failed = error_set(&page->error, errno, "could not print the report");
 	int failed = page->failed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/terminal.h"
 
+#include "base/cleanup.h"
 #include "cli/format.h"
 
 #include <langinfo.h>
@@ -91,8 +92,11 @@ const char *terminal_style(const struct terminal *t, enum style style)
 
 void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int column, int indent)
 {
+	cleanup_free char *clean = format_clean(words, t->ascii);
 	size_t at = (size_t)column;
 
+	// Without memory they are not shown: they may hold names of the program's own.
+	words = clean ? clean : "";
 	while (*words) {
 		size_t blanks = strspn(words, " "), length = strcspn(words + blanks, " ");
 		char *word = strndup(words + blanks, length);
@@ -110,4 +114,14 @@ void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int c
 		free(word);
 	}
 	fputc('\n', out);
+}
+
+void terminal_say(const struct terminal *t, FILE *out, const char *format, va_list args)
+{
+	cleanup_free char *words = NULL;
+
+	if (vasprintf(&words, format, args) < 0)
+		words = NULL;
+	fputs("  ", out);
+	terminal_wrap(t, out, words ? words : "", 2, 4);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -50,7 +51,11 @@ void terminal_set_locale(void);
 const char *terminal_style(const struct terminal *t, enum style style);
 
 /*
- * Prints WORDS, broken at blanks, from COLUMN on, where the caller has got to;
- * lines after the first are indented by INDENT.
+ * Prints WORDS, without what a terminal would obey, broken at blanks, from COLUMN on, where the
+ * caller has got to; lines after the first are indented by INDENT.
  */
 void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int column, int indent);
+
+/* A paragraph of a section, as vprintf() would print it: two columns in, four from line two on. */
+__attribute__((format(printf, 3, 0))) void terminal_say(const struct terminal *t, FILE *out,
+                                                        const char *format, va_list args);

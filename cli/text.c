@@ -93,6 +93,15 @@ const char *text_row_kind(const struct row *row)
 	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
 }
 
+void text_say(const struct text *text, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	terminal_say(&text->terminal, text->out, format, args);
+	va_end(args);
+}
+
 void text_place(const char *file, int line, const char *module, char *buffer, size_t size)
 {
 	if (file && line > 0)

@@ -62,8 +62,9 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 uint64_t text_overhead_ns(const struct run *run);
 void text_overhead(const struct text *text);
 
-/* One more line of the limits, which come last. */
-void text_limit(const struct text *text, const char *words);
+/* A paragraph of a section: a note, or one of the limits, which come last. */
+__attribute__((format(printf, 2, 3))) void text_say(const struct text *text, const char *format,
+                                                    ...);
 
 /* The rows that a table prints: query_run() without waits for children. NULL on error. */
 struct rows *text_rows(const struct text *text, enum query_by by, enum query_sort sort,

@@ -93,17 +93,13 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 static void print_untold(const struct text *text, const struct counter_rows *rows)
 {
 	uint64_t untold = rows->lost;
-	char words[160];
 
 	for (size_t i = 0; i < rows->count; i++)
 		untold += rows->rows[i].untold;
 	if (!untold)
 		return;
-	snprintf(words, sizeof(words),
-	         "%s more changes: their values came too fast to be kept, or were no numbers",
+	text_say(text, "%s more changes: their values came too fast to be kept, or were no numbers",
 	         format_count(untold).text);
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, words, 2, 4);
 }
 
 int text_counters(const struct text *text, struct error *err)

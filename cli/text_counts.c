@@ -33,14 +33,11 @@ static const struct column line_columns[] = {
 __attribute__((format(printf, 2, 3))) static void say(const struct text_counts *text,
                                                       const char *format, ...)
 {
-	char words[600];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
+	terminal_say(text->terminal, text->out, format, args);
 	va_end(args);
-	fputs("  ", text->out);
-	terminal_wrap(text->terminal, text->out, words, 2, 4);
 }
 
 // With its sign where it is a difference.

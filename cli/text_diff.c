@@ -339,9 +339,8 @@ static void print_differences(const struct diff_report *report, const struct ter
 		snprintf(line, sizeof(line), "%s%s: %s, in BASE %s%s", d->grave ? "! " : "",
 		         d->what, d->next, d->base,
 		         d->grave ? ": the times are not of the same thing" : "");
-		cleanup_free char *clean = format_clean(line, t->ascii);
 		fputs("  ", out);
-		terminal_wrap(t, out, clean ? clean : line, 2, 4);
+		terminal_wrap(t, out, line, 2, 4);
 	}
 }
 
@@ -365,10 +364,8 @@ static void print_gate(const struct diff_report *report, const struct terminal *
 
 static void print_answer(const struct diff_report *report, const struct terminal *t, FILE *out)
 {
-	cleanup_free char *clean = format_clean(report->sentence, t->ascii);
-
 	fprintf(out, "%sbottleneck diff: ", terminal_style(t, STYLE_BOLD));
-	terminal_wrap(t, out, clean ? clean : report->sentence, 17, 2);
+	terminal_wrap(t, out, report->sentence, 17, 2);
 	fputs(terminal_style(t, STYLE_PLAIN), out);
 	if (*report->doubt) {
 		fputs("  ", out);

@@ -48,11 +48,9 @@ static struct columns fit(const struct text *text, const struct findings *f)
 static void print_words(const struct text *text, const struct columns *c, const char *words,
                         int column)
 {
-	cleanup_free char *clean = format_clean(words, text->terminal.ascii);
-
 	if (column < c->indent)
 		fprintf(text->out, "%*s", c->indent - column, "");
-	terminal_wrap(&text->terminal, text->out, clean ? clean : words, c->indent, c->indent);
+	terminal_wrap(&text->terminal, text->out, words, c->indent, c->indent);
 }
 
 static enum style style_of(enum severity severity)

@@ -10,7 +10,6 @@
 #include "merge/query_gpu.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,19 +17,6 @@
 #define COLUMNS_MAX 10
 #define SHARE_WORTH 0.005 // of the busy time, to be told
 #define IDLE_WORTH  0.02  // of the time from the first activity to the last
-
-__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
-                                                      ...)
-{
-	char words[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, words, 2, 4);
-}
 
 static void name_device(const struct gpu_device_row *device, size_t count, char *buffer,
                         size_t size)
@@ -46,17 +32,18 @@ static void say_states(const struct text *text, const struct gpu_device_row *d)
 {
 	uint64_t busy = d->busy_ns;
 
-	say(text,
-	    "busy %s %% of the %s from its first activity to its last: kernels %s %%, copies %s %%",
-	    format_percent(busy, d->span_ns).text, format_duration(d->span_ns).text,
-	    format_percent(d->kernel_ns, d->span_ns).text,
-	    format_percent(d->copy_ns, d->span_ns).text);
+	text_say(
+		text,
+		"busy %s %% of the %s from its first activity to its last: kernels %s %%, copies %s %%",
+		format_percent(busy, d->span_ns).text, format_duration(d->span_ns).text,
+		format_percent(d->kernel_ns, d->span_ns).text,
+		format_percent(d->copy_ns, d->span_ns).text);
 	if (d->streams > 1)
-		say(text, "%u streams: for %s %% of the busy time several ran at once", d->streams,
-		    format_percent(d->overlap_ns, busy).text);
+		text_say(text, "%u streams: for %s %% of the busy time several ran at once",
+		         d->streams, format_percent(d->overlap_ns, busy).text);
 	if (share_of(d->copy_ns, busy) >= SHARE_WORTH && d->kernel_ns)
-		say(text, "%s %% of the time of copies was hidden behind kernels",
-		    format_percent(d->copy_hidden_ns, d->copy_ns).text);
+		text_say(text, "%s %% of the time of copies was hidden behind kernels",
+		         format_percent(d->copy_hidden_ns, d->copy_ns).text);
 }
 
 static void say_device(const struct text *text, const struct gpu_device_row *d)
@@ -66,32 +53,33 @@ static void say_device(const struct text *text, const struct gpu_device_row *d)
 	if (d->span_ns)
 		say_states(text, d);
 	else
-		say(text, "nothing ran on it");
+		text_say(text, "nothing ran on it");
 	if (d->memory_bytes)
 		snprintf(of, sizeof(of), " of %s (%s %%)", format_bytes(d->memory_bytes).text,
 		         format_percent(d->peak_bytes, d->memory_bytes).text);
 	if (d->peak_bytes)
-		say(text, "memory: at most %s%s allocated by the program%s",
-		    format_bytes(d->peak_bytes).text, of,
-		    d->peak_within ? "" : ", at another time of the run");
+		text_say(text, "memory: at most %s%s allocated by the program%s",
+		         format_bytes(d->peak_bytes).text, of,
+		         d->peak_within ? "" : ", at another time of the run");
 }
 
 static void say_calls(const struct text *text, const struct gpu_facts *facts)
 {
 	if (facts->latency_ns)
-		say(text,
-		    "from the call to its beginning: median %s, 90 %% below %s; %.1f activities "
-		    "were in the queue on average",
-		    format_duration(facts->latency_ns).text,
-		    format_duration(facts->latency90_ns).text, facts->queue);
+		text_say(
+			text,
+			"from the call to its beginning: median %s, 90 %% below %s; %.1f activities "
+			"were in the queue on average",
+			format_duration(facts->latency_ns).text,
+			format_duration(facts->latency90_ns).text, facts->queue);
 	if (facts->sync_count)
-		say(text, "the program waited %s time%s for the GPU, for %s in all",
-		    format_count(facts->sync_count).text, facts->sync_count == 1 ? "" : "s",
-		    format_duration(facts->sync_ns).text);
+		text_say(text, "the program waited %s time%s for the GPU, for %s in all",
+		         format_count(facts->sync_count).text, facts->sync_count == 1 ? "" : "s",
+		         format_duration(facts->sync_ns).text);
 	if (facts->jit_count)
-		say(text, "the driver compiled or loaded code %s time%s, for %s",
-		    format_count(facts->jit_count).text, facts->jit_count == 1 ? "" : "s",
-		    format_duration(facts->jit_ns).text);
+		text_say(text, "the driver compiled or loaded code %s time%s, for %s",
+		         format_count(facts->jit_count).text, facts->jit_count == 1 ? "" : "s",
+		         format_duration(facts->jit_ns).text);
 }
 
 static bool is_windowed(const struct text *text)
@@ -114,7 +102,7 @@ static void print_devices(const struct text *text, const struct gpu_facts *facts
 	}
 	bool calls = facts->latency_ns || facts->sync_count || facts->jit_count;
 	if (is_windowed(text) && calls)
-		say(text, "not kept by time, and of the whole run:");
+		text_say(text, "not kept by time, and of the whole run:");
 	say_calls(text, facts);
 }
 
@@ -333,17 +321,19 @@ static void say_wait(const struct text *text, const struct gpu_wait *wait)
 	char who[96];
 
 	snprintf(who, sizeof(who), "thread %s (%u)", thread->name, thread->id);
-	say(text, "idle %s: %s %% of that while %s prepared the next work",
-	    format_duration(wait->idle_ns).text, format_percent(thread->self, wait->told_ns).text,
-	    wait->main_thread ? "the main thread" : who);
+	text_say(text, "idle %s: %s %% of that while %s prepared the next work",
+	         format_duration(wait->idle_ns).text,
+	         format_percent(thread->self, wait->told_ns).text,
+	         wait->main_thread ? "the main thread" : who);
 	if ((double)wait->runnable_ns > IDLE_WORTH * (double)(wait->told_ns + wait->runnable_ns))
-		say(text,
-		    "%s %% of the idle time that thread waited for a free CPU, wherever it was: "
-		    "shares are of the rest",
-		    format_percent(wait->runnable_ns, wait->told_ns + wait->runnable_ns).text);
+		text_say(
+			text,
+			"%s %% of the idle time that thread waited for a free CPU, wherever it was: "
+			"shares are of the rest",
+			format_percent(wait->runnable_ns, wait->told_ns + wait->runnable_ns).text);
 	if (wait->call_ns[GPU_CALL_LAUNCH] > SHARE_WORTH * (double)wait->told_ns)
-		say(text, "%s %% of the idle time passed within calls that launch",
-		    format_percent(wait->call_ns[GPU_CALL_LAUNCH], wait->told_ns).text);
+		text_say(text, "%s %% of the idle time passed within calls that launch",
+		         format_percent(wait->call_ns[GPU_CALL_LAUNCH], wait->told_ns).text);
 }
 
 // Whose work the GPU waited for; WHICH is its number, "" if there is one. What stacks tell is

@@ -7,7 +7,6 @@
 #include "merge/query_gpu.h"
 #include "merge/query_ops.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -40,38 +39,28 @@ static const struct {
 	                       " times the GPU's samples of instructions were lost: too many came" },
 };
 
-__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
-                                                      ...)
-{
-	char line[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	text_limit(text, line);
-}
-
 static void say_doubts(const struct text *text, const struct gpu_facts *facts)
 {
 	if (facts->gap_count)
-		say(text,
-		    "for %s (%s time%s) another client of CUPTI had the records of the GPU: what ran "
-		    "then is not in the tables",
-		    format_duration(facts->gap_ns).text, format_count(facts->gap_count).text,
-		    facts->gap_count == 1 ? "" : "s");
+		text_say(
+			text,
+			"for %s (%s time%s) another client of CUPTI had the records of the GPU: what ran "
+			"then is not in the tables",
+			format_duration(facts->gap_ns).text, format_count(facts->gap_count).text,
+			facts->gap_count == 1 ? "" : "s");
 	if (facts->untied)
-		say(text, "of %s GPU activities it is not known which call caused them",
-		    format_count(facts->untied).text);
+		text_say(text, "of %s GPU activities it is not known which call caused them",
+		         format_count(facts->untied).text);
 	if (facts->late)
-		say(text, "%s GPU activities were told more than 5 s late, in time taken for idle",
-		    format_count(facts->late).text);
+		text_say(text,
+		         "%s GPU activities were told more than 5 s late, in time taken for idle",
+		         format_count(facts->late).text);
 	if (facts->folded)
-		say(text, "%s kernels had more launch shapes than are kept apart",
-		    format_count(facts->folded).text);
+		text_say(text, "%s kernels had more launch shapes than are kept apart",
+		         format_count(facts->folded).text);
 	if (facts->lost)
-		say(text, "%s GPU activities found no room in the profile",
-		    format_count(facts->lost).text);
+		text_say(text, "%s GPU activities found no room in the profile",
+		         format_count(facts->lost).text);
 }
 
 // Without a word to CUPTI.
@@ -80,9 +69,8 @@ static void print_killed(const struct text *text, const struct gpu_facts *facts)
 	const struct run *run = profile_run(text->profile);
 
 	if (facts->device_count && run->complete && WIFSIGNALED(run->exit_status))
-		text_limit(text,
-		           "the program was killed: what its GPUs did in the last 0.1 s or so "
-		           "is missing");
+		text_say(text, "the program was killed: what its GPUs did in the last 0.1 s or so "
+		               "is missing");
 }
 
 // Pages that move between a GPU and the host are told by records that are not asked for.
@@ -100,10 +88,11 @@ static int say_managed(const struct text *text, struct error *err)
 		           "llocManaged")) // cudaMallocManaged, cuMemAllocManaged
 			calls += ops->rows[i].calls;
 	if (calls)
-		say(text,
-		    "managed memory was allocated %s time%s: its page faults and migrations are not "
-		    "seen, only that kernels which wait for them take longer",
-		    format_count(calls).text, calls == 1 ? "" : "s");
+		text_say(
+			text,
+			"managed memory was allocated %s time%s: its page faults and migrations are not "
+			"seen, only that kernels which wait for them take longer",
+			format_count(calls).text, calls == 1 ? "" : "s");
 	return 0;
 }
 
@@ -116,12 +105,10 @@ int text_gpu_limits(const struct text *text, struct error *err)
 		return -1;
 	for (int what = 1; what < GPU_LOSSES; what++) {
 		uint64_t count = facts->losses[what];
-		char line[160];
 		if (!count)
 			continue;
-		snprintf(line, sizeof(line), "%s%s%s", words[what].before, format_count(count).text,
+		text_say(text, "%s%s%s", words[what].before, format_count(count).text,
 		         count == 1 ? words[what].one : words[what].more);
-		text_limit(text, line);
 	}
 	say_doubts(text, facts);
 	print_killed(text, facts);

@@ -69,36 +69,25 @@ static void add_row(const struct text *text, struct table *table, const struct g
 	}
 }
 
-static void print_note(const struct text *text, const char *words)
-{
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, words, 2, 4);
-}
-
 static void print_notes(const struct text *text, const struct gpu_line_rows *rows)
 {
 	uint64_t all = rows->samples + rows->dropped + rows->other + rows->lost;
-	char words[256];
 
 	if (rows->unnamed) {
-		snprintf(words, sizeof(words),
+		text_say(text,
 		         "%s %% are of kernels without lines: compile with nvcc -lineinfo (which "
 		         "makes nothing slower)",
 		         format_percent(rows->unnamed, rows->samples).text);
-		print_note(text, words);
 	}
 	if (rows->other) {
-		snprintf(words, sizeof(words),
-		         "beside these, %s %% of all samples are of the driver's own kernels",
+		text_say(text, "beside these, %s %% of all samples are of the driver's own kernels",
 		         format_percent(rows->other, all).text);
-		print_note(text, words);
 	}
 	if (rows->dropped + rows->lost) {
-		snprintf(
-			words, sizeof(words),
+		text_say(
+			text,
 			"%s %% of all samples were lost, most of them by the GPU, which could not keep up",
 			format_percent(rows->dropped + rows->lost, all).text);
-		print_note(text, words);
 	}
 }
 

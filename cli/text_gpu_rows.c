@@ -26,11 +26,9 @@ struct layout {
 
 void text_no_gpu(const struct text *text)
 {
-	fputs("\n  ", text->out);
-	terminal_wrap(&text->terminal, text->out,
-	              "no GPU: the program ran nothing there, or it could not be seen: "
-	              "bottleneck-gpu(7)",
-	              2, 4);
+	fputc('\n', text->out);
+	text_say(text, "no GPU: the program ran nothing there, or it could not be seen: "
+	               "bottleneck-gpu(7)");
 }
 
 static const char *title(enum query_by by)

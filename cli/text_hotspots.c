@@ -294,15 +294,11 @@ static struct call_tree *calls_of(const struct layout *layout, struct error *err
 static void print_idle(const struct layout *layout)
 {
 	const struct rows *rows = layout->rows;
-	char words[160];
 
 	if (layout->sort != SORT_SELF || (double)rows->idle_ns < IDLE_SHARE * (double)rows->all)
 		return;
-	snprintf(words, sizeof(words),
-	         "without %s in which idle threads waited for work (see --off-cpu)",
+	text_say(layout->text, "without %s in which idle threads waited for work (see --off-cpu)",
 	         format_duration(rows->idle_ns).text);
-	fputs("  ", layout->text->out);
-	terminal_wrap(&layout->text->terminal, layout->text->out, words, 2, 4);
 }
 
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,

@@ -13,7 +13,6 @@
 #include "symbolize/symbolizer.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,21 +25,6 @@
 #define OTHERS_SHARE    0.2
 #define STEAL_SHARE     0.01
 #define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
-
-__attribute__((format(printf, 2, 3))) static void line(const struct text *text, const char *format,
-                                                       ...)
-{
-	cleanup_free char *words = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&words, format, args) < 0)
-		words = NULL;
-	va_end(args);
-	cleanup_free char *clean = words ? format_clean(words, text->terminal.ascii) : NULL;
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, clean ? clean : "", 2, 4);
-}
 
 static void print_figures(const struct text *text, const struct run *run,
                           const struct totals *totals)
@@ -64,9 +48,9 @@ static void print_figures(const struct text *text, const struct run *run,
 		         format_bytes(run->peak_rss_bytes).text);
 	if (run->frequency_hz)
 		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
-	line(text, "%s%s sample%s%s, %s lost %s %.1f %% of stacks cut%s", overhead,
-	     format_count(run->samples).text, run->samples == 1 ? "" : "s", rate,
-	     format_count(run->lost).text, dot, percent_of(run->truncated, run->samples), rss);
+	text_say(text, "%s%s sample%s%s, %s lost %s %.1f %% of stacks cut%s", overhead,
+	         format_count(run->samples).text, run->samples == 1 ? "" : "s", rate,
+	         format_count(run->lost).text, dot, percent_of(run->truncated, run->samples), rss);
 }
 
 // Where perf events see no kernel, the agent tells for whom it works.
@@ -77,11 +61,12 @@ static void print_callless(const struct text *text, const struct totals *totals)
 	if (share < 100 * CALLLESS_SHARE && !text->view->verbose)
 		return;
 	if (totals->callless_ns)
-		line(text,
-		     "%.1f %% of CPU time is kernel time whose callers were not seen: too short for "
-		     "a tick, or in programs that the agent cannot get into. Kernel stacks show "
-		     "them: kernel.perf_event_paranoid at 1 or less",
-		     share);
+		text_say(
+			text,
+			"%.1f %% of CPU time is kernel time whose callers were not seen: too short for "
+			"a tick, or in programs that the agent cannot get into. Kernel stacks show "
+			"them: kernel.perf_event_paranoid at 1 or less",
+			share);
 }
 
 static void print_rung(const struct text *text, const struct run *run)
@@ -96,26 +81,26 @@ static void print_rung(const struct text *text, const struct run *run)
 
 	if (!known || !without[run->rung])
 		return;
-	line(text, "%s%s%s%s%s%s", without[run->rung],
-	     run->rung_reason && *run->rung_reason ? " (" : "",
-	     run->rung_reason ? run->rung_reason : "",
-	     run->rung_reason && *run->rung_reason ? ")" : "",
-	     run->rung_remedy && *run->rung_remedy ? ". " : "",
-	     run->rung_remedy ? run->rung_remedy : "");
+	text_say(text, "%s%s%s%s%s%s", without[run->rung],
+	         run->rung_reason && *run->rung_reason ? " (" : "",
+	         run->rung_reason ? run->rung_reason : "",
+	         run->rung_reason && *run->rung_reason ? ")" : "",
+	         run->rung_remedy && *run->rung_remedy ? ". " : "",
+	         run->rung_remedy ? run->rung_remedy : "");
 }
 
 static void print_lost(const struct text *text, const struct run *run)
 {
 	if (run->lost * 100 > run->samples + run->lost)
-		line(text,
-		     "%.1f %% of the samples were lost: bottleneck was not given enough CPU; "
-		     "lower the rate (-F) or leave it a free CPU",
-		     percent_of(run->lost, run->samples + run->lost));
+		text_say(text,
+		         "%.1f %% of the samples were lost: bottleneck was not given enough CPU; "
+		         "lower the rate (-F) or leave it a free CPU",
+		         percent_of(run->lost, run->samples + run->lost));
 	if (run->unseen_processes)
-		line(text, "%u process%s could not be sampled (%s%s): setuid, static or gone",
-		     run->unseen_processes, run->unseen_processes == 1 ? "" : "es",
-		     run->unseen_name ? run->unseen_name : "?",
-		     run->unseen_processes > 1 ? " ..." : "");
+		text_say(text, "%u process%s could not be sampled (%s%s): setuid, static or gone",
+		         run->unseen_processes, run->unseen_processes == 1 ? "" : "es",
+		         run->unseen_name ? run->unseen_name : "?",
+		         run->unseen_processes > 1 ? " ..." : "");
 }
 
 static const char *lacking(int level)
@@ -143,13 +128,13 @@ static int print_modules(const struct text *text, const struct totals *totals, s
 			continue;
 		shown++;
 		if (named) {
-			line(text, "%s (%.1f %%): %s", row->path, percent_of(row->self_ns, all),
-			     row->reason);
+			text_say(text, "%s (%.1f %%): %s", row->path, percent_of(row->self_ns, all),
+			         row->reason);
 			continue;
 		}
-		line(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), path_base(row->path),
-		     percent_of(row->self_ns, all), *row->reason ? ", " : "", row->reason,
-		     *row->remedy ? ": " : "", row->remedy);
+		text_say(text, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), path_base(row->path),
+		         percent_of(row->self_ns, all), *row->reason ? ", " : "", row->reason,
+		         *row->remedy ? ": " : "", row->remedy);
 	}
 	return 0;
 }
@@ -167,37 +152,40 @@ static void print_machine(const struct text *text, const struct run *run,
 	if (run->wall_ns < MACHINE_NS_MIN || !run->machine_cpus)
 		return;
 	if ((double)others >= OTHERS_SHARE * all)
-		line(text,
-		     "other programs kept %.1f of %u CPUs busy meanwhile (%.0f %%): times vary with "
-		     "what they do",
-		     (double)others / (double)run->wall_ns, run->machine_cpus,
-		     100 * (double)others / all);
+		text_say(
+			text,
+			"other programs kept %.1f of %u CPUs busy meanwhile (%.0f %%): times vary with "
+			"what they do",
+			(double)others / (double)run->wall_ns, run->machine_cpus,
+			100 * (double)others / all);
 	if ((double)run->machine_steal_ns >= STEAL_SHARE * all)
-		line(text, "other virtual machines took %.1f %% of the time of the CPUs",
-		     100 * (double)run->machine_steal_ns / all);
+		text_say(text, "other virtual machines took %.1f %% of the time of the CPUs",
+		         100 * (double)run->machine_steal_ns / all);
 }
 
 static void print_detail(const struct text *text, const struct run *run,
                          const struct totals *totals)
 {
 	if (totals->folded_ns)
-		line(text, "%.1f %% of the time was given to callers to keep the call tree small",
-		     percent_of(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
+		text_say(text,
+		         "%.1f %% of the time was given to callers to keep the call tree small",
+		         percent_of(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
 	if (totals->lost_events)
-		line(text, "%s events (%s) found no place in the profile: memory was short",
-		     format_count(totals->lost_events).text, format_duration(totals->lost_ns).text);
+		text_say(text, "%s events (%s) found no place in the profile: memory was short",
+		         format_count(totals->lost_events).text,
+		         format_duration(totals->lost_ns).text);
 	if (!run->off_cpu_exact && totals->off_cpu_ns)
-		line(text, "waiting times are estimates: no scheduler records");
+		text_say(text, "waiting times are estimates: no scheduler records");
 	if (!run->complete)
-		line(text, "this is a checkpoint: the program had not ended yet");
+		text_say(text, "this is a checkpoint: the program had not ended yet");
 	if (!text->view->verbose)
 		return;
-	line(text, "%s stacks completed from memory, %s with a guessed frame pointer",
-	     format_count(run->joined).text, format_count(run->guessed).text);
-	line(text, "time is kept in steps of %s", format_duration(totals->bin_ns).text);
+	text_say(text, "%s stacks completed from memory, %s with a guessed frame pointer",
+	         format_count(run->joined).text, format_count(run->guessed).text);
+	text_say(text, "time is kept in steps of %s", format_duration(totals->bin_ns).text);
 	if (run->host && run->kernel && run->version)
-		line(text, "host %s, Linux %s, bottleneck %s", run->host, run->kernel,
-		     run->version);
+		text_say(text, "host %s, Linux %s, bottleneck %s", run->host, run->kernel,
+		         run->version);
 }
 
 // What the run itself had to tell, a line each.
@@ -205,7 +193,7 @@ static void print_notes(const struct text *text, const char *notes)
 {
 	while (notes && *notes) {
 		size_t length = strcspn(notes, "\n");
-		line(text, "%.*s", (int)length, notes);
+		text_say(text, "%.*s", (int)length, notes);
 		notes += length + (notes[length] == '\n');
 	}
 }
@@ -219,23 +207,26 @@ static void print_doubts(const struct text *text)
 	double untracked = percent_of(doubts.untracked_bytes, doubts.sampled_bytes);
 	double lost = percent_of(doubts.lost, doubts.samples + doubts.lost);
 	if (untracked >= 100 * MEMORY_SHARE || (text->view->verbose && doubts.untracked_bytes))
-		line(text,
-		     "%.1f %% of allocated bytes could not be followed until they were freed, as too "
-		     "many were alive: memory \"at peak\" and \"at end\" is shared out by the rest; "
-		     "its sums are exact",
-		     untracked);
+		text_say(
+			text,
+			"%.1f %% of allocated bytes could not be followed until they were freed, as too "
+			"many were alive: memory \"at peak\" and \"at end\" is shared out by the rest; "
+			"its sums are exact",
+			untracked);
 	if (lost >= 100 * MEMORY_SHARE || (text->view->verbose && doubts.lost))
-		line(text, "%.1f %% of the samples of allocations found no place in the profile",
-		     lost);
+		text_say(text,
+		         "%.1f %% of the samples of allocations found no place in the profile",
+		         lost);
 }
 
 static void print_calls(const struct text *text, const struct totals *totals)
 {
 	if (totals->uncounted)
-		line(text,
-		     "calls of Python functions are a lower bound: %s of %s processes that counted "
-		     "ended before they told all",
-		     format_count(totals->uncounted).text, format_count(totals->counters).text);
+		text_say(
+			text,
+			"calls of Python functions are a lower bound: %s of %s processes that counted "
+			"ended before they told all",
+			format_count(totals->uncounted).text, format_count(totals->counters).text);
 }
 
 // See OP_DEPTH_MAX in tracer/agent/op.h, and TRACE_SLOTS in trace_calls.h.
@@ -244,11 +235,13 @@ static void print_timeless(const struct text *text, const struct totals *totals)
 	uint64_t calls = totals->timeless;
 
 	if (calls)
-		line(text,
-		     "%s call%s of ops %s counted without time, as too many were open: 2,048 of a "
-		     "thread are kept, and 32,768 of all traced functions; the time is in the op "
-		     "around",
-		     format_count(calls).text, calls == 1 ? "" : "s", calls == 1 ? "was" : "were");
+		text_say(
+			text,
+			"%s call%s of ops %s counted without time, as too many were open: 2,048 of a "
+			"thread are kept, and 32,768 of all traced functions; the time is in the op "
+			"around",
+			format_count(calls).text, calls == 1 ? "" : "s",
+			calls == 1 ? "was" : "were");
 }
 
 // Of a long run. Silence would say that there is none.
@@ -261,9 +254,10 @@ static int print_warmup(const struct text *text, const struct run *run, struct e
 	if (!rows)
 		return -1;
 	if (rows->unseen)
-		line(text, "whether the run includes warm-up cannot be told: no ops were seen, and "
-		           "no loop whose turns could be compared; NVTX or ITT ranges, or --trace "
-		           "FUNC, would show some");
+		text_say(text,
+		         "whether the run includes warm-up cannot be told: no ops were seen, and "
+		         "no loop whose turns could be compared; NVTX or ITT ranges, or --trace "
+		         "FUNC, would show some");
 	return 0;
 }
 
@@ -273,11 +267,12 @@ static void print_timeline(const struct text *text, const struct totals *totals)
 	uint64_t kept = totals->slices, dropped = totals->slices_dropped;
 
 	if (dropped)
-		line(text,
-		     "timelines end at %s: the first %s calls, waits and works of GPUs are kept one by "
-		     "one, %s more in sums alone (--timeline-limit)",
-		     format_duration(totals->slices_until_ns).text, format_count(kept).text,
-		     format_count(dropped).text);
+		text_say(
+			text,
+			"timelines end at %s: the first %s calls, waits and works of GPUs are kept one by "
+			"one, %s more in sums alone (--timeline-limit)",
+			format_duration(totals->slices_until_ns).text, format_count(kept).text,
+			format_count(dropped).text);
 }
 
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
@@ -307,9 +302,4 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	print_machine(text, run, totals);
 	print_notes(text, run->notes);
 	return 0;
-}
-
-void text_limit(const struct text *text, const char *words)
-{
-	line(text, "%s", words);
 }

@@ -196,17 +196,14 @@ static void print_sums(const struct layout *layout)
 {
 	const struct memory_rows *rows = layout->rows;
 	const struct run *run = profile_run(layout->text->profile);
-	char words[400], rss[64] = "";
+	char rss[64] = "";
 
 	if (run->peak_rss_bytes)
 		snprintf(rss, sizeof(rss), "peak RSS %s; ", format_bytes(run->peak_rss_bytes).text);
-	snprintf(words, sizeof(words),
-	         "%s%s in %s allocations; live at most %s, after %s; %s never freed", rss,
-	         format_bytes(rows->allocated_bytes).text, format_count(rows->allocations).text,
-	         format_bytes(rows->peak_bytes).text, format_duration(rows->peak_ns).text,
-	         format_bytes(rows->end_bytes).text);
-	fputs("  ", layout->text->out);
-	terminal_wrap(&layout->text->terminal, layout->text->out, words, 2, 4);
+	text_say(layout->text, "%s%s in %s allocations; live at most %s, after %s; %s never freed",
+	         rss, format_bytes(rows->allocated_bytes).text,
+	         format_count(rows->allocations).text, format_bytes(rows->peak_bytes).text,
+	         format_duration(rows->peak_ns).text, format_bytes(rows->end_bytes).text);
 }
 
 static int print_table(const struct layout *layout, struct error *err)
@@ -231,9 +228,7 @@ static int print_table(const struct layout *layout, struct error *err)
 static void say_none(const struct text *text)
 {
 	text_heading(text, "memory", "");
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out,
-	              "No allocation was seen: see MEMORY in bottleneck-ops(7).", 2, 4);
+	text_say(text, "No allocation was seen: see MEMORY in bottleneck-ops(7).");
 }
 
 int text_memory(const struct text *text, struct error *err)

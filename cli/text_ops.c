@@ -447,13 +447,6 @@ static void print_heading(const struct layout *layout)
 	text_heading(layout->text, title, note);
 }
 
-// One line under the table, in the terminal's width.
-static void note(const struct layout *layout, const char *words)
-{
-	fputs("  ", layout->text->out);
-	terminal_wrap(&layout->text->terminal, layout->text->out, words, 2, 4);
-}
-
 // "sgemm: the first call took 4.5 ms, most take 0.2 ms": what it does once is not what to optimize.
 static void print_first_calls(const struct layout *layout)
 {
@@ -470,7 +463,7 @@ static void print_first_calls(const struct layout *layout)
 		snprintf(words, sizeof(words), "%s: its first call took %s, then the median is %s",
 		         clean ? clean : "?", format_duration(row->first_ns).text,
 		         format_duration(row->median_ns).text);
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 		told++;
 	}
 }
@@ -488,7 +481,7 @@ static void print_troubles(const struct layout *layout)
 		snprintf(words, sizeof(words),
 		         "%s call%s had not ended: counted until the thread or the process did",
 		         format_count(open).text, open == 1 ? "" : "s");
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 	}
 	if (untimed) {
 		snprintf(
@@ -496,7 +489,7 @@ static void print_troubles(const struct layout *layout)
 			"%s %% of the calls are known in sum only, as they came too fast to be kept "
 			"one by one, or were told afterwards: not in median, min, max and first",
 			format_percent(untimed, layout->all->calls).text);
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 	}
 }
 
@@ -508,7 +501,7 @@ static void print_lost(const struct layout *layout)
 		snprintf(words, sizeof(words),
 		         "%s calls had more shapes and callers than are kept apart",
 		         format_count(layout->all->folded).text);
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 	}
 	if (layout->all->blurred) {
 		snprintf(
@@ -516,12 +509,12 @@ static void print_lost(const struct layout *layout)
 			"%s calls had more different durations than are kept apart: they are in all "
 			"sums, but median and IQR are rough",
 			format_count(layout->all->blurred).text);
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 	}
 	if (layout->all->lost) {
 		snprintf(words, sizeof(words), "%s calls are in no row: there was no room for them",
 		         format_count(layout->all->lost).text);
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 	}
 }
 
@@ -544,7 +537,7 @@ static void print_pauses(const struct layout *layout)
 		         "the whole run all the same",
 		         format_count(row->calls).text, row->calls == 1 ? "" : "s",
 		         format_duration(row->total_ns).text, share);
-		note(layout, words);
+		text_say(layout->text, "%s", words);
 	}
 }
 
@@ -577,7 +570,8 @@ static void say_none(const struct layout *layout)
 		return;
 	}
 	text_heading(layout->text, "ops", "");
-	note(layout, "There are none: the program called nothing that bottleneck-ops(7) names.");
+	text_say(layout->text,
+	         "There are none: the program called nothing that bottleneck-ops(7) names.");
 }
 
 int text_ops(const struct text *text, struct error *err)

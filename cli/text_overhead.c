@@ -133,5 +133,5 @@ void text_overhead(const struct text *text)
 	}
 	if (run->hooks_cupti_ns)
 		add_cupti(text, &w);
-	text_limit(text, w.text);
+	text_say(text, "%s", w.text);
 }

@@ -83,9 +83,8 @@ static void print_straggler(const struct text *text, const struct rank_rows *row
 		kind_of(first), first->number, first->host ? first->host : "?",
 		format_duration(rows->excess_ns).text, format_duration(rows->median_busy_ns).text,
 		where, format_duration(rows->waited_ns).text);
-	cleanup_free char *clean = format_clean(words, text->terminal.ascii);
 	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, clean ? clean : words, 2, 2);
+	terminal_wrap(&text->terminal, text->out, words, 2, 2);
 }
 
 static void print_verdict(const struct text *text, const struct rank_rows *rows)

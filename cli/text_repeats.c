@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,19 +33,6 @@ static const struct column call_columns[] = {
 	{ "min", COLUMN_NUMBER, 0, 0 },   { "max", COLUMN_NUMBER, 0, 0 },
 	{ "calls", COLUMN_NUMBER, 0, 0 }, { "whole run", COLUMN_NUMBER, 0, 0 },
 };
-
-__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
-                                                      ...)
-{
-	char words[600];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, words, 2, 4);
-}
 
 static uint64_t ns_of(double value)
 {
@@ -88,7 +74,7 @@ static void print_heading(const struct text *text, const struct repeat_rows *row
 		        command ? command : "?");
 	}
 	if (first->range)
-		say(text, "times of calls of %s; of each run the median", first->range);
+		text_say(text, "times of calls of %s; of each run the median", first->range);
 }
 
 static void print_alone(const struct text *text, const struct repeat_row *row)
@@ -98,13 +84,15 @@ static void print_alone(const struct text *text, const struct repeat_row *row)
 	struct short_text median = format_figures(ns_of(s->median), s->figures);
 
 	if (!s->count)
-		say(text, "No run has called it.");
+		text_say(text, "No run has called it.");
 	else if (s->count < SPREAD_COUNT_MIN)
-		say(text, "%s takes %s. With less than %d runs nobody knows how far that is off.",
-		    what, median.text, SPREAD_COUNT_MIN);
+		text_say(text,
+		         "%s takes %s. With less than %d runs nobody knows how far that is off.",
+		         what, median.text, SPREAD_COUNT_MIN);
 	else
-		say(text, "%s takes %s (with 95 %% confidence %s to %s).", what, median.text,
-		    format_figures(ns_of(s->low), 4).text, format_figures(ns_of(s->high), 4).text);
+		text_say(text, "%s takes %s (with 95 %% confidence %s to %s).", what, median.text,
+		         format_figures(ns_of(s->low), 4).text,
+		         format_figures(ns_of(s->high), 4).text);
 }
 
 // Near 1 every digit counts.
@@ -123,25 +111,27 @@ static int print_pair(const struct text *text, const struct repeat_rows *rows, s
 		return -1;
 	const char *name = letter(rows, other);
 	if (r.count < SPREAD_COUNT_MIN)
-		say(text, "Less than %d pairs of runs: it cannot be told which is faster.",
-		    SPREAD_COUNT_MIN);
+		text_say(text, "Less than %d pairs of runs: it cannot be told which is faster.",
+		         SPREAD_COUNT_MIN);
 	else if (r.low <= 1 && r.high >= 1)
-		say(text,
-		    "No difference can be told: %s takes %.3f to %.3f times as long as A (95 %%, "
-		    "%zu pairs).",
-		    name, r.low, r.high, r.count);
+		text_say(
+			text,
+			"No difference can be told: %s takes %.3f to %.3f times as long as A (95 %%, "
+			"%zu pairs).",
+			name, r.low, r.high, r.count);
 	else if (r.median < 1)
-		say(text,
-		    "%s is %.*f times as fast as A (with 95 %% confidence %.*f to %.*f, %zu "
-		    "pairs).",
-		    name, digits_of(1 / r.median), 1 / r.median, digits_of(1 / r.median),
-		    1 / r.high, digits_of(1 / r.median), 1 / r.low, r.count);
+		text_say(text,
+		         "%s is %.*f times as fast as A (with 95 %% confidence %.*f to %.*f, %zu "
+		         "pairs).",
+		         name, digits_of(1 / r.median), 1 / r.median, digits_of(1 / r.median),
+		         1 / r.high, digits_of(1 / r.median), 1 / r.low, r.count);
 	else
-		say(text,
-		    "%s is slower: it takes %.*f times as long as A (with 95 %% confidence %.*f to "
-		    "%.*f, %zu pairs).",
-		    name, digits_of(r.median), r.median, digits_of(r.median), r.low,
-		    digits_of(r.median), r.high, r.count);
+		text_say(
+			text,
+			"%s is slower: it takes %.*f times as long as A (with 95 %% confidence %.*f to "
+			"%.*f, %zu pairs).",
+			name, digits_of(r.median), r.median, digits_of(r.median), r.low,
+			digits_of(r.median), r.high, r.count);
 	return 0;
 }
 
@@ -216,28 +206,32 @@ static void print_doubts(const struct text *text, const struct repeat_row *row, 
 	const char *sep = *name ? ": " : "";
 
 	if (row->slow_first)
-		say(text,
-		    "%s%sThe first run took %.1f times as long as the median: caches were cold. "
-		    "--warmup 1 leaves it out.",
-		    name, sep, row->first / s->median);
+		text_say(
+			text,
+			"%s%sThe first run took %.1f times as long as the median: caches were cold. "
+			"--warmup 1 leaves it out.",
+			name, sep, row->first / s->median);
 	if (s->outliers > (row->slow_first ? 1 : 0))
-		say(text, "%s%s%zu of %zu runs are far from the others: something disturbed them.",
-		    name, sep, s->outliers, s->count);
+		text_say(text,
+		         "%s%s%zu of %zu runs are far from the others: something disturbed them.",
+		         name, sep, s->outliers, s->count);
 	if (share > SPREAD_VERY_UNSTEADY)
-		say(text,
-		    "%s%sRuns vary very much (IQR %.0f %% of the median): find out what else the "
-		    "machine does.",
-		    name, sep, 100 * share);
+		text_say(
+			text,
+			"%s%sRuns vary very much (IQR %.0f %% of the median): find out what else the "
+			"machine does.",
+			name, sep, 100 * share);
 	else if (share > SPREAD_UNSTEADY)
-		say(text, "%s%sRuns vary (IQR %.0f %% of the median): use more of them (--runs).",
-		    name, sep, 100 * share);
+		text_say(text,
+		         "%s%sRuns vary (IQR %.0f %% of the median): use more of them (--runs).",
+		         name, sep, 100 * share);
 	if (!row->range && s->count && s->median < SHORT_NS)
-		say(text,
-		    "%s%sA run takes less than 5 ms: most of that is the start of a process. "
-		    "--range measures a part of it.",
-		    name, sep);
+		text_say(text,
+		         "%s%sA run takes less than 5 ms: most of that is the start of a process. "
+		         "--range measures a part of it.",
+		         name, sep);
 	if (row->failed)
-		say(text, "%s%s%u runs failed, and do not count.", name, sep, row->failed);
+		text_say(text, "%s%s%u runs failed, and do not count.", name, sep, row->failed);
 }
 
 static void print_cpus(const struct text *text, const struct repeat_row *row, const char *name)
@@ -246,7 +240,7 @@ static void print_cpus(const struct text *text, const struct repeat_row *row, co
 	double cpu = row->spread[REPEAT_USER].median + row->spread[REPEAT_SYSTEM].median;
 
 	if (!row->range && wall > 0 && cpu / wall > BUSY_CPUS)
-		say(text, "%s%sIt keeps %.1f CPUs busy.", name, *name ? ": " : "", cpu / wall);
+		text_say(text, "%s%sIt keeps %.1f CPUs busy.", name, *name ? ": " : "", cpu / wall);
 }
 
 static double cpu_ns(const struct repeat_row *row)
@@ -264,8 +258,8 @@ static void print_others(const struct text *text, const struct repeat_rows *rows
 	for (size_t i = 0; i < rows->count; i++)
 		others -= cpu_ns(&rows->rows[i]);
 	if (run->wall_ns >= OTHERS_NS && all > 0 && others / all > OTHERS)
-		say(text, "Other programs kept %.1f of %u CPUs busy meanwhile.",
-		    others / (double)run->wall_ns, run->machine_cpus);
+		text_say(text, "Other programs kept %.1f of %u CPUs busy meanwhile.",
+		         others / (double)run->wall_ns, run->machine_cpus);
 }
 
 int text_repeats(const struct text *text, struct error *err)

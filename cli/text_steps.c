@@ -9,7 +9,6 @@
 #include "merge/query_steps.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,36 +69,25 @@ static void print_heading(const struct text *text, const struct steps *s)
 	text_heading(text, "steps", note);
 }
 
-__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
-                                                      ...)
-{
-	char words[400];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, words, 2, 4);
-}
-
 static void print_figures(const struct text *text, const struct steps *s)
 {
 	double percent = spread(s);
 
-	say(text, "%s, median %s, the middle half within %s (%.1f %%), 95 %% up to %s, %s to %s",
-	    format_count(s->calls).text, format_duration(s->median_ns).text,
-	    format_duration(s->q3_ns - s->q1_ns).text, percent, format_duration(s->p95_ns).text,
-	    format_duration(s->min_ns).text, format_duration(s->max_ns).text);
+	text_say(text,
+	         "%s, median %s, the middle half within %s (%.1f %%), 95 %% up to %s, %s to %s",
+	         format_count(s->calls).text, format_duration(s->median_ns).text,
+	         format_duration(s->q3_ns - s->q1_ns).text, percent,
+	         format_duration(s->p95_ns).text, format_duration(s->min_ns).text,
+	         format_duration(s->max_ns).text);
 	if (s->bin_ns)
-		say(text, "Each is known to %s; the pattern of samples repeats so often.",
-		    format_duration(s->bin_ns).text);
+		text_say(text, "Each is known to %s; the pattern of samples repeats so often.",
+		         format_duration(s->bin_ns).text);
 	if (s->q3_ns - s->q1_ns <= NOISE_BINS * s->bin_ns)
 		return;
 	if (percent > VERY_UNSTEADY)
-		say(text, "They vary very much: one run tells little of another.");
+		text_say(text, "They vary very much: one run tells little of another.");
 	else if (percent > UNSTEADY)
-		say(text, "They vary: compare medians of several runs.");
+		text_say(text, "They vary: compare medians of several runs.");
 }
 
 static int explain(const struct text *text, const struct steps *s, size_t index, char *words,

@@ -12,11 +12,9 @@ int text_verdict(const struct text *text, const struct findings *findings, struc
 
 	if (verdict_find(text->profile, text->view, findings, &v, err) < 0)
 		return -1;
-	cleanup_free char *sentence = format_clean(v.sentence, t->ascii);
-	cleanup_free char *next = format_clean(v.next, t->ascii);
 	fprintf(text->out, "%s  ", terminal_style(t, STYLE_BOLD));
-	terminal_wrap(t, text->out, sentence ? sentence : v.sentence, 2, 2);
+	terminal_wrap(t, text->out, v.sentence, 2, 2);
 	fprintf(text->out, "%s  ", terminal_style(t, STYLE_PLAIN));
-	terminal_wrap(t, text->out, next ? next : v.next, 2, 2);
+	terminal_wrap(t, text->out, v.next, 2, 2);
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include "merge/query_causes.h"
 #include "merge/query_warmup.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #define ROWS_SHOWN    3
@@ -23,20 +22,6 @@ static const char *const headings[] = {
 	[WARMUP_NO_STEADY_STATE] = "note: no steady state",
 	[WARMUP_SLOWS_DOWN] = "note: calls take longer and longer",
 };
-
-__attribute__((format(printf, 2, 3))) static void say(const struct text *text, const char *format,
-                                                      ...)
-{
-	char words[600];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	cleanup_free char *clean = format_clean(words, text->terminal.ascii);
-	fputs("  ", text->out);
-	terminal_wrap(&text->terminal, text->out, clean ? clean : words, 2, 4);
-}
 
 // "gemm (512x512x64)"
 static void describe(const struct text *text, const struct warmup_row *row, char *buffer,
@@ -82,14 +67,15 @@ static void print_slow_start(const struct text *text, const struct warmup_row *r
 
 	describe(text, row, name, sizeof(name));
 	if (slow == 1)
-		say(text, "%s: the first of %s %s took %s, later ones %s each", name,
-		    format_count(row->calls).text, unit_of(row), format_duration(row->slow_ns).text,
-		    format_duration((uint64_t)row->judged.steady_ns).text);
+		text_say(text, "%s: the first of %s %s took %s, later ones %s each", name,
+		         format_count(row->calls).text, unit_of(row),
+		         format_duration(row->slow_ns).text,
+		         format_duration((uint64_t)row->judged.steady_ns).text);
 	else
-		say(text, "%s: the first %s of %s %s took %s each, later ones %s", name,
-		    format_count(slow).text, format_count(row->calls).text, unit_of(row),
-		    average(row->slow_ns, slow).text,
-		    format_duration((uint64_t)row->judged.steady_ns).text);
+		text_say(text, "%s: the first %s of %s %s took %s each, later ones %s", name,
+		         format_count(slow).text, format_count(row->calls).text, unit_of(row),
+		         average(row->slow_ns, slow).text,
+		         format_duration((uint64_t)row->judged.steady_ns).text);
 }
 
 static void print_trend(const struct text *text, const struct warmup_row *row)
@@ -97,10 +83,10 @@ static void print_trend(const struct text *text, const struct warmup_row *row)
 	char name[256];
 
 	describe(text, row, name, sizeof(name));
-	say(text, "%s: %s %s, %s each in the second half, and still %s at the end", name,
-	    format_count(row->calls).text, unit_of(row),
-	    format_duration((uint64_t)row->judged.steady_ns).text,
-	    row->judged.verdict == WARMUP_SLOWS_DOWN ? "longer" : "changing");
+	text_say(text, "%s: %s %s, %s each in the second half, and still %s at the end", name,
+	         format_count(row->calls).text, unit_of(row),
+	         format_duration((uint64_t)row->judged.steady_ns).text,
+	         row->judged.verdict == WARMUP_SLOWS_DOWN ? "longer" : "changing");
 }
 
 static bool leaves_something(const struct warmup_rows *rows)
@@ -116,19 +102,20 @@ static void print_remedy(const struct text *text, const struct warmup_rows *rows
 	bool steps = rows->steps_ns > rows->ops_ns;
 	uint64_t all = steps ? rows->steps_ns : rows->ops_ns;
 
-	say(text, "Together that is %s of %s in %s (%s %%), over after %s.",
-	    format_duration(rows->excess_ns).text, format_duration(all).text,
-	    !steps         ? "ops"
-	    : rows->ops_ns ? "steps"
-	                   : "the loop",
-	    format_percent(rows->excess_ns, all).text, format_duration(rows->steady_ns).text);
+	text_say(text, "Together that is %s of %s in %s (%s %%), over after %s.",
+	         format_duration(rows->excess_ns).text, format_duration(all).text,
+	         !steps         ? "ops"
+	         : rows->ops_ns ? "steps"
+	                        : "the loop",
+	         format_percent(rows->excess_ns, all).text, format_duration(rows->steady_ns).text);
 	if (rows->verdict == WARMUP_TOO_SHORT || !leaves_something(rows))
-		say(text, "Run more iterations, and measure after the first ones.");
+		text_say(text, "Run more iterations, and measure after the first ones.");
 	else
-		say(text,
-		    "For the rest alone: bottleneck report --from-steady (or --from %.3f); next "
-		    "time, add warm-up iterations before what is measured.",
-		    (double)rows->steady_ns / 1e9);
+		text_say(
+			text,
+			"For the rest alone: bottleneck report --from-steady (or --from %.3f); next "
+			"time, add warm-up iterations before what is measured.",
+			(double)rows->steady_ns / 1e9);
 }
 
 // "54 % compilation, 9 % page faults": the largest first.
@@ -164,11 +151,11 @@ static int print_causes(const struct text *text, const struct warmup_rows *rows,
 	if (!causes.samples)
 		return 0;
 	if (causes.samples < CAUSE_SAMPLES)
-		say(text, "Its %s samples are too few to tell what it was for.",
-		    format_count(causes.samples).text);
+		text_say(text, "Its %s samples are too few to tell what it was for.",
+		         format_count(causes.samples).text);
 	else if (*list)
-		say(text, "More than later there was in it: %s (of %s samples).", list,
-		    format_count(causes.samples).text);
+		text_say(text, "More than later there was in it: %s (of %s samples).", list,
+		         format_count(causes.samples).text);
 	return 0;
 }
 
@@ -210,7 +197,7 @@ int text_warmup(const struct text *text, struct error *err)
 		return print_rows(text, rows, err);
 	if (rows->too_few) {
 		print_heading(text, "note: whether this is warm-up cannot be told");
-		say(text, "Most of the time in ops was spent in such as ran once or twice.");
+		text_say(text, "Most of the time in ops was spent in such as ran once or twice.");
 	}
 	return 0;
 }

@@ -35,7 +35,7 @@ static char *print(struct profile *profile, const struct view *view, struct term
 	};
 
 	cr_assert(eq(int, text_print(&text, &err), 0), "%s", err.text);
-	text_limit(&text, "profile: last.bneck (bottleneck report)");
+	text_say(&text, "profile: last.bneck (bottleneck report)");
 	fclose(text.out);
 	return page;
 }
