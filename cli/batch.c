@@ -182,8 +182,7 @@ static int parse(struct batch_options *options, struct display *display, int arg
 	if (first < 0)
 		return -1;
 	if (display->help) {
-		printf("usage: bottleneck batch [OPTIONS] FILE\n");
-		option_help(groups, 2, stdout);
+		command_help(&command_batch, groups, 2);
 		return first;
 	}
 	if (argv[first] && !argv[first + 1])
@@ -210,6 +209,7 @@ static int run(int argc, char **argv)
 
 const struct command command_batch = {
 	.name = "batch",
+	.usage = { "batch [OPTIONS] FILE" },
 	.summary = "run many commands, each with a profile and a report of its own",
 	.run = run,
 };

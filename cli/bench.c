@@ -390,8 +390,7 @@ static int parse(struct bench_options *options, struct display *display, int arg
 	if (first < 0)
 		return -1;
 	if (display->help) {
-		printf("usage: bottleneck bench [OPTIONS] [--] PROGRAM [ARGUMENT ...]\n");
-		option_help(groups, 2, stdout);
+		command_help(&command_bench, groups, 2);
 		return first;
 	}
 	if (options->trace.count && !options->range)
@@ -400,8 +399,7 @@ static int parse(struct bench_options *options, struct display *display, int arg
 		return -1;
 	if (argv[first])
 		return first;
-	error_set(err, 0, "there is no program to run");
-	return error_hint(err, "bottleneck bench [OPTIONS] [--] PROGRAM [ARGUMENT ...]");
+	return command_no_program(&command_bench, err);
 }
 
 static int run(int argc, char **argv)
@@ -427,6 +425,7 @@ static int run(int argc, char **argv)
 
 const struct command command_bench = {
 	.name = "bench",
+	.usage = { "bench [OPTIONS] [--] PROGRAM [ARGUMENT ...]" },
 	.summary = "run a program many times, or two in turns, and tell how long they take",
 	.run = run,
 };

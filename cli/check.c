@@ -339,17 +339,15 @@ static int run(int argc, char **argv)
 		message_error("check", &err);
 		return EXIT_REPORT;
 	}
-	if (display.help) {
-		printf("usage: bottleneck check [OPTIONS]\n");
-		option_help(&group, 1, stdout);
-		return 0;
-	}
+	if (display.help)
+		return command_help(&command_check, &group, 1);
 	struct terminal t = display_terminal(&display, stdout);
 	return print_all(&t);
 }
 
 const struct command command_check = {
 	.name = "check",
+	.usage = { "check [OPTIONS]" },
 	.summary = "what can be measured on this machine, and how to measure more",
 	.run = run,
 };

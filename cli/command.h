@@ -5,12 +5,27 @@
  */
 #pragma once
 
+#include <stddef.h>
+
+struct error;
+struct option_group;
+
+#define COMMAND_USAGES 2
+
 struct command {
-	const char *name;    /* "report" */
-	const char *summary; /* one line for the list of commands */
+	const char *name;                  /* "report" */
+	const char *usage[COMMAND_USAGES]; /* "report [OPTIONS] [FILE]"; unused ones are NULL */
+	const char *summary;               /* one line for the list of commands */
 	/* Runs with argv[0] = the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
 };
+
+/* Prints COMMAND's usage and its options, as --help does; returns the exit status of that, 0. */
+int command_help(const struct command *command, const struct option_group *groups,
+                 size_t group_count);
+
+/* -1 with the line, and the usage as its hint, of a COMMAND that was given no program. */
+int command_no_program(const struct command *command, struct error *err);
 
 extern const struct command command_run;
 extern const struct command command_report;

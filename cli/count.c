@@ -238,8 +238,7 @@ static int check(const struct count_options *options, char *const *argv, struct 
 		return error_set(err, 0, "--file shows a count: \"%s\" is too many", *argv);
 	if (options->file || *argv)
 		return 0;
-	error_set(err, 0, "there is no program to run");
-	return error_hint(err, "bottleneck count [OPTIONS] [--] PROGRAM [ARGUMENT ...]");
+	return command_no_program(&command_count, err);
 }
 
 static int run(int argc, char **argv)
@@ -254,11 +253,8 @@ static int run(int argc, char **argv)
 	int status = -1;
 	int first = option_parse(groups, 2, argc, argv, OPTION_OPERANDS_END, &err);
 
-	if (first >= 0 && display.help) {
-		printf("usage: bottleneck count [OPTIONS] [--] PROGRAM [ARGUMENT ...]\n");
-		option_help(groups, 2, stdout);
-		return 0;
-	}
+	if (first >= 0 && display.help)
+		return command_help(&command_count, groups, 2);
 	if (first < 0 || check(&options, argv + first, &err) < 0) {
 		message_error("count", &err);
 		return EXIT_OURS;
@@ -277,6 +273,7 @@ static int run(int argc, char **argv)
 
 const struct command command_count = {
 	.name = "count",
+	.usage = { "count [OPTIONS] [--] PROGRAM [ARGUMENT ...]" },
 	.summary = "count the instructions of a program, by function and line",
 	.run = run,
 };

@@ -504,10 +504,7 @@ static int run(int argc, char **argv)
 	if (options.help) {
 		struct option_group groups[GROUPS];
 		make_groups(&options, groups);
-		printf("usage: bottleneck diff [OPTIONS] BASE [NEW]\n"
-		       "       bottleneck diff [OPTIONS] BASE ... -- NEW ...\n");
-		option_help(groups, GROUPS, stdout);
-		return 0;
+		return command_help(&command_diff, groups, GROUPS);
 	}
 	if (compare(&options, &status, &err) == 0)
 		return status;
@@ -517,6 +514,7 @@ static int run(int argc, char **argv)
 
 const struct command command_diff = {
 	.name = "diff",
+	.usage = { "diff [OPTIONS] BASE [NEW]", "diff [OPTIONS] BASE ... -- NEW ..." },
 	.summary = "what changed from one saved run to another, and what is chance",
 	.run = run,
 };

@@ -106,15 +106,14 @@ static int run(int argc, char **argv)
 		message_error("explain", &err);
 		return EXIT_REPORT;
 	}
-	if (!display.help)
-		return explain(&display, (const char *const *)argv + first);
-	printf("usage: bottleneck explain [OPTIONS] [ID ...]\n");
-	option_help(&group, 1, stdout);
-	return 0;
+	if (display.help)
+		return command_help(&command_explain, &group, 1);
+	return explain(&display, (const char *const *)argv + first);
 }
 
 const struct command command_explain = {
 	.name = "explain",
+	.usage = { "explain [OPTIONS] [ID ...]" },
 	.summary = "what a finding means: how it is measured, from where on, why, what to do",
 	.run = run,
 };

@@ -158,9 +158,7 @@ static int run(int argc, char **argv)
 	if (options.help) {
 		struct option_group groups[2];
 		make_groups(&options, groups);
-		printf("usage: bottleneck report [OPTIONS] [FILE]\n");
-		option_help(groups, 2, stdout);
-		return 0;
+		return command_help(&command_report, groups, 2);
 	}
 	if (print(&options, &status, &err) == 0)
 		return status;
@@ -170,6 +168,7 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
+	.usage = { "report [OPTIONS] [FILE]" },
 	.summary = "print a saved run again: other rows, another order, another window",
 	.run = run,
 };

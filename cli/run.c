@@ -154,7 +154,7 @@ static int run(int argc, char **argv)
 		return EXIT_OURS;
 	}
 	if (options.help) {
-		printf("usage: bottleneck [run] [OPTIONS] [--] PROGRAM [ARGUMENT ...]\n");
+		printf("usage: bottleneck %s\n", command_run.usage[0]);
 		run_options_help(stdout);
 		return 0;
 	}
@@ -181,6 +181,7 @@ static int run(int argc, char **argv)
 
 const struct command command_run = {
 	.name = "run",
+	.usage = { "[run] [OPTIONS] [--] PROGRAM [ARGUMENT ...]" },
 	.summary = "run a program once and report what made it slow",
 	.run = run,
 };
