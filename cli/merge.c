@@ -14,6 +14,7 @@
 struct merge_options {
 	const char *output;
 	bool keep_going;
+	uint32_t timeline_limit; /* slices; 0: none */
 };
 
 #define AT(field) offsetof(struct merge_options, field)
@@ -30,6 +31,12 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(keep_going),
 	  .help = "leave out files that cannot be read" },
+	{ .name = "timeline-limit",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(timeline_limit),
+	  .max = PROFILE_TIMELINE_MAX,
+	  .help = "keep so many calls, waits and GPU works one by one, or 0 (250000)" },
 };
 
 // What the plan needs of each file. Files that are left out become NULL.
@@ -39,7 +46,7 @@ static int plan(const struct merge_options *options, char **paths, struct merge_
 	for (char **path = paths; *path; path++) {
 		cleanup(profile) struct profile *facts = profile_read_run(*path, err);
 		if (facts) {
-			merge_plan_add(plan, profile_run(facts));
+			merge_plan_add(plan, facts);
 			continue;
 		}
 		if (!options->keep_going)
@@ -69,7 +76,7 @@ static int add_all(const struct merge_options *options, char **paths, struct mer
 
 static int merge(const struct merge_options *options, char **paths, struct error *err)
 {
-	struct merge_plan all = { 0 };
+	struct merge_plan all = { .timeline = options->timeline_limit };
 
 	if (state_check_output(options->output, err) < 0 || plan(options, paths, &all, err) < 0)
 		return -1;
@@ -105,7 +112,7 @@ static int parse(struct merge_options *options, struct display *display, int arg
 
 static int run(int argc, char **argv)
 {
-	struct merge_options options = { 0 };
+	struct merge_options options = { .timeline_limit = PROFILE_TIMELINE };
 	struct display display = { .color = COLOR_AUTO };
 	struct error err;
 	int first = parse(&options, &display, argc, argv, &err);

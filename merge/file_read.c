@@ -348,7 +348,13 @@ static struct profile *new_profile(struct error *err)
 
 static int read_run(struct file_reader *r)
 {
-	return file_reader_rows(r, "run", 2, take_run_row) < 0 ? -1 : check_run(r);
+	if (file_reader_rows(r, "run", 2, take_run_row) < 0 || check_run(r) < 0)
+		return -1;
+	if (r->slices > PROFILE_TIMELINE_MAX || r->ranks > RANKS_MAX)
+		return file_reader_damaged(r, "what it counts cannot be");
+	r->profile->slices.kept = r->slices;
+	r->profile->ranks.count = (uint32_t)r->ranks;
+	return 0;
 }
 
 static struct profile *read_by(const char *path, int (*read)(struct file_reader *),

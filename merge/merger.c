@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "merge/merger_data.h"
-#include "merge/query_counts.h"
 #include "merge/run_fields.h"
 
 #include <errno.h>
@@ -17,15 +16,18 @@
 
 #define NODES        (1u << 21)
 #define CELLS        (1u << 21)
-#define THREADS      (1u << 14)
 #define SAME_BOOT_NS (10 * (int64_t)NS_PER_SEC) // what setting the clock may do to one host's
 
-void merge_plan_add(struct merge_plan *plan, const struct run *run)
+void merge_plan_add(struct merge_plan *plan, const struct profile *facts)
 {
+	const struct run *run = profile_run(facts);
 	uint64_t start = run->start_realtime_ns, end = start + run->wall_ns;
 
+	plan->slices += facts->slices.kept;
+	plan->ranks += facts->ranks.count ? facts->ranks.count : 1;
 	if (!plan->count++) {
-		*plan = (struct merge_plan){ 1, false, start, end, start, end };
+		plan->first_ns = plan->latest_start_ns = start;
+		plan->earliest_end_ns = plan->last_ns = end;
 		return;
 	}
 	plan->first_ns = start < plan->first_ns ? start : plan->first_ns;
@@ -37,8 +39,9 @@ void merge_plan_add(struct merge_plan *plan, const struct run *run)
 
 static void forget_part(struct merger *m)
 {
-	uint32_t **maps[] = { &m->modules, &m->locations, &m->nodes,  &m->chains,
-		              &m->ops,     &m->processes, &m->threads };
+	uint32_t **maps[] = { &m->modules, &m->locations, &m->nodes,   &m->chains,
+		              &m->ops,     &m->processes, &m->threads, &m->devices,
+		              &m->streams, &m->works,     &m->models };
 
 	m->profile->held = NULL;
 	m->profile->held_count = 0;
@@ -56,15 +59,15 @@ void merger_free(struct merger *m)
 	if (m->profile)
 		forget_part(m);
 	profile_free(m->profile);
-	free(m->process_slots);
-	free(m->thread_slots);
+	merger_slots_fini(&m->process_slots);
+	merger_slots_fini(&m->thread_slots);
 	free(m->hosts);
 	free(m);
 }
 
 struct merger *merger_new(const struct merge_plan *plan, struct error *err)
 {
-	const struct profile_limits limits = { NODES, CELLS, THREADS };
+	const struct profile_limits limits = { NODES, CELLS, MERGER_THREADS };
 	cleanup(merger) struct merger *m = calloc(1, sizeof(*m));
 
 	if (m)
@@ -77,8 +80,9 @@ struct merger *merger_new(const struct merge_plan *plan, struct error *err)
 		error_set(err, ENOMEM, "could not start to merge");
 		return NULL;
 	}
+	profile_set_timeline(m->profile, plan->timeline);
 	m->plan = *plan;
-	m->apart = plan->count <= MERGER_APART;
+	m->apart = plan->ranks <= MERGER_APART;
 	m->run = (struct run){ .complete = true, .kernel_stacks = true, .off_cpu_exact = true };
 	return steal(m);
 }
@@ -216,9 +220,7 @@ static void note_facts(struct merger *m)
 		if (*line)
 			note(m, "%s", line);
 	free(copy);
-	m->unmerged_gpus += !gpu_is_empty(&part->gpu);
-	m->unmerged_repeats += part->repeats.count || profile_has_counts(part);
-	m->unmerged_slices += part->slices.kept != 0;
+	m->unmerged_repeats += part->repeats.count != 0;
 	m->profile->lost += part->lost;
 	m->profile->lost_ns += part->lost_ns;
 }
@@ -246,6 +248,10 @@ static bool make_maps(struct merger *m)
 		{ &m->ops, part->ops ? ops_count(part->ops) : 0 },
 		{ &m->processes, part->threads.process_count },
 		{ &m->threads, part->threads.thread_count },
+		{ &m->devices, part->gpu.device_count },
+		{ &m->streams, part->gpu.stream_count },
+		{ &m->works, part->gpu.works.count },
+		{ &m->models, part->gpu.device_count },
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
@@ -263,7 +269,19 @@ static bool add_tables(struct merger *m)
 	return make_maps(m) && profile_make_room(m->profile, m->part->paths.count) &&
 	       merger_add_modules(m) && merger_add_op_names(m) && merger_add_threads(m) &&
 	       merger_add_locations(m) && merger_add_nodes(m) && merger_add_chains(m) &&
-	       merger_add_ops(m) && merger_add_memory(m) && merger_add_cells(m);
+	       merger_add_ops(m) && merger_add_memory(m) && merger_add_counts(m) &&
+	       merger_add_gpu(m) && merger_add_gpu_lines(m);
+}
+
+static int add_all(struct merger *m, struct error *err)
+{
+	if (!align(m) || !add_tables(m))
+		return error_set(err, ENOMEM, "could not merge a profile");
+	if (merger_add_slices(m, err) < 0)
+		return -1;
+	if (!merger_add_cells(m))
+		return error_set(err, ENOMEM, "could not merge a profile");
+	return merger_add_rank(m, err);
 }
 
 int merger_add(struct merger *m, const struct profile *part, struct error *err)
@@ -271,9 +289,7 @@ int merger_add(struct merger *m, const struct profile *part, struct error *err)
 	m->part = part;
 	if (!m->profile->cells.origin_ns)
 		m->profile->cells.origin_ns = m->profile->op_table.origin_ns = NS_PER_SEC;
-	bool ok = align(m) && add_tables(m);
-	int failed =
-		ok ? merger_add_rank(m, err) : error_set(err, ENOMEM, "could not merge a profile");
+	int failed = add_all(m, err);
 	if (!failed) {
 		add_facts(m);
 		note_facts(m);
@@ -294,19 +310,30 @@ static void note_what_is_missing(struct merger *m)
 		     "times of %u hosts are put together by their clocks, which may differ by "
 		     "milliseconds",
 		     m->host_count);
-	if (m->unmerged_gpus)
-		note(m, "what GPUs did in %u of the profiles is not merged: see them one by one",
-		     m->unmerged_gpus);
+	if (m->gpus_shared)
+		note(m,
+		     "%u GPUs were in use in other profiles, too: they have a row for each, and how "
+		     "busy they were with all at once is not known",
+		     m->gpus_shared);
+	if (m->gpus_left_out)
+		note(m,
+		     "when GPUs were busy is told of the first %u: of %u more it is known only what "
+		     "ran there",
+		     GPU_DEVICES_MAX, m->gpus_left_out);
+	if (m->streams_left_out)
+		note(m, "of the streams of GPUs %u are left out", m->streams_left_out);
 	if (m->unmerged_series)
 		note(m,
 		     "warm-up and steps are those of the first profile alone: %u others have "
 		     "theirs in the table of ranks",
 		     m->unmerged_series);
 	if (m->unmerged_slices)
-		note(m, "single calls and waits, for timelines, are not merged");
+		note(m,
+		     "single calls and waits, for timelines, are those of the first profile alone");
 	if (m->unmerged_repeats)
 		note(m,
-		     "what bottleneck bench and count have measured in %u of the profiles is not merged",
+		     "what bottleneck bench has measured in %u of the profiles is not merged: its "
+		     "runs tell of one place and time, see bottleneck diff",
 		     m->unmerged_repeats);
 	if (m->profile->allocations.exact && m->parts > 1)
 		note(m,
@@ -316,12 +343,15 @@ static void note_what_is_missing(struct merger *m)
 
 struct profile *merger_finish(struct merger *m, struct error *err)
 {
+	const struct ranks *ranks = &m->profile->ranks;
 	char command[4096];
 
 	for (uint32_t i = 0; i < m->host_count; i++)
 		m->run.cpus = i ? m->run.cpus + m->hosts[i].cpus : m->hosts[i].cpus;
-	snprintf(command, sizeof(command), "%u profile%s of %s", m->parts, m->parts == 1 ? "" : "s",
-	         m->run.command ? m->run.command : "?");
+	const char *of =
+		ranks->count ? strings_get(m->profile->strings, ranks->ranks[0].command) : NULL;
+	snprintf(command, sizeof(command), "%u profile%s of %s", ranks->count,
+	         ranks->count == 1 ? "" : "s", of ? of : "?");
 	note_what_is_missing(m);
 	m->run.command = command;
 	m->run.notes = m->notes;

@@ -4,8 +4,9 @@
  *
  * Each is added and may then be freed: what is kept grows with the distinct call paths, functions
  * and ops, and by a row for each profile, not with their number. Up to MERGER_APART profiles keep
- * their processes and threads apart, with their rank behind the name; of more, the first alone does,
- * and those of the others that are called alike share a row.
+ * their processes and threads apart, with their rank behind the name; of more, the first alone
+ * does, and those of the others that are called alike share a row. A merged profile is as many as
+ * it was made of.
  *
  * Sums stay what they are, to the nanosecond. Times of a profile are moved by one number, so that
  * those of one host stand where they were, and those of several where their clocks say; runs that
@@ -23,7 +24,6 @@
 
 struct error;
 struct profile;
-struct run;
 
 #define MERGER_APART 64
 
@@ -33,10 +33,13 @@ struct merge_plan {
 	bool by_start;     /* at their starts: some do not overlap */
 	uint64_t first_ns; /* the earliest start, since the epoch */
 	uint64_t earliest_end_ns, latest_start_ns, last_ns;
+	uint32_t ranks;    /* as many as count, and more if some are merged already */
+	uint64_t slices;   /* of all */
+	uint32_t timeline; /* that are kept of them, as profile_set_timeline() */
 };
 
-/* RUN is one of them. */
-void merge_plan_add(struct merge_plan *plan, const struct run *run);
+/* FACTS is one of them, or what profile_read_run() tells of it. */
+void merge_plan_add(struct merge_plan *plan, const struct profile *facts);
 
 struct merger;
 

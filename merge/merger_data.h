@@ -5,14 +5,10 @@
 #pragma once
 
 #include "merge/merger.h"
+#include "merge/merger_slots.h"
 #include "merge/profile_data.h"
 
-/* Who shares a slot, where not everybody is apart. */
-struct merger_slot {
-	uint32_t owner;   /* of threads: the slot of their process */
-	uint32_t name;    /* string */
-	uint32_t ordinal; /* among those called alike in one part */
-};
+#define MERGER_THREADS (1u << 14) /* see struct profile_limits */
 
 struct merger {
 	struct merge_plan plan;
@@ -20,15 +16,17 @@ struct merger {
 	struct run run; /* of all so far; its texts are the profile's */
 	uint32_t parts;
 	bool apart;
-	struct merger_slot *process_slots, *thread_slots; /* [slot - 1] */
-	size_t process_slot_capacity, thread_slot_capacity;
+	struct merger_slots process_slots, thread_slots;
 
 	/* Of the part that is being added: what its numbers are in the profile [number - 1]. */
 	const struct profile *part;
 	int64_t shift_ns; /* to be added to its times */
 	uint32_t *modules, *locations, *nodes, *chains, *ops, *processes, *threads;
+	uint32_t *devices, *streams, *works;
+	uint32_t *models; /* of devices: whose rows their works are in */
 
-	uint32_t unmerged_gpus, unmerged_series, unmerged_repeats, unmerged_slices;
+	uint32_t unmerged_series, unmerged_repeats, unmerged_slices;
+	uint32_t gpus_shared, gpus_left_out, streams_left_out;
 	char notes[4096];
 	struct merger_host {
 		uint32_t name; /* string */
@@ -59,6 +57,15 @@ static inline bool merger_is_apart(const struct merger *m)
 	return m->apart || !m->parts;
 }
 
+/* A table of cells of the part, and what takes INTERVAL, a piece of CELL, into that of all. */
+struct merger_cells {
+	const struct cells *from, *to;
+	bool (*add)(struct merger *m, const struct cell *cell, const struct interval *interval);
+};
+
+/* False if there is no memory. */
+bool merger_move_cells(struct merger *m, const struct merger_cells *cells);
+
 /* Each takes its tables of the part. False if there is no memory. */
 bool merger_add_modules(struct merger *m);
 bool merger_add_op_names(struct merger *m);
@@ -69,4 +76,8 @@ bool merger_add_cells(struct merger *m);
 bool merger_add_chains(struct merger *m);
 bool merger_add_ops(struct merger *m);
 bool merger_add_memory(struct merger *m);
+bool merger_add_gpu(struct merger *m);
+bool merger_add_gpu_lines(struct merger *m);
+bool merger_add_counts(struct merger *m);
+int merger_add_slices(struct merger *m, struct error *err);
 int merger_add_rank(struct merger *m, struct error *err);

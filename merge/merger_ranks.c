@@ -82,14 +82,40 @@ static int add_steps(const struct profile *part, struct rank_info *info, struct 
 	return 0;
 }
 
-int merger_add_rank(struct merger *m, struct error *err)
+// Of a part that is merged already: its ranks as they are.
+static bool keep_ranks(struct merger *m)
+{
+	const struct ranks *from = &m->part->ranks;
+	struct ranks *to = &m->profile->ranks;
+	uint32_t before = to->count;
+	uint64_t start_ns = merger_time(m, m->part->run.start_ns) - profile_start_ns(m->profile);
+
+	for (uint32_t i = 0; i < from->count; i++) {
+		struct rank_info info = from->ranks[i];
+		info.number = info.numbered ? info.number : to->count;
+		info.start_ns += start_ns;
+		if (!merger_text(m, info.host, &info.host) ||
+		    !merger_text(m, info.command, &info.command) || !ranks_add(to, &info))
+			return false;
+	}
+	for (uint32_t i = 0; i < from->share_count; i++) {
+		struct rank_share share = from->shares[i];
+		share.rank += before;
+		if (!merger_text(m, share.function, &share.function) ||
+		    !merger_text(m, share.module, &share.module) || !ranks_add_share(to, &share))
+			return false;
+	}
+	return true;
+}
+
+static int add_rank(struct merger *m, struct error *err)
 {
 	const struct query query = { .by = BY_FUNCTION, .without_others = true };
 	const struct run *run = &m->part->run;
 	struct strings *strings = m->profile->strings;
 	cleanup(rows) struct rows *rows = query_run(m->part, &query, err);
 	struct rank_info info = {
-		.number = run->has_rank ? run->rank : m->parts,
+		.number = run->has_rank ? run->rank : m->profile->ranks.count,
 		.numbered = run->has_rank,
 		.host = strings_add(strings, run->host),
 		.command = strings_add(strings, run->command),
@@ -109,4 +135,11 @@ int merger_add_rank(struct merger *m, struct error *err)
 	return ranks_add(&m->profile->ranks, &info) && add_shares(m, rows)
 	               ? 0
 	               : error_set(err, ENOMEM, "could not keep a rank");
+}
+
+int merger_add_rank(struct merger *m, struct error *err)
+{
+	if (!m->part->ranks.count)
+		return add_rank(m, err);
+	return keep_ranks(m) ? 0 : error_set(err, ENOMEM, "could not keep the ranks");
 }

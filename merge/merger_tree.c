@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Modules, locations, threads, call paths and their times of one part.
+// Modules, locations, threads and call paths of one part.
 #include "base/array.h"
 #include "merge/merger_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SLOTS threads_slots_max(MERGER_THREADS) // of processes; of threads
 
 static bool add_facts_of_module(struct merger *m, uint32_t from, uint32_t to)
 {
@@ -131,38 +133,11 @@ static uint32_t name_of_process(struct merger *m, uint32_t command)
 	const char *name = strings_get(m->part->strings, command);
 	char text[256];
 
-	if (!merger_is_apart(m))
+	if (!merger_is_apart(m) || m->part->ranks.count) // those of ranks have their names
 		return strings_add(m->profile->strings, name);
 	snprintf(text, sizeof(text), "%.200s [%s %u]", name ? name : "?",
 	         run->has_rank ? "rank" : "profile", run->has_rank ? run->rank : m->parts + 1);
 	return strings_add(m->profile->strings, text);
-}
-
-static uint32_t ordinal_of(const uint32_t *slots, const struct merger_slot *known, uint32_t count,
-                           struct merger_slot wanted)
-{
-	uint32_t ordinal = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct merger_slot *slot = slots[i] ? &known[slots[i] - 1] : NULL;
-		ordinal += slot && slot->owner == wanted.owner && slot->name == wanted.name;
-	}
-	return ordinal;
-}
-
-// The slot of WANTED; the last one that is called so, if there are too many. 0: none.
-static uint32_t find_slot(const struct merger_slot *known, size_t count, struct merger_slot wanted)
-{
-	uint32_t alike = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (known[i].owner != wanted.owner || known[i].name != wanted.name)
-			continue;
-		if (known[i].ordinal == wanted.ordinal)
-			return (uint32_t)i + 1;
-		alike = (uint32_t)i + 1;
-	}
-	return count >= threads_slots_max(1u << 14) ? alike ? alike : (uint32_t)count : 0;
 }
 
 static void join_times(uint64_t *start, uint64_t *end, uint64_t part_start, uint64_t part_end,
@@ -178,20 +153,16 @@ static bool add_process(struct merger *m, uint32_t slot)
 {
 	struct threads *t = &m->profile->threads;
 	const struct process_info *from = &m->part->threads.processes[slot - 1];
-	struct merger_slot wanted = { .name = name_of_process(m, from->command) };
+	uint32_t name = name_of_process(m, from->command);
+	uint32_t to = name ? merger_slots_take(&m->process_slots, m->parts + 1, 0, name, SLOTS) : 0;
 
-	wanted.ordinal = ordinal_of(m->processes, m->process_slots, slot - 1, wanted);
-	uint32_t to = find_slot(m->process_slots, t->process_count, wanted);
-	if (!wanted.name)
+	if (!to)
 		return false;
-	if (!to) {
-		to = (uint32_t)t->process_count + 1;
-		if (!array_reserve(&t->processes, &t->process_capacity, to) ||
-		    !array_reserve(&m->process_slots, &m->process_slot_capacity, to))
+	if (to > t->process_count) {
+		if (!array_reserve(&t->processes, &t->process_capacity, to))
 			return false;
-		m->process_slots[to - 1] = wanted;
 		t->processes[t->process_count++] =
-			(struct process_info){ .pid = from->pid, .command = wanted.name };
+			(struct process_info){ .pid = from->pid, .command = name };
 	}
 	struct process_info *info = &t->processes[to - 1];
 	join_times(&info->start_ns, &info->end_ns, merger_time(m, from->start_ns),
@@ -218,21 +189,18 @@ static bool add_thread(struct merger *m, uint32_t slot)
 {
 	struct threads *t = &m->profile->threads;
 	const struct thread_info *from = &m->part->threads.threads[slot - 1];
-	struct merger_slot wanted = { .owner = merger_number(m->processes, from->process) };
+	uint32_t process = merger_number(m->processes, from->process), name;
 
-	if (!merger_text(m, from->name, &wanted.name))
+	if (!merger_text(m, from->name, &name))
 		return false;
-	wanted.ordinal = ordinal_of(m->threads, m->thread_slots, slot - 1, wanted);
-	uint32_t to = find_slot(m->thread_slots, t->thread_count, wanted);
-	if (!to) {
-		to = (uint32_t)t->thread_count + 1;
-		if (!array_reserve(&t->threads, &t->thread_capacity, to) ||
-		    !array_reserve(&m->thread_slots, &m->thread_slot_capacity, to))
+	uint32_t to = merger_slots_take(&m->thread_slots, m->parts + 1, process, name, SLOTS);
+	if (!to)
+		return false;
+	if (to > t->thread_count) {
+		if (!array_reserve(&t->threads, &t->thread_capacity, to))
 			return false;
-		m->thread_slots[to - 1] = wanted;
-		t->threads[t->thread_count++] = (struct thread_info){ .process = wanted.owner,
-			                                              .tid = from->tid,
-			                                              .name = wanted.name };
+		t->threads[t->thread_count++] =
+			(struct thread_info){ .process = process, .tid = from->tid, .name = name };
 	}
 	join_thread(m, &t->threads[to - 1], from);
 	m->threads[slot - 1] = to;
@@ -279,92 +247,5 @@ bool merger_add_nodes(struct merger *m)
 	}
 	p->held = m->nodes; // room for their times may be made by folding others
 	p->held_count = from->count;
-	return true;
-}
-
-static int compare_cells(const void *a, const void *b, void *context)
-{
-	const struct cell *cells = context;
-	const struct cell *left = &cells[*(const uint32_t *)a];
-	const struct cell *right = &cells[*(const uint32_t *)b];
-
-	if (left->node != right->node)
-		return left->node < right->node ? -1 : 1;
-	if (left->metric != right->metric)
-		return left->metric < right->metric ? -1 : 1;
-	return left->bin - right->bin;
-}
-
-// COUNT bins from FIRST on, in each of which NS was spent, or, of so many INTERVALS, all.
-static bool put(struct merger *m, const struct cell *cell, uint64_t first, uint64_t count,
-                uint64_t ns, uint32_t samples)
-{
-	const struct cells *from = &m->part->cells;
-	uint64_t width = from->width_ns;
-	struct interval interval = {
-		.start_ns = merger_time(m, from->origin_ns) + first * width,
-		.duration_ns = count * width,
-		.weight_ns = ns,
-		.samples = samples,
-	};
-
-	if (ns != interval.duration_ns && width <= m->profile->cells.width_ns) {
-		interval.start_ns += width / 2;
-		interval.duration_ns = 0;
-	}
-	return profile_add_interval(m->profile, &m->nodes[cell->node - 1], cell->metric, &interval);
-}
-
-// Whole bins, of intervals that have begun before and end later.
-static bool put_whole(struct merger *m, const struct cell *cell, uint64_t first, uint64_t count,
-                      int64_t intervals)
-{
-	uint64_t ns = count * m->part->cells.width_ns;
-
-	for (int64_t i = 0; count && i < intervals; i++)
-		if (!put(m, cell, first, count, ns, 0))
-			return false;
-	return true;
-}
-
-// The cells of one node and metric, in order of their bins.
-static bool add_row(struct merger *m, const uint32_t *order, uint32_t count)
-{
-	const struct cells *from = &m->part->cells;
-	int64_t under_way = 0;
-	uint64_t next = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct cell *cell = &from->cells[order[i]];
-		if (!put_whole(m, cell, next, cell->bin - next, under_way))
-			return false;
-		under_way += cell->rate;
-		uint64_t ns = cell->ns + (uint64_t)under_way * from->width_ns;
-		if ((ns || cell->samples) && !put(m, cell, cell->bin, 1, ns, cell->samples))
-			return false;
-		next = (uint64_t)cell->bin + 1;
-	}
-	return true;
-}
-
-bool merger_add_cells(struct merger *m)
-{
-	const struct cells *from = &m->part->cells;
-	cleanup_free uint32_t *order = calloc((size_t)from->count + 1, sizeof(*order));
-
-	if (!order)
-		return false;
-	for (uint32_t i = 0; i < from->count; i++)
-		order[i] = i;
-	qsort_r(order, from->count, sizeof(*order), compare_cells, from->cells);
-	for (uint32_t i = 0, end; i < from->count; i = end) {
-		const struct cell *first = &from->cells[order[i]];
-		for (end = i + 1; end < from->count; end++)
-			if (from->cells[order[end]].node != first->node ||
-			    from->cells[order[end]].metric != first->metric)
-				break;
-		if (!add_row(m, order + i, end - i))
-			return false;
-	}
 	return true;
 }

@@ -153,8 +153,8 @@ bool profile_is_symbolized(const struct profile *p);
  */
 int profile_write(const struct profile *p, const char *path, struct error *err);
 
-/* The facts of the run in the file PATH alone, unchecked but for their kind; profile_run() tells.
- */
+/* The facts of the run in the file PATH alone, unchecked but for their kind: for profile_run() and
+   merge_plan_add(). */
 struct profile *profile_read_run(const char *path, struct error *err);
 
 /* Reads what profile_write() wrote. Any damage is an error that names the file. */

@@ -111,6 +111,11 @@ bool profile_make_room(struct profile *p, uint32_t wanted);
 bool profile_add_interval(struct profile *p, const uint32_t *node, enum metric metric,
                           const struct interval *interval);
 
+/* INTERVAL of NODE (a device, in the states of GPUs) to C, one of the tables of p->gpu. False if
+   there is no room. */
+bool profile_add_gpu_interval(struct profile *p, struct cells *c, uint32_t node, int metric,
+                              const struct interval *interval);
+
 /* STACK, of NODE in thread SLOT, may have had a GPU wait. */
 void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack);
 

@@ -67,8 +67,8 @@ static uint32_t node_of(struct profile *p, const struct gpu_event *event)
 	return location ? paths_child(&p->paths, node, location) : 0;
 }
 
-static bool add_to_cells(struct profile *p, struct cells *c, uint32_t node, int metric,
-                         const struct interval *interval)
+bool profile_add_gpu_interval(struct profile *p, struct cells *c, uint32_t node, int metric,
+                              const struct interval *interval)
 {
 	uint64_t missing;
 
@@ -92,7 +92,7 @@ static void on_state(void *context, enum gpu_state state, uint64_t begin_ns, uin
 	struct profile *p = s->profile;
 	const struct interval interval = { begin_ns, end_ns - begin_ns, end_ns - begin_ns, 0 };
 
-	p->gpu.lost += !add_to_cells(p, &p->gpu.states, s->device, state, &interval);
+	p->gpu.lost += !profile_add_gpu_interval(p, &p->gpu.states, s->device, state, &interval);
 }
 
 static void on_gap(void *context, uint64_t begin_ns, uint64_t end_ns, uint32_t thread)
@@ -121,7 +121,8 @@ static void on_idle(void *context, const struct gpu_idle_part *part)
 	const struct interval interval = { part->begin_ns, part->duration_ns, part->ns, 1 };
 	uint32_t metric = gpu_idle_metric(part->device, part->stack->metric);
 
-	p->gpu.lost += !add_to_cells(p, &p->gpu.idle, part->stack->node, (int)metric, &interval);
+	p->gpu.lost += !profile_add_gpu_interval(p, &p->gpu.idle, part->stack->node, (int)metric,
+	                                         &interval);
 }
 
 // From here on a gap may still be open, and nobody knows whose it is.
@@ -337,7 +338,7 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 	add_slice(p, event, &span, work, stream);
 	profile_note_time(p, begin_ns);
 	uint32_t node = node_of(p, event);
-	g->lost += !node || !add_to_cells(p, &g->paths, node, 0, &interval);
+	g->lost += !node || !profile_add_gpu_interval(p, &g->paths, node, 0, &interval);
 	g->lost += !gpu_busy_add(&g->live.busy[device - 1], &span);
 }
 

@@ -338,15 +338,25 @@ static void describe(const struct slice_reader *r, const struct slice *slice, st
 	}
 }
 
-int slice_reader_next(struct slice_reader *r, struct slice_row *row, struct error *err)
+int slice_reader_next_slice(struct slice_reader *r, struct slice *slice, struct error *err)
 {
 	if (open_blocks(r, err) < 0)
 		return -1;
 	if (!r->open)
 		return 0;
-	describe(r, &r->heap->slices[r->heap->at], row);
+	*slice = r->heap->slices[r->heap->at];
 	advance(r);
 	return 1;
+}
+
+int slice_reader_next(struct slice_reader *r, struct slice_row *row, struct error *err)
+{
+	struct slice slice;
+	int more = slice_reader_next_slice(r, &slice, err);
+
+	if (more > 0)
+		describe(r, &slice, row);
+	return more;
 }
 
 uint32_t slice_reader_threads(const struct slice_reader *r)

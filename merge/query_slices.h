@@ -84,6 +84,10 @@ CLEANUP(slice_reader, struct slice_reader *, slice_reader_free)
 /* 1: the next one is in *ROW, valid until the next call. 0: that was the last. -1 on error. */
 int slice_reader_next(struct slice_reader *r, struct slice_row *row, struct error *err);
 
+/* The same as it is kept, with its numbers and the profile's own times. For the files of merge/
+   alone. */
+int slice_reader_next_slice(struct slice_reader *r, struct slice *slice, struct error *err);
+
 /* Threads run from 1 to this number. */
 uint32_t slice_reader_threads(const struct slice_reader *r);
 /* False if the query does not ask for it. */

@@ -40,7 +40,7 @@ endforeach()
 foreach(module finding finding_python finding_ops)
   unit(${module} SOURCES finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
-foreach(module finding_gpu query_gpu)
+foreach(module finding_gpu merger_parts query_gpu)
   unit(${module} SOURCES gpu_fixture.c finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE
     PkgConfig::ZLIB)
 endforeach()
@@ -70,3 +70,7 @@ target_link_libraries(findings_cost PRIVATE flags merge)
 # What single calls cost: slices COUNT FILE prints it.
 add_executable(slices bench/slices.c)
 target_link_libraries(slices PRIVATE flags merge)
+
+# As many ranks as one likes: ranks COUNT DIRECTORY writes their profiles.
+add_executable(ranks bench/ranks.c)
+target_link_libraries(ranks PRIVATE flags merge)

@@ -52,16 +52,26 @@ static void make_part(struct fixture *f, uint32_t number, uint64_t work)
 	name_all(f);
 }
 
+static void plan_run(struct merge_plan *plan, uint64_t start_ns)
+{
+	const struct run run = { .start_realtime_ns = start_ns, .wall_ns = 100 * MS };
+	struct fixture f;
+	struct error err;
+
+	fixture_init(&f, NULL);
+	cr_assert(eq(int, profile_set_run(f.profile, &run, &err), 0));
+	merge_plan_add(plan, f.profile);
+	fixture_fini(&f);
+}
+
 // The ranks 0 to COUNT - 1; SLOW works 50 ms more than the others.
 static struct profile *merge_ranks(uint32_t count, uint32_t slow)
 {
 	struct merge_plan plan = { 0 };
 	struct error err;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct run run = { .start_realtime_ns = START + i * 5 * MS, .wall_ns = 100 * MS };
-		merge_plan_add(&plan, &run);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		plan_run(&plan, START + i * 5 * MS);
 	cleanup(merger) struct merger *m = merger_new(&plan, &err);
 	cr_assert(ne(ptr, m, NULL));
 	for (uint32_t i = 0; i < count; i++) {
@@ -164,15 +174,12 @@ Test(merger, times_stand_where_the_clocks_say)
 Test(merger, runs_that_do_not_overlap_are_laid_over_each_other)
 {
 	struct merge_plan plan = { 0 };
-	struct run first = { .start_realtime_ns = START, .wall_ns = 100 * MS };
-	struct run overlapping = { .start_realtime_ns = START + 99 * MS, .wall_ns = 100 * MS };
-	struct run later = { .start_realtime_ns = START + 150 * MS, .wall_ns = 100 * MS };
 
-	merge_plan_add(&plan, &first);
+	plan_run(&plan, START);
 	cr_expect(not(plan.by_start));
-	merge_plan_add(&plan, &overlapping);
+	plan_run(&plan, START + 99 * MS);
 	cr_expect(not(plan.by_start));
-	merge_plan_add(&plan, &later);
+	plan_run(&plan, START + 150 * MS);
 	cr_expect(plan.by_start);
 	cr_expect(eq(sz, plan.count, 3));
 }
