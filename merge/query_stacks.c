@@ -143,7 +143,7 @@ static struct stack_weight *weight_of(struct collector *c, uint32_t id, uint32_t
 	uint32_t node = c->owner[id - 1];
 
 	if (!node)
-		node = add_frame(c, c->inner[root - 1], c->homeless, 0);
+		node = c->owner[id - 1] = add_frame(c, c->inner[root - 1], c->homeless, 0);
 	return node ? &c->weights[node - 1] : NULL;
 }
 
@@ -361,6 +361,13 @@ static const char *name_of(const struct profile *p, uint32_t text)
 	return name && *name ? name : "[no name]";
 }
 
+static uint64_t since(const struct profile *p, uint64_t ns)
+{
+	uint64_t start = profile_start_ns(p);
+
+	return ns > start ? ns - start : 0;
+}
+
 static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thread *out)
 {
 	const struct thread_info *info = threads_get(&p->threads, slot);
@@ -374,17 +381,17 @@ static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thr
 		.slot = slot,
 		.process_slot = info->process,
 		.is_main = process && process->pid == info->tid,
+		.begin_ns = since(p, info->start_ns),
+		.end_ns = since(p, info->end_ns ? info->end_ns : p->last_ns),
 	};
 }
 
 // The nodes again, each frame as MAP has it: where two become one, weights add up. IDS receives
 // the new number of each.
 static bool merge_nodes(struct collector *c, const uint32_t *map, struct paths *merged,
-                        struct stack_weight *weights)
+                        struct stack_weight *weights, uint32_t *ids)
 {
-	cleanup_free uint32_t *ids = calloc((size_t)c->nodes.count + 1, sizeof(*ids));
-
-	for (uint32_t i = 0; ids && i < c->nodes.count; i++) {
+	for (uint32_t i = 0; i < c->nodes.count; i++) {
 		const struct path_node *node = &c->nodes.nodes[i];
 		uint32_t caller = node->parent ? ids[node->parent - 1] : 0;
 		uint32_t number = node->parent ? map[node->location - 1] : node->location - 1;
@@ -393,7 +400,7 @@ static bool merge_nodes(struct collector *c, const uint32_t *map, struct paths *
 			return false;
 		add_weight(&weights[ids[i] - 1], &c->weights[i]);
 	}
-	return ids != NULL;
+	return true;
 }
 
 // What a walk in order needs: callees of each node [id - 1], and whether there is anything in it.
@@ -471,15 +478,15 @@ static void put_thread(const struct collector *c, struct stacks *stacks, uint32_
 	stacks->threads[stacks->thread_count++].first = stacks->count;
 }
 
+// PLACES receives the index of each node.
 static bool put_nodes(const struct collector *c, struct stacks *stacks, const struct paths *paths,
-                      const struct stack_weight *weights)
+                      const struct stack_weight *weights, size_t *places)
 {
 	cleanup(links) struct links links = { 0 };
-	cleanup_free size_t *places = calloc((size_t)paths->count + 1, sizeof(*places));
 
 	stacks->nodes = calloc((size_t)paths->count + 1, sizeof(*stacks->nodes));
 	stacks->threads = calloc(c->profile->threads.thread_count + 1, sizeof(*stacks->threads));
-	if (!places || !stacks->nodes || !stacks->threads || !link_nodes(&links, paths, weights))
+	if (!stacks->nodes || !stacks->threads || !link_nodes(&links, paths, weights))
 		return false;
 	uint32_t id = links.first_root;
 	while (id) {
@@ -498,19 +505,35 @@ static bool put_nodes(const struct collector *c, struct stacks *stacks, const st
 	return true;
 }
 
+static bool fill_owners(const struct collector *c, struct stacks *stacks, const uint32_t *ids,
+                        const size_t *places)
+{
+	uint32_t count = c->profile->paths.count;
+
+	stacks->owners = calloc((size_t)count + 1, sizeof(*stacks->owners));
+	for (uint32_t i = 0; stacks->owners && i < count; i++)
+		if (c->owner[i])
+			stacks->owners[i] = places[ids[c->owner[i] - 1] - 1];
+	return stacks->owners != NULL;
+}
+
 static bool fill(struct collector *c, struct stacks *stacks, enum stacks_by by)
 {
 	struct paths merged;
+	cleanup_free uint32_t *ids = calloc((size_t)c->nodes.count + 1, sizeof(*ids));
+	cleanup_free size_t *places = calloc((size_t)c->nodes.count + 1, sizeof(*places));
 	cleanup_free uint32_t *chosen = by == STACKS_BY_FUNCTION ? choose_lines(c) : NULL;
 	cleanup_free uint32_t *map = calloc((size_t)c->frames.count + 1, sizeof(*map));
 	cleanup_free struct stack_weight *weights =
 		calloc((size_t)c->nodes.count + 1, sizeof(*weights));
 
 	stacks->texts = strings_new();
-	if ((by == STACKS_BY_FUNCTION && !chosen) || !map || !weights || !stacks->texts ||
-	    !fill_frames(c, stacks, chosen, map) || !paths_init(&merged))
+	if ((by == STACKS_BY_FUNCTION && !chosen) || !ids || !places || !map || !weights ||
+	    !stacks->texts || !fill_frames(c, stacks, chosen, map) || !paths_init(&merged))
 		return false;
-	bool ok = merge_nodes(c, map, &merged, weights) && put_nodes(c, stacks, &merged, weights);
+	bool ok = merge_nodes(c, map, &merged, weights, ids) &&
+	          put_nodes(c, stacks, &merged, weights, places) &&
+	          fill_owners(c, stacks, ids, places);
 	paths_fini(&merged);
 	return ok;
 }
@@ -522,6 +545,7 @@ void stacks_free(struct stacks *stacks)
 	free(stacks->nodes);
 	free(stacks->frames);
 	free(stacks->threads);
+	free(stacks->owners);
 	strings_free(stacks->texts);
 	free(stacks);
 }

@@ -46,8 +46,9 @@ struct stack_thread {
 	uint32_t tid, pid;          /* of the first one that is in here */
 	uint32_t slot;              /* of the thread, as in struct account */
 	uint32_t process_slot;
-	bool is_main;      /* the first thread of its process */
-	size_t first, end; /* its nodes: from the one up to, but without, the other */
+	bool is_main;              /* the first thread of its process */
+	uint64_t begin_ns, end_ns; /* of its life, since the start of the run */
+	size_t first, end;         /* its nodes: from the one up to, but without, the other */
 };
 
 struct stack_weight {
@@ -77,6 +78,7 @@ struct stacks {
 	uint32_t depth; /* of the deepest node */
 	struct stack_weight all;
 	bool bytes_left_out; /* allocations are not kept by time: in a window none are told */
+	size_t *owners;      /* [path node - 1]: the node that has its own time; for merge/ alone */
 	struct strings *texts;
 };
 

@@ -32,6 +32,7 @@ foreach(module
   query_ops
   query_repeats
   query_slices
+  query_stack_times
   query_stacks
   query_timeline)
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
