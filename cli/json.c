@@ -180,6 +180,20 @@ void json_put_microseconds(struct json *j, const char *key, uint64_t ns)
 	fprintf(j->out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 }
 
+void json_put_milliseconds(struct json *j, const char *key, uint64_t ns)
+{
+	char text[40];
+	int length = snprintf(text, sizeof(text), "%" PRIu64 ".%06u", ns / 1000000,
+	                      (unsigned)(ns % 1000000));
+
+	while (text[length - 1] == '0')
+		length--;
+	if (text[length - 1] == '.')
+		length--;
+	put_key(j, key);
+	fwrite(text, 1, (size_t)length, j->out);
+}
+
 void json_put_bool(struct json *j, const char *key, bool value)
 {
 	put_key(j, key);

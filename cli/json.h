@@ -50,5 +50,7 @@ void json_put_integer(struct json *j, const char *key, int64_t number);
 void json_put_number(struct json *j, const char *key, double number);
 /* Nanoseconds as microseconds, exact. */
 void json_put_microseconds(struct json *j, const char *key, uint64_t ns);
+/* Nanoseconds as milliseconds, exact, and no longer than needed. */
+void json_put_milliseconds(struct json *j, const char *key, uint64_t ns);
 void json_put_bool(struct json *j, const char *key, bool value);
 void json_put_null(struct json *j, const char *key);

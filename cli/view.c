@@ -2,6 +2,7 @@
 #include "cli/view.h"
 
 #include "base/error.h"
+#include "cli/export/exporter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -176,13 +177,13 @@ static const struct option_spec specs[] = {
 	  .argument = "FMT[=FILE]",
 	  .kind = OPTION_LIST,
 	  .offset = AT(exports),
-	  .help = "for other programs; see bottleneck-export(7)" },
+	  .help = EXPORTER_NAMES "(see bottleneck-export(7))" },
 	{ .name = "max-events",
 	  .argument = "N",
 	  .kind = OPTION_NUMBER,
 	  .offset = AT(max_events),
 	  .max = UINT32_MAX,
-	  .help = "of --export chrome, the first ones, or 0: all (400000)" },
+	  .help = "of --export chrome and firefox, the first ones, or 0: all (400000)" },
 	{ .name = "table",
 	  .argument = "NAME",
 	  .kind = OPTION_TEXT,

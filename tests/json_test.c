@@ -159,3 +159,26 @@ Test(json, nanoseconds_are_exact_microseconds)
 	}
 	free(text);
 }
+
+Test(json, milliseconds_are_exact_and_no_longer_than_needed)
+{
+	static const uint64_t numbers[] = { 0, 1, 1000000, 1500000, 123456789012345678 };
+	char *text = NULL;
+	size_t written;
+	FILE *out = open_memstream(&text, &written);
+	struct json list = json_start_compact(out);
+
+	json_open(&list, NULL, '[');
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_put_milliseconds(&list, NULL, numbers[i]);
+	json_close(&list);
+	fclose(out);
+	for (char *at = text, *to = at;; at++) {
+		if (!strchr(" \n", *at) || !*at)
+			*to++ = *at;
+		if (!*at)
+			break;
+	}
+	cr_expect_str_eq(text, "[0,0.000001,1,1.5,123456789012.345678]");
+	free(text);
+}

@@ -16,6 +16,12 @@ _bottleneck_rules() {
 	bottleneck explain 2>/dev/null | sed -n 's/^  \([A-Z][A-Z0-9-]*\) .*/\1/p'
 }
 
+# Formats of --export.
+_bottleneck_exports() {
+	bottleneck report --help 2>/dev/null |
+		sed -n '/ --export=/,/(see/{s/.*--export=[^ ]*//; s/(see.*//; p}'
+}
+
 _bottleneck_values() {
 	case $2$1 in
 	diff--by) echo run function line module file thread process op shape kernel; return ;;
@@ -25,7 +31,7 @@ _bottleneck_values() {
 	--budget) echo none ;;
 	--by) echo function line module file thread process op shape stack domain stream ;;
 	--color) echo auto always never ;;
-	--export) echo json csv chrome collapsed speedscope html pprof callgrind ;;
+	--export) _bottleneck_exports ;;
 	--fail-on) echo info warn error; _bottleneck_rules ;;
 	--rule) _bottleneck_rules ;;
 	--gpu-callsites) echo off sampled all ;;

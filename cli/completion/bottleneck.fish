@@ -24,6 +24,11 @@ function __bottleneck_options
         string replace -rf '^  (?:-\w,)? *(--[a-z-]+=?)\S* +(.*)' '$1\t$2'
 end
 
+function __bottleneck_exports
+    bottleneck report --help 2>/dev/null |
+        sed -n '/ --export=/,/(see/{s/.*--export=[^ ]*//; s/(see.*//; p}' | string match -rga '(\S+)'
+end
+
 function __bottleneck_rules
     bottleneck explain 2>/dev/null | string match -rg '^  ([A-Z][A-Z0-9-]*) '
 end
@@ -95,8 +100,8 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l rule -xa '(__bottlen
 complete -c bottleneck -n '__bottleneck_runs run report' -l rules -r -d 'the same, one on each line'
 complete -c bottleneck -n '__bottleneck_runs run report' -l base -r -d 'a profile of another run, to compare with in --export html'
 complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info warn error (__bottleneck_rules)' -d 'exit with 90 if this rule finds something, or any of info, warn, error'
-complete -c bottleneck -n '__bottleneck_runs run report' -l max-events -x -d 'of --export chrome, the first ones, or 0: all (400000)'
+complete -c bottleneck -n '__bottleneck_runs run report' -l max-events -x -d 'of --export chrome and firefox, the first ones, or 0: all (400000)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l strict -d 'exit with 92 if what was measured cannot be trusted'
-complete -c bottleneck -n '__bottleneck_runs run report' -l export -xa 'json csv chrome collapsed speedscope html pprof callgrind' -d 'for other programs; see bottleneck-export(7)'
+complete -c bottleneck -n '__bottleneck_runs run report' -l export -xa '(__bottleneck_exports)' -d 'for other programs; see bottleneck-export(7)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l table -x -d 'export this table alone, as csv or json'
 complete -c bottleneck -n '__bottleneck_runs report' -l json -d 'the findings for programs'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/export/chrome.h"
 
-#include "base/record_gpu.h"
+#include "cli/export/work_name.h"
 #include "merge/gpu_works.h"
 
 #include <ctype.h>
@@ -353,59 +353,6 @@ static void put_wait(struct chrome *c, const struct slice_row *row, const struct
 	close_slice(c);
 }
 
-static const char *memory_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[GPU_MEMORY_UNKNOWN] = "Unknown",
-		[GPU_MEMORY_PAGEABLE] = "Pageable",
-		[GPU_MEMORY_PINNED] = "Pinned",
-		[GPU_MEMORY_DEVICE] = "Device",
-		[GPU_MEMORY_ARRAY] = "Array",
-		[GPU_MEMORY_MANAGED] = "Managed",
-		[GPU_MEMORY_DEVICE_STATIC] = "Device Static",
-		[GPU_MEMORY_MANAGED_STATIC] = "Managed Static",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : names[0];
-}
-
-static const char *copy_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[0] = "Unknown",
-		[GPU_COPY_HOST_TO_DEVICE] = "HtoD",
-		[GPU_COPY_DEVICE_TO_HOST] = "DtoH",
-		[GPU_COPY_HOST_TO_ARRAY] = "HtoA",
-		[GPU_COPY_ARRAY_TO_HOST] = "AtoH",
-		[GPU_COPY_ARRAY_TO_ARRAY] = "AtoA",
-		[GPU_COPY_ARRAY_TO_DEVICE] = "AtoD",
-		[GPU_COPY_DEVICE_TO_ARRAY] = "DtoA",
-		[GPU_COPY_DEVICE_TO_DEVICE] = "DtoD",
-		[GPU_COPY_HOST_TO_HOST] = "HtoH",
-		[GPU_COPY_PEER] = "PtoP",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : names[0];
-}
-
-struct work_name {
-	char text[96];
-};
-
-// Copies and sets by the names that Kineto gives them, by which other tools know them.
-static struct work_name name_of_work(const struct gpu_work_key *key)
-{
-	struct work_name name = { "" };
-
-	if (key->kind == GPU_WORK_COPY)
-		snprintf(name.text, sizeof(name.text), "Memcpy %s (%s -> %s)",
-		         copy_name(key->copy & 0xff), memory_name(key->copy >> 8 & 0xff),
-		         memory_name(key->copy >> 16 & 0xff));
-	else if (key->kind == GPU_WORK_SET)
-		snprintf(name.text, sizeof(name.text), "Memset (Device)");
-	return name;
-}
-
 static const char *category_of_work(const struct gpu_work_key *key)
 {
 	return key->kind == GPU_WORK_COPY  ? "gpu_memcpy"
@@ -474,7 +421,7 @@ static void put_flow(struct chrome *c, const char *phase, uint64_t id, uint32_t 
 static void put_work(struct chrome *c, const struct slice_row *row, const struct track *track,
                      const struct lane *lane)
 {
-	const struct work_name name = name_of_work(row->work);
+	const struct work_name name = work_name(row->work);
 	const struct launch_call *call =
 		row->called ? launches_find(&c->launches, row->thread, row->call_ns) : NULL;
 

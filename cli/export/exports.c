@@ -12,12 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct exporter *const exporters[] = {
-	&exporter_chrome,     &exporter_json,      &exporter_csv,   &exporter_html,
-	&exporter_speedscope, &exporter_collapsed, &exporter_pprof, &exporter_callgrind,
-};
+#define POINTER(name) &exporter_##name,
 
-#define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
+static const struct exporter *const exporters[] = { EXPORTERS(POINTER) };
+
+#define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
 
 // "FORMAT[=FILE]", taken apart.
 struct request {
@@ -30,7 +29,7 @@ static int unknown_format(const char *text, size_t length, struct error *err)
 	char names[200] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < EXPORTERS && used < sizeof(names); i++)
+	for (size_t i = 0; i < EXPORTER_COUNT && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 		                         exporters[i]->name);
 	return error_set(err, 0, "--export \"%.*s\": not one of %s", (int)length, text, names);
@@ -41,7 +40,7 @@ static int parse(const char *text, struct request *out, struct error *err)
 	size_t length = strcspn(text, "=");
 	const char *path = text[length] ? text + length + 1 : NULL;
 
-	for (size_t i = 0; i < EXPORTERS; i++) {
+	for (size_t i = 0; i < EXPORTER_COUNT; i++) {
 		if (strlen(exporters[i]->name) != length ||
 		    strncmp(exporters[i]->name, text, length) != 0)
 			continue;

@@ -9,12 +9,21 @@ from terminal import Terminal
 
 COMPLETION = os.path.join(os.path.dirname(__file__), "..", "..", "cli", "completion")
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
+MANUAL = os.path.join(os.path.dirname(__file__), "..", "..", "man", "bottleneck-export.7")
+
+
+def formats():
+    """Those that bottleneck-export(7) tells of."""
+    with open(MANUAL, encoding="utf-8") as page:
+        return set(re.findall(r"^\.It Cm (\w+)$", page.read(), re.M))
+
+
 VALUES = {
     "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain", "stream"},
     "color": {"auto", "always", "never"},
-    "export": {"json", "csv", "chrome", "collapsed", "speedscope", "html", "pprof", "callgrind"},
+    "export": formats(),
     "phase": {"all", "startup", "warmup", "steady"},
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},

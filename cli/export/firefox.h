@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processed profile format of the Firefox Profiler, version FIREFOX_VERSION, which later
+ * viewers upgrade: what its parts share.
+ *
+ * The format keeps tables as columns: an object of arrays of one length. Texts are numbers of one
+ * list, which is written last. Times are milliseconds since the start of the run.
+ */
+#pragma once
+
+#include "base/strings.h"
+#include "cli/json.h"
+#include "merge/query_slices.h"
+#include "merge/query_stack_times.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct exporting;
+
+#define FIREFOX_VERSION 58
+
+/* In this order in the list of categories; the first grey one is what nothing else is. */
+enum firefox_category {
+	FIREFOX_OTHER,
+	FIREFOX_PYTHON,
+	FIREFOX_NATIVE,
+	FIREFOX_KERNEL,
+	FIREFOX_OP,
+	FIREFOX_WAITING,
+	FIREFOX_GPU,
+	FIREFOX_CATEGORIES
+};
+
+/* A row of the timeline: a thread, or a stream of a GPU. */
+struct firefox_track {
+	const struct stack_thread *stacks; /* NULL: it has none */
+	uint32_t thread, stream;           /* of the reader; 0: it is the other one */
+	size_t first_marker, markers;      /* in struct firefox_markers */
+};
+
+struct firefox {
+	const struct exporting *e;
+	struct json *j;
+	struct strings *texts, *modules, *files;
+	bool failed; /* there was no memory for a text */
+	const struct stacks *stacks;
+	const struct stack_times *times;
+};
+
+/* The number of TEXT in the list; that of "" if there is no memory, see failed. */
+uint32_t firefox_text(struct firefox *f, const char *text);
+
+/* A column with the same LENGTH times. */
+enum firefox_same {
+	FIREFOX_NULL,
+	FIREFOX_FALSE,
+	FIREFOX_ZERO,
+	FIREFOX_MINUS_ONE
+};
+void firefox_put_same(struct json *j, const char *key, size_t length, enum firefox_same what);
+
+/*
+ * The frames, functions, stacks and samples of a thread of stacks. A sample stands where its part
+ * of the thread's time is within the bin that this was in: one after the other, in the order of
+ * the stacks. Where threads are told as one, the bin has room for each in proportion.
+ */
+int firefox_put_stacks(struct firefox *f, const struct stack_thread *thread, struct error *err);
+
+/* The same of what has no samples, from BEGIN_NS to END_NS. */
+void firefox_put_no_stacks(struct firefox *f, uint64_t begin_ns, uint64_t end_ns);
