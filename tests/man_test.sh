@@ -45,13 +45,9 @@ compare() {
 		fail "$page (>) and --help (<) differ: $(cat "$work/diff")"
 }
 compare bottleneck.1 run
-compare bottleneck-report.1 report
-compare bottleneck-explain.1 explain
-compare bottleneck-bench.1 bench
-compare bottleneck-batch.1 batch
-compare bottleneck-count.1 count
-compare bottleneck-diff.1 diff
-compare bottleneck-merge.1 merge
+for verb in batch bench count diff explain merge report; do
+	compare bottleneck-$verb.1 $verb
+done
 # The page mentions an option of run.
 page_options "$man/bottleneck-check.1" | grep -v -- --debuginfod >"$work/page"
 help_options check | diff - "$work/page" || fail "bottleneck-check.1 and --help differ"
@@ -74,10 +70,22 @@ PATH=$work/bin:$PATH
 export PATH XDG_STATE_HOME="$work/state"
 cd "$work/run"
 seq 300000 | awk '{ print ($1 * 7919) % 1000003 }' >data
-pages=
-command -v valgrind >/dev/null && pages=bottleneck-count.1
-for page in $pages bottleneck.1 bottleneck-report.1 bottleneck-check.1 bottleneck-explain.1 \
-	bottleneck-bench.1 bottleneck-diff.1 bottleneck-batch.1 bottleneck-merge.1 bottleneck-ops.7 bottleneck-export.7; do
+# One page a line. Instructions are counted by valgrind.
+pages='
+	bottleneck-count.1
+	bottleneck.1
+	bottleneck-report.1
+	bottleneck-check.1
+	bottleneck-explain.1
+	bottleneck-bench.1
+	bottleneck-diff.1
+	bottleneck-batch.1
+	bottleneck-merge.1
+	bottleneck-ops.7
+	bottleneck-export.7
+'
+command -v valgrind >/dev/null || pages=$(echo "$pages" | grep -v count)
+for page in $pages; do
 	examples "$man/$page" >"$work/examples"
 	test -s "$work/examples" || fail "$page has no examples"
 	while read -r example; do
@@ -98,7 +106,9 @@ test -s trace.json.gz || fail "--export wrote no trace"
 test -s report.html || fail "--export wrote no page"
 test -s script.bneck || fail "-o wrote no profile"
 rm -r nightly || fail "the batch left nothing"
+rm -f data data.gz
 rm -f run.0.bneck run.1.bneck all.bneck
-rm -f base.bneck new.bneck old-[12].bneck now-[12].bneck data data.gz report.html report.txt script.bneck start.json stacks.txt.gz trace.json.gz
+rm -f base.bneck new.bneck old-[12].bneck now-[12].bneck script.bneck
+rm -f report.html report.txt start.json stacks.txt.gz trace.json.gz
 test -z "$(ls -A)" || fail "left behind: $(ls -A)"
 exit $failed
