@@ -94,21 +94,32 @@ static bool hardly_ran(const struct profile *p, uint32_t slot)
 
 // What the callers of a node are: bits.
 enum state {
-	ONLY_FOREIGN = 1, // none of them is the user's code
-	HARDLY_RAN = 2,   // the thread
-	FOR_WORK = 4      // one of them waits for work
+	WANTED = 1,       // the thread
+	ONLY_FOREIGN = 2, // none of them is the user's code
+	HARDLY_RAN = 4,   // the thread
+	FOR_WORK = 8      // one of them waits for work
 };
+
+// A process of Python's multiprocessing begins there; forked, it has its parent's stack above.
+static bool begins_process(const struct profile *p, const struct location *location)
+{
+	return profile_is_python(p, location, "_bootstrap", "multiprocessing/process.py");
+}
 
 static uint8_t state_of(const struct profile *p, const bool *threads, uint32_t slot)
 {
-	if (!threads[slot - 1] || is_first(p, slot))
+	if (!threads[slot - 1])
 		return 0;
-	return ONLY_FOREIGN | (hardly_ran(p, slot) ? HARDLY_RAN : 0);
+	if (is_first(p, slot))
+		return WANTED;
+	return WANTED | ONLY_FOREIGN | (hardly_ran(p, slot) ? HARDLY_RAN : 0);
 }
 
 static uint8_t next_state(const struct profile *p, const struct wanted_names *names, uint8_t state,
                           const struct location *location)
 {
+	if (begins_process(p, location))
+		return state | ONLY_FOREIGN;
 	if (state & ONLY_FOREIGN && may_be_own(p, location))
 		state &= (uint8_t)~ONLY_FOREIGN;
 	if (location_is_mark(location, MARK_GIL)) // it has work, and is kept from it

@@ -9,6 +9,10 @@
  * without any code of the user's (base/origin.h), for something that another thread does: a lock,
  * a message, a time. Waits for files and page faults are work.
  *
+ * So does a worker of Python's multiprocessing (a DataLoader's, a pool's) between two pieces of
+ * work: in a stack without any code of the user's below the function in which such a process
+ * begins.
+ *
  * A thread of the program's own that was on a CPU for less than IDLE_RUNS of its life waits in
  * vain, too, where it waits for a condition, a semaphore or a message. One that waits for a mutex
  * does not: somebody keeps it from its work.

@@ -52,35 +52,15 @@ static bool looking_init(struct looking *l)
 	return l->parts && l->roots && l->starts && l->ends && l->known;
 }
 
-static bool ends_like(const char *text, const char *end)
-{
-	size_t length = text ? strlen(text) : 0, wanted = strlen(end);
-
-	return length >= wanted && strcmp(text + length - wanted, end) == 0;
-}
-
-// Whether LOCATION is the Python function NAME, qualified or not, of FILE.
-static bool is_function(const struct profile *p, uint32_t location, const char *name,
-                        const char *file)
-{
-	const struct location *at = locations_get(&p->locations, location);
-
-	if (at->kind != FRAME_PYTHON || !at->place_count)
-		return false;
-	const struct place *place = locations_places(&p->locations, at);
-	return ends_like(strings_get(p->strings, place->function), name) &&
-	       ends_like(strings_get(p->strings, place->file), file);
-}
-
 static enum part part_of(const struct looking *l, const struct path_node *node)
 {
+	const struct location *at = locations_get(&l->profile->locations, node->location);
 	enum part around = l->parts[node->parent - 1];
 
-	if (around == ELSEWHERE && is_function(l->profile, node->location, "_worker_loop",
-	                                       "torch/utils/data/_utils/worker.py"))
+	if (around == ELSEWHERE &&
+	    profile_is_python(l->profile, at, "_worker_loop", "torch/utils/data/_utils/worker.py"))
 		return LOOP;
-	if (around == LOOP &&
-	    is_function(l->profile, node->location, "get", "multiprocessing/queues.py"))
+	if (around == LOOP && profile_is_python(l->profile, at, "get", "multiprocessing/queues.py"))
 		return GET;
 	return around;
 }

@@ -152,6 +152,11 @@ static inline bool location_is_mark(const struct location *location, uint64_t ma
 	return location->kind == FRAME_MARK && location->address == mark;
 }
 
+/* Whether LOCATION is in the Python function NAME, qualified or not, of a file that ends in FILE.
+ */
+bool profile_is_python(const struct profile *p, const struct location *location, const char *name,
+                       const char *file);
+
 /* Whether code at LOCATION runs in the kernel. */
 static inline bool profile_is_kernel(const struct profile *p, const struct location *location)
 {

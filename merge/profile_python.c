@@ -3,6 +3,8 @@
 #include "base/code.h"
 #include "merge/profile_data.h"
 
+#include <string.h>
+
 void profile_add_python_name(struct profile *p, const struct python_name_event *event)
 {
 	const struct callable callable = {
@@ -30,4 +32,21 @@ void profile_add_python_calls(struct profile *p, const struct python_calls_event
 	// A call that is missing makes the rest no better than a lower bound.
 	if (!more.function || !call_counts_add(&p->call_counts, &more))
 		p->call_counts.begun++;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = text ? strlen(text) : 0, wanted = strlen(end);
+
+	return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+bool profile_is_python(const struct profile *p, const struct location *location, const char *name,
+                       const char *file)
+{
+	if (location->kind != FRAME_PYTHON || !location->place_count)
+		return false;
+	const struct place *place = locations_places(&p->locations, location);
+	return ends_with(strings_get(p->strings, place->function), name) &&
+	       ends_with(strings_get(p->strings, place->file), file);
 }

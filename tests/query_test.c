@@ -114,6 +114,24 @@ Test(query, threads_of_the_program_that_wait_for_work_that_never_comes_are_idle)
 	cr_expect(eq(u64, rows->idle_ns, 60000 * MS));
 }
 
+#define LOADS      "{<module> train.py:16} > {Popen._launch /usr/lib/python3.11/popen_fork.py:71} > "
+#define BOOTSTRAP  "{BaseProcess._bootstrap /usr/lib/python3.11/multiprocessing/process.py:314} > "
+#define TAKES_WORK "{worker /usr/lib/python3.11/multiprocessing/pool.py:114} > poll@libc"
+
+Test(query, forked_workers_between_two_pieces_of_work_are_idle)
+{
+	const struct query query = { .without_others = true };
+
+	add(&f, 1, METRIC_OFF_PIPE, 700, LOADS BOOTSTRAP TAKES_WORK);
+	add(&f, 1, METRIC_OFF_PIPE, 30, LOADS BOOTSTRAP "{work train.py:9} > poll@libc");
+	add(&f, 1, METRIC_OFF_PIPE, 20, LOADS TAKES_WORK);
+	add(&f, 1, METRIC_ON_CPU, 5, LOADS BOOTSTRAP TAKES_WORK);
+	name_all(&f);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+	cr_expect(eq(u64, rows->idle_ns, 700 * MS));
+	cr_expect(eq(u64, row_called(rows, "poll")->self, 55 * MS));
+}
+
 Test(query, a_recursive_function_counts_once_in_its_total)
 {
 	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1 > fib a.c:5");
