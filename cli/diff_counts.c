@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "cli/command.h"
-#include "cli/counts_json.h"
 #include "cli/format.h"
 #include "cli/short_name.h"
 #include "cli/text.h"
@@ -47,23 +46,26 @@ static void put_cause(const struct count_row *row, char *buffer, size_t size)
 	         row->self > 0 ? "more" : "less");
 }
 
-static void print_answer(const struct count_rows *rows, const struct terminal *t, FILE *out)
+static void conclude(const struct count_rows *rows, char *line, size_t size)
 {
 	double base = (double)rows->baseline_all, next = (double)rows->all;
-	char cause[700], line[1000];
+	char cause[700];
 
 	put_cause(rows->self ? find_cause(rows, rows->self) : NULL, cause, sizeof(cause));
 	if (!rows->self)
-		snprintf(line, sizeof(line), "No change: the same instructions.");
+		snprintf(line, size, "No change: the same instructions.");
 	else
-		snprintf(line, sizeof(line),
-		         "NEW executes %s %s instructions (%s against %s, %+.3g %%)%s.",
+		snprintf(line, size, "NEW executes %s %s instructions (%s against %s, %+.3g %%)%s.",
 		         format_count((uint64_t)llabs(rows->self)).text,
 		         rows->self > 0 ? "more" : "fewer", format_count(rows->all).text,
 		         format_count(rows->baseline_all).text,
 		         base > 0 ? 100 * (next - base) / base : 0, cause);
+}
+
+static void print_answer(const char *sentence, const struct terminal *t, FILE *out)
+{
 	fprintf(out, "%sbottleneck diff: ", terminal_style(t, STYLE_BOLD));
-	terminal_wrap(t, out, line, 17, 2);
+	terminal_wrap(t, out, sentence, 17, 2);
 	fprintf(out, "%s\n", terminal_style(t, STYLE_PLAIN));
 }
 
@@ -84,12 +86,14 @@ int diff_counts_print(const struct diff_counts *counts, const struct terminal *t
 {
 	const struct counts_query query = query_of(counts), of_all = { .baseline = counts->base };
 	cleanup(count_rows) struct count_rows *rows = query_counts(counts->next, &of_all, err);
+	char sentence[1000];
 
 	if (!rows)
 		return -1;
 	judge(counts, rows);
+	conclude(rows, sentence, sizeof(sentence));
 	if (!terminal)
-		return counts_json(counts->next, &query, out, err);
+		return diff_counts_json(counts, &query, sentence, out, err);
 	const struct text_counts text = {
 		.out = out,
 		.terminal = terminal,
@@ -98,7 +102,7 @@ int diff_counts_print(const struct diff_counts *counts, const struct terminal *t
 		.query = query,
 		.top = counts->top,
 	};
-	print_answer(rows, terminal, out);
+	print_answer(sentence, terminal, out);
 	if (!counts->quiet && text_counts(&text, err) < 0)
 		return -1;
 	if (counts->gate->asked)

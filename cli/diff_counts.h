@@ -22,6 +22,12 @@ struct diff_counts {
 	struct diff_gate *gate; /* its least_ns are instructions; gets its status and reason */
 };
 
-/* As text, or, where TERMINAL is NULL, as the JSON of bottleneck-count(1). -1 on error. */
+/* As text, or, where TERMINAL is NULL, as JSON. -1 on error. */
 int diff_counts_print(const struct diff_counts *counts, const struct terminal *terminal, FILE *out,
                       struct error *err);
+
+#define DIFF_COUNTS_JSON_VERSION 1
+
+/* What bottleneck-diff(1) describes, after the gate was judged. */
+int diff_counts_json(const struct diff_counts *counts, const struct counts_query *query,
+                     const char *sentence, FILE *out, struct error *err);

@@ -15,6 +15,15 @@ static const char *const names[REPEAT_METRICS] = {
 	[REPEAT_CALL] = "call_ns",
 };
 
+// Of ns and bytes there are no parts.
+static void put_whole(struct json *j, const char *key, double number)
+{
+	if (isfinite(number))
+		json_put_integer(j, key, llround(number));
+	else
+		json_put_null(j, key);
+}
+
 static int put_spread(struct json *j, const struct profile *p, uint32_t side,
                       enum repeat_metric metric, const struct spread *s, struct error *err)
 {
@@ -24,19 +33,19 @@ static int put_spread(struct json *j, const struct profile *p, uint32_t side,
 	if (!values)
 		return -1;
 	json_open(j, names[metric], '{');
-	json_put_number(j, "median", s->median);
-	json_put_number(j, "low", s->low);
-	json_put_number(j, "high", s->high);
-	json_put_number(j, "q1", s->q1);
-	json_put_number(j, "q3", s->q3);
-	json_put_number(j, "min", s->min);
-	json_put_number(j, "max", s->max);
-	json_put_number(j, "mean", s->mean);
+	put_whole(j, "median", s->median);
+	put_whole(j, "low", s->low);
+	put_whole(j, "high", s->high);
+	put_whole(j, "q1", s->q1);
+	put_whole(j, "q3", s->q3);
+	put_whole(j, "min", s->min);
+	put_whole(j, "max", s->max);
+	put_whole(j, "mean", s->mean);
 	json_put_integer(j, "significant_figures", s->figures);
 	json_put_count(j, "outliers", s->outliers);
 	json_open(j, "values", '[');
 	for (size_t i = 0; i < count; i++)
-		json_put_number(j, NULL, values[i]);
+		put_whole(j, NULL, values[i]);
 	json_close(j);
 	json_close(j);
 	return 0;
@@ -80,26 +89,34 @@ static int put_ratio(struct json *j, const struct profile *p, const struct repea
 	return 0;
 }
 
-int repeats_json(const struct profile *profile, FILE *out, struct error *err)
+int repeats_json_members(struct json *j, const struct profile *profile, struct error *err)
 {
 	cleanup(repeat_rows) struct repeat_rows *rows = query_repeats(profile, err);
-	struct json j = json_start(out);
 
 	if (!rows)
 		return -1;
-	json_open(&j, NULL, '{');
-	json_put_text(&j, "schema", "bottleneck-bench");
-	json_put_integer(&j, "schema_version", REPEATS_JSON_VERSION);
-	json_open(&j, "sides", '[');
+	json_put_text(j, "schema", "bottleneck-bench");
+	json_put_integer(j, "schema_version", REPEATS_JSON_VERSION);
+	json_open(j, "sides", '[');
 	for (size_t i = 0; i < rows->count; i++)
-		if (put_side(&j, profile, (uint32_t)i + 1, &rows->rows[i], err) < 0)
+		if (put_side(j, profile, (uint32_t)i + 1, &rows->rows[i], err) < 0)
 			return -1;
-	json_close(&j);
-	json_open(&j, "ratios", '[');
+	json_close(j);
+	json_open(j, "ratios", '[');
 	for (size_t i = 1; i < rows->count; i++)
-		if (put_ratio(&j, profile, rows, (uint32_t)i + 1, err) < 0)
+		if (put_ratio(j, profile, rows, (uint32_t)i + 1, err) < 0)
 			return -1;
-	json_close(&j);
+	json_close(j);
+	return 0;
+}
+
+int repeats_json(const struct profile *profile, FILE *out, struct error *err)
+{
+	struct json j = json_start(out);
+
+	json_open(&j, NULL, '{');
+	if (repeats_json_members(&j, profile, err) < 0)
+		return -1;
 	json_close(&j);
 	return 0;
 }

@@ -140,6 +140,21 @@ static uint64_t total_of(const struct profile *p, const struct count_function *f
 	return total < p->counts.all ? total : p->counts.all;
 }
 
+// What a row has of one function, or line; with a SIGN of -1 it is the baseline's.
+static void add_to_row(struct tally *t, struct count_row *row, const struct count_row *by,
+                       int64_t sign)
+{
+	row->self += sign * by->self;
+	row->total += sign * by->total;
+	row->calls += sign * by->calls;
+	t->answer->self += sign * by->self;
+	if (sign > 0)
+		return;
+	row->base_self += by->self;
+	row->base_total += by->total;
+	row->base_calls += by->calls;
+}
+
 static int add_function(struct tally *t, const struct profile *p, const struct count_function *f,
                         int64_t sign)
 {
@@ -156,10 +171,12 @@ static int add_function(struct tally *t, const struct profile *p, const struct c
 	struct count_row *row = key.name ? row_of(t, &key) : NULL;
 	if (!row)
 		return -1;
-	row->self += sign * (int64_t)f->self;
-	row->total += sign * (int64_t)(by_module ? f->self : total_of(p, f));
-	row->calls += sign * (int64_t)f->calls;
-	t->answer->self += sign * (int64_t)f->self;
+	const struct count_row by = {
+		.self = (int64_t)f->self,
+		.total = (int64_t)(by_module ? f->self : total_of(p, f)),
+		.calls = (int64_t)f->calls,
+	};
+	add_to_row(t, row, &by, sign);
 	return 0;
 }
 
@@ -197,9 +214,8 @@ static int add_lines(struct tally *t, const struct profile *p, int64_t sign)
 		struct count_row *row = key.name ? row_of(t, &key) : NULL;
 		if (!row)
 			return -1;
-		row->self += sign * (int64_t)l->self;
-		row->total = row->self;
-		t->answer->self += sign * (int64_t)l->self;
+		const struct count_row by = { .self = (int64_t)l->self, .total = (int64_t)l->self };
+		add_to_row(t, row, &by, sign);
 	}
 	return 0;
 }

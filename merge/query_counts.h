@@ -45,11 +45,12 @@ struct counts_query {
 };
 
 struct count_row {
-	const char *name;   /* of the function, or of file or module; never NULL */
-	const char *file;   /* NULL if unknown */
-	int line;           /* 0 if unknown */
-	const char *module; /* NULL if unknown, or several */
-	int64_t self, total, calls;
+	const char *name;           /* of the function, or of file or module; never NULL */
+	const char *file;           /* NULL if unknown */
+	int line;                   /* 0 if unknown */
+	const char *module;         /* NULL if unknown, or several */
+	int64_t self, total, calls; /* with a baseline: what differs */
+	int64_t base_self, base_total, base_calls; /* the baseline's; 0 without one */
 };
 
 struct count_rows {

@@ -52,6 +52,12 @@ double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_
 	return values;
 }
 
+const struct repeat *query_repeat_runs(const struct profile *p, size_t *count)
+{
+	*count = p->repeats.count;
+	return p->repeats.repeats;
+}
+
 static void count_runs(const struct repeats *r, uint32_t side, struct repeat_row *row)
 {
 	for (uint32_t i = 0; i < r->count; i++) {

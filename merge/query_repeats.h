@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "merge/repeats.h"
 #include "merge/spread.h"
 
 #include <stdbool.h>
@@ -61,6 +62,9 @@ static inline enum repeat_metric repeat_metric_of(const struct repeat_row *row)
  */
 double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_metric metric,
                             size_t *count, struct error *err);
+
+/* All runs, in the order in which they ran; their number in *COUNT. P's own. */
+const struct repeat *query_repeat_runs(const struct profile *p, size_t *count);
 
 /*
  * How much longer OTHER took than BASE: the quotients of the first run of each, the second, and so

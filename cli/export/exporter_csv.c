@@ -44,7 +44,7 @@ static int write_csv(const struct exporting *e, struct error *err)
 	}
 	if (mkdir(e->directory, 0777) < 0 && errno != EEXIST)
 		return error_set(err, errno, "could not make the directory \"%s\"", e->directory);
-	for (size_t i = 0; (table = tables_at(i)); i++)
+	for (size_t i = 0; (table = tables_at(e->profile, i)); i++)
 		if (write_file(table, e, err) < 0)
 			return -1;
 	return 0;

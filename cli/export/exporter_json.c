@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The report for programs with all its tables: what "report --json" prints, and more.
+#include "cli/counts_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
 #include "cli/json.h"
+#include "cli/repeats_json.h"
 #include "cli/report_json.h"
+#include "merge/query_repeats.h"
 
 static int put_table(struct json *j, const struct export_table *table, const struct exporting *e,
                      struct error *err)
@@ -28,15 +31,37 @@ static int put_tables(struct json *j, const void *context, struct error *err)
 	json_open(j, "tables", '{');
 	if (table && put_table(j, table, e, err) < 0)
 		return -1;
-	for (size_t i = 0; !e->table && (table = tables_at(i)); i++)
+	for (size_t i = 0; !e->table && (table = tables_at(e->profile, i)); i++)
 		if (put_table(j, table, e, err) < 0)
 			return -1;
 	json_close(j);
 	return 0;
 }
 
+// The members that the report of such a profile has.
+static int put_measured(struct json *j, const struct exporting *e, struct error *err)
+{
+	const struct counts_query query = { .by = COUNTS_BY_FUNCTION };
+
+	return profile_has_counts(e->profile) ? counts_json_members(j, e->profile, &query, err)
+	                                      : repeats_json_members(j, e->profile, err);
+}
+
+static int write_measured(const struct exporting *e, struct error *err)
+{
+	struct json j = json_start_compact(e->out);
+
+	json_open(&j, NULL, '{');
+	if (put_measured(&j, e, err) < 0 || put_tables(&j, e, err) < 0)
+		return -1;
+	json_close(&j);
+	return 0;
+}
+
 static int write_json(const struct exporting *e, struct error *err)
 {
+	if (profile_has_counts(e->profile) || profile_has_repeats(e->profile))
+		return write_measured(e, err);
 	const struct report_json_more more = { put_tables, e };
 
 	return report_json(e->profile, e->view, e->limits, &more, e->out, err);

@@ -2,17 +2,26 @@
 #include "cli/export/tables.h"
 
 #include "base/error.h"
+#include "merge/query_counts.h"
+#include "merge/query_repeats.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const struct export_table *tables_at(size_t index)
+static bool is_measured(const struct profile *p)
 {
-	static const struct export_table *const kinds[] = { tables_of_findings, tables_of_time,
-		                                            tables_of_ops, tables_of_gpus,
-		                                            tables_of_limits };
+	return p && (profile_has_repeats(p) || profile_has_counts(p));
+}
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+const struct export_table *tables_at(const struct profile *p, size_t index)
+{
+	static const struct export_table *const kinds[] = {
+		tables_of_findings, tables_of_time,   tables_of_ops,
+		tables_of_gpus,     tables_of_limits, tables_of_measurements
+	};
+	const size_t limits = 4;
+
+	for (size_t k = is_measured(p) ? limits : 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (const struct export_table *table = kinds[k]; table->name; table++)
 			if (index-- == 0)
 				return table;
@@ -22,10 +31,10 @@ const struct export_table *tables_at(size_t index)
 const struct export_table *tables_find(const char *name, struct error *err)
 {
 	const struct export_table *table;
-	char names[400] = "";
+	char names[500] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; (table = tables_at(i)); i++) {
+	for (size_t i = 0; (table = tables_at(NULL, i)); i++) {
 		if (strcmp(table->name, name) == 0)
 			return table;
 		if (used < sizeof(names))

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct error;
+struct profile;
 
 struct export_table {
 	const char *name;
@@ -26,9 +27,11 @@ extern const struct export_table tables_of_time[];
 extern const struct export_table tables_of_ops[];
 extern const struct export_table tables_of_gpus[];
 extern const struct export_table tables_of_limits[];
+extern const struct export_table tables_of_measurements[];
 
-/* All of them, in order: NULL behind the last one. */
-const struct export_table *tables_at(size_t index);
+/* Those of P, in order: NULL behind the last one. Repeated runs and counts have theirs alone, and
+   what they rest on; NULL: all there are. */
+const struct export_table *tables_at(const struct profile *p, size_t index);
 
 /* NULL if there is none of that name; its words go to ERR. */
 const struct export_table *tables_find(const char *name, struct error *err);

@@ -170,9 +170,27 @@ class Counts(Pair):
         self.assertEqual(number % 20000, 0)
         self.assertGreaterEqual(number, 6 * 20000)
         self.assertIn("No change", self.diff("--regress", "0", files[1], files[2]))
+        self.check_answer(files, number)
         times = self.amount("times", "parse=20", rounds=1)
         self.assert_clean_message(self.verb("diff", files[0], times), "counts of instructions")
         self.assert_clean_message(self.verb("diff", "--by", "op", *files[:2]), "--by op")
+
+
+    def check_answer(self, files, number):
+        """The same for programs; NUMBER more instructions."""
+        found = json.loads(self.diff("--json", "--regress", "1", files[0], files[1], status=91))
+        self.assertEqual((found["schema"], found["schema_version"]), ("bottleneck-count-diff", 1))
+        self.assertEqual(found["gate"]["status"], 91)
+        self.assertEqual(sum(row["change"]["self"] for row in found["rows"]), found["change"])
+        self.assertEqual(found["change"] + found["noise_change"],
+                         found["new"]["instructions"] - found["base"]["instructions"])
+        first = found["rows"][0]
+        self.assertEqual((first["name"], first["change"]["self"]), ("parse", number))
+        self.assertAlmostEqual(first["ratio"], 1 / 3, delta=0.01)
+        for row in found["rows"]:
+            for key in ("self", "total", "calls"):
+                self.assertEqual(row["base"][key] + row["change"][key], row["new"][key], row)
+        self.assertIsNone(json.loads(self.diff("--json", files[1], files[2]))["gate"])
 
 
 class Words(Pair):

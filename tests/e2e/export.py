@@ -243,6 +243,65 @@ class Csv(Export):
             self.assert_clean_message(self.verb("report", *words, self.file), message)
 
 
+class Measured(Export):
+    """Profiles of bench and of count have tables of their own."""
+
+    def tables(self, profile):
+        """Those of JSON, which those of CSV equal."""
+        tables = strict_json(self.export("json", profile=profile))["tables"]
+        place = self.path("tables")
+        self.export(f"csv={place}", profile=profile)
+        self.assertEqual({name.removesuffix(".csv") for name in os.listdir(place)}, set(tables))
+        for name, rows in tables.items():
+            with open(os.path.join(place, f"{name}.csv"), "rb") as file:
+                lines = csv_rows(file.read())
+            self.assertEqual(len(lines), len(rows) + 1, name)
+            if rows:
+                self.assertEqual(lines[0], list(rows[0]), name)
+        return tables
+
+    def test_repeated_runs(self):
+        kept = self.path("bench.bneck")
+        done = self.verb("bench", "--runs", "7", "--vs", "sleep 0.02", "-o", kept, "--json",
+                         "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown, tables = strict_json(done.stdout), self.tables(kept)
+        whole = strict_json(self.export("json", profile=kept))
+        self.assertEqual({key: whole[key] for key in shown}, shown)
+        self.assertEqual(len(tables["repeats"]), 14)
+        self.assertEqual({row["exit_status"] for row in tables["repeats"]}, {0})
+        for side in (1, 2):
+            for row in (r for r in tables["repeat_spreads"] if r["side"] == side):
+                column = f"{row['metric']}_{row['unit']}"
+                values = [run[column] for run in tables["repeats"] if run["side"] == side]
+                self.assertEqual(sorted(values)[3], row["median"])
+                self.assertEqual((min(values), max(values)), (row["min"], row["max"]))
+                self.assertEqual(row["iqr"], row["q3"] - row["q1"])
+                self.assertEqual(values, shown["sides"][side - 1][column]["values"])
+        row = tables["repeat_ratios"][0]
+        self.assertEqual((row["base"], row["other"], row["pairs"]), (1, 2, 7))
+        self.assertGreater(row["median"], 1)
+        self.assertEqual(tables["counts"], [])
+
+    def test_counts_sum_to_what_was_executed(self):
+        need("valgrind")
+        kept = self.path("count.bneck")
+        done = self.verb("count", "-o", kept, "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tables = self.tables(kept)
+        whole = tables["count_totals"][0]["instructions"]
+        self.assertGreater(whole, 1000)
+        for table in ("counts", "count_lines"):
+            self.assertEqual(sum(row["self_instructions"] for row in tables[table]), whole, table)
+
+    def test_other_formats_hold_nothing(self):
+        kept = self.path("bench.bneck")
+        self.verb("bench", "--runs", "3", "-o", kept, "true")
+        self.assertEqual(self.export("collapsed", profile=kept), b"")
+        self.assertEqual(Profile(self.export("pprof", profile=kept)).samples, [])
+        self.assert_clean_message(self.verb("report", "--export", "html", kept), "html")
+
+
 def messages(data):
     """[(field, value)] of a message of protocol buffers: numbers, or bytes."""
     at, found = 0, []
