@@ -36,12 +36,14 @@ static const struct call_node *better(const struct call_node *own, const struct 
 static void look_at(struct search *s, const struct call_node *node, const struct call_node *own,
                     const struct call_node *entry)
 {
+	const struct call_node *called = entry ? entry : node;
+
 	if (strcmp(node->name, s->function) != 0)
 		return;
 	if (s->caller)
 		s->sum += strcmp(own->name, s->caller) == 0 ? node->self : 0;
 	else if (node->self > s->best.self)
-		s->best = (struct place_call){ own, entry, node->self };
+		s->best = (struct place_call){ own, entry, called->call_line, node->self };
 }
 
 // OWN has called ENTRY, below which NODE is; ENTRY is NULL where OWN has called NODE itself.

@@ -16,6 +16,7 @@
 struct place_call {
 	const struct call_node *caller; /* NULL if there is none */
 	const struct call_node *entry; /* what CALLER calls of the library; NULL: FUNCTION itself */
+	int line;                      /* of CALLER, where it does; 0 if unknown */
 	uint64_t self;                 /* of FUNCTION below CALLER, on all paths */
 };
 

@@ -125,7 +125,7 @@ static bool add_call(struct table *table, const struct layout *layout, const str
 	bool all = (double)call.self >= WHOLE_SHARE * (double)row->self;
 	snprintf(name, sizeof(name), "%s < %s%s", named ? call.entry->name : row->name,
 	         call.caller->name, all ? "" : ", others");
-	text_place(call.caller->file, call.caller->line, call.caller->module, place, sizeof(place));
+	text_place(call.caller->file, call.line, call.caller->module, place, sizeof(place));
 	table_cell(table, name);
 	table_cell(table, place);
 	return true;

@@ -98,6 +98,13 @@ static void name_node(const struct call_node *node, char *buffer, size_t size)
 	name_place(node->name, node->file, node->line, node->module, buffer, size);
 }
 
+static void name_call(const struct place_call *call, char *buffer, size_t size)
+{
+	const struct call_node *caller = call->caller;
+
+	name_place(caller->name, caller->file, call->line, caller->module, buffer, size);
+}
+
 static void name_row(const struct row *row, char *buffer, size_t size)
 {
 	name_place(row->name, row->file, row->line, row->module, buffer, size);
@@ -352,16 +359,16 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
 	bool foreign = origin_is_foreign(row->module, row->file);
-	const struct call_node *caller =
-		foreign ? place_caller(f->cpu_tree, row->name).caller : NULL;
+	struct place_call call = { 0 };
 
-	if (caller && caller->name[0] == '[')
-		caller = NULL; // no name, no help
+	if (foreign)
+		call = place_caller(f->cpu_tree, row->name);
+	bool caller = call.caller && call.caller->name[0] != '['; // no name, no help
 	char place[400], called[400], both[64];
 
 	name_row(row, place, sizeof(place));
 	if (caller)
-		name_node(caller, called, sizeof(called));
+		name_call(&call, called, sizeof(called));
 	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
 	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
 	    place, caller ? ", mostly called from " : "", caller ? called : "");

@@ -22,6 +22,8 @@ struct merged {
 	uint32_t line; // id in keys->lines: of its heaviest address; 0: none is known
 	bool inlined;
 	uint64_t line_weight; // what that weighs
+	uint32_t call_line;   // the same of its caller, where it calls this one
+	uint64_t call_weight;
 	uint64_t self, total, samples;
 };
 
@@ -40,6 +42,7 @@ struct member {
 	uint32_t node;   // of the paths
 	uint32_t frame;  // index in keys->frames, or one of those below
 	uint32_t merged; // id of what it belongs to; while it has none, of its caller
+	uint32_t call;   // id in keys->lines: where its caller calls it; 0: it has none
 };
 
 #define FRAME_ROOT     UINT32_MAX       // a thread
@@ -169,12 +172,21 @@ static bool add_member(struct members *to, const struct member *member)
 	return true;
 }
 
-static bool find_frame(struct builder *b, uint32_t caller, uint32_t node, uint32_t frame)
+static uint32_t line_of(const struct builder *b, const struct member *member)
+{
+	bool has = member->frame != FRAME_ROOT && member->frame != FRAME_HOMELESS;
+
+	return has ? b->keys->frames[member->frame].line : 0;
+}
+
+static bool find_frame(struct builder *b, const struct member *caller, uint32_t node,
+                       uint32_t frame)
 {
 	return add_member(&b->found, &(struct member){ .key = b->keys->frames[frame].key,
 	                                               .node = node,
 	                                               .frame = frame,
-	                                               .merged = caller });
+	                                               .merged = caller->merged,
+	                                               .call = line_of(b, caller) });
 }
 
 // After NODE and all below it, within what is below TOP; 0: that was all.
@@ -190,12 +202,12 @@ enum below {
 	BELOW_CODE = 2
 };
 
-// Those KINDS (enum below) of what stands right below path node TOP, and below its callees that
-// are hidden altogether.
-static bool find_below(struct builder *b, uint32_t caller, uint32_t top, unsigned kinds)
+// Those KINDS (enum below) of what stands right below CALLER's path node, and below its callees
+// that are hidden altogether.
+static bool find_below(struct builder *b, const struct member *caller, unsigned kinds)
 {
 	const struct scope *scope = b->scope;
-	uint32_t next;
+	uint32_t top = caller->node, next;
 
 	for (uint32_t node = scope->first_child[top - 1]; node; node = next) {
 		unsigned kind = op_frames_is_op(&b->frames, node) ? BELOW_OPS : BELOW_CODE;
@@ -218,18 +230,18 @@ static bool find_callees(struct builder *b, const struct member *of)
 	if (of->frame == FRAME_HOMELESS)
 		return true;
 	if (of->frame == FRAME_ROOT) {
-		struct member homeless = { b->homeless, of->node, FRAME_HOMELESS, of->merged };
+		struct member homeless = { b->homeless, of->node, FRAME_HOMELESS, of->merged, 0 };
 		if (b->owned[of->node - 1].ns && !add_member(&b->found, &homeless))
 			return false;
-		return find_below(b, of->merged, of->node, BELOW_OPS | BELOW_CODE);
+		return find_below(b, of, BELOW_OPS | BELOW_CODE);
 	}
 	uint32_t inner = op_frames_next(&b->frames, of->node, of->frame);
 	unsigned kinds = inner == FRAME_NONE ? BELOW_CODE : 0;
 	if (of->frame == op_frames_caller(&b->frames, of->node))
 		kinds |= BELOW_OPS;
-	if (inner != FRAME_NONE && !find_frame(b, of->merged, of->node, inner))
+	if (inner != FRAME_NONE && !find_frame(b, of, of->node, inner))
 		return false;
-	return !kinds || find_below(b, of->merged, of->node, kinds);
+	return !kinds || find_below(b, of, kinds);
 }
 
 static void subtract_weight(struct weight *from, const struct weight *by)
@@ -272,19 +284,28 @@ static void choose_line(struct merged *node, uint32_t line, bool inlined, uint64
 	node->line_weight = weight;
 }
 
+static void choose_call(struct merged *node, uint32_t line, uint64_t weight)
+{
+	if (!line || weight <= node->call_weight)
+		return;
+	node->call_line = line;
+	node->call_weight = weight;
+}
+
 static void join(const struct builder *b, struct merged *node, const struct member *member)
 {
 	struct weight total = total_of(b, member);
 
 	node->total += total.ns;
 	node->samples += total.samples;
+	choose_call(node, member->call, total.ns);
 	if (member->frame == FRAME_ROOT)
 		return;
 	if (owner_in(b, member->node) == member->frame || member->frame == FRAME_HOMELESS)
 		node->self += b->owned[member->node - 1].ns;
 	if (member->frame == FRAME_HOMELESS)
 		return;
-	uint32_t line = b->keys->frames[member->frame].line;
+	uint32_t line = line_of(b, member);
 	choose_line(node, line, b->keys->lines.keys[line - 1].inlined, total.ns);
 }
 
@@ -423,6 +444,8 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, const str
 	node->file = strings_get(p->strings, line->file);
 	node->module = key_module(p, key);
 	node->line = (int)line->line;
+	if (merged->call_line)
+		node->call_line = (int)b->keys->lines.keys[merged->call_line - 1].line;
 	node->kernel = key->kernel;
 	node->python = key->python;
 	node->called = key->called;

@@ -109,7 +109,8 @@ CLEANUP(rows, struct rows *, rows_free)
  */
 struct call_node {
 	const char *name, *file, *module;
-	int line;
+	int line;      /* of it, in which most was spent; 0 if unknown */
+	int call_line; /* of its caller's file, where that calls it; 0 if unknown */
 	bool kernel, inlined, python;
 	bool called; /* as in struct row */
 	bool op;     /* NAME is that of an op, which has no file, line or module */

@@ -546,9 +546,11 @@ static const struct row modules_by[] = {
 	{ .name = "[kernel]", .kernel = true, ON_CPU(1210, 1210) },
 };
 
-static struct call_node memcpy_node = {
-	.name = "memcpy", .module = "/usr/lib/libc.so.6", .self = MS(900), .total = MS(900)
-};
+static struct call_node memcpy_node = { .name = "memcpy",
+	                                .module = "/usr/lib/libc.so.6",
+	                                .call_line = 1790,
+	                                .self = MS(900),
+	                                .total = MS(900) };
 static struct call_node match_node = { .name = "longest_match",
 	                               .file = "/src/zlib/deflate.c",
 	                               .line = 1260,
@@ -578,6 +580,7 @@ static struct call_node start_node = {
 };
 
 static struct call_node cond_node = { .name = "pthread_cond_wait@@GLIBC_2.3.2",
+	                              .call_line = 120,
 	                              .module = "/usr/lib/libc.so.6",
 	                              .self = MS(8800),
 	                              .total = MS(8800) };

@@ -440,6 +440,9 @@ Test(query, the_call_tree_is_merged_by_function)
 	cr_expect(eq(int, work->line, 6));
 	cr_expect(work->child->inlined);
 	cr_expect(eq(u64, work->samples, 3));
+	cr_expect(eq(int, call_tree_root(tree)->child->call_line, 0), "nobody calls it");
+	cr_expect(eq(int, work->call_line, 2), "the heaviest of three");
+	cr_expect(eq(int, work->child->call_line, 5), "where it is inlined");
 	cleanup(call_tree) struct call_tree *large =
 		query_call_tree(f.profile, &(struct query){ 0 }, 0.1, NULL);
 	cr_expect(

@@ -282,9 +282,13 @@ Test(text, the_verdict_gives_the_share_that_the_tables_show_too)
 // WAITED per cent of a row's time are below collect_results, ELSEWHERE below push.
 static void expect_wait_row(uint64_t waited, uint64_t elsewhere, const char *expected)
 {
-	struct call_node leaf = { .name = "futex_wait", .module = "/usr/lib/libc.so.6" };
-	struct call_node called = { .name = "pthread_mutex_lock", .module = "/usr/lib/libc.so.6" };
-	struct call_node user = { .name = "collect_results", .file = "/src/pool.c", .line = 120 };
+	struct call_node leaf = { .name = "futex_wait",
+		                  .module = "/usr/lib/libc.so.6",
+		                  .call_line = 120 };
+	struct call_node called = { .name = "pthread_mutex_lock",
+		                    .module = "/usr/lib/libc.so.6",
+		                    .call_line = 120 };
+	struct call_node user = { .name = "collect_results", .file = "/src/pool.c", .line = 77 };
 	struct call_node other = leaf, other_user = user;
 	struct call_node main = { .name = "main", .file = "/src/main.c", .line = 41, .total = 100 };
 	const struct row row = { .name = "futex_wait",
