@@ -20,7 +20,7 @@ const char *op_provider_name(enum op_provider provider)
 		[OP_NVTX] = "nvtx",     [OP_ITT] = "itt",       [OP_BLAS] = "blas",
 		[OP_LAPACK] = "lapack", [OP_FFTW] = "fftw",     [OP_TRACE] = "function",
 		[OP_TORCH] = "torch",   [OP_PYTHON] = "python", [OP_CUDA] = "cuda",
-		[OP_GPU] = "gpu",
+		[OP_GPU] = "gpu",       [OP_MPI] = "mpi",
 	};
 
 	return (unsigned)provider < OP_PROVIDERS && names[provider] ? names[provider] : "unknown";

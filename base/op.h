@@ -26,6 +26,7 @@ enum op_provider {
 	OP_PYTHON = 8,
 	OP_CUDA = 9, /* calls of CUDA's runtime and driver */
 	OP_GPU = 10, /* names of kernels: base/record_gpu.h */
+	OP_MPI = 11,
 	OP_PROVIDERS
 };
 

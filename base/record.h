@@ -205,6 +205,7 @@ enum op_detail {
 	OP_DETAIL_DOUBLE = 4,      /* its bits */
 	OP_DETAIL_TENSORS = 5,     /* base/tensors.h */
 	OP_DETAIL_CORRELATION = 7, /* of a CUDA call, and of all that it has the GPU do */
+	OP_DETAIL_MESSAGE = 8,     /* base/message.h */
 	OP_DETAIL_CALLED = 1 << 8  /* with another: after a word of RECORD_PYTHON_CHAINs; never in a
 	                              file */
 };

@@ -97,6 +97,10 @@ static const struct option_spec collectors[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_blas),
 	  .help = "do not look at calls of BLAS, LAPACK and FFTW" },
+	{ .name = "no-mpi",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(no_mpi),
+	  .help = "do not look at calls of MPI" },
 	{ .name = "no-torch",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_torch),
@@ -251,8 +255,8 @@ uint32_t run_options_ops(const struct run_options *options)
 		return trace;
 	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) |
 	       (options->no_itt ? 0 : 1u << OP_ITT) | (options->no_blas ? 0 : blas) |
-	       (options->no_torch ? 0 : 1u << OP_TORCH) | (options->no_gpu ? 0 : 1u << OP_CUDA) |
-	       (options->no_gc ? 0 : 1u << OP_PYTHON);
+	       (options->no_mpi ? 0 : 1u << OP_MPI) | (options->no_torch ? 0 : 1u << OP_TORCH) |
+	       (options->no_gpu ? 0 : 1u << OP_CUDA) | (options->no_gc ? 0 : 1u << OP_PYTHON);
 }
 
 uint32_t run_options_gpu(const struct run_options *options)

@@ -17,7 +17,7 @@
 #define CELL_BYTES     40
 #define GAP            2
 #define INDENT         2
-#define NUMBERS        20 /* columns of numbers */
+#define NUMBERS        21 /* columns of numbers */
 #define RANKS          16
 #define TEXT_COLUMNS   2
 #define NAME_WIDTH     32 /* longer ones do not push numbers out */
@@ -170,6 +170,12 @@ static struct short_text rate_cell(const struct layout *layout, const struct op_
 	return out;
 }
 
+static struct short_text moved_cell(const struct layout *layout, const struct op_row *row)
+{
+	(void)layout;
+	return bytes(row->message_bytes);
+}
+
 static struct short_text provider_cell(const struct layout *layout, const struct op_row *row)
 {
 	struct short_text out;
@@ -207,6 +213,7 @@ static const struct number_column {
 	{ "FLOP", flops_cell, 13, OPS_SORT_FLOPS, COLUMN_NUMBER },
 	{ "GFLOP/s", rate_cell, 3, OPS_SORT_FLOPS, COLUMN_NUMBER },
 	{ "on GPU", gpu_cell, 3, OPS_SORT_GPU, COLUMN_NUMBER },
+	{ "moved", moved_cell, 2, -1, COLUMN_NUMBER },
 	{ "kind", provider_cell, 4, -1, COLUMN_WORD },
 };
 

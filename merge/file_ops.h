@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define FILE_OP_KEYS  8
-#define FILE_OP_SUMS  17
+#define FILE_OP_SUMS  18
 #define FILE_OP_TIMES 4
 
 static const size_t file_op_sums[FILE_OP_SUMS] = {
@@ -30,6 +30,7 @@ static const size_t file_op_sums[FILE_OP_SUMS] = {
 	offsetof(struct op_sums, devices.freed_bytes),
 	offsetof(struct op_sums, devices.self_allocated_bytes),
 	offsetof(struct op_sums, devices.self_freed_bytes),
+	offsetof(struct op_sums, message_bytes),
 };
 
 static const size_t file_op_times[FILE_OP_TIMES] = {

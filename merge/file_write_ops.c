@@ -23,7 +23,7 @@ static const char schema[] =
 	" line INTEGER, backward INTEGER, calls INTEGER, marks INTEGER, self_ns INTEGER, total_ns INTEGER,"
 	" average_ns INTEGER, median_ns INTEGER, q1_ns INTEGER, q3_ns INTEGER, min_ns INTEGER,"
 	" max_ns INTEGER, first_ns INTEGER, allocated_bytes INTEGER, self_allocated_bytes INTEGER,"
-	" device_bytes INTEGER, self_device_bytes INTEGER, flops INTEGER, sampled_ns INTEGER, sampled_self_ns INTEGER);";
+	" device_bytes INTEGER, self_device_bytes INTEGER, flops INTEGER, message_bytes INTEGER, sampled_ns INTEGER, sampled_self_ns INTEGER);";
 
 static uint32_t name_count(const struct file_writer *w)
 {
@@ -210,6 +210,7 @@ static int put_op_row(struct file_writer *w, const struct op_row *row, size_t id
 		row->devices.allocated_bytes,
 		row->devices.self_allocated_bytes,
 		row->flops,
+		row->message_bytes,
 		row->sampled_ns,
 		row->sampled_self_ns,
 	};
@@ -233,7 +234,7 @@ int write_op_rows(struct file_writer *w)
 	if (!name_count(w))
 		return 0;
 	cleanup(op_rows) struct op_rows *rows = query_ops(w->profile, &by_op, w->err);
-	if (!rows || file_writer_begin(w, "op", 25, false) < 0)
+	if (!rows || file_writer_begin(w, "op", 26, false) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->count; i++)
 		if (put_op_row(w, &rows->rows[i], i + 1) < 0)

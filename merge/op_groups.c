@@ -180,6 +180,11 @@ static void add_bins(struct op_groups *a)
 	}
 }
 
+static uint64_t part_of(uint64_t all, double share)
+{
+	return share == 1 ? all : (uint64_t)(share * (double)all + 0.5);
+}
+
 // What bins do not hold: all calls of one entry are for as many FLOPs, as far as shapes are kept.
 static void finish_window(struct op_sums *sums, const struct op_entry *entry)
 {
@@ -192,9 +197,10 @@ static void finish_window(struct op_sums *sums, const struct op_entry *entry)
 	                       : (uint64_t)((double)entry->sums.sum_ns * share);
 	sums->timeless = (uint64_t)((double)entry->sums.timeless * share + 0.5);
 	sums->untimed = entry->sums.untimed == entry->sums.calls ? sums->calls : 0;
-	sums->flops = sums->calls == entry->sums.calls
-	                      ? entry->sums.flops
-	                      : (uint64_t)((double)entry->sums.flops * share + 0.5);
+	if (sums->calls == entry->sums.calls)
+		share = 1;
+	sums->flops = part_of(entry->sums.flops, share);
+	sums->message_bytes = part_of(entry->sums.message_bytes, share);
 }
 
 static bool find_sums(struct op_groups *a)
@@ -340,7 +346,8 @@ static void take_told(struct op_group *group, struct told *told)
 	if (told->unfit || told->calls != told->series_calls)
 		return;
 	sums->self_ns = (uint64_t)(share * (double)sums->self_ns);
-	sums->flops = (uint64_t)(calls * (double)sums->flops + 0.5);
+	sums->flops = part_of(sums->flops, calls);
+	sums->message_bytes = part_of(sums->message_bytes, calls);
 	sums->calls = told->in.calls;
 	sums->total_ns = sums->sum_ns = told->in.ns;
 	if (told->in.averaged || !told->in.calls)

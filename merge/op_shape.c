@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/flops.h"
 #include "base/hash.h"
+#include "base/message.h"
 #include "base/record.h"
 #include "base/tensor_flops.h"
 #include "base/tensors.h"
@@ -150,6 +151,22 @@ static uint32_t *texts_of(struct op_shapes *s, const struct op *op)
 	return &s->texts[op->id - 1];
 }
 
+static void print_details(char *text, size_t size, const struct op_event *event,
+                          struct op_shape *shape)
+{
+	struct message m;
+
+	if (event->detail == OP_DETAIL_TENSORS) {
+		print_tensors(text, size, event);
+	} else if (event->detail == OP_DETAIL_MESSAGE &&
+	           message_unpack(event->details, event->detail_count, &m)) {
+		message_print(&m, text, size);
+		shape->message_bytes = m.bytes == MESSAGE_UNKNOWN ? 0 : m.bytes;
+	} else {
+		print_shape(text, size, event);
+	}
+}
+
 static struct op_shape find_shape(struct op_shapes *s, struct strings *strings, const struct op *op,
                                   const struct op_event *event)
 {
@@ -161,10 +178,7 @@ static struct op_shape find_shape(struct op_shapes *s, struct strings *strings, 
 		flops_of(op->name, event->details, event->detail_count, &shape.flops);
 	else if (event->detail == OP_DETAIL_TENSORS)
 		tensor_flops_of(op->name, event->details, event->detail_count, &shape.flops);
-	if (event->detail == OP_DETAIL_TENSORS)
-		print_tensors(text, sizeof(text), event);
-	else
-		print_shape(text, sizeof(text), event);
+	print_details(text, sizeof(text), event, &shape);
 	shape.text = strings_find(strings, text);
 	if (!shape.text && texts && *texts < OP_SHAPES_OF_OP) {
 		shape.text = strings_add(strings, text);

@@ -19,9 +19,10 @@
 #define OP_SHAPES_OF_OP 1024 /* kept apart */
 
 struct op_shape {
-	uint32_t text;  /* string; 0: none */
-	uint64_t flops; /* of one call; 0: unknown */
-	bool left_out;  /* there was one */
+	uint32_t text;          /* string; 0: none */
+	uint64_t flops;         /* of one call; 0: unknown */
+	uint64_t message_bytes; /* of one call of MPI */
+	bool left_out;          /* there was one */
 };
 
 /* The last ones, so that most calls need not print theirs. */

@@ -132,6 +132,7 @@ void op_sums_add(struct op_sums *to, const struct op_sums *from)
 	to->self_freed_bytes += from->self_freed_bytes;
 	op_device_bytes_add(&to->devices, &from->devices);
 	to->flops += from->flops;
+	to->message_bytes += from->message_bytes;
 }
 
 static uint64_t hash_of_bin(const struct op_bin *bin)

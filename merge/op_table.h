@@ -42,6 +42,7 @@ struct op_sums {
 	uint64_t self_allocated_bytes, self_freed_bytes;
 	struct op_device_bytes devices; /* the same of GPUs */
 	uint64_t flops;
+	uint64_t message_bytes; /* of calls of MPI */
 };
 
 struct op_entry {

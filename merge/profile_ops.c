@@ -150,7 +150,8 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 		          .self_allocated_bytes = event->self_allocated_bytes,
 		          .self_freed_bytes = event->self_freed_bytes,
 		          .devices = event->devices,
-		          .flops = shape.flops },
+		          .flops = shape.flops,
+		          .message_bytes = shape.message_bytes },
 	};
 	if (event->within_itself) {
 		call.sums.devices.allocated_bytes = call.sums.devices.freed_bytes = 0;

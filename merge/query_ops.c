@@ -88,6 +88,7 @@ static void fill_row(const struct op_groups *a, const struct op_group *group, st
 		.self_net_bytes = (int64_t)(sums->self_allocated_bytes - sums->self_freed_bytes),
 		.devices = sums->devices,
 		.flops = sums->flops,
+		.message_bytes = sums->message_bytes,
 	};
 	name_row(a, group, row);
 }

@@ -85,6 +85,7 @@ struct op_row {
 	int64_t net_bytes, self_net_bytes; /* allocated less freed */
 	struct op_device_bytes devices;    /* the same of GPUs */
 	uint64_t flops;                    /* 0 if unknown */
+	uint64_t message_bytes;            /* that calls of MPI have moved */
 	uint64_t gpu_ns;                   /* what was launched within it ran so long on GPUs */
 	uint64_t sampled_ns;               /* on-CPU and off-CPU time of stacks that hold the op */
 	uint64_t sampled_self_ns;          /* and none within it */

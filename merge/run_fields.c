@@ -48,6 +48,7 @@ const struct run_field run_fields[] = {
 	HOOKS("hooks_itt_ns", OP_ITT),
 	HOOKS("hooks_blas_ns", OP_BLAS),
 	HOOKS("hooks_fftw_ns", OP_FFTW),
+	HOOKS("hooks_mpi_ns", OP_MPI),
 	HOOKS("hooks_function_ns", OP_TRACE),
 	HOOKS("hooks_torch_ns", OP_TORCH),
 	HOOKS("hooks_python_ns", OP_PYTHON),

@@ -72,6 +72,10 @@ foreach(part Truth Providers Edges Survival Options Memory)
   string(TOLOWER ${part} name)
   e2e(e2e_ops_${name} ops ${part})
 endforeach()
+foreach(part Ops)
+  string(TOLOWER ${part} name)
+  e2e(e2e_mpi_${name} mpi ${part})
+endforeach()
 e2e(e2e_warmup warmup)
 
 # Real programs whose warm-up is known. For a quiet machine and some patience: ctest -C Long -L long

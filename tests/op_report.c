@@ -167,8 +167,8 @@ static void print_name(uint32_t id)
 
 static void print_details(const struct record_op_begin *begin)
 {
-	static const char *const kinds[] = { "",  "shape",   "u",      "i",
-		                             "f", "tensors", "called", "correlation" };
+	static const char *const kinds[] = { "",        "shape",  "u",           "i",      "f",
+		                             "tensors", "called", "correlation", "message" };
 	const uint64_t *values = (const uint64_t *)(begin + 1);
 
 	if (all.golden && begin->detail == OP_DETAIL_CORRELATION)

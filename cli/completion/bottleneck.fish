@@ -54,6 +54,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'only samples: no
 complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'do not look at NVTX ranges'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-itt -d 'do not look at ITT tasks'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-blas -d 'do not look at calls of BLAS, LAPACK and FFTW'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-mpi -d 'do not look at calls of MPI'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-torch -d 'do not look at the ops of PyTorch'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-gpu -d 'do not look at GPUs and calls of CUDA'
 complete -c bottleneck -n '__bottleneck_runs run' -l gpu-lines -d 'sample the instructions of kernels, and what they wait for: needs rights'

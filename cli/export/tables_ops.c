@@ -22,6 +22,7 @@ static void put_op_times(struct sheet *s, const struct op_row *row)
 	sheet_known(s, "q3_ns", row->q3_ns);
 	sheet_known(s, "max_ns", row->max_ns);
 	sheet_known(s, "flops", row->flops);
+	sheet_known(s, "message_bytes", row->message_bytes);
 	sheet_count(s, "gpu_ns", row->gpu_ns);
 	sheet_count(s, "allocated_bytes", row->allocated_bytes);
 	sheet_count(s, "self_allocated_bytes", row->self_allocated_bytes);

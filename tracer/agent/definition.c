@@ -234,6 +234,14 @@ void *definition_find(const char *name, uint64_t caller)
 	return found;
 }
 
+void *definition_first(const char *name)
+{
+	struct definers definers = { .name = name };
+
+	dl_iterate_phdr(add_definer, &definers);
+	return definers.first;
+}
+
 struct behind {
 	const char *name;
 	bool behind;

@@ -35,6 +35,9 @@ void *definition_find(const char *name, uint64_t caller);
 /* The first one in an object that was loaded after the agent, else in any; NULL if there is none. */
 void *definition_behind_us(const char *name);
 
+/* The first one in the order of loading: of an object, whose address everybody takes. */
+void *definition_first(const char *name);
+
 /* In the scope of the object around CALLER, if that has one of its own; NULL if there is none. */
 void *definition_in_scope(const char *name, uint64_t caller);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/detour.h"
 
-#define NESTED_MAX 4 // each hides its like
+#define NESTED_MAX 5 // each hides its like
 
 #define OWN        static __thread __attribute__((tls_model("initial-exec")))
 
@@ -65,7 +65,7 @@ void detour_close(const uint64_t *frame)
 
 #ifdef __x86_64__
 
-static struct detour_stubs *const all[] = { &blas_detour, &fftw_detour };
+static struct detour_stubs *const all[] = { &blas_detour, &fftw_detour, &mpi_detour };
 
 static struct detour_stubs *stubs_of(const void *address, uint32_t *index)
 {

@@ -70,7 +70,8 @@ enum detour_rank {
 	DETOUR_VECTOR = 1, /* BLAS 1 and 2 */
 	DETOUR_MATRIX = 2, /* BLAS 3 */
 	DETOUR_LAPACK = 3,
-	DETOUR_FFTW = 4
+	DETOUR_FFTW = 4,
+	DETOUR_MPI = 5
 };
 
 /*
@@ -108,7 +109,7 @@ struct detour_stubs {
 	uint32_t count;
 	struct detour_alias aliases[DETOUR_ALIASES];
 };
-extern struct detour_stubs blas_detour, fftw_detour;
+extern struct detour_stubs blas_detour, fftw_detour, mpi_detour;
 
 bool detour_is_stub(const void *address);
 

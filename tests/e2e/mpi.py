@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""MPI under Open MPI: calls as ops with their bytes and peers, and the ranks of a job beside each other."""
+import os
+import subprocess
+
+from harness import BOTTLENECK, Case, main, need
+
+OP_ROWS = os.environ.get("OP_ROWS", "build/tests/op_rows")
+RANKS = 4
+
+# Says of itself how often it calls what, as rank 1 sees it.
+MESSAGES = r"""
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size, given;
+    static double a[1000], b[4000];
+    MPI_Request requests[2];
+    MPI_Comm half;
+    MPI_Datatype pair;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+    MPI_Type_commit(&pair);
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    for (int i = 0; i < 50; i++) {
+        MPI_Sendrecv(a, 100, MPI_DOUBLE, next, 1, b, 100, MPI_DOUBLE, last, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        MPI_Irecv(b, 500, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(a, 10, pair, next, 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Allreduce(MPI_IN_PLACE, a, 3, MPI_DOUBLE, MPI_MAX, half);
+        MPI_Bcast(a, 7, MPI_FLOAT, 2, MPI_COMM_WORLD);
+        MPI_Gather(a, 5, MPI_DOUBLE, b, 5, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Send(a, 1, MPI_DOUBLE, MPI_PROC_NULL, 3, MPI_COMM_WORLD);
+    MPI_Type_free(&pair);
+    return MPI_Finalize();
+}
+"""
+OF_RANK_1 = {
+    ("MPI_Init_thread", ""): 1,
+    ("MPI_Comm_split", "4 ranks"): 1,
+    ("MPI_Sendrecv", "1600 B to 2 from 0"): 50,
+    ("MPI_Irecv", "2000 B from any"): 50,
+    ("MPI_Isend", "160 B to 2"): 50,
+    ("MPI_Waitall", ""): 50,
+    ("MPI_Allreduce", "24 B, 2 ranks"): 50,
+    ("MPI_Bcast", "28 B, root 2 of 4"): 50,
+    ("MPI_Gather", "160 B, root 1 of 4"): 50,
+    ("MPI_Barrier", "4 ranks"): 50,
+    ("MPI_Send", "0 B to nobody"): 1,
+    ("MPI_Finalize", ""): 1,
+}
+
+FORTRAN = """
+program ring
+{use}
+implicit none
+integer :: rank, n, i, e
+double precision :: a(1000), b(1000)
+call MPI_Init(e)
+call MPI_Comm_rank(MPI_COMM_WORLD, rank, e)
+call MPI_Comm_size(MPI_COMM_WORLD, n, e)
+do i = 1, 20
+  call MPI_Sendrecv(a, 1000, MPI_DOUBLE_PRECISION, mod(rank+1,n), 1, &
+    b, 1000, MPI_DOUBLE_PRECISION, mod(rank+n-1,n), 1, MPI_COMM_SELF, MPI_STATUS_IGNORE, e)
+  call MPI_Allreduce(MPI_IN_PLACE, a, 1000, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, e)
+end do
+call MPI_Finalize(e)
+end program
+"""
+
+
+class Mpi(Case):
+    def environment(self, **extra):
+        return super().environment(OMPI_ALLOW_RUN_AS_ROOT="1",
+                                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                   OMPI_MCA_rmaps_base_oversubscribe="1", **extra)
+
+    def build(self, source, compiler="mpicc", name="app.c"):
+        need(compiler, "mpirun")
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(source)
+        program = self.path("app")
+        done = self.bare([compiler, "-g", "-O1", "-o", program, self.path(name)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return program
+
+    def ranks(self, program, *options, count=RANKS):
+        """One profile a rank; those of the ranks, in order."""
+        done = self.bare(["mpirun", "-n", str(count), BOTTLENECK, "--no-report",
+                          "-o", self.path("run.%r.bneck"), *options, program])
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return [self.path(f"run.{rank}.bneck") for rank in range(count)]
+
+    @staticmethod
+    def shapes(profile):
+        """{(op, what it was done on): calls} of MPI."""
+        lines = subprocess.run([OP_ROWS, "-s", profile], capture_output=True, text=True,
+                               check=True).stdout.splitlines()
+        rows = [line.split("\t") for line in lines]
+        return {(row[1], row[2]): int(row[3]) for row in rows if row[0] == "mpi"}
+
+
+class Ops(Mpi):
+    def test_calls_bytes_and_peers(self):
+        profiles = self.ranks(self.build(MESSAGES))
+        self.assertEqual(self.shapes(profiles[1]), OF_RANK_1)
+        gather = {("MPI_Gather", "40 B, root 1 of 4"): 50}
+        self.assertLessEqual(gather.items(), self.shapes(profiles[3]).items())
+        report = self.verb("report", "--ops", "--width", "200", profiles[1]).stdout.decode()
+        self.assertRegex(report, r" 78 KB +mpi +MPI_Sendrecv +app\.c:19\n")
+
+    def test_without_them(self):
+        profiles = self.ranks(self.build(MESSAGES), "--no-mpi")
+        self.assertEqual(self.shapes(profiles[1]), {})
+
+    def test_fortran(self):
+        for use in ("use mpi", "use mpi_f08"):
+            program = self.build(FORTRAN.format(use=use), "mpifort", "app.f90")
+            rows = self.shapes(self.ranks(program, count=1)[0])
+            self.assertEqual(rows, {("MPI_Init", ""): 1, ("MPI_Finalize", ""): 1,
+                                    ("MPI_Sendrecv", "16000 B to 0 from 0"): 20,
+                                    ("MPI_Allreduce", "8000 B, 1 rank"): 20})
+            report = self.verb("report", "--ops", self.path("run.0.bneck")).stdout.decode()
+            self.assertRegex(report, r"MPI_Allreduce +app\.f90:13\n")
+
+
+if __name__ == "__main__":
+    main()
