@@ -5,7 +5,7 @@ import random
 import sqlite3
 import subprocess
 
-from harness import BOTTLENECK, Case, main, status_text, target
+from harness import BOTTLENECK, TIMEOUT, Case, main, status_text, target
 
 FLIPPED_FILES = 150
 
@@ -105,7 +105,7 @@ class Damaged(Case):
         """Damage that may go unnoticed: then a report, else a message; never a crash or a hang."""
         for options in ([], ["--call-tree"]):
             try:
-                done = subprocess.run([BOTTLENECK, "report", *options, self.file], timeout=20,
+                done = subprocess.run([BOTTLENECK, "report", *options, self.file], timeout=TIMEOUT,
                                       capture_output=True, check=False, env=self.environment())
             except subprocess.TimeoutExpired:
                 self.fail(f"{how}: hangs")

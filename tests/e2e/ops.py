@@ -334,8 +334,9 @@ class Options(Ops):
         if not os.path.exists(static):
             self.skipTest("shares_static is not built")
         report = self.profile_run([static]).report
-        self.assertIn("no ops or allocations are seen in", report)
-        self.assertNotIn("no ops", self.profile_run([static], "--no-ops").report)
+        words = "no ops or allocations are seen in"
+        self.assertIn(words, report)
+        self.assertNotIn(words, self.profile_run([static], "--no-ops").report)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """On a terminal: job control, full-screen programs, Ctrl-C and Ctrl-Z."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
+import termios
 import time
 
-from harness import BOTTLENECK, Case, main, need
+from harness import BOTTLENECK, TIMEOUT, Case, main, need
 
 
 class Terminal:
@@ -18,6 +21,8 @@ class Terminal:
         self.all = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # So wide that a command stays in one line, wherever we are built.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, 1000, 0, 0))
             os.chdir(case.work)
             env = case.environment(PS1="prompt> ", TERM="xterm", HISTFILE="/dev/null",
                                    PROMPT_COMMAND="", BASH_SILENCE_DEPRECATION_WARNING="1",
@@ -37,7 +42,7 @@ class Terminal:
     def send(self, text):
         os.write(self.fd, text.encode())
 
-    def expect(self, pattern, timeout=30):
+    def expect(self, pattern, timeout=TIMEOUT):
         """Reads until PATTERN has come; returns what came before it."""
         end = time.monotonic() + timeout
         while not (found := re.search(pattern, self.text)):
@@ -55,7 +60,7 @@ class Terminal:
         self.send(line + "\n")
         self.expect(re.escape(line[-20:]) + r"\r?\n")
 
-    def wait_for_foreground(self, name, timeout=30):
+    def wait_for_foreground(self, name, timeout=TIMEOUT):
         """Until the terminal's signals go to a program called NAME, which handles them already."""
         end = time.monotonic() + timeout
         found = None
