@@ -35,7 +35,7 @@ if(Python3_FOUND)
     ${CMAKE_CURRENT_SOURCE_DIR}/python/callers.py $<TARGET_FILE:bottleneck>)
   set_tests_properties(python_callers PROPERTIES LABELS e2e TIMEOUT 900)
   add_test(NAME python_survive COMMAND ${Python3_EXECUTABLE} -B
-    ${CMAKE_CURRENT_SOURCE_DIR}/python/survival.py $<TARGET_FILE:python_report> 1)
+    ${CMAKE_CURRENT_SOURCE_DIR}/python/survival.py $<TARGET_FILE:python_report> 0.5)
   foreach(rung kernel user agent)
     add_test(NAME python_waits_${rung} COMMAND ${Python3_EXECUTABLE} -B
       ${CMAKE_CURRENT_SOURCE_DIR}/python/waits.py $<TARGET_FILE:bottleneck> --rung ${rung})

@@ -112,7 +112,7 @@ def main():
     if not found:
         print("SKIP: no Python from 3.8 on")
         return 77
-    seconds = sys.argv[2] if len(sys.argv) > 2 else "2"
+    seconds = sys.argv[2] if len(sys.argv) > 2 else "1"
     results = [check(sys.argv[1], seconds, version, path) for version, path in found.items()]
     return 0 if all(results) else 1
 

@@ -8,6 +8,7 @@ once with it as without: some of these tests depend on how fast a machine is. An
 without the package test is skipped (status 77).
 """
 import argparse
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -87,8 +88,9 @@ def ends_alike(arguments, module, name):
 
 def check(arguments, module):
     """None: this interpreter cannot run it."""
-    bare, told = run(arguments, module, False, arguments.match)
-    under, told_under = run(arguments, module, True, arguments.match)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        (bare, told), (under, told_under) = pool.map(
+            lambda with_us: run(arguments, module, with_us, arguments.match), (False, True))
     if not bare:
         print(f"  {module}: does not end without bottleneck, either:\n    {told}")
         return None

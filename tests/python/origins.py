@@ -28,7 +28,7 @@ def inner(seconds):
 def outer(seconds):
     inner(seconds)
     return sys._getframe()
-frame = outer(0.4)
+frame = outer(0.25)
 told = [[frame.f_code.co_filename, "outer", frame.f_code.co_firstlineno + 1],
         [frame.f_code.co_filename, "inner", inner.__code__.co_firstlineno]]
 with open(os.environ["TOLD"], "w") as file:

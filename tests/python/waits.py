@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """waits.py BOTTLENECK [--rung RUNG] [--python PATH] [WAIT...]: each wait of waiting.py, by its line.
 
-In every interpreter, at every rung. What the profile says of waiting is compared with what the
+In every interpreter, side by side, at every rung. What the profile says of waiting is compared with what the
 program has seen of itself: each wait's time at its very stack of Python functions, files and lines.
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -126,9 +127,11 @@ def main():
         print("no Python interpreter that can be read: skipped")
         sys.exit(77)
     good = True
-    for python in pythons:
-        for rung in options.rung or RUNGS:
-            waits, found = run(options.bottleneck, rung, python, options.waits)
+    for rung in options.rung or RUNGS:
+        with concurrent.futures.ThreadPoolExecutor(len(pythons)) as pool:
+            results = list(pool.map(lambda python: run(options.bottleneck, rung, python,
+                                                       options.waits), pythons))
+        for python, (waits, found) in zip(pythons, results):
             good &= check(f"{python} {rung}", rung, waits, found)
             if options.stacks:
                 for stack, ms in found[0].most_common(40):
