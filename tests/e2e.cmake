@@ -71,8 +71,9 @@ set_tests_properties(export_hta PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CO
 # Known truth: every program by itself, so that the one that fails is named.
 get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
 # The kernel starts a new period with each thread, so of what 500 threads of 4 ms do outside of work()
-# a little is never sampled: 0.3 to 1.2 points, 0.7 in the mean.
-set(tolerance_crowd --tolerance 1.5)
+# a little is never sampled: 0.3 to 1.2 points of some 3.7, 0.7 in the mean, and up to 2 of 7 where a
+# busy machine makes them take longer to start.
+set(tolerance_crowd --tolerance 2.5)
 foreach(name ${truth_targets})
   e2e(truth_${name} truth ${tolerance_${name}} ${name})
 endforeach()
