@@ -4,6 +4,7 @@
 With --pairs: 20 pairs of each, and the table of what was said of them. That wants a quiet machine;
 with --pairs=3 each side is run three times, in turns, which a busy one bears.
 """
+import functools
 import json
 import os
 import re
@@ -41,6 +42,19 @@ def changed(answer, *tables):
             if row["verdict"] not in ("same", "unsure")]
 
 
+def drawn(test):
+    """Two runs on a machine that others use are draws: a comparison is wrong if three are."""
+    @functools.wraps(test)
+    def draw(self):
+        for _ in range(2):
+            try:
+                return test(self)
+            except AssertionError as error:
+                print(f"drawn again: {error}", file=sys.stderr, flush=True)
+        return test(self)
+    return draw
+
+
 class Pair(Case):
     def record(self, name, *command, options=(), env=None):
         path = self.path(name)
@@ -65,6 +79,7 @@ class Pair(Case):
 class Changes(Pair):
     """Changes that are large enough for a machine that is busy with something else."""
 
+    @drawn
     def test_a_function_that_is_slower_is_named_first(self):
         base = self.amount("base", "parse=400", "hash=400", "scan=200")
         new = self.amount("new", "parse=800", "hash=400", "scan=200")
@@ -80,6 +95,7 @@ class Changes(Pair):
         self.assertEqual(changed(back, "function")[0], ("parse", "faster"))
         self.assertRegex(back["sentence"], "less")
 
+    @drawn
     def test_a_function_is_new_and_one_is_gone(self):
         base = self.amount("base", "parse=300", "hash=300")
         new = self.amount("new", "fresh=300", "hash=300")
@@ -96,6 +112,7 @@ class Changes(Pair):
         for row in rows(found, "function"):
             self.assertEqual(row["change_ns"], 0)
 
+    @drawn
     def test_equal_runs_have_no_change_and_are_no_regression(self):
         runs = [self.amount(f"run{i}", "parse=200", "hash=200") for i in range(2)]
         found = self.answer(*runs)
@@ -104,6 +121,7 @@ class Changes(Pair):
         self.assertIn(done.returncode, (0, 92), done.stdout.decode())
         self.assertNotEqual(done.returncode, 91)
 
+    @drawn
     def test_sleep_in_place_of_work(self):
         base = self.amount("base", "parse=600", "hash=300")
         new = self.amount("new", "doze=60", "hash=300")
@@ -113,14 +131,22 @@ class Changes(Pair):
         self.assertGreater(slept["new"]["ns"], 0.55e9)
         self.assertEqual(slept["base"]["runs"], 0)
 
-    def test_more_calls_of_an_op(self):
+    def more_calls(self):
         base = self.amount("base", "op:parse=20", "op:hash=20")
         new = self.amount("new", "op:parse=40", "op:hash=20")
-        row = next(row for row in rows(self.answer(base, new), "op") if row["name"] == "parse")
+        return rows(self.answer(base, new), "op")
+
+    def test_calls_of_an_op_are_counted(self):
+        row = next(row for row in self.more_calls() if row["name"] == "parse")
         self.assertEqual((row["base"]["calls"], row["new"]["calls"]), (200, 400))
-        self.assertEqual(rows(self.answer(base, new), "op")[0]["name"], "parse")
+
+    @drawn
+    def test_more_calls_of_an_op_take_longer(self):
+        row = self.more_calls()[0]
+        self.assertEqual(row["name"], "parse")
         self.assertGreater(row["change_ns"], 0.5 * row["base"]["ns"])
 
+    @drawn
     def test_a_line_of_python(self):
         script = self.path("work.py")
         with open(script, "w", encoding="utf-8") as file:
@@ -134,6 +160,7 @@ class Changes(Pair):
         self.assertEqual(os.path.basename(line["file"]), "work.py")
         self.assertIn(line["new"]["line"], (5, 6))
 
+    @drawn
     def test_repeated_runs(self):
         bases = [self.amount(f"base{i}", "parse=150", "hash=150") for i in range(3)]
         news = [self.amount(f"new{i}", "parse=300", "hash=150") for i in range(3)]
