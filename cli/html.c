@@ -96,13 +96,27 @@ static int put_data(struct html *h, const struct view *view, const struct profil
 	return 0;
 }
 
+static bool has_processes(const struct profile *profile)
+{
+	struct totals totals;
+
+	query_totals(profile, &totals);
+	return totals.processes > 1;
+}
+
 int html_write(const struct profile *profile, const struct view *view,
                const struct rule_limits *limits, const struct profile *base, const char *cut,
                FILE *out, struct error *err)
 {
 	struct json j = json_start_in_page(out);
 	cleanup(html_frames) struct html_frames *frames = html_frames_new();
-	struct html h = { .j = &j, .profile = profile, .limits = limits, .frames = frames };
+	struct html h = {
+		.j = &j,
+		.profile = profile,
+		.limits = limits,
+		.frames = frames,
+		.by_process = has_processes(profile) || (base && has_processes(base)),
+	};
 
 	if (!frames)
 		return error_set(err, ENOMEM, "could not write the page");

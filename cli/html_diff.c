@@ -105,8 +105,18 @@ static void put_differences(struct json *j, const struct diff_report *report)
 	json_close(j);
 }
 
-static void put_diff(const struct html *h, const struct diff_report *report,
-                     const struct profile *base)
+// Its call trees: the page compares those of the whole run with them, path by path.
+static int put_flames(const struct html *h, const struct profile *base, struct error *err)
+{
+	struct html of_base = *h;
+
+	of_base.profile = base;
+	of_base.whole = true;
+	return html_flames(&of_base, err);
+}
+
+static int put_diff(const struct html *h, const struct diff_report *report,
+                    const struct profile *base, struct error *err)
 {
 	struct json *j = h->j;
 
@@ -116,12 +126,15 @@ static void put_diff(const struct html *h, const struct diff_report *report,
 	json_put_text(j, "base", profile_run(base)->command);
 	json_put_count(j, "base_start_realtime_ns", profile_run(base)->start_realtime_ns);
 	json_put_count(j, "base_wall_ns", profile_run(base)->wall_ns);
+	json_put_count(j, "base_samples", profile_run(base)->samples);
 	put_differences(j, report);
 	json_open(j, "tables", '{');
 	for (size_t i = 0; i < TABLES; i++)
 		put_table(j, &tables[i], report->tables[tables[i].by]);
 	json_close(j);
+	int failed = put_flames(h, base, err);
 	json_close(j);
+	return failed;
 }
 
 int html_diff(const struct html *h, const struct profile *base, struct error *err)
@@ -141,7 +154,7 @@ int html_diff(const struct html *h, const struct profile *base, struct error *er
 	int failed = find(&report, err);
 
 	if (!failed)
-		put_diff(h, &report, base);
+		failed = put_diff(h, &report, base, err);
 	free_tables(&report);
 	return failed;
 }

@@ -103,7 +103,6 @@ static bool put_tree(const struct html *h, const struct flame *flame, const stru
 static struct query query_of(const struct html *h, const struct flame *flame)
 {
 	struct query query = view_query(h->view, BY_FUNCTION, SORT_SELF);
-	struct totals totals;
 
 	query.of = flame->of;
 	if (flame->of == QUERY_THREADS && flame->on_cpu != flame->off_cpu) {
@@ -111,8 +110,7 @@ static struct query query_of(const struct html *h, const struct flame *flame)
 		query.off_cpu = flame->off_cpu;
 	}
 	query.without_others = true;
-	query_totals(h->profile, &totals);
-	if (totals.processes > 1)
+	if (h->by_process)
 		query.by = BY_PROCESS;
 	return query;
 }

@@ -29,6 +29,9 @@ const flame = {
     this.modes = el('div', { class: 'group', role: 'group', 'aria-label': 'What the width shows' });
     this.turn = button('Invert', () => this.invert(), { 'aria-pressed': 'false', title: 'Callees first, their callers below' });
     this.home = button('Reset zoom', () => this.zoom(0));
+    this.versus = button('Changes', () => this.against(), { 'aria-pressed': 'true',
+      title: 'Colours by how much more, or less, of all a path has than in the run that is compared with' });
+    this.comparing = true;
     this.canvas = el('canvas', { tabindex: 0, role: 'img',
       'aria-label': 'Flame graph. Arrow keys move, Enter zooms, Escape resets; the table below has the same.',
       'aria-describedby': 'flame-info',
@@ -50,7 +53,7 @@ const flame = {
     byId('flame').append(
       el('div', { class: 'title' }, el('h2', { id: 'flame-title' }, 'Call tree'),
         (this.note = el('span', { class: 'dim' }))),
-      el('div', { class: 'tools' }, this.modes, this.turn, this.home, this.search, this.found),
+      el('div', { class: 'tools' }, this.modes, this.turn, this.home, this.versus, this.search, this.found),
       this.info, this.pane, this.legend, this.alternative);
     new ResizeObserver(() => this.redraw()).observe(this.pane);
   },
@@ -77,6 +80,12 @@ const flame = {
     this.load();
   },
 
+  against() {
+    this.comparing = !this.comparing;
+    this.versus.setAttribute('aria-pressed', this.comparing);
+    this.load();
+  },
+
   treeOf(phase, key, upside) {
     const name = `${phase.key} ${key} ${upside}`;
     if (!this.trees.has(name)) {
@@ -89,6 +98,9 @@ const flame = {
 
   load() {
     this.tree = this.treeOf(page.phase, this.key, this.upside);
+    const base = compare.baseOf(page.phase, this.key, this.upside);
+    this.versus.hidden = !base;
+    this.joined = base && this.comparing ? compare.join(this.tree, base) : null;
     this.focus = 0;
     this.cursor = 0;
     const rows = Math.max(this.ROWS_LEAST, this.tree.deepest + 1);
@@ -104,6 +116,10 @@ const flame = {
   },
 
   showLegend() {
+    if (this.joined) {
+      this.legend.replaceChildren(...compare.legend(this.data, this.joined.gone));
+      return;
+    }
     const kinds = new Set(Array.from(this.tree.frame, (frame) => this.data.frames[frame][4]));
     this.legend.replaceChildren(...Object.keys(this.KINDS).filter((kind) => kinds.has(kind)).map((kind) => {
       const mark = el('i', { 'aria-hidden': 'true' });
@@ -161,11 +177,28 @@ const flame = {
     for (const run of runs.values()) this.drawRun(context, run);
   },
 
+  // The name of NODE's colour in the style sheet.
+  colourOf(node) {
+    const frame = this.tree.frame[node];
+    if (this.hits && this.hits.has(frame)) return 'f-hit';
+    return this.joined ? compare.colour(this.change(node).level) : `f-${this.data.frames[frame][4]}`;
+  },
+
+  change(node) {
+    return compare.change(this.tree, this.joined.before, node);
+  },
+
+  label(node) {
+    const name = this.name(node);
+    if (!this.joined || !node) return name;
+    return this.joined.before[node] < 0 ? `new: ${name}` : `${compare.sign(this.change(node))}${name}`;
+  },
+
   addToRun(context, runs, node, x, width) {
     const run = runs.get(this.tree.depth[node]);
     const frame = this.tree.frame[node];
     const hit = this.hits && this.hits.has(frame);
-    const colour = hit ? 'f-hit' : `f-${this.data.frames[frame][4]}`;
+    const colour = this.colourOf(node);
     if (run && run.colour === colour && x - run.end < 1) {
       run.end = x + width;
       return;
@@ -182,17 +215,16 @@ const flame = {
   },
 
   box(context, node, x, width, faded) {
-    const frame = this.data.frames[this.tree.frame[node]];
     const hit = this.hits && this.hits.has(this.tree.frame[node]);
     const y = this.tree.depth[node] * this.ROW - this.top;
     const inner = Math.max(0.4, width - (width > 3 ? 1 : 0));
     context.globalAlpha = faded || (this.hits && !hit) ? 0.45 : 1;
-    context.fillStyle = colours.get(hit ? 'f-hit' : `f-${frame[4]}`);
+    context.fillStyle = colours.get(this.colourOf(node));
     context.fillRect(x, y, inner, this.ROW - 1);
     context.globalAlpha = 1;
     if (width > 24) {
       context.fillStyle = colours.get(hit ? 'f-hit-text' : 'f-text');
-      context.fillText(clip(this.text(frame[0]), width - 6, this.LETTER), x + 3, y + this.ROW / 2);
+      context.fillText(clip(this.label(node), width - 6, this.LETTER), x + 3, y + this.ROW / 2);
     }
     if (node === this.cursor && this.active) {
       context.strokeStyle = colours.get('text');
@@ -225,6 +257,7 @@ const flame = {
     const numbers = [`${amount(tree.total[node], tree.unit)}, ${percent(tree.total[node] / tree.all)} % of all`];
     if (up > 0) numbers.push(`${percent(tree.total[node] / tree.total[up])} % of ${this.upside ? 'its callee' : 'its caller'}`);
     if (self && !this.upside) numbers.push(`itself ${amount(self, tree.unit)}`);
+    if (this.joined && node) numbers.push(compare.words(tree, this.joined.before, node));
     this.info.replaceChildren(el('b', {}, this.name(node)), el('span', { class: 'dim' }, place ? `  ${place}` : ''),
       el('br'), numbers.join(' · '));
   },
@@ -323,12 +356,14 @@ const flame = {
     const rows = tree.children(this.focus).map((node) => el('tr', {},
       el('td', { class: 'num' }, amount(tree.total[node], tree.unit)),
       el('td', { class: 'num' }, percent(tree.total[node] / tree.all)),
+      this.joined ? el('td', {}, compare.words(tree, this.joined.before, node)) : null,
       el('td', { class: 'num' }, this.upside ? '' : amount(tree.self[node], tree.unit)),
       el('td', { class: 'text' }, button(this.name(node), () => this.zoom(node), { class: 'place' })),
       el('td', { class: 'text' }, placeText(this.place(node)))));
     this.table.replaceChildren(way, el('div', { class: 'scroll', tabindex: 0 }, el('table', {},
-      el('thead', {}, el('tr', {}, ...['total', '% of all', 'itself', this.upside ? 'caller' : 'callee', 'where']
-        .map((title, i) => el('th', { scope: 'col', class: i < 3 ? 'num' : '' }, title)))),
+      el('thead', {}, el('tr', {}, ...[['total', 'num'], ['% of all', 'num'],
+        ...(this.joined ? [['before', '']] : []), ['itself', 'num'], [this.upside ? 'caller' : 'callee', ''], ['where', '']]
+        .map(([title, kind]) => el('th', { scope: 'col', class: kind }, title)))),
       el('tbody', {}, ...rows))));
   },
 };

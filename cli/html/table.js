@@ -92,12 +92,11 @@ class Table {
   }
 
   fill() {
-    const printed = window.matchMedia('print').matches;
     const height = this.scroll.clientHeight || 512;
-    const first = printed ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / this.ROW) - this.SPARE);
-    const end = Math.min(this.rows.length, printed ? 50 : first + Math.ceil(height / this.ROW) + 2 * this.SPARE);
+    const first = Math.max(0, Math.floor(this.scroll.scrollTop / this.ROW) - this.SPARE);
+    const end = Math.min(this.rows.length, first + Math.ceil(height / this.ROW) + 2 * this.SPARE);
     this.above.firstChild.style.height = `${first * this.ROW}px`;
-    this.below.firstChild.style.height = `${printed ? 0 : (this.rows.length - end) * this.ROW}px`;
+    this.below.firstChild.style.height = `${(this.rows.length - end) * this.ROW}px`;
     const rows = [];
     for (let i = first; i < end; i++) rows.push(this.row(this.rows[i], i));
     this.body.replaceChildren(this.above, ...rows, this.below);
@@ -118,8 +117,6 @@ const tables = {
     this.tabs = el('div', { class: 'tools', role: 'tablist', 'aria-label': 'Tables', on: { keydown: (event) => this.keys(event) } });
     this.panel = el('div', { role: 'tabpanel', id: 'table-panel', 'aria-labelledby': 'tables-title' });
     byId('tables').append(el('h2', { id: 'tables-title' }, 'Tables'), this.tabs, this.panel);
-    window.addEventListener('beforeprint', () => this.table && this.table.fill());
-    window.addEventListener('afterprint', () => this.table && this.table.fill());
   },
 
   // What is of the whole run is the same in all phases.

@@ -6,6 +6,7 @@ HTML_PAGE makes pages of known runs (tests/html_page.c), BOTTLENECK one of a rea
 is a headless Chromium. It has to find what the run is known for, and must neither ask for anything
 over a network nor complain. With SCREENSHOTS, a directory, it leaves pictures there.
 """
+import base64
 import json
 import os
 import subprocess
@@ -56,9 +57,9 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
 
-    def media(self, scheme):
+    def media(self, scheme, medium=""):
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            "media": medium, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
     def open(self, path):
         self.driver.get("about:blank")
@@ -336,6 +337,34 @@ def check_reading(b):
     expect(f"too little contrast: {low}", not low)
 
 
+def check_paper(b):
+    """Printed, it has its findings and the first rows of all tables, and drawings that fit."""
+    b.media("dark")
+    b.wait(lambda: b.run("return document.documentElement.dataset.theme") == "dark", "it is dark before")
+    b.run("window.dispatchEvent(new Event('beforeprint'))")
+    b.media("dark", "print")
+    shown = b.run("""return [...document.querySelectorAll('#tables .printed h3')]
+        .filter((e) => e.offsetParent).map((e) => e.textContent)""")
+    titles = b.run("return [...tables.data.values()].map((table) => table.title)")
+    expect(f"all tables are printed: {shown}", shown == titles and len(titles) > 4)
+    most = b.run("return Math.max(...[...document.querySelectorAll('.printed tbody')].map((e) => e.rows.length))")
+    expect(f"their first rows: {most}", 2 < most <= 25)
+    expect("what can only be pressed is not", not b.run(
+        "return [...document.querySelectorAll('button:not(.place), input')].filter((e) => e.offsetParent).length"))
+    findings = b.run("return [...document.querySelectorAll('.finding')].map((e) => e.offsetHeight)")
+    expect(f"all findings are: {findings}", findings and min(findings) > 0)
+    expect("in light colours", b.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)")
+    wide = b.run("return [...document.querySelectorAll('canvas')].filter((e) => e.offsetParent).map((e) => e.offsetWidth)")
+    expect(f"drawings are as wide as a page: {wide}", len(wide) > 1 and max(wide) <= 700)
+    b.media("dark")
+    b.run("window.dispatchEvent(new Event('afterprint'))")
+    expect("afterwards it is as before", not b.all(".printed") and
+           b.run("return document.documentElement.dataset.theme") == "dark")
+    b.media("light")
+    paper = b.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    expect("it can be printed", base64.b64decode(paper).startswith(b"%PDF"))
+
+
 def check_narrow(b):
     b.size(400, 900)
     wide = b.run("return document.documentElement.scrollWidth")
@@ -346,7 +375,7 @@ def check_narrow(b):
 def check_small(b, path):
     b.open(path)
     for check in (check_first_screen, check_names, check_flame, check_tables, check_phases, check_timeline,
-                  check_source, check_reading, check_theme, check_reading, check_narrow):
+                  check_source, check_reading, check_theme, check_reading, check_paper, check_narrow):
         check(b)
     b.media("dark")
     check_reading(b)
@@ -387,6 +416,38 @@ def check_empty(b, path):
     b.open(path)
     expect("an empty run has a verdict, too", b.text("#verdict .sentence"))
     b.quiet("empty")
+
+
+def check_changes(b):
+    """The call tree by what each path has more, or less, of all: turn() does four times the work."""
+    b.click("#flame [data-key=on]")
+    before, now, words, label = b.run("""
+        const node = [...Array(flame.tree.count).keys()].find((i) => flame.name(i) === 'turn');
+        flame.move(node);
+        return [flame.joined.before[node], flame.tree.total[node] / flame.tree.all, flame.info.textContent, flame.label(node)]""")
+    expect(f"turn() was there before, with less: {before}, {now}", 0 < before < now)
+    expect(f"that is said in words: {words}", f"{100 * before:.1f} % of all before" in words)
+    level = b.run("return flame.change(flame.cursor).level")
+    expect(f"and in the frame: {label}", label.startswith("+") == (level > 0))
+    b.run("flame.zoom(0); flame.alternative.open = true")
+    b.wait(lambda: b.all("#flame details table tbody tr"), "the changes as a table")
+    expect("and in the table", "before" in b.text("#flame details table thead") and
+           "of all before" in b.text("#flame details table tbody"))
+    b.run("flame.alternative.open = false")
+    expect(f"the legend has words: {b.text('#flame .legend')}", "more of all" in b.text("#flame .legend"))
+    same = b.run("""compare.joined.clear();
+        flame.joined = compare.join(flame.tree, flame.tree);
+        const levels = [...Array(flame.tree.count).keys()].map((i) => flame.change(i).level);
+        compare.joined.clear(); flame.load();
+        return levels.filter(Boolean).length""")
+    expect(f"a tree and itself have no change: {same}", same == 0)
+    b.click("#flame .tools > button:nth-of-type(3)")
+    expect("it can be switched off", b.run("return flame.joined") is None and "native" in b.text("#flame .legend"))
+    b.click("#flame .tools > button:nth-of-type(3)")
+    b.click("#flame .tools > button:nth-of-type(1)")
+    expect("callees first are compared as well", b.run("return flame.joined.before.length") > 1)
+    b.click("#flame .tools > button:nth-of-type(1)")
+    b.click("#tables [data-key=functions]")
 
 
 def check_real(b, bottleneck, directory):
@@ -430,6 +491,7 @@ def check_real(b, bottleneck, directory):
            rows[0][1] > 0 and any("genexpr" in name or name == "turn" for name, _ in rows[:2]))
     b.click("#diff [data-key=run]")
     expect("the run is compared as well", "wall time" in b.text("#diff tbody"))
+    check_changes(b)
     alone = subprocess.run([bottleneck, "report", f"--base={base}"], capture_output=True, text=True,
                            env={**os.environ, "XDG_STATE_HOME": directory})
     expect(f"--base alone is refused: {alone.stderr}", alone.returncode != 0 and "--export html" in alone.stderr)
