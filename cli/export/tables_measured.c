@@ -82,7 +82,7 @@ static void put_spread(struct sheet *s, const void *row)
 	put_whole(s, "high", spread->count < SPREAD_COUNT_MIN ? NAN : spread->high);
 	put_whole(s, "q1", spread->q1);
 	put_whole(s, "q3", spread->q3);
-	put_whole(s, "iqr", spread->q3 - spread->q1);
+	put_whole(s, "iqr", round(spread->q3) - round(spread->q1)); // as they are told
 	put_whole(s, "min", spread->min);
 	put_whole(s, "max", spread->max);
 	put_whole(s, "mean", spread->mean);
