@@ -122,7 +122,7 @@ static void put_owner(struct json *j, const struct picked *picked, const struct 
 		json_put_count(j, "pid", thread.pid);
 	} else if (lane > picked->threads &&
 	           slice_reader_stream(r, lane - picked->threads, &stream)) {
-		json_put_count(j, "device", stream.device_number);
+		json_put_count(j, "device", stream.device_id);
 		json_put_count(j, "stream", stream.number);
 		json_put_count(j, "pid", stream.pid);
 	}

@@ -47,6 +47,8 @@ static void put_lane(struct json *j, const struct timeline_lane *lane)
 	json_put_count(j, "pid", lane->pid);
 	json_put_count(j, "merged", lane->merged);
 	json_put_bool(j, "gpu", lane->gpu);
+	if (lane->gpu)
+		json_put_count(j, "device", lane->device);
 	json_put_count(j, "begin_ns", lane->begin_ns);
 	json_put_count(j, "end_ns", lane->end_ns);
 	json_put_count(j, "busy_ns", lane->on_cpu_ns);

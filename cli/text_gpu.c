@@ -15,16 +15,18 @@
 
 #define WIDE        100 // terminals below this get fewer columns
 #define COLUMNS_MAX 10
+#define GPUS_SHOWN  16
 #define SHARE_WORTH 0.005 // of the busy time, to be told
 #define IDLE_WORTH  0.02  // of the time from the first activity to the last
 
 static void name_device(const struct gpu_device_row *device, size_t count, char *buffer,
                         size_t size)
 {
-	char number[24] = "";
+	char number[160] = "";
 
 	if (count > 1)
-		snprintf(number, sizeof(number), "%u: ", device->number);
+		snprintf(number, sizeof(number), "%u%s%.100s: ", device->number,
+		         *device->process ? " of " : "", device->process);
 	snprintf(buffer, size, "%s%s", number, *device->name ? device->name : "unknown device");
 }
 
@@ -87,9 +89,17 @@ static bool is_windowed(const struct text *text)
 	return text->view->from_ns || text->view->to_ns;
 }
 
+// All of one machine, but not all of hundreds of ranks.
+static size_t shown(const struct text *text, const struct gpu_facts *facts)
+{
+	size_t most = text->view->top > GPUS_SHOWN ? text->view->top : GPUS_SHOWN;
+
+	return facts->device_count < most ? facts->device_count : most;
+}
+
 static void print_devices(const struct text *text, const struct gpu_facts *facts)
 {
-	for (size_t i = 0; i < facts->device_count; i++) {
+	for (size_t i = 0; i < shown(text, facts); i++) {
 		const struct gpu_device_row *d = &facts->devices[i];
 		char name[256], about[320];
 		name_device(d, facts->device_count, name, sizeof(name));
@@ -100,6 +110,9 @@ static void print_devices(const struct text *text, const struct gpu_facts *facts
 		text_heading(text, "GPU", about);
 		say_device(text, d);
 	}
+	if (shown(text, facts) < facts->device_count)
+		text_say(text, "%zu more GPUs are left out: -n %zu shows all",
+		         facts->device_count - shown(text, facts), facts->device_count);
 	bool calls = facts->latency_ns || facts->sync_count || facts->jit_count;
 	if (is_windowed(text) && calls)
 		text_say(text, "not kept by time, and of the whole run:");
@@ -349,7 +362,7 @@ static int print_wait(const struct text *text, const struct gpu_wait *wait, cons
 	};
 	struct time_unit unit = format_time_unit(wait->idle_ns);
 	double scale = (double)wait->idle_ns / (double)(wait->told_ns + wait->runnable_ns);
-	char title[48];
+	char title[192];
 	cleanup(table) struct table *table = table_new(columns, 4, &text->terminal);
 
 	if (!table)
@@ -377,16 +390,18 @@ static int print_wait(const struct text *text, const struct gpu_wait *wait, cons
 static int print_waits(const struct text *text, const struct gpu_facts *facts,
                        const struct query *query, struct error *err)
 {
-	for (uint32_t i = 0; i < facts->device_count; i++) {
+	for (uint32_t i = 0; i < shown(text, facts); i++) {
+		const struct gpu_device_row *d = &facts->devices[i];
 		struct query of_one = *query;
-		char name[24] = "";
+		char name[160] = "";
 		of_one.gpu = i + 1;
 		cleanup(gpu_wait) struct gpu_wait *wait =
 			query_gpu_wait(text->profile, &of_one, err);
 		if (!wait)
 			return -1;
 		if (facts->device_count > 1)
-			snprintf(name, sizeof(name), "%u ", facts->devices[i].number);
+			snprintf(name, sizeof(name), "%u%s%.100s ", d->number,
+			         *d->process ? " of " : "", d->process);
 		if (share_of(wait->idle_ns, wait->span_ns) >= IDLE_WORTH && wait->told_ns &&
 		    print_wait(text, wait, name, err) < 0)
 			return -1;

@@ -20,11 +20,13 @@ static const struct column columns[] = {
 static void name_stream(const struct gpu_stream_rows *rows, const struct gpu_stream_row *row,
                         char *buffer, size_t size)
 {
-	char device[24] = "", process[32] = "";
+	char device[24] = "", process[112] = "";
 
 	if (rows->devices > 1)
 		snprintf(device, sizeof(device), "GPU %u, ", row->device);
-	if (rows->processes > 1)
+	if (*row->process)
+		snprintf(process, sizeof(process), "%.100s, ", row->process);
+	else if (rows->processes > 1)
 		snprintf(process, sizeof(process), "process %u, ", row->pid);
 	snprintf(buffer, size, "%s%sstream %u", device, process, row->number);
 }
@@ -32,7 +34,7 @@ static void name_stream(const struct gpu_stream_rows *rows, const struct gpu_str
 static void add_row(struct table *table, const struct gpu_stream_rows *rows,
                     const struct gpu_stream_row *row, struct time_unit unit)
 {
-	char name[96];
+	char name[192];
 
 	name_stream(rows, row, name, sizeof(name));
 	table_row(table, STYLE_PLAIN);

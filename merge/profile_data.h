@@ -141,6 +141,9 @@ static inline const struct op *profile_op(const struct profile *p, uint64_t id)
 	return p->ops && id <= UINT32_MAX ? ops_get(p->ops, (uint32_t)id) : NULL;
 }
 
+/* Of a merged profile the name of process SLOT, to say whose a GPU is; else "". */
+const char *profile_owner(const struct profile *p, uint32_t slot);
+
 /* When the run began: zero of the windows of queries. */
 static inline uint64_t profile_start_ns(const struct profile *p)
 {

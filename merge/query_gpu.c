@@ -340,6 +340,7 @@ static void fill_device(const struct profile *p, const struct gpu_device *device
 
 	*row = (struct gpu_device_row){
 		.name = name ? name : "",
+		.process = profile_owner(p, device->process),
 		.number = device->number,
 		.compute_major = device->compute_major,
 		.compute_minor = device->compute_minor,

@@ -69,7 +69,8 @@ CLEANUP(gpu_rows, struct gpu_rows *, gpu_rows_free)
  * are those of the whole run.
  */
 struct gpu_device_row {
-	const char *name; /* "" if unknown */
+	const char *name;    /* "" if unknown */
+	const char *process; /* of a merged profile whose it is; else "" */
 	uint32_t number;
 	uint32_t compute_major, compute_minor, multiprocessors;
 	uint64_t memory_bytes, memory_bytes_per_s; /* 0: unknown */
@@ -88,6 +89,7 @@ struct gpu_stream_row {
 	uint32_t number, context; /* as CUPTI numbers them */
 	uint32_t device;          /* its number */
 	const char *device_name;  /* "" if unknown */
+	const char *process;      /* of a merged profile whose it is; else "" */
 	uint32_t pid;             /* 0: unknown */
 	uint64_t works, kernels;  /* all that ran there; of them */
 	uint64_t busy_ns;

@@ -417,6 +417,8 @@ bool slice_reader_stream(const struct slice_reader *r, uint32_t stream, struct s
 	const struct process_info *process = threads_process(&r->profile->threads, from->process);
 	*out = (struct slice_stream){
 		.device = device ? text_of(r->profile, device->name) : "",
+		.process = profile_owner(r->profile, from->process),
+		.device_id = device ? from->device : 0,
 		.device_number = device ? device->number : 0,
 		.context = from->context,
 		.number = from->number,

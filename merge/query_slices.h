@@ -66,7 +66,9 @@ struct slice_thread {
 };
 
 struct slice_stream {
-	const char *device; /* its name; "" if unknown */
+	const char *device;  /* its name; "" if unknown */
+	const char *process; /* of a merged profile whose it is; else "" */
+	uint32_t device_id;  /* from 1: several may have one number */
 	uint32_t device_number, context, number;
 	uint32_t pid;
 	uint32_t process_slot;

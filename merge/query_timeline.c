@@ -169,8 +169,9 @@ static bool make_gpu_lanes(const struct asking *a, struct timeline *t)
 		struct timeline_lane *lane = &t->lanes[t->count++];
 		*lane = (struct timeline_lane){
 			.thread = name ? name : "GPU",
-			.process = "",
+			.process = profile_owner(a->p, device->process),
 			.tid = device->number,
+			.device = i + 1,
 			.merged = 1,
 			.gpu = true,
 			.begin_ns = since(a->p, device->first_ns),

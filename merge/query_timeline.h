@@ -18,8 +18,9 @@
 struct error;
 
 struct timeline_lane {
-	const char *thread, *process; /* names; of a GPU its own one, and "" */
+	const char *thread, *process; /* names; of a GPU its own one, and "", or its rank */
 	uint32_t tid, pid;            /* of a GPU its number, and 0 */
+	uint32_t device;              /* of a GPU, from 1: several may have one number */
 	uint32_t merged;              /* threads that this is; 1 if it is kept apart */
 	bool gpu;
 	uint64_t begin_ns, end_ns; /* of its life, since the start of the run */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/export/chrome.h"
 
+#include "base/array.h"
 #include "cli/export/work_name.h"
 #include "merge/gpu_works.h"
 
@@ -14,6 +15,8 @@
 
 #define DIMS_DEPTH 3       // lists of lists of tensors
 #define GPUS_PLACE 1000000 // in the list: behind all processes
+#define GPU_OWNER  (UINT64_C(1) << 63)
+#define PIDS_MADE  (CHROME_NO_PROCESS + 1) // no process has a number from there on
 
 int chrome_init(struct chrome *c, struct json *j, const struct slice_reader *reader)
 {
@@ -29,10 +32,12 @@ int chrome_init(struct chrome *c, struct json *j, const struct slice_reader *rea
 void chrome_fini(struct chrome *c)
 {
 	tracks_fini(&c->tracks);
+	free(c->owners);
 	launches_fini(&c->launches);
 	free(c->of_threads);
 	free(c->of_streams);
 	c->of_threads = c->of_streams = NULL;
+	c->owners = NULL;
 }
 
 // Numbers, not texts: speedscope wants those, and Perfetto sorts by them.
@@ -107,35 +112,58 @@ void chrome_put_note(struct chrome *c, const char *words)
 	json_close(c->j);
 }
 
-static uint32_t number_of_process(uint32_t pid)
+static bool is_taken(const struct chrome *c, uint32_t pid)
 {
-	return pid ? pid : CHROME_NO_PROCESS;
+	for (size_t i = 0; i < c->owner_count; i++)
+		if (c->owners[i].pid == pid)
+			return true;
+	return false;
 }
 
-static bool is_first_of(const struct chrome *c, uint32_t pid)
+// The number of WHO, the one WANTED if nobody has it; *IS_NEW: there was none yet. False if there
+// is no memory.
+static bool number_of(struct chrome *c, uint64_t who, uint32_t wanted, uint32_t *pid, bool *is_new)
 {
-	for (size_t i = 0; i < c->tracks.count; i++)
-		if (c->tracks.tracks[i].pid == pid)
-			return false;
+	*is_new = true;
+	for (size_t i = 0; *is_new && i < c->owner_count; i++)
+		if (c->owners[i].who == who) {
+			*pid = c->owners[i].pid;
+			*is_new = false;
+		}
+	if (!*is_new)
+		return true;
+	if (!array_reserve(&c->owners, &c->owner_capacity, c->owner_count + 1))
+		return false;
+	*pid = is_taken(c, wanted) ? PIDS_MADE + (uint32_t)c->owner_count : wanted;
+	c->owners[c->owner_count++] = (struct chrome_owner){ who, *pid };
 	return true;
 }
 
-static void name_process(struct chrome *c, const struct slice_thread *info)
+static bool number_of_process(struct chrome *c, const struct slice_thread *info, uint32_t *pid)
 {
-	uint32_t pid = number_of_process(info->pid);
+	uint64_t who = info->process_slot ? info->process_slot : (uint64_t)info->pid << 32;
+	bool is_new;
 
-	if (is_first_of(c, pid))
-		chrome_put_process(c, pid, info->process, info->process_slot);
+	if (!number_of(c, who, info->pid ? info->pid : CHROME_NO_PROCESS, pid, &is_new))
+		return false;
+	if (is_new)
+		chrome_put_process(c, *pid, info->process, info->process_slot);
+	return true;
 }
 
-static void name_gpu(struct chrome *c, const struct slice_stream *info)
+uint32_t chrome_gpu(struct chrome *c, const struct slice_stream *stream)
 {
 	char name[256];
+	uint32_t pid;
+	bool is_new;
 
-	if (!is_first_of(c, info->device_number))
-		return;
-	snprintf(name, sizeof(name), "GPU %u %s", info->device_number, info->device);
-	chrome_put_process(c, info->device_number, name, GPUS_PLACE + info->device_number);
+	if (!number_of(c, GPU_OWNER | stream->device_id, stream->device_number, &pid, &is_new))
+		return CHROME_NO_PROCESS;
+	snprintf(name, sizeof(name), "GPU %u %.100s%s%.100s", stream->device_number, stream->device,
+	         *stream->process ? " of " : "", stream->process);
+	if (is_new)
+		chrome_put_process(c, pid, name, GPUS_PLACE + stream->device_id);
+	return pid;
 }
 
 // The track of THREAD; index + 1, 0: no memory.
@@ -146,9 +174,9 @@ static size_t track_of_thread(struct chrome *c, uint32_t thread)
 
 	if (*index)
 		return *index;
+	uint32_t pid;
 	slice_reader_thread(c->reader, thread, &info);
-	name_process(c, &info);
-	if (!tracks_add(&c->tracks, number_of_process(info.pid), info.tid, true))
+	if (!number_of_process(c, &info, &pid) || !tracks_add(&c->tracks, pid, info.tid, true))
 		return 0;
 	return *index = c->tracks.count;
 }
@@ -161,8 +189,7 @@ static size_t track_of_stream(struct chrome *c, uint32_t stream)
 	if (*index)
 		return *index;
 	slice_reader_stream(c->reader, stream, &info);
-	name_gpu(c, &info);
-	if (!tracks_add(&c->tracks, info.device_number, info.number, false))
+	if (!tracks_add(&c->tracks, chrome_gpu(c, &info), info.number, false))
 		return 0;
 	return *index = c->tracks.count;
 }

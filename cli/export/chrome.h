@@ -18,9 +18,17 @@
 /* The number of a process that is not known. */
 #define CHROME_NO_PROCESS (1u << 24)
 
+/* Who has a number (pid): others who had it before, on another host, or a GPU, get made up ones. */
+struct chrome_owner {
+	uint64_t who;
+	uint32_t pid;
+};
+
 struct chrome {
 	struct json *j;
 	const struct slice_reader *reader; /* borrowed */
+	struct chrome_owner *owners;
+	size_t owner_count, owner_capacity;
 	struct tracks tracks;
 	size_t *of_threads, *of_streams; /* [number - 1]: index of the track + 1; 0: none yet */
 	struct launches launches;
@@ -41,6 +49,9 @@ static inline void chrome_at_scope_end(struct chrome *c)
 
 /* One slice, with the names of its track where that is new. */
 void chrome_put_slice(struct chrome *c, const struct slice_row *row);
+
+/* The number that stands for the GPU of a stream; it is named if that was not done yet. */
+uint32_t chrome_gpu(struct chrome *c, const struct slice_stream *stream);
 
 /* NAME of process PID, or of a GPU, and where it stands in the list. */
 void chrome_put_process(struct chrome *c, uint32_t pid, const char *name, int64_t place);

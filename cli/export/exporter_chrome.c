@@ -126,7 +126,13 @@ static void put_gpu_busy(struct trace *t, const struct timeline_lane *lane, doub
 	for (uint32_t bin = 0; bin < lane->bins; bin++)
 		values[bin] = 100 * (double)lane->ns[(size_t)GPU_BUSY * lane->bins + bin] /
 		              (double)lane->bin_ns;
-	put_points(t, lane, lane->tid, "GPU busy", "percent", values);
+	const struct slice_stream gpu = {
+		.device = lane->thread,
+		.process = lane->process,
+		.device_id = lane->device,
+		.device_number = lane->tid,
+	};
+	put_points(t, lane, chrome_gpu(&t->chrome, &gpu), "GPU busy", "percent", values);
 }
 
 static void put_cpus_busy(struct trace *t, const struct timeline *timeline, double *values)

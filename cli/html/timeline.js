@@ -41,7 +41,7 @@ const timeline = {
   addSlices(slices) {
     const device = slices.device !== undefined;
     let at = this.lanes.findIndex((lane) => !lane.stream && lane.gpu === device
-      && (device ? lane.tid === slices.device : lane.tid === slices.tid && lane.pid === slices.pid));
+      && (device ? lane.device === slices.device : lane.tid === slices.tid && lane.pid === slices.pid));
     if (at < 0) return;
     if (device) {
       while (at + 1 < this.lanes.length && this.lanes[at + 1].stream) at++;
@@ -135,7 +135,10 @@ const timeline = {
   label(lane) {
     const name = lane.thread;
     if (lane.stream) return name;
-    if (lane.gpu) return name === 'GPU' ? `GPU ${lane.tid}` : `GPU ${lane.tid}: ${name}`;
+    if (lane.gpu) {
+      const owner = lane.process ? ` of ${lane.process}` : '';
+      return name === 'GPU' ? `GPU ${lane.tid}${owner}` : `GPU ${lane.tid}${owner}: ${name}`;
+    }
     return lane.merged > 1 ? `${name} × ${lane.merged}` : `${name} (${lane.tid})`;
   },
 
