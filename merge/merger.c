@@ -312,9 +312,9 @@ static void note_what_is_missing(struct merger *m)
 		     m->host_count);
 	if (m->gpus_shared)
 		note(m,
-		     "%u GPUs were in use in other profiles, too: they have a row for each, and how "
-		     "busy they were with all at once is not known",
-		     m->gpus_shared);
+		     "%u GPU%s in use in other profiles, too: each has a row for it, and how busy it "
+		     "was for all of them at once is not known",
+		     m->gpus_shared, m->gpus_shared == 1 ? " was" : "s were");
 	if (m->gpus_left_out)
 		note(m,
 		     "when GPUs were busy is told of the first %u: of %u more it is known only what "

@@ -114,6 +114,10 @@ long_e2e(long_diff diff --pairs)
 set_property(TEST long_diff APPEND PROPERTY ENVIRONMENT "DIFF_TARGET=$<TARGET_FILE:diff_target>")
 include(e2e_ops.cmake)
 
+set_property(TEST e2e_merge APPEND PROPERTY ENVIRONMENT "RANKS=$<TARGET_FILE:ranks>"
+             "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")
+long_e2e(long_merge merge --many)
+set_property(TEST long_merge APPEND PROPERTY ENVIRONMENT "RANKS=$<TARGET_FILE:ranks>")
 e2e(e2e_gpu gpu)
 set_property(TEST e2e_gpu e2e_export APPEND PROPERTY ENVIRONMENT
              "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")

@@ -1,12 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""bottleneck merge: ranks into one profile, sums as of the parts, the planted straggler named."""
+"""bottleneck merge: ranks into one profile, sums as of the parts, the planted straggler named.
+
+RANKS names the program that makes profiles of many ranks, FAKE the folder of the fake GPU, PROGRAMS
+that of its programs; ctest sets them. With --many ten thousand profiles are merged, and nothing else.
+"""
+import json
 import os
 import re
+import resource
 import shutil
+import signal
 import socket
 import sqlite3
+import subprocess
+import sys
+import time
+import unittest
 
 from harness import BOTTLENECK, Case, main, need, target
+
+RANKS = os.path.abspath(os.environ.get("RANKS", "build/tests/ranks"))
+FAKE = os.path.abspath(os.environ.get("FAKE", "build/tests/gpu/fake"))
+PROGRAMS = os.path.abspath(os.environ.get("PROGRAMS", "build/tests/gpu/programs"))
+MIB = 1 << 20
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -161,5 +177,183 @@ class Merge(Case):
             self.assertLess(mpi[2], mpi[other])
 
 
+class Gpus(Case):
+    """Two ranks on the fake GPU, each with streams of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.parts = [self.path(f"{rank}.bneck") for rank in range(2)]
+        self.all = self.path("all.bneck")
+        for rank, part in enumerate(self.parts):
+            done = self.bare([BOTTLENECK, "--no-report", "-o", part,
+                              os.path.join(PROGRAMS, "streams")],
+                             env=self.environment(PMI_RANK=str(rank), PMI_SIZE="2",
+                                                  LD_LIBRARY_PATH=FAKE))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.verb("merge", "-o", self.all, *self.parts)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    @staticmethod
+    def ask(profile, question):
+        database = sqlite3.connect(profile)
+        try:
+            return database.execute(question).fetchall()
+        finally:
+            database.close()
+
+    def works(self, *profiles):
+        """Calls, time and bytes of all that ran, by name."""
+        found = {}
+        for profile in profiles:
+            for name, *numbers in self.ask(profile, "SELECT name, sum(calls), sum(total_ns), "
+                                                    "sum(bytes) FROM gpu GROUP BY name"):
+                found[name] = [a + b for a, b in zip(found.get(name, [0, 0, 0]), numbers)]
+        return found
+
+    def test_what_ran_adds_up_and_each_rank_has_its_gpu(self):
+        self.assertTrue(self.works(self.all))
+        self.assertEqual(self.works(self.all), self.works(*self.parts))
+        question = "SELECT works, busy_ns, kernels, shared_ns FROM gpu_stream"
+        self.assertEqual(sorted(self.ask(self.all, question)),
+                         sorted(row for part in self.parts for row in self.ask(part, question)))
+        report = self.verb("report", self.all).stdout.decode()
+        for rank in range(2):
+            self.assertIn(f"GPU  0 of streams [rank {rank}]: ", report)
+        self.assertIn("1 GPU was in use in other profiles, too", report)
+        self.assertNotRegex(report, "GPUs? .* not merged")
+
+    def test_streams_are_told_apart_by_rank(self):
+        report = self.verb("report", "--by", "stream", self.all).stdout.decode()
+        for rank in range(2):
+            self.assertEqual(len(re.findall(rf"GPU 0, streams \[rank {rank}\], stream \d+", report)),
+                             4, report)
+
+    def trace(self, profile):
+        path = self.path("trace.json")
+        done = self.verb("report", "--export", "chrome=" + path, profile)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["traceEvents"]
+
+    def test_the_trace_has_the_works_of_each_rank_on_its_own_gpu(self):
+        wanted = [sorted(round(e["dur"], 3) for e in self.trace(part) if e.get("cat") == "kernel")
+                  for part in self.parts]
+        events = self.trace(self.all)
+        gpus = {e["args"]["name"]: e["pid"] for e in events
+                if e["name"] == "process_name" and e["args"]["name"].startswith("GPU")}
+        for rank in range(2):
+            pid, = (pid for name, pid in gpus.items() if name.endswith(f"[rank {rank}]"))
+            found = sorted(round(e["dur"], 3) for e in events
+                           if e.get("cat") == "kernel" and e["pid"] == pid)
+            self.assertEqual(found, wanted[rank])
+        arrows = [e for e in events if e.get("cat") == "ac2g"]
+        self.assertEqual(len([e for e in arrows if e["ph"] == "s"]),
+                         len([e for e in arrows if e["ph"] == "f"]))
+        self.assertGreaterEqual(len(arrows), 2 * sum(len(w) for w in wanted))
+
+    def test_the_page_has_lanes_for_both(self):
+        path = self.path("page.html")
+        done = self.verb("report", "--export", "html=" + path, self.all)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        lanes = set(re.findall(r'"device":(\d+),"stream":(\d+)', page))
+        self.assertEqual({device for device, _ in lanes}, {"1", "2"})
+        self.assertEqual(len(lanes), 8)
+
+    def test_as_many_single_calls_as_are_wanted(self):
+        slices = "SELECT coalesce(sum(rows), 0) FROM slice_chunk"
+        kept = sum(self.ask(part, slices)[0][0] for part in self.parts)
+        self.assertEqual(self.ask(self.all, slices)[0][0], kept)
+        for limit in (100, 0):
+            done = self.verb("merge", "--timeline-limit", str(limit), "-o", self.all, *self.parts)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = self.verb("report", self.all).stdout.decode()
+            if limit:
+                self.assertIn(f"the first {self.ask(self.all, slices)[0][0]} calls", report)
+                self.assertIn(self.ask(self.all, slices)[0][0], (limit - 1, limit))
+            else:
+                self.assertNotIn("timelines end", report)
+
+
+class Many(Case):
+    """Profiles of as many ranks as one likes, with sums that are known."""
+    count = 1000
+
+    def make_ranks(self, count):
+        made = subprocess.run([RANKS, str(count), self.make_directory("ranks")], check=True,
+                              stdout=subprocess.PIPE, text=True)
+        files = [os.path.join(self.path("ranks"), f"{rank:05}.bneck") for rank in range(count)]
+        return {key: int(value) for key, value in map(str.split, made.stdout.splitlines())}, files
+
+    def test_sums_are_exact_and_memory_does_not_grow_with_their_number(self):
+        sums, files = self.make_ranks(self.count)
+        peaks = {}
+        for count in (self.count // 10, self.count):
+            begin = time.monotonic()
+            _, status, usage = self.wait(["merge", "-o", self.path("all.bneck"), *files[:count]])
+            self.assertEqual(status, 0)
+            peaks[count] = usage.ru_maxrss * 1024
+            print(f"{count} profiles: {time.monotonic() - begin:.1f} s, of them "
+                  f"{usage.ru_utime + usage.ru_stime:.1f} s on a CPU, {peaks[count] / MIB:.0f} MiB",
+                  file=sys.stderr)
+        # A row for each rank, and for each of its functions, in memory and in the file.
+        rows = (self.count - self.count // 10) * 34 * 100
+        self.assertLess(peaks[self.count], peaks[self.count // 10] + 16 * MIB + rows)
+        database = sqlite3.connect(self.path("all.bneck"))
+        self.addCleanup(database.close)
+        on_cpu, waited, samples = database.execute(
+            "SELECT sum(self_on_ns), sum(self_off_ns), sum(samples) FROM hotspot").fetchone()
+        calls, call_ns = database.execute("SELECT sum(calls), sum(total_ns) FROM op").fetchone()
+        self.assertEqual((on_cpu, waited, samples, calls, call_ns),
+                         (sums["on_cpu_ns"], sums["off_cpu_ns"], sums["samples"], sums["calls"],
+                          sums["call_ns"]))
+        ranks = database.execute("SELECT count(*), count(DISTINCT number) FROM rank").fetchone()
+        self.assertEqual(ranks, (self.count, self.count))
+        report = " ".join(self.verb("report", self.path("all.bneck")).stdout.decode().split())
+        self.assertIn(f"rank {self.count // 2} on node", report)
+        self.assertIn("holds the others up", report)
+
+    def wait(self, arguments):
+        pid = os.fork()
+        if pid == 0:
+            os.environ.update(self.environment())
+            os.execv(BOTTLENECK, [BOTTLENECK, *arguments])
+        return os.wait4(pid, 0)
+
+    def test_few_descriptors_are_enough(self):
+        _, files = self.make_ranks(100)
+        done = self.verb("merge", "-o", self.path("all.bneck"), *files,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_merged_profiles_are_merged_again(self):
+        _, files = self.make_ranks(20)
+        halves = [self.path("first.bneck"), self.path("second.bneck")]
+        for half, parts in zip(halves, (files[:7], files[7:])):
+            self.assertEqual(self.verb("merge", "-o", half, *parts).returncode, 0)
+        self.assertEqual(self.verb("merge", "-o", self.path("all.bneck"), *files).returncode, 0)
+        self.assertEqual(self.verb("merge", "-o", self.path("again.bneck"), *halves).returncode, 0)
+        found = [sorted(sqlite3.connect(self.path(name)).execute("SELECT * FROM rank_time"))
+                 for name in ("all.bneck", "again.bneck")]
+        self.assertEqual(found[0], found[1])
+        names = [sorted(sqlite3.connect(self.path(name)).execute(
+            "SELECT command FROM process"))
+            for name in ("all.bneck", "again.bneck")]
+        self.assertEqual(names[0], names[1])
+        self.assertIn("20 profiles of train",
+                      self.verb("report", self.path("again.bneck")).stdout.decode())
+
+
+class TenThousand(Many):
+    count = 10_000
+    test_few_descriptors_are_enough = None
+    test_merged_profiles_are_merged_again = None
+
+
 if __name__ == "__main__":
+    if "--many" in sys.argv:
+        sys.argv.remove("--many")
+        unittest.main(defaultTest="TenThousand", verbosity=2)
+    TenThousand = None
     main()
