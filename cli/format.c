@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/function_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,143 +271,13 @@ static size_t tail_start(const char *text, size_t width)
 	return at;
 }
 
-// The length of "operator<<" and its like, whose brackets are no brackets; 0 for anything else.
-static size_t operator_length(const char *text)
-{
-	static const char *const signs[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>",
-		                             "<=",  ">=",  "->",  "()",  "<",  ">" };
-	size_t word = strlen("operator");
-
-	if (strncmp(text, "operator", word) != 0)
-		return 0;
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-		if (strncmp(text + word, signs[i], strlen(signs[i])) == 0)
-			return word + strlen(signs[i]);
-	return word;
-}
-
-// Where the bracket that opens at TEXT ends, behind its partner; NULL if it has none.
-static const char *skip_bracket(const char *text, char opening, char closing)
-{
-	int depth = 0;
-
-	for (const char *p = text; *p; p++) {
-		depth += *p == opening;
-		if (*p == closing && p[-1] != '-' && --depth == 0)
-			return p + 1;
-	}
-	return NULL;
-}
-
-static bool is_fixed_part(const char *text)
-{
-	return strncmp(text, "(anonymous namespace)", 21) == 0 || strncmp(text, "()", 2) == 0;
-}
-
-// "std::vector<int, std::allocator<int> >::at(unsigned long)" → "std::vector<…>::at(…)", or
-// "std::vector::at" if MARK is NULL. Brackets of the kind OPENING only.
-static char *fold_brackets(const char *text, char opening, char closing, const char *mark)
-{
-	char *folded = malloc(2 * strlen(text) + 8);
-	size_t at = 0;
-
-	while (folded && *text) {
-		const char *behind = *text == opening && !is_fixed_part(text)
-		                             ? skip_bracket(text, opening, closing)
-		                             : NULL;
-		size_t verbatim = operator_length(text);
-		if (behind) {
-			if (mark)
-				at += (size_t)sprintf(folded + at, "%c%s%c", opening, mark,
-				                      closing);
-			text = behind;
-			continue;
-		}
-		for (verbatim = verbatim ? verbatim : 1; verbatim; verbatim--)
-			folded[at++] = *text++;
-	}
-	if (folded)
-		folded[at] = '\0';
-	return folded;
-}
-
-// What a library calls its string says nothing to anybody.
-static void shorten_strings(char *text)
-{
-	static const char *const known[][2] = {
-		{ "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-		  "std::string" },
-		{ "std::basic_string_view<char, std::char_traits<char> >", "std::string_view" },
-		{ "__cxx11::", "" },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		size_t from = strlen(known[i][0]), to = strlen(known[i][1]);
-		for (char *p = text; (p = strstr(p, known[i][0])); p += to) {
-			memcpy(p, known[i][1], to);
-			memmove(p + to, p + from, strlen(p + from) + 1);
-		}
-	}
-}
-
-// The end of the part of a qualified name that TEXT begins with: "::", or the end.
-static const char *part_end(const char *text)
-{
-	for (int depth = 0; *text; text++) {
-		size_t verbatim = operator_length(text);
-		if (verbatim) {
-			text += verbatim - 1;
-			continue;
-		}
-		depth += (*text == '<' || *text == '(') - (*text == '>' || *text == ')');
-		if (!depth && text[0] == ':' && text[1] == ':')
-			return text;
-	}
-	return text;
-}
-
-// "bool a::less" → "a::less"; of a function with its parameters only, as only those have a type.
-static const char *skip_type(const char *text)
-{
-	const char *name = text;
-
-	for (int depth = 0; *text; text++) {
-		if (operator_length(text))
-			break;
-		depth += (*text == '<' || *text == '(') - (*text == '>' || *text == ')');
-		if (!depth && *text == ' ' && text[1] && text[1] != '(' && text[1] != '[')
-			name = text + 1;
-	}
-	return name;
-}
-
-// Drops what follows the parameters (" const", " [clone .cold]"), and the type before the name.
-static void drop_surroundings(char *name)
-{
-	char *parameters = strrchr(name, ')');
-
-	if (!parameters)
-		return;
-	parameters[1] = '\0';
-	memmove(name, skip_type(name), strlen(skip_type(name)) + 1);
-}
-
 // From the least to the most that is lost, as far as it takes to fit into WIDTH.
 static char *drop_types(const char *plain, size_t width)
 {
-	cleanup_free char *name = strdup(plain);
+	char *bare = function_name_bare(plain);
 
-	if (!name)
-		return NULL;
-	drop_surroundings(name);
-	cleanup_free char *called = fold_brackets(name, '(', ')', NULL);
-	char *bare = called ? fold_brackets(called, '<', '>', NULL) : NULL;
-	if (!bare)
-		return NULL;
-	for (size_t length = strlen(bare); length && bare[length - 1] == ' ';)
-		bare[--length] = '\0'; // "operator< <char>"
-	while (format_width(bare) > width || strncmp(bare, "::", 2) == 0) {
-		const char *rest = part_end(bare);
+	while (bare && (format_width(bare) > width || strncmp(bare, "::", 2) == 0)) {
+		const char *rest = function_name_part(bare);
 		if (strncmp(rest, "::", 2) != 0)
 			break;
 		memmove(bare, rest + 2, strlen(rest + 2) + 1);
@@ -419,14 +290,10 @@ static char *drop_types(const char *plain, size_t width)
 static char *clip_name(const char *text, size_t width, bool ascii)
 {
 	const char *mark = ascii ? "..." : "\u2026";
-	cleanup_free char *known = strdup(text);
-
-	if (known)
-		shorten_strings(known);
-	cleanup_free char *plain = known ? fold_brackets(known, '(', ')', mark) : NULL;
+	cleanup_free char *plain = function_name_fold(text, '(', mark);
 	if (!plain || format_width(plain) <= width)
 		return steal(plain);
-	cleanup_free char *folded = fold_brackets(plain, '<', '>', mark);
+	cleanup_free char *folded = function_name_fold(plain, '<', mark);
 	if (!folded || format_width(folded) <= width)
 		return steal(folded);
 	// Those of C and of what is in brackets of our own have nothing to drop.
@@ -436,12 +303,45 @@ static char *clip_name(const char *text, size_t width, bool ascii)
 	return bare ? format_clip(bare, width, CLIP_MIDDLE, ascii) : NULL;
 }
 
+#define CALLED_BY   " < "
+#define OTHERS      ", others"
+#define NAMES_WIDTH 16 // in which two can be told
+
+// "memcpy < decode, others": both names stay, and the words between them and behind.
+static char *clip_call(const char *text, const char *by, size_t width, bool ascii)
+{
+	size_t between = strlen(CALLED_BY), length = strlen(by + between), others = strlen(OTHERS);
+	char *out = NULL;
+
+	others = length > others && strcmp(text + strlen(text) - others, OTHERS) == 0 ? others : 0;
+	cleanup_free char *called = strndup(text, (size_t)(by - text));
+	cleanup_free char *caller = strndup(by + between, length - others);
+	size_t names = width > between + others ? width - between - others : 0;
+	if (!called || !caller)
+		return NULL;
+	if (names < NAMES_WIDTH)
+		return format_clip(text, width, CLIP_MIDDLE, ascii);
+	// The caller is the user's own.
+	size_t least = format_width(called) < names * 2 / 5 ? format_width(called) : names * 2 / 5;
+	cleanup_free char *outer = clip_name(caller, names - least, ascii);
+	size_t rest = outer && names > format_width(outer) ? names - format_width(outer) : 0;
+	cleanup_free char *inner = clip_name(called, rest, ascii);
+	if (!outer || !inner ||
+	    asprintf(&out, "%s%s%s%s", inner, CALLED_BY, outer, others ? OTHERS : "") < 0)
+		return NULL;
+	return out;
+}
+
 // In a tree a name stands behind branches, which stay.
 static char *clip_symbol(const char *text, size_t width, bool ascii)
 {
 	size_t branches = 0;
 	char *out = NULL;
 
+	const char *by = strstr(text, CALLED_BY);
+
+	if (by && by > text)
+		return clip_call(text, by, width, ascii);
 	while (text[branches] && (strchr(" |`-", text[branches]) || text[branches] & 0x80))
 		branches++;
 	cleanup_free char *before = strndup(text, branches);

@@ -2,6 +2,7 @@
 #include "merge/evidence.h"
 
 #include "base/error.h"
+#include "base/function_name.h"
 #include "base/path.h"
 #include "base/share.h"
 #include "merge/profile_data.h"
@@ -11,6 +12,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define LONG_NAME 60 // beyond it types go
 
 static uint64_t run_length(const struct profile *p)
 {
@@ -149,13 +152,16 @@ const char *evidence_thread(const struct evidence *e, char *buffer, size_t size)
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size)
 {
 	const char *base = path_base(file);
+	cleanup_free char *bare =
+		strlen(function) > LONG_NAME ? function_name_bare(function) : NULL;
+	const char *name = bare ? bare : function;
 
 	if (base && line > 0)
-		snprintf(buffer, size, "%.120s (%.120s:%d)", function, base, line);
+		snprintf(buffer, size, "%.120s (%.120s:%d)", name, base, line);
 	else if (base)
-		snprintf(buffer, size, "%.120s (%.120s)", function, base);
+		snprintf(buffer, size, "%.120s (%.120s)", name, base);
 	else
-		snprintf(buffer, size, "%.120s", function);
+		snprintf(buffer, size, "%.120s", name);
 }
 
 enum measured finding_say(struct finding *finding, const char *format, ...)

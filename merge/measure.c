@@ -2,6 +2,7 @@
 // What stacks do, for rules that ask for no more than that.
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/function_name.h"
 #include "merge/evidence.h"
 #include "merge/profile_data.h"
 
@@ -158,8 +159,11 @@ static void describe(const struct evidence *e, const struct rule *rule, bool cri
 
 	if (row)
 		finding_place(row->function, row->file, row->line, place, sizeof(place));
-	if (row && row->callee)
-		snprintf(called, sizeof(called), ", which calls %.120s", row->callee);
+	if (row && row->callee) {
+		cleanup_free char *callee = function_name_bare(row->callee);
+		snprintf(called, sizeof(called), ", which calls %.120s",
+		         callee ? callee : row->callee);
+	}
 	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s%s", rule->title, finding->value,
 	            critical ? "the time of " : "the CPU time",
 	            critical ? evidence_thread(e, thread, sizeof(thread)) : "",

@@ -219,6 +219,15 @@ Test(format, a_long_symbol_keeps_the_functions_own_name)
 		{ 30, "std::__cxx11::basic_string<char, std::allocator<char> >::compare(int) const",
 		  "std::basic_string::compare" },
 		{ 16, "  │  └─ std::vector<int>::at(int)", "  │  └─ at" },
+		{ 40,
+		  "std::lock_guard<std::mutex>::lock_guard(std::mutex&) < count(std::vector<int>)",
+		  "std::lock_guard::lock_guard < count(…)" },
+		{ 30, "std::istream& operator>>(std::istream&, std::string&) < main, others",
+		  "operator>> < main, others" },
+		{ 30, "_BaseDataLoaderIter.__next__ < <module>, others",
+		  "_Base…ext__ < <module>, others" },
+		{ 28, "a_rather_long_function_of_c < another_function_that_is_long",
+		  "a_rat…of_c < another…is_long" },
 		{ 10, "broken<name(that<never ends", "broke…ends" },
 	};
 

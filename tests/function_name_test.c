@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "base/function_name.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+Test(function_name, a_bare_name_has_no_types)
+{
+	static const char *const rows[][2] = {
+		{ "main", "main" },
+		{ "bool a::less<int>(int, int) const", "a::less" },
+		{ "std::basic_istream<char, std::char_traits<char> >& std::operator>><char, "
+		  "std::char_traits<char>, std::allocator<char> >(std::basic_istream<char, "
+		  "std::char_traits<char> >&, std::__cxx11::basic_string<char, "
+		  "std::char_traits<char>, std::allocator<char> >&)",
+		  "std::operator>>" },
+		{ "a::run(int)::{lambda(auto)#1}::operator()(long) const",
+		  "a::run::{lambda#1}::operator()" },
+		{ "(anonymous namespace)::f(int)", "(anonymous namespace)::f" },
+		{ "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "::drop" },
+		{ "pthread_cond_wait@@GLIBC_2.3.2", "pthread_cond_wait" },
+		{ "memcpy@GLIBC_2.2.5", "memcpy" },
+		{ "read@plt", "read@plt" },
+		{ "<module>", "<module>" },
+		{ "Points.<locals>.<genexpr>", "Points.<locals>.<genexpr>" },
+		{ "{built-in method marshal.loads}", "{built-in method marshal.loads}" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *bare = function_name_bare(rows[i][0]);
+		cr_expect(eq(str, bare, (char *)rows[i][1]));
+		free(bare);
+	}
+}
+
+Test(function_name, brackets_of_one_kind_are_folded)
+{
+	char *types =
+		function_name_fold("std::vector<int, std::less<int> >::at(map<a, b>)", '<', "*");
+	char *parameters = function_name_fold("f(int (*)(long))::operator()(int)", '(', "*");
+	char *python = function_name_fold("f.<locals>.<lambda>", '<', "*");
+
+	cr_expect(eq(str, types, "std::vector<*>::at(map<*>)"));
+	cr_expect(eq(str, parameters, "f(*)::operator()(*)"));
+	cr_expect(eq(str, python, "f.<locals>.<lambda>"));
+	free(types);
+	free(parameters);
+	free(python);
+}
+
+Test(function_name, parts_end_at_colons_outside_of_brackets)
+{
+	const char *name = "a<b::c>::d::operator<";
+
+	name = function_name_part(name);
+	cr_expect(eq(str, (char *)name, "::d::operator<"));
+	name = function_name_part(name + 2);
+	cr_expect(eq(str, (char *)name, "::operator<"));
+	name = function_name_part(name + 2);
+	cr_expect(eq(str, (char *)name, ""));
+}
