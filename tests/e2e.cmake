@@ -20,6 +20,7 @@ endfunction()
 
 foreach(part
   batch
+  batch_examples
   bench
   completion
   damaged
