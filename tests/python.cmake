@@ -42,5 +42,5 @@ if(Python3_FOUND)
     set_tests_properties(python_waits_${rung} PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
   endforeach()
   set_tests_properties(python_exact_traps python_exact_timers python_survive PROPERTIES
-    LABELS e2e TIMEOUT 900)
+    LABELS e2e TIMEOUT 900 ENVIRONMENT TEAR_SECONDS=1)
 endif()

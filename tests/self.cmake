@@ -26,4 +26,6 @@ if(NOT FUZZ AND Python3_FOUND)
     set_tests_properties(python_manners_${name} PROPERTIES LABELS e2e TIMEOUT 600
       ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>;SELF_RESTART=$<TARGET_FILE:self_restart>;SELF_HIDDEN=$<TARGET_FILE:self_hidden>;HANDLER_WATCH=$<TARGET_FILE:handler_watch>;THREAD_LOCAL_LIBRARY=$<TARGET_FILE:thread_local_library>")
   endforeach()
+  # It goes by the sysctl, which e2e_privileges sets.
+  set_tests_properties(python_manners_triggers PROPERTIES RESOURCE_LOCK perf_event_paranoid)
 endif()

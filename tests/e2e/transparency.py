@@ -8,6 +8,7 @@ and python3-psutil; a suite that is not installed is skipped by name. A test tha
 again both ways, twice: a test that is not stable in itself shows there and proves nothing.
 """
 import argparse
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -107,7 +108,9 @@ def differences(bare, ours):
 
 def check(case, command, prefix, timeout):
     """Returns how many results were compared, and the differences that are ours."""
-    bare, ours = run(command, [], timeout), run(command, prefix, timeout)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        bare, ours = pool.map(lambda with_us: run(command, prefix if with_us else [], timeout),
+                              (False, True))
     changed = differences(bare, ours)
     for _ in range(2):
         if not changed:
@@ -137,10 +140,10 @@ def main():
         if not suite.cases:
             print(f"{suite.name}: skipped, its tests are not installed")
             continue
-        results, changed = 0, 0
-        for case, command in suite.cases:
-            counted, differing = check(case, command, prefix, arguments.timeout)
-            results, changed = results + counted, changed + differing
+        # The fast ones wait more than they compute.
+        with concurrent.futures.ThreadPoolExecutor(4 if arguments.fast else 1) as pool:
+            checked = list(pool.map(lambda c: check(*c, prefix, arguments.timeout), suite.cases))
+        results, changed = map(sum, zip(*checked))
         print(f"{suite.name}: {len(suite.cases)} programs, {results} results, {changed} differ",
               flush=True)
         failed += changed
