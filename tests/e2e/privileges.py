@@ -42,7 +42,7 @@ def paranoid(level):
             file.write(before)
 
 
-class User(Case):
+class AsUser(Case):
     """Copies what nobody needs to a place where nobody can read it."""
 
     def setUp(self):
@@ -60,6 +60,8 @@ class User(Case):
         self.readable(BOTTLENECK)
         return self.profile_run(command, *options, prefix=[*self.user, *prefix], env=self.env)
 
+
+class User(AsUser):
     def test_an_unprivileged_user_gets_a_profile(self):
         done = self.run_as_user([self.readable(target("shares"))])
         self.assertEqual(done.status, 0, done.err)
@@ -90,7 +92,7 @@ class User(Case):
         self.assertIn(b"perf", done.stdout)
 
 
-class NoPerf(User):
+class NoPerf(AsUser):
     """Where perf_event_open is refused, as in most containers."""
 
     def wrapper(self, *options):
