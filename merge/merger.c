@@ -300,8 +300,16 @@ int merger_add(struct merger *m, const struct profile *part, struct error *err)
 	return failed;
 }
 
+void merger_leave_out(struct merger *m)
+{
+	m->left_out++;
+}
+
 static void note_what_is_missing(struct merger *m)
 {
+	if (m->left_out)
+		note(m, "%u more profile%s could not be read, and %s left out", m->left_out,
+		     m->left_out == 1 ? "" : "s", m->left_out == 1 ? "was" : "were");
 	if (m->plan.by_start)
 		note(m,
 		     "the runs did not overlap: their times are laid over each other at the starts");

@@ -52,5 +52,8 @@ CLEANUP(merger, struct merger *, merger_free)
 /* PART is only read. */
 int merger_add(struct merger *m, const struct profile *part, struct error *err);
 
+/* One more could not be read: the limits say so. */
+void merger_leave_out(struct merger *m);
+
 /* The one profile; the merger is done with. NULL on error. */
 struct profile *merger_finish(struct merger *m, struct error *err);

@@ -17,7 +17,7 @@ import sys
 import time
 import unittest
 
-from harness import BOTTLENECK, Case, main, need, target
+from harness import BOTTLENECK, NOBODY, Case, main, need, target
 
 RANKS = os.path.abspath(os.environ.get("RANKS", "build/tests/ranks"))
 FAKE = os.path.abspath(os.environ.get("FAKE", "build/tests/gpu/fake"))
@@ -124,7 +124,10 @@ class Merge(Case):
 
     def test_hundreds_share_rows(self):
         parts = self.make("a", "b", command=["true"])
-        self.assertEqual(self.merge(*parts[:1] * 150, *parts[1:] * 150).returncode, 0)
+        copies = [self.path(f"{i}.bneck") for i in range(300)]
+        for i, copy in enumerate(copies):
+            shutil.copy(parts[i % 2], copy)
+        self.assertEqual(self.merge(*copies).returncode, 0)
         few, many = os.path.getsize(parts[0]), os.path.getsize(self.path("all.bneck"))
         self.assertLess(many, 8 * few)
         report = self.verb("report", self.path("all.bneck"))
@@ -149,6 +152,80 @@ class Merge(Case):
         for arguments in ((), ("-o", self.path("x")), (part,)):
             self.assert_clean_message(self.verb("merge", *arguments))
         self.assert_clean_message(self.merge("-k", broken), "broken")
+
+    def test_each_file_once(self):
+        parts = self.make("a", "b", command=["true"])
+        link = self.path("link.bneck")
+        os.symlink(parts[0], link)
+        for twin in (parts[0], link):
+            done = self.merge(*parts, twin)
+            self.assertEqual(done.returncode, 1)
+            self.assert_clean_message(done, os.path.basename(twin), "named twice")
+            self.assertFalse(os.path.exists(self.path("all.bneck")))
+        done = self.merge("-k", *parts, link)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"named twice", done.stderr)
+        report = self.verb("report", self.path("all.bneck")).stdout.decode()
+        self.assertIn("2 on 1 host", report)
+        self.assertIn("1 more profile could not be read, and was left out", report)
+
+    def test_of_an_older_version_it_says_which(self):
+        parts = self.make("a", "b", command=["true"])
+        database = sqlite3.connect(parts[1])
+        database.execute("PRAGMA user_version = 3")
+        database.commit()
+        database.close()
+        done = self.merge(*parts)
+        self.assertEqual(done.returncode, 1)
+        self.assert_clean_message(done, "b.bneck", "older", "schema 3")
+        self.assertFalse(os.path.exists(self.path("all.bneck")))
+        self.assertEqual(self.merge("-k", *parts).returncode, 0)
+        # Deeper than what is read first.
+        shutil.copy(parts[0], parts[1])
+        database = sqlite3.connect(parts[1])
+        database.execute("UPDATE node_chunk SET rows = rows + 1")
+        database.commit()
+        database.close()
+        os.unlink(self.path("all.bneck"))
+        self.assert_clean_message(self.merge(*parts), "b.bneck", "damaged")
+        self.assert_clean_message(self.merge(parts[1]), "b.bneck", "damaged")
+        done = self.merge("-k", parts[1])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"nothing to merge", done.stderr)
+        self.assertFalse(os.path.exists(self.path("all.bneck")))
+
+    def test_those_that_may_not_be_read(self):
+        if os.geteuid() == 0:
+            os.chmod(self.directory, 0o755)
+        parts = self.make("a", "b", command=["true"])
+        os.chmod(parts[0], 0o644)
+        os.chmod(parts[1], 0)
+        if os.geteuid() != 0:
+            done = self.merge(*parts)
+        else:
+            done = self.bare([BOTTLENECK, "merge", "-o", os.path.join(self.work, "all.bneck"),
+                              *parts], user=NOBODY, group=NOBODY, extra_groups=[])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assert_clean_message(done, "b.bneck", "Permission denied")
+        self.assertEqual(os.listdir(self.work), [])
+
+    def test_a_disk_that_is_full_leaves_nothing(self):
+        parts = self.make("a", "b")
+        output = os.path.join(self.work, "all.bneck")
+        done = self.verb("merge", "-o", output, *parts, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assert_clean_message(done, "all.bneck", "File too large")
+        self.assertEqual(os.listdir(self.work), [])
+        # What stood there stays.
+        with open(output, "w", encoding="ascii") as file:
+            file.write("as it was")
+        done = self.verb("merge", "-o", output, *parts, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(os.listdir(self.work), ["all.bneck"])
+        with open(output, encoding="ascii") as file:
+            self.assertEqual(file.read(), "as it was")
 
     def test_the_planted_straggler_is_named(self):
         need("mpirun", "mpicc")
@@ -321,6 +398,35 @@ class Many(Case):
             os.execv(BOTTLENECK, [BOTTLENECK, *arguments])
         return os.wait4(pid, 0)
 
+    def test_who_interrupts_it_finds_all_or_nothing(self):
+        _, files = self.make_ranks(40)
+        output = os.path.join(self.work, "all.bneck")
+        begin = time.monotonic()
+        self.assertEqual(self.verb("merge", "-o", output, *files).returncode, 0)
+        lasts, ended = time.monotonic() - begin, 0
+        with open(output, "rb") as file:
+            whole = file.read()
+        for i in range(24):
+            os.unlink(output)
+            with subprocess.Popen([BOTTLENECK, "merge", "-o", output, *files],
+                                  env=self.environment()) as merge:
+                time.sleep(lasts * i / 20)
+                merge.send_signal((signal.SIGINT, signal.SIGTERM)[i % 2])
+                status = merge.wait()
+            self.assertIn(status, (0, -signal.SIGINT, -signal.SIGTERM))
+            ended += status != 0
+            found = os.listdir(self.work)
+            self.assertIn(found, ([], ["all.bneck"]))
+            if status == 0:
+                self.assertEqual(found, ["all.bneck"])
+            if found:
+                with open(output, "rb") as file:
+                    self.assertEqual(file.read(), whole)
+            else:
+                with open(output, "wb"):
+                    pass
+        self.assertGreater(ended, 0)
+
     def test_few_descriptors_are_enough(self):
         _, files = self.make_ranks(100)
         done = self.verb("merge", "-o", self.path("all.bneck"), *files,
@@ -348,6 +454,7 @@ class Many(Case):
 class TenThousand(Many):
     count = 10_000
     test_few_descriptors_are_enough = None
+    test_who_interrupts_it_finds_all_or_nothing = None
     test_merged_profiles_are_merged_again = None
 
 
