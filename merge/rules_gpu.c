@@ -252,6 +252,16 @@ static enum measured measure_memory(const struct evidence *e, const struct rule 
 	                   finding->value);
 }
 
+// What the GPUs worked, where streams overlap more than the time in which they did.
+static uint64_t worked_ns(const struct evidence *e)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->gpu_rows->count; i++)
+		sum += e->gpu_rows->rows[i].total_ns;
+	return sum > e->gpu->busy_ns ? sum : e->gpu->busy_ns;
+}
+
 static bool multiplies(const char *name)
 {
 	return strstr(name, "gemm") || strstr(name, "Gemm") || strstr(name, "conv") ||
@@ -266,23 +276,34 @@ static enum measured measure_tensor_cores(const struct evidence *e, const struct
 	(void)rule;
 	if (!has_gpu(e) || !e->gpu->device_count || e->gpu->devices[0].compute_major < 7)
 		return MEASURED_NOTHING;
+	uint64_t worked = worked_ns(e);
 	for (size_t i = 0; i < e->gpu_rows->count; i++) {
 		const struct gpu_row *row = &e->gpu_rows->rows[i];
 		if (row->kind != GPU_WORK_KERNEL || row->tensor_cores || !multiplies(row->name))
 			continue;
 		ns += row->total_ns;
-		finding_add(finding, &(struct finding_row){
-					     .function = row->name,
-					     .ns = row->total_ns,
-					     .share = share_of(row->total_ns, e->gpu->busy_ns),
-					     .calls = row->calls });
+		finding_add(finding,
+		            &(struct finding_row){ .function = row->name,
+		                                   .ns = row->total_ns,
+		                                   .share = share_of(row->total_ns, worked),
+		                                   .calls = row->calls });
 	}
 	weigh(e, ns, finding);
-	finding->value = 100 * share_of(ns, e->gpu->busy_ns);
+	finding->value = 100 * share_of(ns, worked);
 	finding->saving_ns /= 2;
 	return finding_say(finding,
-	                   "%.0f %% of the GPU's busy time is matrix products without tensor cores",
+	                   "%.0f %% of the GPU's work is matrix products without tensor cores",
 	                   finding->value);
+}
+
+// ROW fills no GPU, nor with what ran beside it.
+static bool is_small(const struct evidence *e, const struct gpu_row *row, double beside)
+{
+	const uint32_t *grid = row->shape.grid;
+	double blocks = (double)grid[0] * grid[1] * grid[2];
+
+	return row->kind == GPU_WORK_KERNEL && blocks > 0 &&
+	       blocks * beside < e->gpu->devices[0].multiprocessors;
 }
 
 static enum measured measure_grid(const struct evidence *e, const struct rule *rule,
@@ -293,27 +314,25 @@ static enum measured measure_grid(const struct evidence *e, const struct rule *r
 	(void)rule;
 	if (!has_gpu(e) || share_of(e->gpu->busy_ns, e->gpu->span_ns) < MUCH_BUSY)
 		return MEASURED_NOTHING;
+	uint64_t worked = worked_ns(e);
+	double beside = share_of(worked, e->gpu->busy_ns);
 	for (size_t i = 0; i < e->gpu_rows->count; i++) {
 		const struct gpu_row *row = &e->gpu_rows->rows[i];
-		const uint32_t *grid = row->shape.grid;
-		uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-		if (row->kind != GPU_WORK_KERNEL || !blocks ||
-		    blocks >= e->gpu->devices[0].multiprocessors)
+		if (!is_small(e, row, beside))
 			continue;
 		ns += row->total_ns;
-		finding_add(finding, &(struct finding_row){
-					     .function = row->name,
-					     .ns = row->total_ns,
-					     .share = share_of(row->total_ns, e->gpu->busy_ns),
-					     .calls = row->calls });
+		finding_add(finding,
+		            &(struct finding_row){ .function = row->name,
+		                                   .ns = row->total_ns,
+		                                   .share = share_of(row->total_ns, worked),
+		                                   .calls = row->calls });
 	}
 	weigh(e, ns, finding);
-	finding->value = 100 * share_of(ns, e->gpu->busy_ns);
-	return finding_say(
-		finding,
-		"%.0f %% of the GPU's busy time is kernels with fewer blocks than it has "
-		"multiprocessors",
-		finding->value);
+	finding->value = 100 * share_of(ns, worked);
+	return finding_say(finding,
+	                   "%.0f %% of the GPU's work is kernels with fewer blocks than it has "
+	                   "multiprocessors",
+	                   finding->value);
 }
 
 const struct rule rules_gpu[] = {
@@ -456,8 +475,8 @@ const struct rule rules_gpu[] = {
 	  .title = "matrix products without tensor cores",
 	  .formula =
 	          "time of kernels that are matrix products or convolutions by their names, and do "
-	          "not use tensor cores by them, as a share of the GPU's busy time; from compute "
-	          "capability 7.0 on",
+	          "not use tensor cores by them, as a share of the time of all of the GPU's works; "
+	          "from compute capability 7.0 on",
 	  .why = "Tensor cores do the same several times as fast.",
 	  .advice = "torch.set_float32_matmul_precision(\"high\"), autocast to bfloat16, and sizes "
 	            "that are multiples of 8.",
@@ -469,9 +488,11 @@ const struct rule rules_gpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "kernels too small for the GPU",
-	  .formula = "time of kernels that are launched with fewer blocks than the GPU has "
-	             "multiprocessors, as a share of its busy time",
-	  .why = "The other multiprocessors have nothing to do, unless another stream does.",
+	  .formula =
+	          "time of kernels with fewer blocks than the GPU has multiprocessors, as a share "
+	          "of the time of all of its works; blocks are counted as many times as works "
+	          "ran at once on average",
+	  .why = "The other multiprocessors have nothing to do.",
 	  .advice =
 	          "More blocks: larger batches, smaller blocks, or several such kernels at once on "
 	          "streams of their own.",

@@ -90,6 +90,27 @@ Test(finding_gpu, kernels_with_fewer_blocks_than_multiprocessors_are_small)
 	cr_expect(finding_of(more, "GPU-GRID") != NULL);
 }
 
+// Three streams of 8 blocks at a time fill 24 multiprocessors, and not 25.
+Test(finding_gpu, small_kernels_beside_each_other_are_counted_together)
+{
+	set_run(1000);
+	device();
+	for (uint32_t stream = 7; stream <= 9; stream++)
+		kernel("small", 100, 900, stream, 0);
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	f.profile->gpu.devices[0].multiprocessors = 24;
+	cleanup(findings) struct findings *findings =
+		query_findings(f.profile, &everything, NULL, NULL);
+	cr_expect(finding_of(findings, "GPU-GRID") == NULL);
+	f.profile->gpu.devices[0].multiprocessors = 25;
+	cleanup(findings) struct findings *more =
+		query_findings(f.profile, &everything, NULL, NULL);
+	const struct finding *small = finding_of(more, "GPU-GRID");
+	cr_assert(small != NULL);
+	cr_expect(epsilon_eq(dbl, small->value, 100, 0.1));
+}
+
 static void begin_anew(void)
 {
 	end();
