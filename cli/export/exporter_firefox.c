@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Firefox Profiler's processed profile format: stacks as samples by thread and by time, calls
 // of ops, waits, and works of GPUs as markers.
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/export/exporter.h"
 #include "cli/export/firefox_markers.h"
@@ -173,27 +174,50 @@ static void put_meta(struct json *j, const struct firefox *f, const struct firef
 
 // What a thread, or a stream, is called.
 struct title {
-	char name[160], process[160], pid[24];
+	char name[160], process[160], pid[160];
 	uint32_t tid;
 	bool is_main;
 	uint64_t begin_ns, end_ns;
 };
 
+static bool put_pid(struct firefox *f, uint32_t pid, uint32_t slot, char *text, size_t size)
+{
+	unsigned others = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < f->owner_count && !known; i++) {
+		if (f->owners[i].pid != pid)
+			continue;
+		known = f->owners[i].slot == slot;
+		others += !known;
+	}
+	if (!known && !array_reserve(&f->owners, &f->owner_capacity, f->owner_count + 1))
+		return false;
+	if (!known)
+		f->owners[f->owner_count++] = (struct firefox_owner){ pid, slot };
+	snprintf(text, size, others ? "%u.%u" : "%u", pid, others);
+	return true;
+}
+
 static struct title title_of_stream(const struct firefox_markers *m, uint32_t stream)
 {
-	struct slice_stream info = { .device = "" };
+	struct slice_stream info = { .device = "", .process = "" };
 	struct title title = { .is_main = false };
 
 	slice_reader_stream(m->reader, stream, &info);
 	snprintf(title.name, sizeof(title.name), "stream %u", info.number);
-	snprintf(title.process, sizeof(title.process), "GPU %u %s", info.device_number,
-	         info.device);
-	snprintf(title.pid, sizeof(title.pid), "GPU %u", info.device_number);
+	// Each rank has its own GPU 0.
+	const char *of = *info.process ? " of " : "";
+	snprintf(title.process, sizeof(title.process), "GPU %u %.60s%s%.60s", info.device_number,
+	         info.device, of, info.process);
+	snprintf(title.pid, sizeof(title.pid), "GPU %u%s%.100s", info.device_number, of,
+	         info.process);
 	title.tid = stream;
 	return title;
 }
 
-static struct title title_of_thread(const struct firefox_markers *m, uint32_t thread)
+static struct title title_of_thread(struct firefox *f, const struct firefox_markers *m,
+                                    uint32_t thread)
 {
 	struct slice_thread info = { .name = "", .process = "" };
 	struct title title = { .is_main = false };
@@ -202,17 +226,18 @@ static struct title title_of_thread(const struct firefox_markers *m, uint32_t th
 	snprintf(title.name, sizeof(title.name), "%s%s", info.name,
 	         info.apart ? "" : " and others");
 	snprintf(title.process, sizeof(title.process), "%s", info.process);
-	snprintf(title.pid, sizeof(title.pid), "%u", info.pid);
+	f->failed |= !put_pid(f, info.pid, info.process_slot, title.pid, sizeof(title.pid));
 	title.tid = info.tid;
 	title.is_main = info.is_main;
 	return title;
 }
 
-static struct title title_of(const struct firefox_markers *m, const struct firefox_track *track)
+static struct title title_of(struct firefox *f, const struct firefox_markers *m,
+                             const struct firefox_track *track)
 {
 	const struct stack_thread *stacks = track->stacks;
 	struct title title = track->stream ? title_of_stream(m, track->stream)
-	                                   : title_of_thread(m, track->thread);
+	                                   : title_of_thread(f, m, track->thread);
 
 	for (size_t i = 0; i < track->markers; i++) {
 		const struct slice_row *row = &m->markers[track->first_marker + i].row;
@@ -245,7 +270,7 @@ static void put_title(struct json *j, const struct title *title)
 static int put_track(struct firefox *f, const struct firefox_markers *m,
                      const struct firefox_track *track, struct error *err)
 {
-	const struct title title = title_of(m, track);
+	const struct title title = title_of(f, m, track);
 	struct json *j = f->j;
 
 	json_open(j, NULL, '{');
@@ -382,7 +407,9 @@ static int write_firefox(const struct exporting *e, struct error *err)
 		return -1;
 	if (!texts || !modules || !files || !strings_add(texts, "") || !add_modules(&f))
 		return error_set(err, ENOMEM, "could not write the profile");
-	return put_all(&f, err);
+	int failed = put_all(&f, err);
+	free(f.owners);
+	return failed;
 }
 
 const struct exporter exporter_firefox = { .name = "firefox", .write = write_firefox };

@@ -39,6 +39,11 @@ struct firefox_track {
 	size_t first_marker, markers;      /* in struct firefox_markers */
 };
 
+/* Processes by number: those of other hosts may have the same, and are "4711.1" and so on. */
+struct firefox_owner {
+	uint32_t pid, slot;
+};
+
 struct firefox {
 	const struct exporting *e;
 	struct json *j;
@@ -46,6 +51,8 @@ struct firefox {
 	bool failed; /* there was no memory for a text */
 	const struct stacks *stacks;
 	const struct stack_times *times;
+	struct firefox_owner *owners;
+	size_t owner_count, owner_capacity;
 };
 
 /* The number of TEXT in the list; that of "" if there is no memory, see failed. */

@@ -340,6 +340,23 @@ class Gpu(Firefox):
                          self.ask("SELECT sum(calls), sum(total_ns) FROM gpu_work"))
 
 
+    def test_each_rank_has_its_own_gpu(self):
+        if not os.path.exists(FAKE):
+            self.skipTest("the fake GPU is not built")
+        parts = [self.path(f"r{rank}.bneck") for rank in range(2)]
+        for rank, part in enumerate(parts):
+            self.record([os.path.join(PROGRAMS, "streams")], LD_LIBRARY_PATH=FAKE,
+                        RANK=str(rank), WORLD_SIZE="2")
+            os.rename(self.profile, part)
+        self.profile = self.path("all.bneck")
+        done = self.verb("merge", "-o", self.profile, *parts)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        threads = self.exported().threads
+        gpus = {t["pid"] for t in threads if t["pid"].startswith("GPU ")}
+        self.assertEqual(len(gpus), 2, gpus)
+        self.assertEqual(len({t["pid"] for t in threads} - gpus), 2)
+
+
 class Memory(Firefox):
     def test_allocated_bytes_are_those_of_the_table(self):
         self.record([target("memory")])
