@@ -9,11 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAY_MIN    3    // looks that a phase has to last, in the median
+#define STAY_MIN    3    // looks that a phase has to last to be told, in the median
 #define LENGTH_MIN  6    // looks that a cycle has to last, in the median
 #define BLURRED_MIN 3    // cycles one after the other: a phase does not grow at once
 #define SAME_ORDER  0.80 // of the cycles, that have to have the usual phases
-#define UNEVEN_MAX  0.25 // of a cycle, that its neighbour may differ in the median
+#define UNEVEN_MAX  0.20 // of a cycle, that its neighbour may differ …
+#define EVEN_SHARE  0.25 // … in so many of the cycles: the others may have more to do
+#define SPREAD_MAX  3    // of a long cycle to a brief one, by the quartiles
+#define LONG        4    // of the median: but for the first, such cycles …
+#define LONG_SHARE  0.25 // … may hold so much of the time
+#define NEAR        0.20 // of the most regular cycles, and …
+#define NEAR_CYCLES 2    // … at least so many: what is only so much less regular is as good
 
 // A phase, and for how long.
 struct stay {
@@ -22,13 +28,16 @@ struct stay {
 };
 
 struct finder {
-	const uint8_t *looks;
+	uint8_t *looks; // its own
 	size_t look_count;
 	uint8_t group[CYCLE_PHASES + 1]; // [phase]: of those taken together with it
 	struct stay *stays;
 	size_t count;
 	double *scratch;  // [look_count + 1]
 	uint64_t *orders; // [look_count + 1]
+	uint32_t *starts; // [look_count + 2]
+	double best;      // how regular the most regular cycles are
+	double enough;    // as regular as that is taken; 0: none is, for best is not known yet
 };
 
 void cycle_fini(struct cycle *cycle)
@@ -39,20 +48,22 @@ void cycle_fini(struct cycle *cycle)
 
 static void finder_at_scope_end(struct finder *f)
 {
+	free(f->looks);
 	free(f->stays);
 	free(f->scratch);
 	free(f->orders);
+	free(f->starts);
 }
 
-static bool finder_init(struct finder *f, const uint8_t *looks, size_t count)
+static bool finder_init(struct finder *f, size_t count)
 {
-	*f = (struct finder){ .looks = looks, .look_count = count };
+	*f = (struct finder){ .look_count = count };
+	f->looks = calloc(count + 1, sizeof(*f->looks));
 	f->stays = calloc(count + 1, sizeof(*f->stays));
 	f->scratch = calloc(count + 1, sizeof(*f->scratch));
 	f->orders = calloc(count + 1, sizeof(*f->orders));
-	for (int phase = 0; phase <= CYCLE_PHASES; phase++)
-		f->group[phase] = (uint8_t)phase;
-	return f->stays && f->scratch && f->orders;
+	f->starts = calloc(count + 2, sizeof(*f->starts));
+	return f->looks && f->stays && f->scratch && f->orders && f->starts;
 }
 
 static void find_stays(struct finder *f)
@@ -162,18 +173,39 @@ static uint64_t most_frequent(uint64_t *orders, size_t count, size_t *times)
 	return best;
 }
 
-static bool is_even(struct finder *f, const uint32_t *looks, size_t count)
+static double quantile(struct finder *f, size_t count, double share)
 {
-	double usual, uneven;
+	return nth_smallest(f->scratch, count, (size_t)(share * (double)(count - 1)));
+}
+
+// Whether the COUNT cycles that begin at LOOKS are of one kind by their length, but for a few.
+static bool is_of_a_kind(struct finder *f, const uint32_t *looks, size_t count)
+{
+	double all = looks[count] - looks[1], in_long = 0;
 
 	for (size_t i = 0; i < count; i++)
 		f->scratch[i] = looks[i + 1] - looks[i];
-	usual = median_in_place(f->scratch, count);
+	double usual = quantile(f, count, 0.5);
+	for (size_t i = 1; i < count; i++)
+		if (looks[i + 1] - looks[i] > LONG * usual)
+			in_long += looks[i + 1] - looks[i];
+	return usual >= LENGTH_MIN && in_long <= LONG_SHARE * all &&
+	       quantile(f, count, 0.75) <= SPREAD_MAX * quantile(f, count, 0.25);
+}
+
+// How much one cycle differs from the next, of the usual length: 0 … 1, which is too much.
+static double unevenness(struct finder *f, const uint32_t *looks, size_t count)
+{
+	double usual, uneven;
+
+	if (!is_of_a_kind(f, looks, count))
+		return 1;
+	usual = quantile(f, count, 0.5);
 	for (size_t i = 1; i < count; i++)
 		f->scratch[i - 1] =
 			fabs((double)(looks[i + 1] - looks[i]) - (double)(looks[i] - looks[i - 1]));
-	uneven = median_in_place(f->scratch, count - 1);
-	return usual >= LENGTH_MIN && uneven <= fmax(UNEVEN_MAX * usual, 1);
+	uneven = quantile(f, count - 1, EVEN_SHARE);
+	return uneven > fmax(UNEVEN_MAX * usual, 1) ? 1 : uneven / usual;
 }
 
 // Where the last cycle, which begins with stay FIRST, ends, if it has the USUAL order: 0 if not.
@@ -240,70 +272,120 @@ static size_t leave_foreign(const struct finder *f, uint32_t *starts, size_t cou
 	return count - foreign;
 }
 
-// The cycles that begin with GROUP, if these are any. STARTS: room for one more than stays.
-static size_t try_group(struct finder *f, uint8_t group, uint32_t *starts)
+// The cycles that begin with GROUP, if these are any, in the finder's starts. REGULAR receives how
+// many of them are as they usually are, but less if they are not even.
+static size_t try_group(struct finder *f, uint8_t group, double *regular)
 {
-	size_t count = leave_blurred(f, starts, starts_of(f, group, starts)), same;
+	size_t count = leave_blurred(f, f->starts, starts_of(f, group, f->starts)), same;
 	uint32_t last;
 
-	if (count < CYCLE_COUNT_MIN)
+	if (count < CYCLE_COUNT_MIN || usual_stay(f, group) < STAY_MIN)
 		return 0;
 	for (size_t i = 0; i + 1 < count; i++)
-		f->orders[i] = order_of(f, starts[i], starts[i + 1]);
+		f->orders[i] = order_of(f, f->starts[i], f->starts[i + 1]);
 	uint64_t usual = most_frequent(f->orders, count - 1, &same);
 	if ((double)same < SAME_ORDER * (double)(count - 1))
 		return 0;
-	count = leave_foreign(f, starts, count, usual);
-	last = end_of_last(f, starts[count - 1], usual);
+	count = leave_foreign(f, f->starts, count, usual);
+	*regular = (double)same * (double)same / (double)(count - 1);
+	last = end_of_last(f, f->starts[count - 1], usual);
 	for (size_t i = 0; i < count; i++)
-		starts[i] = f->stays[starts[i]].first;
+		f->starts[i] = f->stays[f->starts[i]].first;
 	if (last)
-		starts[count++] = last;
-	return count > CYCLE_COUNT_MIN && is_even(f, starts, count - 1) ? count - 1 : 0;
+		f->starts[count++] = last;
+	if (count <= CYCLE_COUNT_MIN)
+		return 0;
+	*regular *= 1 - unevenness(f, f->starts, count - 1);
+	return *regular > 0 ? count - 1 : 0;
 }
 
-static uint32_t phases_between(const struct finder *f, const struct cycle *cycle)
+static uint32_t phases_between(const uint8_t *looks, const struct cycle *cycle)
 {
 	uint32_t phases = 0;
 
 	for (uint32_t i = cycle->starts[0]; i < cycle->starts[cycle->count]; i++)
-		phases |= f->looks[i] ? UINT32_C(1) << (f->looks[i] - 1) : 0;
+		phases |= looks[i] ? UINT32_C(1) << (looks[i] - 1) : 0;
 	return phases;
 }
 
-// Of all groups, the one with most cycles; of those the first to begin.
-static bool choose(struct finder *f, struct cycle *cycle)
+// Of all cycles that a group begins and that are regular enough, those that are first to begin.
+static void choose(struct finder *f, struct cycle *cycle)
 {
-	cleanup_free uint32_t *starts = calloc(f->count + 2, sizeof(*starts));
-
-	cycle->starts = calloc(f->count + 2, sizeof(*starts));
-	if (!starts || !cycle->starts)
-		return false;
 	for (uint8_t group = 1; group <= CYCLE_PHASES; group++) {
-		size_t count = try_group(f, group, starts);
-		if (count < cycle->count || !count ||
-		    (count == cycle->count && starts[0] >= cycle->starts[0]))
+		double regular = 0;
+		size_t count = try_group(f, group, &regular);
+		f->best = fmax(f->best, regular);
+		if (!count || !f->enough || regular < f->enough ||
+		    (cycle->count && f->starts[0] >= cycle->starts[0]))
 			continue;
 		cycle->count = count;
-		memcpy(cycle->starts, starts, (count + 1) * sizeof(*starts));
+		memcpy(cycle->starts, f->starts, (count + 1) * sizeof(*f->starts));
 	}
-	if (cycle->count)
-		cycle->phases = phases_between(f, cycle);
-	return true;
+}
+
+static void part_groups(struct finder *f)
+{
+	for (int phase = 0; phase <= CYCLE_PHASES; phase++)
+		f->group[phase] = (uint8_t)phase;
+}
+
+// With phases as they are first, then with those that are too brief taken together, one by one.
+static void find_in_groups(struct finder *f, struct cycle *cycle)
+{
+	part_groups(f);
+	do {
+		find_stays(f);
+		choose(f, cycle);
+	} while (f->count && join_briefest(f));
+}
+
+// Whether what is elsewhere is over before anything can be told, in the median.
+static bool is_mostly_brief(struct finder *f)
+{
+	part_groups(f);
+	find_stays(f);
+	double stay = usual_stay(f, CYCLE_ELSEWHERE);
+	return stay > 0 && stay < STAY_MIN;
+}
+
+// Looks elsewhere that are over before anything can be told, or after which the thread is where it
+// was before, are as if nothing was seen.
+static void overlook_brief(struct finder *f)
+{
+	part_groups(f);
+	find_stays(f);
+	for (size_t i = 0; i < f->count; i++) {
+		const struct stay *stay = &f->stays[i];
+		size_t length = stay->end - stay->first;
+		bool amid = i && i + 1 < f->count && stay[-1].group == stay[1].group;
+		if (stay->group == CYCLE_ELSEWHERE && (amid || length < STAY_MIN))
+			memset(f->looks + stay->first, CYCLE_NOTHING, length);
+	}
+}
+
+static void find_in_both(struct finder *f, const uint8_t *looks, struct cycle *cycle)
+{
+	memcpy(f->looks, looks, f->look_count * sizeof(*looks));
+	if (!is_mostly_brief(f))
+		find_in_groups(f, cycle);
+	overlook_brief(f);
+	find_in_groups(f, cycle);
 }
 
 bool cycle_find(struct cycle *cycle, const uint8_t *looks, size_t count)
 {
-	cleanup(finder) struct finder f;
+	cleanup(finder) struct finder f = { 0 };
 
-	*cycle = (struct cycle){ 0 };
-	if (!finder_init(&f, looks, count))
+	*cycle = (struct cycle){ .starts = calloc(count + 2, sizeof(*cycle->starts)) };
+	if (!cycle->starts || !finder_init(&f, count)) {
+		cycle_fini(cycle);
 		return false;
-	do
-		find_stays(&f);
-	while (f.count && join_briefest(&f));
-	if (choose(&f, cycle))
-		return true;
-	cycle_fini(cycle);
-	return false;
+	}
+	find_in_both(&f, looks, cycle);
+	f.enough = f.best - fmax(NEAR * f.best, NEAR_CYCLES);
+	if (f.enough > 0)
+		find_in_both(&f, looks, cycle);
+	if (cycle->count)
+		cycle->phases = phases_between(looks, cycle);
+	return true;
 }

@@ -5,15 +5,16 @@
 #include "merge/cycle.h"
 #include "merge/keys.h"
 #include "merge/profile_data.h"
+#include "merge/tiers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HOT_SHARE   0.50         // of the thread's time, that the loop and its callers have to take
-#define PHASE_SHARE 0.01         // of the same, that a line has to take to be a phase by itself
-#define ELSEWHERE   CYCLE_PHASES // the phase of all other lines
-#define ROOT        1            // the thread, in the tree of lines
+#define HOT_SHARE   0.50 // of the thread's time, that the loop and its callers have to take
+#define PHASE_SHARE 0.01 // of the same, that a line has to take to be a phase by itself
+#define ELSEWHERE   CYCLE_ELSEWHERE // the phase of all other lines
+#define ROOT        1               // the thread, in the tree of lines
 
 // What happened in a bin, as in merge/cells.h.
 struct bin {
@@ -26,6 +27,7 @@ typedef struct bin bins[CELLS_BINS];
 struct search {
 	const struct profile *profile;
 	struct keys keys;
+	uint32_t *first;    // [key - 1]: the first one of its function, however it was compiled
 	struct paths lines; // locations are keys
 	bool own;           // only the user's code is shown
 	uint32_t *line_of;  // [node - 1]: its innermost one in lines; 0: another thread's
@@ -42,6 +44,7 @@ struct search {
 static void search_at_scope_end(struct search *s)
 {
 	keys_fini(&s->keys);
+	free(s->first);
 	paths_fini(&s->lines);
 	free(s->line_of);
 	free(s->total);
@@ -79,7 +82,7 @@ static uint32_t add_lines(struct search *s, const struct path_node *node)
 
 	for (uint32_t at = keys->first[node->location - 1]; at < keys->first[node->location]; at++)
 		if (line && (s->own ? keys->frames[at].user : !keys->frames[at].hidden))
-			line = paths_child(&s->lines, line, keys->frames[at].key);
+			line = paths_child(&s->lines, line, s->first[keys->frames[at].key - 1]);
 	return line;
 }
 
@@ -167,7 +170,8 @@ static int search_init(struct search *s, const struct profile *p, uint32_t slot,
 	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
 		return -1;
 	s->line_of = calloc((size_t)p->paths.count + 1, sizeof(*s->line_of));
-	if (s->line_of && make_lines(s, slot) && add_totals(s))
+	s->first = tiers_of_keys(&s->keys.keys, p->strings);
+	if (s->line_of && s->first && make_lines(s, slot) && add_totals(s))
 		return 0;
 	return error_set(err, ENOMEM, "could not look for iterations");
 }
@@ -359,6 +363,35 @@ static uint32_t past_start(const struct search *s, const struct cycle *cycle,
 	return own > most ? first + own - most : first;
 }
 
+// How long the thread stays at PHASE, or is elsewhere meanwhile, from look FIRST on.
+static uint32_t stay_from(const struct search *s, uint8_t phase, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < s->look_count &&
+	       (s->looks[end] == phase || s->looks[end] == ELSEWHERE || !s->looks[end]))
+		end++;
+	return end - first;
+}
+
+// Where no line tells one call of a function from another, what the first cycle begins with may as
+// well be a call before the loop: it is taken to be as long as in later ones.
+static uint32_t past_setup(const struct search *s, const struct cycle *cycle)
+{
+	uint32_t first = cycle->starts[0], most = 0;
+	uint8_t phase = s->looks[first];
+	uint32_t line = phase ? s->phases[phase] : 0;
+
+	if (!line || phase == ELSEWHERE || key_of(s, line)->line)
+		return first;
+	for (size_t i = 1; i < cycle->count; i++) {
+		uint32_t usual = stay_from(s, phase, cycle->starts[i]);
+		most = usual > most ? usual : most;
+	}
+	uint32_t own = stay_from(s, phase, first);
+	return own > most ? first + own - most : first;
+}
+
 // The first cycle as it is part of the loop: from where there are lines that the loop comes by
 // again, but so briefly that they are no part of the pattern.
 static uint32_t begin_of_loop(const struct search *s, const struct cycle *cycle)
@@ -368,6 +401,8 @@ static uint32_t begin_of_loop(const struct search *s, const struct cycle *cycle)
 	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++)
 		later[phase] = later_of(s, cycle, phase);
 	uint32_t first = past_start(s, cycle, later);
+	if (first == cycle->starts[0])
+		first = past_setup(s, cycle);
 	if (first != cycle->starts[0])
 		return first;
 	for (; first > 0; first--) {

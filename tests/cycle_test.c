@@ -7,7 +7,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-// Looks told as letters ("aab" is phase 1 twice, then 2) or ".", nothing seen.
+// Looks told as letters ("aab" is phase 1 twice, then 2), ".", nothing seen, or "#", elsewhere.
 static struct cycle find(const char *text)
 {
 	uint8_t looks[4096];
@@ -16,7 +16,9 @@ static struct cycle find(const char *text)
 
 	cr_assert(lt(sz, count, sizeof(looks)));
 	for (size_t i = 0; i < count; i++)
-		looks[i] = text[i] == '.' ? CYCLE_NOTHING : (uint8_t)(text[i] - 'a' + 1);
+		looks[i] = text[i] == '.'   ? CYCLE_NOTHING
+		           : text[i] == '#' ? CYCLE_ELSEWHERE
+		                            : (uint8_t)(text[i] - 'a' + 1);
 	cr_assert(cycle_find(&cycle, looks, count));
 	return cycle;
 }
@@ -188,4 +190,39 @@ Test(cycle, nothing_is_found_where_there_is_no_loop)
 		cleanup(cycle) struct cycle cycle = find(texts[i]);
 		cr_expect(eq(sz, cycle.count, 0), "%zu", i);
 	}
+}
+
+Test(cycle, brief_looks_elsewhere_cut_nothing)
+{
+	char text[4096] = "aaaaaa#aaaaaaaaaaa#####aaa#aaabbbb";
+	size_t slow = strlen(text);
+
+	repeat(text, "aa#aabbbaaaaab#baaaaabbb#aaa#abbb", 5);
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_assert(eq(sz, cycle.count, 21));
+	cr_expect(eq(u32, cycle.starts[0], 0));
+	cr_expect(eq(u32, cycle.starts[1], (uint32_t)slow));
+}
+
+Test(cycle, a_phase_that_is_seen_once_a_time_tells_where_the_cycle_ends)
+{
+	char text[4096] = "";
+
+	repeat(text, "aaaaaaabaaaaaabb", 10);
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_assert(eq(sz, cycle.count, 20));
+	cr_expect(eq(u32, cycle.starts[1], 8));
+}
+
+Test(cycle, whatever_befalls_one_line_now_and_then_is_no_cycle)
+{
+	static const int stays[] = { 3, 90, 1, 17, 2, 230, 41, 1, 6, 128, 9, 2, 33, 310, 5, 77 };
+	char text[4096] = "";
+
+	for (size_t i = 0; i < sizeof(stays) / sizeof(stays[0]); i++) {
+		repeat(text, "a", stays[i]);
+		repeat(text, i % 3 ? "#" : "####", 1);
+	}
+	cleanup(cycle) struct cycle cycle = find(text);
+	cr_expect(eq(sz, cycle.count, 0));
 }

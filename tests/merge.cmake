@@ -6,6 +6,7 @@ foreach(module
   spread
   columns
   cycle
+  cycle_recorded
   locations
   paths
   threads)

@@ -108,6 +108,37 @@ Test(query_iterations, the_start_of_the_program_is_no_part_of_the_first_turn)
 	cr_expect(eq(u64, found->items[1].ns, 14 * found->bin_ns));
 }
 
+Test(query_iterations, where_no_line_tells_calls_apart_the_first_may_be_before_the_loop)
+{
+	for (int line = 0; line < 2; line++) {
+		const char *serve = line ? "main a.c:7 > serve a.c:40" : "main a.c:7 > serve";
+		end();
+		begin();
+		run(60, line ? serve : "serve");
+		for (int i = 0; i < 12; i++) {
+			run(5, line ? serve : "serve");
+			run(10, line ? "main a.c:9 > work a.c:50" : "work");
+		}
+		cleanup(iterations) struct iterations *found = ask_for();
+		cr_assert(eq(sz, found->count, 12));
+		cr_expect(eq(u64, found->items[0].ns, (line ? 75 : 15) * found->bin_ns));
+	}
+}
+
+Test(query_iterations, a_function_is_the_same_however_it_was_compiled)
+{
+	for (int i = 0; i < 12; i++) {
+		run(i ? 5 : 50,
+		    i ? "JS:*turn t.js:1 > JS:^load t.js:4" : "JS:~turn t.js:1 > JS:~load t.js:4");
+		run(10, i % 2 ? "JS:*turn t.js:1 > JS:*work t.js:9"
+		              : "JS:^turn t.js:1 > JS:+work t.js:9");
+	}
+	cleanup(iterations) struct iterations *found = ask_for();
+	cr_assert(eq(sz, found->count, 12));
+	cr_expect(eq(u64, found->items[0].ns, 60 * found->bin_ns));
+	cr_expect(eq(u64, found->items[11].ns, 15 * found->bin_ns));
+}
+
 Test(query_iterations, a_wait_is_a_phase_like_any_other)
 {
 	for (int i = 0; i < 10; i++) {
