@@ -16,6 +16,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAPS = "/tmp/perf-*.map"  # Node leaves one
+JAVA_NAMES = ("-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions",
+              "-XX:+DumpPerfMapAtExit")
+NODE_NAMES = ("--perf-basic-prof", "--interpreted-frames-native-stack")
 POINTS = 5  # that a share may differ by
 WARN, NONE, SLOWS, FEW = "warm-up", "none", "slows down", "cannot be told"
 
@@ -63,12 +66,12 @@ def runs(targets, work):
             yield "torch.compile", how, [torch2, script, "compiled", how], [], truth
     if shutil.which("javac"):
         subprocess.run(["javac", "-d", work, os.path.join(HERE, "Turns.java")], check=True)
-        yield "Java", "cold", ["java", "-cp", work, "Turns", "3000000"], [], WARN
-        yield "Java", "warm", ["java", "-Xint", "-cp", work, "Turns", "600000"], [], NONE
+        for how, truth in (("cold", WARN), ("warm", NONE)):
+            yield "Java", how, ["java", *JAVA_NAMES, "-cp", work, "Turns", how], [], truth
     if shutil.which("node"):
         for how, truth in (("cold", WARN), ("warm", NONE)):
             turns = [os.path.join(HERE, "turns.js"), how]
-            yield "Node", how, ["node", "--perf-basic-prof", *turns], [], truth
+            yield "Node", how, ["node", *NODE_NAMES, *turns], [], truth
             yield "Node, no names", how, ["node", *turns], [], FEW
     yield "sleep", "-", ["sleep", "0.3"], [], NONE
     yield "ls", "-", ["ls", "-lR", "/usr/share/doc"], [], NONE

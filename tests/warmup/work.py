@@ -48,11 +48,11 @@ def collector(how):
 def growing(how):
     seen = []
     for turn in range(30):
-        spin(60000)
+        spin(240000)
         for i in range(60 * turn):
             if i not in seen:
                 seen.append(i)
-            mix(20)
+            mix(120)
 
 
 def bimodal(how):
@@ -73,7 +73,7 @@ def file(how):
         if how == "cold":
             os.posix_fadvise(data.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         buffer = bytearray(1 << 20)
-        for turn in range(20):
+        for turn in range(14):
             fd = os.open(data.name, os.O_RDONLY)
             for _ in range(400):
                 os.readv(fd, [buffer])
@@ -83,11 +83,11 @@ def file(how):
 
 def touch(how):
     import numpy as np
-    values = np.random.default_rng(1).random(400000)
-    memory = np.empty(150 << 17)  # 150 MB
+    values = np.random.default_rng(1).random(300000)
+    memory = np.empty(300 << 17)  # 300 MB
     if how == "warm":
         memory.fill(0)
-    for turn in range(30):
+    for turn in range(16):
         np.sort(values)
         memory.fill(turn)
 
