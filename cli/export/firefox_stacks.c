@@ -381,26 +381,32 @@ static bool put_sample(struct samples *s, const struct stack_part *part, uint64_
 	return true;
 }
 
+// Where a bin begins; the first one of a thread may have begun before that did.
 static uint64_t begin_of_bin(const struct tables *t, uint32_t bin)
 {
 	const struct stack_times *times = t->f->times;
-	int64_t ns = times->origin_ns + (int64_t)(bin * times->bin_ns);
+	int64_t begin_ns = times->origin_ns + (int64_t)(bin * times->bin_ns);
+	int64_t thread_ns = (int64_t)t->thread->begin_ns;
+	bool within = thread_ns > begin_ns && thread_ns < begin_ns + (int64_t)times->bin_ns;
 
-	return ns < (int64_t)t->thread->begin_ns ? t->thread->begin_ns : (uint64_t)ns;
+	begin_ns = within ? thread_ns : begin_ns;
+	return begin_ns > 0 ? (uint64_t)begin_ns : 0;
 }
 
 static bool place_bin(const struct tables *t, struct samples *s, const struct stack_part *parts,
                       size_t count)
 {
-	uint64_t begin_ns = begin_of_bin(t, parts[0].bin), width_ns = t->f->times->bin_ns;
-	uint64_t sum = 0, before = 0;
+	const struct stack_times *times = t->f->times;
+	uint64_t begin_ns = begin_of_bin(t, parts[0].bin), sum = 0, before = 0;
+	int64_t end_ns = times->origin_ns + (int64_t)((parts[0].bin + 1) * times->bin_ns);
+	uint64_t room_ns = end_ns > (int64_t)begin_ns ? (uint64_t)end_ns - begin_ns : 0;
 
 	for (size_t i = 0; i < count; i++)
 		sum += parts[i].ns;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t at = sum <= width_ns
+		uint64_t at = sum <= room_ns
 		                      ? before
-		                      : (uint64_t)((double)before / (double)sum * (double)width_ns);
+		                      : (uint64_t)((double)before / (double)sum * (double)room_ns);
 		if (!put_sample(s, &parts[i], begin_ns + at))
 			return false;
 		before += parts[i].ns;
