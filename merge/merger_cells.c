@@ -36,14 +36,20 @@ static bool put(struct merger *m, const struct merger_cells *c, const struct cel
 	return c->add(m, cell, &interval);
 }
 
-// Whole bins, of intervals that have begun before and end later.
+// Whole bins, of intervals that have begun before and end later: one by one, or, where there are
+// more of them than bins, a bin after the other.
 static bool put_whole(struct merger *m, const struct merger_cells *c, const struct cell *cell,
-                      uint64_t first, uint64_t count, int64_t intervals)
+                      uint64_t first, uint64_t count, uint64_t intervals)
 {
-	uint64_t ns = count * c->from->width_ns;
+	uint64_t width = c->from->width_ns;
 
-	for (int64_t i = 0; count && i < intervals; i++)
-		if (!put(m, c, cell, first, count, ns, 0))
+	if (!count || !intervals)
+		return true;
+	for (uint64_t i = 0; intervals > count && i < count; i++)
+		if (!put(m, c, cell, first + i, 1, intervals * width, 0))
+			return false;
+	for (uint64_t i = 0; intervals <= count && i < intervals; i++)
+		if (!put(m, c, cell, first, count, count * width, 0))
 			return false;
 	return true;
 }
@@ -57,7 +63,7 @@ static bool add_row(struct merger *m, const struct merger_cells *c, const uint32
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct cell *cell = &c->from->cells[order[i]];
-		if (!put_whole(m, c, cell, next, cell->bin - next, under_way))
+		if (!put_whole(m, c, cell, next, cell->bin - next, (uint64_t)under_way))
 			return false;
 		under_way += cell->rate;
 		uint64_t ns = cell->ns + (uint64_t)under_way * c->from->width_ns;

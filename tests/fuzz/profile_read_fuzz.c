@@ -6,7 +6,7 @@
  * the plain bytes of the blobs of an otherwise sound file: for each table of
  * blobs a u16 of rows, a u16 of length, and so many bytes. With four of them the
  * file knows nothing of ops and memory; with more it does, and with more than eight
- * of GPUs. 0xffff rows leave a table as it is. What follows the last blob are
+ * of GPUs and ranks. 0xffff rows leave a table as it is. What follows the last blob are
  * numbers of plain tables, see struct edit.
  *
  * A whole file gets the schema of today, so that stored ones are read at all.
@@ -17,10 +17,13 @@
 #include "base/record.h"
 #include "merge/file.h"
 #include "merge/finding.h"
+#include "merge/merger.h"
+#include "merge/profile_data.h"
 #include "merge/query.h"
 #include "merge/query_gpu.h"
 #include "merge/query_gpu_lines.h"
 #include "merge/query_ops.h"
+#include "merge/query_ranks.h"
 #include "merge/query_slices.h"
 
 #include <stdint.h>
@@ -80,6 +83,23 @@ static void ask(const struct profile *p)
 	query_account(p, &account, NULL);
 	query_totals(p, &totals);
 	ask_for_slices(p);
+	rank_rows_free(query_ranks(p, NULL));
+}
+
+// With itself: all of it gets other numbers, and meets its equals.
+static void merge_and_ask(const struct profile *p)
+{
+	struct merge_plan plan = { .timeline = 100 };
+
+	merge_plan_add(&plan, p);
+	merge_plan_add(&plan, p);
+	cleanup(merger) struct merger *m = merger_new(&plan, NULL);
+	for (int i = 0; m && i < 2; i++)
+		if (merger_add(m, p, NULL) < 0)
+			return;
+	cleanup(profile) struct profile *merged = m ? merger_finish(m, NULL) : NULL;
+	if (merged)
+		ask(merged);
 }
 
 // False if they are refused.
@@ -93,9 +113,10 @@ static bool read_and_ask(const uint8_t *data, size_t size)
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	cleanup(profile) struct profile *p = profile_read(path, &err);
-	if (p)
+	if (p) {
 		ask(p);
-	else if (!*err.text)
+		merge_and_ask(p);
+	} else if (!*err.text)
 		abort(); // it must say why
 	return p != NULL;
 }
@@ -240,6 +261,20 @@ static void add_gpu(struct profile *p)
 	profile_end_gpu(p);
 }
 
+static void add_ranks(struct profile *p)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct rank_info info = {
+			.number = i, .numbered = true, .host = 1, .command = 1, .busy_ns = 100 * i
+		};
+		const struct rank_share share = { .rank = i + 1,
+			                          .function = 1,
+			                          .busy_ns = 100 * i };
+		if (!ranks_add(&p->ranks, &info) || !ranks_add_share(&p->ranks, &share))
+			abort();
+	}
+}
+
 static struct ops *make_ops(void)
 {
 	struct ops *ops = ops_new();
@@ -295,8 +330,10 @@ static void write_base(const char *path, enum base_kind kind)
 		add_ops(p);
 		add_memory(p);
 	}
-	if (kind == BASE_GPU)
+	if (kind == BASE_GPU) {
 		add_gpu(p);
+		add_ranks(p);
+	}
 	if (profile_write(p, path, NULL) < 0)
 		abort();
 }
@@ -319,20 +356,22 @@ static void make_base(struct base *base, enum base_kind kind)
 
 #define TABLES_WITHOUT_OPS 4
 #define TABLES_WITHOUT_GPU 8
-#define TABLES             14
+#define TABLES             16
+#define TABLE_SHARES       14
+#define TABLE_SLICES       15
 #define AS_IT_IS           0xffffu // rows
 
 static const char *const tables[TABLES] = {
-	"place_chunk",    "location_chunk", "node_chunk",         "cell_chunk",
-	"op_chunk",       "op_bin_chunk",   "op_duration_chunk",  "site_chunk",
-	"chain_chunk",    "series_chunk",   "gpu_duration_chunk", "gpu_idle_chunk",
-	"gpu_cell_chunk", "gpu_state_chunk"
+	"place_chunk",    "location_chunk",  "node_chunk",         "cell_chunk",
+	"op_chunk",       "op_bin_chunk",    "op_duration_chunk",  "site_chunk",
+	"chain_chunk",    "series_chunk",    "gpu_duration_chunk", "gpu_idle_chunk",
+	"gpu_cell_chunk", "gpu_state_chunk", "rank_share_chunk",   "slice_chunk"
 };
 
-static const char *const plain_tables[] = { "run",        "module",   "op_name",   "process",
-	                                    "thread",     "series",   "gpu_count", "gpu_device",
-	                                    "gpu_stream", "gpu_work", "gpu_pc",    "gpu_stall",
-	                                    "slice_chunk" };
+static const char *const plain_tables[] = { "run",         "module",   "op_name",   "process",
+	                                    "thread",      "series",   "gpu_count", "gpu_device",
+	                                    "gpu_stream",  "gpu_work", "gpu_pc",    "gpu_stall",
+	                                    "slice_chunk", "rank" };
 
 #define PLAIN_TABLES (sizeof(plain_tables) / sizeof(plain_tables[0]))
 
@@ -351,7 +390,11 @@ static void put_chunk(sqlite3 *db, const char *table, unsigned rows, const uint8
 	sqlite3_stmt *insert;
 
 	compress(packed, &packed_size, plain, size);
-	snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s VALUES(1, %u, ?)", table, rows);
+	snprintf(sql, sizeof(sql),
+	         strcmp(table, tables[TABLE_SLICES]) == 0
+	                 ? "UPDATE %s SET rows=%u, data=? WHERE id=1"
+	                 : "INSERT OR REPLACE INTO %s VALUES(1, %u, ?)",
+	         table, rows);
 	if (sqlite3_prepare_v2(db, sql, -1, &insert, NULL) != SQLITE_OK)
 		abort();
 	sqlite3_bind_blob(insert, 1, packed, (int)packed_size, SQLITE_TRANSIENT);
@@ -418,6 +461,8 @@ static void set_checksum(sqlite3 *db)
 		"gpu_pc",
 		"gpu_stall",
 		"slice_chunk",
+		"rank",
+		"rank_share_chunk",
 	};
 	char sql[64];
 	uint32_t checksum = 0;
@@ -499,6 +544,16 @@ static void put_chunks(sqlite3 *db, const struct chunk *chunks, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (chunks[i].rows != AS_IT_IS)
 			put_chunk(db, tables[i], chunks[i].rows, chunks[i].plain, chunks[i].size);
+	if (count > TABLE_SHARES && chunks[TABLE_SHARES].rows != AS_IT_IS) {
+		snprintf(sql, sizeof(sql), "UPDATE run SET value=%u WHERE key='rank_shares'",
+		         chunks[TABLE_SHARES].rows);
+		sqlite3_exec(db, sql, NULL, NULL, NULL);
+	}
+	if (count > TABLE_SLICES)
+		sqlite3_exec(db,
+		             "UPDATE run SET value=(SELECT sum(rows) FROM slice_chunk)"
+		             " WHERE key='slices'",
+		             NULL, NULL, NULL);
 	if (count < TABLES_WITHOUT_GPU || chunks[TABLES_WITHOUT_GPU - 1].rows == AS_IT_IS)
 		return;
 	snprintf(sql, sizeof(sql), "UPDATE run SET value=%u WHERE key='allocation_sites'",
