@@ -8,6 +8,7 @@ foreach(module
   cycle
   cycle_recorded
   locations
+  merger_slots
   paths
   threads)
   unit(${module} LIBS merge PkgConfig::ZLIB)

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "merge/merger.h"
 #include "merge/profile_data.h"
-#include "merge/query_counts.h"
 #include "merge/query_gpu.h"
 #include "merge/query_slices.h"
 #include "tests/gpu_fixture.h"
@@ -176,4 +175,53 @@ Test(merger_parts, a_merged_profile_is_written_and_read)
 	cr_expect(eq(u64, rows->calls, 9));
 	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(read, &query, &err);
 	cr_expect(eq(u64, wait->idle_ns, 3 * 30 * MS));
+}
+
+// Of two functions: in part NUMBER, other lines of the first, and other texts before them.
+static void count(uint32_t number)
+{
+	struct counts *c = profile_counts(f.profile);
+	struct strings *texts = profile_strings(f.profile);
+	uint32_t file = strings_add(texts, "a.c");
+
+	for (uint32_t i = 0; i < number; i++)
+		strings_add(texts, i % 2 ? "one more" : "some other");
+	uint32_t work = counts_function(c, strings_add(texts, "work"), file, 0);
+	uint32_t start = counts_function(c, strings_add(texts, "main"), file, 0);
+	counts_add(c, work, file, 10, 100);
+	counts_add(c, work, file, 11 + number, 7);
+	counts_add(c, start, file, 3, 5);
+	c->functions[work - 1].calls = 2;
+	c->functions[start - 1].callees = 107;
+	c->processes = 1;
+}
+
+Test(merger_parts, counted_instructions_add_up)
+{
+	struct merge_plan plan = { 0 };
+	struct error err;
+	cleanup(merger) struct merger *m = NULL;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		begin();
+		count(i % 3);
+		if (!m && i == 3)
+			m = merger_new(&plan, &err);
+		if (i < 3)
+			merge_plan_add(&plan, f.profile);
+		else
+			cr_assert(eq(int, merger_add(m, f.profile, &err), 0), "%s", err.text);
+		end();
+	}
+	cleanup(profile) struct profile *merged = merger_finish(m, &err);
+	const struct counts *all = profile_counts(merged);
+	cr_assert(eq(u32, all->function_count, 2));
+	cr_expect(eq(str, (char *)strings_get(merged->strings, all->functions[0].name), "work"));
+	cr_expect(eq(u64, all->functions[0].self, 321));
+	cr_expect(eq(u64, all->functions[0].calls, 6));
+	cr_expect(eq(u64, all->functions[1].callees, 321));
+	cr_expect(eq(u64, all->all, 336));
+	cr_expect(eq(u32, all->processes, 3));
+	cr_assert(eq(u32, all->line_count, 5)); // 10, 11, 12, 13 of work, and 3
+	cr_expect(eq(u64, all->lines[0].self, 300));
 }
