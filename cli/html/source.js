@@ -31,7 +31,9 @@ const source = {
     this.list.replaceChildren(...this.sorted.map((one) => button('', () => this.open(one.file, null), { 'data-file': one.file, title: one.file })));
     this.sorted.forEach((one, i) => this.list.children[i].append(
       el('span', {}, this.label(one.file)), el('span', { class: 'num' }, duration(one.self))));
-    if (this.sorted.length) this.open(this.files.has(this.current) ? this.current : this.sorted[0].file, null);
+    // Something that can be read says more than the lines of a library alone.
+    const [first] = this.sorted.filter((one) => page.sourceOf.has(one.file)).concat(this.sorted);
+    if (first) this.open(this.files.has(this.current) ? this.current : first.file, null);
   },
 
   // With its directory where others are called the same.
