@@ -67,11 +67,7 @@ enum firefox_same {
 };
 void firefox_put_same(struct json *j, const char *key, size_t length, enum firefox_same what);
 
-/*
- * The frames, functions, stacks and samples of a thread of stacks. A sample stands where its part
- * of the thread's time is within the bin that this was in: one after the other, in the order of
- * the stacks. Where threads are told as one, the bin has room for each in proportion.
- */
+/* The frames, functions, stacks and samples (firefox_samples.h) of a thread of stacks. */
 int firefox_put_stacks(struct firefox *f, const struct stack_thread *thread, struct error *err);
 
 /* The same of what has no samples, from BEGIN_NS to END_NS. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/export/firefox.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "cli/export/firefox_samples.h"
 #include "cli/export/label.h"
 
 #include <errno.h>
@@ -28,17 +28,6 @@ struct tables {
 	size_t stack_count;
 };
 
-struct sample {
-	uint64_t begin_ns, ns;
-	size_t node;
-	enum metric metric;
-};
-
-struct samples {
-	struct sample *samples;
-	size_t count, capacity;
-};
-
 static void tables_at_scope_end(struct tables *t)
 {
 	free(t->frame_of);
@@ -48,11 +37,6 @@ static void tables_at_scope_end(struct tables *t)
 	free(t->functions);
 	free(t->modules);
 	free(t->first_wait);
-}
-
-static void samples_at_scope_end(struct samples *s)
-{
-	free(s->samples);
 }
 
 static bool tables_init(struct tables *t)
@@ -363,81 +347,12 @@ static void put_resource_table(struct firefox *f, const uint32_t *modules, size_
 	json_close(j);
 }
 
-static bool put_sample(struct samples *s, const struct stack_part *part, uint64_t begin_ns)
-{
-	struct sample *last = s->count ? &s->samples[s->count - 1] : NULL;
-
-	// One wait through many bins is one sample.
-	if (last && last->node == part->node && last->metric == part->metric &&
-	    last->begin_ns + last->ns >= begin_ns) {
-		last->ns += part->ns;
-		return true;
-	}
-	if (!array_reserve(&s->samples, &s->capacity, s->count + 1))
-		return false;
-	s->samples[s->count++] = (struct sample){
-		.begin_ns = begin_ns, .ns = part->ns, .node = part->node, .metric = part->metric
-	};
-	return true;
-}
-
-// Where a bin begins; the first one of a thread may have begun before that did.
-static uint64_t begin_of_bin(const struct tables *t, uint32_t bin)
-{
-	const struct stack_times *times = t->f->times;
-	int64_t begin_ns = times->origin_ns + (int64_t)(bin * times->bin_ns);
-	int64_t thread_ns = (int64_t)t->thread->begin_ns;
-	bool within = thread_ns > begin_ns && thread_ns < begin_ns + (int64_t)times->bin_ns;
-
-	begin_ns = within ? thread_ns : begin_ns;
-	return begin_ns > 0 ? (uint64_t)begin_ns : 0;
-}
-
-static bool place_bin(const struct tables *t, struct samples *s, const struct stack_part *parts,
-                      size_t count)
-{
-	const struct stack_times *times = t->f->times;
-	uint64_t begin_ns = begin_of_bin(t, parts[0].bin), sum = 0, before = 0;
-	int64_t end_ns = times->origin_ns + (int64_t)((parts[0].bin + 1) * times->bin_ns);
-	uint64_t room_ns = end_ns > (int64_t)begin_ns ? (uint64_t)end_ns - begin_ns : 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += parts[i].ns;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t at = sum <= room_ns
-		                      ? before
-		                      : (uint64_t)((double)before / (double)sum * (double)room_ns);
-		if (!put_sample(s, &parts[i], begin_ns + at))
-			return false;
-		before += parts[i].ns;
-	}
-	return true;
-}
-
-static bool place_samples(const struct tables *t, struct samples *s)
-{
-	const struct stack_times *times = t->f->times;
-	uint32_t number = (uint32_t)(t->thread - t->f->stacks->threads);
-	size_t first = array_search(times->count, i, times->parts[i].thread < number);
-
-	while (first < times->count && times->parts[first].thread == number) {
-		size_t end = first + 1;
-		while (end < times->count && times->parts[end].thread == number &&
-		       times->parts[end].bin == times->parts[first].bin)
-			end++;
-		if (!place_bin(t, s, &times->parts[first], end - first))
-			return false;
-		first = end;
-	}
-	return true;
-}
-
 // Each CPU delta is of the time since the sample before; one more sample, of nothing, closes the
 // last one.
-static void put_samples(const struct tables *t, const struct samples *s)
+static void put_samples(const struct tables *t, const struct firefox_samples *s)
 {
 	struct json *j = t->f->j;
-	const struct sample *last = s->count ? &s->samples[s->count - 1] : NULL;
+	const struct firefox_sample *last = s->count ? &s->samples[s->count - 1] : NULL;
 
 	json_open(j, "samples", '{');
 	json_open(j, "stack", '[');
@@ -500,12 +415,12 @@ static void put_allocations(const struct tables *t)
 int firefox_put_stacks(struct firefox *f, const struct stack_thread *thread, struct error *err)
 {
 	cleanup(tables) struct tables t = { .f = f, .thread = thread };
-	cleanup(samples) struct samples s = { 0 };
+	cleanup(firefox_samples) struct firefox_samples s = { 0 };
 
 	if (!tables_init(&t))
 		return error_set(err, ENOMEM, "could not write the stacks of a thread");
 	fill(&t);
-	if (!place_samples(&t, &s))
+	if (!firefox_samples_place(&s, f, thread))
 		return error_set(err, ENOMEM, "could not write the samples of a thread");
 	put_samples(&t, &s);
 	put_allocations(&t);
