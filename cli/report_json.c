@@ -3,6 +3,7 @@
 
 #include "cli/cut.h"
 #include "cli/json.h"
+#include "cli/ranks_json.h"
 #include "cli/rule_words.h"
 #include "cli/verdict.h"
 #include "cli/view.h"
@@ -174,6 +175,8 @@ int report_json(const struct profile *profile, const struct view *view,
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	put_all(&j, profile, &window, &verdict, findings);
+	if (ranks_json(&j, profile, err) < 0)
+		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;
 	json_close(&j);

@@ -14,6 +14,7 @@ const char *rule_subject_words(enum rule_subject subject)
 		[RULES_PYTHON] = "Python",
 		[RULES_OPS] = "ops",
 		[RULES_GPU] = "the GPU",
+		[RULES_RANKS] = "ranks and MPI",
 	};
 
 	return words[subject];

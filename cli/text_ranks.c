@@ -12,6 +12,8 @@
 
 #define LAST_ROWS 3 // of those that work least, where not all are shown
 #define SKEWS_MAX 5
+#define HELD      0.01 // of the longest run, that others waited: less is not worth a table
+#define LAST      8    // of the columns: two that are there where ranks have met
 
 static const struct column columns[] = {
 	{ "rank", COLUMN_NUMBER, 0, 0 },
@@ -22,7 +24,17 @@ static const struct column columns[] = {
 	{ "waiting", COLUMN_NUMBER, 0, 0 },
 	{ "steps", COLUMN_NUMBER, 0, 0 },
 	{ "median step", COLUMN_NUMBER, 0, 0 },
+	{ "last", COLUMN_NUMBER, 0, 0 },
+	{ "waited for", COLUMN_NUMBER, 0, 0 },
 	{ "mostly in", COLUMN_TEXT, CLIP_SYMBOL, 1 },
+};
+
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const struct column meeting_columns[] = {
+	{ "at", COLUMN_NUMBER, 0, 0 },         { "others waited", COLUMN_NUMBER, 0, 0 },
+	{ "for rank", COLUMN_NUMBER, 0, 0 },   { "after its step", COLUMN_NUMBER, 0, 0 },
+	{ "in", COLUMN_TEXT, CLIP_SYMBOL, 1 },
 };
 
 static const struct column skew_columns[] = {
@@ -33,7 +45,7 @@ static const struct column skew_columns[] = {
 };
 
 static void add_row(struct table *table, const struct rank_row *row, struct time_unit unit,
-                    bool hot)
+                    bool hot, bool meets)
 {
 	bool steps = row->steps && row->step_median_ns;
 
@@ -46,6 +58,10 @@ static void add_row(struct table *table, const struct rank_row *row, struct time
 	table_cell(table, format_time(row->wait_ns, unit).text);
 	table_cell(table, steps ? format_count(row->steps).text : "-");
 	table_cell(table, steps ? format_duration(row->step_median_ns).text : "-");
+	if (meets) {
+		table_cell(table, format_count(row->last).text);
+		table_cell(table, format_time(row->held_ns, unit).text);
+	}
 	table_cell(table, row->function ? row->function : "");
 }
 
@@ -58,7 +74,8 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 
 	for (size_t i = 0; i < rows->count; i++)
 		if (i < most || i >= most + left_out)
-			add_row(table, &rows->rows[i], unit, i == 0 && rows->straggles);
+			add_row(table, &rows->rows[i], unit, i == 0 && rows->straggles,
+			        rows->meetings != 0);
 	return left_out;
 }
 
@@ -87,6 +104,31 @@ static void print_straggler(const struct text *text, const struct rank_rows *row
 	terminal_wrap(&text->terminal, text->out, words, 2, 2);
 }
 
+// Not of runs that have lost next to nothing.
+static bool has_waited(const struct rank_rows *rows)
+{
+	uint64_t wall_ns = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		wall_ns = rows->rows[i].wall_ns > wall_ns ? rows->rows[i].wall_ns : wall_ns;
+	return (double)rows->held_ns > HELD * (double)wall_ns;
+}
+
+static void print_latest(const struct text *text, const struct rank_rows *rows)
+{
+	const struct rank_row *latest = &rows->rows[rows->latest];
+	char words[400];
+
+	snprintf(words, sizeof(words),
+	         "at %s collective operations the others waited %s for who came last: for %s %u "
+	         "%s, at %s of them",
+	         format_count(rows->meetings).text, format_duration(rows->held_ns).text,
+	         kind_of(latest), latest->number, format_duration(latest->held_ns).text,
+	         format_count(latest->last).text);
+	fputs("  ", text->out);
+	terminal_wrap(&text->terminal, text->out, words, 2, 2);
+}
+
 static void print_verdict(const struct text *text, const struct rank_rows *rows)
 {
 	if (rows->count < 2)
@@ -95,6 +137,8 @@ static void print_verdict(const struct text *text, const struct rank_rows *rows)
 		print_straggler(text, rows);
 	else
 		fputs("  no one of them holds the others up\n", text->out);
+	if (has_waited(rows))
+		print_latest(text, rows);
 	if (rows->step_ratio > 1 + RANKS_SKEW)
 		fprintf(text->out,
 		        "  steps: %s %u takes %.2f times as long as the others (median)\n",
@@ -122,6 +166,39 @@ static int print_skews(const struct text *text, const struct rank_rows *rows)
 	return table_print(table, text->out, 2);
 }
 
+static int print_meetings(const struct text *text, const struct rank_rows *rows)
+{
+	cleanup(table) struct table *table =
+		table_new(meeting_columns, sizeof(meeting_columns) / sizeof(meeting_columns[0]),
+	                  &text->terminal);
+
+	if (!table)
+		return -1;
+	for (size_t i = 0; i < rows->worst_count; i++) {
+		const struct rank_meeting *meeting = &rows->worst[i];
+		table_row(table, STYLE_PLAIN);
+		table_cell(table, format_duration(meeting->end_ns).text);
+		table_cell(table, format_duration(meeting->waited_ns).text);
+		table_cell(table, format_count(rows->rows[meeting->rank].number).text);
+		table_cell(table, meeting->step ? format_count(meeting->step).text : "-");
+		table_cell(table, meeting->op);
+	}
+	text_heading(text, "imbalance by step",
+	             "where the others waited longest, on average, for who came last");
+	return table_print(table, text->out, 2);
+}
+
+// Which columns there are; how many.
+static size_t choose_columns(struct column shown[COLUMNS], bool meets)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (meets || i < LAST || i >= LAST + 2)
+			shown[count++] = columns[i];
+	return count;
+}
+
 int text_ranks(const struct text *text, struct error *err)
 {
 	cleanup(rank_rows) struct rank_rows *rows = query_ranks(text->profile, err);
@@ -131,8 +208,9 @@ int text_ranks(const struct text *text, struct error *err)
 		return -1;
 	if (!rows->count)
 		return 0;
-	cleanup(table) struct table *table =
-		table_new(columns, sizeof(columns) / sizeof(columns[0]), &text->terminal);
+	struct column shown[COLUMNS];
+	size_t count = choose_columns(shown, rows->meetings != 0);
+	cleanup(table) struct table *table = table_new(shown, count, &text->terminal);
 	if (!table)
 		return error_set(err, ENOMEM, "could not print the report");
 	size_t left_out = add_rows(text, table, rows);
@@ -145,6 +223,8 @@ int text_ranks(const struct text *text, struct error *err)
 	if (left_out)
 		fprintf(text->out, "  %zu between these are left out: -n %zu shows all\n", left_out,
 		        rows->count);
+	if (has_waited(rows) && print_meetings(text, rows) < 0)
+		return error_set(err, ENOMEM, "could not print the report");
 	if (rows->skew_count && print_skews(text, rows) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
 	return 0;

@@ -8,20 +8,25 @@
 #include <stddef.h>
 #include <string.h>
 
-#define RANK_WIDTH   15
-#define SHARE_WIDTH  5
-#define SHARE_DELTAS 0x1
+#define RANK_WIDTH     18
+#define SHARE_WIDTH    5
+#define SHARE_DELTAS   0x1
+#define MEETING_WIDTH  7
+#define MEETING_DELTAS 0x10
 
 static const char schema[] =
 	"CREATE TABLE rank(number INTEGER, numbered INTEGER, host INTEGER, command INTEGER,"
 	" exit_status INTEGER, start_ns INTEGER, wall_ns INTEGER, busy_ns INTEGER,"
 	" mpi_busy_ns INTEGER, mpi_wait_ns INTEGER, wait_ns INTEGER, samples INTEGER,"
-	" steps INTEGER, step_median_ns INTEGER, step_sum_ns INTEGER);"
+	" steps INTEGER, step_median_ns INTEGER, step_sum_ns INTEGER, meetings INTEGER,"
+	" residual_ns INTEGER, ahead_ns INTEGER);"
+	"CREATE TABLE meeting_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE rank_share_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE VIEW rank_time(rank, host, command, exit_status, start_ns, wall_ns, busy_ns,"
-	" mpi_busy_ns, mpi_wait_ns, wait_ns, steps, step_median_ns) AS"
+	" mpi_busy_ns, mpi_wait_ns, wait_ns, steps, step_median_ns, meetings, ahead_ns, residual_ns) AS"
 	" SELECT r.number, h.text, c.text, r.exit_status, r.start_ns, r.wall_ns, r.busy_ns,"
-	" r.mpi_busy_ns, r.mpi_wait_ns, r.wait_ns, r.steps, r.step_median_ns"
+	" r.mpi_busy_ns, r.mpi_wait_ns, r.wait_ns, r.steps, r.step_median_ns, r.meetings,"
+	" r.ahead_ns, r.residual_ns"
 	" FROM rank r LEFT JOIN string h ON h.id = r.host LEFT JOIN string c ON c.id = r.command;";
 
 // The numbers behind the status, in their order.
@@ -31,9 +36,10 @@ static const size_t times[] = {
 	offsetof(struct rank_info, mpi_wait_ns),    offsetof(struct rank_info, wait_ns),
 	offsetof(struct rank_info, samples),        offsetof(struct rank_info, steps),
 	offsetof(struct rank_info, step_median_ns), offsetof(struct rank_info, step_sum_ns),
+	offsetof(struct rank_info, meetings),       offsetof(struct rank_info, residual_ns),
 };
 #define TIMES (sizeof(times) / sizeof(times[0]))
-_Static_assert(TIMES + 5 == RANK_WIDTH, "the columns of a rank");
+_Static_assert(TIMES + 6 == RANK_WIDTH, "the columns of a rank");
 
 static uint64_t *time_at(const struct rank_info *info, size_t i)
 {
@@ -48,6 +54,8 @@ int write_rank_facts(struct file_writer *w)
 		return 0;
 	if (file_writer_fact(w, "ranks", r->count) < 0)
 		return -1;
+	if (file_writer_fact(w, "meetings", r->meetings.count) < 0)
+		return -1;
 	return file_writer_fact(w, "rank_shares", r->share_count);
 }
 
@@ -60,6 +68,7 @@ static int write_rank(struct file_writer *w, const struct rank_info *info)
 	file_writer_int(w, info->exit_status);
 	for (size_t i = 0; i < TIMES; i++)
 		file_writer_int(w, (int64_t)*time_at(info, i));
+	file_writer_int(w, info->ahead_ns);
 	return file_writer_row(w);
 }
 
@@ -76,11 +85,29 @@ static void fill_share(const struct file_writer *w, const void *context, uint32_
 	*columns_at(c, 4, at) = share->wait_ns;
 }
 
+static void fill_meeting(const struct file_writer *w, const void *context, uint32_t index,
+                         struct columns *c, uint32_t at)
+{
+	const struct meeting *meeting = &w->profile->ranks.meetings.items[index];
+
+	(void)context;
+	*columns_at(c, 0, at) = meeting->op;
+	*columns_at(c, 1, at) = meeting->ranks;
+	*columns_at(c, 2, at) = meeting->last;
+	*columns_at(c, 3, at) = meeting->step;
+	*columns_at(c, 4, at) = meeting->end_ns;
+	*columns_at(c, 5, at) = meeting->last_ns;
+	*columns_at(c, 6, at) = meeting->sum_ns;
+}
+
 int write_ranks(struct file_writer *w)
 {
 	const struct ranks *r = &w->profile->ranks;
 	const struct chunked shares = { "rank_share_chunk", r->share_count, SHARE_WIDTH,
 		                        SHARE_DELTAS,       fill_share,     NULL };
+
+	const struct chunked meetings = { "meeting_chunk", r->meetings.count, MEETING_WIDTH,
+		                          MEETING_DELTAS,  fill_meeting,      NULL };
 
 	if (!r->count)
 		return 0;
@@ -89,7 +116,9 @@ int write_ranks(struct file_writer *w)
 	for (uint32_t i = 0; i < r->count; i++)
 		if (write_rank(w, &r->ranks[i]) < 0)
 			return -1;
-	return file_writer_chunks(w, &shares);
+	if (file_writer_chunks(w, &shares) < 0)
+		return -1;
+	return file_writer_chunks(w, &meetings);
 }
 
 bool take_rank_fact(struct file_reader *r, const char *key, int64_t value)
@@ -98,6 +127,8 @@ bool take_rank_fact(struct file_reader *r, const char *key, int64_t value)
 		r->ranks = (uint64_t)value;
 	else if (strcmp(key, "rank_shares") == 0)
 		r->rank_shares = (uint64_t)value;
+	else if (strcmp(key, "meetings") == 0)
+		r->meetings = (uint64_t)value;
 	else
 		return false;
 	return true;
@@ -121,6 +152,7 @@ static int take_rank(struct file_reader *r)
 		ok &= value >= 0 && value < INT64_MAX / (int64_t)RANKS_MAX;
 		*time_at(&info, i) = (uint64_t)value;
 	}
+	info.ahead_ns = file_reader_int(r, 5 + (int)TIMES);
 	if (!ok)
 		return file_reader_damaged(r, "a rank cannot be");
 	return ranks_add(&r->profile->ranks, &info) ? 0 : file_reader_no_memory(r);
@@ -145,18 +177,44 @@ static int take_share(struct file_reader *r, struct columns *c, uint32_t row)
 	return ranks_add_share(ranks, &share) ? 0 : file_reader_no_memory(r);
 }
 
+static int take_meeting(struct file_reader *r, struct columns *c, uint32_t row)
+{
+	struct ranks *ranks = &r->profile->ranks;
+	uint64_t op = *columns_at(c, 0, row), count = *columns_at(c, 1, row);
+	uint64_t last = *columns_at(c, 2, row), step = *columns_at(c, 3, row);
+	const struct meeting meeting = {
+		.op = (uint32_t)op,
+		.ranks = (uint32_t)count,
+		.last = (uint32_t)last,
+		.step = (uint32_t)step,
+		.end_ns = *columns_at(c, 4, row),
+		.last_ns = *columns_at(c, 5, row),
+		.sum_ns = *columns_at(c, 6, row),
+	};
+
+	if (!op || op > strings_count(r->profile->strings) || !count || count > ranks->count ||
+	    !last || last > ranks->count || step > UINT32_MAX || meeting.end_ns > INT64_MAX ||
+	    meeting.last_ns > INT64_MAX || meeting.sum_ns > INT64_MAX ||
+	    ranks->meetings.count >= r->meetings)
+		return file_reader_damaged(r, "a meeting of ranks cannot be");
+	return meetings_add(&ranks->meetings, &meeting) ? 0 : file_reader_no_memory(r);
+}
+
 int read_ranks(struct file_reader *r)
 {
 	const struct ranks *ranks = &r->profile->ranks;
 
-	if (!r->ranks && !r->rank_shares)
+	if (!r->ranks && !r->rank_shares && !r->meetings)
 		return 0;
-	if (r->ranks > RANKS_MAX || r->rank_shares > (uint64_t)RANKS_MAX * RANK_SHARES)
+	if (r->ranks > RANKS_MAX || r->rank_shares > (uint64_t)RANKS_MAX * RANK_SHARES ||
+	    r->meetings > MEETINGS_MAX)
 		return file_reader_damaged(r, "its ranks cannot be");
 	if (file_reader_rows(r, "rank", RANK_WIDTH, take_rank) < 0 ||
-	    file_reader_chunks(r, "rank_share_chunk", SHARE_WIDTH, SHARE_DELTAS, take_share) < 0)
+	    file_reader_chunks(r, "rank_share_chunk", SHARE_WIDTH, SHARE_DELTAS, take_share) < 0 ||
+	    file_reader_chunks(r, "meeting_chunk", MEETING_WIDTH, MEETING_DELTAS, take_meeting) < 0)
 		return -1;
-	return ranks->count == r->ranks && ranks->share_count == r->rank_shares
+	return ranks->count == r->ranks && ranks->share_count == r->rank_shares &&
+	                       ranks->meetings.count == r->meetings
 	               ? 0
 	               : file_reader_damaged(r, "a rank is missing");
 }

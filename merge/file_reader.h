@@ -50,7 +50,7 @@ struct file_reader {
 	struct allocation_site all_sites;
 	uint64_t gpu_pcs, gpu_stalls;          /* rows that there must be */
 	uint64_t repeat_sides, repeats;        /* the same */
-	uint64_t ranks, rank_shares;           /* the same */
+	uint64_t ranks, rank_shares, meetings; /* the same */
 	uint64_t slices;                       /* that there must be */
 	uint64_t gpu_samples;                  /* of all that was read */
 	uint64_t count_functions, count_lines; /* the same */

@@ -62,6 +62,7 @@ void merger_free(struct merger *m)
 	merger_slots_fini(&m->process_slots);
 	merger_slots_fini(&m->thread_slots);
 	free(m->hosts);
+	meetings_fini(&m->meetings);
 	free(m);
 }
 
@@ -124,6 +125,20 @@ static struct merger_host *host_of(struct merger *m)
 	return &m->hosts[m->host_count++];
 }
 
+// By the first part of a host its clock is put right; START is where it would begin without that.
+static bool compare_clocks(struct merger *m, struct merger_host *host, int64_t start)
+{
+	if (!merger_compare_clocks(m, m->shift_ns + start, &m->clock))
+		return false;
+	if (m->clock.count < MEETINGS_LEAST || host->met)
+		return true;
+	host->met = true;
+	// What all are compared with is right.
+	if (host != m->hosts)
+		host->ahead_ns = m->clock.ahead_ns;
+	return true;
+}
+
 /*
  * Time 0 of the profile is a second before the first start, so that no time is 0. Of one host all
  * parts move alike, however its time of day was set meanwhile; unless it was started anew.
@@ -141,10 +156,15 @@ static bool align(struct merger *m)
 		boot = host->boot_ns;
 	else
 		host->boot_ns = boot;
-	m->shift_ns = (int64_t)NS_PER_SEC - (int64_t)run->start_ns;
+	m->shift_ns = m->meeting_shift_ns = (int64_t)NS_PER_SEC - (int64_t)run->start_ns;
+	m->clock = (struct meetings_clock){ 0 };
 	if (m->plan.by_start)
 		return true;
 	int64_t start = boot + (int64_t)run->start_ns - (int64_t)m->plan.first_ns;
+	if (!compare_clocks(m, host, start))
+		return false;
+	start -= host->ahead_ns;
+	m->meeting_shift_ns += start;
 	// Never before time 0, where the clock was set back between two starts.
 	m->shift_ns += start > 0 ? start : 0;
 	return true;
@@ -275,6 +295,8 @@ static bool add_tables(struct merger *m)
 
 static int add_all(struct merger *m, struct error *err)
 {
+	if (merger_find_meetings(m, err) < 0)
+		return -1;
 	if (!align(m) || !add_tables(m))
 		return error_set(err, ENOMEM, "could not merge a profile");
 	if (merger_add_slices(m, err) < 0)
@@ -305,6 +327,29 @@ void merger_leave_out(struct merger *m)
 	m->left_out++;
 }
 
+static void note_clocks(struct merger *m)
+{
+	const struct ranks *ranks = &m->profile->ranks;
+	uint64_t residual_ns = 0;
+	uint32_t met = 0;
+
+	for (uint32_t i = 1; i < m->host_count; i++)
+		met += m->hosts[i].met;
+	for (uint32_t i = 0; i < ranks->count; i++)
+		if (ranks->ranks[i].residual_ns > residual_ns)
+			residual_ns = ranks->ranks[i].residual_ns;
+	if (met)
+		note(m,
+		     "clocks of %u hosts are put right by when collective operations of MPI ended, "
+		     "which differs by %.0f us still (median, of the worst rank)",
+		     met + 1, (double)residual_ns / (double)NS_PER_US);
+	if (met + 1 < m->host_count)
+		note(m,
+		     "times of %u hosts are put together by their clocks, which may differ by "
+		     "milliseconds",
+		     met ? m->host_count - met - 1 : m->host_count);
+}
+
 static void note_what_is_missing(struct merger *m)
 {
 	if (m->left_out)
@@ -314,10 +359,7 @@ static void note_what_is_missing(struct merger *m)
 		note(m,
 		     "the runs did not overlap: their times are laid over each other at the starts");
 	else if (m->host_count > 1)
-		note(m,
-		     "times of %u hosts are put together by their clocks, which may differ by "
-		     "milliseconds",
-		     m->host_count);
+		note_clocks(m);
 	if (m->gpus_shared)
 		note(m,
 		     "%u GPU%s in use in other profiles, too: each has a row for it, and how busy it "

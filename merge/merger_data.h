@@ -20,7 +20,11 @@ struct merger {
 
 	/* Of the part that is being added: what its numbers are in the profile [number - 1]. */
 	const struct profile *part;
-	int64_t shift_ns; /* to be added to its times */
+	int64_t shift_ns;         /* to be added to its times */
+	int64_t meeting_shift_ns; /* the same to compare it with others, even before the first start
+	                           */
+	struct meetings meetings; /* by its own times, until they are joined with the others' */
+	struct meetings_clock clock; /* of its host, as its meetings with the others tell */
 	uint32_t *modules, *locations, *nodes, *chains, *ops, *processes, *threads;
 	uint32_t *devices, *streams, *works;
 	uint32_t *models; /* of devices: whose rows their works are in */
@@ -32,7 +36,9 @@ struct merger {
 	struct merger_host {
 		uint32_t name; /* string */
 		uint32_t cpus;
-		int64_t boot_ns; /* since the epoch: where its clock is 0 */
+		int64_t boot_ns;  /* since the epoch: where its clock is 0 */
+		int64_t ahead_ns; /* its clock is, of the first host's */
+		bool met;         /* that is known */
 	} * hosts;
 	uint32_t host_count;
 	size_t host_capacity;
@@ -82,3 +88,14 @@ bool merger_add_gpu_lines(struct merger *m);
 bool merger_add_counts(struct merger *m);
 int merger_add_slices(struct merger *m, struct error *err);
 int merger_add_rank(struct merger *m, struct error *err);
+
+/* Finds the meetings of the part, before its clock is put right. -1 on error. */
+struct steps;
+int merger_find_meetings(struct merger *m, struct error *err);
+
+/* How far the part's clock is ahead when SHIFT_NS is added to its times. False without memory. */
+bool merger_compare_clocks(const struct merger *m, int64_t shift_ns, struct meetings_clock *out);
+
+/* Its meetings are known of the first BEFORE ranks and of it. STEPS of it; NULL: it is several.
+   False if there is no memory. */
+bool merger_join_meetings(struct merger *m, uint32_t before, const struct steps *steps);

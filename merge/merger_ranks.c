@@ -70,16 +70,12 @@ static bool add_shares(struct merger *m, const struct rows *rows)
 	return true;
 }
 
-static int add_steps(const struct profile *part, struct rank_info *info, struct error *err)
+static bool add_steps(struct merger *m, const struct steps *steps, struct rank_info *info)
 {
-	cleanup(steps) struct steps *steps = query_steps(part, &(struct steps_query){ 0 }, err);
-
-	if (!steps)
-		return -1;
 	info->steps = steps->name ? steps->calls : 0;
 	info->step_median_ns = steps->name ? steps->median_ns : 0;
 	info->step_sum_ns = steps->name ? steps->sum_ns : 0;
-	return 0;
+	return merger_join_meetings(m, m->profile->ranks.count, steps);
 }
 
 // Of a part that is merged already: its ranks as they are.
@@ -88,6 +84,9 @@ static bool keep_ranks(struct merger *m)
 	const struct ranks *from = &m->part->ranks;
 	struct ranks *to = &m->profile->ranks;
 	uint32_t before = to->count;
+
+	if (!merger_join_meetings(m, before, NULL))
+		return false;
 	uint64_t start_ns = merger_time(m, m->part->run.start_ns) - profile_start_ns(m->profile);
 
 	for (uint32_t i = 0; i < from->count; i++) {
@@ -114,6 +113,7 @@ static int add_rank(struct merger *m, struct error *err)
 	const struct run *run = &m->part->run;
 	struct strings *strings = m->profile->strings;
 	cleanup(rows) struct rows *rows = query_run(m->part, &query, err);
+	cleanup(steps) struct steps *steps = query_steps(m->part, &(struct steps_query){ 0 }, err);
 	struct rank_info info = {
 		.number = run->has_rank ? run->rank : m->profile->ranks.count,
 		.numbered = run->has_rank,
@@ -123,11 +123,16 @@ static int add_rank(struct merger *m, struct error *err)
 		.start_ns = merger_time(m, run->start_ns) - profile_start_ns(m->profile),
 		.wall_ns = run->wall_ns,
 		.samples = run->samples,
+		.meetings = m->clock.count,
+		.ahead_ns = m->clock.ahead_ns,
+		.residual_ns = m->clock.residual_ns,
 	};
 
 	uint64_t mpi_other_ns = 0; // of wait_ns
-	if (!rows || add_steps(m->part, &info, err) < 0)
+	if (!rows || !steps)
 		return -1;
+	if (!add_steps(m, steps, &info))
+		return error_set(err, ENOMEM, "could not keep a rank");
 	for (size_t i = 0; i < rows->count; i++)
 		add_row(&rows->rows[i], &info, &mpi_other_ns);
 	info.busy_ns -= info.mpi_busy_ns < info.busy_ns ? info.mpi_busy_ns : info.busy_ns;

@@ -98,6 +98,9 @@ static void fill_rows(struct asking *a)
 			.wait_ns = info->wait_ns,
 			.steps = info->steps,
 			.step_median_ns = info->step_median_ns,
+			.meetings = info->meetings,
+			.ahead_ns = info->ahead_ns,
+			.residual_ns = info->residual_ns,
 		};
 		a->wall_ns = info->wall_ns > a->wall_ns ? info->wall_ns : a->wall_ns;
 	}
@@ -250,6 +253,48 @@ static bool add_skews(struct asking *a)
 	return true;
 }
 
+static void keep_worst(struct rank_rows *rows, const struct rank_meeting *meeting)
+{
+	size_t at = rows->worst_count;
+
+	if (!meeting->waited_ns)
+		return;
+	while (at > 0 && rows->worst[at - 1].waited_ns < meeting->waited_ns)
+		at--;
+	if (at == RANK_MEETINGS)
+		return;
+	rows->worst_count += rows->worst_count < RANK_MEETINGS;
+	memmove(&rows->worst[at + 1], &rows->worst[at],
+	        (rows->worst_count - at - 1) * sizeof(*meeting));
+	rows->worst[at] = *meeting;
+}
+
+static void judge_meetings(struct asking *a)
+{
+	const struct meetings *meetings = &a->profile->ranks.meetings;
+	uint64_t start_ns = profile_start_ns(a->profile);
+	struct rank_rows *rows = a->rows;
+
+	for (uint32_t i = 0; i < meetings->count; i++) {
+		const struct meeting *meeting = &meetings->items[i];
+		const struct rank_meeting one = {
+			.op = strings_get(a->profile->strings, meeting->op),
+			.end_ns = meeting->end_ns > start_ns ? meeting->end_ns - start_ns : 0,
+			.step = meeting->step,
+			.rank = a->row_of[meeting->last - 1],
+			.waited_ns = meeting_excess_ns(meeting),
+		};
+		rows->rows[one.rank].last++;
+		rows->rows[one.rank].held_ns += one.waited_ns;
+		rows->held_ns += one.waited_ns;
+		keep_worst(rows, &one);
+	}
+	rows->meetings = meetings->count;
+	for (size_t i = 1; i < rows->count; i++)
+		if (rows->rows[i].held_ns > rows->rows[rows->latest].held_ns)
+			rows->latest = i;
+}
+
 static bool answer(struct asking *a)
 {
 	fill_rows(a);
@@ -261,6 +306,7 @@ static bool answer(struct asking *a)
 		return true;
 	judge(a);
 	judge_steps(a);
+	judge_meetings(a);
 	return add_skews(a);
 }
 

@@ -6,10 +6,14 @@
  * A straggler is the rank that works most, if that is a tenth more than the median of the others,
  * and these wait for half of the difference, or more, longer than it does: in calls of MPI, even
  * where those turn round on a CPU, or for anything else.
+ *
+ * Where ranks meet (merge/meetings.h), it is exact for whom they wait: for who comes last, as long
+ * as the others have been there on average.
  */
 #pragma once
 
 #include "base/cleanup.h"
+#include "merge/meetings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +36,23 @@ struct rank_row {
 	uint64_t wait_ns; /* waiting for anything else */
 	uint64_t steps, step_median_ns;
 	const char *function; /* where most of busy_ns went; NULL if unknown */
+	uint64_t last;        /* meetings that it came last to */
+	uint64_t held_ns;     /* that the others waited for it there */
+	uint64_t meetings;    /* by which its clock is known; below MEETINGS_LEAST it is not: */
+	int64_t ahead_ns;     /* that it was ahead of the first rank's */
+	uint64_t residual_ns; /* and how exact that is */
 };
+
+/* A meeting at which the others waited long. */
+struct rank_meeting {
+	const char *op;
+	uint64_t end_ns;    /* since the start */
+	uint64_t step;      /* of who came last, from 1; 0: unknown */
+	uint32_t rank;      /* who came last: index of the row */
+	uint64_t waited_ns; /* the others, on average */
+};
+
+#define RANK_MEETINGS 8
 
 /* A function on whose CPU time ranks differ. */
 struct rank_skew {
@@ -51,7 +71,12 @@ struct rank_rows {
 	uint64_t waited_ns;              /* that the others wait longer than it: the median */
 	const struct rank_skew *because; /* of those below: the straggler's first; NULL: none */
 	size_t slowest;                  /* row with the longest median step */
-	double step_ratio;       /* of that to the median of the others'; 0: there are no steps */
+	double step_ratio; /* of that to the median of the others'; 0: there are no steps */
+	uint64_t meetings; /* of all ranks */
+	uint64_t held_ns;  /* that at these the others waited for who came last */
+	size_t latest;     /* row for which they waited most; of no meaning without HELD_NS */
+	struct rank_meeting worst[RANK_MEETINGS]; /* most waited_ns first */
+	size_t worst_count;
 	struct rank_skew *skews; /* most excess first */
 	size_t skew_count;
 };

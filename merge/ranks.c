@@ -9,6 +9,7 @@ void ranks_fini(struct ranks *r)
 {
 	free(r->ranks);
 	free(r->shares);
+	meetings_fini(&r->meetings);
 	*r = (struct ranks){ 0 };
 }
 

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "merge/meetings.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +34,10 @@ struct rank_info {
 	uint64_t samples;
 	uint64_t steps; /* as far as there are any, merge/query_steps.h */
 	uint64_t step_median_ns, step_sum_ns;
+	uint64_t meetings; /* that its clock was compared at with that of the first rank */
+	int64_t ahead_ns;  /* that its clock was then; of other hosts than the first one's that of
+	                      their first rank was taken off its times */
+	uint64_t residual_ns; /* that the ends of its meetings differ by from that: the median */
 };
 
 /* What a rank has spent in a function itself. */
@@ -48,6 +54,7 @@ struct ranks {
 	struct rank_share *shares; /* by rank */
 	uint32_t share_count;
 	size_t share_capacity;
+	struct meetings meetings; /* of all ranks */
 };
 
 void ranks_fini(struct ranks *r);

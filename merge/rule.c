@@ -19,6 +19,7 @@ static const struct {
 	{ rules_waste, &rules_waste_count },     { rules_memory, &rules_memory_count },
 	{ rules_io, &rules_io_count },           { rules_python, &rules_python_count },
 	{ rules_ops, &rules_ops_count },         { rules_gpu, &rules_gpu_count },
+	{ rules_ranks, &rules_ranks_count },
 };
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))

@@ -41,6 +41,7 @@ enum rule_subject {
 	RULES_PYTHON,
 	RULES_OPS,
 	RULES_GPU,
+	RULES_RANKS,
 	RULE_SUBJECTS
 };
 

@@ -353,3 +353,33 @@ Test(finding_ops, many_short_threads)
 		cr_expect(!finding || finding->line == 8);
 	}
 }
+
+// What MPI takes to begin and to end is not what ranks wait for.
+Test(finding_ops, time_in_mpi)
+{
+	for (uint64_t ms = 150; ms <= 160; ms += 10) {
+		end();
+		begin();
+		call_op(op_of(OP_MPI, "MPI_Init"), 1, 400 * MS);
+		call_op(op_of(OP_MPI, "MPI_Allreduce"), 10, ms * MS / 10);
+		call_op(op_of(OP_BLAS, "dgemm"), 1, (500 - ms) * MS);
+		call_op(op_of(OP_MPI, "MPI_Finalize"), 1, 100 * MS);
+		add(&f, 1, METRIC_ON_CPU, 500 - ms, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MPI-TIME");
+		cr_expect_eq(finding != NULL, ms > 150, "%lu: %g", (unsigned long)ms,
+		             answer_of_rule(findings, "MPI-TIME")->value);
+		cr_expect(!finding || strstr(finding->fact, "10 calls, most in MPI_Allreduce"));
+	}
+}
+
+Test(finding_ops, without_mpi_nobody_asks)
+{
+	call_op(op_of(OP_BLAS, "dgemm"), 10, 50 * MS);
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_not(answer_of_rule(findings, "MPI-TIME")->asked);
+	cr_expect_not(answer_of_rule(findings, "RANK-SKEW")->asked);
+}

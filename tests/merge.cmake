@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module
+  meetings
   activity_names
   callgrind
   cells
@@ -23,6 +24,7 @@ foreach(module
   file_ops
   gpu_lines
   merger
+  merger_meetings
   profile
   profile_file
   query

@@ -22,7 +22,6 @@ static void put_op_times(struct sheet *s, const struct op_row *row)
 	sheet_known(s, "q3_ns", row->q3_ns);
 	sheet_known(s, "max_ns", row->max_ns);
 	sheet_known(s, "flops", row->flops);
-	sheet_known(s, "message_bytes", row->message_bytes);
 	sheet_count(s, "gpu_ns", row->gpu_ns);
 	sheet_count(s, "allocated_bytes", row->allocated_bytes);
 	sheet_count(s, "self_allocated_bytes", row->self_allocated_bytes);
@@ -30,6 +29,7 @@ static void put_op_times(struct sheet *s, const struct op_row *row)
 	sheet_integer(s, "self_net_bytes", row->self_net_bytes);
 	sheet_count(s, "sampled_ns", row->sampled_ns);
 	sheet_count(s, "sampled_self_ns", row->sampled_self_ns);
+	sheet_known(s, "message_bytes", row->message_bytes);
 }
 
 static void put_op(struct sheet *s, const void *data)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """MPI under Open MPI: calls as ops with their bytes and peers, and the ranks of a job beside each other."""
+import json
 import os
 import subprocess
 
@@ -76,6 +77,47 @@ end program
 """
 
 
+STRAGGLER = r"""
+#include <mpi.h>
+#include <time.h>
+static double cpu(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+__attribute__((noinline)) double shared_work(double seconds)
+{
+    double end = cpu() + seconds, x = 0;
+    while (cpu() < end)
+        for (int i = 0; i < 10000; i++)
+            x += i * 0.5;
+    return x;
+}
+__attribute__((noinline)) double planted_work(double seconds)
+{
+    double end = cpu() + seconds, x = 1;
+    while (cpu() < end)
+        for (int i = 0; i < 10000; i++)
+            x *= 1.0000001;
+    return x;
+}
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 10; i++) {
+        double sum, mine = shared_work(0.03);
+        if (rank == (i == 6 ? 3 : 2))
+            mine += planted_work(0.09);
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    return MPI_Finalize();
+}
+"""
+
+
 class Mpi(Case):
     def environment(self, **extra):
         return super().environment(OMPI_ALLOW_RUN_AS_ROOT="1",
@@ -129,6 +171,50 @@ class Ops(Mpi):
                                     ("MPI_Allreduce", "8000 B, 1 rank"): 20})
             report = self.verb("report", "--ops", self.path("run.0.bneck")).stdout.decode()
             self.assertRegex(report, r"MPI_Allreduce +app\.f90:13\n")
+
+
+class Ranks(Mpi):
+    """Rank 2 works four times as long as the others, but for one step, in which rank 3 does."""
+
+    def merge(self):
+        profiles = self.ranks(self.build(STRAGGLER))
+        done = self.verb("merge", "-o", self.path("all.bneck"), *profiles)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return profiles
+
+    def told(self, path="all.bneck"):
+        return json.loads(self.verb("report", "--json", self.path(path)).stdout)
+
+    def test_who_is_waited_for(self):
+        # Where four ranks share fewer CPUs with others, who comes last may be who had none.
+        for draw in range(3):
+            self.merge()
+            told = self.told()
+            ranks = told["ranks"]
+            late = {row["rank"]: row["last"] for row in ranks["rows"]}
+            if late[2] >= 7 and late[3] >= 1:
+                break
+        self.assertEqual(ranks["meetings"], 10)
+        self.assertGreaterEqual(late[2], 7, ranks)
+        self.assertEqual(ranks["straggler"]["rank"], 2)
+        self.assertEqual(ranks["straggler"]["function"], "planted_work")
+        self.assertEqual(ranks["rows"][0]["rank"], 2)
+        # All clocks are one.
+        self.assertEqual([row["ahead_ns"] is None for row in ranks["rows"]].count(True), 1)
+        self.assertEqual(sum(late.values()), 10)
+        skew = [f for f in told["findings"] if f["id"] == "RANK-SKEW"]
+        self.assertIn("rank 2 works", skew[0]["fact"])
+        self.assertIn("MPI-TIME", [f["id"] for f in told["findings"]])
+        report = self.verb("report", self.path("all.bneck")).stdout.decode()
+        self.assertIn("imbalance by step", report)
+        self.assertIn("10 collective operations", " ".join(report.split()))
+
+    def test_sums_of_calls(self):
+        profiles = self.merge()
+        one = self.shapes(profiles[0])
+        self.assertEqual(one[("MPI_Allreduce", "8 B, 4 ranks")], 10)
+        self.assertEqual(self.shapes(self.path("all.bneck")),
+                         {key: 4 * calls for key, calls in one.items()})
 
 
 if __name__ == "__main__":
