@@ -212,6 +212,9 @@ class Mpirun(Examples):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(set(os.listdir(results)), {str(rank) for rank in range(4)})
         self.check_ranks("four.*.bneck")
+        done = self.shell(EXAMPLES["mpirun"][1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(), r"(?m)^ranks +4 on ")
 
 
 class Torchrun(Examples):
