@@ -141,7 +141,7 @@ def main():
             profile = driver.run(name, how, command, options)
             report = driver.report(profile)
             said = verdict_of(report)
-            seen = "\nsteps  " in report or truth == FEW
+            seen = "\nsteps  " in report or said == truth
             note = ""
             if how in ("cold", "touch") and said == WARN:
                 cold[name] = profile

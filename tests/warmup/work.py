@@ -49,7 +49,7 @@ def growing(how):
     seen = []
     for turn in range(30):
         spin(240000)
-        for i in range(60 * turn):
+        for i in range(100 * turn):
             if i not in seen:
                 seen.append(i)
             mix(120)
