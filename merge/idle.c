@@ -82,14 +82,75 @@ static bool waits_for_work(const struct profile *p, const struct wanted_names *n
 	return false;
 }
 
-static bool hardly_ran(const struct profile *p, uint32_t slot)
-{
-	const struct thread_info *info = threads_get(&p->threads, slot);
-	uint64_t life = 0, ran = info->ns[METRIC_ON_CPU];
+// What is known of threads: [slot - 1].
+struct lives {
+	uint64_t *ns, *on_cpu;
+};
 
-	for (int m = 0; m < METRIC_COUNT; m++)
-		life += info->ns[m];
-	return life && (double)ran < IDLE_RUNS * (double)life;
+static void lives_at_scope_end(struct lives *l)
+{
+	free(l->ns);
+	free(l->on_cpu);
+}
+
+static bool is_whole(const struct profile *p, uint32_t first, uint32_t end)
+{
+	return !first && end > p->cells.last_bin;
+}
+
+static void add_whole(struct lives *l, const struct profile *p)
+{
+	for (uint32_t slot = 1; slot <= p->threads.thread_count; slot++) {
+		const struct thread_info *info = threads_get(&p->threads, slot);
+		l->on_cpu[slot - 1] = info->ns[METRIC_ON_CPU];
+		for (int m = 0; m < METRIC_COUNT; m++)
+			l->ns[slot - 1] += info->ns[m];
+	}
+}
+
+static void add_bins(struct lives *l, const struct profile *p, const uint32_t *slots,
+                     uint32_t first, uint32_t end)
+{
+	const struct cells *cells = &p->cells;
+
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		uint32_t slot = slots[cell->node - 1];
+		uint64_t ns = cells_between(cells, cell, first, end); // modulo 2^64
+		if (!slot || slot > p->threads.thread_count)
+			continue;
+		l->ns[slot - 1] += ns;
+		l->on_cpu[slot - 1] += cell->metric == METRIC_ON_CPU ? ns : 0;
+	}
+}
+
+// Of the bins FIRST up to END.
+static bool lives_init(struct lives *l, const struct profile *p, uint32_t first, uint32_t end)
+{
+	size_t threads = p->threads.thread_count + (size_t)1;
+	cleanup_free uint32_t *slots = calloc((size_t)p->paths.count + 1, sizeof(*slots));
+
+	l->ns = calloc(threads, sizeof(*l->ns));
+	l->on_cpu = calloc(threads, sizeof(*l->on_cpu));
+	if (!slots || !l->ns || !l->on_cpu)
+		return false;
+	if (is_whole(p, first, end)) {
+		add_whole(l, p);
+		return true;
+	}
+	for (uint32_t id = 1; id <= p->paths.count; id++) {
+		const struct path_node *node = paths_node(&p->paths, id);
+		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
+	}
+	add_bins(l, p, slots, first, end);
+	return true;
+}
+
+static bool hardly_ran(const struct lives *l, uint32_t slot)
+{
+	double life = (double)l->ns[slot - 1];
+
+	return life > 0 && (double)l->on_cpu[slot - 1] < IDLE_RUNS * life;
 }
 
 // What the callers of a node are: bits.
@@ -106,13 +167,14 @@ static bool begins_process(const struct profile *p, const struct location *locat
 	return profile_is_python(p, location, "_bootstrap", "multiprocessing/process.py");
 }
 
-static uint8_t state_of(const struct profile *p, const bool *threads, uint32_t slot)
+static uint8_t state_of(const struct profile *p, const struct lives *lives, const bool *threads,
+                        uint32_t slot)
 {
 	if (!threads[slot - 1])
 		return 0;
 	if (is_first(p, slot))
 		return WANTED;
-	return WANTED | ONLY_FOREIGN | (hardly_ran(p, slot) ? HARDLY_RAN : 0);
+	return WANTED | ONLY_FOREIGN | (hardly_ran(lives, slot) ? HARDLY_RAN : 0);
 }
 
 static uint8_t next_state(const struct profile *p, const struct wanted_names *names, uint8_t state,
@@ -138,20 +200,23 @@ static bool *idle_of(const uint8_t *states, uint32_t count)
 	return idle;
 }
 
-bool *idle_nodes(const struct profile *p, const bool *threads)
+bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, uint32_t end)
 {
+	cleanup(lives) struct lives lives = { 0 };
 	const struct wanted_names names = find_names(p);
 	uint32_t count = p->paths.count;
 	cleanup_free uint8_t *states = calloc((size_t)count + 1, sizeof(*states));
 
-	for (uint32_t id = 1; states && id <= count; id++) {
+	if (!states || !lives_init(&lives, p, first, end))
+		return NULL;
+	for (uint32_t id = 1; id <= count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
 		uint8_t above = node->parent ? states[node->parent - 1] : 0;
 		if (!node->parent)
-			states[id - 1] = state_of(p, threads, node->location);
+			states[id - 1] = state_of(p, &lives, threads, node->location);
 		else if (above)
 			states[id - 1] = next_state(p, &names, above,
 			                            locations_get(&p->locations, node->location));
 	}
-	return states ? idle_of(states, count) : NULL;
+	return idle_of(states, count);
 }

@@ -25,9 +25,10 @@
 
 /*
  * [node - 1]: whether a wait there is one, if metric_may_be_idle(). Only of the THREADS [slot - 1]
- * that are true. NULL if there is no memory.
+ * that are true. How much a thread ran is looked up in the bins FIRST up to, but without, END: a
+ * pool that worked before and never again is idle. NULL if there is no memory.
  */
-bool *idle_nodes(const struct profile *p, const bool *threads);
+bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, uint32_t end);
 
 static inline bool metric_may_be_idle(int metric)
 {

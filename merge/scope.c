@@ -230,13 +230,14 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 		scope_fini(scope);
 		return error_set(err, ENOMEM, "could not rank the profile");
 	}
-	if (leaves_idle_out(query) && !(scope->idle = idle_nodes(p, scope->threads))) {
+	choose_bins(scope, query);
+	if (leaves_idle_out(query) &&
+	    !(scope->idle = idle_nodes(p, scope->threads, scope->first_bin, scope->end_bin))) {
 		scope_fini(scope);
 		return error_set(err, ENOMEM, "could not rank the profile");
 	}
 	choose_metrics(scope, query);
 	link_nodes(scope);
-	choose_bins(scope, query);
 	sort_cells(scope);
 	scope->idle_ns = idle_time(scope);
 	return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "merge/profile_data.h"
 #include "tests/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -112,6 +113,28 @@ Test(query, threads_of_the_program_that_wait_for_work_that_never_comes_are_idle)
 	             "pthread_mutex_lock 0/60000, starved 0/60000"));
 	cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
 	cr_expect(eq(u64, rows->idle_ns, 60000 * MS));
+}
+
+// A thread that works at first, 100 ms, and then waits for work until the end.
+Test(query, a_thread_that_worked_before_the_window_and_never_again_is_idle_in_it)
+{
+	const struct query whole = { .without_others = true };
+	struct query window = whole;
+
+	add_thread(&f, 2, 1, 101, "worker");
+	add(&f, 2, METRIC_ON_CPU, 100, "serve a.c:5 > compile a.c:9");
+	f.now_ns += 200 * MS;
+	window.from_ns = f.now_ns - profile_start_ns(f.profile);
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1");
+	add(&f, 2, METRIC_OFF_LOCK, 1000, "serve a.c:5 > pthread_cond_wait@libc > futex@libc");
+	f.now_ns += 1000 * MS;
+	end_thread(2, 100, 1000);
+	name_all(&f);
+	cleanup(rows) struct rows *all = query_run(f.profile, &whole, NULL);
+	cr_expect(eq(u64, all->idle_ns, 0));
+	cleanup(rows) struct rows *rest = query_run(f.profile, &window, NULL);
+	cr_expect(gt(u64, rest->idle_ns, 990 * MS));
+	cr_expect(eq(str, (char *)ask(&f, &window), "main 10/10"));
 }
 
 #define LOADS      "{<module> train.py:16} > {Popen._launch /usr/lib/python3.11/popen_fork.py:71} > "
