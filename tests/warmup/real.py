@@ -108,7 +108,7 @@ class Driver:
         maps = set(glob.glob(MAPS))
         done = subprocess.run([self.bottleneck, "-R", "/dev/null", "-o", profile, *options, "--",
                                *command], env=self.environment, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True)
+                              stderr=subprocess.PIPE, text=True, cwd=self.work)
         if done.returncode:
             raise SystemExit(f"{command}: status {done.returncode}: {done.stderr}")
         for path in set(glob.glob(MAPS)) - maps:
@@ -129,7 +129,8 @@ class Driver:
 
 
 def main():
-    bottleneck, targets, *names = sys.argv[1:]
+    bottleneck, targets = map(os.path.abspath, sys.argv[1:3])
+    names = sys.argv[3:]
     false, missed, wanted, untold = 0, 0, 0, 0
     with tempfile.TemporaryDirectory() as work:
         driver = Driver(bottleneck, work)
