@@ -88,7 +88,12 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
 	if (e->totals.threads < THREADS_LEAST || life >= THREAD_SHORT_NS ||
 	    e->totals.processes > e->totals.threads / 2)
 		return MEASURED_NOTHING;
+	// On a busy machine each thread that gets the CPU of its starter takes the kernel's timer
+	// with it, before a sample of the starting is due: waiting for them is seen.
+	const struct rule joining = { .doing = ACTIVITY(JOIN), .metrics = OWN };
 	measure_doing(e, rule, finding);
+	if (!finding->row_count)
+		measure_doing(e, &joining, finding);
 	weigh(e, evidence_doing(e, rule->doing | ACTIVITY(JOIN), OWN), finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
