@@ -30,7 +30,6 @@ static int data(void)
 		if (write(file, record, sizeof(record)) != RECORD)
 			abort();
 	}
-	fsync(file);
 	posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
 	return file;
 }
@@ -62,6 +61,7 @@ void faulty(void)
 	int file = data();
 	uint32_t sum = 0;
 
+	fsync(file); // what the disk does not have cannot be dropped
 	for (int pass = 0; pass < PASSES; pass++) {
 		drop(file);
 		for (int i = 0; i < RECORDS; i++) {

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PIECES 20000
 
@@ -16,16 +17,20 @@ static void *work(void *argument)
 	return NULL;
 }
 
+static void start_one(unsigned *sum)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, work, sum) || pthread_join(t, NULL)) // fault: CPU-THREADS
+		abort();
+}
+
 void faulty(void)
 {
 	unsigned sum = 1;
 
-	for (int i = 0; i < PIECES; i++) {
-		pthread_t thread;
-
-		pthread_create(&thread, NULL, work, &sum); // fault: CPU-THREADS
-		pthread_join(thread, NULL);
-	}
+	for (int i = 0; i < PIECES; i++)
+		start_one(&sum);
 	printf("%u\n", sum);
 }
 
