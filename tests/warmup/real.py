@@ -142,16 +142,17 @@ def main():
             profile = driver.run(name, how, command, options)
             report = driver.report(profile)
             said = verdict_of(report)
-            seen = "\nsteps  " in report or said == truth
+            seen = "\nsteps  " in report or truth == FEW
             note = ""
             if how in ("cold", "touch") and said == WARN:
                 cold[name] = profile
             elif how in ("warm", "touched") and cold.get(name) and seen:
                 note = "{:.1f} points, {}".format(*driver.difference(cold.pop(name), profile))
             if truth in (WARN, SLOWS):
-                wanted += seen
-                missed += seen and said != truth
-                untold += not seen
+                told = seen or said == truth  # by calls of ops, without steps
+                wanted += told
+                missed += told and said != truth
+                untold += not told
             false += said == WARN and truth != WARN
             print(f"{name:18} {how:9} {truth:15} {said:15} {'seen' if seen else 'unseen':6} {note}",
                   flush=True)
