@@ -113,6 +113,18 @@ static int run_calls(int ms)
 	return 0;
 }
 
+// Until THREAD has had MS on a CPU, however busy the machine is.
+static void run_for(pthread_t thread, int ms)
+{
+	struct timespec t = { 0 };
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock))
+		abort();
+	while (clock_gettime(clock, &t) == 0 && t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms)
+		usleep(10000);
+}
+
 // A loop of 2^32 rounds at most, made by the program: it returns when *EDI is not 0.
 static int run_made_code(int ms)
 {
@@ -132,7 +144,7 @@ static int run_made_code(int ms)
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);
 	if (pthread_create(&thread, NULL, (void *(*)(void *))(void *)page, (void *)&stop))
 		return 1;
-	usleep((useconds_t)ms * 1000);
+	run_for(thread, ms);
 	stop = 1;
 	return pthread_join(thread, NULL);
 }
