@@ -69,9 +69,13 @@ class Warmup(Case):
                   "time.sleep(0.3)\n"
                   "os.write(1, b'%f' % (time.monotonic() - end))\n"
                   "os._exit(0)\n")
-        done = self.profile_run(["/usr/bin/python3", "-c", script])
-        _, end, report = self.part(done.profile, "--phase", "startup")
-        wall = float(re.search(r"to ([\d.]+) s", self.again(done.profile, "--skip", "0.001")).group(1))
+        for _ in range(6):  # a busy machine may keep it from a CPU right when imports end
+            done = self.profile_run(["/usr/bin/python3", "-c", script])
+            _, end, report = self.part(done.profile, "--phase", "startup")
+            run = self.again(done.profile, "--skip", "0.001")
+            wall = float(re.search(r"to ([\d.]+) s", run).group(1))
+            if abs(wall - end - float(done.out)) < 0.05:
+                break
         self.assertAlmostEqual(wall - end, float(done.out), delta=0.05)
         self.assertIn("asyncio", report)
 
