@@ -51,10 +51,12 @@ struct reader {
 	size_t heap_count, heap_capacity;
 	uint8_t *record; /* the copy given out */
 	size_t record_capacity;
-	uint8_t *told; /* records to be given out before it: what it needs to be understood */
+	/* To be given out before it: what it needs to be understood, an image and a record each. */
+	uint8_t *told;
 	size_t told_bytes, told_capacity, told_at;
+	uint64_t telling_ns;           // the image that is told of
 	const struct record *after;    /* given out when all has been told */
-	uint64_t image_ns;             // of the record that was given out last
+	uint64_t image_ns;             // of the record that was read last
 	int totals;                    // the file that processes without files append to
 	off_t totals_at, totals_freed; // read so far; given back to the file system
 	/* Of files that are closed. */
@@ -310,10 +312,13 @@ static void keep_told(void *context, const struct record *record)
 {
 	struct reader *r = context;
 
-	if (!array_reserve(&r->told, &r->told_capacity, r->told_bytes + record->size))
+	size_t bytes = sizeof(r->telling_ns) + record->size;
+
+	if (!array_reserve(&r->told, &r->told_capacity, r->told_bytes + bytes))
 		return;
-	memcpy(r->told + r->told_bytes, record, record->size);
-	r->told_bytes += record->size;
+	memcpy(r->told + r->told_bytes, &r->telling_ns, sizeof(r->telling_ns));
+	memcpy(r->told + r->told_bytes + sizeof(r->telling_ns), record, record->size);
+	r->told_bytes += bytes;
 }
 
 static void forget_told(struct reader *r)
@@ -322,12 +327,18 @@ static void forget_told(struct reader *r)
 		r->told_at = r->told_bytes = 0;
 }
 
+static void tell_counts(struct reader *r, struct op_names *names, uint64_t now_ns)
+{
+	r->telling_ns = op_names_image_ns(names);
+	op_names_tell_counts(names, now_ns, keep_told, r);
+}
+
 void reader_count_ops(struct reader *r, uint64_t now_ns)
 {
 	forget_told(r);
 	for (size_t i = 0; i < r->file_count; i++)
 		if (r->files[i]->names)
-			op_names_tell_counts(r->files[i]->names, now_ns, keep_told, r);
+			tell_counts(r, r->files[i]->names, now_ns);
 }
 
 void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns)
@@ -335,7 +346,7 @@ void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns)
 	forget_told(r);
 	for (size_t i = 0; i < r->file_count; i++)
 		if (r->files[i]->names && r->files[i]->pid == pid)
-			op_names_tell_counts(r->files[i]->names, now_ns, keep_told, r);
+			tell_counts(r, r->files[i]->names, now_ns);
 }
 
 static bool is_same_image(const struct file *a, const struct file *b)
@@ -362,7 +373,7 @@ static void close_names(struct reader *r)
 			r->files[kept++] = file;
 			continue;
 		}
-		op_names_tell_counts(file->names, clock_now_ns(), keep_told, r);
+		tell_counts(r, file->names, clock_now_ns());
 		close_file(r, file);
 	}
 	r->file_count = kept;
@@ -511,14 +522,18 @@ static bool tell_name(struct reader *r, const struct record *record, uint64_t im
 		names = find_names(r, record->pid, image_ns);
 	}
 	forget_told(r);
+	r->telling_ns = image_ns;
 	if (names)
 		op_names_tell(names, name, record, keep_told, r);
 	return r->told_at < r->told_bytes;
 }
 
-static const struct record *next_told(struct reader *r)
+static const struct record *next_told(struct reader *r, uint64_t *image_ns)
 {
+	*image_ns = r->image_ns;
 	if (r->told_at < r->told_bytes) {
+		memcpy(image_ns, r->told + r->told_at, sizeof(*image_ns));
+		r->told_at += sizeof(*image_ns);
 		const struct record *told = (const struct record *)(r->told + r->told_at);
 		r->told_at += told->size;
 		return told;
@@ -544,17 +559,19 @@ static const struct record *next_written(struct reader *r, uint64_t until_ns)
 
 const struct record *reader_next(struct reader *r, uint64_t until_ns, uint64_t *image_ns)
 {
-	const struct record *record = next_told(r);
+	uint64_t image;
+	const struct record *record = next_told(r, &image);
 
 	if (!record) {
 		record = next_written(r, until_ns);
-		if (record && tell_name(r, record, r->image_ns)) {
+		image = r->image_ns;
+		if (record && tell_name(r, record, image)) {
 			r->after = record;
-			record = next_told(r);
+			record = next_told(r, &image);
 		}
 	}
 	if (record && image_ns)
-		*image_ns = r->image_ns;
+		*image_ns = image;
 	return record;
 }
 
