@@ -263,6 +263,10 @@ static void add_gpu(struct profile *p)
 
 static void add_ranks(struct profile *p)
 {
+	const struct meeting meeting = {
+		.op = 1, .ranks = 3, .last = 2, .end_ns = 500, .sum_ns = 50
+	};
+
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct rank_info info = {
 			.number = i, .numbered = true, .host = 1, .command = 1, .busy_ns = 100 * i
@@ -270,7 +274,8 @@ static void add_ranks(struct profile *p)
 		const struct rank_share share = { .rank = i + 1,
 			                          .function = 1,
 			                          .busy_ns = 100 * i };
-		if (!ranks_add(&p->ranks, &info) || !ranks_add_share(&p->ranks, &share))
+		if (!ranks_add(&p->ranks, &info) || !ranks_add_share(&p->ranks, &share) ||
+		    !meetings_add(&p->ranks.meetings, &meeting))
 			abort();
 	}
 }
@@ -356,16 +361,18 @@ static void make_base(struct base *base, enum base_kind kind)
 
 #define TABLES_WITHOUT_OPS 4
 #define TABLES_WITHOUT_GPU 8
-#define TABLES             16
+#define TABLES             17
 #define TABLE_SHARES       14
 #define TABLE_SLICES       15
+#define TABLE_MEETINGS     16
 #define AS_IT_IS           0xffffu // rows
 
 static const char *const tables[TABLES] = {
 	"place_chunk",    "location_chunk",  "node_chunk",         "cell_chunk",
 	"op_chunk",       "op_bin_chunk",    "op_duration_chunk",  "site_chunk",
 	"chain_chunk",    "series_chunk",    "gpu_duration_chunk", "gpu_idle_chunk",
-	"gpu_cell_chunk", "gpu_state_chunk", "rank_share_chunk",   "slice_chunk"
+	"gpu_cell_chunk", "gpu_state_chunk", "rank_share_chunk",   "slice_chunk",
+	"meeting_chunk"
 };
 
 static const char *const plain_tables[] = { "run",         "module",   "op_name",   "process",
@@ -463,6 +470,7 @@ static void set_checksum(sqlite3 *db)
 		"slice_chunk",
 		"rank",
 		"rank_share_chunk",
+		"meeting_chunk",
 	};
 	char sql[64];
 	uint32_t checksum = 0;
@@ -537,28 +545,32 @@ static void put_edits(sqlite3 *db, const struct chunk *edits)
 	}
 }
 
-static void put_chunks(sqlite3 *db, const struct chunk *chunks, size_t count)
+// The fact KEY is how many rows TABLE has, if it is not left as it is.
+static void put_count(sqlite3 *db, const char *key, const struct chunk *chunks, size_t count,
+                      size_t table)
 {
 	char sql[128];
 
+	if (table >= count || chunks[table].rows == AS_IT_IS)
+		return;
+	snprintf(sql, sizeof(sql), "UPDATE run SET value=%u WHERE key='%s'", chunks[table].rows,
+	         key);
+	sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+static void put_chunks(sqlite3 *db, const struct chunk *chunks, size_t count)
+{
 	for (size_t i = 0; i < count; i++)
 		if (chunks[i].rows != AS_IT_IS)
 			put_chunk(db, tables[i], chunks[i].rows, chunks[i].plain, chunks[i].size);
-	if (count > TABLE_SHARES && chunks[TABLE_SHARES].rows != AS_IT_IS) {
-		snprintf(sql, sizeof(sql), "UPDATE run SET value=%u WHERE key='rank_shares'",
-		         chunks[TABLE_SHARES].rows);
-		sqlite3_exec(db, sql, NULL, NULL, NULL);
-	}
+	put_count(db, "rank_shares", chunks, count, TABLE_SHARES);
+	put_count(db, "meetings", chunks, count, TABLE_MEETINGS);
 	if (count > TABLE_SLICES)
 		sqlite3_exec(db,
 		             "UPDATE run SET value=(SELECT sum(rows) FROM slice_chunk)"
 		             " WHERE key='slices'",
 		             NULL, NULL, NULL);
-	if (count < TABLES_WITHOUT_GPU || chunks[TABLES_WITHOUT_GPU - 1].rows == AS_IT_IS)
-		return;
-	snprintf(sql, sizeof(sql), "UPDATE run SET value=%u WHERE key='allocation_sites'",
-	         chunks[TABLES_WITHOUT_GPU - 1].rows);
-	sqlite3_exec(db, sql, NULL, NULL, NULL);
+	put_count(db, "allocation_sites", chunks, count, TABLES_WITHOUT_GPU - 1);
 }
 
 static bool read_blobs(const uint8_t *data, size_t size)
