@@ -47,9 +47,11 @@ void tracker_on_op_site(struct tracker *t, const struct event *event)
 void tracker_on_op_count(struct tracker *t, const struct event *event)
 {
 	uint32_t process = tracker_process(t, event->pid);
+	// It may be the first that is heard of the process.
+	const struct thread *first = process ? NULL : tracker_thread(t, event, true);
 
-	if (process)
-		op_tracker_count(&t->ops, process, event);
+	if (process || first)
+		op_tracker_count(&t->ops, process ? process : first->process->number, event);
 }
 
 void tracker_on_alloc(struct tracker *t, const struct event *event)
