@@ -2,7 +2,9 @@
 #include "cli/cut.h"
 
 #include "base/error.h"
+#include "cli/format.h"
 #include "merge/finding.h"
+#include "merge/profile.h"
 #include "merge/query_startup.h"
 #include "merge/query_steps.h"
 #include "merge/query_warmup.h"
@@ -94,6 +96,16 @@ static void cut_recorded(struct view *view, const struct run *run)
 		cut_before(view, run->recorded_from_ns);
 	if (run->recorded_to_ns && run->recorded_to_ns < run->wall_ns)
 		cut_behind(view, run->recorded_to_ns);
+}
+
+int cut_check(const struct view *view, const struct profile *profile, struct error *err)
+{
+	uint64_t wall_ns = profile_run(profile)->wall_ns;
+
+	if (!view->from_ns || view->from_ns < wall_ns)
+		return 0;
+	return error_set(err, 0, "--from is later than the end of the run (%s)",
+	                 format_duration(wall_ns).text);
 }
 
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err)

@@ -13,6 +13,9 @@ struct findings;
 struct profile;
 struct rule_limits;
 
+/* -1 if VIEW is to begin when the run of PROFILE has ended. */
+int cut_check(const struct view *view, const struct profile *profile, struct error *err);
+
 /*
  * Sets from_ns and to_ns of VIEW to what --phase, --from-steady and --skip-first leave of them,
  * and its miss if that part of the run is not there; then they stay. Once: what is

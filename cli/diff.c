@@ -5,7 +5,6 @@
 #include "cli/cut.h"
 #include "cli/diff_counts.h"
 #include "cli/diff_report.h"
-#include "cli/format.h"
 #include "cli/message.h"
 #include "cli/saved.h"
 #include "cli/view.h"
@@ -25,7 +24,7 @@
 struct diff_options {
 	struct view view; // windows and filters
 	int by, sort;
-	bool total, json, debuginfod, help;
+	bool total, json, debuginfod;
 	double confidence; // in per cent
 	const char *regress;
 	struct diff_gate gate;
@@ -40,8 +39,6 @@ struct diff_options {
 static const char *const groupings[] = { "run",     "function", "line",  "module", "file", "thread",
 	                                 "process", "op",       "shape", "kernel", NULL };
 static const char *const sorts[] = { "change", "ratio", "base", "new", NULL };
-static const char *const phases[] = { "all", "startup", "warmup", "steady", NULL };
-static const char *const colors[] = { "auto", "always", "never", NULL };
 
 static const struct option_spec rows[] = {
 	{ .name = "by",
@@ -87,88 +84,8 @@ static const struct option_spec rows[] = {
 	          "tell" },
 };
 
-static const struct option_spec parts[] = {
-	{ .name = "phase",
-	  .argument = "NAME",
-	  .kind = OPTION_CHOICE,
-	  .offset = AT(view.phase),
-	  .choices = phases,
-	  .help = "only startup, warmup or steady of each; all" },
-	{ .name = "from-steady",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(view.from_steady),
-	  .help = "only what happened after the warm-up of each" },
-	{ .name = "from",
-	  .argument = "SECONDS",
-	  .kind = OPTION_SECONDS,
-	  .offset = AT(view.from_ns),
-	  .help = "only what happened after this time of each run" },
-	{ .name = "to",
-	  .argument = "SECONDS",
-	  .kind = OPTION_SECONDS,
-	  .offset = AT(view.to_ns),
-	  .help = "only what happened before this time of each run" },
-	{ .name = "skip-first",
-	  .argument = "STEPS",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(view.skip_first),
-	  .min = 1,
-	  .max = 1000000000,
-	  .help = "only what happened after so many steps of each" },
-	{ .name = "steps",
-	  .argument = "GLOB",
-	  .kind = OPTION_TEXT,
-	  .offset = AT(view.steps),
-	  .help = "the op whose calls are the steps (found by itself)" },
-	{ .name = "thread",
-	  .argument = "NAME",
-	  .kind = OPTION_TEXT,
-	  .offset = AT(view.thread),
-	  .help = "only the threads of this name" },
-	{ .name = "process",
-	  .argument = "NAME",
-	  .kind = OPTION_TEXT,
-	  .offset = AT(view.process),
-	  .help = "only the processes of this name" },
-	{ .name = "on-cpu",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(view.on_cpu),
-	  .help = "only time on a CPU" },
-	{ .name = "off-cpu",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(view.off_cpu),
-	  .help = "only time spent waiting" },
-	{ .name = "hide",
-	  .argument = "GLOB",
-	  .kind = OPTION_TEXT,
-	  .offset = AT(view.hide),
-	  .help = "give their time to the callers" },
-	{ .name = "interpreter",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(view.interpreter),
-	  .help = "show Python's own code, too" },
-	{ .name = "user-code",
-	  .argument = "GLOB",
-	  .kind = OPTION_TEXT,
-	  .offset = AT(view.user_code),
-	  .help = "give all time to these files or modules; auto: to your own code" },
-};
-
 static const struct option_spec others[] = {
 	{ .name = "json", .kind = OPTION_SWITCH, .offset = AT(json), .help = "for programs" },
-	{ .name = "width",
-	  .argument = "COLUMNS",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(view.width),
-	  .min = TERMINAL_WIDTH_MIN,
-	  .max = TERMINAL_WIDTH_MAX,
-	  .help = "of the text (the terminal's, else 100)" },
-	{ .name = "color",
-	  .argument = "WHEN",
-	  .kind = OPTION_CHOICE,
-	  .offset = AT(view.color),
-	  .choices = colors,
-	  .help = "auto, always or never" },
 	{ .letter = 'q',
 	  .name = "quiet",
 	  .kind = OPTION_SWITCH,
@@ -178,22 +95,19 @@ static const struct option_spec others[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(debuginfod),
 	  .help = "for unfinished runs: fetch debug information" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(help),
-	  .help = "print this and exit" },
 };
 
-#define GROUPS 3
+#define GROUPS 4
 
 static void make_groups(struct diff_options *options, struct option_group *groups)
 {
 	groups[0] = (struct option_group){ "Rows", rows, sizeof(rows) / sizeof(rows[0]), options };
-	groups[1] = (struct option_group){ "Parts of the runs", parts,
-		                           sizeof(parts) / sizeof(parts[0]), options };
+	groups[1] = view_part_options(&options->view);
+	groups[1].title = "Part of each run";
 	groups[2] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
 		                           options };
+	groups[3] = display_options(&options->view.display);
+	groups[3].title = NULL;
 }
 
 // "5" or "5,0.2": per cent, seconds.
@@ -257,7 +171,7 @@ static int parse(struct diff_options *options, int argc, char **argv, struct err
 		return -1;
 	if (options->confidence < CONFIDENCE_MIN || options->confidence > 99.99)
 		return error_set(err, 0, "--confidence is from %d to 99.99", CONFIDENCE_MIN);
-	if (options->help)
+	if (options->view.display.help)
 		return 0;
 	return parse_operands(options, argv + first, split - first, argv + split + 1,
 	                      argc - split - 1, err);
@@ -296,11 +210,7 @@ static int read_one(struct side *side, const char *path, const struct diff_optio
 	side->profiles[side->count] = profile;
 	side->paths[side->count] = path ? path : "the last run";
 	struct diff_part *part = &side->parts[side->count++];
-	if (view.from_ns && view.from_ns >= profile_run(profile)->wall_ns)
-		return error_set(err, 0, "\"%s\": --from is later than the end of the run (%s)",
-		                 path ? path : "the last run",
-		                 format_duration(profile_run(profile)->wall_ns).text);
-	if (cut_resolve(&view, profile, err) < 0)
+	if (cut_check(&view, profile, err) < 0 || cut_resolve(&view, profile, err) < 0)
 		return error_wrap(err, "\"%s\"", path ? path : "the last run");
 	if (view.miss)
 		return error_set(err, 0,
@@ -440,8 +350,7 @@ static int print(struct diff_report *report, const struct diff_options *options,
 	cleanup_free char *page = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&page, &size);
-	struct terminal terminal =
-		terminal_of(stdout, (int)options->view.width, (enum color_when)options->view.color);
+	struct terminal terminal = display_terminal(&options->view.display, stdout);
 
 	if (!memory)
 		return error_set(err, errno, "could not print the comparison");
@@ -501,7 +410,7 @@ static int run(int argc, char **argv)
 		message_error("diff", &err);
 		return EXIT_REPORT;
 	}
-	if (options.help) {
+	if (options.view.display.help) {
 		struct option_group groups[GROUPS];
 		make_groups(&options, groups);
 		return command_help(&command_diff, groups, GROUPS);

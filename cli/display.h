@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a command that shows no profile prints: the options that those commands share.
+ * How a command prints: the options that all of them share.
  */
 #pragma once
 

@@ -295,7 +295,8 @@ static void help_line(const struct option_spec *spec, FILE *out)
 void option_help(const struct option_group *groups, size_t group_count, FILE *out)
 {
 	for (size_t g = 0; g < group_count; g++) {
-		fprintf(out, "\n%s:\n", groups[g].title);
+		if (groups[g].title)
+			fprintf(out, "\n%s:\n", groups[g].title);
 		for (size_t i = 0; i < groups[g].count; i++)
 			help_line(&groups[g].specs[i], out);
 	}

@@ -50,7 +50,7 @@ struct option_spec {
 };
 
 struct option_group {
-	const char *title; /* "display" */
+	const char *title; /* "Capture"; NULL: it goes on with the group before */
 	const struct option_spec *specs;
 	size_t count;
 	void *values;

@@ -37,7 +37,7 @@ void page_start(struct page *page, const struct profile *profile, const struct v
 		.out = open_memstream(&page->bytes, &page->size),
 		.profile = profile,
 		.view = view,
-		.terminal = terminal_of(out, (int)view->width, (enum color_when)view->color),
+		.terminal = display_terminal(&view->display, out),
 		.limits = limits,
 	};
 	if (!page->text.out) {

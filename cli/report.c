@@ -5,7 +5,6 @@
 #include "cli/counts_json.h"
 #include "cli/cut.h"
 #include "cli/export/exports.h"
-#include "cli/format.h"
 #include "cli/gate.h"
 #include "cli/message.h"
 #include "cli/repeats_json.h"
@@ -24,7 +23,6 @@ struct report_options {
 	struct view view;
 	bool json;
 	bool debuginfod;
-	bool help;
 	const char *path;
 };
 
@@ -39,27 +37,27 @@ static const struct option_spec others[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(debuginfod),
 	  .help = "for unfinished runs: fetch debug information" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(help),
-	  .help = "print this and exit" },
 };
+
+#define GROUPS 4
 
 static void make_groups(struct report_options *options, struct option_group *groups)
 {
 	groups[0] = view_options(&options->view);
-	groups[1] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
+	groups[1] = view_part_options(&options->view);
+	groups[2] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
 		                           options };
+	groups[3] = display_options(&options->view.display);
+	groups[3].title = NULL;
 }
 
 static int parse(struct report_options *options, int argc, char **argv, struct error *err)
 {
-	struct option_group groups[2];
+	struct option_group groups[GROUPS];
 
 	*options = (struct report_options){ .view = view_default() };
 	make_groups(options, groups);
-	int first = option_parse(groups, 2, argc, argv, OPTION_OPERANDS_MIX, err);
+	int first = option_parse(groups, GROUPS, argc, argv, OPTION_OPERANDS_MIX, err);
 	if (first < 0 || view_check(&options->view, err) < 0 ||
 	    exports_check(&options->view, true, err) < 0)
 		return -1;
@@ -104,7 +102,7 @@ static int print_page(const struct profile *profile, const struct view *view, bo
 		.out = memory,
 		.profile = profile,
 		.view = view,
-		.terminal = terminal_of(stdout, (int)view->width, (enum color_when)view->color),
+		.terminal = display_terminal(&view->display, stdout),
 		.limits = limits,
 	};
 
@@ -133,10 +131,7 @@ static int print(const struct report_options *options, int *status, struct error
 
 	if (!profile)
 		return -1;
-	if (view.from_ns && view.from_ns >= profile_run(profile)->wall_ns)
-		return error_set(err, 0, "--from is later than the end of the run (%s)",
-		                 format_duration(profile_run(profile)->wall_ns).text);
-	if (cut_resolve(&view, profile, err) < 0)
+	if (cut_check(&view, profile, err) < 0 || cut_resolve(&view, profile, err) < 0)
 		return -1;
 	if (view.exports.count ? exports_write(profile, &view, limits, err) < 0
 	                       : print_page(profile, &view, options->json, limits, err) < 0)
@@ -155,10 +150,10 @@ static int run(int argc, char **argv)
 		message_error("report", &err);
 		return EXIT_REPORT;
 	}
-	if (options.help) {
-		struct option_group groups[2];
+	if (options.view.display.help) {
+		struct option_group groups[GROUPS];
 		make_groups(&options, groups);
-		return command_help(&command_report, groups, 2);
+		return command_help(&command_report, groups, GROUPS);
 	}
 	if (print(&options, &status, &err) == 0)
 		return status;

@@ -153,7 +153,7 @@ static int run(int argc, char **argv)
 		message_error(NULL, &err);
 		return EXIT_OURS;
 	}
-	if (options.help) {
+	if (options.view.display.help) {
 		printf("usage: bottleneck %s\n", command_run.usage[0]);
 		run_options_help(stdout);
 		return 0;

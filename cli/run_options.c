@@ -172,11 +172,9 @@ static const struct option_spec output[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(debuginfod),
 	  .help = "fetch debug information from DEBUGINFOD_URLS" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(help),
-	  .help = "print this and exit" },
+};
+
+static const struct option_spec others[] = {
 	{ .letter = 'V',
 	  .name = "version",
 	  .kind = OPTION_SWITCH,
@@ -184,7 +182,7 @@ static const struct option_spec output[] = {
 	  .help = "print the version and exit" },
 };
 
-#define GROUP_COUNT 4
+#define GROUP_COUNT 7
 
 static void make_groups(struct run_options *options, struct option_group *groups)
 {
@@ -195,6 +193,11 @@ static void make_groups(struct run_options *options, struct option_group *groups
 	groups[2] = (struct option_group){ "Output", output, sizeof(output) / sizeof(output[0]),
 		                           options };
 	groups[3] = view_options(&options->view);
+	groups[4] = view_part_options(&options->view);
+	groups[5] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
+		                           options };
+	groups[6] = display_options(&options->view.display);
+	groups[6].title = NULL;
 }
 
 // They travel as lines, in one variable of the environment.
@@ -240,7 +243,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		return -1;
 	if (options->ranks && rank_in_list(options->ranks, 0, err) < 0)
 		return error_wrap(err, "--ranks");
-	if (options->help || options->version || options->argv[0])
+	if (options->view.display.help || options->version || options->argv[0])
 		return 0;
 	return error_set(err, 0, "no program is named (see --help)");
 }

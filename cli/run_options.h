@@ -33,7 +33,7 @@ struct run_options {
 	const char *ranks;       /* NULL: all; a list of cli/rank.h */
 	bool no_report;
 	bool debuginfod;
-	bool help, version;
+	bool version;
 	struct view view;
 	char **argv; /* the program and its arguments */
 };

@@ -13,7 +13,6 @@ static const char *const sorts[] = { "self",  "total", "line", "calls",     "mem
 	                             "flops", "avg",   "gpu",  "gpu-total", NULL };
 static const char *const phases[] = { "all", "startup", "warmup", "steady",
 	                              NULL }; // enum view_phase
-static const char *const colors[] = { "auto", "always", "never", NULL };
 
 // In the order of enum query_by and enum view_by.
 static const char *const groupings[] = { "function", "line",    "module", "file",
@@ -22,41 +21,7 @@ static const char *const groupings[] = { "function", "line",    "module", "file"
 
 #define AT(field) offsetof(struct view, field)
 
-static const struct option_spec specs[] = {
-	{ .name = "sort",
-	  .argument = "KEY",
-	  .kind = OPTION_CHOICE,
-	  .offset = AT(sort),
-	  .choices = sorts,
-	  .help = "one table, ranked by self, total, line, mem, gpu, gpu-total; "
-	          "of ops also calls, avg, flops" },
-	{ .name = "by",
-	  .argument = "WHAT",
-	  .kind = OPTION_COUNTED,
-	  .offset = AT(by),
-	  .choices = groupings,
-	  .min = 1,
-	  .max = 100,
-	  .help = "function, line, module, file, thread, process; "
-	          "of ops op, shape, stack:N, domain; of GPUs stream" },
-	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
-	{ .name = "call-tree",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(call_tree),
-	  .help = "who calls whom, with shares" },
-	{ .letter = 'n',
-	  .name = "top",
-	  .argument = "N",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(top),
-	  .min = 1,
-	  .max = 1000000,
-	  .help = "rows of each table (15)" },
-	{ .name = "min-pct",
-	  .argument = "X",
-	  .kind = OPTION_PERCENT,
-	  .offset = AT(min_percent),
-	  .help = "leave out rows below X % (0.5; 2 in trees)" },
+static const struct option_spec parts[] = {
 	{ .name = "thread",
 	  .argument = "NAME",
 	  .kind = OPTION_TEXT,
@@ -131,19 +96,43 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_TEXT,
 	  .offset = AT(user_code),
 	  .help = "give all time to these files or modules; auto: to your own code" },
-	{ .name = "width",
-	  .argument = "COLUMNS",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(width),
-	  .min = TERMINAL_WIDTH_MIN,
-	  .max = TERMINAL_WIDTH_MAX,
-	  .help = "of the report (the terminal's, else 100)" },
-	{ .name = "color",
-	  .argument = "WHEN",
+};
+
+static const struct option_spec specs[] = {
+	{ .name = "sort",
+	  .argument = "KEY",
 	  .kind = OPTION_CHOICE,
-	  .offset = AT(color),
-	  .choices = colors,
-	  .help = "auto, always or never" },
+	  .offset = AT(sort),
+	  .choices = sorts,
+	  .help = "one table, ranked by self, total, line, mem, gpu, gpu-total; "
+	          "of ops also calls, avg, flops" },
+	{ .name = "by",
+	  .argument = "WHAT",
+	  .kind = OPTION_COUNTED,
+	  .offset = AT(by),
+	  .choices = groupings,
+	  .min = 1,
+	  .max = 100,
+	  .help = "function, line, module, file, thread, process; "
+	          "of ops op, shape, stack:N, domain; of GPUs stream" },
+	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
+	{ .name = "call-tree",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(call_tree),
+	  .help = "who calls whom, with shares" },
+	{ .letter = 'n',
+	  .name = "top",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(top),
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "rows of each table (15)" },
+	{ .name = "min-pct",
+	  .argument = "X",
+	  .kind = OPTION_PERCENT,
+	  .offset = AT(min_percent),
+	  .help = "leave out rows below X % (0.5; 2 in trees)" },
 	{ .letter = 'q',
 	  .name = "quiet",
 	  .kind = OPTION_SWITCH,
@@ -203,7 +192,7 @@ struct view view_default(void)
 		.by = { VIEW_BY_NONE, 0 },
 		.top = VIEW_TOP_DEFAULT,
 		.min_percent = -1,
-		.color = COLOR_AUTO,
+		.display = { .color = COLOR_AUTO },
 		.max_events = VIEW_EVENTS_DEFAULT,
 	};
 }
@@ -214,6 +203,16 @@ struct option_group view_options(struct view *view)
 		.title = "Report",
 		.specs = specs,
 		.count = sizeof(specs) / sizeof(specs[0]),
+		.values = view,
+	};
+}
+
+struct option_group view_part_options(struct view *view)
+{
+	return (struct option_group){
+		.title = "Part of the run",
+		.specs = parts,
+		.count = sizeof(parts) / sizeof(parts[0]),
 		.values = view,
 	};
 }

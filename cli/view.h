@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which part of a profile is shown, and how: the options that run and report
- * share.
+ * Which part of a profile is shown, and how: the options that run and report share, and diff where
+ * it compares parts.
  */
 #pragma once
 
+#include "cli/display.h"
 #include "cli/option.h"
-#include "cli/terminal.h"
 #include "merge/query.h"
 #include "merge/query_ops.h"
 
@@ -82,8 +82,7 @@ struct view {
 	bool resolved;       /* by cut_resolve(), which fills in from_ns, to_ns and miss */
 	enum view_miss miss;
 	bool on_cpu, off_cpu;
-	uint32_t width; /* 0: the terminal's */
-	int color;      /* enum color_when */
+	struct display display;
 	bool quiet, verbose;
 	struct option_list rules;   /* thresholds: "ID=VALUE" */
 	const char *rules_file;     /* the same, one a line; NULL: none */
@@ -102,8 +101,12 @@ struct view {
 /* What is shown if nobody asks for something else. */
 struct view view_default(void);
 
-/* The options of struct view. */
+/*
+ * The options of struct view, beside those of its display: what is shown, and of which part of a
+ * run.
+ */
 struct option_group view_options(struct view *view);
+struct option_group view_part_options(struct view *view);
 
 /* The question that VIEW asks, less its table: by and sort are the caller's. */
 struct query view_query(const struct view *view, enum query_by by, enum query_sort sort);

@@ -67,7 +67,7 @@ Test(option, values_of_every_kind_arrive)
 	cr_expect(eq(u64, options.view.from_ns, 250 * NS_PER_MS));
 	cr_expect(eq(u64, options.view.to_ns, 3 * NS_PER_SEC));
 	cr_expect(eq(int, options.view.by.index, BY_THREAD));
-	cr_expect(eq(int, options.view.color, COLOR_NEVER));
+	cr_expect(eq(int, options.view.display.color, COLOR_NEVER));
 }
 
 Test(option, the_budget_is_a_share_or_none)
@@ -249,14 +249,16 @@ Test(option, help_names_every_option_within_80_columns)
 	size_t size;
 	FILE *out = open_memstream(&page, &size);
 	struct view view;
-	struct option_group group = view_options(&view);
+	const struct option_group groups[] = { view_options(&view), view_part_options(&view) };
 
 	run_options_help(out);
 	fclose(out);
-	for (size_t i = 0; i < group.count; i++) {
-		char name[64];
-		snprintf(name, sizeof(name), "--%s", group.specs[i].name);
-		cr_expect(ne(ptr, strstr(page, name), NULL), "%s", name);
+	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+		for (size_t i = 0; i < groups[g].count; i++) {
+			char name[64];
+			snprintf(name, sizeof(name), "--%s", groups[g].specs[i].name);
+			cr_expect(ne(ptr, strstr(page, name), NULL), "%s", name);
+		}
 	}
 	for (char *line = strtok(page, "\n"); line; line = strtok(NULL, "\n"))
 		cr_expect(le(sz, strlen(line), 80), "%s", line);
