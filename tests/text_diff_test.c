@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A hand-made comparison as text, compared with tests/golden/, and what its gate says. After a
-// change that is meant: UPDATE_GOLDEN=1 text_diff_test, and read the difference.
+// A hand-made comparison as text, and what its gate says.
 #include "cli/diff_report.h"
 
 #include "cli/command.h"
 #include "tests/fake_profile.h"
+#include "tests/golden.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct terminal terminal(int width, bool ascii)
-{
-	struct terminal t = terminal_of(stdout, width, COLOR_NEVER);
-
-	t.ascii = ascii;
-	if (ascii)
-		t.dot = "-", t.bar = "|", t.plus_minus = "+-";
-	return t;
-}
 
 static struct profile profiles[2];
 static struct diff_part parts[2];
@@ -129,46 +118,18 @@ static void finish(struct diff_report *report)
 	diff_report_judge(report);
 }
 
-static char *read_golden(const char *name)
-{
-	char path[256];
-	char *page = calloc(1, 1 << 16);
-
-	snprintf(path, sizeof(path), TESTS_DIR "/golden/%s.txt", name);
-	FILE *file = fopen(path, "r");
-	if (file) {
-		page[fread(page, 1, (1 << 16) - 1, file)] = '\0';
-		fclose(file);
-	}
-	return page;
-}
-
 static void expect_golden(const char *name, const struct diff_report *report, struct terminal t)
 {
-	char path[256], *page = NULL;
+	char *page = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&page, &size);
 
 	cr_assert(diff_report_print(report, &t, memory) == 0);
 	fclose(memory);
-	if (getenv("UPDATE_GOLDEN")) {
-		snprintf(path, sizeof(path), TESTS_DIR "/golden/%s.txt", name);
-		FILE *file = fopen(path, "w");
-		fputs(page, file);
-		fclose(file);
-	}
-	char *golden = read_golden(name);
-	cr_expect(eq(str, page, golden), "tests/golden/%s.txt", name);
-	free(golden);
-	free(page);
+	golden_expect(name, page);
 }
 
-static void use_utf8(void)
-{
-	setlocale(LC_CTYPE, "C.UTF-8");
-}
-
-TestSuite(text_diff, .init = use_utf8);
+TestSuite(text_diff, .init = golden_use_utf8);
 
 Test(text_diff, the_whole_comparison_at_three_widths)
 {
@@ -176,9 +137,9 @@ Test(text_diff, the_whole_comparison_at_three_widths)
 
 	report.gate = (struct diff_gate){ .asked = true, .ratio = 0.05, .least_ns = 0.1 * S };
 	finish(&report);
-	expect_golden("diff-60", &report, terminal(60, false));
-	expect_golden("diff-80", &report, terminal(80, false));
-	expect_golden("diff-100", &report, terminal(100, false));
+	expect_golden("diff-60", &report, golden_terminal(60, false, false));
+	expect_golden("diff-80", &report, golden_terminal(80, false, false));
+	expect_golden("diff-100", &report, golden_terminal(100, false, false));
 }
 
 Test(text_diff, a_table_that_was_asked_for_has_all_rows_and_what_was_not_alike_is_said)
@@ -191,7 +152,7 @@ Test(text_diff, a_table_that_was_asked_for_has_all_rows_and_what_was_not_alike_i
 	report.chosen = true;
 	report.tables[DIFF_LINE] = report.tables[DIFF_OP] = report.tables[DIFF_KERNEL] = NULL;
 	finish(&report);
-	expect_golden("diff-by-function-ascii", &report, terminal(80, true));
+	expect_golden("diff-by-function-ascii", &report, golden_terminal(80, false, true));
 }
 
 Test(text_diff, no_change_is_said_in_three_words)
@@ -204,7 +165,7 @@ Test(text_diff, no_change_is_said_in_three_words)
 	report.quiet = true;
 	finish(&report);
 	cr_expect(eq(str, report.sentence, "No significant change."));
-	expect_golden("diff-same", &report, terminal(100, false));
+	expect_golden("diff-same", &report, golden_terminal(100, false, false));
 }
 
 Test(text_diff, the_sentence_names_what_has_most_of_the_change_in_its_direction)
