@@ -24,7 +24,6 @@ foreach(module
   file_ops
   gpu_lines
   merger
-  merger_meetings
   profile
   profile_file
   query
@@ -42,7 +41,7 @@ foreach(module
   unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
-foreach(module finding finding_python finding_ops)
+foreach(module finding finding_ops finding_python merger_meetings)
   unit(${module} SOURCES finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 foreach(module finding_gpu merger_parts query_gpu)

@@ -8,7 +8,7 @@
 #include "merge/finding.h"
 #include "merge/profile_data.h"
 #include "merge/query_ranks.h"
-#include "tests/merge_fixture.h"
+#include "tests/finding_fixture.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -40,7 +40,7 @@ static struct run run_of(uint32_t rank)
 	};
 }
 
-static void add_barrier(struct fixture *f, uint32_t op, uint64_t end_ns, uint64_t took_ns)
+static void add_barrier(struct fixture *of, uint32_t op, uint64_t end_ns, uint64_t took_ns)
 {
 	const struct message message = { .bytes = MESSAGE_UNKNOWN, .ranks = RANKS };
 	uint64_t words[MESSAGE_WORDS];
@@ -53,29 +53,29 @@ static void add_barrier(struct fixture *f, uint32_t op, uint64_t end_ns, uint64_
 		                  .detail_count = message_pack(&message, words),
 		                  .details = words };
 
-	profile_add_op(f->profile, &event);
+	profile_add_op(of->profile, &event);
 }
 
 // All end at the same moments, 20 ms after each other; the slow one comes 6 ms late to one of them.
-static void make_rank(struct fixture *f, uint32_t rank)
+static void make_rank(struct fixture *of, uint32_t rank)
 {
 	struct run run = run_of(rank);
 	struct error err;
 
-	fixture_init(f, NULL);
-	cr_assert(eq(int, profile_set_run(f->profile, &run, &err), 0));
-	uint32_t op = ops_add(f->ops, &(struct op){ .provider = OP_MPI,
-	                                            .domain = "",
-	                                            .category = "",
-	                                            .name = "MPI_Barrier" })
+	fixture_init(of, NULL);
+	cr_assert(eq(int, profile_set_run(of->profile, &run, &err), 0));
+	uint32_t op = ops_add(of->ops, &(struct op){ .provider = OP_MPI,
+	                                             .domain = "",
+	                                             .category = "",
+	                                             .name = "MPI_Barrier" })
 	                      ->id;
-	add(f, 1, METRIC_ON_CPU, rank == SLOW ? 120 : 20, "main a.c:3 > work a.c:9");
-	add(f, 1, METRIC_OFF_LOCK, rank == SLOW ? 10 : 120, "main a.c:4 > MPI_Barrier m.c:1");
+	add(of, 1, METRIC_ON_CPU, rank == SLOW ? 120 : 20, "main a.c:3 > work a.c:9");
+	add(of, 1, METRIC_OFF_LOCK, rank == SLOW ? 10 : 120, "main a.c:4 > MPI_Barrier m.c:1");
 	for (uint64_t i = 0; i < BARRIERS; i++) {
 		bool late = rank == SLOW && i == SLOW_AT;
-		add_barrier(f, op, run.start_ns + (20 + 20 * i) * MS, (late ? 2 : 8) * MS);
+		add_barrier(of, op, run.start_ns + (20 + 20 * i) * MS, (late ? 2 : 8) * MS);
 	}
-	name_all(f);
+	name_all(of);
 }
 
 static struct profile *merge_ranks(void)
@@ -169,11 +169,8 @@ Test(merger_meetings, a_straggler_is_a_finding)
 	struct error err;
 	cleanup(findings) struct findings *findings =
 		query_findings(merged, &(struct query){ 0 }, NULL, &err);
-	const struct finding *skew = NULL;
+	const struct finding *skew = finding_of(findings, "RANK-SKEW");
 
-	for (size_t i = 0; i < findings->count; i++)
-		if (strcmp(findings->items[i].rule->id, "RANK-SKEW") == 0)
-			skew = &findings->items[i];
 	cr_assert(ne(ptr, (void *)skew, NULL));
 	cr_expect(epsilon_eq(dbl, skew->value, 6, 0.001));
 	cr_expect(eq(u64, skew->saving_ns, 100 * MS));
