@@ -8,6 +8,9 @@ import re
 import sys
 import time
 
+if sys.argv[1] == "numpy":
+    import numpy  # not in run(): cProfile slows imports most
+
 random.seed(1)
 WORDS = ["%x%s" % (random.getrandbits(60), "Ab" * (i % 7)) for i in range(20000)]
 TEXT = " ".join(WORDS)
@@ -51,7 +54,6 @@ def decimals():
 
 
 def arrays():
-    import numpy
     a = numpy.random.default_rng(1).random(200000)
     b = a.copy()
     b.sort()
