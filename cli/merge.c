@@ -173,39 +173,36 @@ static int merge(const struct merge_options *options, char **paths, struct error
 	return profile ? write_whole(profile, options->output, err) : -1;
 }
 
-static int parse(struct merge_options *options, struct display *display, int argc, char **argv,
-                 struct error *err)
-{
-	const struct option_group groups[] = {
-		{ "Merge", specs, sizeof(specs) / sizeof(specs[0]), options },
-		display_options(display),
-	};
-	int first = option_parse(groups, 2, argc, argv, OPTION_OPERANDS_MIX, err);
+#define GROUPS 2
 
-	if (first < 0)
-		return -1;
-	if (display->help) {
-		printf("usage: bottleneck merge [OPTIONS] -o FILE PROFILE ...\n");
-		option_help(groups, 2, stdout);
-		return first;
-	}
+static void make_groups(struct merge_options *options, struct display *display,
+                        struct option_group *groups)
+{
+	groups[0] =
+		(struct option_group){ "Merge", specs, sizeof(specs) / sizeof(specs[0]), options };
+	groups[1] = display_options(display);
+}
+
+static int check(const struct merge_options *options, char **paths, struct error *err)
+{
 	if (!options->output)
 		return error_set(err, 0, "-o FILE is missing: where to write the merged profile");
-	if (!argv[first])
-		return error_set(err, 0, "no profiles are named");
-	return first;
+	return *paths ? 0 : error_set(err, 0, "no profiles are named");
 }
 
 static int run(int argc, char **argv)
 {
 	struct merge_options options = { .timeline_limit = PROFILE_TIMELINE };
 	struct display display = { .color = COLOR_AUTO };
+	struct option_group groups[GROUPS];
 	struct error err;
-	int first = parse(&options, &display, argc, argv, &err);
 
+	make_groups(&options, &display, groups);
+	int first = option_parse(groups, GROUPS, argc, argv, OPTION_OPERANDS_MIX, &err);
 	if (first >= 0 && display.help)
-		return 0;
-	if (first >= 0 && merge(&options, argv + first, &err) == 0)
+		return command_help(&command_merge, groups, GROUPS);
+	if (first >= 0 && check(&options, argv + first, &err) == 0 &&
+	    merge(&options, argv + first, &err) == 0)
 		return 0;
 	message_error("merge", &err);
 	return EXIT_REPORT;
@@ -213,6 +210,7 @@ static int run(int argc, char **argv)
 
 const struct command command_merge = {
 	.name = "merge",
+	.usage = { "merge [OPTIONS] -o FILE PROFILE ..." },
 	.summary = "join the profiles of many ranks, or of many runs, into one",
 	.run = run,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a part did with its time, as a row among others.
 #include "base/error.h"
+#include "base/path.h"
 #include "merge/merger_data.h"
 #include "merge/query.h"
 #include "merge/query_steps.h"
@@ -41,13 +42,6 @@ static void add_row(const struct row *row, struct rank_info *info, uint64_t *mpi
 	*mpi_other_ns += waited(row->total_ns) - row->total_ns[METRIC_OFF_RUNNABLE];
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
-}
-
 static bool add_shares(struct merger *m, const struct rows *rows)
 {
 	size_t most = rows->count < RANK_SHARES ? rows->count : RANK_SHARES;
@@ -60,7 +54,7 @@ static bool add_shares(struct merger *m, const struct rows *rows)
 		struct rank_share share = {
 			.rank = m->profile->ranks.count,
 			.function = strings_add(strings, row->name),
-			.module = strings_add(strings, base_name(row->module)),
+			.module = strings_add(strings, path_base(row->module)),
 			.busy_ns = row->self_ns[METRIC_ON_CPU],
 			.wait_ns = row->self - row->self_ns[METRIC_ON_CPU],
 		};
