@@ -20,6 +20,26 @@ static bool holds_one(const char *text, const char *const *parts)
 	return false;
 }
 
+// A language's runtime, as the program that users start: "node", "perl5.36.0", "java".
+static bool is_runtime(const char *module)
+{
+	static const char *const names[] = { "node",    "nodejs", "deno", "bun", "java",
+		                             "perl",    "ruby",   "php",  "lua", "luajit",
+		                             "Rscript", "julia",  NULL };
+	const char *slash = strrchr(module, '/');
+	const char *name = slash ? slash + 1 : module;
+
+	if (!strstr(module, "/bin/"))
+		return false;
+	for (size_t i = 0; names[i]; i++) {
+		size_t length = strlen(names[i]);
+		if (strncmp(name, names[i], length) == 0 &&
+		    !name[length + strspn(name + length, "0123456789.")])
+			return true;
+	}
+	return false;
+}
+
 bool origin_is_foreign(const char *module, const char *file)
 {
 	static const char *const modules[] = { "[",         "/lib/",       "/lib64/",
@@ -37,7 +57,8 @@ bool origin_is_foreign(const char *module, const char *file)
 
 	if (!module && !file)
 		return true;
-	if (module && (begins_with_one(module, modules) || holds_one(module, installed)))
+	if (module && (begins_with_one(module, modules) || holds_one(module, installed) ||
+	               is_runtime(module)))
 		return true;
 	return file && (begins_with_one(file, sources) || holds_one(file, installed));
 }

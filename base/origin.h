@@ -8,6 +8,7 @@
 
 /*
  * True for code that the user most likely did not write: the kernel, the vDSO, system libraries,
- * Python's own modules and those that were installed beside them. MODULE and FILE may be NULL.
+ * Python's own modules and those that were installed beside them, the program of a language's
+ * runtime (node, perl, java ...). MODULE and FILE may be NULL.
  */
 bool origin_is_foreign(const char *module, const char *file);

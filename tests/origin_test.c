@@ -23,6 +23,16 @@ Test(origin, of_the_system)
 	cr_expect(origin_is_foreign("/home/u/app", "/usr/include/c++/12/bits/stl_algo.h"));
 }
 
+Test(origin, of_runtimes)
+{
+	cr_expect(origin_is_foreign("/usr/bin/node", NULL));
+	cr_expect(origin_is_foreign("/home/u/.nvm/versions/node/v18.19.0/bin/node", "node.cc"));
+	cr_expect(origin_is_foreign("/usr/bin/perl5.36.0", NULL));
+	cr_expect(origin_is_foreign("/opt/python/bin/python3.13t", NULL));
+	cr_expect(!origin_is_foreign("/usr/local/bin/node_exporter", NULL));
+	cr_expect(!origin_is_foreign("/home/u/node", NULL));
+}
+
 Test(origin, of_python)
 {
 	static const char *const files[] = {
