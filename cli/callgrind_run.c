@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/job.h"
-#include "cli/repeat_run.h"
+#include "cli/bench/repeat_run.h"
+#include "cli/run/job.h"
 #include "merge/callgrind.h"
 #include "merge/counts.h"
 #include "merge/repeats.h"

@@ -3,15 +3,15 @@
 // setting, wherever it can be tried.
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/agent_path.h"
 #include "cli/capability.h"
 #include "cli/command.h"
-#include "cli/display.h"
-#include "cli/facts.h"
 #include "cli/format.h"
 #include "cli/message.h"
 #include "cli/option.h"
-#include "cli/state.h"
+#include "cli/report/display.h"
+#include "cli/report/facts.h"
+#include "cli/run/agent_path.h"
+#include "cli/run/state.h"
 #include "cli/terminal.h"
 
 #include <ctype.h>

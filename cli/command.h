@@ -42,7 +42,7 @@ extern const struct command command_merge;
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND  127
 
-/* Gates: see cli/gate.h and cli/diff_report.h. */
+/* Gates: see cli/report/gate.h and cli/diff/diff_report.h. */
 #define EXIT_FINDING      90
 #define EXIT_REGRESSION   91
 #define EXIT_INCONCLUSIVE 92

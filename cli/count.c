@@ -5,16 +5,16 @@
 #include "base/error.h"
 #include "cli/callgrind_run.h"
 #include "cli/command.h"
-#include "cli/counts_json.h"
-#include "cli/display.h"
-#include "cli/facts.h"
-#include "cli/job.h"
 #include "cli/message.h"
-#include "cli/state.h"
-#include "cli/text_counts.h"
+#include "cli/report/counts_json.h"
+#include "cli/report/display.h"
+#include "cli/report/facts.h"
+#include "cli/run/job.h"
+#include "cli/run/state.h"
+#include "cli/text/text_counts.h"
 #include "cli/words.h"
 #include "merge/counts.h"
-#include "merge/profile.h"
+#include "merge/profile/profile.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.h"
-#include "cli/run_options.h"
+#include "cli/run/run_options.h"
 #include "cli/terminal.h"
 
 #include <fcntl.h>

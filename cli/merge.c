@@ -3,11 +3,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/display.h"
 #include "cli/message.h"
-#include "cli/state.h"
-#include "merge/merger.h"
-#include "merge/profile.h"
+#include "cli/report/display.h"
+#include "cli/run/state.h"
+#include "merge/merger/merger.h"
+#include "merge/profile/profile.h"
 
 #include <errno.h>
 #include <signal.h>

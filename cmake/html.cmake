@@ -53,7 +53,7 @@ string(SUBSTRING "${page}" ${at} -1 tail)
 array_of(head_array html_page_head "${head}")
 array_of(tail_array html_page_tail "${tail}")
 file(WRITE ${OUT} "// Made by cmake/html.cmake.
-#include \"cli/html_assets.h\"
+#include \"cli/html/html_assets.h\"
 
 ${head_array}
 ${tail_array}")

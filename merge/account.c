@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "merge/profile_data.h"
-#include "merge/query.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query.h"
 #include "merge/window.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/origin.h"
-#include "merge/profile_data.h"
-#include "merge/query_ops.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query_ops.h"
 #include "merge/scope.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/metric.h"
-#include "merge/query.h"
+#include "merge/query/query.h"
 
 #include <stdbool.h>
 #include <stddef.h>

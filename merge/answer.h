@@ -6,7 +6,7 @@
 #pragma once
 
 #include "merge/keys.h"
-#include "merge/query.h"
+#include "merge/query/query.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/keys.h"
-#include "merge/op_frames.h"
-#include "merge/query.h"
+#include "merge/op/op_frames.h"
+#include "merge/query/query.h"
 #include "merge/scope.h"
 #include "merge/tally.h"
 

@@ -2,8 +2,8 @@
 #include "merge/callables.h"
 
 #include "base/array.h"
-#include "merge/profile_data.h"
-#include "symbolize/function_start.h"
+#include "merge/profile/profile_data.h"
+#include "symbolize/elf/function_start.h"
 
 #include <stdlib.h>
 

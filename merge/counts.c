@@ -2,7 +2,7 @@
 #include "merge/counts.h"
 
 #include "base/array.h"
-#include "merge/profile_data.h"
+#include "merge/profile/profile_data.h"
 
 #include <stdlib.h>
 

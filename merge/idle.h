@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "merge/profile_data.h"
+#include "merge/profile/profile_data.h"
 
 #define IDLE_RUNS 0.002
 

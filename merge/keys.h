@@ -10,8 +10,8 @@
 #pragma once
 
 #include "base/hash.h"
-#include "merge/profile_data.h"
-#include "merge/query.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query.h"
 
 struct error;
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "merge/query.h"
+#include "merge/query/query.h"
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/function_name.h"
-#include "merge/evidence.h"
-#include "merge/profile_data.h"
+#include "merge/profile/profile_data.h"
+#include "merge/rules/evidence.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "merge/median.h"
+#include "merge/warmup/median.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // profile_symbolize(): one batch of addresses a module.
 #include "base/error.h"
-#include "merge/profile_data.h"
+#include "merge/profile/profile_data.h"
 #include "merge/wanted.h"
 #include "symbolize/symbolizer.h"
 

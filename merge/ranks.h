@@ -32,7 +32,7 @@ struct rank_info {
 	uint64_t mpi_wait_ns; /* waiting in them */
 	uint64_t wait_ns;     /* waiting for anything else, but for a free CPU */
 	uint64_t samples;
-	uint64_t steps; /* as far as there are any, merge/query_steps.h */
+	uint64_t steps; /* as far as there are any, merge/query/query_steps.h */
 	uint64_t step_median_ns, step_sum_ns;
 	uint64_t meetings; /* that its clock was compared at with that of the first rank */
 	int64_t ahead_ns;  /* that its clock was then; of other hosts than the first one's that of

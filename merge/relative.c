@@ -2,7 +2,7 @@
 #include "merge/relative.h"
 
 #include "base/cleanup.h"
-#include "merge/median.h"
+#include "merge/warmup/median.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "merge/profile.h"
+#include "merge/profile/profile.h"
 
 #include <stddef.h>
 

@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "merge/profile_data.h"
-#include "merge/query.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query.h"
 
 struct error;
 

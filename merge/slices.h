@@ -9,8 +9,8 @@
  *	in order    |-- block 1 --|-- block 3 --|-- block 4 …
  *	stragglers  |----------- block 2 --------------|-- …
  *
- * For the files of merge/ alone, other than struct slice: merge/query_slices.h. One thread at a
- * time.
+ * For the files of merge/ alone, other than struct slice: merge/query/query_slices.h. One thread at
+ * a time.
  */
 #pragma once
 

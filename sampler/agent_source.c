@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "sampler/follow.h"
-#include "sampler/op_records.h"
+#include "sampler/op/op_records.h"
 #include "sampler/source.h"
+#include "sampler/tracker/follow.h"
 #include "tracer/reader/reader.h"
 
 #include <errno.h>

@@ -23,7 +23,7 @@
 #include "base/gpu_pc_event.h"
 #include "base/module.h"
 #include "base/stack.h"
-#include "sampler/op_site.h"
+#include "sampler/op/op_site.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,12 +59,12 @@ struct sampler_options {
 	const char *op_directory;      /* of the agents' rings, for their ops; NULL: no ops */
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
 	struct codes *codes;           /* where Python's functions do; NULL: none are told */
-	double budget_percent; /* what looking on may cost, see sampler/budget.h; 0: no limit */
+	double budget_percent; /* what looking on may cost, sampler/perf/budget.h; 0: no limit */
 	/* What hooks of ops and allocations have taken of the target's time so far; NULL: unknown.
 	 */
 	uint64_t (*hooks_ns)(const void *context);
 	const void *hooks;            /* its context */
-	op_is_wrapper *op_is_wrapper; /* see sampler/op_site.h; NULL: there are none */
+	op_is_wrapper *op_is_wrapper; /* see sampler/op/op_site.h; NULL: there are none */
 	void *op_context;             /* of op_is_wrapper */
 };
 

@@ -92,7 +92,7 @@ struct source {
 	struct source_facts facts;
 };
 
-extern const struct source_ops perf_kernel_source; /* sampler/perf_event.c, rung 1 */
-extern const struct source_ops perf_user_source;   /* sampler/perf_event.c, rung 2 */
+extern const struct source_ops perf_kernel_source; /* sampler/perf/perf_event.c, rung 1 */
+extern const struct source_ops perf_user_source;   /* sampler/perf/perf_event.c, rung 2 */
 extern const struct source_ops agent_source;       /* sampler/agent_source.c, rung 3 */
-extern const struct source_ops proc_source;        /* sampler/proc_source.c, rung 4 */
+extern const struct source_ops proc_source;        /* sampler/proc/proc_source.c, rung 4 */

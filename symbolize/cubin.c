@@ -4,8 +4,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/strings.h"
-#include "symbolize/elf_file.h"
-#include "symbolize/line_program.h"
+#include "symbolize/dwarf/line_program.h"
+#include "symbolize/elf/elf_file.h"
 
 #include <elf.h>
 #include <errno.h>

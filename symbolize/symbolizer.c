@@ -6,11 +6,11 @@
 #include "base/kallsyms.h"
 #include "base/strings.h"
 #include "symbolize/answers.h"
-#include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
-#include "symbolize/elf_module.h"
-#include "symbolize/jit_module.h"
-#include "symbolize/package.h"
+#include "symbolize/dwarf/package.h"
+#include "symbolize/elf/debuginfod.h"
+#include "symbolize/elf/elf_module.h"
+#include "symbolize/jit/jit_module.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "tests/temporary.h"
 #include "tracer/agent/agent.h"
-#include "tracer/agent/signals.h"
+#include "tracer/agent/sample/signals.h"
 #include "tracer/agent/threads.h"
 #include "tracer/reader/reader.h"
 

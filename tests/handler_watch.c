@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUR_OFFSET 21 // see tracer/agent/signals.c
+#define OUR_OFFSET 21 // see tracer/agent/sample/signals.c
 
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern void *__libc_malloc(size_t size);

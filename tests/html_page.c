@@ -11,9 +11,9 @@
  */
 #include "base/error.h"
 #include "base/record_gpu.h"
-#include "cli/html.h"
-#include "cli/view.h"
-#include "tests/merge_fixture.h"
+#include "cli/html/html.h"
+#include "cli/report/view.h"
+#include "tests/unit/merge_fixture.h"
 
 #include <limits.h>
 #include <stdio.h>

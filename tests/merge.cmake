@@ -15,7 +15,7 @@ foreach(module
   unit(${module} LIBS merge PkgConfig::ZLIB)
 endforeach()
 
-# merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
+# unit/merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
 foreach(module
   account
   ask_early
@@ -38,14 +38,14 @@ foreach(module
   query_stack_times
   query_stacks
   query_timeline)
-  unit(${module} SOURCES merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
 foreach(module finding finding_ops finding_python merger_meetings)
-  unit(${module} SOURCES finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 foreach(module finding_gpu merger_parts query_gpu)
-  unit(${module} SOURCES gpu_fixture.c finding_fixture.c merge_fixture.c LIBS merge PkgConfig::SQLITE
+  unit(${module} SOURCES unit/gpu_fixture.c unit/finding_fixture.c unit/merge_fixture.c LIBS merge PkgConfig::SQLITE
     PkgConfig::ZLIB)
 endforeach()
 

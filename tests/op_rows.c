@@ -24,7 +24,7 @@
  *	FUNCTION TOTAL_ALLOCATED_BYTES LIVE_AT_PEAK_BYTES LIVE_AT_END_BYTES
  */
 #include "base/error.h"
-#include "merge/query_ops.h"
+#include "merge/query/query_ops.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "python_image.h"
+#include "tests/python_image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

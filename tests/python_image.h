@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/python_layout.h"
-#include "sampler/remote_memory.h"
+#include "sampler/unwind/remote_memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

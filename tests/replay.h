@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "merge/profile_data.h"
+#include "merge/profile/profile_data.h"
 
 struct replay {
 	struct modules *modules;

@@ -3,7 +3,7 @@
  * Threads put blocks and hand them to each other to be taken: each is to be found with its bytes,
  * by whomever. Blocks of different threads lie in the same buckets. Says what went wrong, if so.
  */
-#include "tracer/agent/torch_blocks.h"
+#include "tracer/agent/torch/torch_blocks.h"
 
 #include <pthread.h>
 #include <sched.h>

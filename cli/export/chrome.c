@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "cli/export/work_name.h"
-#include "merge/gpu_works.h"
+#include "merge/gpu/gpu_works.h"
 
 #include <ctype.h>
 #include <stdio.h>

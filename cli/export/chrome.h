@@ -10,7 +10,7 @@
 #include "cli/export/launches.h"
 #include "cli/export/tracks.h"
 #include "cli/json.h"
-#include "merge/query_slices.h"
+#include "merge/query/query_slices.h"
 
 #include <stddef.h>
 #include <stdint.h>

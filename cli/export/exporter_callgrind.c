@@ -16,7 +16,7 @@
 #include "base/strings.h"
 #include "cli/export/exporter.h"
 #include "cli/export/label.h"
-#include "cli/view.h"
+#include "cli/report/view.h"
 
 #include <errno.h>
 #include <inttypes.h>

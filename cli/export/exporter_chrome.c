@@ -5,11 +5,11 @@
 #include "cli/export/chrome.h"
 #include "cli/export/exporter.h"
 #include "cli/format.h"
-#include "cli/view.h"
-#include "merge/gpu_busy.h"
-#include "merge/query_gpu.h"
-#include "merge/query_steps.h"
-#include "merge/query_timeline.h"
+#include "cli/report/view.h"
+#include "merge/gpu/gpu_busy.h"
+#include "merge/query/query_gpu.h"
+#include "merge/query/query_steps.h"
+#include "merge/query/query_timeline.h"
 
 #include <errno.h>
 #include <math.h>

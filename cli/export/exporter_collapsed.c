@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cli/export/exporter.h"
 #include "cli/export/label.h"
-#include "cli/view.h"
+#include "cli/report/view.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #include "cli/export/exporter.h"
 #include "cli/export/firefox_markers.h"
 #include "cli/format.h"
-#include "cli/view.h"
-#include "merge/query.h"
+#include "cli/report/view.h"
+#include "merge/query/query.h"
 
 #include <errno.h>
 #include <stdio.h>

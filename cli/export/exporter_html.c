@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "cli/export/exporter.h"
-#include "cli/html.h"
-#include "cli/saved.h"
-#include "cli/view.h"
-#include "merge/profile.h"
-#include "merge/query.h"
+#include "cli/html/html.h"
+#include "cli/report/saved.h"
+#include "cli/report/view.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query.h"
 
 // Counts and repeated runs have no threads: there is nothing to draw.
 static int check_run(const struct exporting *e, struct error *err)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The report for programs with all its tables: what "report --json" prints, and more.
-#include "cli/counts_json.h"
+#include "cli/bench/repeats_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
 #include "cli/json.h"
-#include "cli/repeats_json.h"
-#include "cli/report_json.h"
-#include "merge/query_repeats.h"
+#include "cli/report/counts_json.h"
+#include "cli/report/report_json.h"
+#include "merge/query/query_repeats.h"
 
 static int put_table(struct json *j, const struct export_table *table, const struct exporting *e,
                      struct error *err)

@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/strings.h"
-#include "cli/cut.h"
 #include "cli/export/exporter.h"
 #include "cli/export/label.h"
 #include "cli/export/protobuf.h"
-#include "cli/view.h"
+#include "cli/report/cut.h"
+#include "cli/report/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/cut.h"
 #include "cli/export/destination.h"
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
+#include "cli/report/cut.h"
 
 #include <errno.h>
 #include <stdio.h>

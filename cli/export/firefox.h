@@ -10,8 +10,8 @@
 
 #include "base/strings.h"
 #include "cli/json.h"
-#include "merge/query_slices.h"
-#include "merge/query_stack_times.h"
+#include "merge/query/query_slices.h"
+#include "merge/query/query_stack_times.h"
 
 #include <stddef.h>
 #include <stdint.h>

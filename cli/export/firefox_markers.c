@@ -3,11 +3,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "cli/cut.h"
 #include "cli/export/exporter.h"
 #include "cli/export/work_name.h"
-#include "cli/view.h"
-#include "merge/query_steps.h"
+#include "cli/report/cut.h"
+#include "cli/report/view.h"
+#include "merge/query/query_steps.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "cli/export/tables.h"
 
 #include "base/error.h"
-#include "merge/query_counts.h"
-#include "merge/query_repeats.h"
+#include "merge/query/query_counts.h"
+#include "merge/query/query_repeats.h"
 
 #include <stdio.h>
 #include <string.h>

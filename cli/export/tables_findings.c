@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What is wrong, and the rows that show it.
-#include "cli/cut.h"
 #include "cli/export/tables.h"
-#include "cli/rule_words.h"
-#include "cli/view.h"
-#include "merge/finding.h"
+#include "cli/report/cut.h"
+#include "cli/report/rule_words.h"
+#include "cli/report/view.h"
+#include "merge/rules/finding.h"
 
 static void put_finding(struct sheet *s, const void *row)
 {

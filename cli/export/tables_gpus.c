@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What GPUs ran, how busy they were, and what they waited for.
 #include "cli/export/tables.h"
-#include "cli/view.h"
-#include "merge/query_gpu.h"
-#include "merge/query_gpu_lines.h"
+#include "cli/report/view.h"
+#include "merge/query/query_gpu.h"
+#include "merge/query/query_gpu_lines.h"
 
 #include <stdio.h>
 

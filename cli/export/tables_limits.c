@@ -2,9 +2,9 @@
 // What the other tables rest on, and what they cannot show.
 #include "base/error.h"
 #include "cli/export/tables.h"
-#include "cli/text.h"
-#include "cli/view.h"
-#include "merge/query.h"
+#include "cli/report/view.h"
+#include "cli/text/text.h"
+#include "merge/query/query.h"
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>

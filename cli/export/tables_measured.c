@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Of profiles that are no recorded runs: repeated ones, and counted instructions.
 #include "cli/export/tables.h"
-#include "merge/profile.h"
-#include "merge/query_counts.h"
-#include "merge/query_repeats.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query_counts.h"
+#include "merge/query/query_repeats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What ops did, what was allocated, what was counted.
 #include "cli/export/tables.h"
-#include "cli/view.h"
-#include "merge/query_counters.h"
-#include "merge/query_devices.h"
-#include "merge/query_ops.h"
+#include "cli/report/view.h"
+#include "merge/query/query_counters.h"
+#include "merge/query/query_devices.h"
+#include "merge/query/query_ops.h"
 
 static void put_op_times(struct sheet *s, const struct op_row *row)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Where the time went: by function, line, module, file, thread and process; and when.
-#include "cli/cut.h"
 #include "cli/export/tables.h"
-#include "cli/view.h"
-#include "merge/query_imports.h"
-#include "merge/query_startup.h"
-#include "merge/query_steps.h"
-#include "merge/query_warmup.h"
+#include "cli/report/cut.h"
+#include "cli/report/view.h"
+#include "merge/query/query_imports.h"
+#include "merge/query/query_startup.h"
+#include "merge/query/query_steps.h"
+#include "merge/query/query_warmup.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "merge/gpu_works.h"
+#include "merge/gpu/gpu_works.h"
 
 struct work_name {
 	char text[96];

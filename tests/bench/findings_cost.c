@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/op.h"
-#include "merge/evidence.h"
-#include "merge/profile_data.h"
-#include "merge/query_warmup.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query_warmup.h"
+#include "merge/rules/evidence.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/code.h"
 #include "base/error.h"
 #include "base/op.h"
-#include "merge/profile.h"
+#include "merge/profile/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>

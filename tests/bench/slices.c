@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/op.h"
-#include "merge/profile.h"
+#include "merge/profile/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

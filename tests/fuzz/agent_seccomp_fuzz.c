@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Filters are the target's.
-#include "tracer/agent/seccomp.h"
+#include "tracer/agent/sample/seccomp.h"
 
 #include <stdlib.h>
 #include <string.h>

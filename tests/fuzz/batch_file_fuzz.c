@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/batch_file.h"
+#include "cli/batch/batch_file.h"
 
 #include "base/error.h"
 

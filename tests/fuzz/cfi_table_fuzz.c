@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Unwind sections, good and bad: the first byte says whether .eh_frame or .debug_frame.
-#include "sampler/cfi_table.h"
+#include "sampler/unwind/cfi_table.h"
 
 #define TEXT    UINT64_C(0x1000)
 #define SECTION UINT64_C(0x100000)

@@ -6,12 +6,12 @@
  */
 #include "base/cleanup.h"
 #include "base/op.h"
-#include "sampler/op_records.h"
+#include "sampler/op/op_records.h"
 #include "tests/temporary.h"
 #include "tracer/agent/agent.h"
-#include "tracer/agent/cupti_records.h"
-#include "tracer/agent/gpu_lane.h"
-#include "tracer/agent/op.h"
+#include "tracer/agent/cupti/cupti_records.h"
+#include "tracer/agent/cupti/gpu_lane.h"
+#include "tracer/agent/op/op.h"
 #include "tracer/agent/threads.h"
 #include "tracer/reader/reader.h"
 

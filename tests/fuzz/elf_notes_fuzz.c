@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The section table, the notes and what is compressed, of a file that is anything at all.
 #include "base/cleanup.h"
-#include "symbolize/debug_file.h"
+#include "symbolize/elf/debug_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where functions begin in a file that is anything at all, and where they jump to.
-#include "symbolize/function_start.h"
+#include "symbolize/elf/function_start.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ELF files, good and bad: headers, notes, sections, and the table made of them.
-#include "sampler/cfi_table.h"
-#include "sampler/image.h"
+#include "sampler/unwind/cfi_table.h"
+#include "sampler/unwind/image.h"
 
 #include <string.h>
 

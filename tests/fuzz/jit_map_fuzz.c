@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
-#include "symbolize/jit_map.h"
+#include "symbolize/jit/jit_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/jitdump.h"
+#include "symbolize/jit/jitdump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

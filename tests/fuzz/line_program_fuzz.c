@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Half of the input is .debug_line, the rest .debug_str and .debug_line_str.
-#include "symbolize/line_program.h"
+#include "symbolize/dwarf/line_program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,9 +11,9 @@
 #include "base/module.h"
 #include "base/op.h"
 #include "base/ring.h"
-#include "merge/profile.h"
-#include "sampler/op_source.h"
-#include "sampler/tracker.h"
+#include "merge/profile/profile.h"
+#include "sampler/op/op_source.h"
+#include "sampler/tracker/tracker.h"
 #include "tracer/protocol.h"
 
 #include <fcntl.h>

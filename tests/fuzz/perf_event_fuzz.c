@@ -2,7 +2,7 @@
 // The bytes are a ring of the kernel that has been filled: what it holds is decoded record by
 // record, from a position that the input chooses, so that records wrap.
 #include "base/error.h"
-#include "sampler/perf_ring.h"
+#include "sampler/perf/perf_ring.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
-#include "sampler/proc_io.h"
-#include "sampler/proc_stat.h"
+#include "sampler/proc/proc_io.h"
+#include "sampler/proc/proc_stat.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Another process's memory may be anything: the input is all of it, again and again, so that most
 // pointers lead somewhere. Its first word says where _PyRuntime is, whose version and which thread.
-#include "sampler/python_remote.h"
+#include "sampler/python/python_remote.h"
 
 #include "base/code.h"
 #include "base/python_layout.h"
-#include "sampler/python.h"
+#include "sampler/python/python.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ELF files of any kind, as the agent looks for functions in them.
-#include "tracer/agent/symbols.h"
+#include "tracer/agent/trace/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Our layouts and numbers are those of CUPTI's headers: compiling this is the test.
-#include "tracer/agent/cupti_abi.h"
-#include "tracer/agent/cupti_pc_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_pc_abi.h"
 
 #include <cupti.h>
 #include <cupti_pcsampling.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The lengths of records are those of the structs in CUPTI's headers.
 #include "tests/gpu/record_kinds.h"
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <cupti.h>
 #include <stdio.h>

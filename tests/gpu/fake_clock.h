@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 void fake_wait_until(uint64_t ns); /* sleeps, through signals too */
 void fake_burn(uint64_t ns);       /* on the CPU */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/fake_functions.h"
 
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <stddef.h>
 

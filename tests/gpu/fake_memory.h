@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <stdbool.h>
 

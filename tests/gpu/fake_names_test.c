@@ -5,7 +5,7 @@
 #include "tests/gpu/fake_functions.h"
 #include "tests/gpu/gpu_run.h"
 #include "tests/gpu/saved_buffers.h"
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

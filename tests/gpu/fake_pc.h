@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "tracer/agent/cupti_pc_abi.h"
+#include "tracer/agent/cupti/cupti_pc_abi.h"
 
 #include <stdint.h>
 

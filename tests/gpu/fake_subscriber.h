@@ -2,7 +2,7 @@
 /* Who is told of calls and events. Only what was enabled is told. Any thread. */
 #pragma once
 
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <stdbool.h>
 

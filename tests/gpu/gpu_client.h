@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tests/gpu/saved_buffers.h"
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 void gpu_client_record(const uint32_t *record);
 

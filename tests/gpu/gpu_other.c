@@ -3,7 +3,7 @@
 // It gets what it asks for, no more and no less, and says how much of its work a profiler of the
 // whole program can have seen.
 #include "tests/gpu/programs/gpu_program.h"
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/gpu/record_kinds.h"
 
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 // clang-format off
 static const struct record_kind kinds[] = {

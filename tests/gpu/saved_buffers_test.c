@@ -2,7 +2,7 @@
 #include "tests/gpu/saved_buffers.h"
 
 #include "tests/gpu/record_kinds.h"
-#include "tracer/agent/cupti_abi.h"
+#include "tracer/agent/cupti/cupti_abi.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -3,7 +3,7 @@
  * An ITT collector as a user may have one: finds its functions by the library that the program
  * knows, as the reference collector does, and prints what it is told to standard error.
  */
-#include "tracer/agent/itt_abi.h"
+#include "tracer/agent/itt/itt_abi.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "tracer/agent/itt_abi.h"
+#include "tracer/agent/itt/itt_abi.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <nvtx3/nvToolsExtSemanticsTime.h>
 #endif
 
-#include "tracer/agent/nvtx_abi.h"
+#include "tracer/agent/nvtx/nvtx_abi.h"
 
 #define SAME(ours, theirs)      _Static_assert((int64_t)(ours) == (int64_t)(theirs), #theirs)
 #define SAME_SIZE(ours, theirs) SAME(sizeof(struct ours), sizeof(theirs))

@@ -3,7 +3,7 @@
  * An NVTX injection library as a user may have one: prints what it is told to standard error, and
  * makes ids and handles of its own. What it does not have: wide pushes, and strings.
  */
-#include "tracer/agent/nvtx_abi.h"
+#include "tracer/agent/nvtx/nvtx_abi.h"
 
 #include <stdio.h>
 

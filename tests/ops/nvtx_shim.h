@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "tracer/agent/nvtx_abi.h"
+#include "tracer/agent/nvtx/nvtx_abi.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

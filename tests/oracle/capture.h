@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/module.h"
-#include "sampler/address_space.h"
 #include "sampler/event.h"
+#include "sampler/unwind/address_space.h"
 
 #include <stddef.h>
 #include <stdint.h>

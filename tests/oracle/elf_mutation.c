@@ -3,7 +3,7 @@
 // information, damaged in many ways, the PARTs in place. The symbolizer may say less of them, or
 // nonsense, but never crash, and never take long. The seeds are fixed.
 #include "base/clock.h"
-#include "symbolize/elf_file.h"
+#include "symbolize/elf/elf_file.h"
 #include "symbolize/symbolizer.h"
 
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "oracle/capture.h"
-#include "sampler/unwinder.h"
+#include "sampler/unwind/unwinder.h"
 
 #include <getopt.h>
 #include <stdio.h>

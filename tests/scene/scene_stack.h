@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/module.h"
 #include "base/stack.h"
-#include "sampler/address_space.h"
 #include "sampler/event.h"
+#include "sampler/unwind/address_space.h"
 #include "scene/scene_process.h"
 
 #include <stdbool.h>

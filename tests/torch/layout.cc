@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tracer/agent/torch_layout.c holds of PyTorch, against its own headers: compiled with
+// What tracer/agent/torch/torch_layout.c holds of PyTorch, against its own headers: compiled with
 // -fno-access-control, by torch_ops.py. Prints a line for each that differs.
 #include <ATen/record_function.h>
 #include <c10/core/TensorImpl.h>

@@ -4,7 +4,7 @@
  * absent), and prints "ID VERDICT M EXCESS" for each: the verdict's name, how many first calls are
  * slow, and the share of all time that they took beyond the steady level.
  */
-#include "merge/warmup.h"
+#include "merge/warmup/warmup.h"
 
 #include "base/cleanup.h"
 

@@ -2,12 +2,12 @@
 #include "tracer/agent/agent.h"
 
 #include "base/clock.h"
-#include "tracer/agent/context.h"
 #include "tracer/agent/maps.h"
-#include "tracer/agent/python.h"
-#include "tracer/agent/python_api.h"
-#include "tracer/agent/sample.h"
-#include "tracer/agent/trap.h"
+#include "tracer/agent/python/python.h"
+#include "tracer/agent/python/python_api.h"
+#include "tracer/agent/sample/context.h"
+#include "tracer/agent/sample/sample.h"
+#include "tracer/agent/sample/trap.h"
 
 #include <sched.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/asked.h"
 
-#include "tracer/agent/python_api.h"
+#include "tracer/agent/python/python_api.h"
 #include "tracer/agent/self.h"
-#include "tracer/agent/torch.h"
-#include "tracer/agent/weak.h"
+#include "tracer/agent/torch/torch.h"
+#include "tracer/agent/wrap/weak.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/ring.h"
-#include "tracer/agent/modes.h"
+#include "tracer/agent/sample/modes.h"
 #include "tracer/protocol.h"
 
 #include <stdbool.h>

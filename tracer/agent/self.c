@@ -2,10 +2,10 @@
 #include "tracer/agent/self.h"
 
 #include "tracer/agent/agent.h"
-#include "tracer/agent/op.h"
-#include "tracer/agent/python.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/python/python.h"
+#include "tracer/agent/sample/trap.h"
 #include "tracer/agent/threads.h"
-#include "tracer/agent/trap.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "tracer/agent/signals.h"
+#include "tracer/agent/sample/signals.h"
 
 #include <stdbool.h>
 

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/maps.h"
-#include "tracer/agent/op.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/sample/ticker.h"
+#include "tracer/agent/sample/trap.h"
 #include "tracer/agent/system.h"
-#include "tracer/agent/ticker.h"
-#include "tracer/agent/trap.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -22,7 +22,7 @@ struct session_options {
 	uint32_t python_hz; /* for processes with a Python interpreter; 0: they are none apart */
 	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
 	bool count_calls;   /* of Python functions */
-	const char *const *trace; /* patterns (see tracer/agent/pattern.h); borrowed for good */
+	const char *const *trace; /* patterns (tracer/agent/trace/pattern.h); borrowed for good */
 	size_t trace_count;
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 	uint32_t gpu;          /* enum protocol_gpu of tracer/protocol.h */

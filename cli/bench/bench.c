@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+// bottleneck bench: a command many times, unprofiled, alone or beside another one.
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/bench/bench_range.h"
+#include "cli/bench/repeat_run.h"
+#include "cli/bench/repeats_json.h"
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/message.h"
+#include "cli/report/display.h"
+#include "cli/report/facts.h"
+#include "cli/run/job.h"
+#include "cli/run/machine.h"
+#include "cli/run/state.h"
+#include "cli/text/text.h"
+#include "cli/words.h"
+#include "merge/profile/profile.h"
+#include "merge/repeats.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIDES_MAX   2
+#define RUNS_LEAST  10 // of each command, however long they take
+#define MIN_TIME_NS (3 * NS_PER_SEC)
+#define REDRAW_NS   (100 * NS_PER_MS)
+
+struct bench_options {
+	uint32_t runs; /* of each command; 0: as many as MIN_TIME takes */
+	uint64_t min_time_ns;
+	uint32_t warmup;
+	const char *versus; /* NULL: none */
+	const char *range;  /* NULL: whole runs */
+	struct option_list trace;
+	bool show_output, ignore_failure, json;
+	const char *output;
+};
+
+#define AT(field) offsetof(struct bench_options, field)
+
+static const struct option_spec specs[] = {
+	{ .letter = 'n',
+	  .name = "runs",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(runs),
+	  .min = 1,
+	  .max = REPEATS_MAX / SIDES_MAX,
+	  .help = "of each command, exactly" },
+	{ .name = "min-time",
+	  .argument = "SECONDS",
+	  .kind = OPTION_SECONDS,
+	  .offset = AT(min_time_ns),
+	  .help = "that each command runs for in all, in ten runs or more (3)" },
+	{ .name = "warmup",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(warmup),
+	  .min = 0,
+	  .max = 10000,
+	  .help = "runs of each command before, which do not count (0)" },
+	{ .name = "vs",
+	  .argument = "COMMAND",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(versus),
+	  .help = "in turns with this one, quoted as one word" },
+	{ .name = "range",
+	  .argument = "NAME",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(range),
+	  .help = "measure the calls of this op, not the whole run" },
+	{ .name = "trace",
+	  .argument = "FUNC",
+	  .kind = OPTION_LIST,
+	  .offset = AT(trace),
+	  .help = "make each call of a function of this name an op, for --range" },
+	{ .name = "show-output",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(show_output),
+	  .help = "of the commands, which else goes to /dev/null" },
+	{ .name = "ignore-failure",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(ignore_failure),
+	  .help = "go on after a run that fails; it does not count" },
+	{ .letter = 'o',
+	  .name = "output",
+	  .argument = "FILE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(output),
+	  .help = "keep the times here, not as the last run" },
+	{ .name = "json", .kind = OPTION_SWITCH, .offset = AT(json), .help = "print JSON" },
+};
+
+/* One of the commands that are compared. */
+struct side {
+	char *const *argv; /* as it was given */
+	char **command;    /* as it is run: ARGV, or with bottleneck in front of it */
+	uint32_t number;   /* in the profile */
+	uint64_t sum_ns;   /* of its runs that count */
+	uint32_t runs;     /* that count */
+	uint32_t tries;
+};
+
+struct bench {
+	const struct bench_options *options;
+	struct side sides[SIDES_MAX];
+	size_t side_count;
+	wordexp_t versus;
+	struct bench_range range;
+	struct job job;
+	struct modules *modules;
+	struct profile *profile;
+	struct facts facts;
+	struct run run;
+	struct machine machine;   /* at the start */
+	struct terminal terminal; /* of stderr, for what is said meanwhile */
+	uint64_t told_ns;
+	int failure; /* wait(2) status of the run that ended it; 0: none */
+};
+
+static void end(struct bench *b)
+{
+	for (size_t i = 0; i < b->side_count; i++)
+		if (b->sides[i].command != (char **)b->sides[i].argv)
+			free(b->sides[i].command);
+	if (b->options->versus)
+		wordfree(&b->versus);
+	bench_range_close(&b->range);
+	facts_fini(&b->facts);
+	profile_free(b->profile);
+	modules_free(b->modules);
+}
+
+static int add_side(struct bench *b, char *const *argv, struct error *err)
+{
+	const char *range = b->options->range;
+	struct side *side = &b->sides[b->side_count];
+	struct facts facts;
+	struct run run;
+
+	*side = (struct side){ .argv = argv, .command = (char **)argv };
+	if (range)
+		side->command = bench_range_command(&b->range, argv, err);
+	if (!side->command)
+		return -1;
+	b->side_count++;
+	if (facts_take(&facts, argv, &run) < 0)
+		return error_set(err, ENOMEM, "could not start");
+	side->number = profile_add_repeat_side(b->profile, facts.command, range);
+	facts_fini(&facts);
+	return side->number ? 0 : error_set(err, ENOMEM, "could not start");
+}
+
+static int begin(struct bench *b, char *const *argv, struct error *err)
+{
+	const struct bench_options *options = b->options;
+
+	b->modules = modules_new();
+	b->profile = b->modules ? profile_new(b->modules, NULL, err) : NULL;
+	if (!b->profile || facts_take(&b->facts, argv, &b->run) < 0)
+		return error_set(err, ENOMEM, "could not start");
+	if (options->range && bench_range_open(&b->range, options->range, &options->trace, err) < 0)
+		return -1;
+	if (add_side(b, argv, err) < 0)
+		return -1;
+	if (options->versus && add_side(b, b->versus.we_wordv, err) < 0)
+		return -1;
+	b->machine = machine_now();
+	return 0;
+}
+
+static bool is_enough(const struct bench *b)
+{
+	const struct bench_options *options = b->options;
+
+	for (size_t i = 0; i < b->side_count; i++) {
+		const struct side *side = &b->sides[i];
+		if (options->runs
+		            ? side->tries < options->runs
+		            : (side->sum_ns < options->min_time_ns || side->runs < RUNS_LEAST) &&
+		                      side->tries < REPEATS_MAX / SIDES_MAX)
+			return false;
+	}
+	return true;
+}
+
+// On a terminal, while runs go on: how many, and how long they take.
+static void tell(struct bench *b, const struct side *side, uint64_t wall_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!b->terminal.is_tty || b->options->show_output || now_ns - b->told_ns < REDRAW_NS)
+		return;
+	fprintf(stderr, "\r\033[Krun %u: %s", side->tries + 1, format_duration(wall_ns).text);
+	fflush(stderr);
+	b->told_ns = now_ns;
+}
+
+static void untell(const struct bench *b)
+{
+	if (b->told_ns)
+		fputs("\r\033[K", stderr);
+}
+
+static int failed(struct bench *b, const struct side *side, int status, struct error *err)
+{
+	const char *name = side->argv[0];
+
+	b->failure = status;
+	if (WIFSIGNALED(status))
+		error_set(err, 0, "run %u of \"%s\" was killed by signal %d (%s)", side->tries,
+		          name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		error_set(err, 0, "run %u of \"%s\" ended with status %d", side->tries, name,
+		          WEXITSTATUS(status));
+	return error_hint(err, b->options->show_output
+	                               ? "--ignore-failure goes on after such runs."
+	                               : "--show-output shows what it says; --ignore-failure goes "
+	                                 "on after such runs.");
+}
+
+// -1 on error, 1 if the run does not count: whoever wants runs makes another.
+static int run_side(struct bench *b, struct side *side, bool counts, struct error *err)
+{
+	const struct repeat_run wanted = { .argv = side->command,
+		                           .show_output = b->options->show_output,
+		                           .job = &b->job };
+	struct repeat repeat = { .side = side->number,
+		                 .begin_ns = clock_now_ns() - b->run.start_ns };
+	int how = repeat_run(&wanted, &repeat, err);
+
+	if (how < 0)
+		return -1;
+	side->tries++;
+	if (how == REPEAT_DISTURBED && repeat.status == 0) {
+		side->tries--;
+		return 1;
+	}
+	tell(b, side, repeat.wall_ns);
+	if (b->job.interrupts)
+		return 1;
+	if (repeat.status && !b->options->ignore_failure)
+		return failed(b, side, repeat.status, err);
+	if (repeat.status == 0 && b->options->range &&
+	    bench_range_read(&b->range, &repeat, err) < 0)
+		return -1;
+	if (!counts)
+		return 0;
+	side->runs += repeat.status == 0;
+	side->sum_ns += repeat.wall_ns;
+	return profile_add_repeat(b->profile, &repeat)
+	               ? 0
+	               : error_set(err, ENOMEM, "could not keep a run");
+}
+
+// One run of each: what disturbs the machine for longer than that disturbs both. Who comes first
+// changes from block to block.
+static int run_block(struct bench *b, size_t block, bool counts, struct error *err)
+{
+	for (size_t i = 0; i < b->side_count; i++) {
+		struct side *side = &b->sides[block % 2 ? b->side_count - 1 - i : i];
+		int result;
+		do
+			result = run_side(b, side, counts, err);
+		while (result == 1 && !b->job.interrupts);
+		if (result < 0 || b->job.interrupts)
+			return result < 0 ? -1 : 0;
+	}
+	return 0;
+}
+
+static int run_all(struct bench *b, struct error *err)
+{
+	for (size_t block = 0; block < b->options->warmup && !b->job.interrupts; block++)
+		if (run_block(b, block, false, err) < 0)
+			return -1;
+	for (size_t i = 0; i < b->side_count; i++)
+		b->sides[i].tries = 0;
+	for (size_t block = 0; !is_enough(b) && !b->job.interrupts; block++)
+		if (run_block(b, block, true, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int save(const struct bench *b, char *path, size_t size, struct error *err)
+{
+	if (b->options->output)
+		snprintf(path, size, "%s", b->options->output);
+	else if (state_prepare(path, size, err) < 0)
+		return -1;
+	return profile_write(b->profile, path, err);
+}
+
+static int conclude(struct bench *b, const struct terminal *terminal, struct error *err)
+{
+	struct view view = view_default();
+	struct text text = {
+		.out = stdout, .profile = b->profile, .view = &view, .terminal = *terminal
+	};
+	struct machine now = machine_now();
+	char path[PATH_MAX];
+
+	b->run.wall_ns = clock_now_ns() - b->run.start_ns;
+	b->run.exit_status = b->failure;
+	b->run.complete = true;
+	machine_tell(&b->machine, &now, &b->run);
+	if (profile_set_run(b->profile, &b->run, err) < 0)
+		return -1;
+	int shown =
+		b->options->json ? repeats_json(b->profile, stdout, err) : text_repeats(&text, err);
+	if (shown < 0)
+		return -1;
+	if (save(b, path, sizeof(path), err) == 0) {
+		if (!b->options->json)
+			printf("  profile: %s (bottleneck report)\n", path);
+		return 0;
+	}
+	if (b->options->output)
+		return -1;
+	message_error("bench", err); // nobody has asked for a file
+	return 0;
+}
+
+static int print_and_save(struct bench *b, const struct terminal *terminal, struct error *err)
+{
+	if (conclude(b, terminal, err) < 0)
+		return -1;
+	return fflush(stdout) == 0 ? 0 : error_set(err, errno, "could not write the report");
+}
+
+static int status_of(const struct bench *b, int result, const struct error *err)
+{
+	if (b->failure)
+		return WIFSIGNALED(b->failure) ? 128 + WTERMSIG(b->failure)
+		                               : WEXITSTATUS(b->failure);
+	if (result == 0)
+		return 0;
+	return err->errnum == ENOENT   ? EXIT_NOT_FOUND
+	       : err->errnum == EACCES ? EXIT_CANNOT_RUN
+	                               : EXIT_OURS;
+}
+
+static int measure(struct bench *b, char *const *argv, const struct display *display)
+{
+	struct terminal terminal = display_terminal(display, stdout);
+	struct error err = { 0 }, trouble;
+
+	int result = begin(b, argv, &err);
+	if (result == 0 && job_open(&b->job, &err) < 0)
+		result = -1;
+	if (result < 0) {
+		message_error("bench", &err);
+		return EXIT_OURS;
+	}
+	result = run_all(b, &err);
+	untell(b);
+	unsigned interrupts = b->job.interrupts;
+	job_close(&b->job);
+	if (result < 0)
+		message_error("bench", &err);
+	// What was measured before the end is good.
+	if (b->sides[0].runs && print_and_save(b, &terminal, &trouble) < 0) {
+		message_error("bench", &trouble);
+		result = -1;
+	}
+	if (interrupts) {
+		end(b);
+		job_die(SIGINT);
+	}
+	return status_of(b, result, &err);
+}
+
+static int parse(struct bench_options *options, struct display *display, int argc, char **argv,
+                 struct error *err)
+{
+	const struct option_group groups[] = {
+		{ "Bench", specs, sizeof(specs) / sizeof(specs[0]), options },
+		display_options(display),
+	};
+	int first = option_parse(groups, 2, argc, argv, OPTION_OPERANDS_END, err);
+
+	if (first < 0)
+		return -1;
+	if (display->help) {
+		command_help(&command_bench, groups, 2);
+		return first;
+	}
+	if (options->trace.count && !options->range)
+		return error_set(err, 0, "--trace is for --range");
+	if (options->output && state_check_output(options->output, err) < 0)
+		return -1;
+	if (argv[first])
+		return first;
+	return command_no_program(&command_bench, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct bench_options options = { .min_time_ns = MIN_TIME_NS };
+	struct display display = { .color = COLOR_AUTO };
+	struct bench b = { .options = &options, .terminal = terminal_of(stderr, 0, COLOR_NEVER) };
+	struct error err;
+	int first = parse(&options, &display, argc, argv, &err);
+
+	if (first >= 0 && display.help)
+		return 0;
+	if (first >= 0 && options.versus && words_split(options.versus, &b.versus, &err) < 0)
+		first = -1;
+	if (first < 0) {
+		message_error("bench", &err);
+		return EXIT_OURS;
+	}
+	int status = measure(&b, argv + first, &display);
+	end(&b);
+	return status;
+}
+
+const struct command command_bench = {
+	.name = "bench",
+	.usage = { "bench [OPTIONS] [--] PROGRAM [ARGUMENT ...]" },
+	.summary = "run a program many times, or two in turns, and tell how long they take",
+	.run = run,
+};

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "cli/bench/repeats_json.h"
+
+#include "base/cleanup.h"
+#include "cli/json.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query_repeats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const names[REPEAT_METRICS] = {
+	[REPEAT_WALL] = "wall_ns",     [REPEAT_USER] = "user_ns",
+	[REPEAT_SYSTEM] = "system_ns", [REPEAT_PEAK_RSS] = "peak_rss_bytes",
+	[REPEAT_CALL] = "call_ns",
+};
+
+// Of ns and bytes there are no parts.
+static void put_whole(struct json *j, const char *key, double number)
+{
+	if (isfinite(number))
+		json_put_integer(j, key, llround(number));
+	else
+		json_put_null(j, key);
+}
+
+static int put_spread(struct json *j, const struct profile *p, uint32_t side,
+                      enum repeat_metric metric, const struct spread *s, struct error *err)
+{
+	size_t count;
+	cleanup_free double *values = query_repeat_values(p, side, metric, &count, err);
+
+	if (!values)
+		return -1;
+	json_open(j, names[metric], '{');
+	put_whole(j, "median", s->median);
+	put_whole(j, "low", s->low);
+	put_whole(j, "high", s->high);
+	put_whole(j, "q1", s->q1);
+	put_whole(j, "q3", s->q3);
+	put_whole(j, "min", s->min);
+	put_whole(j, "max", s->max);
+	put_whole(j, "mean", s->mean);
+	json_put_integer(j, "significant_figures", s->figures);
+	json_put_count(j, "outliers", s->outliers);
+	json_open(j, "values", '[');
+	for (size_t i = 0; i < count; i++)
+		put_whole(j, NULL, values[i]);
+	json_close(j);
+	json_close(j);
+	return 0;
+}
+
+static int put_side(struct json *j, const struct profile *p, uint32_t side,
+                    const struct repeat_row *row, struct error *err)
+{
+	json_open(j, NULL, '{');
+	json_put_text(j, "command", row->command);
+	json_put_text(j, "range", row->range);
+	json_put_count(j, "runs", row->runs);
+	json_put_count(j, "failed", row->failed);
+	json_put_count(j, "calls", row->calls);
+	json_put_bool(j, "slow_first", row->slow_first);
+	for (int m = 0; m < REPEAT_METRICS; m++) {
+		if (m == REPEAT_CALL && !row->range)
+			continue;
+		if (put_spread(j, p, side, (enum repeat_metric)m, &row->spread[m], err) < 0)
+			return -1;
+	}
+	json_close(j);
+	return 0;
+}
+
+static int put_ratio(struct json *j, const struct profile *p, const struct repeat_rows *rows,
+                     uint32_t side, struct error *err)
+{
+	struct spread r;
+
+	if (query_repeat_ratio(p, 1, side, repeat_metric_of(&rows->rows[0]), &r, err) < 0)
+		return -1;
+	json_open(j, NULL, '{');
+	json_put_count(j, "base", 0);
+	json_put_count(j, "other", side - 1);
+	json_put_count(j, "pairs", r.count);
+	json_put_number(j, "median", r.median);
+	json_put_number(j, "low", r.count < SPREAD_COUNT_MIN ? NAN : r.low);
+	json_put_number(j, "high", r.count < SPREAD_COUNT_MIN ? NAN : r.high);
+	json_close(j);
+	return 0;
+}
+
+int repeats_json_members(struct json *j, const struct profile *profile, struct error *err)
+{
+	cleanup(repeat_rows) struct repeat_rows *rows = query_repeats(profile, err);
+
+	if (!rows)
+		return -1;
+	json_put_text(j, "schema", "bottleneck-bench");
+	json_put_integer(j, "schema_version", REPEATS_JSON_VERSION);
+	json_open(j, "sides", '[');
+	for (size_t i = 0; i < rows->count; i++)
+		if (put_side(j, profile, (uint32_t)i + 1, &rows->rows[i], err) < 0)
+			return -1;
+	json_close(j);
+	json_open(j, "ratios", '[');
+	for (size_t i = 1; i < rows->count; i++)
+		if (put_ratio(j, profile, rows, (uint32_t)i + 1, err) < 0)
+			return -1;
+	json_close(j);
+	return 0;
+}
+
+int repeats_json(const struct profile *profile, FILE *out, struct error *err)
+{
+	struct json j = json_start(out);
+
+	json_open(&j, NULL, '{');
+	if (repeats_json_members(&j, profile, err) < 0)
+		return -1;
+	json_close(&j);
+	return 0;
+}

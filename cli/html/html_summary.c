@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// What the page says first: the verdict, the findings, where the wall time went; and the
+// sentences of the text report.
+#include "cli/html/html_parts.h"
+
+#include "base/error.h"
+#include "cli/report/cut.h"
+#include "cli/report/report_json.h"
+#include "cli/report/verdict.h"
+#include "merge/rules/finding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SENTENCE_WIDTH TERMINAL_WIDTH_MAX // of a line: the page breaks it
+#define TABLE_WIDTH    120
+
+static void put_part(struct json *j, const char *key, const char *name, uint64_t ns)
+{
+	if (!ns)
+		return;
+	json_open(j, NULL, '[');
+	json_put_text(j, NULL, key);
+	json_put_text(j, NULL, name);
+	json_put_count(j, NULL, ns);
+	json_close(j);
+}
+
+static void put_parts(struct json *j, const struct account *account)
+{
+	uint64_t on_cpu = account->ns[METRIC_ON_CPU];
+	uint64_t kernel = account->kernel_ns < on_cpu ? account->kernel_ns : on_cpu;
+
+	json_open(j, "parts", '[');
+	put_part(j, "user", "user code", on_cpu - kernel);
+	put_part(j, "kernel", "kernel", kernel);
+	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++)
+		put_part(j, metric_key((enum metric)m), metric_name((enum metric)m),
+		         account->ns[m]);
+	json_close(j);
+}
+
+static int put_account(const struct html *h, struct error *err)
+{
+	const struct run *run = profile_run(h->profile);
+	uint64_t from = h->view->from_ns, to = h->view->to_ns;
+	uint64_t end = to && to < run->wall_ns ? to : run->wall_ns;
+	struct account account;
+
+	if (query_account_in(h->profile, from, to, &account, err) < 0)
+		return -1;
+	json_open(h->j, "account", '{');
+	json_put_bool(h->j, "main", account.is_main);
+	json_put_text(h->j, "thread", account.thread);
+	json_put_text(h->j, "process", account.process);
+	json_put_count(h->j, "tid", account.tid);
+	json_put_bool(h->j, "exact", account.exact);
+	json_put_count(h->j, "lifetime_ns", account.lifetime_ns);
+	put_parts(h->j, &account);
+	json_put_count(h->j, "gil_held_ns", account.gil_held_ns);
+	json_put_count(h->j, "gil_waited_ns", account.gil_waited_ns);
+	if (end > from)
+		json_put_number(h->j, "cpus_busy",
+		                (double)query_on_cpu_ns(h->profile, from, to) /
+		                        (double)(end - from));
+	json_close(h->j);
+	return 0;
+}
+
+static size_t rules_asked(const struct findings *findings)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; i < findings->answer_count; i++)
+		asked += findings->answers[i].state == RULE_SILENT ||
+		         findings->answers[i].state == RULE_FIRED;
+	return asked;
+}
+
+int html_summary(const struct html *h, struct error *err)
+{
+	cleanup(findings) struct findings *findings =
+		cut_findings(h->view, h->profile, h->limits, err);
+	struct verdict verdict;
+
+	if (!findings || verdict_find(h->profile, h->view, findings, &verdict, err) < 0)
+		return -1;
+	json_open(h->j, "verdict", '{');
+	json_put_text(h->j, "sentence", verdict.sentence);
+	json_put_text(h->j, "next", verdict.next);
+	json_close(h->j);
+	report_json_findings(h->j, findings);
+	json_put_count(h->j, "rules_asked", rules_asked(findings));
+	json_put_count(h->j, "findings_from_ns", findings->from_ns);
+	return put_account(h, err);
+}
+
+struct text html_text(const struct html *h, FILE *out, int width)
+{
+	return (struct text){
+		.out = out,
+		.profile = h->profile,
+		.view = h->view,
+		.terminal = { .width = width,
+		              .dot = "\u00b7",
+		              .bar = "\u2502",
+		              .dash = "\u2013",
+		              .plus_minus = "\u00b1" },
+		.limits = h->limits,
+	};
+}
+
+static void put_lines(struct json *j, const char *key, char *words)
+{
+	char *rest = words;
+
+	json_open(j, key, '[');
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (*line)
+			json_put_text(j, NULL, line);
+	json_close(j);
+}
+
+static int print_limits(const struct text *text, struct error *err)
+{
+	struct totals totals;
+
+	query_totals(text->profile, &totals);
+	return text_limits(text, &totals, err);
+}
+
+static const struct section {
+	const char *key;
+	int (*print)(const struct text *text, struct error *err);
+	int width;
+	bool whole_only; // it is of the whole run
+} sections[] = {
+	{ "warmup", text_warmup, SENTENCE_WIDTH, true },
+	{ "steps", text_steps, TABLE_WIDTH, false },
+	{ "imports", text_imports, TABLE_WIDTH, false },
+	{ "counters", text_counters, TABLE_WIDTH, true },
+	{ "devices", text_devices, TABLE_WIDTH, true },
+	{ "limits", print_limits, SENTENCE_WIDTH, true },
+};
+
+static int put_section(const struct html *h, const struct section *section, struct error *err)
+{
+	cleanup_free char *words = NULL;
+	size_t size;
+	FILE *out = open_memstream(&words, &size);
+
+	if (!out)
+		return error_set(err, errno, "could not write the page");
+	const struct text text = html_text(h, out, section->width);
+	int failed = section->print(&text, err);
+	if (fclose(out) != 0 && !failed)
+		failed = error_set(err, errno, "could not write the page");
+	if (!failed && *words)
+		put_lines(h->j, section->key, words);
+	return failed;
+}
+
+int html_notes(const struct html *h, struct error *err)
+{
+	int failed = 0;
+
+	json_open(h->j, "notes", '{');
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !failed; i++)
+		if (h->whole || !sections[i].whole_only)
+			failed = put_section(h, &sections[i], err);
+	json_close(h->j);
+	return failed;
+}

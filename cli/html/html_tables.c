@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+// The tables, all of one form: columns with the kind of their values, and rows of values.
+#include "cli/html/html_parts.h"
+
+#include "base/error.h"
+#include "merge/query/query_gpu.h"
+#include "merge/query/query_gpu_lines.h"
+#include "merge/query/query_ops.h"
+
+#include <errno.h>
+
+#define ROWS_MAX 5000 // of a table; the rest is counted
+
+struct column {
+	const char *key, *title;
+	const char *kind; // "ns", "count", "bytes", "share", "number", "text", "place"
+};
+
+// NOTE may be NULL.
+static void open_table(struct json *j, const char *key, const char *title, const char *note,
+                       const struct column *columns, size_t count)
+{
+	json_open(j, key, '{');
+	json_put_text(j, "title", title);
+	json_put_text(j, "note", note);
+	json_open(j, "columns", '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(j, NULL, '[');
+		json_put_text(j, NULL, columns[i].key);
+		json_put_text(j, NULL, columns[i].title);
+		json_put_text(j, NULL, columns[i].kind);
+		json_close(j);
+	}
+	json_close(j);
+	json_open(j, "rows", '[');
+}
+
+static void close_table(struct json *j, size_t rows)
+{
+	json_close(j);
+	json_put_count(j, "left_out", rows > ROWS_MAX ? rows - ROWS_MAX : 0);
+	json_close(j);
+}
+
+#define OPEN_TABLE(j, key, title, note, columns)                                                   \
+	open_table(j, key, title, note, columns, sizeof(columns) / sizeof((columns)[0]))
+
+// 0 is not known, or none.
+static void put_known(struct json *j, uint64_t value)
+{
+	if (value)
+		json_put_count(j, NULL, value);
+	else
+		json_put_null(j, NULL);
+}
+
+static void put_share(struct json *j, uint64_t part, uint64_t all)
+{
+	json_put_number(j, NULL, all ? (double)part / (double)all : 0);
+}
+
+void html_put_place(struct json *j, const char *file, int line, const char *module)
+{
+	if (!file && !module) {
+		json_put_null(j, NULL);
+		return;
+	}
+	json_open(j, NULL, '[');
+	json_put_text(j, NULL, file);
+	put_known(j, line > 0 ? (uint64_t)line : 0);
+	json_put_text(j, NULL, module);
+	json_close(j);
+}
+
+static int put_functions(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "self", "self", "ns" },
+		{ "self_share", "self %", "share" },
+		{ "margin", "±", "share" },
+		{ "total", "total", "ns" },
+		{ "total_share", "total %", "share" },
+		{ "on_cpu", "on a CPU", "ns" },
+		{ "waiting", "waiting", "ns" },
+		{ "gpu", "on GPU", "ns" },
+		{ "calls", "calls", "count" },
+		{ "kind", "kind", "text" },
+		{ "name", "function", "text" },
+		{ "place", "where", "place" },
+	};
+	const struct text text = html_text(h, NULL, TERMINAL_WIDTH_MAX);
+	cleanup(rows) struct rows *rows = text_rows(&text, BY_FUNCTION, SORT_SELF, err);
+	struct json *j = h->j;
+
+	if (!rows)
+		return -1;
+	OPEN_TABLE(j, "functions", "Functions", "CPU + waiting, all threads", columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+		const struct row *row = &rows->rows[i];
+		uint64_t on_cpu = row->self_ns[METRIC_ON_CPU];
+		json_open(j, NULL, '[');
+		json_put_count(j, NULL, row->self);
+		put_share(j, row->self, rows->all);
+		json_put_number(j, NULL, row->self ? row->self_margin : 0);
+		json_put_count(j, NULL, row->total);
+		put_share(j, row->total, rows->all);
+		json_put_count(j, NULL, on_cpu);
+		json_put_count(j, NULL, row->self > on_cpu ? row->self - on_cpu : 0);
+		put_known(j, row->gpu_total_ns);
+		put_known(j, row->calls);
+		json_put_text(j, NULL, text_row_kind(row));
+		json_put_text(j, NULL, row->name);
+		html_put_place(j, row->file, row->line, row->module);
+		json_close(j);
+	}
+	close_table(j, rows->count);
+	return 0;
+}
+
+struct rows *html_lines(const struct html *h, struct error *err)
+{
+	struct view view = *h->view;
+	struct text text = html_text(h, NULL, TERMINAL_WIDTH_MAX);
+	struct rows *rows = text_rows(&text, BY_LINE, SORT_SELF, err);
+
+	if (!rows || view.user_code || !text_has_python(rows))
+		return rows;
+	rows_free(rows);
+	view.user_code = QUERY_OWN_CODE;
+	text.view = &view;
+	return text_rows(&text, BY_LINE, SORT_SELF, err);
+}
+
+static int put_lines(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "self", "self", "ns" },       { "self_share", "self %", "share" },
+		{ "total", "total", "ns" },     { "total_share", "total %", "share" },
+		{ "on_cpu", "on a CPU", "ns" }, { "waiting", "waiting", "ns" },
+		{ "gpu", "on GPU", "ns" },      { "place", "line", "place" },
+	};
+	cleanup(rows) struct rows *rows = html_lines(h, err);
+	struct json *j = h->j;
+
+	if (!rows)
+		return -1;
+	OPEN_TABLE(j, "lines", "Lines", NULL, columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+		const struct row *row = &rows->rows[i];
+		uint64_t on_cpu = row->self_ns[METRIC_ON_CPU];
+		if (!row->file || !row->line)
+			continue;
+		json_open(j, NULL, '[');
+		json_put_count(j, NULL, row->self);
+		put_share(j, row->self, rows->all);
+		json_put_count(j, NULL, row->total);
+		put_share(j, row->total, rows->all);
+		json_put_count(j, NULL, on_cpu);
+		json_put_count(j, NULL, row->self > on_cpu ? row->self - on_cpu : 0);
+		put_known(j, row->gpu_total_ns);
+		html_put_place(j, row->file, row->line, row->module);
+		json_close(j);
+	}
+	close_table(j, rows->count);
+	return 0;
+}
+
+static void put_op(struct json *j, const struct op_row *row, uint64_t wall_ns)
+{
+	json_open(j, NULL, '[');
+	json_put_count(j, NULL, row->self_ns);
+	put_share(j, row->self_ns, wall_ns);
+	json_put_count(j, NULL, row->total_ns);
+	json_put_count(j, NULL, row->calls);
+	put_known(j, row->median_ns);
+	put_known(j, row->q3_ns - row->q1_ns);
+	put_known(j, row->first_ns);
+	put_known(j, row->max_ns);
+	put_known(j, row->gpu_ns);
+	put_known(j, row->self_allocated_bytes);
+	if (row->flops && row->total_ns)
+		json_put_number(j, NULL, (double)row->flops / (double)row->total_ns);
+	else
+		json_put_null(j, NULL);
+	json_put_text(j, NULL, row->provider);
+	json_put_text(j, NULL, row->name);
+	json_put_text(j, NULL, *row->shape ? row->shape : NULL);
+	html_put_place(j, row->file, row->line, row->module);
+	json_close(j);
+}
+
+static int put_ops(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "self", "self", "ns" },
+		{ "self_share", "self %", "share" },
+		{ "total", "total", "ns" },
+		{ "calls", "calls", "count" },
+		{ "median", "median", "ns" },
+		{ "iqr", "IQR", "ns" },
+		{ "first", "first", "ns" },
+		{ "max", "max", "ns" },
+		{ "gpu", "on GPU", "ns" },
+		{ "bytes", "allocated", "bytes" },
+		{ "rate", "GFLOP/s", "number" },
+		{ "provider", "by", "text" },
+		{ "name", "op", "text" },
+		{ "shape", "shape", "text" },
+		{ "place", "called from", "place" },
+	};
+	struct op_query query = view_op_query(h->view);
+	struct json *j = h->j;
+
+	query.by = OPS_BY_SHAPE;
+	query.sort = OPS_SORT_SELF;
+	cleanup(op_rows) struct op_rows *rows = query_ops(h->profile, &query, err);
+	if (!rows)
+		return -1;
+	OPEN_TABLE(j, "ops", "Ops", "exact, by shape", columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++)
+		put_op(j, &rows->rows[i], rows->wall_ns);
+	close_table(j, rows->count);
+	return 0;
+}
+
+static void put_gpu_row(struct json *j, const struct gpu_row *row, uint64_t all)
+{
+	json_open(j, NULL, '[');
+	json_put_count(j, NULL, row->total_ns);
+	put_share(j, row->total_ns, all);
+	json_put_count(j, NULL, row->calls);
+	json_put_count(j, NULL, row->average_ns);
+	put_known(j, row->median_ns);
+	put_known(j, row->max_ns);
+	put_known(j, row->bytes);
+	if (row->bytes_per_s > 0)
+		json_put_number(j, NULL, row->bytes_per_s / 1e9);
+	else
+		json_put_null(j, NULL);
+	if (row->occupancy > 0)
+		json_put_number(j, NULL, row->occupancy);
+	else
+		json_put_null(j, NULL);
+	json_put_text(j, NULL, row->name);
+	json_put_text(j, NULL, row->function);
+	html_put_place(j, row->file, row->line, NULL);
+	json_close(j);
+}
+
+static int put_gpu(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "time", "time", "ns" },
+		{ "share", "%", "share" },
+		{ "calls", "calls", "count" },
+		{ "average", "average", "ns" },
+		{ "median", "median", "ns" },
+		{ "max", "max", "ns" },
+		{ "bytes", "bytes", "bytes" },
+		{ "rate", "GB/s", "number" },
+		{ "occupancy", "occupancy", "share" },
+		{ "name", "on the GPU", "text" },
+		{ "function", "launched by", "text" },
+		{ "place", "where", "place" },
+	};
+	const struct query query = view_query(h->view, BY_FUNCTION, SORT_SELF);
+	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(h->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	OPEN_TABLE(h->j, "gpu", "GPU kernels and copies", "exact", columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++)
+		put_gpu_row(h->j, &rows->rows[i], rows->total_ns);
+	close_table(h->j, rows->count);
+	return 0;
+}
+
+static int put_devices(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "number", "number", "count" },        { "name", "GPU", "text" },
+		{ "busy_share", "busy %", "share" },    { "busy", "busy", "ns" },
+		{ "kernels", "kernels", "ns" },         { "copies", "copies", "ns" },
+		{ "overlap", "several at once", "ns" }, { "span", "of", "ns" },
+		{ "streams", "streams", "count" },      { "peak", "most memory", "bytes" },
+	};
+	const struct query query = view_query(h->view, BY_FUNCTION, SORT_SELF);
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(h->profile, &query, err);
+	struct json *j = h->j;
+
+	if (!facts)
+		return -1;
+	OPEN_TABLE(j, "devices", "GPUs", "from the first activity to the last", columns);
+	for (size_t i = 0; i < facts->device_count; i++) {
+		const struct gpu_device_row *row = &facts->devices[i];
+		json_open(j, NULL, '[');
+		json_put_count(j, NULL, row->number);
+		json_put_text(j, NULL, row->name);
+		put_share(j, row->busy_ns, row->span_ns);
+		json_put_count(j, NULL, row->busy_ns);
+		json_put_count(j, NULL, row->kernel_ns);
+		json_put_count(j, NULL, row->copy_ns);
+		json_put_count(j, NULL, row->overlap_ns);
+		json_put_count(j, NULL, row->span_ns);
+		json_put_count(j, NULL, row->streams);
+		put_known(j, row->peak_bytes);
+		json_close(j);
+	}
+	close_table(j, facts->device_count);
+	return 0;
+}
+
+static int put_gpu_lines(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "samples", "samples", "count" }, { "share", "%", "share" },
+		{ "reason", "mostly", "text" },    { "reason_share", "of it", "share" },
+		{ "kernel", "kernel", "text" },    { "place", "line", "place" },
+	};
+	cleanup(gpu_line_rows) struct gpu_line_rows *rows = query_gpu_lines(h->profile, err);
+	struct json *j = h->j;
+
+	if (!rows)
+		return -1;
+	OPEN_TABLE(j, "gpu_lines", "Lines in kernels", "sampled on the GPU", columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+		const struct gpu_line *row = &rows->rows[i];
+		json_open(j, NULL, '[');
+		json_put_count(j, NULL, row->samples);
+		put_share(j, row->samples, rows->samples);
+		json_put_text(j, NULL, row->reason);
+		put_share(j, row->reason_samples, row->samples);
+		json_put_text(j, NULL, row->kernel);
+		html_put_place(j, row->file, (int)row->line, NULL);
+		json_close(j);
+	}
+	close_table(j, rows->count);
+	return 0;
+}
+
+static int put_memory(const struct html *h, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "allocated", "allocated", "bytes" },
+		{ "total", "with callees", "bytes" },
+		{ "peak", "alive at the peak", "bytes" },
+		{ "end", "alive at the end", "bytes" },
+		{ "samples", "samples", "count" },
+		{ "name", "function", "text" },
+		{ "place", "where", "place" },
+	};
+	cleanup(memory_rows) struct memory_rows *rows =
+		query_memory(h->profile, MEMORY_BY_FUNCTION, false, err);
+	struct json *j = h->j;
+
+	if (!rows)
+		return -1;
+	OPEN_TABLE(j, "memory", "Memory", "by sampled allocations of the whole run", columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+		const struct memory_row *row = &rows->rows[i];
+		json_open(j, NULL, '[');
+		json_put_count(j, NULL, row->allocated_bytes);
+		json_put_count(j, NULL, row->total_allocated_bytes);
+		json_put_count(j, NULL, row->live_at_peak_bytes);
+		json_put_count(j, NULL, row->live_at_end_bytes);
+		json_put_count(j, NULL, row->samples);
+		json_put_text(j, NULL, row->name);
+		html_put_place(j, row->file, row->line, row->module);
+		json_close(j);
+	}
+	close_table(j, rows->count);
+	return 0;
+}
+
+static const char *longest_wait(const struct row *row)
+{
+	int most = METRIC_ON_CPU;
+
+	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++)
+		if (row->self_ns[m] &&
+		    (most == METRIC_ON_CPU || row->self_ns[m] > row->self_ns[most]))
+			most = m;
+	return most == METRIC_ON_CPU ? NULL : metric_name((enum metric)most);
+}
+
+static int put_owners(const struct html *h, enum query_by by, struct error *err)
+{
+	static const struct column columns[] = {
+		{ "on_cpu", "on a CPU", "ns" },
+		{ "waiting", "waiting", "ns" },
+		{ "runnable", "of it for a CPU", "ns" },
+		{ "mostly", "mostly for", "text" },
+		{ "name", "name", "text" },
+		{ "number", "number", "count" },
+	};
+	const struct query query = view_query(h->view, by, SORT_SELF);
+	cleanup(rows) struct rows *rows = query_run(h->profile, &query, err);
+	bool threads = by == BY_THREAD;
+	struct json *j = h->j;
+
+	if (!rows)
+		return -1;
+	OPEN_TABLE(j, threads ? "threads" : "processes", threads ? "Threads" : "Processes", NULL,
+	           columns);
+	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+		const struct row *row = &rows->rows[i];
+		uint64_t waiting = 0;
+		for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++)
+			waiting += row->self_ns[m];
+		json_open(j, NULL, '[');
+		json_put_count(j, NULL, row->self_ns[METRIC_ON_CPU]);
+		json_put_count(j, NULL, waiting);
+		json_put_count(j, NULL, row->self_ns[METRIC_OFF_RUNNABLE]);
+		json_put_text(j, NULL, longest_wait(row));
+		json_put_text(j, NULL, row->name);
+		json_put_count(j, NULL, row->id);
+		json_close(j);
+	}
+	close_table(j, rows->count);
+	return 0;
+}
+
+static int put_whole(const struct html *h, struct error *err)
+{
+	return put_memory(h, err) < 0 ? -1 : put_gpu_lines(h, err);
+}
+
+int html_tables(const struct html *h, struct error *err)
+{
+	int failed = 0;
+
+	json_open(h->j, "tables", '{');
+	if (put_functions(h, err) < 0 || put_lines(h, err) < 0 || put_ops(h, err) < 0 ||
+	    put_gpu(h, err) < 0 || put_devices(h, err) < 0 || put_owners(h, BY_THREAD, err) < 0 ||
+	    put_owners(h, BY_PROCESS, err) < 0 || (h->whole && put_whole(h, err) < 0))
+		failed = -1;
+	json_close(h->j);
+	return failed;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The window of time that the options of a view mean in one profile.
+ */
+#pragma once
+
+#include "cli/report/view.h"
+
+#include <stdio.h>
+
+struct error;
+struct findings;
+struct profile;
+struct rule_limits;
+
+/* -1 if VIEW is to begin when the run of PROFILE has ended. */
+int cut_check(const struct view *view, const struct profile *profile, struct error *err);
+
+/*
+ * Sets from_ns and to_ns of VIEW to what --phase, --from-steady and --skip-first leave of them,
+ * and its miss if that part of the run is not there; then they stay. Once: what is
+ * resolved stays as it is. -1 on error.
+ */
+int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
+
+/* When the warm-up ended in what VIEW shows, since the start of the run; *NS 0: there is none. */
+int cut_steady(const struct view *view, const struct profile *profile, uint64_t *ns,
+               struct error *err);
+
+/* Prints what VIEW, which is resolved, leaves of the run: "only waiting, thread main"; nothing if
+   that is all of it. */
+void cut_print(const struct view *view, const struct profile *profile, FILE *out);
+
+/* "no warm-up was found: all of the run is shown", where VIEW, which is resolved, asked for a part
+   that is not there; else NULL. */
+const char *cut_missed(const struct view *view);
+
+/*
+ * What is wrong in that window, of all threads, whichever VIEW shows; LIMITS may be NULL. NULL on
+ * error.
+ */
+struct findings *cut_findings(const struct view *view, const struct profile *profile,
+                              const struct rule_limits *limits, struct error *err);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be told about a run before it begins.
+ */
+#pragma once
+
+#include "merge/profile/profile.h"
+
+struct facts {
+	char *command; /* quoted as a shell would take it */
+	char directory[4096];
+	char host[256];
+	char kernel[256];
+};
+
+/* Collects the facts about ARGV here and now and points RUN at them. -1: no memory. */
+int facts_take(struct facts *facts, char *const *argv, struct run *run);
+void facts_fini(struct facts *facts);
+
+/* CPUs that this process may use. */
+uint32_t facts_cpus(void);

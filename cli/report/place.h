@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which place in the user's own code a cost belongs to: the advice names that,
+ * not the library function in which the time happened to be spent.
+ */
+#pragma once
+
+#include "merge/query/query.h"
+
+#include <stdbool.h>
+
+/*
+ * Where the user's own code leads to a library function, borrowed from a tree. CALLER is a function
+ * of the user's own, or where that has no name the library function that it calls.
+ */
+struct place_call {
+	const struct call_node *caller; /* NULL if there is none */
+	const struct call_node *entry; /* what CALLER calls of the library; NULL: FUNCTION itself */
+	int line;                      /* of CALLER, where it does; 0 if unknown */
+	uint64_t self;                 /* of FUNCTION below CALLER, on all paths */
+};
+
+/* The caller below which most time of FUNCTION was spent. */
+struct place_call place_caller(const struct call_tree *tree, const char *function);
+
+/* How much of TREE's time is waiting for the lock of Python's interpreter. */
+uint64_t place_gil(const struct call_tree *tree);
+
+/* The innermost such function on the heaviest path; NULL if there is none. */
+const struct call_node *place_heaviest(const struct call_tree *tree);

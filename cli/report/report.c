@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/bench/repeats_json.h"
+#include "cli/command.h"
+#include "cli/export/exports.h"
+#include "cli/message.h"
+#include "cli/report/counts_json.h"
+#include "cli/report/cut.h"
+#include "cli/report/gate.h"
+#include "cli/report/report_json.h"
+#include "cli/report/saved.h"
+#include "cli/text/text.h"
+#include "cli/text/text_counts.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query_repeats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct report_options {
+	struct view view;
+	bool json;
+	bool debuginfod;
+	const char *path;
+};
+
+#define AT(field) offsetof(struct report_options, field)
+
+static const struct option_spec others[] = {
+	{ .name = "json",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(json),
+	  .help = "the findings for programs, see bottleneck-findings(7)" },
+	{ .name = "debuginfod",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(debuginfod),
+	  .help = "for unfinished runs: fetch debug information" },
+};
+
+#define GROUPS 4
+
+static void make_groups(struct report_options *options, struct option_group *groups)
+{
+	groups[0] = view_options(&options->view);
+	groups[1] = view_part_options(&options->view);
+	groups[2] = (struct option_group){ "Other", others, sizeof(others) / sizeof(others[0]),
+		                           options };
+	groups[3] = display_options(&options->view.display);
+	groups[3].title = NULL;
+}
+
+static int parse(struct report_options *options, int argc, char **argv, struct error *err)
+{
+	struct option_group groups[GROUPS];
+
+	*options = (struct report_options){ .view = view_default() };
+	make_groups(options, groups);
+	int first = option_parse(groups, GROUPS, argc, argv, OPTION_OPERANDS_MIX, err);
+	if (first < 0 || view_check(&options->view, err) < 0 ||
+	    exports_check(&options->view, true, err) < 0)
+		return -1;
+	if (options->json && options->view.exports.count)
+		return error_set(err, 0, "--json is a report, and --export is in place of one");
+	options->path = argv[first];
+	if (argv[first] && argv[first + 1])
+		return error_set(err, 0, "one file at a time: \"%s\" is too many", argv[first + 1]);
+	return 0;
+}
+
+// What the profile is of decides what is told, and in which form.
+static int print_form(const struct text *text, bool json, struct error *err)
+{
+	const struct profile *p = text->profile;
+
+	if (profile_has_counts(p)) {
+		const struct text_counts counts = {
+			.out = text->out,
+			.terminal = &text->terminal,
+			.profile = p,
+			.top = text->view->top ? text->view->top : VIEW_TOP_DEFAULT,
+		};
+		return json ? counts_json(p, &counts.query, text->out, err)
+		            : text_counts(&counts, err);
+	}
+	if (!json)
+		return text_print(text, err);
+	if (profile_has_repeats(p))
+		return repeats_json(p, text->out, err);
+	return report_json(p, text->view, text->limits, NULL, text->out, err);
+}
+
+// All of it or nothing: half a report before an error would look like a whole one.
+static int print_page(const struct profile *profile, const struct view *view, bool json,
+                      const struct rule_limits *limits, struct error *err)
+{
+	cleanup_free char *page = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&page, &size);
+	struct text text = {
+		.out = memory,
+		.profile = profile,
+		.view = view,
+		.terminal = display_terminal(&view->display, stdout),
+		.limits = limits,
+	};
+
+	if (!memory)
+		return error_set(err, errno, "could not print the report");
+	int failed = print_form(&text, json, err);
+	if (fclose(memory) != 0 && !failed)
+		failed = error_set(err, errno, "could not print the report");
+	if (failed)
+		return -1;
+	fwrite(page, 1, size, stdout);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return error_set(err, errno, "could not write the report");
+	return 0;
+}
+
+// The exit status in *STATUS.
+static int print(const struct report_options *options, int *status, struct error *err)
+{
+	struct view view = options->view;
+	cleanup(rule_limits) struct rule_limits *limits = gate_limits(&view, err);
+	if (!limits)
+		return -1;
+	cleanup(profile) struct profile *profile =
+		saved_read(options->path, options->debuginfod, err);
+
+	if (!profile)
+		return -1;
+	if (cut_check(&view, profile, err) < 0 || cut_resolve(&view, profile, err) < 0)
+		return -1;
+	if (view.exports.count ? exports_write(profile, &view, limits, err) < 0
+	                       : print_page(profile, &view, options->json, limits, err) < 0)
+		return -1;
+	*status = gate_status(profile, &view, limits, err);
+	return *status < 0 ? -1 : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct report_options options;
+	struct error err;
+	int status = 0;
+
+	if (parse(&options, argc, argv, &err) < 0) {
+		message_error("report", &err);
+		return EXIT_REPORT;
+	}
+	if (options.view.display.help) {
+		struct option_group groups[GROUPS];
+		make_groups(&options, groups);
+		return command_help(&command_report, groups, GROUPS);
+	}
+	if (print(&options, &status, &err) == 0)
+		return status;
+	message_error("report", &err);
+	return EXIT_REPORT;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.usage = { "report [OPTIONS] [FILE]" },
+	.summary = "print a saved run again: other rows, another order, another window",
+	.run = run,
+};

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "cli/report/report_json.h"
+
+#include "cli/json.h"
+#include "cli/report/cut.h"
+#include "cli/report/ranks_json.h"
+#include "cli/report/rule_words.h"
+#include "cli/report/verdict.h"
+#include "cli/report/view.h"
+#include "merge/rules/finding.h"
+
+#include <sys/wait.h>
+
+static void put_place(struct json *j, const char *function, const char *file, int line)
+{
+	json_put_text(j, "function", function);
+	json_put_text(j, "file", file);
+	if (line > 0)
+		json_put_integer(j, "line", line);
+	else
+		json_put_null(j, "line");
+}
+
+// 0 stands for what is not known, or does not apply.
+static void put_known(struct json *j, const char *key, uint64_t number)
+{
+	if (number)
+		json_put_count(j, key, number);
+	else
+		json_put_null(j, key);
+}
+
+static void put_share(struct json *j, double share)
+{
+	if (share > 0)
+		json_put_number(j, "share", share);
+	else
+		json_put_null(j, "share");
+}
+
+static void put_row(struct json *j, const struct finding_row *row)
+{
+	json_open(j, NULL, '{');
+	put_place(j, row->function, row->file, row->line);
+	json_put_text(j, "callee", row->callee);
+	put_known(j, "ns", row->ns);
+	put_share(j, row->share);
+	put_known(j, "calls", row->calls);
+	json_close(j);
+}
+
+static void put_finding(struct json *j, const struct finding *finding)
+{
+	const struct rule *rule = finding->rule;
+
+	json_open(j, NULL, '{');
+	json_put_text(j, "id", rule->id);
+	json_put_text(j, "severity", severity_name(finding->severity));
+	json_put_text(j, "title", rule->title);
+	json_put_number(j, "value", finding->value);
+	json_put_number(j, "threshold", finding->threshold);
+	json_put_text(j, "unit", rule_unit_key(rule->unit));
+	put_share(j, finding->share);
+	put_known(j, "saving_ns", finding->saving_ns);
+	put_place(j, finding->function, finding->file, finding->line);
+	json_put_text(j, "fact", finding->fact);
+	json_put_text(j, "advice", finding->advice);
+	json_put_text(j, "covered_by", finding->covered ? finding->covered->id : NULL);
+	json_open(j, "evidence", '[');
+	for (size_t i = 0; i < finding->row_count; i++)
+		put_row(j, &finding->rows[i]);
+	json_close(j);
+	json_close(j);
+}
+
+void report_json_findings(struct json *j, const struct findings *findings)
+{
+	json_open(j, "findings", '[');
+	for (size_t i = 0; i < findings->count; i++)
+		put_finding(j, &findings->items[i]);
+	json_close(j);
+}
+
+static void put_rule(struct json *j, const struct rule *rule, const struct rule_answer *answer)
+{
+	static const char *const states[] = {
+		[RULE_SILENT] = "silent",
+		[RULE_FIRED] = "fired",
+		[RULE_OFF] = "off",
+		[RULE_UNKNOWN] = "not evaluated",
+	};
+	bool known = answer->state == RULE_FIRED || (answer->state == RULE_SILENT && answer->asked);
+
+	json_open(j, NULL, '{');
+	json_put_text(j, "id", rule->id);
+	json_put_text(j, "state", states[answer->state]);
+	if (known)
+		json_put_number(j, "value", answer->value);
+	else
+		json_put_null(j, "value");
+	json_put_number(j, "threshold", answer->threshold);
+	json_put_text(j, "unit", rule_unit_key(rule->unit));
+	json_put_text(j, "why", *answer->why ? answer->why : NULL);
+	json_close(j);
+}
+
+void report_json_run(struct json *j, const struct run *run)
+{
+	int status = run->exit_status;
+
+	json_open(j, "run", '{');
+	json_put_text(j, "command", run->command);
+	json_put_text(j, "directory", run->directory);
+	json_put_text(j, "host", run->host);
+	if (run->has_rank)
+		json_put_count(j, "rank", run->rank);
+	if (run->world)
+		json_put_count(j, "world", run->world);
+	json_put_text(j, "version", run->version);
+	json_put_count(j, "start_realtime_ns", run->start_realtime_ns);
+	json_put_count(j, "wall_ns", run->wall_ns);
+	json_put_bool(j, "complete", run->complete);
+	if (status >= 0 && WIFEXITED(status))
+		json_put_integer(j, "exit_status", WEXITSTATUS(status));
+	else
+		json_put_null(j, "exit_status");
+	if (status >= 0 && WIFSIGNALED(status))
+		json_put_integer(j, "signal", WTERMSIG(status));
+	else
+		json_put_null(j, "signal");
+	json_put_count(j, "cpus", run->cpus);
+	json_put_count(j, "samples", run->samples);
+	json_put_count(j, "lost", run->lost);
+	json_close(j);
+}
+
+static void put_window(struct json *j, const struct view *view, const struct findings *findings)
+{
+	json_open(j, "window", '{');
+	json_put_count(j, "from_ns", view->from_ns);
+	put_known(j, "to_ns", view->to_ns);
+	json_put_count(j, "steady_from_ns", findings->from_ns);
+	json_close(j);
+}
+
+static void put_all(struct json *j, const struct profile *profile, const struct view *view,
+                    const struct verdict *verdict, const struct findings *findings)
+{
+	json_open(j, NULL, '{');
+	json_put_text(j, "schema", "bottleneck-report");
+	json_put_integer(j, "schema_version", REPORT_JSON_VERSION);
+	json_open(j, "verdict", '{');
+	json_put_text(j, "sentence", verdict->sentence);
+	json_put_text(j, "next", verdict->next);
+	json_close(j);
+	report_json_findings(j, findings);
+	json_open(j, "rules", '[');
+	for (size_t i = 0; i < findings->answer_count; i++)
+		put_rule(j, rule_at(i), &findings->answers[i]);
+	json_close(j);
+	report_json_run(j, profile_run(profile));
+	put_window(j, view, findings);
+}
+
+int report_json(const struct profile *profile, const struct view *view,
+                const struct rule_limits *limits, const struct report_json_more *more, FILE *out,
+                struct error *err)
+{
+	cleanup(findings) struct findings *findings = cut_findings(view, profile, limits, err);
+	struct verdict verdict;
+	struct json j = more ? json_start_compact(out) : json_start(out);
+	struct view window = *view;
+
+	if (!findings || cut_resolve(&window, profile, err) < 0 ||
+	    verdict_find(profile, view, findings, &verdict, err) < 0)
+		return -1;
+	put_all(&j, profile, &window, &verdict, findings);
+	if (ranks_json(&j, profile, err) < 0)
+		return -1;
+	if (more && more->put(&j, more->context, err) < 0)
+		return -1;
+	json_close(&j);
+	return 0;
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+// The rules are tried in order; the first one that applies speaks.
+#include "cli/report/verdict.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/origin.h"
+#include "base/share.h"
+#include "cli/format.h"
+#include "cli/report/place.h"
+#include "cli/text/text.h"
+#include "merge/profile/profile.h"
+#include "merge/rules/finding.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FEW_SAMPLES  50   /* fewer rank nothing: a share of 10 % is then +-9 points */
+#define NAME_WIDTH   60   /* of a function in a sentence */
+#define FLAT_SHARE   0.04 /* MAQAO's limit for "no loop stands out" */
+#define UNSEEN_SHARE 0.5  /* of the CPU time */
+#define WAIT_SHARE   0.5  /* of the critical thread's life */
+#define BUSY_SHARE   0.5  /* of one CPU, by all threads together */
+#define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
+#define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
+#define OP_SHARE     0.5  /* of the threads that have ops, by one op itself */
+#define SAME_SHARE   0.01 /* shares that differ by less need no word */
+
+struct evidence {
+	const struct run *run;
+	const struct totals *totals;
+	struct account account;
+	const struct rows *cpu; /* functions by self time on a CPU, all threads */
+	const struct call_tree *cpu_tree;
+	const struct call_tree *wait_tree; /* of the critical thread */
+	const struct op_rows *ops;         /* by self time */
+	const struct findings *findings;
+};
+
+__attribute__((format(printf, 2, 3))) static bool say(struct verdict *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->sentence, sizeof(v->sentence), format, args);
+	va_end(args);
+	return true;
+}
+
+__attribute__((format(printf, 2, 3))) static bool advise(struct verdict *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->next, sizeof(v->next), format, args);
+	va_end(args);
+	return true;
+}
+
+static const char *thread_name(const struct account *account, char *buffer, size_t size)
+{
+	if (account->is_main)
+		return "the main thread";
+	snprintf(buffer, size, "thread %s (%u)", account->thread, account->tid);
+	return buffer;
+}
+
+// "decode (augment.c:88)", "memcpy in libc.so.6", "copy_page in the kernel".
+static void name_place(const char *name, const char *file, int line, const char *module,
+                       char *buffer, size_t size)
+{
+	cleanup_free char *clipped = format_clip(name, NAME_WIDTH, CLIP_SYMBOL, false);
+	const char *function = clipped ? clipped : name;
+	char place[256];
+
+	text_place(file, line, module, place, sizeof(place));
+	size_t length = strlen(place);
+	bool bracketed = place[0] == '[' && place[length - 1] == ']';
+	bool named = function[0] != '[' || !bracketed;
+	if (bracketed)
+		place[length - 1] = '\0';
+	const char *bare = place + bracketed;
+	if (!length)
+		snprintf(buffer, size, "%s", function);
+	else if (!bracketed)
+		snprintf(buffer, size, "%s (%s)", function, place);
+	else if (strcmp(bare, "kernel") == 0)
+		snprintf(buffer, size, "%s%sthe kernel", named ? function : "",
+		         named ? " in " : "");
+	else
+		snprintf(buffer, size, "%s in %s", named ? function : "code without names", bare);
+}
+
+static void name_node(const struct call_node *node, char *buffer, size_t size)
+{
+	name_place(node->name, node->file, node->line, node->module, buffer, size);
+}
+
+static void name_call(const struct place_call *call, char *buffer, size_t size)
+{
+	const struct call_node *caller = call->caller;
+
+	name_place(caller->name, caller->file, call->line, caller->module, buffer, size);
+}
+
+static void name_row(const struct row *row, char *buffer, size_t size)
+{
+	name_place(row->name, row->file, row->line, row->module, buffer, size);
+}
+
+static bool is_mark(const struct row *row)
+{
+	return !row->module && !row->file && row->name[0] == '[';
+}
+
+// The first row that is code; NULL if there is none.
+static const struct row *hottest(const struct evidence *f)
+{
+	for (size_t i = 0; i < f->cpu->count; i++)
+		if (!is_mark(&f->cpu->rows[i]))
+			return &f->cpu->rows[i];
+	return NULL;
+}
+
+// The tables rank CPU and waiting together, where ROW may have another share: say so, or the two
+// seem to contradict each other.
+static const char *with_waiting(const struct evidence *f, const struct row *row, char *buffer,
+                                size_t size)
+{
+	uint64_t all = 0, cpu = 0, self = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++) {
+		if (m == METRIC_OFF_CHILD || m == METRIC_OFF_RUNNABLE) // see text_rows()
+			continue;
+		self += row->self_ns[m];
+		for (size_t i = 0; i < f->cpu->count; i++)
+			all += f->cpu->rows[i].self_ns[m];
+	}
+	for (size_t i = 0; i < f->cpu->count; i++)
+		cpu += f->cpu->rows[i].self_ns[METRIC_ON_CPU];
+	double more = share_of(row->self_ns[METRIC_ON_CPU], cpu) - share_of(self, all);
+	buffer[0] = '\0';
+	if (more > SAME_SHARE || more < -SAME_SHARE)
+		snprintf(buffer, size, " (%s %% of CPU + waiting)", format_percent(self, all).text);
+	return buffer;
+}
+
+static bool nothing_measured(const struct evidence *f, struct verdict *v)
+{
+	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
+		return false;
+	say(v, "Nothing was measured: no sample of this run has come in.");
+	if (f->run->rung_remedy && *f->run->rung_remedy)
+		return advise(v, "%s", f->run->rung_remedy);
+	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
+}
+
+// What could save most; it says more than the shares that the rest looks at.
+static bool found(const struct evidence *f, struct verdict *v)
+{
+	for (size_t i = 0; i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		if (finding->severity < SEVERITY_WARN || !finding->saving_ns)
+			continue;
+		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+		return advise(v, "%s", finding->advice);
+	}
+	return false;
+}
+
+// Whoever has the CPUs, and what to look at meanwhile.
+static bool advise_cpu(const struct evidence *f, struct verdict *v)
+{
+	char place[400], both[64];
+
+	double used = share_of(f->totals->on_cpu_ns, f->run->wall_ns);
+	if (used >= OWN_SHARE * f->run->cpus)
+		advise(v,
+		       "It kept the %u CPU%s that it may use busy by itself: run fewer threads or "
+		       "processes at once, or give it more CPUs.",
+		       f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	else
+		advise(v,
+		       "All of it together used %.1f of %u CPU%s: others had the rest. Measure "
+		       "it on a machine without other work.",
+		       used, f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
+	if (row) {
+		size_t length = strlen(v->next);
+		name_row(row, place, sizeof(place));
+		snprintf(v->next + length, sizeof(v->next) - length,
+		         " Of the CPU time, %s %%%s is spent in %s.",
+		         format_percent(row->self, f->cpu->all).text,
+		         with_waiting(f, row, both, sizeof(both)), place);
+	}
+	return true;
+}
+
+static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
+{
+	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
+	char name[64];
+
+	if (share_of(waited, f->account.lifetime_ns) < CPU_SHARE)
+		return false;
+	say(v, "%s %% of the time %s was ready to run but had no CPU.",
+	    format_percent(waited, f->account.lifetime_ns).text,
+	    thread_name(&f->account, name, sizeof(name)));
+	return advise_cpu(f, v);
+}
+
+// The main thread waits for others, as make(1) does, and it is they who get no CPU.
+static bool others_wait_for_cpu(const struct evidence *f, struct verdict *v)
+{
+	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
+
+	if (!f->account.is_main ||
+	    share_of(f->account.ns[METRIC_ON_CPU], f->account.lifetime_ns) > 1 - WAIT_SHARE ||
+	    share_of(ready, f->run->wall_ns) < BUSY_SHARE || share_of(waited, ready) < CPU_SHARE)
+		return false;
+	say(v, "%s %% of the time that its threads could have run they had no CPU.",
+	    format_percent(waited, ready).text);
+	return advise_cpu(f, v);
+}
+
+// What the thread did with that time, after "of the time the main thread".
+static const char *wait_phrase(enum metric metric)
+{
+	static const char *const phrases[METRIC_COUNT] = {
+		[METRIC_OFF_LOCK] = "waited for locks or other threads",
+		[METRIC_OFF_FILE] = "waited for files",
+		[METRIC_OFF_NET] = "waited for sockets or events",
+		[METRIC_OFF_PIPE] = "waited for a pipe or terminal",
+		[METRIC_OFF_SLEEP] = "slept or waited for a signal",
+		[METRIC_OFF_FAULT] = "waited for memory from disk",
+		[METRIC_OFF_GPU] = "waited for the GPU",
+		[METRIC_OFF_STOPPED] = "was stopped",
+	};
+
+	return phrases[metric] ? phrases[metric] : "was blocked, it is not known on what";
+}
+
+static const char *wait_advice(enum metric metric)
+{
+	static const char *const advice[METRIC_COUNT] = {
+		[METRIC_OFF_LOCK] = "See what the other threads do meanwhile (bottleneck report "
+				    "--by thread), and hold the lock for less time.",
+		[METRIC_OFF_FILE] = "Read ahead or in larger pieces, write less often, or keep the "
+				    "data in memory.",
+		[METRIC_OFF_NET] = "If it is not meant to be idle, look at who should answer; send "
+				   "more requests at once.",
+		[METRIC_OFF_PIPE] = "The other end of the pipe or terminal is slower: profile that "
+				    "program.",
+		[METRIC_OFF_SLEEP] = "It does so by its own choice: wait for the event itself "
+				     "instead, or sleep less.",
+		[METRIC_OFF_FAULT] = "Memory comes from disk: use less of it, read files in order, "
+				     "or look for swapping.",
+		[METRIC_OFF_STOPPED] = "It was stopped from outside: measure it again without "
+				       "that.",
+		[METRIC_OFF_GPU] = "Give the GPU work in larger pieces, and do not wait for each.",
+	};
+
+	return advice[metric] ? advice[metric]
+	                      : "See where it waits: bottleneck report --off-cpu --call-tree.";
+}
+
+// Time spent waiting for children is in the children, which are in the profile. And a main thread
+// that waits while others work is no news: then the question is what those do.
+static bool waits(const struct evidence *f, struct verdict *v)
+{
+	const uint64_t *ns = f->account.ns;
+	uint64_t waited = 0;
+	enum metric most = METRIC_OFF_OTHER;
+	char name[64], place[400];
+
+	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++) {
+		if (m == METRIC_OFF_CHILD || m == METRIC_OFF_RUNNABLE)
+			continue;
+		waited += ns[m];
+		if (ns[m] > ns[most])
+			most = (enum metric)m;
+	}
+	if (share_of(waited, f->account.lifetime_ns) < WAIT_SHARE)
+		return false;
+	if (f->account.is_main && share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
+		return false;
+	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
+	// Of a tree of all waits: more than half of those for locks.
+	bool gil = most == METRIC_OFF_LOCK && f->wait_tree &&
+	           2 * place_gil(f->wait_tree) > ns[METRIC_OFF_LOCK];
+	if (node)
+		name_node(node, place, sizeof(place));
+	say(v, "%s %% of the time %s %s%s%s.",
+	    format_percent(ns[most], f->account.lifetime_ns).text,
+	    thread_name(&f->account, name, sizeof(name)),
+	    gil ? "waited for the GIL, Python's lock" : wait_phrase(most),
+	    node ? ", mostly in " : "", node ? place : "");
+	if (most == METRIC_OFF_PIPE && f->totals->processes > 1)
+		return advise(v, "The other end is slower. See what the other processes did "
+		                 "meanwhile: bottleneck report --by process");
+	if (gil)
+		return advise(v, "One thread at a time runs Python: use processes, or libraries "
+		                 "that work without the GIL.");
+	return advise(v, "%s", wait_advice(most));
+}
+
+static bool too_few_samples(const struct evidence *f, struct verdict *v)
+{
+	if (f->run->samples >= FEW_SAMPLES)
+		return false;
+	if (!f->run->samples)
+		say(v, "No sample on a CPU: it ran too short to rank functions.");
+	else
+		say(v, "Only %s sample%s on a CPU: too few to rank functions.",
+		    format_count(f->run->samples).text, f->run->samples == 1 ? "" : "s");
+	return advise(v, "Let it do more work, or raise the rate: bottleneck -F 4999 ...");
+}
+
+// Hooks of the agent's, at whose cost nothing else can be judged.
+static bool our_own(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+
+	if (!row || strcmp(row->name, "[bottleneck]") != 0 || !is_mark(row) ||
+	    share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
+		return false;
+	say(v,
+	    "%s %% of the CPU time is spent in bottleneck, which looks on at ops and allocations.",
+	    format_percent(row->self, f->cpu->all).text);
+	return advise(v, "Trace fewer functions, or switch off what the limits name: --no-malloc, "
+	                 "--no-ops ...");
+}
+
+static bool nothing_seen(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+
+	if (!row || !is_mark(row) || share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
+		return false;
+	say(v, "Where %s %% of the CPU time was spent could not be seen.",
+	    format_percent(row->self, f->cpu->all).text);
+	return advise(v, "See the limits below; bottleneck check tells what would help.");
+}
+
+static bool flat(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = hottest(f);
+
+	if (row && share_of(row->self, f->cpu->all) >= FLAT_SHARE)
+		return false;
+	say(v, "No function holds more than %.0f %% of the CPU time: the profile is flat.",
+	    100 * FLAT_SHARE);
+	return advise(v, "Start with the call tree: bottleneck report --call-tree");
+}
+
+static bool hot_function(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = hottest(f);
+	bool foreign = origin_is_foreign(row->module, row->file);
+	struct place_call call = { 0 };
+
+	if (foreign)
+		call = place_caller(f->cpu_tree, row->name);
+	bool caller = call.caller && call.caller->name[0] != '['; // no name, no help
+	char place[400], called[400], both[64];
+
+	name_row(row, place, sizeof(place));
+	if (caller)
+		name_call(&call, called, sizeof(called));
+	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
+	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
+	    place, caller ? ", mostly called from " : "", caller ? called : "");
+	if (row->name[0] == '[' && row->module)
+		return advise(v, "Get its symbols first (see limits below)%s.",
+		              caller ? ", or start with that caller" : "");
+	if (row->kernel)
+		return advise(v, "Ask the kernel for less: fewer and larger system calls, less "
+		                 "fresh memory.");
+	if (caller)
+		return advise(v, "Call it less often or with less work, starting there.");
+	// Of Python the hot lines are the user's own.
+	if (row->file && !(foreign && row->python))
+		return advise(v, "Start there: its lines are under \"hot lines\", its callers in "
+		                 "bottleneck report --call-tree");
+	return advise(v, "See who calls it: bottleneck report --call-tree");
+}
+
+// What the program calls it itself says more than the functions that it is made of.
+static void add_op(const struct evidence *f, struct verdict *v)
+{
+	const struct op_row *row = f->ops->count ? &f->ops->rows[0] : NULL;
+	size_t length = strlen(v->next);
+	char place[256];
+
+	if (!row || share_of(row->self_ns, f->ops->wall_ns) < OP_SHARE)
+		return;
+	text_place(row->file, row->line, NULL, place, sizeof(place));
+	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, false);
+	snprintf(v->next + length, sizeof(v->next) - length,
+	         "%s%s %% of the time is in the op %s%s%s.", length ? " " : "",
+	         format_percent(row->self_ns, f->ops->wall_ns).text, name ? name : row->name,
+	         *place ? ", mostly called from " : "", place);
+}
+
+static bool (*const rules[])(const struct evidence *, struct verdict *) = {
+	nothing_measured, found,        waits_for_cpu, others_wait_for_cpu, waits, too_few_samples,
+	our_own,          nothing_seen, flat,          hot_function,
+};
+
+int verdict_find(const struct profile *profile, const struct view *view,
+                 const struct findings *findings, struct verdict *verdict, struct error *err)
+{
+	struct totals totals;
+	struct evidence f = { .run = profile_run(profile),
+		              .totals = &totals,
+		              .findings = findings };
+	struct query cpu = view_query(view, BY_FUNCTION, SORT_SELF);
+	char tid[16];
+
+	query_totals(profile, &totals);
+
+	if (query_account(profile, &f.account, err) < 0)
+		return -1;
+	cpu.on_cpu = true;
+	struct query waiting = cpu;
+	waiting.on_cpu = false;
+	waiting.off_cpu = true;
+	snprintf(tid, sizeof(tid), "%u", f.account.tid);
+	waiting.thread = tid;
+	cleanup(rows) struct rows *rows = query_run(profile, &cpu, err);
+	cleanup(call_tree) struct call_tree *cpu_tree =
+		rows ? query_call_tree(profile, &cpu, 0.001, err) : NULL;
+	cleanup(call_tree) struct call_tree *wait_tree =
+		cpu_tree ? query_call_tree(profile, &waiting, 0.01, err) : NULL;
+	struct op_query op_query = view_op_query(view);
+	cleanup(op_rows) struct op_rows *ops =
+		wait_tree ? query_ops(profile, &op_query, err) : NULL;
+	if (!ops)
+		return -1;
+	*verdict = (struct verdict){ "", "" };
+	f.ops = ops;
+	f.cpu = rows;
+	f.cpu_tree = cpu_tree;
+	f.wait_tree = wait_tree;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i](&f, verdict))
+			break;
+	add_op(&f, verdict);
+	return 0;
+}

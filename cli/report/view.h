@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which part of a profile is shown, and how: the options that run and report share, and diff where
+ * it compares parts.
+ */
+#pragma once
+
+#include "cli/option.h"
+#include "cli/report/display.h"
+#include "merge/query/query.h"
+#include "merge/query/query_ops.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum view_sort {
+	VIEW_SORT_NONE = -1,
+	VIEW_SORT_SELF,
+	VIEW_SORT_TOTAL,
+	VIEW_SORT_LINE,
+	VIEW_SORT_CALLS, /* of ops, but for memory and GPUs */
+	VIEW_SORT_MEMORY,
+	VIEW_SORT_FLOPS,
+	VIEW_SORT_AVERAGE,
+	VIEW_SORT_GPU,      /* of functions and the like by what they launched themselves … */
+	VIEW_SORT_GPU_TOTAL /* … and with what they call */
+};
+
+/* What has one row. Those of samples are enum query_by, to BY_PROCESS. */
+enum view_by {
+	VIEW_BY_NONE = -1,
+	VIEW_BY_OP = BY_PROCESS + 1,
+	VIEW_BY_SHAPE,
+	VIEW_BY_STACK,
+	VIEW_BY_DOMAIN,
+	VIEW_BY_STREAM /* of GPUs */
+};
+
+/* Parts of a run: see merge/query/query_startup.h and merge/query/query_warmup.h. */
+enum view_phase {
+	PHASE_ALL,
+	PHASE_STARTUP,
+	PHASE_WARMUP,
+	PHASE_STEADY
+};
+
+/* Why a part of the run that was asked for could not be cut out: then all of it is shown. */
+enum view_miss {
+	MISS_NONE,
+	MISS_STARTUP, /* no start was seen */
+	MISS_WARMUP,  /* no warm-up was found */
+	MISS_STEPS,   /* no steps were */
+	MISS_REST     /* there are no more steps than are to be skipped */
+};
+
+/* Which table the options name. */
+enum view_table {
+	VIEW_TABLE_NONE, /* the whole report, or the call tree alone */
+	VIEW_TABLE_FUNCTIONS,
+	VIEW_TABLE_LINES,
+	VIEW_TABLE_OWNERS, /* threads or processes */
+	VIEW_TABLE_OPS,
+	VIEW_TABLE_MEMORY,
+	VIEW_TABLE_GPU, /* who launched what ran there */
+	VIEW_TABLE_STREAMS
+};
+
+struct view {
+	int sort;                 /* enum view_sort; NONE: the whole report */
+	struct option_counted by; /* enum view_by, enum query_by; how many callers */
+	bool ops;
+	uint32_t top;
+	double min_percent; /* negative: not asked for, see view_min_share() */
+	bool call_tree;
+	bool interpreter;
+	const char *thread, *process, *hide, *user_code; /* as in struct query */
+	uint64_t from_ns, to_ns;
+	bool from_steady;    /* from_ns is to be where the warm-up ends */
+	int phase;           /* enum view_phase: that alone */
+	uint32_t skip_first; /* steps; 0: none */
+	const char *steps;   /* glob: the op whose calls they are; NULL: found by itself */
+	bool resolved;       /* by cut_resolve(), which fills in from_ns, to_ns and miss */
+	enum view_miss miss;
+	bool on_cpu, off_cpu;
+	struct display display;
+	bool quiet, verbose;
+	struct option_list rules;   /* thresholds: "ID=VALUE" */
+	const char *rules_file;     /* the same, one a line; NULL: none */
+	struct option_list fail_on; /* ids of rules, severities */
+	bool strict;
+	struct option_list exports; /* "FORMAT[=FILE]": see cli/export/exports.h */
+	const char *table;          /* the only one to export; NULL: all */
+	uint32_t max_events;        /* of a timeline that is exported; 0: all */
+	const char *base;           /* a profile to compare with in a page; NULL: none */
+};
+
+#define VIEW_TOP_DEFAULT    15
+#define VIEW_EVENTS_DEFAULT 400000
+#define VIEW_FRAMES_DEFAULT 3 /* callers of --by stack */
+
+/* What is shown if nobody asks for something else. */
+struct view view_default(void);
+
+/*
+ * The options of struct view, beside those of its display: what is shown, and of which part of a
+ * run.
+ */
+struct option_group view_options(struct view *view);
+struct option_group view_part_options(struct view *view);
+
+/* The question that VIEW asks, less its table: by and sort are the caller's. */
+struct query view_query(const struct view *view, enum query_by by, enum query_sort sort);
+
+enum view_table view_table(const struct view *view);
+
+/* The same about ops and about memory. */
+struct op_query view_op_query(const struct view *view);
+enum memory_by view_memory_by(const struct view *view);
+
+/* The least share of a row, 0 to 1: a tree has many more of them than a table. */
+double view_min_share(const struct view *view, bool tree);
+
+/* True if VIEW leaves anything out of the run: then the verdict on all of it is not shown. */
+bool view_is_filtered(const struct view *view);
+
+/* True if it leaves out a part of the run, and nothing of the rest. */
+bool view_is_window(const struct view *view);
+
+/* -1 with one line in ERR if the options contradict each other. */
+int view_check(const struct view *view, struct error *err);

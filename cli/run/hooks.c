@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run/hooks.h"
+
+#include "base/module.h"
+#include "symbolize/elf/elf_function.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define PREFIX "hooks."
+
+static uint32_t owner_of(const char *section)
+{
+	const char *name = section + strlen(PREFIX);
+
+	if (strncmp(section, PREFIX, strlen(PREFIX)) != 0)
+		return 0;
+	if (strcmp(name, "malloc") == 0)
+		return HOOKS_MEMORY;
+	for (uint32_t i = 1; i < OP_PROVIDERS; i++)
+		if (strcmp(name, op_provider_name((enum op_provider)i)) == 0)
+			return i;
+	return 0;
+}
+
+static void read_sections(struct hooks *h, const struct module *agent)
+{
+	struct code_section sections[4 * HOOKS_SECTIONS_MAX];
+	size_t count = elf_code_sections(agent, sections, sizeof(sections) / sizeof(sections[0]));
+
+	h->read = true;
+	for (size_t i = 0; i < count && h->section_count < HOOKS_SECTIONS_MAX; i++) {
+		const struct code_section *s = &sections[i];
+		uint32_t owner = owner_of(s->name);
+		if (owner)
+			h->sections[h->section_count++] =
+				(struct hook_section){ s->address, s->address + s->size, owner };
+	}
+}
+
+static uint32_t owner_at(const struct hooks *h, uint64_t address)
+{
+	for (size_t i = 0; i < h->section_count; i++)
+		if (address >= h->sections[i].begin && address < h->sections[i].end)
+			return h->sections[i].owner;
+	return 0;
+}
+
+static bool is_allocator(const struct module *agent, const struct frame *entry)
+{
+	static const char *const allocators[] = { "malloc",         "calloc",        "realloc",
+		                                  "free",           "aligned_alloc", "memalign",
+		                                  "posix_memalign", "valloc",        "pvalloc",
+		                                  "mmap",           "mmap64",        "munmap",
+		                                  "mremap" };
+	char name[64] = "";
+
+	elf_function_name(agent, frame_lookup_address(*entry), name, sizeof(name));
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
+		if (strcmp(name, allocators[i]) == 0)
+			return true;
+	return false;
+}
+
+void hooks_add(struct hooks *h, const struct module *agent, const struct frame *frames,
+               size_t count, uint64_t ns)
+{
+	uint32_t owner = 0;
+
+	if (!h->read && agent)
+		read_sections(h, agent);
+	for (size_t i = count; i > 0 && !owner; i--)
+		owner = owner_at(h, frame_lookup_address(frames[i - 1]));
+	if (!h->section_count && agent && is_allocator(agent, &frames[count - 1]))
+		owner = HOOKS_MEMORY;
+	h->ns[owner] += ns;
+}
+
+uint64_t hooks_ops_ns(const struct hooks *h)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < OP_PROVIDERS; i++)
+		ns += h->ns[i];
+	return ns;
+}

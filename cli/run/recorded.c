@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run/recorded.h"
+
+#include "base/array.h"
+#include "base/op.h"
+#include "merge/profile/profile.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum known {
+	UNKNOWN,
+	MEANT,
+	OTHER
+};
+
+void recorded_init(struct recorded *r, uint64_t delay_ns, uint64_t duration_ns, const char *range,
+                   const struct ops *ops)
+{
+	*r = (struct recorded){ .range = range, .ops = ops };
+	r->from_ns = delay_ns;
+	r->to_ns = duration_ns ? delay_ns + duration_ns : 0;
+}
+
+void recorded_fini(struct recorded *r)
+{
+	free(r->known);
+	r->known = NULL;
+}
+
+static struct recorded_span *last_span(struct recorded *r)
+{
+	return &r->spans[(r->count - 1) % RECORDED_SPANS];
+}
+
+static bool is_going_on(const struct recorded *r)
+{
+	return r->count && r->spans[(r->count - 1) % RECORDED_SPANS].to_ns == UINT64_MAX;
+}
+
+static void begin_span(struct recorded *r, uint64_t time_ns)
+{
+	if (!r->count++)
+		r->first_ns = time_ns;
+	*last_span(r) = (struct recorded_span){ time_ns, UINT64_MAX };
+}
+
+static uint64_t limit(const struct recorded *r, uint64_t time_ns)
+{
+	time_ns = time_ns > r->from_ns ? time_ns : r->from_ns;
+	return time_ns < r->to_ns ? time_ns : r->to_ns;
+}
+
+static void end_span(struct recorded *r, uint64_t time_ns)
+{
+	struct recorded_span *span = last_span(r);
+
+	span->to_ns = time_ns;
+	r->sum_ns += limit(r, time_ns) - limit(r, span->from_ns);
+}
+
+bool recorded_is_partial(const struct recorded *r)
+{
+	return r->from_ns || (r->to_ns && r->to_ns != UINT64_MAX) || r->range;
+}
+
+void recorded_start(struct recorded *r, uint64_t start_ns)
+{
+	if (!recorded_is_partial(r))
+		return;
+	r->from_ns += start_ns;
+	r->to_ns = r->to_ns ? r->to_ns + start_ns : UINT64_MAX;
+	if (!r->range)
+		begin_span(r, r->from_ns);
+}
+
+static bool is_meant(struct recorded *r, uint32_t op)
+{
+	size_t before = r->known_capacity;
+
+	if (!r->range || !op || !array_reserve(&r->known, &r->known_capacity, op))
+		return false;
+	if (r->known_capacity > before)
+		memset(r->known + before, UNKNOWN, r->known_capacity - before);
+	if (r->known[op - 1] == UNKNOWN) {
+		const struct op *it = ops_get(r->ops, op);
+		bool meant = it && it->provider != OP_PYTHON && fnmatch(r->range, it->name, 0) == 0;
+		r->known[op - 1] = meant ? MEANT : OTHER;
+	}
+	return r->known[op - 1] == MEANT;
+}
+
+void recorded_op_begins(struct recorded *r, uint32_t op, uint64_t time_ns)
+{
+	if (is_meant(r, op) && !r->open++)
+		begin_span(r, time_ns);
+}
+
+void recorded_op_ends(struct recorded *r, uint32_t op, uint64_t time_ns)
+{
+	if (is_meant(r, op) && r->open && !--r->open && is_going_on(r))
+		end_span(r, time_ns);
+}
+
+bool recorded_has(const struct recorded *r, uint64_t time_ns)
+{
+	struct recorded_span part;
+	uint64_t at = time_ns;
+
+	if (!recorded_is_partial(r))
+		return true;
+	return recorded_next(r, &at, time_ns + 1, &part);
+}
+
+bool recorded_next(const struct recorded *r, uint64_t *at_ns, uint64_t end_ns,
+                   struct recorded_span *part)
+{
+	size_t oldest = r->count > RECORDED_SPANS ? r->count - RECORDED_SPANS : 0;
+	size_t i = r->count;
+
+	if (!recorded_is_partial(r)) {
+		*part = (struct recorded_span){ *at_ns, end_ns };
+		*at_ns = end_ns;
+		return part->from_ns < end_ns;
+	}
+	// Most questions are about the last one.
+	while (i > oldest && r->spans[(i - 1) % RECORDED_SPANS].to_ns > *at_ns)
+		i--;
+	for (; i < r->count; i++) {
+		const struct recorded_span *span = &r->spans[i % RECORDED_SPANS];
+		uint64_t from = span->from_ns > *at_ns ? span->from_ns : *at_ns;
+		uint64_t to = span->to_ns < end_ns ? span->to_ns : end_ns;
+		from = from > r->from_ns ? from : r->from_ns;
+		to = to < r->to_ns ? to : r->to_ns;
+		if (from >= to)
+			continue;
+		*part = (struct recorded_span){ from, to };
+		*at_ns = to;
+		return true;
+	}
+	return false;
+}
+
+void recorded_tell(const struct recorded *r, struct run *run)
+{
+	uint64_t end = run->start_ns + run->wall_ns, last = end, first;
+
+	if (!recorded_is_partial(r))
+		return;
+	run->recorded_range = r->range;
+	run->recorded_to_ns = run->recorded_ns = run->recorded_from_ns = 0;
+	if (!r->count)
+		return;
+	first = limit(r, r->first_ns);
+	run->recorded_ns = r->sum_ns;
+	if (is_going_on(r)) {
+		uint64_t from = limit(r, r->spans[(r->count - 1) % RECORDED_SPANS].from_ns);
+		run->recorded_ns += limit(r, end) > from ? limit(r, end) - from : 0;
+	} else {
+		last = r->spans[(r->count - 1) % RECORDED_SPANS].to_ns;
+	}
+	last = limit(r, last) < end ? limit(r, last) : end;
+	if (first >= last) {
+		run->recorded_ns = 0;
+		return;
+	}
+	run->recorded_from_ns = first - run->start_ns;
+	run->recorded_to_ns = last - run->start_ns;
+}

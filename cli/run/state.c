@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run/state.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LAST_RUN "bottleneck/last.bneck"
+#define KALLSYMS "bottleneck/kallsyms"
+
+static int path_of(const char *file, char *buffer, size_t size, struct error *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int length;
+
+	// The specification has relative paths ignored.
+	if (state && *state == '/')
+		length = snprintf(buffer, size, "%s/%s", state, file);
+	else if (home && *home == '/')
+		length = snprintf(buffer, size, "%s/.local/state/%s", home, file);
+	else
+		return error_set(err, 0, "neither XDG_STATE_HOME nor HOME is set");
+	if (length < 0 || (size_t)length >= size)
+		return error_set(err, ENAMETOOLONG, "could not keep the last run");
+	return 0;
+}
+
+int state_path(char *buffer, size_t size, struct error *err)
+{
+	return path_of(LAST_RUN, buffer, size, err);
+}
+
+// Makes every missing directory above PATH, for the user alone.
+static int make_parents(char *path, struct error *err)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		int failed = mkdir(path, 0700) < 0 && errno != EEXIST;
+		int reason = errno;
+		if (failed)
+			error_set(err, reason, "could not make the directory \"%s\"", path);
+		*slash = '/';
+		if (failed)
+			return -1;
+	}
+	return 0;
+}
+
+int state_prepare(char *buffer, size_t size, struct error *err)
+{
+	if (state_path(buffer, size, err) < 0 || make_parents(buffer, err) < 0)
+		return -1;
+	return state_check_output(buffer, err);
+}
+
+int state_kallsyms(char *buffer, size_t size, struct error *err)
+{
+	return path_of(KALLSYMS, buffer, size, err) < 0 ? -1 : make_parents(buffer, err);
+}
+
+int state_check_output(const char *path, struct error *err)
+{
+	struct stat st;
+	const char *slash = strrchr(path, '/');
+	cleanup_free char *directory =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	if (!directory)
+		return error_set(err, ENOMEM, "could not write \"%s\"", path);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return error_set(err, EISDIR, "could not write \"%s\"", path);
+	if (slash && !slash[1])
+		return error_set(err, EISDIR, "could not write \"%s\"", path);
+	if (access(directory, W_OK | X_OK) < 0)
+		return error_set(err, errno, "could not write \"%s\"", path);
+	return 0;
+}

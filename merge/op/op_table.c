@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+#include "merge/op/op_table.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BIN_NS      (10 * NS_PER_MS) // the narrowest
+#define FOLDED_ROOM 2 // rows that leave everything out go on up to so many times the limit
+
+bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max)
+{
+	*t = (struct op_table){
+		.bin_ns = BIN_NS,
+		.entries_max = entries_max ? entries_max : OP_TABLE_ENTRIES,
+		.bins_max = bins_max ? bins_max : OP_TABLE_BINS,
+		.buckets_max = OP_TABLE_BUCKETS,
+	};
+	return hash_init(&t->index, 64) && hash_init(&t->bin_index, 64);
+}
+
+void op_table_fini(struct op_table *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		histogram_fini(&t->entries[i].durations);
+	free(t->entries);
+	free(t->bins);
+	hash_fini(&t->index);
+	hash_fini(&t->bin_index);
+}
+
+static uint64_t hash_of_key(const struct op_key *key)
+{
+	uint64_t names = hash_pair((uint64_t)key->op << 32 | key->parent, key->shape);
+
+	uint64_t chains = (uint64_t)key->chain << 32 | key->forward;
+
+	return hash_pair(hash_pair(names, (uint64_t)key->caller << 32 | key->thread), chains) ^
+	       key->within_domain;
+}
+
+static uint64_t hash_of_entry(uint32_t id, const void *context)
+{
+	return hash_of_key(&((const struct op_table *)context)->entries[id - 1].key);
+}
+
+static bool same(const struct op_key *a, const struct op_key *b)
+{
+	return a->op == b->op && a->parent == b->parent && a->shape == b->shape &&
+	       a->caller == b->caller && a->thread == b->thread && a->chain == b->chain &&
+	       a->forward == b->forward && a->within_domain == b->within_domain;
+}
+
+static uint32_t slot_of(const struct op_table *t, const struct op_key *key)
+{
+	uint32_t at;
+
+	for (at = hash_start(&t->index, hash_of_key(key)); t->index.slots[at];
+	     at = hash_next(&t->index, at))
+		if (same(&t->entries[t->index.slots[at] - 1].key, key))
+			break;
+	return at;
+}
+
+struct op_entry *op_table_append(struct op_table *t, const struct op_key *key)
+{
+	if ((hash_is_full(&t->index) && !hash_grow(&t->index, hash_of_entry, t)) ||
+	    !array_reserve(&t->entries, &t->capacity, (size_t)t->count + 1))
+		return NULL;
+	struct op_entry *entry = &t->entries[t->count++];
+	*entry = (struct op_entry){ .key = *key, .min_ns = UINT64_MAX };
+	hash_insert(&t->index, slot_of(t, key), t->count);
+	return entry;
+}
+
+struct op_entry *op_table_find(const struct op_table *t, const struct op_key *key)
+{
+	uint32_t id = t->index.slots[slot_of(t, key)];
+
+	return id ? &t->entries[id - 1] : NULL;
+}
+
+static struct op_entry *find_or_append(struct op_table *t, const struct op_key *key, uint32_t limit)
+{
+	struct op_entry *known = op_table_find(t, key);
+
+	if (known)
+		return known;
+	return t->count < limit ? op_table_append(t, key) : NULL;
+}
+
+static struct op_entry *entry_of(struct op_table *t, const struct op_key *key)
+{
+	struct op_key bare = { .op = key->op,
+		               .thread = key->thread,
+		               .within_domain = key->within_domain };
+	struct op_entry *entry = find_or_append(t, key, t->entries_max);
+
+	if (entry)
+		return entry;
+	t->folded++;
+	return find_or_append(t, &bare, FOLDED_ROOM * t->entries_max);
+}
+
+void op_table_move_callers(struct op_table *t, const uint32_t *map)
+{
+	memset(t->index.slots, 0, ((size_t)t->index.mask + 1) * sizeof(uint32_t));
+	t->index.used = 0;
+	for (uint32_t id = 1; id <= t->count; id++) {
+		struct op_key *key = &t->entries[id - 1].key;
+		if (key->caller)
+			key->caller = map[key->caller - 1];
+		hash_insert(&t->index, slot_of(t, key), id);
+	}
+}
+
+void op_sums_add(struct op_sums *to, const struct op_sums *from)
+{
+	to->calls += from->calls;
+	to->untimed += from->untimed;
+	to->timeless += from->timeless;
+	to->left_open += from->left_open;
+	to->marks += from->marks;
+	to->total_ns += from->total_ns;
+	to->sum_ns += from->sum_ns;
+	to->self_ns += from->self_ns;
+	to->allocated_bytes += from->allocated_bytes;
+	to->freed_bytes += from->freed_bytes;
+	to->self_allocated_bytes += from->self_allocated_bytes;
+	to->self_freed_bytes += from->self_freed_bytes;
+	op_device_bytes_add(&to->devices, &from->devices);
+	to->flops += from->flops;
+	to->message_bytes += from->message_bytes;
+}
+
+static uint64_t hash_of_bin(const struct op_bin *bin)
+{
+	return hash_mix((uint64_t)bin->entry << 32 | bin->bin);
+}
+
+static uint64_t hash_of_bin_id(uint32_t id, const void *context)
+{
+	return hash_of_bin(&((const struct op_table *)context)->bins[id - 1]);
+}
+
+bool op_table_append_bin(struct op_table *t, const struct op_bin *bin)
+{
+	uint32_t at;
+
+	if (hash_is_full(&t->bin_index) && !hash_grow(&t->bin_index, hash_of_bin_id, t))
+		return false;
+	for (at = hash_start(&t->bin_index, hash_of_bin(bin)); t->bin_index.slots[at];
+	     at = hash_next(&t->bin_index, at)) {
+		struct op_bin *known = &t->bins[t->bin_index.slots[at] - 1];
+		if (known->entry != bin->entry || known->bin != bin->bin)
+			continue;
+		known->calls += bin->calls;
+		known->marks += bin->marks;
+		known->total_ns += bin->total_ns;
+		known->self_ns += bin->self_ns;
+		return true;
+	}
+	if (!array_reserve(&t->bins, &t->bin_capacity, (size_t)t->bin_count + 1))
+		return false;
+	t->bins[t->bin_count++] = *bin;
+	hash_insert(&t->bin_index, at, t->bin_count);
+	return true;
+}
+
+// Bins of twice the width: what falls together is added up, in place.
+static void widen(struct op_table *t)
+{
+	uint32_t count = t->bin_count;
+
+	t->bin_ns *= 2;
+	t->bin_count = 0;
+	t->bin_index.used = 0;
+	memset(t->bin_index.slots, 0, ((size_t)t->bin_index.mask + 1) * sizeof(uint32_t));
+	for (uint32_t i = 0; i < count; i++) {
+		struct op_bin bin = t->bins[i];
+		bin.bin /= 2;
+		op_table_append_bin(t, &bin); // there is room: it was there
+	}
+}
+
+// The bin of TIME_NS, widened until there is one.
+static uint32_t bin_at(struct op_table *t, uint64_t time_ns)
+{
+	uint64_t since = time_ns > t->origin_ns ? time_ns - t->origin_ns : 0;
+
+	// When one bin holds all there is nothing left to fall together.
+	while (since / t->bin_ns >= OP_TABLE_BINS_OF_RUN ||
+	       (t->bin_count >= t->bins_max && since >= t->bin_ns))
+		widen(t);
+	return (uint32_t)(since / t->bin_ns);
+}
+
+static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call *call)
+{
+	if (!t->origin_ns)
+		t->origin_ns = call->begin_ns;
+	struct op_bin bin = {
+		.entry = entry,
+		.bin = bin_at(t, call->begin_ns),
+		.calls = call->sums.calls,
+		.marks = call->sums.marks,
+		.total_ns = call->within_itself ? 0 : call->duration_ns,
+		.self_ns = call->sums.self_ns,
+	};
+	t->blurred += !op_table_append_bin(t, &bin);
+}
+
+// A row has one bucket at least, so that near is somewhere.
+static void keep_duration(struct op_table *t, struct histogram *durations, uint64_t ns)
+{
+	uint32_t before = durations->count;
+
+	if ((t->bucket_count < t->buckets_max || !before) && histogram_add(durations, ns)) {
+		t->bucket_count += durations->count - before;
+		return;
+	}
+	histogram_add_near(durations, ns);
+	t->blurred++;
+}
+
+static void add_duration(struct op_table *t, struct op_entry *entry, const struct op_call *call)
+{
+	uint64_t ns = call->duration_ns;
+
+	entry->sums.sum_ns += ns;
+	if (!call->within_itself)
+		entry->sums.total_ns += ns;
+	if (!entry->first_begin_ns || call->begin_ns < entry->first_begin_ns) {
+		entry->first_begin_ns = call->begin_ns;
+		entry->first_ns = ns;
+	}
+	entry->min_ns = ns < entry->min_ns ? ns : entry->min_ns;
+	entry->max_ns = ns > entry->max_ns ? ns : entry->max_ns;
+	keep_duration(t, &entry->durations, ns);
+}
+
+struct op_entry *op_table_add(struct op_table *t, const struct op_call *call)
+{
+	struct op_entry *entry = entry_of(t, &call->key);
+
+	if (!entry) {
+		t->lost += call->sums.calls;
+		return NULL;
+	}
+	op_sums_add(&entry->sums, &call->sums);
+	if (call->sums.calls > call->sums.untimed)
+		add_duration(t, entry, call);
+	add_to_bin(t, (uint32_t)(entry - t->entries) + 1, call);
+	return entry;
+}
+
+// All at once: where the table is full, so many durations are kept as none.
+static void join_durations(struct op_table *t, struct histogram *to, const struct histogram *from)
+{
+	uint32_t before = to->count;
+
+	if ((before && t->bucket_count + from->count > t->buckets_max) ||
+	    !histogram_merge(to, from))
+		t->blurred += histogram_calls(from);
+	t->bucket_count += to->count - before;
+}
+
+struct op_entry *op_table_join(struct op_table *t, const struct op_entry *entry)
+{
+	struct op_entry *to = entry_of(t, &entry->key);
+
+	if (!to) {
+		t->lost += entry->sums.calls;
+		return NULL;
+	}
+	op_sums_add(&to->sums, &entry->sums);
+	if (entry->first_begin_ns &&
+	    (!to->first_begin_ns || entry->first_begin_ns < to->first_begin_ns)) {
+		to->first_begin_ns = entry->first_begin_ns;
+		to->first_ns = entry->first_ns;
+	}
+	to->min_ns = entry->min_ns < to->min_ns ? entry->min_ns : to->min_ns;
+	to->max_ns = entry->max_ns > to->max_ns ? entry->max_ns : to->max_ns;
+	join_durations(t, &to->durations, &entry->durations);
+	return to;
+}
+
+void op_table_join_bin(struct op_table *t, const struct op_bin *bin, uint64_t time_ns)
+{
+	struct op_bin moved = *bin;
+
+	moved.bin = bin_at(t, time_ns);
+	t->blurred += !op_table_append_bin(t, &moved);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one profile: who ran, where the time went, when.
+ *
+ * While the program runs, processes, threads and stacks are added; the profile
+ * keeps a tree of call paths with time in bins, in bounded memory. Afterwards
+ * it is symbolized once, written to a file, read back, and asked questions
+ * (merge/query/query.h). A profile that was read from a file answers like the one
+ * that was written. One thread at a time.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/gpu_event.h"
+#include "base/gpu_pc_event.h"
+#include "base/module.h"
+#include "base/op.h"
+#include "base/stack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct codes;
+struct early;
+struct error;
+struct ops;
+struct profile;
+struct symbolizer;
+
+/* Facts about the run, 0 or NULL where unknown; profile_set_run() copies the texts. */
+struct run {
+	const char *command;   /* the command line, as a shell would take it */
+	const char *directory; /* where it ran */
+	const char *host;
+	bool has_rank;              /* it was one of several processes that a launcher started */
+	uint32_t rank, world;       /* from 0; how many there were, 0: unknown */
+	const char *kernel;         /* uname -r */
+	const char *version;        /* of bottleneck */
+	uint64_t start_realtime_ns; /* since the epoch */
+	uint64_t start_ns;          /* CLOCK_MONOTONIC: zero of all times in the profile */
+	uint64_t wall_ns;
+	int exit_status; /* wait(2) status; -1 while it runs */
+	uint32_t cpus;   /* that the command may use */
+	uint32_t rung;   /* enum rung of sampler/sampler.h */
+	const char *rung_reason;
+	const char *rung_remedy;
+	bool kernel_stacks;
+	bool off_cpu_exact;
+	uint32_t frequency_hz;
+	uint64_t samples, lost, truncated, joined, guessed;
+	uint64_t target_cpu_ns;    /* user + system of the target, by wait4 */
+	uint64_t collector_cpu_ns; /* of bottleneck itself while the target ran */
+	uint64_t handlers_ns;      /* of the target's time: by handlers of samples, exact */
+	uint64_t hooks_ops_ns, hooks_memory_ns; /* the same by hooks, as samples show it */
+	uint64_t hooks_ns[OP_PROVIDERS];        /* hooks_ops_ns by provider; [0]: of none */
+	uint64_t hooks_cupti_ns;                /* and in CUPTI, with its threads and ours */
+	uint64_t peak_rss_bytes;                /* largest of any process of the target */
+	/* By system calls of the target and its children, sampler/proc/proc_io.h. */
+	uint64_t read_bytes, read_calls, write_bytes, write_calls;
+	uint32_t unseen_processes;
+	const char *unseen_name;
+	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
+	uint64_t machine_busy_ns, machine_steal_ns; /* of its CPUs during the run */
+	/* The part of the run that was recorded, since its start; 0, 0: all of it. */
+	uint64_t recorded_from_ns, recorded_to_ns;
+	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
+	const char *recorded_range; /* ops while which were open it was; NULL: any */
+	const char *notes;          /* more lines for the limits, separated by newlines */
+	bool complete;              /* false: a checkpoint of a run that was still going on */
+};
+
+struct profile_limits {
+	uint32_t nodes;   /* call-tree nodes; beyond, light subtrees are folded. Default 512 K */
+	uint32_t cells;   /* (node, metric, bin) cells; beyond, bins double. Default 512 K */
+	uint32_t threads; /* threads kept apart; beyond, by name. Default 4096 */
+};
+
+/* LIMITS may be NULL. The profile does not own MODULES (which must outlive it) unless it was read.
+ */
+struct profile *profile_new(struct modules *modules, const struct profile_limits *limits,
+                            struct error *err);
+void profile_free(struct profile *p);
+
+CLEANUP(profile, struct profile *, profile_free)
+
+/* Single calls, waits and works of GPUs (merge/query/query_slices.h) kept by themselves. */
+#define PROFILE_TIMELINE     250000u
+#define PROFILE_TIMELINE_MAX (1u << 26)
+
+/* Another number of these, before anything is added; 0: none. */
+void profile_set_timeline(struct profile *p, uint32_t limit);
+
+/* Recording. Where memory is short the event is counted as lost, never fatal. A stack of a thread
+   that was not announced, or has ended, is lost as well. */
+void profile_add_process(struct profile *p, const struct process_event *event);
+void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns);
+void profile_add_thread(struct profile *p, const struct thread_event *event);
+void profile_end_thread(struct profile *p, const struct thread_end *end);
+/* It turns out to be none of the program's: as if it never had been there. */
+void profile_hide_thread(struct profile *p, uint32_t thread);
+void profile_add_stack(struct profile *p, const struct stack *stack);
+
+/* The registry that the ops' numbers are of, before the first of them: those it does not know are
+   lost. It must outlive the profile, and may grow. */
+void profile_set_ops(struct profile *p, const struct ops *ops);
+/* The same for Python's functions. */
+void profile_set_codes(struct profile *p, const struct codes *codes);
+void profile_add_op(struct profile *p, const struct op_event *event);
+void profile_add_op_count(struct profile *p, const struct op_count_event *event);
+
+void profile_add_python_name(struct profile *p, const struct python_name_event *event);
+void profile_add_python_calls(struct profile *p, const struct python_calls_event *event);
+
+void profile_add_alloc(struct profile *p, const struct alloc_event *event);
+void profile_add_free(struct profile *p, const struct free_event *event);
+/* What has come since the last such event of the process. */
+void profile_add_memory(struct profile *p, const struct memory_event *event);
+
+/* Sites before what they caused. */
+void profile_add_gpu_site(struct profile *p, const struct gpu_site_event *event);
+void profile_add_gpu(struct profile *p, const struct gpu_event *event);
+/* All has been told: what GPUs did last is final. */
+void profile_end_gpu(struct profile *p);
+
+void profile_add_gpu_pc(struct profile *p, const struct gpu_pc_event *event);
+void profile_add_gpu_pc_sum(struct profile *p, const struct gpu_pc_sum_event *event);
+
+/* The lowest above *CRC of the cubins that instructions were sampled of. False if there is none. */
+bool profile_next_cubin(const struct profile *p, uint64_t *crc);
+
+/* The cubin CRC is IMAGE: its instructions get their lines. -1 if it is none. */
+int profile_name_gpu_lines(struct profile *p, uint64_t crc, struct bytes image, struct error *err);
+
+/* Whatever is known by now; may be called again. */
+int profile_set_run(struct profile *p, const struct run *run, struct error *err);
+const struct run *profile_run(const struct profile *p);
+
+/* Names every location that is not named yet. */
+int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err);
+
+/*
+ * Has EARLY look up what was added since the last call, so that profile_symbolize() has less to
+ * do. Whatever is in the way only leaves more to that.
+ */
+void profile_ask_early(struct profile *p, struct early *early);
+
+bool profile_is_symbolized(const struct profile *p);
+
+/*
+ * Writes bottleneck-profile(5) to a temporary name beside PATH and renames it,
+ * mode 0600 (or as the file that it replaces).
+ */
+int profile_write(const struct profile *p, const char *path, struct error *err);
+
+/* The facts of the run in the file PATH alone, unchecked but for their kind: for profile_run() and
+   merge_plan_add(). */
+struct profile *profile_read_run(const char *path, struct error *err);
+
+/* Reads what profile_write() wrote. Any damage is an error that names the file. */
+struct profile *profile_read(const char *path, struct error *err);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a struct profile is made of: for the files of merge/ alone.
+ */
+#pragma once
+
+#include "base/op.h"
+#include "base/strings.h"
+#include "merge/allocations.h"
+#include "merge/callables.h"
+#include "merge/cells.h"
+#include "merge/counters.h"
+#include "merge/counts.h"
+#include "merge/gpu/gpu.h"
+#include "merge/gpu/gpu_lines.h"
+#include "merge/locations.h"
+#include "merge/op/call_counts.h"
+#include "merge/op/op_shape.h"
+#include "merge/op/op_table.h"
+#include "merge/paths.h"
+#include "merge/profile/profile.h"
+#include "merge/ranks.h"
+#include "merge/repeats.h"
+#include "merge/slices.h"
+#include "merge/threads.h"
+#include "merge/warmup/series.h"
+
+/* What a module's debug information could tell; all texts are strings, 0 if there is none. */
+struct module_facts {
+	uint32_t source, reason, remedy;
+	uint8_t level; /* enum debug_level */
+};
+
+/*
+ * The path that a thread's last stack took through the tree. The next one has
+ * most of its callers in common, and they need not be looked up again.
+ */
+struct last_path {
+	uint32_t thread; /* slot; 0: none */
+	uint32_t count;
+	struct frame *frames; /* outermost first */
+	uint32_t *nodes;
+	size_t frame_capacity, node_capacity;
+};
+
+#define PROFILE_CHAIN_ROOT 1
+
+#define LAST_PATHS         64 /* threads share them by the last bits of their slots */
+
+struct profile {
+	struct modules *modules;
+	struct modules *own_modules; /* of a profile that was read: the same, to be freed */
+	struct profile_limits limits;
+	struct strings *strings;
+	struct run run; /* its texts are in strings */
+	struct threads threads;
+	struct locations locations;
+	struct paths paths;
+	struct cells cells;
+	struct module_facts *facts; /* [module id - 1] */
+	size_t fact_count, fact_capacity;
+	struct last_path last[LAST_PATHS];
+	const struct ops *ops;     /* NULL: none */
+	const struct codes *codes; /* of FRAME_PYTHON; NULL: none, or it was read from a file */
+	struct ops *own_ops;       /* of a profile that was read: the same, to be freed */
+	struct paths chains;       /* of calls in Python; all hang below node 1, which is none */
+	uint32_t *chain_nodes;     /* [call of codes - 1]: its node there; 0: not asked for yet */
+	size_t chain_node_count, chain_node_capacity;
+	struct op_table op_table;
+	struct series_table series;
+	struct op_shapes shapes;
+	struct counters counters;
+	struct allocations allocations;
+	struct callables callables;
+	struct call_counts call_counts;
+	struct gpu gpu;
+	struct gpu_lines gpu_lines;
+	struct repeats repeats;
+	struct ranks ranks; /* of a merged profile */
+	uint32_t *held;     /* numbers of nodes that somebody holds: they move with these */
+	uint32_t held_count;
+	struct slices slices;
+	struct counts counts;
+	uint64_t last_ns; /* the latest time that was told */
+	uint64_t lost;    /* events that found no memory, or no thread */
+	uint64_t lost_ns; /* what they weighed */
+};
+
+/* All zeros, with empty tables. NULL on error. Limits are raised to what can work. */
+struct profile *profile_alloc(const struct profile_limits *limits, struct error *err);
+
+/* Makes facts[] hold every module of the registry. False if there is no memory. */
+bool profile_make_facts(struct profile *p);
+
+/* The event of TIME_NS is being added. */
+void profile_note_time(struct profile *p, uint64_t time_ns);
+
+/* The node of STACK's innermost frame in the tree of thread SLOT, added with its callers. 0 if
+   there is no memory. */
+uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *stack);
+
+/* The location of FRAME, added, with its name if it is Python's. 0 if there is no memory. */
+uint32_t profile_add_location(struct profile *p, struct frame frame);
+
+/* Room for WANTED more nodes: others may be folded, and get other numbers. False if there is none.
+ */
+bool profile_make_room(struct profile *p, uint32_t wanted);
+
+/* INTERVAL at *NODE, which may move while there is made room for it: see held. False if there is no
+   memory. */
+bool profile_add_interval(struct profile *p, const uint32_t *node, enum metric metric,
+                          const struct interval *interval);
+
+/* INTERVAL of NODE (a device, in the states of GPUs) to C, one of the tables of p->gpu. False if
+   there is no room. */
+bool profile_add_gpu_interval(struct profile *p, struct cells *c, uint32_t node, int metric,
+                              const struct interval *interval);
+
+/* STACK, of NODE in thread SLOT, may have had a GPU wait. */
+void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack);
+
+/* Modules of PyTorch may have better names by now. False if there is no memory. */
+bool profile_name_torch_modules(struct profile *p);
+
+/* The place at chain NODE of p->chains, of which the outermost ones have no caller. */
+static inline uint32_t profile_chain_location(const struct profile *p, uint32_t node)
+{
+	return paths_node(&p->chains, node)->location;
+}
+
+static inline uint32_t profile_chain_caller(const struct profile *p, uint32_t node)
+{
+	uint32_t caller = paths_node(&p->chains, node)->parent;
+
+	return caller == PROFILE_CHAIN_ROOT ? 0 : caller;
+}
+
+/* NULL if there is none of that number. */
+static inline const struct op *profile_op(const struct profile *p, uint64_t id)
+{
+	return p->ops && id <= UINT32_MAX ? ops_get(p->ops, (uint32_t)id) : NULL;
+}
+
+/* Of a merged profile the name of process SLOT, to say whose a GPU is; else "". */
+const char *profile_owner(const struct profile *p, uint32_t slot);
+
+/* When the run began: zero of the windows of queries. */
+static inline uint64_t profile_start_ns(const struct profile *p)
+{
+	return p->run.start_ns ? p->run.start_ns : p->cells.origin_ns;
+}
+
+static inline bool location_is_mark(const struct location *location, uint64_t mark)
+{
+	return location->kind == FRAME_MARK && location->address == mark;
+}
+
+/* Whether LOCATION is in the Python function NAME, qualified or not, of a file that ends in FILE.
+ */
+bool profile_is_python(const struct profile *p, const struct location *location, const char *name,
+                       const char *file);
+
+/* Whether code at LOCATION runs in the kernel. */
+static inline bool profile_is_kernel(const struct profile *p, const struct location *location)
+{
+	if (location->kind == FRAME_MARK)
+		return location->address == MARK_KERNEL;
+	const struct module *module = modules_get(p->modules, location->module);
+	return module && module->kind == MODULE_KERNEL;
+}

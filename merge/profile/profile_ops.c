@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// What a profile is told of ops.
+#include "base/array.h"
+#include "base/code.h"
+#include "base/record.h"
+#include "merge/profile/profile_data.h"
+
+void profile_set_codes(struct profile *p, const struct codes *codes)
+{
+	p->codes = codes;
+}
+
+void profile_set_ops(struct profile *p, const struct ops *ops)
+{
+	p->ops = ops;
+}
+
+static void lose(struct profile *p, uint64_t calls)
+{
+	p->op_table.lost += calls;
+}
+
+// Where there is no room for another row, a new caller would only be forgotten again.
+static uint32_t caller_of(struct profile *p, const struct frame *caller)
+{
+	if (!caller->module)
+		return 0;
+	return op_table_is_full(&p->op_table) ? locations_find(&p->locations, *caller)
+	                                      : locations_add(&p->locations, *caller);
+}
+
+static uint32_t *known_node(struct profile *p, uint32_t call)
+{
+	if (!array_reserve(&p->chain_nodes, &p->chain_node_capacity, call))
+		return NULL;
+	for (; p->chain_node_count < call; p->chain_node_count++)
+		p->chain_nodes[p->chain_node_count] = 0;
+	return &p->chain_nodes[call - 1];
+}
+
+// The node of CALL, added with its callers. 0: there is none, or no memory.
+static uint32_t chain_of(struct profile *p, uint32_t call)
+{
+	const struct code_call *known = p->codes ? codes_get_call(p->codes, call) : NULL;
+	uint32_t *node = known ? known_node(p, call) : NULL;
+
+	if (!node)
+		return 0;
+	if (*node)
+		return *node;
+	uint32_t caller = known->caller ? chain_of(p, known->caller)
+	                                : paths_child(&p->chains, 0, PROFILE_CHAIN_ROOT);
+	uint32_t location = profile_add_location(p, known->frame);
+	uint32_t added = caller && location ? paths_child(&p->chains, caller, location) : 0;
+	p->chain_nodes[call - 1] = added;
+	return added;
+}
+
+// As with callers.
+static uint32_t known_chain_of(struct profile *p, uint32_t call)
+{
+	if (!call)
+		return 0;
+	if (!op_table_is_full(&p->op_table))
+		return chain_of(p, call);
+	return call <= p->chain_node_count ? p->chain_nodes[call - 1] : 0;
+}
+
+// Calls within calls of the same op take part of those.
+static bool is_whole_call(const struct op_call *call)
+{
+	return call->sums.calls == 1 && !call->sums.untimed && !call->sums.left_open &&
+	       !call->within_itself;
+}
+
+static void add_to_series(struct profile *p, struct op_entry *entry, const struct op_call *call)
+{
+	const struct op_key *key = &entry->key;
+	uint32_t process = threads_get(&p->threads, key->thread)->process;
+
+	if (!entry->series && process)
+		entry->series = series_get(&p->series, key->op, key->shape, process);
+	series_add(&p->series, entry->series, call->begin_ns, call->duration_ns);
+}
+
+static void add_call(struct profile *p, const struct op_call *call)
+{
+	profile_note_time(p, call->begin_ns);
+	// Bins begin with the run.
+	if (!p->op_table.origin_ns)
+		p->op_table.origin_ns = p->cells.origin_ns;
+	struct op_entry *entry = op_table_add(&p->op_table, call);
+	if (entry && is_whole_call(call))
+		add_to_series(p, entry, call);
+}
+
+static void add_slice(struct profile *p, const struct op_event *event, const struct op_call *call)
+{
+	const struct slice slice = {
+		.kind = SLICE_OP,
+		.begin_ns = event->begin_ns,
+		.end_ns = event->begin_ns + call->duration_ns,
+		.thread = call->key.thread,
+		.what = event->op,
+		.place = call->key.shape,
+		.number = (event->mark ? SLICE_MARK : 0u) |
+		          (event->flags & OP_LEFT_OPEN ? SLICE_LEFT_OPEN : 0u),
+	};
+
+	slices_add(&p->slices, &slice);
+}
+
+void profile_add_op(struct profile *p, const struct op_event *event)
+{
+	const struct op *op = profile_op(p, event->op);
+	uint32_t slot = threads_slot(&p->threads, event->thread);
+
+	if (!op || !slot) {
+		lose(p, 1);
+		return;
+	}
+	// The numbers of a counter are summed up; there may be another one at each change.
+	bool counts = event->mark && op_is_counter(op);
+	if (counts)
+		counters_add(&p->counters, slot, event);
+	if (counts && op->provider == OP_TORCH) { // an allocator's, for a table of their own
+		profile_note_time(p, event->end_ns);
+		return;
+	}
+	struct op_shape shape = { 0 };
+	if (!counts)
+		shape = op_shapes_of(&p->shapes, p->strings, op, event);
+	struct op_call call = {
+		.key = { .op = event->op,
+		         .parent = profile_op(p, event->parent) ? event->parent : 0,
+		         .shape = shape.text,
+		         .caller = caller_of(p, &event->caller),
+		         .thread = slot,
+		         .chain = known_chain_of(p, event->chain),
+		         .forward = known_chain_of(p, event->forward),
+		         .within_domain = event->within_domain },
+		.begin_ns = event->begin_ns,
+		.duration_ns =
+			event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0,
+		.within_itself = event->within_itself,
+		.sums = { .calls = !event->mark,
+		          .marks = event->mark,
+		          .left_open = (event->flags & OP_LEFT_OPEN) != 0,
+		          .self_ns = event->self_ns,
+		          .self_allocated_bytes = event->self_allocated_bytes,
+		          .self_freed_bytes = event->self_freed_bytes,
+		          .devices = event->devices,
+		          .flops = shape.flops,
+		          .message_bytes = shape.message_bytes },
+	};
+	if (event->within_itself) {
+		call.sums.devices.allocated_bytes = call.sums.devices.freed_bytes = 0;
+	} else {
+		call.sums.allocated_bytes = event->allocated_bytes;
+		call.sums.freed_bytes = event->freed_bytes;
+	}
+	p->op_table.folded += shape.left_out;
+	add_call(p, &call);
+	if (!counts)
+		add_slice(p, event, &call);
+	profile_note_time(p, event->end_ns);
+}
+
+void profile_add_op_count(struct profile *p, const struct op_count_event *event)
+{
+	const struct op_counts *counts = &event->counts;
+	uint32_t slot = threads_main(&p->threads, event->process);
+	const struct op *op = profile_op(p, event->op);
+	if (!op || !slot) {
+		lose(p, counts->calls);
+		return;
+	}
+	if (op_is_counter(op)) {
+		counters_miss(&p->counters, slot, event->op, counts->calls + counts->marks);
+		return;
+	}
+	struct op_call call = {
+		.key = { .op = event->op, .thread = slot },
+		.begin_ns = p->last_ns, // when they were is not known: by now
+		.duration_ns = counts->total_ns,
+		.sums = { .calls = counts->calls,
+		          .untimed = counts->calls,
+		          .timeless = counts->timeless,
+		          .marks = counts->marks,
+		          .total_ns = counts->total_ns,
+		          .sum_ns = counts->sum_ns,
+		          .self_ns = counts->self_ns },
+	};
+	add_call(p, &call);
+}

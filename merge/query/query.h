@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions to a profile: ranked rows, call trees, the accounting of a thread.
+ *
+ * Self and total are summed recursion-safe: a function that is on a path twice
+ * counts once in its total, so no total exceeds its parent's. Answers borrow
+ * their texts from the profile, which must outlive them.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/metric.h"
+#include "merge/profile/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum query_by {
+	BY_FUNCTION,
+	BY_LINE,
+	BY_MODULE,
+	BY_FILE,
+	BY_THREAD,
+	BY_PROCESS
+};
+enum query_sort {
+	SORT_SELF,
+	SORT_TOTAL,
+	SORT_GPU_SELF, /* what it has launched, see struct row */
+	SORT_GPU_TOTAL
+};
+
+/* For user_code: what is named and no library's, see base/origin.h. */
+#define QUERY_OWN_CODE "auto"
+
+/* What time is asked for. */
+enum query_of {
+	QUERY_THREADS,   /* of threads, on a CPU and waiting */
+	QUERY_GPU,       /* of GPUs, by who launched what ran there */
+	QUERY_GPU_IDLE,  /* the same, by what the launching thread did while they had nothing to do
+	                  */
+	QUERY_ALLOCATED, /* no time, but bytes that were allocated, by sampled allocations of the
+	                    whole run; a window is as good as none */
+	QUERY_LIVE       /* the same, of those that were alive when most were */
+};
+
+struct query {
+	enum query_of of; /* on_cpu, off_cpu and without_others are for threads */
+	enum query_by by;
+	enum query_sort sort;
+	bool on_cpu, off_cpu; /* which time counts; both false: both */
+	bool without_others; /* of both, not what others take: waiting for a free CPU, which may hit
+	                        any function, for children, whose time is in them, and idle threads
+	                        of libraries (merge/idle.h) */
+	const char *thread;  /* only threads of this name or tid; NULL: all */
+	const char *process; /* only processes of this name or pid; NULL: all */
+	const char *hide;    /* leave frames of modules or functions that match this glob out: their
+	                        self time goes to their caller; NULL: none */
+	bool interpreter; /* Python's own code is shown; else its time is that of Python's functions
+	                   */
+	const char *user_code;   /* attribute self time to the innermost frame whose file or module
+	                            matches this glob; QUERY_OWN_CODE; NULL: no */
+	uint64_t from_ns, to_ns; /* window since the start of the run; to_ns 0: to the end */
+	uint32_t gpu;            /* QUERY_GPU_IDLE: of this GPU alone, by its index + 1; 0: all */
+};
+
+struct row {
+	const char *name; /* function, file, module, thread or process name; never NULL */
+	const char *file; /* where it is (function: where most of its self, or else total, time was
+	                     spent); NULL if unknown */
+	int line;         /* 0 if unknown */
+	const char *module; /* NULL if it has none */
+	bool kernel, inlined, python;
+	bool called;    /* a C function, by the name that Python has for it */
+	bool gil;       /* NAME stands for waiting for the lock of Python's interpreter */
+	uint32_t id;    /* tid or pid by thread or process */
+	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted, or in a window */
+	uint64_t self_ns[METRIC_COUNT];
+	uint64_t total_ns[METRIC_COUNT];
+	uint64_t self, total;               /* sums over the metrics that were asked for */
+	uint64_t gpu_self_ns, gpu_total_ns; /* what it has launched ran so long, itself and with
+	                                       what it called: beside the time that was asked for */
+	uint64_t self_samples, total_samples;
+	double self_margin; /* half width of the 95 % Wilson interval of self's share of all time,
+	                       in points of 1.0; 0 if the time is exact */
+	bool tied; /* its interval overlaps the next row's; not by GPU time, which is exact */
+};
+
+struct rows {
+	struct row *rows;
+	size_t count;
+	uint64_t all;        /* the time that shares are shares of */
+	uint64_t gpu_all_ns; /* the same of GPU time: gpu_self_ns of all rows */
+	uint64_t idle_ns;    /* that was left out, as idle threads of libraries had it */
+	uint64_t all_samples;
+};
+
+/* All rows, best first. NULL on error. */
+struct rows *query_run(const struct profile *p, const struct query *query, struct error *err);
+void rows_free(struct rows *rows);
+
+CLEANUP(rows, struct rows *, rows_free)
+
+/*
+ * A node of the call tree by function, children by total, largest first. An op stands between the
+ * function that has begun it and what ran since: what that function has called, what is inlined
+ * there, and what it did itself, which is the op's own time.
+ */
+struct call_node {
+	const char *name, *file, *module;
+	int line;      /* of it, in which most was spent; 0 if unknown */
+	int call_line; /* of its caller's file, where that calls it; 0 if unknown */
+	bool kernel, inlined, python;
+	bool called; /* as in struct row */
+	bool op;     /* NAME is that of an op, which has no file, line or module */
+	bool gil;    /* as in struct row */
+	uint64_t self, total;
+	uint64_t samples; /* of total */
+	struct call_node *child, *next;
+};
+
+/* The tree below one root ("all"). Nodes under MIN_SHARE of all are left out. */
+struct call_tree *query_call_tree(const struct profile *p, const struct query *query,
+                                  double min_share, struct error *err);
+const struct call_node *call_tree_root(const struct call_tree *tree);
+void call_tree_free(struct call_tree *tree);
+
+CLEANUP(call_tree, struct call_tree *, call_tree_free)
+
+/* Where the lifetime of one thread went; the parts sum to lifetime_ns exactly. */
+struct account {
+	const char *thread, *process; /* names */
+	uint32_t tid, pid;
+	uint32_t slot; /* of the thread, for the files of merge/ */
+	bool is_main;  /* the first thread of the first process */
+	bool exact;    /* from scheduler records, not from samples */
+	uint64_t lifetime_ns;
+	uint64_t ns[METRIC_COUNT];
+	uint64_t kernel_ns;                  /* of ns[METRIC_ON_CPU] */
+	uint64_t gil_held_ns, gil_waited_ns; /* Python's lock: estimates */
+};
+
+/*
+ * The critical thread: the first thread of the first process, unless it waited
+ * for locks or children for more than half of its life and another thread that
+ * lived for at least half of the run was longer on a CPU.
+ */
+int query_account(const struct profile *p, struct account *account, struct error *err);
+
+/*
+ * The same of a window, as in struct query: as fine as the bins that times are kept in, and
+ * without what is known of whole threads alone (Python's lock).
+ */
+int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct account *account, struct error *err);
+
+/* Debug information per module, for the limits; most time first. */
+struct module_row {
+	const char *path;
+	uint64_t self_ns;
+	int level;                   /* enum debug_level */
+	const char *reason, *remedy; /* "" if none */
+};
+struct module_rows {
+	struct module_row *rows;
+	size_t count;
+};
+struct module_rows *query_modules(const struct profile *p, struct error *err);
+void module_rows_free(struct module_rows *rows);
+
+CLEANUP(module_rows, struct module_rows *, module_rows_free)
+
+/* Totals for the header and the limits. */
+struct totals {
+	uint32_t processes, threads;
+	uint64_t on_cpu_ns, off_cpu_ns;
+	uint64_t runnable_ns;     /* of off_cpu_ns, waiting for a free CPU */
+	uint64_t callless_ns;     /* kernel time of which nobody knows for whom it was */
+	uint64_t folded_ns;       /* time that was folded into callers to keep the tree small */
+	uint64_t bin_ns;          /* width of a time bin */
+	uint64_t lost_events;     /* that the profile found no memory, or no thread, for */
+	uint64_t lost_ns;         /* what they weighed */
+	uint64_t counters;        /* processes that have counted calls of Python functions */
+	uint64_t uncounted;       /* of them, those that have not told all */
+	uint64_t timeless;        /* calls of ops of which no time is known */
+	uint64_t slices;          /* single calls, waits and works: merge/query/query_slices.h */
+	uint64_t slices_dropped;  /* the same, beyond the limit of the run */
+	uint64_t slices_until_ns; /* since the start; what ended before that was not dropped */
+};
+void query_totals(const struct profile *p, struct totals *totals);
+
+/* CPU time of all threads in a window. */
+uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns);

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_iterations.h"
+
+#include "base/error.h"
+#include "merge/keys.h"
+#include "merge/profile/profile_data.h"
+#include "merge/tiers.h"
+#include "merge/warmup/cycle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOT_SHARE   0.50 // of the thread's time, that the loop and its callers have to take
+#define PHASE_SHARE 0.01 // of the same, that a line has to take to be a phase by itself
+#define ELSEWHERE   CYCLE_ELSEWHERE // the phase of all other lines
+#define ROOT        1               // the thread, in the tree of lines
+
+// What happened in a bin, as in merge/cells.h.
+struct bin {
+	uint64_t ns;
+	int64_t rate;
+};
+typedef struct bin bins[CELLS_BINS];
+
+// The call tree of one thread, line by line, as far as it is shown.
+struct search {
+	const struct profile *profile;
+	struct keys keys;
+	uint32_t *first;    // [key - 1]: the first one of its function, however it was compiled
+	struct paths lines; // locations are keys
+	bool own;           // only the user's code is shown
+	uint32_t *line_of;  // [node - 1]: its innermost one in lines; 0: another thread's
+	uint64_t *total;    // [line - 1]: its time, with what it calls
+	uint8_t *phase_of;  // [line - 1]
+	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
+	bins *time;                        // [phase]
+	uint8_t *looks;   // of the bins in which the thread had a CPU, or wanted none
+	uint32_t *bin_of; // [look]
+	size_t look_count;
+	struct bin *waited; // [bin]: for a free CPU
+};
+
+static void search_at_scope_end(struct search *s)
+{
+	keys_fini(&s->keys);
+	free(s->first);
+	paths_fini(&s->lines);
+	free(s->line_of);
+	free(s->total);
+	free(s->phase_of);
+	free(s->time);
+	free(s->looks);
+	free(s->bin_of);
+	free(s->waited);
+}
+
+void iterations_free(struct iterations *iterations)
+{
+	if (iterations)
+		free(iterations->items);
+	free(iterations);
+}
+
+static uint32_t slot_of(const struct profile *p, const struct account *account)
+{
+	for (uint32_t slot = 1; slot <= p->threads.thread_count; slot++) {
+		const struct thread_info *info = threads_get(&p->threads, slot);
+		const struct process_info *process = threads_process(&p->threads, info->process);
+		if (info->tid == account->tid && process && process->pid == account->pid)
+			return slot;
+	}
+	return 0;
+}
+
+// The line of the innermost frame of NODE that is shown, below that of its caller. 0 if there is no
+// memory.
+static uint32_t add_lines(struct search *s, const struct path_node *node)
+{
+	const struct keys *keys = &s->keys;
+	uint32_t line = s->line_of[node->parent - 1];
+
+	for (uint32_t at = keys->first[node->location - 1]; at < keys->first[node->location]; at++)
+		if (line && (s->own ? keys->frames[at].user : !keys->frames[at].hidden))
+			line = paths_child(&s->lines, line, s->first[keys->frames[at].key - 1]);
+	return line;
+}
+
+static bool make_lines(struct search *s, uint32_t slot)
+{
+	const struct paths *paths = &s->profile->paths;
+
+	if (!paths_init(&s->lines) || paths_child(&s->lines, 0, slot) != ROOT)
+		return false;
+	for (uint32_t id = 1; id <= paths->count; id++) {
+		const struct path_node *node = paths_node(paths, id);
+		if (!node->parent)
+			s->line_of[id - 1] = node->location == slot ? ROOT : 0;
+		else if (s->line_of[node->parent - 1])
+			s->line_of[id - 1] = add_lines(s, node);
+		if (node->parent && s->line_of[node->parent - 1] && !s->line_of[id - 1])
+			return false;
+	}
+	return true;
+}
+
+// Waiting for a free CPU may hit any line, and is no iteration's fault.
+static bool counts(const struct search *s, const struct cell *cell)
+{
+	return s->line_of[cell->node - 1] && cell->metric != METRIC_OFF_RUNNABLE;
+}
+
+static void add_to_bin(struct bin *to, const struct cell *cell)
+{
+	to[cell->bin].ns += cell->ns;
+	to[cell->bin].rate += cell->rate;
+}
+
+static void add_waited(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+	int64_t rate = 0;
+
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (s->line_of[cells->cells[i].node - 1] &&
+		    cells->cells[i].metric == METRIC_OFF_RUNNABLE)
+			add_to_bin(s->waited, &cells->cells[i]);
+	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
+		rate += s->waited[bin].rate;
+		s->waited[bin].ns += (uint64_t)rate * cells->width_ns;
+	}
+}
+
+// What is left of BIN without waiting for a free CPU.
+static uint64_t time_of(const struct search *s, uint32_t bin)
+{
+	uint64_t width = s->profile->cells.width_ns, waited = s->waited[bin].ns;
+
+	return waited < width ? width - waited : 0;
+}
+
+static bool add_totals(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+
+	s->total = calloc(s->lines.count, sizeof(*s->total));
+	s->phase_of = calloc(s->lines.count, sizeof(*s->phase_of));
+	s->time = calloc(CYCLE_PHASES + 1, sizeof(*s->time));
+	s->looks = calloc(CELLS_BINS, sizeof(*s->looks));
+	s->bin_of = calloc(CELLS_BINS + 1, sizeof(*s->bin_of));
+	s->waited = calloc(CELLS_BINS, sizeof(*s->waited));
+	if (!s->total || !s->phase_of || !s->time || !s->looks || !s->bin_of || !s->waited)
+		return false;
+	add_waited(s);
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (counts(s, &cells->cells[i]))
+			s->total[s->line_of[cells->cells[i].node - 1] - 1] +=
+				cells_whole(cells, &cells->cells[i]);
+	for (uint32_t line = s->lines.count; line > ROOT; line--)
+		s->total[paths_node(&s->lines, line)->parent - 1] += s->total[line - 1];
+	return true;
+}
+
+static int search_init(struct search *s, const struct profile *p, uint32_t slot, bool own,
+                       struct error *err)
+{
+	const struct query query = { .by = BY_LINE, .user_code = QUERY_OWN_CODE };
+
+	*s = (struct search){ .profile = p, .own = own };
+	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
+		return -1;
+	s->line_of = calloc((size_t)p->paths.count + 1, sizeof(*s->line_of));
+	s->first = tiers_of_keys(&s->keys.keys, p->strings);
+	if (s->line_of && s->first && make_lines(s, slot) && add_totals(s))
+		return 0;
+	return error_set(err, ENOMEM, "could not look for iterations");
+}
+
+static bool is_hot(const struct search *s, uint32_t line)
+{
+	return (double)s->total[line - 1] >= HOT_SHARE * (double)s->total[ROOT - 1];
+}
+
+// The line below CALLER that takes most time.
+static uint32_t heaviest_below(const struct search *s, uint32_t caller)
+{
+	uint32_t best = 0;
+
+	for (uint32_t line = caller + 1; line <= s->lines.count; line++)
+		if (paths_node(&s->lines, line)->parent == caller &&
+		    (!best || s->total[line - 1] > s->total[best - 1]))
+			best = line;
+	return best;
+}
+
+// Puts LINE where it belongs by its time, if it does; the last one falls out.
+static void add_phase(struct search *s, uint32_t line)
+{
+	int at = ELSEWHERE - 1;
+
+	if ((double)s->total[line - 1] < PHASE_SHARE * (double)s->total[ROOT - 1])
+		return;
+	for (; at >= 1; at--) {
+		uint32_t known = s->phases[at];
+		if (known && s->total[known - 1] >= s->total[line - 1])
+			break;
+		if (at + 1 < ELSEWHERE)
+			s->phases[at + 1] = known;
+		s->phases[at] = 0;
+	}
+	if (at + 1 < ELSEWHERE)
+		s->phases[at + 1] = line;
+}
+
+// What the thread does seen from FUNCTION: by which of the lines below it.
+static void choose_phases(struct search *s, uint32_t function)
+{
+	memset(s->phases, 0, sizeof(s->phases));
+	for (uint32_t line = function + 1; line <= s->lines.count; line++)
+		if (paths_node(&s->lines, line)->parent == function)
+			add_phase(s, line);
+	memset(s->phase_of, ELSEWHERE, s->lines.count);
+	for (int phase = 1; phase < ELSEWHERE; phase++)
+		if (s->phases[phase])
+			s->phase_of[s->phases[phase] - 1] = (uint8_t)phase;
+	for (uint32_t line = function + 1; line <= s->lines.count; line++) {
+		uint32_t caller = paths_node(&s->lines, line)->parent;
+		if (caller > function && s->phase_of[caller - 1] != ELSEWHERE)
+			s->phase_of[line - 1] = s->phase_of[caller - 1];
+	}
+}
+
+static void add_times(struct search *s)
+{
+	const struct cells *cells = &s->profile->cells;
+
+	memset(s->time, 0, (CYCLE_PHASES + 1) * sizeof(*s->time));
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		if (!counts(s, cell))
+			continue;
+		struct bin *bin = &s->time[s->phase_of[s->line_of[cell->node - 1] - 1]][cell->bin];
+		bin->ns += cell->ns;
+		bin->rate += cell->rate;
+	}
+}
+
+// The phase that took most of BIN. RATES: of the intervals that go on.
+static uint8_t look_at(const struct search *s, uint32_t bin, int64_t rates[CYCLE_PHASES + 1])
+{
+	uint64_t most = 0;
+	uint8_t found = CYCLE_NOTHING;
+
+	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
+		rates[phase] += s->time[phase][bin].rate;
+		uint64_t ns = s->time[phase][bin].ns +
+		              (uint64_t)rates[phase] * s->profile->cells.width_ns;
+		if (ns <= most)
+			continue;
+		most = ns;
+		found = phase;
+	}
+	return found;
+}
+
+static void look(struct search *s)
+{
+	int64_t rates[CYCLE_PHASES + 1] = { 0 };
+
+	s->look_count = 0;
+	for (uint32_t bin = 0; bin <= s->profile->cells.last_bin; bin++) {
+		uint8_t phase = look_at(s, bin, rates);
+		if (2 * time_of(s, bin) < s->profile->cells.width_ns)
+			continue;
+		s->bin_of[s->look_count] = bin;
+		s->looks[s->look_count++] = phase;
+	}
+	s->bin_of[s->look_count] = s->profile->cells.last_bin + 1;
+}
+
+static const struct key *key_of(const struct search *s, uint32_t line)
+{
+	return &s->keys.keys.keys[paths_node(&s->lines, line)->location - 1];
+}
+
+// The lines of the heaviest phase's function that are in the loop.
+static void name_loop(const struct search *s, uint32_t phases, struct iterations *found)
+{
+	const struct strings *strings = s->profile->strings;
+	const struct key *first = NULL;
+
+	for (int phase = 1; phase < ELSEWHERE; phase++) {
+		const struct key *key = s->phases[phase] ? key_of(s, s->phases[phase]) : NULL;
+		if (!key || !(phases & UINT32_C(1) << (phase - 1)) || key->group != KEY_CODE)
+			continue;
+		first = first ? first : key;
+		if (key->function != first->function || key->file != first->file || !key->line)
+			continue;
+		if (!found->first_line || (int)key->line < found->first_line)
+			found->first_line = (int)key->line;
+		if ((int)key->line > found->last_line)
+			found->last_line = (int)key->line;
+	}
+	found->function = first ? strings_get(strings, first->function) : NULL;
+	found->file = first ? strings_get(strings, first->file) : NULL;
+}
+
+static struct iteration iteration_of(const struct search *s, uint32_t first, uint32_t end)
+{
+	const struct cells *cells = &s->profile->cells;
+	int64_t begin = (int64_t)(cells->origin_ns + first * cells->width_ns -
+	                          profile_start_ns(s->profile));
+	struct iteration iteration = { .begin_ns = begin > 0 ? (uint64_t)begin : 0 };
+
+	for (uint32_t bin = first; bin < end; bin++)
+		iteration.ns += time_of(s, bin);
+	return iteration;
+}
+
+// What the cycles after the first one tell of a phase.
+struct later {
+	size_t looks; // at which it is what is seen
+	bool comes;   // it has time there
+};
+
+static struct later later_of(const struct search *s, const struct cycle *cycle, uint8_t phase)
+{
+	uint32_t first = cycle->starts[1], end = cycle->starts[cycle->count];
+	struct later later = { 0 };
+
+	for (uint32_t i = first; i < end; i++)
+		later.looks += s->looks[i] == phase;
+	for (uint32_t bin = s->bin_of[first]; !later.comes && bin < s->bin_of[end]; bin++)
+		later.comes = s->time[phase][bin].ns > 0;
+	return later;
+}
+
+// How long the thread was elsewhere, or where it never comes again, from look FIRST on.
+static uint32_t elsewhere_from(const struct search *s, const struct later *later, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < s->look_count &&
+	       (s->looks[end] == ELSEWHERE || !s->looks[end] || !later[s->looks[end]].comes))
+		end++;
+	return end - first;
+}
+
+// A first cycle that begins where the thread does begins with the program's start: its part there
+// is taken to be as long as later ones.
+static uint32_t past_start(const struct search *s, const struct cycle *cycle,
+                           const struct later *later)
+{
+	uint32_t first = cycle->starts[0], own = elsewhere_from(s, later, first), most = 0;
+
+	for (uint32_t i = 0; i < first; i++)
+		if (s->looks[i])
+			return first;
+	for (size_t i = 1; i < cycle->count; i++) {
+		uint32_t usual = elsewhere_from(s, later, cycle->starts[i]);
+		most = usual > most ? usual : most;
+	}
+	return own > most ? first + own - most : first;
+}
+
+// How long the thread stays at PHASE, or is elsewhere meanwhile, from look FIRST on.
+static uint32_t stay_from(const struct search *s, uint8_t phase, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < s->look_count &&
+	       (s->looks[end] == phase || s->looks[end] == ELSEWHERE || !s->looks[end]))
+		end++;
+	return end - first;
+}
+
+// Where no line tells one call of a function from another, what the first cycle begins with may as
+// well be a call before the loop: it is taken to be as long as in later ones.
+static uint32_t past_setup(const struct search *s, const struct cycle *cycle)
+{
+	uint32_t first = cycle->starts[0], most = 0;
+	uint8_t phase = s->looks[first];
+	uint32_t line = phase ? s->phases[phase] : 0;
+
+	if (!line || phase == ELSEWHERE || key_of(s, line)->line)
+		return first;
+	for (size_t i = 1; i < cycle->count; i++) {
+		uint32_t usual = stay_from(s, phase, cycle->starts[i]);
+		most = usual > most ? usual : most;
+	}
+	uint32_t own = stay_from(s, phase, first);
+	return own > most ? first + own - most : first;
+}
+
+// The first cycle as it is part of the loop: from where there are lines that the loop comes by
+// again, but so briefly that they are no part of the pattern.
+static uint32_t begin_of_loop(const struct search *s, const struct cycle *cycle)
+{
+	struct later later[CYCLE_PHASES + 1] = { 0 };
+
+	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++)
+		later[phase] = later_of(s, cycle, phase);
+	uint32_t first = past_start(s, cycle, later);
+	if (first == cycle->starts[0])
+		first = past_setup(s, cycle);
+	if (first != cycle->starts[0])
+		return first;
+	for (; first > 0; first--) {
+		uint8_t phase = s->looks[first - 1];
+		bool brief = 2 * later[phase].looks < cycle->count;
+		if (phase == ELSEWHERE || !later[phase].comes || !brief)
+			break;
+	}
+	return first;
+}
+
+static bool take(const struct search *s, const struct cycle *cycle, struct iterations *found)
+{
+	found->items = calloc(cycle->count, sizeof(*found->items));
+	if (!found->items)
+		return false;
+	found->count = cycle->count;
+	uint32_t first = begin_of_loop(s, cycle);
+	for (size_t i = 0; i < cycle->count; i++)
+		found->items[i] = iteration_of(s, s->bin_of[i ? cycle->starts[i] : first],
+		                               s->bin_of[cycle->starts[i + 1]]);
+	name_loop(s, cycle->phases, found);
+	return true;
+}
+
+// From the outermost caller inwards, as long as nearly all is below one of them.
+static int find(struct search *s, struct iterations *found, struct error *err)
+{
+	uint32_t line = ROOT;
+
+	for (; line && is_hot(s, line) && !found->count; line = heaviest_below(s, line)) {
+		cleanup(cycle) struct cycle cycle;
+		choose_phases(s, line);
+		add_times(s);
+		look(s);
+		if (!cycle_find(&cycle, s->looks, s->look_count) ||
+		    (cycle.count && !take(s, &cycle, found)))
+			return error_set(err, ENOMEM, "could not look for iterations");
+	}
+	return 0;
+}
+
+// Lines of the user's OWN code, or of all code.
+static int find_in(const struct profile *p, uint32_t slot, bool own, struct iterations *found,
+                   struct error *err)
+{
+	cleanup(search) struct search s;
+
+	if (search_init(&s, p, slot, own, err) < 0)
+		return -1;
+	return find(&s, found, err);
+}
+
+struct iterations *query_iterations(const struct profile *p, struct error *err)
+{
+	cleanup(iterations) struct iterations *found = calloc(1, sizeof(*found));
+	struct account account;
+	uint32_t slot;
+
+	if (!found) {
+		error_set(err, ENOMEM, "could not look for iterations");
+		return NULL;
+	}
+	found->bin_ns = p->cells.width_ns;
+	if (query_account(p, &account, err) < 0)
+		return NULL;
+	slot = slot_of(p, &account);
+	if (slot && find_in(p, slot, true, found, err) < 0)
+		return NULL;
+	if (slot && !found->count && find_in(p, slot, false, found, err) < 0)
+		return NULL;
+	return steal(found);
+}

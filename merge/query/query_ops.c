@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_ops.h"
+
+#include "base/error.h"
+#include "merge/answer.h"
+#include "merge/op/op_groups.h"
+#include "merge/op/op_samples.h"
+#include "merge/profile/profile_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void op_rows_free(struct op_rows *rows)
+{
+	if (!rows)
+		return;
+	strings_free(rows->texts);
+	free(rows->rows);
+	free(rows);
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "could not rank the ops");
+}
+
+static const char *text_or(const char *text, const char *other)
+{
+	return text ? text : other;
+}
+
+static void name_row(const struct op_groups *a, const struct op_group *group, struct op_row *row)
+{
+	const struct profile *p = a->profile;
+	const struct op *op = group->op ? profile_op(p, group->op) : NULL;
+	const char *text = text_or(strings_get(a->texts, group->text), "");
+
+	row->name = op ? op->name : text;
+	row->domain = op ? op->domain : a->query->by == OPS_BY_DOMAIN ? text : "";
+	row->provider = group->mixed ? "" : op_provider_name(group->provider);
+	row->shape = a->query->by == OPS_BY_SHAPE ? text : "";
+	row->stack = a->query->by == OPS_BY_STACK ? text : "";
+	const struct place *place = op_caller_place(p, group->caller);
+	if (place) {
+		row->file = strings_get(p->strings, place->file);
+		row->line = (int)place->line;
+	}
+	if (place)
+		row->function = strings_get(p->strings, place->function);
+	row->backward = group->forward;
+	if (group->caller) {
+		uint32_t id = locations_get(&p->locations, group->caller)->module;
+		const struct module *module = modules_get(p->modules, id);
+		row->module = module ? module->path : NULL;
+	}
+	if (!group->thread)
+		return;
+	const struct thread_info *thread = threads_get(&p->threads, group->thread);
+	row->thread = text_or(strings_get(p->strings, thread->name), "");
+	row->tid = thread->tid;
+}
+
+static void fill_row(const struct op_groups *a, const struct op_group *group, struct op_row *row)
+{
+	const struct op_sums *sums = &group->sums;
+
+	*row = (struct op_row){
+		.calls = sums->calls,
+		.untimed = sums->untimed,
+		.left_open = sums->left_open,
+		.marks = sums->marks,
+		.self_ns = sums->self_ns,
+		.total_ns = sums->total_ns,
+		.timeless = sums->timeless,
+		.average_ns = sums->calls > sums->timeless
+		                      ? sums->sum_ns / (sums->calls - sums->timeless)
+		                      : 0,
+		.first_ns = group->first_ns,
+		.min_ns = group->min_ns == UINT64_MAX ? 0 : group->min_ns,
+		.max_ns = group->max_ns,
+		.median_ns = histogram_quantile(&group->durations, 0.5),
+		.q1_ns = histogram_quantile(&group->durations, 0.25),
+		.q3_ns = histogram_quantile(&group->durations, 0.75),
+		.allocated_bytes = sums->allocated_bytes,
+		.self_allocated_bytes = sums->self_allocated_bytes,
+		.net_bytes = (int64_t)(sums->allocated_bytes - sums->freed_bytes),
+		.self_net_bytes = (int64_t)(sums->self_allocated_bytes - sums->self_freed_bytes),
+		.devices = sums->devices,
+		.flops = sums->flops,
+		.message_bytes = sums->message_bytes,
+	};
+	name_row(a, group, row);
+}
+
+// Which group each op belongs to in the stacks of thread SLOT, if they tell.
+static void map_ops(const struct op_groups *a, uint32_t slot, uint32_t *map, bool *several)
+{
+	uint32_t ops = ops_count(a->profile->ops);
+
+	memset(map, 0, ops * sizeof(*map));
+	memset(several, 0, ops * sizeof(*several));
+	for (uint32_t id = 1; id <= a->count; id++) {
+		const struct op_group *group = &a->groups[id - 1];
+		if (group->thread && group->thread != slot)
+			continue;
+		// A stack does not tell the shape of an op, or the line that called it.
+		several[group->op - 1] |= map[group->op - 1] != 0;
+		map[group->op - 1] = several[group->op - 1] ? 0 : id;
+	}
+}
+
+static void map_domains(const struct op_groups *a, uint32_t *map)
+{
+	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++) {
+		uint32_t text = strings_find(a->texts, op_domain(profile_op(a->profile, op)));
+		struct op_group wanted = { .text = text };
+		map[op - 1] = op_groups_find(a, &wanted);
+	}
+}
+
+// TIMES get what stacks of SCOPE with ops in them have, by group.
+static bool sample_groups(const struct op_groups *a, const struct scope *scope,
+                          struct op_sample *times)
+{
+	cleanup(op_samples) struct op_samples samples = { 0 };
+	size_t ops = (size_t)ops_count(a->profile->ops) + 1;
+	cleanup_free uint32_t *map = calloc(ops, sizeof(*map));
+	cleanup_free bool *several = calloc(ops, sizeof(*several));
+
+	if (!map || !several || !op_samples_init(&samples, scope, a->count))
+		return false;
+	if (a->query->by == OPS_BY_DOMAIN)
+		map_domains(a, map);
+	else
+		map_ops(a, 0, map, several);
+	for (uint32_t root = scope->first_root; root; root = scope->sibling[root - 1]) {
+		if (a->query->by == OPS_BY_THREAD)
+			map_ops(a, paths_node(&a->profile->paths, root)->location, map, several);
+		op_samples_add(&samples, root, map);
+	}
+	memcpy(times, samples.groups, a->count * sizeof(*times));
+	return true;
+}
+
+static bool add_gpu(const struct op_groups *a, struct op_sample *times, struct op_row *rows)
+{
+	const struct query query = { .of = QUERY_GPU,
+		                     .thread = a->query->thread,
+		                     .process = a->query->process,
+		                     .from_ns = a->query->from_ns,
+		                     .to_ns = a->query->to_ns };
+	cleanup(scope) struct scope scope = { 0 };
+
+	if (!a->profile->gpu.paths.count)
+		return true;
+	if (scope_init(&scope, a->profile, &query, NULL) < 0 || !sample_groups(a, &scope, times))
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		rows[i].gpu_ns = times[i].total_ns;
+	return true;
+}
+
+static bool add_samples(const struct op_groups *a, struct op_row *rows)
+{
+	cleanup_free struct op_sample *times = calloc((size_t)a->count + 1, sizeof(*times));
+
+	if (op_groups_is_by_place(a))
+		return true; // a stack does not tell
+	if (!times || !sample_groups(a, &a->scope, times))
+		return false;
+	for (uint32_t i = 0; i < a->count; i++) {
+		rows[i].sampled_ns = times[i].total_ns;
+		rows[i].sampled_self_ns = times[i].self_ns;
+	}
+	return add_gpu(a, times, rows);
+}
+
+// What is compared first, and what then.
+static uint64_t rank(const struct op_row *row, enum op_sort sort)
+{
+	switch (sort) {
+	case OPS_SORT_TOTAL:
+		return row->total_ns;
+	case OPS_SORT_CALLS:
+		return row->calls;
+	case OPS_SORT_MEMORY:
+		return row->self_allocated_bytes;
+	case OPS_SORT_FLOPS:
+		return row->flops;
+	case OPS_SORT_AVERAGE:
+		return row->average_ns;
+	case OPS_SORT_GPU:
+		return row->gpu_ns;
+	default:
+		return row->self_ns;
+	}
+}
+
+// Total: the same profile gives the same order on every machine.
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	enum op_sort sort = *(const enum op_sort *)context;
+	const struct op_row *left = a, *right = b;
+	const enum op_sort order[] = { sort, OPS_SORT_SELF, OPS_SORT_TOTAL, OPS_SORT_CALLS };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		uint64_t ranks[] = { rank(left, order[i]), rank(right, order[i]) };
+		if (ranks[0] != ranks[1])
+			return ranks[0] < ranks[1] ? 1 : -1;
+	}
+	int by_text = compare_names(left->name, right->name);
+	by_text = by_text ? by_text : compare_names(left->domain, right->domain);
+	by_text = by_text ? by_text : compare_names(left->provider, right->provider);
+	by_text = by_text ? by_text : compare_names(left->shape, right->shape);
+	by_text = by_text ? by_text : compare_names(left->stack, right->stack);
+	return by_text ? by_text : (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+// How long the threads in slot SLOT lived, as far as that lies in the window.
+static uint64_t lifetime_ns(const struct op_groups *a, uint32_t slot)
+{
+	const struct profile *p = a->profile;
+	const struct thread_info *info = threads_get(&p->threads, slot);
+	uint64_t start = info->start_ns, end = info->end_ns ? info->end_ns : p->last_ns;
+	uint64_t from = profile_start_ns(p) + a->query->from_ns, sum = 0;
+	uint64_t to = a->query->to_ns ? profile_start_ns(p) + a->query->to_ns : UINT64_MAX;
+
+	if (info->merged > 1 && !op_groups_is_windowed(a)) {
+		for (int m = 0; m < METRIC_COUNT; m++)
+			sum += info->ns[m];
+		return sum;
+	}
+	start = op_groups_is_windowed(a) && start < from ? from : start;
+	end = op_groups_is_windowed(a) && end > to ? to : end;
+	return end > start ? end - start : 0;
+}
+
+static bool add_up(const struct op_groups *a, struct op_rows *rows)
+{
+	const struct op_table *t = &a->profile->op_table;
+	cleanup_free bool *has_ops = calloc(a->profile->threads.thread_count + 1, sizeof(bool));
+
+	if (!has_ops)
+		return false;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (a->sums[i].calls || a->sums[i].marks)
+			has_ops[t->entries[i].key.thread - 1] = true;
+	for (uint32_t slot = 1; slot <= a->profile->threads.thread_count; slot++)
+		if (has_ops[slot - 1] && a->scope.threads[slot - 1])
+			rows->wall_ns += lifetime_ns(a, slot);
+	for (size_t i = 0; i < rows->count; i++)
+		rows->calls += rows->rows[i].calls;
+	rows->folded = t->folded;
+	rows->lost = t->lost;
+	rows->blurred = t->blurred;
+	return true;
+}
+
+// Groups of which the window has no call. A module that calls none itself has those within it.
+static void drop_empty(struct op_rows *rows, bool by_module)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].calls || rows->rows[i].marks ||
+		    (by_module && rows->rows[i].total_ns))
+			rows->rows[kept++] = rows->rows[i];
+	rows->count = kept;
+}
+
+static bool answer_all(struct op_groups *a, struct op_rows *rows)
+{
+	enum op_sort sort = a->query->sort;
+
+	if (!op_groups_make(a))
+		return false;
+	rows->rows = calloc((size_t)a->count + 1, sizeof(*rows->rows));
+	if (!rows->rows)
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		fill_row(a, &a->groups[i], &rows->rows[i]);
+	rows->count = a->count;
+	if (a->count && !add_samples(a, rows->rows))
+		return false;
+	drop_empty(rows, a->query->by == OPS_BY_MODULE);
+	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &sort);
+	return add_up(a, rows);
+}
+
+struct op_rows *query_ops(const struct profile *p, const struct op_query *query, struct error *err)
+{
+	cleanup(op_groups) struct op_groups a = { 0 };
+	cleanup(op_rows) struct op_rows *rows = calloc(1, sizeof(*rows));
+
+	if (rows)
+		rows->texts = strings_new();
+	if (!rows || !rows->texts) {
+		no_memory(err);
+		return NULL;
+	}
+	if (op_groups_init(&a, p, query, rows->texts, err) < 0)
+		return NULL;
+	if (!answer_all(&a, rows)) {
+		no_memory(err);
+		return NULL;
+	}
+	return steal(rows);
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_steps.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query.h"
+#include "merge/query/query_iterations.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUT_OF_MEMORY "could not look for steps"
+#define PERIOD_NS_MIN 20000 // what is repeated faster than that is no step
+#define BINS_MIN      4     // that a step has to have to be explained
+#define EXCESS_SHARE  0.1   // of what a step took too long, that is worth naming
+
+// One call, or several, of the op.
+struct call {
+	uint64_t begin_ns, ns, calls;
+};
+
+struct calls {
+	struct call *calls;
+	size_t count, capacity;
+};
+
+static void calls_at_scope_end(struct calls *c)
+{
+	free(c->calls);
+}
+
+void steps_free(struct steps *s)
+{
+	if (s)
+		free(s->steps);
+	free(s);
+}
+
+static bool add_calls(struct calls *to, const struct series *s)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint64_t calls = series_item_calls(s, i);
+		if (!array_reserve(&to->calls, &to->capacity, to->count + 1))
+			return false;
+		to->calls[to->count++] =
+			(struct call){ s->items[i].begin_ns, s->items[i].ns, calls };
+	}
+	return true;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call *left = a, *right = b;
+
+	return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
+}
+
+struct candidate {
+	const struct series *series;
+	bool labelled;
+	uint64_t ns;
+};
+
+// From the first to the last call, and the longest pause between the beginnings of two.
+static bool goes_on(const struct profile *p, const struct series *s)
+{
+	uint64_t longest = 0, first = s->items[0].begin_ns, last = s->items[s->count - 1].begin_ns;
+	uint64_t span = last - first;
+
+	for (uint32_t i = 1; i < s->count; i++) {
+		uint64_t pause = s->items[i].begin_ns - s->items[i - 1].begin_ns;
+		longest = pause > longest ? pause : longest;
+	}
+	return last > first && (double)span >= STEPS_SPAN * (double)p->run.wall_ns &&
+	       2 * longest <= span && span / s->calls >= PERIOD_NS_MIN;
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *than)
+{
+	bool enough = a->series->calls >= STEPS_ENOUGH;
+
+	if (!than->series)
+		return true;
+	if (a->labelled != than->labelled)
+		return a->labelled;
+	if (enough != (than->series->calls >= STEPS_ENOUGH))
+		return enough;
+	if (a->series->calls != than->series->calls)
+		return a->series->calls < than->series->calls;
+	return a->ns > than->ns;
+}
+
+static struct candidate find(const struct profile *p)
+{
+	struct candidate best = { 0 };
+
+	for (uint32_t i = 0; i < p->series.count; i++) {
+		const struct series *s = &p->series.series[i];
+		const struct op *op = profile_op(p, s->op);
+		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN || !goes_on(p, s))
+			continue;
+		struct candidate it = { s, op_is_label(op), series_total_ns(s) };
+		if (is_better(&it, &best))
+			best = it;
+	}
+	return best;
+}
+
+static bool is_named(const struct profile *p, const struct series *s, const char *glob)
+{
+	const struct op *op = profile_op(p, s->op);
+
+	return op && op->provider != OP_PYTHON && fnmatch(glob, op->name, 0) == 0;
+}
+
+// The process that has most calls of what GLOB names; 0: none has any.
+static uint32_t process_of(const struct profile *p, const char *glob, const struct series **any)
+{
+	uint64_t most = 0;
+	uint32_t process = 0;
+
+	for (uint32_t i = 0; i < p->series.count; i++) {
+		const struct series *s = &p->series.series[i];
+		uint64_t calls = 0;
+		if (s->process == process || !is_named(p, s, glob))
+			continue;
+		for (uint32_t j = i; j < p->series.count; j++)
+			if (p->series.series[j].process == s->process &&
+			    is_named(p, &p->series.series[j], glob))
+				calls += p->series.series[j].calls;
+		if (calls <= most)
+			continue;
+		most = calls;
+		process = s->process;
+		*any = s;
+	}
+	return process;
+}
+
+// The calls that are asked for; *ONE is the series of them, or one of several. False: no memory.
+static bool collect(const struct profile *p, const char *glob, struct calls *calls,
+                    const struct series **one)
+{
+	struct candidate found = { 0 };
+
+	*one = NULL;
+	if (!glob) {
+		found = find(p);
+		*one = found.series;
+		return !*one || add_calls(calls, *one);
+	}
+	uint32_t process = process_of(p, glob, one);
+	for (uint32_t i = 0; process && i < p->series.count; i++) {
+		const struct series *s = &p->series.series[i];
+		if (s->process == process && is_named(p, s, glob) && !add_calls(calls, s))
+			return false;
+	}
+	if (calls->count)
+		qsort(calls->calls, calls->count, sizeof(*calls->calls), compare_calls);
+	return true;
+}
+
+// Whether the calls themselves are most of the time from the first to the last.
+static bool cover(const struct calls *c)
+{
+	uint64_t sum = 0, span;
+
+	for (size_t i = 0; i + 1 < c->count; i++)
+		sum += c->calls[i].ns;
+	span = c->calls[c->count - 1].begin_ns - c->calls[0].begin_ns;
+	return (double)sum >= STEPS_COVERED * (double)span;
+}
+
+static bool is_in(const struct profile *p, const struct steps_query *query, uint64_t begin_ns)
+{
+	uint64_t start = profile_start_ns(p);
+	uint64_t at = begin_ns > start ? begin_ns - start : 0;
+
+	return at >= query->from_ns && (!query->to_ns || at < query->to_ns);
+}
+
+// What lies behind the last call is not known to be a step.
+static bool make_steps(struct steps *s, const struct profile *p, const struct steps_query *query,
+                       const struct calls *c)
+{
+	uint64_t number = 1, start = profile_start_ns(p);
+	size_t count = c->count - s->between;
+
+	s->steps = calloc(c->count + 1, sizeof(*s->steps));
+	if (!s->steps)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const struct call *call = &c->calls[i];
+		uint64_t ns = s->between ? c->calls[i + 1].begin_ns - call->begin_ns : call->ns;
+		uint64_t end_ns = call->begin_ns + ns;
+		if (is_in(p, query, call->begin_ns))
+			s->steps[s->count++] = (struct run_step){
+				.first = number,
+				.calls = call->calls,
+				.begin_ns = call->begin_ns > start ? call->begin_ns - start : 0,
+				.end_ns = end_ns > start ? end_ns - start : 0,
+				.ns = ns / call->calls,
+			};
+		number += call->calls;
+	}
+	return true;
+}
+
+static int compare_durations(const void *a, const void *b)
+{
+	const struct run_step *left = a, *right = b;
+
+	return (left->ns > right->ns) - (left->ns < right->ns);
+}
+
+// The duration that SHARE of the steps, which are sorted, do not exceed.
+static uint64_t quantile(const struct run_step *steps, size_t count, uint64_t calls, double share)
+{
+	uint64_t before = 0, wanted = (uint64_t)(share * (double)(calls - 1) + 0.5);
+
+	for (size_t i = 0; i < count; i++) {
+		before += steps[i].calls;
+		if (before > wanted)
+			return steps[i].ns;
+	}
+	return count ? steps[count - 1].ns : 0;
+}
+
+static bool sum_up(struct steps *s)
+{
+	cleanup_free struct run_step *sorted = calloc(s->count + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return false;
+	if (!s->count)
+		return true;
+	memcpy(sorted, s->steps, s->count * sizeof(*sorted));
+	qsort(sorted, s->count, sizeof(*sorted), compare_durations);
+	for (size_t i = 0; i < s->count; i++) {
+		s->calls += sorted[i].calls;
+		s->sum_ns += sorted[i].calls * sorted[i].ns;
+	}
+	s->min_ns = sorted[0].ns;
+	s->max_ns = sorted[s->count - 1].ns;
+	s->q1_ns = quantile(sorted, s->count, s->calls, 0.25);
+	s->median_ns = quantile(sorted, s->count, s->calls, 0.5);
+	s->q3_ns = quantile(sorted, s->count, s->calls, 0.75);
+	s->p95_ns = quantile(sorted, s->count, s->calls, 0.95);
+	return true;
+}
+
+// The thread that spends most time in OP of PROCESS.
+static uint32_t thread_of(const struct profile *p, uint32_t op, uint32_t process)
+{
+	const struct op_table *t = &p->op_table;
+	uint64_t most = 0;
+	uint32_t tid = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct op_entry *entry = &t->entries[i];
+		if (entry->key.op != op || entry->sums.calls <= most || !entry->key.thread ||
+		    entry->key.thread > p->threads.thread_count)
+			continue;
+		const struct thread_info *info = threads_get(&p->threads, entry->key.thread);
+		if (info->process != process || info->merged != 1)
+			continue;
+		most = entry->sums.calls;
+		tid = info->tid;
+	}
+	return tid;
+}
+
+static void describe(struct steps *s, const struct profile *p, const struct series *series,
+                     bool one_shape)
+{
+	const struct op *op = profile_op(p, series->op);
+	const char *shape = one_shape ? strings_get(p->strings, series->shape) : NULL;
+
+	s->name = op->name;
+	s->provider = op_provider_name(op->provider);
+	s->domain = op->domain;
+	s->shape = shape ? shape : "";
+	s->labelled = op_is_label(op);
+	s->tid = thread_of(p, series->op, series->process);
+}
+
+static bool add_iterations(struct steps *s, const struct steps_query *query,
+                           const struct iterations *found)
+{
+	s->name = found->function ? found->function : "";
+	s->file = found->file;
+	s->first_line = found->first_line;
+	s->last_line = found->last_line;
+	s->shape = "";
+	s->bin_ns = found->bin_ns;
+	s->steps = calloc(found->count, sizeof(*s->steps));
+	for (size_t i = 0; s->steps && i < found->count; i++) {
+		const struct iteration *it = &found->items[i];
+		if (it->begin_ns < query->from_ns || (query->to_ns && it->begin_ns >= query->to_ns))
+			continue;
+		s->steps[s->count++] = (struct run_step){
+			.first = i + 1,
+			.calls = 1,
+			.begin_ns = it->begin_ns,
+			.end_ns = i + 1 < found->count ? it[1].begin_ns : it->begin_ns + it->ns,
+			.ns = it->ns,
+		};
+	}
+	return s->steps && sum_up(s);
+}
+
+// Fills S, which is empty.
+static int look_at_samples(struct steps *s, const struct profile *p,
+                           const struct steps_query *query, struct error *err)
+{
+	struct account account;
+
+	if (query_account(p, &account, err) < 0)
+		return 0; // nobody was seen
+	cleanup(iterations) struct iterations *found = query_iterations(p, err);
+	if (!found)
+		return -1;
+	if (!found->count)
+		return 0;
+	s->tid = account.tid;
+	return add_iterations(s, query, found) ? 0 : error_set(err, ENOMEM, OUT_OF_MEMORY);
+}
+
+struct steps *query_steps(const struct profile *p, const struct steps_query *query,
+                          struct error *err)
+{
+	cleanup(steps) struct steps *s = calloc(1, sizeof(*s));
+	cleanup(calls) struct calls calls = { 0 };
+	const struct series *one;
+	bool ok = s != NULL;
+
+	if (ok && p->ops)
+		ok = collect(p, query->name, &calls, &one);
+	if (ok && calls.count >= 2) {
+		describe(s, p, one, !query->name);
+		s->between = !cover(&calls);
+		ok = make_steps(s, p, query, &calls) && sum_up(s);
+	}
+	if (!ok) {
+		error_set(err, ENOMEM, OUT_OF_MEMORY);
+		return NULL;
+	}
+	if (!s->name && !query->name && look_at_samples(s, p, query, err) < 0)
+		return NULL;
+	return steal(s);
+}
+
+static bool is_same(const struct row *a, const struct row *b)
+{
+	return a->python == b->python && strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
+}
+
+static uint64_t self_of(const struct rows *rows, const struct row *like)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (is_same(&rows->rows[i], like))
+			return rows->rows[i].self;
+	return 0;
+}
+
+static void insert(struct step_excess *out, int *count, const struct row *row, uint64_t excess)
+{
+	int at = *count < STEP_EXCESSES ? (*count)++ : STEP_EXCESSES - 1, most = 0;
+
+	if (at == STEP_EXCESSES - 1 && out[at].name[0] && out[at].excess_ns >= excess)
+		return;
+	for (; at > 0 && out[at - 1].excess_ns < excess; at--)
+		out[at] = out[at - 1];
+	for (int m = 1; m < METRIC_COUNT; m++)
+		most = row->self_ns[m] > row->self_ns[most] ? m : most;
+	out[at] = (struct step_excess){
+		.file = row->file,
+		.line = row->line,
+		.metric = most,
+		.excess_ns = excess,
+	};
+	snprintf(out[at].name, sizeof(out[at].name), "%s", row->name);
+}
+
+int steps_explain(const struct profile *p, const struct steps *s, size_t index,
+                  struct step_excess out[STEP_EXCESSES], struct error *err)
+{
+	const struct run_step *step = &s->steps[index], *last = &s->steps[s->count - 1];
+	char tid[16];
+	struct query query = { .by = BY_FUNCTION, .without_others = true };
+	uint64_t others = s->calls - step->calls;
+	int count = 0;
+
+	memset(out, 0, STEP_EXCESSES * sizeof(*out));
+	if (!others || step->calls > 1 || step->ns < BINS_MIN * p->cells.width_ns ||
+	    step->ns <= s->median_ns)
+		return 0;
+	snprintf(tid, sizeof(tid), "%u", s->tid);
+	query.thread = s->tid ? tid : NULL;
+	query.from_ns = s->steps[0].begin_ns;
+	query.to_ns = last->end_ns;
+	cleanup(rows) struct rows *all = query_run(p, &query, err);
+	query.from_ns = step->begin_ns;
+	query.to_ns = step->end_ns;
+	cleanup(rows) struct rows *these = all ? query_run(p, &query, err) : NULL;
+	if (!these)
+		return -1;
+	for (size_t i = 0; i < these->count; i++) {
+		const struct row *row = &these->rows[i];
+		uint64_t whole = self_of(all, row);
+		uint64_t mean = whole > row->self ? (whole - row->self) / others : 0;
+		if (row->self > mean &&
+		    (double)(row->self - mean) >= EXCESS_SHARE * (double)(step->ns - s->median_ns))
+			insert(out, &count, row, row->self - mean);
+	}
+	return count;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "merge/rules/evidence.h"
+
+#include "base/error.h"
+#include "base/function_name.h"
+#include "base/path.h"
+#include "base/share.h"
+#include "merge/profile/profile_data.h"
+#include "merge/scope.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LONG_NAME 60 // beyond it types go
+
+static uint64_t run_length(const struct profile *p)
+{
+	uint64_t start = profile_start_ns(p);
+
+	if (p->run.wall_ns)
+		return p->run.wall_ns;
+	return p->last_ns > start ? p->last_ns - start : 0;
+}
+
+static int look_at_stacks(struct evidence *e, struct error *err)
+{
+	cleanup(scope) struct scope scope = { 0 };
+	struct query cpu = e->query, threads = e->query;
+
+	cpu.by = BY_FUNCTION;
+	cpu.on_cpu = true;
+	threads.by = BY_THREAD;
+	if (scope_init(&scope, e->profile, &e->query, err) < 0)
+		return -1;
+	e->activities = activities_new(&scope, e->account.slot, e->ops, err);
+	e->functions = e->activities ? query_run(e->profile, &cpu, err) : NULL;
+	e->threads = e->functions ? query_run(e->profile, &threads, err) : NULL;
+	return e->threads ? 0 : -1;
+}
+
+static int look_at_gpu(struct evidence *e, struct error *err)
+{
+	const struct query query = { .from_ns = e->query.from_ns, .to_ns = e->query.to_ns };
+
+	if (!e->profile->gpu.device_count)
+		return 0;
+	e->gpu = query_gpu_facts(e->profile, &query, err);
+	e->gpu_rows = e->gpu ? query_gpu(e->profile, &query, err) : NULL;
+	e->gpu_wait = e->gpu_rows ? query_gpu_wait(e->profile, &query, err) : NULL;
+	return e->gpu_wait ? 0 : -1;
+}
+
+static int look_at_rest(struct evidence *e, struct error *err)
+{
+	const struct query whole = { .by = BY_FUNCTION };
+
+	e->warmup = query_warmup(e->profile, &whole, err);
+	e->imports = e->warmup ? query_imports(e->profile, &e->query, err) : NULL;
+	e->modules = e->imports ? query_modules(e->profile, err) : NULL;
+	const struct steps_query steps = { .from_ns = e->query.from_ns, .to_ns = e->query.to_ns };
+	e->steps = e->modules ? query_steps(e->profile, &steps, err) : NULL;
+	return e->steps ? 0 : -1;
+}
+
+int evidence_init(struct evidence *e, const struct profile *p, const struct query *query,
+                  struct error *err)
+{
+	uint64_t end = run_length(p);
+
+	*e = (struct evidence){ .profile = p, .run = profile_run(p), .query = *query };
+	if (query->to_ns && query->to_ns < end)
+		end = query->to_ns;
+	e->wall_ns = end > query->from_ns ? end - query->from_ns : 0;
+	query_totals(p, &e->totals);
+	const struct op_query ops = { .from_ns = query->from_ns, .to_ns = query->to_ns };
+	struct op_query shapes = ops;
+	shapes.by = OPS_BY_SHAPE;
+	e->ops = query_ops(p, &ops, err);
+	e->shapes = e->ops ? query_ops(p, &shapes, err) : NULL;
+	if (e->shapes && query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
+	    look_at_rest(e, err) == 0 && look_at_gpu(e, err) == 0)
+		return 0;
+	evidence_fini(e);
+	return -1;
+}
+
+void evidence_fini(struct evidence *e)
+{
+	activities_free(e->activities);
+	rows_free(e->functions);
+	rows_free(e->threads);
+	op_rows_free(e->ops);
+	op_rows_free(e->shapes);
+	warmup_rows_free(e->warmup);
+	import_rows_free(e->imports);
+	module_rows_free(e->modules);
+	steps_free(e->steps);
+	gpu_facts_free(e->gpu);
+	gpu_rows_free(e->gpu_rows);
+	gpu_wait_free(e->gpu_wait);
+	*e = (struct evidence){ 0 };
+}
+
+uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics)
+{
+	uint64_t sum = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		sum += metrics >> m & 1 ? ns[m] : 0;
+	return sum;
+}
+
+uint64_t evidence_doing(const struct evidence *e, uint64_t doing, uint32_t metrics)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++)
+		if (e->activities->times[i].doing & doing)
+			sum += evidence_sum(e->activities->times[i].critical_ns, metrics);
+	return sum;
+}
+
+uint64_t evidence_run_ns(const struct evidence *e)
+{
+	uint64_t waited = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
+
+	return e->wall_ns > waited ? e->wall_ns - waited : 0;
+}
+
+void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
+                    struct finding *finding)
+{
+	uint64_t all = e->activities->ns[METRIC_ON_CPU], run = evidence_run_ns(e);
+	double critical = share_of(critical_ns, run), cpu = share_of(cpu_ns, all > run ? all : run);
+
+	finding->share = critical > cpu ? critical : cpu;
+	if (finding->share > 1)
+		finding->share = 1;
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+}
+
+const char *evidence_thread(const struct evidence *e, char *buffer, size_t size)
+{
+	if (e->account.is_main)
+		return "the main thread";
+	snprintf(buffer, size, "thread %s (%u)", e->account.thread, e->account.tid);
+	return buffer;
+}
+
+void finding_place(const char *function, const char *file, int line, char *buffer, size_t size)
+{
+	const char *base = path_base(file);
+	cleanup_free char *bare =
+		strlen(function) > LONG_NAME ? function_name_bare(function) : NULL;
+	const char *name = bare ? bare : function;
+
+	if (base && line > 0)
+		snprintf(buffer, size, "%.120s (%.120s:%d)", name, base, line);
+	else if (base)
+		snprintf(buffer, size, "%.120s (%.120s)", name, base);
+	else
+		snprintf(buffer, size, "%.120s", name);
+}
+
+enum measured finding_say(struct finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->fact, sizeof(finding->fact), format, args);
+	va_end(args);
+	return MEASURED;
+}
+
+void finding_advise(struct finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->advice, sizeof(finding->advice), format, args);
+	va_end(args);
+}
+
+enum measured finding_lacks(struct finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->fact, sizeof(finding->fact), format, args);
+	va_end(args);
+	return MEASURED_LACKS;
+}
+
+void finding_add(struct finding *finding, const struct finding_row *row)
+{
+	if (finding->row_count == FINDING_ROWS)
+		return;
+	finding->rows[finding->row_count++] = *row;
+	if (finding->row_count > 1)
+		return;
+	finding->function = row->function;
+	finding->file = row->file;
+	finding->line = row->line;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What rules are asked about: the answers to the questions that several of them have, and how a
+ * finding is put into words. For the files of merge/ alone.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "merge/activity.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query.h"
+#include "merge/query/query_gpu.h"
+#include "merge/query/query_imports.h"
+#include "merge/query/query_ops.h"
+#include "merge/query/query_steps.h"
+#include "merge/query/query_warmup.h"
+#include "merge/rules/finding.h"
+
+struct evidence {
+	const struct profile *profile;
+	const struct run *run;
+	struct query query; /* the window, and whose time counts */
+	struct totals totals;
+	struct account account; /* of the critical thread, whole run */
+	uint64_t wall_ns;       /* of the window */
+	struct activities *activities;
+	struct rows *functions; /* by self time on a CPU */
+	struct rows *threads;
+	struct op_rows *ops;        /* by self time */
+	struct op_rows *shapes;     /* the same, by shape */
+	struct warmup_rows *warmup; /* of the whole run */
+	struct steps *steps;
+	struct import_rows *imports;
+	struct module_rows *modules; /* of the whole run */
+	struct gpu_facts *gpu;       /* these: NULL if the run has seen no GPU */
+	struct gpu_rows *gpu_rows;
+	struct gpu_wait *gpu_wait;
+};
+
+/* -1 on error; then EVIDENCE need not be freed. Evidence that WARMUP belongs to frees it. */
+int evidence_init(struct evidence *evidence, const struct profile *p, const struct query *query,
+                  struct error *err);
+void evidence_fini(struct evidence *evidence);
+
+static inline void evidence_at_scope_end(struct evidence *evidence)
+{
+	evidence_fini(evidence);
+}
+
+/* Sums over METRICS (bits). */
+uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics);
+
+/* Of the critical thread: METRICS (bits) of what does any of DOING. */
+uint64_t evidence_doing(const struct evidence *evidence, uint64_t doing, uint32_t metrics);
+
+/* The wall time less what the critical thread waited for a free CPU: others are to blame for
+   that. */
+uint64_t evidence_run_ns(const struct evidence *evidence);
+
+/*
+ * Sets FINDING's share and saving: CRITICAL_NS of the critical thread, and CPU_NS of all threads
+ * on CPUs, could go.
+ */
+void evidence_weigh(const struct evidence *evidence, uint64_t critical_ns, uint64_t cpu_ns,
+                    struct finding *finding);
+
+/* "the main thread", "thread worker (12)". */
+const char *evidence_thread(const struct evidence *evidence, char *buffer, size_t size);
+
+/* "decode (augment.py:88)", as far as it is known. */
+void finding_place(const char *function, const char *file, int line, char *buffer, size_t size);
+
+/* Sets the fact. Returns MEASURED. */
+enum measured finding_say(struct finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_advise(struct finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Sets the fact to what is missing. Returns MEASURED_LACKS. */
+enum measured finding_lacks(struct finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Adds a row, and makes the first one where to begin. */
+void finding_add(struct finding *finding, const struct finding_row *row);
+
+/* Adds the places that call ops of this NAME, by the time in them, waiting or not. */
+void evidence_add_op_place(const struct evidence *evidence, const char *name,
+                           struct finding *finding);
+
+/* The time of all threads, waiting or not, at the line where FINDING begins. */
+uint64_t evidence_line_ns(const struct evidence *evidence, const struct finding *finding);
+
+/*
+ * For struct rule: the share of the critical thread's time, or of all CPU time where that is more,
+ * in stacks that do what the rule names.
+ */
+enum measured measure_doing(const struct evidence *evidence, const struct rule *rule,
+                            struct finding *finding);
+
+/* The tables. */
+extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
+	rules_memory[], rules_io[], rules_python[], rules_ops[], rules_gpu[], rules_ranks[];
+extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
+	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count,
+	rules_gpu_count, rules_ranks_count;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "merge/rules/finding.h"
+
+#include "base/error.h"
+#include "merge/rules/evidence.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_NS      (50 * UINT64_C(1000000)) /* of a saving that is worth a word */
+#define COVERED_SHARE 0.5 /* of a general finding's saving, that a special one has to explain */
+
+void findings_free(struct findings *findings)
+{
+	if (!findings)
+		return;
+	free(findings->items);
+	free(findings->answers);
+	free(findings);
+}
+
+static bool is_beyond(const struct rule *rule, double value, double threshold)
+{
+	return rule->below ? value < threshold : value > threshold;
+}
+
+static void fire(struct findings *f, const struct rule *rule, const struct rule_limit *limit,
+                 struct finding *finding)
+{
+	finding->threshold = limit->threshold;
+	finding->severity = rule->severity;
+	if (limit->severe > 0 && is_beyond(rule, finding->value, limit->severe) &&
+	    finding->severity < SEVERITY_ERROR)
+		finding->severity++;
+	if (!finding->advice[0])
+		finding_advise(finding, "%s", rule->advice);
+	f->items[f->count++] = *finding;
+}
+
+static void ask(struct findings *f, const struct evidence *e, size_t index,
+                const struct rule_limit *limit)
+{
+	const struct rule *rule = rule_at(index);
+	struct rule_answer *answer = &f->answers[index];
+	struct finding finding = { .rule = rule };
+
+	answer->threshold = limit->threshold;
+	if (limit->off) {
+		answer->state = RULE_OFF;
+		return;
+	}
+	enum measured measured = rule->measure(e, rule, &finding);
+	if (measured == MEASURED_NOTHING)
+		return;
+	if (measured == MEASURED_LACKS) {
+		answer->state = RULE_UNKNOWN;
+		snprintf(answer->why, sizeof(answer->why), "%.*s", (int)sizeof(answer->why) - 1,
+		         finding.fact);
+		return;
+	}
+	answer->asked = true;
+	answer->value = finding.value;
+	if (!is_beyond(rule, finding.value, limit->threshold))
+		return;
+	// A tenth of a run that is over at once is nothing that anybody would change.
+	if (finding.saving_ns && finding.saving_ns < LEAST_NS) {
+		snprintf(answer->why, sizeof(answer->why), "it could save less than %.2f s",
+		         (double)LEAST_NS / 1e9);
+		return;
+	}
+	answer->state = RULE_FIRED;
+	fire(f, rule, limit, &finding);
+}
+
+static bool is_within(const struct rule *special, const struct rule *general)
+{
+	for (int i = 0; i < RULE_WITHIN_MAX && special->within[i]; i++)
+		if (strcmp(special->within[i], general->id) == 0)
+			return true;
+	return false;
+}
+
+// The best special finding that says most of what a general one says stands for it.
+static void cover(struct findings *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct finding *general = &f->items[i];
+		uint64_t best = (uint64_t)(COVERED_SHARE * (double)general->saving_ns);
+		for (size_t j = 0; j < f->count; j++) {
+			const struct finding *special = &f->items[j];
+			if (special->saving_ns < best || special->severity < general->severity ||
+			    !is_within(special->rule, general->rule))
+				continue;
+			best = special->saving_ns;
+			general->covered = special->rule;
+		}
+	}
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+	const struct finding *left = a, *right = b;
+
+	if (!left->covered != !right->covered)
+		return left->covered ? 1 : -1;
+	if (left->severity != right->severity)
+		return left->severity < right->severity ? 1 : -1;
+	if (left->saving_ns != right->saving_ns)
+		return left->saving_ns < right->saving_ns ? 1 : -1;
+	return strcmp(left->rule->id, right->rule->id);
+}
+
+static void rank(struct findings *f)
+{
+	cover(f);
+	qsort(f->items, f->count, sizeof(*f->items), compare_findings);
+	while (f->shown < f->count && !f->items[f->shown].covered)
+		f->shown++;
+}
+
+static struct findings *findings_new(void)
+{
+	cleanup(findings) struct findings *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->answer_count = rule_count();
+	f->items = calloc(f->answer_count + 1, sizeof(*f->items));
+	f->answers = calloc(f->answer_count + 1, sizeof(*f->answers));
+	return f->items && f->answers ? steal(f) : NULL;
+}
+
+// Behind the warm-up, if nobody asked for another window.
+static struct query steady_query(const struct query *asked, const struct warmup_rows *warmup)
+{
+	struct query query = *asked;
+
+	if (!query.from_ns && !query.to_ns && warmup->verdict == WARMUP_INCLUDED)
+		query.from_ns = warmup->steady_ns;
+	return query;
+}
+
+struct findings *query_findings(const struct profile *p, const struct query *query,
+                                const struct rule_limits *limits, struct error *err)
+{
+	cleanup(evidence) struct evidence whole = { 0 }, steady = { 0 };
+	cleanup(rule_limits) struct rule_limits *usual = limits ? NULL : rule_limits_new(err);
+	cleanup(findings) struct findings *f = findings_new();
+
+	if (!f) {
+		error_set(err, ENOMEM, "could not look for what is wrong");
+		return NULL;
+	}
+	struct query all = *query;
+	all.from_ns = all.to_ns = 0;
+	if ((!limits && !usual) || evidence_init(&whole, p, &all, err) < 0)
+		return NULL;
+	const struct query behind = steady_query(query, whole.warmup);
+	bool apart = behind.from_ns || behind.to_ns;
+	if (apart && evidence_init(&steady, p, &behind, err) < 0)
+		return NULL;
+	const struct evidence *rest = apart ? &steady : &whole;
+	for (size_t i = 0; i < rule_count(); i++)
+		ask(f, rule_at(i)->whole_run ? &whole : rest, i,
+		    &(limits ? limits : usual)->limits[i]);
+	rank(f);
+	f->from_ns = rest->query.from_ns;
+	f->wall_ns = rest->wall_ns;
+	return steal(f);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is wrong with a run, worst first: each rule of merge/rules/rule.h, asked.
+ *
+ * Rules are asked about the steady state, that is behind the warm-up, unless they are about the
+ * whole run, or QUERY names a window itself. A rule that could not be asked says why.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "merge/rules/rule.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+struct query;
+
+#define FINDING_ROWS 4
+
+/* One line of evidence. */
+struct finding_row {
+	const char *function; /* never NULL */
+	const char *file;     /* NULL if unknown */
+	int line;
+	const char *callee; /* what it called for that; NULL if nothing */
+	uint64_t ns;        /* 0 if it is not about time */
+	double share;       /* of the same whole as the finding's; 0 if unknown */
+	uint64_t calls;     /* 0 if unknown */
+};
+
+struct finding {
+	const struct rule *rule;
+	enum severity severity;
+	double value, threshold; /* of which one is above, or below, the other */
+	double share;            /* of the time that counts, 0 to 1; 0 if it is not about time */
+	uint64_t saving_ns;      /* of the run's wall time, spent in what was found; 0: none */
+	const char *function;    /* where to begin; NULL if there is no such place */
+	const char *file;
+	int line;
+	char fact[400];   /* a sentence without its period */
+	char advice[400]; /* sentences */
+	struct finding_row rows[FINDING_ROWS];
+	size_t row_count;
+	const struct rule *covered; /* a finding of this more special rule says most of it */
+};
+
+enum rule_state {
+	RULE_SILENT,
+	RULE_FIRED,
+	RULE_OFF,    /* by the user */
+	RULE_UNKNOWN /* not evaluated */
+};
+
+struct rule_answer {
+	enum rule_state state;
+	bool asked; /* else the run is not of its kind, and VALUE is not known */
+	double value, threshold;
+	char why[160]; /* RULE_UNKNOWN: what is missing; RULE_SILENT: why in spite of VALUE, or ""
+	                */
+};
+
+struct findings {
+	struct finding *items; /* those that no other one covers come first, each group by severity
+	                          and saving */
+	size_t count, shown;   /* SHOWN of them are not covered */
+	struct rule_answer *answers; /* [rule] */
+	size_t answer_count;
+	uint64_t from_ns; /* of the steady state, since the start of the run */
+	uint64_t wall_ns; /* of which that is */
+};
+
+/* LIMITS may be NULL. Texts are the profile's. NULL on error. */
+struct findings *query_findings(const struct profile *p, const struct query *query,
+                                const struct rule_limits *limits, struct error *err);
+void findings_free(struct findings *findings);
+
+CLEANUP(findings, struct findings *, findings_free)

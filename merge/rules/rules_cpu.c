@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// Rules on CPUs and threads.
+#include "merge/profile/profile_data.h"
+#include "merge/rules/evidence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BUSY_SHARE  0.5  /* of the time of one CPU: then a program computes */
+#define OWN_SHARE   0.05 /* of the CPUs: less, and others are to blame for the queue */
+#define PART_SHARE  0.1  /* of the busiest thread's CPU time: less is no worker */
+#define FEW_SAMPLES 100
+
+static double busy_cpus(const struct evidence *e)
+{
+	uint64_t run = evidence_run_ns(e);
+
+	return run ? (double)e->activities->ns[METRIC_ON_CPU] / (double)run : 0;
+}
+
+// The function that most CPU time is spent in, and that is code.
+static const struct row *hottest(const struct evidence *e)
+{
+	for (size_t i = 0; i < e->functions->count; i++)
+		if (e->functions->rows[i].module || e->functions->rows[i].file)
+			return &e->functions->rows[i];
+	return NULL;
+}
+
+static void begin_at(struct finding *finding, const struct evidence *e, const struct row *row)
+{
+	if (!row)
+		return;
+	finding_add(finding, &(struct finding_row){
+				     .function = row->name,
+				     .file = row->file,
+				     .line = row->line,
+				     .ns = row->self,
+				     .share = e->functions->all ? (double)row->self /
+	                                                                  (double)e->functions->all
+	                                                        : 0,
+			     });
+}
+
+// The line of the user's own code that most CPU time is charged with.
+static void begin_at_place(struct finding *finding, const struct evidence *e)
+{
+	const struct rule all = { .title = "",
+		                  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK),
+		                  .metrics = 1u << METRIC_ON_CPU };
+	struct finding found = { .rule = &all };
+
+	if (measure_doing(e, &all, &found) == MEASURED && found.row_count)
+		finding_add(finding, &found.rows[0]);
+}
+
+static enum measured measure_serial(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	double busy = busy_cpus(e);
+	uint32_t cpus = e->run->cpus;
+
+	if (!cpus)
+		return finding_lacks(finding, "it is not known how many CPUs it could use");
+	(void)rule;
+	if (cpus < 4 || busy < BUSY_SHARE)
+		return MEASURED_NOTHING;
+	finding->value = busy;
+	finding->share = busy > 1 ? 1 : busy;
+	finding->saving_ns = (uint64_t)(finding->share * (1 - 1.0 / cpus) * (double)e->wall_ns);
+	begin_at(finding, e, hottest(e));
+	return finding_say(finding, "%.1f of %u CPUs are busy", busy, cpus);
+}
+
+static enum measured measure_oversubscription(const struct evidence *e, const struct rule *rule,
+                                              struct finding *finding)
+{
+	const uint64_t *ns = e->activities->ns;
+	uint32_t cpus = e->run->cpus;
+	double wall = (double)e->wall_ns * cpus;
+
+	(void)rule;
+	if (!cpus || !e->run->off_cpu_exact)
+		return finding_lacks(finding, "%s",
+		                     cpus ? "it was not recorded when threads wait for a CPU"
+		                          : "it is not known how many CPUs it could use");
+	// Where others have the CPUs, the queue is theirs.
+	if (e->totals.threads <= cpus || (double)ns[METRIC_ON_CPU] < OWN_SHARE * wall)
+		return MEASURED_NOTHING;
+	finding->value = (double)(ns[METRIC_ON_CPU] + ns[METRIC_OFF_RUNNABLE]) / wall;
+	finding->share = (double)e->activities->critical_ns[METRIC_OFF_RUNNABLE] /
+	                 (e->wall_ns ? (double)e->wall_ns : 1);
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	begin_at_place(finding, e);
+	return finding_say(finding,
+	                   "%.1f threads want to run at once, on %u CPU%s; there are %u threads",
+	                   finding->value * cpus, cpus, cpus == 1 ? "" : "s", e->totals.threads);
+}
+
+static enum measured measure_flat(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	const struct row *row = hottest(e);
+
+	(void)rule;
+	if (e->run->samples < FEW_SAMPLES || !e->functions->all)
+		return finding_lacks(finding, "there are fewer than %d samples", FEW_SAMPLES);
+	if (!row || busy_cpus(e) < BUSY_SHARE)
+		return MEASURED_NOTHING;
+	finding->value = 100 * (double)row->self / (double)e->functions->all;
+	begin_at(finding, e, row);
+	return finding_say(finding, "no function holds more than %.1f %% of the CPU time",
+	                   finding->value);
+}
+
+static bool is_first(const struct evidence *e, uint32_t tid)
+{
+	for (size_t i = 0; i < e->profile->threads.process_count; i++)
+		if (e->profile->threads.processes[i].pid == tid)
+			return true;
+	return false;
+}
+
+// How much longer the busiest of several threads worked than they did on average.
+static enum measured measure_imbalance(const struct evidence *e, const struct rule *rule,
+                                       struct finding *finding)
+{
+	const struct row *busiest = NULL;
+	uint64_t sum = 0;
+	uint32_t workers = 0;
+
+	(void)rule;
+	for (size_t i = 0; i < e->threads->count; i++) {
+		const struct row *row = &e->threads->rows[i];
+		if (!busiest || row->self_ns[METRIC_ON_CPU] > busiest->self_ns[METRIC_ON_CPU])
+			busiest = row;
+	}
+	// What a first thread does alone is not divided at all.
+	if (!busiest || is_first(e, busiest->id))
+		return MEASURED_NOTHING;
+	uint64_t most = busiest->self_ns[METRIC_ON_CPU];
+	for (size_t i = 0; i < e->threads->count; i++) {
+		uint64_t ns = e->threads->rows[i].self_ns[METRIC_ON_CPU];
+		bool works = (double)ns >= PART_SHARE * (double)most &&
+		             strcmp(e->threads->rows[i].name, busiest->name) == 0;
+		sum += works ? ns : 0;
+		workers += works;
+	}
+	if (workers < 2 || (double)sum < BUSY_SHARE * (double)evidence_run_ns(e))
+		return MEASURED_NOTHING;
+	double average = (double)sum / workers;
+	finding->value = (double)most / average;
+	evidence_weigh(e, (uint64_t)((double)most - average), 0, finding);
+	begin_at(finding, e, hottest(e));
+	return finding_say(finding,
+	                   "of %u threads \"%.40s\" the busiest computes %.1f times as long as "
+	                   "they do on average",
+	                   workers, busiest->name, finding->value);
+}
+
+// How busy the CPUs are with a program that has several threads to keep them so.
+static enum measured measure_poor(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	double busy = busy_cpus(e);
+	uint32_t cpus = e->run->cpus, working = 0;
+
+	(void)rule;
+	if (!cpus)
+		return finding_lacks(finding, "it is not known how many CPUs it could use");
+	for (size_t i = 0; i < e->threads->count; i++)
+		working += (double)e->threads->rows[i].self_ns[METRIC_ON_CPU] >
+		           PART_SHARE * (double)e->wall_ns;
+	if (cpus < 4 || working < 3 || busy < BUSY_SHARE)
+		return MEASURED_NOTHING;
+	finding->value = 100 * busy / cpus;
+	finding->share = 1;
+	finding->saving_ns = (uint64_t)((1 - busy / cpus) * (double)e->wall_ns);
+	begin_at(finding, e, hottest(e));
+	return finding_say(finding,
+	                   "%.1f of %u CPUs are busy on average, with %u threads that work", busy,
+	                   cpus, working);
+}
+
+const struct rule rules_cpu[] = {
+	{ .id = "CPU-LOCK",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "waiting for locks",
+	  .formula = "time blocked in mutexes, semaphores and read-write locks, as a share of the "
+	             "critical thread's time",
+	  .why = "Threads that wait for each other run one after the other, however many CPUs "
+	         "there are.",
+	  .advice = "Hold the lock for less time, or give each thread data of its own and join it "
+	            "at the end.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(MUTEX),
+	  .not_doing = ACTIVITY(GIL) | ACTIVITY(CONDITION) | ACTIVITY(JOIN) | ACTIVITY(BARRIER),
+	  .metrics = 1u << METRIC_OFF_LOCK },
+	{ .id = "CPU-SYS",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "running in the kernel",
+	  .formula = "CPU time in the kernel, as a share of the critical thread's time, or of all "
+	             "CPU time where that is more",
+	  .why = "It is spent on system calls, page faults and interrupts, not on the program's "
+	         "own work.",
+	  .advice = "Ask the kernel for less: fewer and larger system calls, less fresh memory.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(KERNEL),
+	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "CPU-IMBALANCE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_RATIO,
+	  .threshold = 1.5,
+	  .title = "threads have unequal work",
+	  .formula = "CPU time of the busiest of the threads of one name, by their average",
+	  .why = "The run is over when the last thread is: the others wait for it.",
+	  .advice = "Cut the work into more and smaller pieces that threads take as they get "
+	            "free (dynamic scheduling).",
+	  .source = "our choice",
+	  .measure = measure_imbalance },
+	{ .id = "CPU-OVERSUB",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_RATIO,
+	  .threshold = 1.5,
+	  .title = "more threads than CPUs",
+	  .formula = "threads that run or could run, on average, by the CPUs that the program may "
+	             "use; only where it uses most of them itself",
+	  .why = "They take the CPUs from each other, and what one waits for is not running.",
+	  .advice = "Start as many threads as there are CPUs: OMP_NUM_THREADS, "
+	            "OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, torch.set_num_threads().",
+	  .source = "our choice",
+	  .measure = measure_oversubscription },
+	{ .id = "CPU-DEBUG",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "code that was compiled without optimization",
+	  .formula =
+	          "CPU time in code that was compiled with -O0, as the debug information tells, as "
+	          "a share of the critical thread's time, or of all CPU time where that is more",
+	  .why = "Such code keeps every variable in memory and calls what could be inlined: it takes "
+	         "two to ten times as long, and what is slow in it may be fast otherwise.",
+	  .advice = "Build it with -O2 -g, and measure that.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(DEBUG),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "CPU-POOR",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 50,
+	  .below = true,
+	  .title = "the CPUs are not kept busy",
+	  .formula = "CPUs that are busy on average, as a share of those that the program may use; "
+	             "only with three working threads and more, on four CPUs and more",
+	  .why = "Threads that wait for each other leave CPUs idle.",
+	  .advice = "See what they wait for: bottleneck report --by thread, and --off-cpu.",
+	  .source = "Intel VTune calls up to 50 % poor",
+	  .measure = measure_poor },
+	{ .id = "CPU-SERIAL",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_RATIO,
+	  .threshold = 1.2,
+	  .below = true,
+	  .title = "one thread computes",
+	  .formula = "CPUs that are busy on average, where there are four and more",
+	  .why = "The other CPUs have nothing to do.",
+	  .advice = "If the work can be cut into parts, let several threads or processes do it.",
+	  .source = "our choice; the saving is Amdahl's limit",
+	  .measure = measure_serial },
+	{ .id = "CPU-FLAT",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 4,
+	  .below = true,
+	  .title = "the profile is flat",
+	  .formula = "share of the CPU time of the function that has most of it itself",
+	  .why = "No single function is worth the effort.",
+	  .advice = "Look for work that need not be done at all: bottleneck report --call-tree.",
+	  .source = "MAQAO ONE View: at least one loop above 4 %",
+	  .measure = measure_flat },
+};
+
+const size_t rules_cpu_count = sizeof(rules_cpu) / sizeof(rules_cpu[0]);

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: MIT
+// Rules on GPUs.
+#include "base/share.h"
+#include "merge/query/query_gpu.h"
+#include "merge/rules/evidence.h"
+
+#include <string.h>
+
+#define SHORT_NS    10000u
+#define SHORT_CALLS 1000u // fewer launches cost nothing to speak of
+#define FEW_SYNCS   10u
+#define BUSY_ENOUGH 0.8 // of the GPU's time: then waiting for it is as it should be
+#define MUCH_BUSY   0.1
+
+static bool has_gpu(const struct evidence *e)
+{
+	return e->gpu_wait && e->gpu_wait->span_ns;
+}
+
+// Of NS of GPU time, over all GPUs, the run could be shorter by no more than its part of one.
+static uint64_t saving_of(const struct evidence *e, uint64_t ns)
+{
+	uint64_t saving = ns / (e->gpu->device_count ? e->gpu->device_count : 1);
+
+	return saving < e->wall_ns ? saving : e->wall_ns;
+}
+
+static enum measured weigh(const struct evidence *e, uint64_t ns, struct finding *finding)
+{
+	finding->share = share_of(ns, e->gpu_wait->span_ns);
+	finding->value = 100 * finding->share;
+	finding->saving_ns = saving_of(e, ns);
+	return MEASURED;
+}
+
+// What stacks tell, scaled to what is known of the gaps.
+static uint64_t scaled(const struct gpu_wait *wait, uint64_t ns)
+{
+	return (uint64_t)(share_of(ns, wait->told_ns + wait->runnable_ns) * (double)wait->idle_ns);
+}
+
+static void add_waited_for(const struct evidence *e, struct finding *finding)
+{
+	const struct gpu_wait *wait = e->gpu_wait;
+
+	for (size_t i = 0; i < wait->functions->count && i < FINDING_ROWS; i++) {
+		const struct row *row = &wait->functions->rows[i];
+		if (!row->self)
+			break;
+		finding_add(finding, &(struct finding_row){
+					     .function = row->name,
+					     .file = row->file,
+					     .line = row->line,
+					     .ns = scaled(wait, row->self),
+					     .share = share_of(row->self, wait->told_ns),
+				     });
+	}
+}
+
+static const char *who_waits(const struct gpu_wait *wait, char *buffer, size_t size)
+{
+	const struct row *thread = &wait->threads->rows[0];
+
+	if (wait->main_thread)
+		return "the main thread";
+	snprintf(buffer, size, "thread %.40s (%u)", thread->name, thread->id);
+	return buffer;
+}
+
+static enum measured measure_idle(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	const struct gpu_wait *wait = e->gpu_wait;
+	char place[300], who[80];
+
+	(void)rule;
+	if (!has_gpu(e))
+		return MEASURED_NOTHING;
+	weigh(e, wait->idle_ns, finding);
+	if (!wait->told_ns)
+		return finding_say(finding, "the GPU waited %.0f %% of the time", finding->value);
+	add_waited_for(e, finding);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "the GPU waited %.0f %% of the time, mostly for %s in %s",
+	                   finding->value, who_waits(wait, who, sizeof(who)), place);
+}
+
+static enum measured measure_launch(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	uint64_t ns;
+
+	(void)rule;
+	if (!has_gpu(e) || !e->gpu_wait->told_ns)
+		return MEASURED_NOTHING;
+	ns = scaled(e->gpu_wait, e->gpu_wait->call_ns[GPU_CALL_LAUNCH]);
+	weigh(e, ns, finding);
+	return finding_say(finding,
+	                   "launches bound the GPU: it waited %.0f %% of the time while the next "
+	                   "kernel was being launched",
+	                   finding->value);
+}
+
+static enum measured measure_gap(const struct evidence *e, const struct rule *rule,
+                                 struct finding *finding)
+{
+	(void)rule;
+	if (!has_gpu(e))
+		return MEASURED_NOTHING;
+	finding->value = (double)e->gpu_wait->longest_ns / 1e9;
+	return finding_say(finding, "nothing ran on the GPU for %.1f s at a stretch",
+	                   finding->value);
+}
+
+// Calls of CUDA's of KIND, by the time in them.
+static uint64_t time_in_calls(const struct evidence *e, enum gpu_call_kind kind, bool blocking,
+                              uint64_t *calls, struct finding *finding)
+{
+	uint64_t ns = 0;
+
+	*calls = 0;
+	for (size_t i = 0; i < e->ops->count; i++) {
+		const struct op_row *row = &e->ops->rows[i];
+		if (strcmp(row->provider, op_provider_name(OP_CUDA)) != 0 ||
+		    gpu_call_kind(row->name) != kind || (blocking && strstr(row->name, "Async")))
+			continue;
+		ns += row->total_ns;
+		*calls += row->calls;
+		if (finding->row_count < FINDING_ROWS)
+			finding_add(finding,
+			            &(struct finding_row){
+					    .function = row->function ? row->function : row->name,
+					    .file = row->file,
+					    .line = row->line,
+					    .callee = row->function ? row->name : NULL,
+					    .ns = row->total_ns,
+					    .share = share_of(row->total_ns, e->wall_ns),
+					    .calls = row->calls,
+				    });
+	}
+	finding->share = share_of(ns, e->wall_ns) < 1 ? share_of(ns, e->wall_ns) : 1;
+	finding->value = 100 * finding->share;
+	finding->saving_ns = ns < e->wall_ns ? ns : e->wall_ns;
+	return ns;
+}
+
+static enum measured say_calls(const struct evidence *e, enum gpu_call_kind kind, bool blocking,
+                               uint64_t least, const char *words, struct finding *finding)
+{
+	char place[300];
+	uint64_t calls;
+
+	if (!has_gpu(e) || !time_in_calls(e, kind, blocking, &calls, finding) || calls < least)
+		return MEASURED_NOTHING;
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "%s: %.0f %% of the time, most in %s", words, finding->value,
+	                   place);
+}
+
+static enum measured measure_sync_copy(const struct evidence *e, const struct rule *rule,
+                                       struct finding *finding)
+{
+	(void)rule;
+	return say_calls(e, GPU_CALL_COPY, true, 1, "waiting for copies", finding);
+}
+
+// A program that keeps its GPU busy may well wait for it.
+static enum measured measure_sync(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	(void)rule;
+	if (has_gpu(e) && 1 - share_of(e->gpu_wait->idle_ns, e->gpu_wait->span_ns) >= BUSY_ENOUGH)
+		return MEASURED_NOTHING;
+	enum measured measured = say_calls(e, GPU_CALL_SYNC, false, FEW_SYNCS,
+	                                   "waiting for the GPU to be done", finding);
+	// While the GPU is busy, who does not wait here has nothing else of it.
+	if (measured == MEASURED && finding->saving_ns > saving_of(e, e->gpu_wait->idle_ns))
+		finding->saving_ns = saving_of(e, e->gpu_wait->idle_ns);
+	return measured;
+}
+
+static enum measured measure_alloc(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	(void)rule;
+	return say_calls(e, GPU_CALL_MEMORY, false, FEW_SYNCS,
+	                 "allocating and freeing memory of the GPU", finding);
+}
+
+static enum measured measure_pageable(const struct evidence *e, const struct rule *rule,
+                                      struct finding *finding)
+{
+	uint64_t ns = 0, bytes = 0;
+
+	(void)rule;
+	if (!has_gpu(e))
+		return MEASURED_NOTHING;
+	for (size_t i = 0; i < e->gpu_rows->count; i++) {
+		const struct gpu_row *row = &e->gpu_rows->rows[i];
+		if (row->kind != GPU_WORK_COPY ||
+		    (row->from != GPU_MEMORY_PAGEABLE && row->to != GPU_MEMORY_PAGEABLE))
+			continue;
+		ns += row->total_ns;
+		bytes += row->bytes;
+	}
+	weigh(e, ns, finding);
+	finding->saving_ns /= 2;
+	return finding_say(
+		finding,
+		"%.0f MB were copied from or to pageable memory, in %.0f %% of the GPU's "
+		"time",
+		(double)bytes / 1e6, finding->value);
+}
+
+static enum measured measure_short(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	uint64_t calls = 0, shorts = 0;
+
+	(void)rule;
+	if (!has_gpu(e))
+		return MEASURED_NOTHING;
+	for (size_t i = 0; i < e->gpu_rows->count; i++) {
+		const struct gpu_row *row = &e->gpu_rows->rows[i];
+		if (row->kind != GPU_WORK_KERNEL)
+			continue;
+		calls += row->calls;
+		shorts += row->average_ns < SHORT_NS ? row->calls : 0;
+	}
+	if (calls < SHORT_CALLS)
+		return MEASURED_NOTHING;
+	finding->value = 100 * share_of(shorts, calls);
+	return finding_say(finding, "%.0f %% of %lu launches are of kernels shorter than 10 us",
+	                   finding->value, (unsigned long)calls);
+}
+
+static enum measured measure_memory(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	double most = 0;
+
+	(void)rule;
+	for (size_t i = 0; e->gpu && i < e->gpu->device_count; i++) {
+		const struct gpu_device_row *d = &e->gpu->devices[i];
+		double used = share_of(d->peak_bytes, d->memory_bytes);
+		most = used > most ? used : most;
+	}
+	if (most <= 0)
+		return MEASURED_NOTHING;
+	finding->value = 100 * most;
+	return finding_say(finding, "the program had allocated %.0f %% of the GPU's memory at once",
+	                   finding->value);
+}
+
+// What the GPUs worked, where streams overlap more than the time in which they did.
+static uint64_t worked_ns(const struct evidence *e)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->gpu_rows->count; i++)
+		sum += e->gpu_rows->rows[i].total_ns;
+	return sum > e->gpu->busy_ns ? sum : e->gpu->busy_ns;
+}
+
+static bool multiplies(const char *name)
+{
+	return strstr(name, "gemm") || strstr(name, "Gemm") || strstr(name, "conv") ||
+	       strstr(name, "cutlass") || strstr(name, "matmul");
+}
+
+static enum measured measure_tensor_cores(const struct evidence *e, const struct rule *rule,
+                                          struct finding *finding)
+{
+	uint64_t ns = 0;
+
+	(void)rule;
+	if (!has_gpu(e) || !e->gpu->device_count || e->gpu->devices[0].compute_major < 7)
+		return MEASURED_NOTHING;
+	uint64_t worked = worked_ns(e);
+	for (size_t i = 0; i < e->gpu_rows->count; i++) {
+		const struct gpu_row *row = &e->gpu_rows->rows[i];
+		if (row->kind != GPU_WORK_KERNEL || row->tensor_cores || !multiplies(row->name))
+			continue;
+		ns += row->total_ns;
+		finding_add(finding,
+		            &(struct finding_row){ .function = row->name,
+		                                   .ns = row->total_ns,
+		                                   .share = share_of(row->total_ns, worked),
+		                                   .calls = row->calls });
+	}
+	weigh(e, ns, finding);
+	finding->value = 100 * share_of(ns, worked);
+	finding->saving_ns /= 2;
+	return finding_say(finding,
+	                   "%.0f %% of the GPU's work is matrix products without tensor cores",
+	                   finding->value);
+}
+
+// ROW fills no GPU, nor with what ran beside it.
+static bool is_small(const struct evidence *e, const struct gpu_row *row, double beside)
+{
+	const uint32_t *grid = row->shape.grid;
+	double blocks = (double)grid[0] * grid[1] * grid[2];
+
+	return row->kind == GPU_WORK_KERNEL && blocks > 0 &&
+	       blocks * beside < e->gpu->devices[0].multiprocessors;
+}
+
+static enum measured measure_grid(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	uint64_t ns = 0;
+
+	(void)rule;
+	if (!has_gpu(e) || share_of(e->gpu->busy_ns, e->gpu->span_ns) < MUCH_BUSY)
+		return MEASURED_NOTHING;
+	uint64_t worked = worked_ns(e);
+	double beside = share_of(worked, e->gpu->busy_ns);
+	for (size_t i = 0; i < e->gpu_rows->count; i++) {
+		const struct gpu_row *row = &e->gpu_rows->rows[i];
+		if (!is_small(e, row, beside))
+			continue;
+		ns += row->total_ns;
+		finding_add(finding,
+		            &(struct finding_row){ .function = row->name,
+		                                   .ns = row->total_ns,
+		                                   .share = share_of(row->total_ns, worked),
+		                                   .calls = row->calls });
+	}
+	weigh(e, ns, finding);
+	finding->value = 100 * share_of(ns, worked);
+	return finding_say(finding,
+	                   "%.0f %% of the GPU's work is kernels with fewer blocks than it has "
+	                   "multiprocessors",
+	                   finding->value);
+}
+
+const struct rule rules_gpu[] = {
+	{ .id = "GPU-IDLE",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .severe = 50,
+	  .title = "the GPU waits",
+	  .formula =
+	          "time between the first and the last activity of a GPU in which nothing ran on "
+	          "any of its streams, as a share of that time",
+	  .why = "The GPU is the most expensive part of the machine, and does nothing meanwhile.",
+	  .advice =
+	          "Prepare the next work while the GPU is busy: in other threads or processes, or "
+	          "on the GPU itself; launch ahead, and wait later.",
+	  .source = "TensorBoard's plugin: utilization below 50 %",
+	  .measure = measure_idle },
+	{ .id = "GPU-LAUNCH",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 3,
+	  .severe = 15,
+	  .within = { "GPU-IDLE" },
+	  .title = "launches bound the GPU",
+	  .formula = "GPU idle time in which its launching thread was within a call that launches, "
+	             "as a share of the time from the first activity to the last",
+	  .why = "A launch costs the CPU some microseconds: kernels that are shorter wait for it.",
+	  .advice = "Launch fewer and larger kernels: larger batches, fused operations "
+	            "(torch.compile), or CUDA graphs, which launch many at once.",
+	  .source = "XProf: kernel launch above 3 % of the step; 15 %: high",
+	  .measure = measure_launch },
+	{ .id = "GPU-GAP",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_SECONDS,
+	  .threshold = 0.5,
+	  .whole_run = true,
+	  .within = { "GPU-IDLE" },
+	  .title = "long gaps on the GPU",
+	  .formula = "the longest time between two activities of a GPU in which nothing ran there",
+	  .why = "Checkpoints, evaluations and input that is not there stop the GPU for long.",
+	  .advice =
+	          "See what the launching thread did meanwhile in the table of GPU idle time, and "
+	          "let another thread do it.",
+	  .source = "Nsight Systems, rule gpu_gaps: 500 ms",
+	  .measure = measure_gap },
+	{ .id = "GPU-SYNCCOPY",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 1,
+	  .within = { "GPU-IDLE" },
+	  .title = "waiting for copies",
+	  .formula =
+	          "time in calls of CUDA's that copy or set memory and wait for that, as a share "
+	          "of the run",
+	  .why = "Neither the CPU nor other streams go on meanwhile.",
+	  .advice = "cudaMemcpyAsync() on a stream of its own, from pinned memory; in PyTorch "
+	            "pin_memory=True and .to(device, non_blocking=True).",
+	  .source = "Nsight Systems, rule cuda_memcpy_sync; 1 %: our choice",
+	  .measure = measure_sync_copy },
+	{ .id = "GPU-SYNCAPI",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 1,
+	  .severe = 30,
+	  .within = { "GPU-IDLE" },
+	  .title = "waiting for the GPU to be done",
+	  .formula =
+	          "time in calls that wait for a stream, an event or a device, as a share of the "
+	          "run, where there are at least ten and the GPU is busy for less than 80 %",
+	  .why = "After each wait the GPU has nothing to do until the next launch gets there.",
+	  .advice =
+	          "Wait less often: read results (.item(), .cpu(), print) every so many steps, and "
+	          "let streams wait for each other by events.",
+	  .source = "Nsight Systems, rule cuda_api_sync; 1 %: our choice",
+	  .measure = measure_sync },
+	{ .id = "GPU-PAGEABLE",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 1,
+	  .title = "copies from pageable memory",
+	  .formula =
+	          "time of copies from or to pageable memory of the host, as a share of the time "
+	          "from the GPU's first activity to its last",
+	  .why = "The driver copies such memory through a buffer of its own: slower, and never "
+	         "beside the program, whatever the call is named.",
+	  .advice = "Pin it: cudaMallocHost(), cudaHostRegister(); in PyTorch pin_memory=True.",
+	  .source = "Nsight Systems, rule cuda_memcpy_async; 1 %: our choice",
+	  .measure = measure_pageable },
+	{ .id = "GPU-SHORT",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "short kernels",
+	  .formula = "launches of kernels that take less than 10 us on average, as a share of all "
+	             "launches, where there are a thousand",
+	  .why = "About as long as it takes to launch them.",
+	  .advice = "Larger batches, fused operations, or CUDA graphs.",
+	  .source = "Holistic Trace Analysis: kernels below 10 us; 30 %: our choice",
+	  .measure = measure_short },
+	{ .id = "GPU-ALLOC",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 1,
+	  .title = "memory of the GPU is allocated all the time",
+	  .formula =
+	          "time in calls of CUDA's that allocate and free memory, as a share of the run, "
+	          "where there are at least ten",
+	  .why = "cudaMalloc() and cudaFree() wait for the whole device.",
+	  .advice = "Allocate once and use it again, or take cudaMallocAsync() and a pool.",
+	  .source = "our choice",
+	  .measure = measure_alloc },
+	{ .id = "GPU-MEM",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 90,
+	  .whole_run = true,
+	  .title = "the GPU's memory is nearly full",
+	  .formula =
+	          "the most that the program had allocated of a GPU's memory at once, as a share "
+	          "of that",
+	  .why = "A little more and it fails; allocators that free and allocate anew get slow before.",
+	  .advice = "A smaller batch, activation checkpointing, or lower precision.",
+	  .source = "TensorBoard's plugin: 90 %",
+	  .measure = measure_memory },
+	{ .id = "GPU-TC",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "matrix products without tensor cores",
+	  .formula =
+	          "time of kernels that are matrix products or convolutions by their names, and do "
+	          "not use tensor cores by them, as a share of the time of all of the GPU's works; "
+	          "from compute capability 7.0 on",
+	  .why = "Tensor cores do the same several times as fast.",
+	  .advice = "torch.set_float32_matmul_precision(\"high\"), autocast to bfloat16, and sizes "
+	            "that are multiples of 8.",
+	  .source = "DLProf's and TensorBoard's advice on tensor cores; 10 %: our choice",
+	  .measure = measure_tensor_cores },
+	{ .id = "GPU-GRID",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "kernels too small for the GPU",
+	  .formula =
+	          "time of kernels with fewer blocks than the GPU has multiprocessors, as a share "
+	          "of the time of all of its works; blocks are counted as many times as works "
+	          "ran at once on average",
+	  .why = "The other multiprocessors have nothing to do.",
+	  .advice =
+	          "More blocks: larger batches, smaller blocks, or several such kernels at once on "
+	          "streams of their own.",
+	  .source = "TensorBoard's plugin: blocks per multiprocessor below 1; 20 %: our choice",
+	  .measure = measure_grid },
+};
+const size_t rules_gpu_count = sizeof(rules_gpu) / sizeof(rules_gpu[0]);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Rules on files, pipes, sockets and sleep.
+#include "merge/rules/evidence.h"
+
+#include <stdio.h>
+
+#define ON_CPU      (1u << METRIC_ON_CPU)
+#define FILES       (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
+#define NET         (1u << METRIC_OFF_NET)
+#define SLEEP       (1u << METRIC_OFF_SLEEP)
+
+#define MANY_CALLS  1000
+#define LARGE_BYTES 16384 /* copying that many takes several times as long as the call itself */
+
+// CPU time of all threads in WHAT, as RULE counts it.
+static uint64_t time_in(const struct evidence *e, const struct rule *rule, uint64_t what)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if ((time->doing & what) && !(time->doing & rule->not_doing))
+			sum += evidence_sum(time->ns, rule->metrics);
+	}
+	return sum;
+}
+
+// Calls that are large on average are not what most of their time is spent on.
+static enum measured measure_tiny(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	bool writes = time_in(e, rule, ACTIVITY(WRITE)) > time_in(e, rule, ACTIVITY(READ));
+	uint64_t calls = writes ? e->run->write_calls : e->run->read_calls;
+	uint64_t bytes = writes ? e->run->write_bytes : e->run->read_bytes;
+	enum measured measured = measure_doing(e, rule, finding);
+	char fact[sizeof(finding->fact)];
+
+	if (measured != MEASURED || calls < MANY_CALLS)
+		return measured;
+	if (bytes / calls >= LARGE_BYTES)
+		return MEASURED_NOTHING;
+	snprintf(fact, sizeof(fact), "%s", finding->fact);
+	return finding_say(finding, "%.320s; the run has %s %llu times, %llu byte%s on average",
+	                   fact, writes ? "written" : "read", (unsigned long long)calls,
+	                   (unsigned long long)(bytes / calls), bytes / calls == 1 ? "" : "s");
+}
+
+const struct rule rules_io[] = {
+	{ .id = "IO-WAIT",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "waiting for files and pipes",
+	  .formula =
+	          "time blocked in system calls on files, block devices, pipes and terminals, and "
+	          "in page faults that read from disk, as a share of the critical thread's time; "
+	          "without the program's start, and of the user's own code if there is any",
+	  .why = "The thread does nothing while the device, or the other end, works.",
+	  .advice = "Read ahead (posix_fadvise, a thread of its own) or in larger pieces, or keep "
+	            "the data in memory.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .metrics = FILES,
+	  .placed = true },
+	{ .id = "IO-SYNC",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "IO-WAIT", "CPU-SYS" },
+	  .title = "waiting until the disk has it",
+	  .formula =
+	          "time in fsync, fdatasync, sync_file_range and msync, waiting or not, as a share "
+	          "of the critical thread's time",
+	  .why = "Each of these waits for the device, which is thousands of times slower than the "
+	         "write itself.",
+	  .advice = "Sync once for many writes: group them, or put them into one transaction.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(SYNC) },
+	{ .id = "IO-TINY",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 25,
+	  .within = { "CPU-SYS" },
+	  .title = "many small reads or writes",
+	  .formula = "CPU time of system calls that read or write, less what it takes to copy the "
+	             "data, as a share of the critical thread's time, or of all CPU time; not "
+	             "where the run's reads, or its writes, are of 16 KB and more on average, by "
+	             "/proc/PID/io",
+	  .why = "A system call costs about as much as copying a few kilobytes: with a few bytes "
+	         "each, most of the time is not spent on the data.",
+	  .advice = "Read and write through a buffer of some 64 KB, and do not flush it after each "
+	            "line.",
+	  .source = "our choice",
+	  .measure = measure_tiny,
+	  .doing = ACTIVITY(READ) | ACTIVITY(WRITE),
+	  .not_doing = ACTIVITY(COPY) | ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) |
+	               ACTIVITY(SPAWN),
+	  .metrics = ON_CPU },
+	{ .id = "IO-OPEN",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-SYS", "IO-WAIT" },
+	  .title = "files are looked up and opened all the time",
+	  .formula =
+	          "time in open, close, stat, readdir and their like, as a share of the critical "
+	          "thread's time, or of all CPU time",
+	  .why = "Each of them walks the path through the file system.",
+	  .advice = "Keep files open, list a directory once, and remember what was found.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(OPEN),
+	  .not_doing = ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) | ACTIVITY(SPAWN) },
+	{ .id = "IO-SLEEP",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "sleeping",
+	  .formula = "time in sleep, usleep, nanosleep and their like, as a share of the critical "
+	             "thread's time",
+	  .why = "It does so by its own choice, and what it waits for may be there long before.",
+	  .advice = "Wait for the event itself: a condition variable, a future, poll(2) with a "
+	            "timeout, inotify(7).",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .metrics = SLEEP },
+	{ .id = "IO-NET",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "waiting for answers of others",
+	  .formula =
+	          "time blocked in receiving from, sending to and connecting sockets, as a share "
+	          "of the critical thread's time",
+	  .why = "The thread does nothing until the other side answers.",
+	  .advice = "Ask for several things at once: requests in parallel, in batches, or without "
+	            "waiting for each answer.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LOADER),
+	  .metrics = NET },
+	{ .id = "IO-IDLE",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 50,
+	  .title = "waiting for something to do",
+	  .formula = "time blocked in poll, select and epoll, as a share of the critical thread's "
+	             "time",
+	  .why = "A server that has nothing to do is not slow; a client that waits is.",
+	  .advice = "If it is not meant to be idle, look at who should answer.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(POLL),
+	  .metrics = NET | SLEEP },
+};
+
+const size_t rules_io_count = sizeof(rules_io) / sizeof(rules_io[0]);

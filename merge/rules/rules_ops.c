@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+// Rules on ops.
+#include "base/error.h"
+#include "base/op.h"
+#include "merge/loaders.h"
+#include "merge/rules/evidence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ON_CPU      (1u << METRIC_ON_CPU)
+#define LOADER_NAME "enumerate(DataLoader)"
+#define LOADER_BUSY 0.7  /* of their time, from which workers have enough to do */
+#define CPU_SHORT   0.25 /* of what they have to do, waiting for a free CPU */
+#define HOT_SHARE   0.05 /* of the time in ops, of one whose shapes are counted */
+
+// Collections of garbage are ops, too, but Python's own.
+static bool has_ops(const struct evidence *e, struct finding *finding)
+{
+	for (size_t i = 0; i < e->ops->count; i++)
+		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_PYTHON)) != 0)
+			return true;
+	finding_lacks(finding, "the program has no ops");
+	return false;
+}
+
+static const struct op_row *first_of(const struct op_rows *ops, const char *prefix)
+{
+	for (size_t i = 0; i < ops->count; i++)
+		if (strncmp(ops->rows[i].name, prefix, strlen(prefix)) == 0)
+			return &ops->rows[i];
+	return NULL;
+}
+
+#define LESS_WORK "decode once and keep the result; do less for each sample."
+
+static void advise_to_have_workers(uint32_t cpus, struct finding *finding)
+{
+	if (cpus > 1)
+		finding_advise(finding,
+		               "The training process prepares its batches itself: "
+		               "DataLoader(num_workers=%u) does it beside the training; " LESS_WORK,
+		               cpus - 1);
+	else if (cpus)
+		finding_advise(finding, "On one CPU workers (num_workers) help only where samples "
+		                        "wait for files: " LESS_WORK);
+}
+
+static bool lacks_cpus(const struct loaders *l, uint32_t cpus)
+{
+	return (cpus && l->at_once >= cpus) ||
+	       (double)l->runnable_ns > CPU_SHORT * (double)(l->life_ns - l->idle_ns);
+}
+
+// "1 worker is busy for 90 % of its time"
+static const char *say_workers(const struct loaders *l, char *buffer, size_t size)
+{
+	bool one = l->at_once == 1;
+	double busy = 100 * (double)(l->life_ns - l->idle_ns) / (double)l->life_ns;
+
+	snprintf(buffer, size, "%u worker%s busy for %.0f %% of %s time", l->at_once,
+	         one ? " is" : "s are", busy, one ? "its" : "their");
+	return buffer;
+}
+
+static void advise_workers(const struct loaders *l, uint32_t cpus, struct finding *finding)
+{
+	char text[80];
+	const char *workers = say_workers(l, text, sizeof(text));
+	bool busy = (double)(l->life_ns - l->idle_ns) >= LOADER_BUSY * (double)l->life_ns;
+
+	if (lacks_cpus(l, cpus))
+		finding_advise(finding,
+		               "%s, and there are %u CPU%s: more of them will not help; " LESS_WORK,
+		               workers, cpus, cpus == 1 ? "" : "s");
+	else if (busy)
+		finding_advise(finding, "%s: take more of them (num_workers=%u); " LESS_WORK,
+		               workers, cpus);
+	else if (l->started > l->at_once)
+		finding_advise(finding,
+		               "%s, and %u were started, one after another: "
+		               "persistent_workers=True keeps them from epoch to epoch.",
+		               workers, l->started);
+	else
+		finding_advise(finding,
+		               "%s: more of them will not help. A larger prefetch_factor evens out "
+		               "samples that take long; fewer and smaller tensors are sent faster.",
+		               workers);
+}
+
+// What fits the workers that there were.
+static void advise_loader(const struct evidence *e, bool has_workers, struct finding *finding)
+{
+	struct error err = { 0 };
+	struct loaders l;
+
+	if (loaders_look(e->profile, &e->query, &l, &err) < 0)
+		return;
+	if (l.life_ns)
+		advise_workers(&l, e->run->cpus, finding);
+	else if (!has_workers)
+		advise_to_have_workers(e->run->cpus, finding);
+}
+
+// What the training thread waits for its next batch, be it for workers or for its own work.
+static enum measured measure_loader(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	const struct op_row *row = first_of(e->ops, LOADER_NAME);
+	char place[300];
+
+	(void)rule;
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
+	if (!row)
+		return MEASURED_NOTHING;
+	evidence_weigh(e, row->total_ns, 0, finding);
+	finding->value = 100 * finding->share;
+	finding_add(finding, &(struct finding_row){
+				     .function = row->function ? row->function : row->name,
+				     .file = row->file,
+				     .line = row->line,
+				     .callee = row->name,
+				     .ns = row->total_ns,
+				     .share = finding->share,
+				     .calls = row->calls,
+			     });
+	advise_loader(e, !strstr(row->name, "_SingleProcess"), finding);
+	finding_place(finding->function, row->file, row->line, place, sizeof(place));
+	return finding_say(finding, "waiting for the next batch: %.0f %% of the time, in %s",
+	                   finding->value, place);
+}
+
+static uint64_t calls_of_tiny(const struct op_rows *ops)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < ops->count; i++)
+		if (op_is_tiny(&ops->rows[i]))
+			calls += ops->rows[i].calls;
+	return calls;
+}
+
+// Of tiny ops what is around each call counts as well: all of the lines that call them.
+static enum measured measure_tiny(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	const struct rule whole = { .title = rule->title,
+		                    .metrics = ON_CPU,
+		                    .whole_places = rule->doing };
+	uint64_t calls = calls_of_tiny(e->ops);
+
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
+	if (!calls)
+		return MEASURED_NOTHING;
+	enum measured measured = measure_doing(e, &whole, finding);
+	if (finding->row_count)
+		finding->rows[0].calls = calls;
+	return measured;
+}
+
+// Half the bytes, and twice as many numbers in a register.
+static enum measured measure_double(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
+	enum measured measured = measure_doing(e, rule, finding);
+	finding->saving_ns /= 2;
+	return measured;
+}
+
+static enum measured measure_copies(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	return has_ops(e, finding) ? measure_doing(e, rule, finding) : MEASURED_LACKS;
+}
+
+static uint64_t self_of_all(const struct op_rows *ops)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ops->count; i++)
+		sum += ops->rows[i].self_ns;
+	return sum;
+}
+
+static void begin_at(const struct op_row *row, struct finding *finding)
+{
+	finding_add(finding, &(struct finding_row){
+				     .function = row->function ? row->function : row->name,
+				     .file = row->file,
+				     .line = row->line,
+				     .callee = row->name,
+				     .ns = row->self_ns,
+				     .calls = row->calls,
+			     });
+}
+
+// Each of these hands a value to the CPU, and so waits for all that the GPU has to do.
+static bool waits_for_value(const struct op_row *row)
+{
+	static const char *const names[] = { "aten::item", "aten::_local_scalar_dense",
+		                             "aten::nonzero", "aten::is_nonzero" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(row->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool uses_gpu(const struct evidence *e)
+{
+	for (size_t i = 0; i < e->ops->count; i++)
+		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_CUDA)) == 0)
+			return true;
+	return false;
+}
+
+static enum measured measure_syncs(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct op_row *most = NULL;
+	uint64_t ns = 0;
+	char place[300];
+
+	(void)rule;
+	if (!uses_gpu(e))
+		return finding_lacks(finding, "no calls of CUDA were seen");
+	for (size_t i = 0; i < e->ops->count; i++) {
+		const struct op_row *row = &e->ops->rows[i];
+		if (!waits_for_value(row))
+			continue;
+		ns += row->self_ns;
+		most = most && most->self_ns >= row->self_ns ? most : row;
+	}
+	if (!most)
+		return MEASURED_NOTHING;
+	begin_at(most, finding);
+	finding->share = e->wall_ns ? (double)ns / (double)e->wall_ns : 0;
+	finding->share = finding->share < 1 ? finding->share : 1;
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns + 0.5);
+	finding->value = 100 * finding->share;
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding,
+	                   "waiting for values from the GPU: %.0f %% of the time, most of it %.60s "
+	                   "in %s",
+	                   finding->value, most->name, place);
+}
+
+static uint32_t shapes_of(const struct evidence *e, const struct op_row *op)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < e->shapes->count; i++) {
+		const struct op_row *row = &e->shapes->rows[i];
+		count += row->shape[0] && strcmp(row->name, op->name) == 0 &&
+		         strcmp(row->provider, op->provider) == 0 &&
+		         strcmp(row->domain, op->domain) == 0;
+	}
+	return count;
+}
+
+static enum measured measure_shapes(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	const struct op_row *most = NULL;
+	uint64_t all = self_of_all(e->ops);
+	char place[300];
+
+	(void)rule;
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
+	for (size_t i = 0; i < e->ops->count; i++) {
+		const struct op_row *row = &e->ops->rows[i];
+		if ((double)row->self_ns < HOT_SHARE * (double)all)
+			continue;
+		uint32_t shapes = shapes_of(e, row);
+		if (shapes <= finding->value)
+			continue;
+		finding->value = shapes;
+		most = row;
+	}
+	if (!most)
+		return MEASURED_NOTHING;
+	begin_at(most, finding);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "%.60s is called with %.0f different shapes, most in %s",
+	                   most->name, finding->value, place);
+}
+
+const struct rule rules_ops[] = {
+	{ .id = "OP-LOADER",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .title = "waiting for the next batch",
+	  .formula = "time in the next() of PyTorch's DataLoader, as a share of the critical "
+	             "thread's time",
+	  .why = "The model does nothing until its input is there.",
+	  .advice = "DataLoader(num_workers=...) prepares batches beside the training, as long as "
+	            "there are CPUs for it; " LESS_WORK,
+	  .source = "TensorBoard's plugin and XProf: input above 5 % of the step",
+	  .within = { "PY-INTERP", "IO-WAIT", "CPU-SYS", "MEM-COPY" },
+	  .measure = measure_loader },
+	{ .id = "OP-TINY",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "tiny ops",
+	  .formula =
+	          "CPU time of the lines that call ops of less than 10 us on average, 10000 times "
+	          "and more, as a share of the critical thread's time, or of all CPU time where "
+	          "that is more",
+	  .why = "To call an op takes longer than what it does.",
+	  .advice = "Do many at once: whole arrays or batches in place of elements, a fused or "
+	            "compiled function, plain code for a handful of numbers.",
+	  .source = "our choice",
+	  .within = { "PY-INTERP", "CPU-SYS" },
+	  .measure = measure_tiny,
+	  .doing = ACTIVITY(TINY),
+	  .metrics = ON_CPU },
+	{ .id = "OP-COPY",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "copying tensors",
+	  .formula =
+	          "CPU time in PyTorch's ops that copy (copy_, clone, contiguous, to), as a share "
+	          "of the critical thread's time, or of all CPU time where that is more",
+	  .why = "The copy holds nothing new, only another layout, type or place.",
+	  .advice = "Keep the layout and the type that the ops want from the beginning, work on "
+	            "views, and write into what is there (out=, add_()).",
+	  .source = "our choice",
+	  .within = { "MEM-COPY", "MEM-FAULT" },
+	  .measure = measure_copies,
+	  .doing = ACTIVITY(TENSORS),
+	  .metrics = ON_CPU },
+	{ .id = "OP-DOUBLE",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "linear algebra in double precision",
+	  .formula = "CPU time in BLAS and LAPACK calls on double precision, as a share of the "
+	             "critical thread's time, or of all CPU time where that is more",
+	  .why = "Single precision takes half of the time and half of the memory.",
+	  .advice =
+	          "If 7 digits are enough, use float32: numpy's dtype=, the s... functions of BLAS. "
+	          "That saves half of it at most.",
+	  .source = "our choice",
+	  .within = { "PY-INTERP" },
+	  .measure = measure_double,
+	  .doing = ACTIVITY(DOUBLE),
+	  .metrics = ON_CPU },
+	{ .id = "OP-SHAPES",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_COUNT,
+	  .threshold = 10,
+	  .title = "an op with many shapes",
+	  .formula = "different shapes of one op that takes 5 % of the time in ops and more",
+	  .why = "Compiled code, plans and blocks of memory are made for one shape: each new one "
+	         "makes them again.",
+	  .advice = "Pad to a few sizes, or put what is alike into one batch.",
+	  .source = "our choice",
+	  .measure = measure_shapes },
+	{ .id = "OP-SYNC",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 3,
+	  .title = "waiting for values from the GPU",
+	  .formula =
+	          "time of item, nonzero and is_nonzero themselves, as a share of wall time; only "
+	          "where CUDA is used",
+	  .why = "Each waits until the GPU has done all work before it, and the GPU then waits for "
+	         "more.",
+	  .advice = "Keep values on the GPU; read them every hundred steps; use masks in place of "
+	            "nonzero().",
+	  .source = "XProf's limit for what is not the GPU's work",
+	  .measure = measure_syncs },
+};
+
+const size_t rules_ops_count = sizeof(rules_ops) / sizeof(rules_ops[0]);

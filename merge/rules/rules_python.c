@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// Rules on Python.
+#include "base/op.h"
+#include "merge/profile/profile_data.h"
+#include "merge/rules/evidence.h"
+
+#include <string.h>
+
+#define FEW_IMPORTS_NS UINT64_C(300000000) /* imports that take less are nobody's concern */
+#define GC_OP          "garbage collection"
+
+static bool has_python(const struct evidence *e)
+{
+	for (size_t i = 0; i < e->activities->place_count; i++)
+		if (e->activities->places[i].python)
+			return true;
+	for (size_t i = 0; i < e->activities->time_count; i++)
+		if (e->activities->times[i].doing & (ACTIVITY(PYTHON) | ACTIVITY(IMPORT)))
+			return true;
+	return false;
+}
+
+static enum measured measure_python(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	return has_python(e) ? measure_doing(e, rule, finding)
+	                     : finding_lacks(finding, "no Python code was seen");
+}
+
+static enum measured measure_imports(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+
+	if (measured != MEASURED || finding->saving_ns >= FEW_IMPORTS_NS)
+		return measured;
+	return MEASURED_NOTHING;
+}
+
+// Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.
+static double second_share(const struct evidence *e, uint64_t *most_ns)
+{
+	const struct threads *t = &e->profile->threads;
+	double first = 0, second = 0;
+
+	*most_ns = 0;
+	for (size_t i = 0; i < t->thread_count; i++) {
+		const struct thread_info *info = &t->threads[i];
+		uint64_t life = evidence_sum(info->ns, (1u << METRIC_COUNT) - 1);
+		double share = life ? (double)info->gil_waited_ns / (double)life : 0;
+		if (info->gil_waited_ns > *most_ns && info->merged == 1)
+			*most_ns = info->gil_waited_ns;
+		if (share > first) {
+			second = first;
+			first = share;
+		} else if (share > second) {
+			second = share;
+		}
+	}
+	return second;
+}
+
+static enum measured measure_gil(const struct evidence *e, const struct rule *rule,
+                                 struct finding *finding)
+{
+	uint64_t most_ns;
+	enum measured measured = measure_python(e, rule, finding);
+
+	if (measured != MEASURED)
+		return measured;
+	finding->value = 100 * second_share(e, &most_ns);
+	if (most_ns > e->wall_ns)
+		most_ns = e->wall_ns;
+	if (most_ns > finding->saving_ns) {
+		finding->saving_ns = most_ns;
+		finding->share = e->wall_ns ? (double)most_ns / (double)e->wall_ns : 0;
+	}
+	char place[300] = "";
+	if (finding->function)
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+	return finding_say(
+		finding,
+		"threads wait for the GIL, Python's lock, for %.0f %% of their lives and "
+		"more%s%s",
+		finding->value, *place ? ", most in " : "", place);
+}
+
+// Imports make what stays: that garbage is looked for meanwhile is part of them.
+static enum measured measure_gc(const struct evidence *e, const struct rule *rule,
+                                struct finding *finding)
+{
+	const struct op_row *gc = NULL;
+	char place[300] = "";
+
+	for (size_t i = 0; i < e->ops->count && !gc; i++)
+		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_PYTHON)) == 0 &&
+		    strcmp(e->ops->rows[i].name, GC_OP) == 0)
+			gc = &e->ops->rows[i];
+	if (!gc)
+		return has_python(e) ? MEASURED_NOTHING
+		                     : finding_lacks(finding, "no Python code was seen");
+	measure_doing(e, rule, finding);
+	if (finding->function)
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+	return finding_say(
+		finding, "%llu collections of Python's garbage take %.0f %% of the time%s%s",
+		(unsigned long long)gc->calls, finding->value, *place ? ", most in " : "", place);
+}
+
+const struct rule rules_python[] = {
+	{ .id = "PY-INTERP",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "the interpreter itself",
+	  .formula =
+	          "CPU time of the interpreter at work for Python code, without what C functions "
+	          "take that it calls, as a share of the critical thread's time, or of all CPU "
+	          "time",
+	  .why = "Each step of Python takes some 30 ns and more, where compiled code takes one.",
+	  .advice = "Do it for many elements at once: NumPy's array operations, built-in functions "
+	            "such as sum() and str.join(), or compile it (Numba, Cython).",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(PYTHON),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(DEEPCOPY) |
+	               ACTIVITY(LOGGING) | ACTIVITY(DATE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "PY-GIL",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "PY-INTERP", "CPU-LOCK" },
+	  .title = "threads wait for Python's lock",
+	  .formula = "of the threads' lives, the share that was spent waiting for the GIL; the "
+	             "second largest one of all threads",
+	  .why = "One thread at a time runs Python, however many there are.",
+	  .advice = "Use processes (multiprocessing, concurrent.futures), libraries that work "
+	            "without the GIL, or a free-threaded Python.",
+	  .source = "our choice",
+	  .measure = measure_gil,
+	  .doing = ACTIVITY(GIL),
+	  .metrics = 1u << METRIC_OFF_LOCK },
+	{ .id = "PY-GC",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .title = "Python collects garbage",
+	  .formula = "CPU time in collections of garbage, without those of imports, as a share of "
+	             "the critical thread's time, or of all CPU time",
+	  .why = "A collection walks all objects that may be in cycles, whether there is garbage or "
+	         "not.",
+	  .advice = "Do not call gc.collect() in loops; gc.freeze() what stays for good; raise the "
+	            "thresholds with gc.set_threshold().",
+	  .source = "our choice",
+	  .measure = measure_gc,
+	  .doing = ACTIVITY(GC),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "PY-IMPORT",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "WARM-INIT", "IO-WAIT", "PY-INTERP", "IO-OPEN" },
+	  .title = "imports",
+	  .formula =
+	          "time in Python's imports and in all that they run, waiting or not, as a share "
+	          "of the critical thread's time; nothing below 0.3 s",
+	  .why = "It is spent each time that the program starts.",
+	  .advice = "Import what is large where it is used, or do without it; see what takes how "
+	            "long in the table of imports.",
+	  .source = "our choice",
+	  .measure = measure_imports,
+	  .doing = ACTIVITY(IMPORT) },
+	{ .id = "PY-DEEPCOPY",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "PY-INTERP" },
+	  .title = "objects are copied deeply",
+	  .formula = "time in Python's copy module, as a share of the critical thread's time",
+	  .why = "It walks and rebuilds every object that can be reached.",
+	  .advice = "Copy only what changes: dict(d), list(l), dataclasses.replace(), or make the "
+	            "data immutable and share it.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(DEEPCOPY) },
+	{ .id = "PY-LOG",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "PY-INTERP", "IO-TINY", "IO-WAIT", "CPU-SYS" },
+	  .title = "logging",
+	  .formula = "time in Python's logging module, as a share of the critical thread's time",
+	  .why = "Each record looks up its caller, is formatted, takes a lock and is flushed.",
+	  .advice = "Log less in loops; ask logger.isEnabledFor() first; hand records to a "
+	            "QueueHandler.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(LOGGING),
+	  .not_doing = ACTIVITY(IMPORT) },
+	{ .id = "PY-DATE",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "PY-INTERP" },
+	  .title = "dates are read by a pattern",
+	  .formula = "time in strptime, as a share of the critical thread's time",
+	  .why = "It is written in Python and takes some microseconds a call.",
+	  .advice = "Use datetime.fromisoformat(), or take the numbers out yourself.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(DATE),
+	  .not_doing = ACTIVITY(IMPORT) },
+	{ .id = "PY-TRACE",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .within = { "PY-INTERP" },
+	  .title = "a debugger or another profiler looks on",
+	  .formula =
+	          "time in pdb, trace, coverage and cProfile, as a share of the critical thread's "
+	          "time",
+	  .why = "It makes calls of Python functions several times as slow, and others not.",
+	  .advice = "Measure without it.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(TRACE) },
+};
+
+const size_t rules_python_count = sizeof(rules_python) / sizeof(rules_python[0]);

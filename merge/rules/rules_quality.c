@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Rules on the measurement itself. They save nothing: they say how far to trust the others.
+#include "base/clock.h"
+#include "base/share.h"
+#include "merge/rules/evidence.h"
+#include "symbolize/symbolizer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define OVERHEAD_NS_MIN UINT64_C(100000000) /* of CPU time: less is no rate */
+#define OWN_SHARE       0.6                 /* of the CPUs: then nobody else is to blame */
+
+static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	(void)rule;
+	finding->value = (double)e->run->samples + (e->totals.off_cpu_ns ? 1 : 0);
+	if (e->run->rung_remedy && *e->run->rung_remedy)
+		finding_advise(finding, "%s", e->run->rung_remedy);
+	return finding_say(finding, "no sample of the run has come in");
+}
+
+static enum measured measure_short(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	(void)rule;
+	finding->value = (double)e->run->wall_ns / (double)NS_PER_SEC;
+	return finding_say(finding, "the run took %.3f s, and %llu sample%s", finding->value,
+	                   (unsigned long long)e->run->samples, e->run->samples == 1 ? "" : "s");
+}
+
+static enum measured measure_lost(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	(void)rule;
+	if (!e->run->samples && !e->run->lost)
+		return MEASURED_NOTHING;
+	finding->value = percent_of(e->run->lost, e->run->samples + e->run->lost);
+	return finding_say(finding, "%.1f %% of the samples were lost", finding->value);
+}
+
+static enum measured measure_overhead(const struct evidence *e, const struct rule *rule,
+                                      struct finding *finding)
+{
+	const struct run *run = e->run;
+	uint64_t cost =
+		run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
+	uint64_t cpu =
+		run->target_cpu_ns > e->totals.on_cpu_ns ? run->target_cpu_ns : e->totals.on_cpu_ns;
+
+	(void)rule;
+	if (!run->complete)
+		return finding_lacks(finding, "the run has not ended in order");
+	if (cpu < OVERHEAD_NS_MIN)
+		return MEASURED_NOTHING;
+	finding->value = percent_of(cost, cpu);
+	if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
+		finding_advise(finding, "Most of it is in hooks of ops and allocations: leave out "
+		                        "what you do not need (--no-malloc, --no-torch, "
+		                        "--no-blas, --no-ops).");
+	return finding_say(finding, "measuring took %.1f %% of the program's CPU time",
+	                   finding->value);
+}
+
+static enum measured measure_symbols(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	const struct module_row *worst = NULL;
+	uint64_t nameless = 0, all = 0;
+
+	(void)rule;
+	for (size_t i = 0; i < e->modules->count; i++) {
+		const struct module_row *row = &e->modules->rows[i];
+		all += row->self_ns;
+		if (row->level != DEBUG_NONE || row->path[0] == '[')
+			continue;
+		nameless += row->self_ns;
+		if (!worst || row->self_ns > worst->self_ns)
+			worst = row;
+	}
+	if (!all)
+		return MEASURED_NOTHING;
+	finding->value = percent_of(nameless, all);
+	if (worst && *worst->remedy)
+		finding_advise(finding, "%.380s.", worst->remedy);
+	return finding_say(
+		finding, "%.0f %% of the time was in files whose functions have no names%s%.200s",
+		finding->value, worst ? ", most of it in " : "", worst ? worst->path : "");
+}
+
+static enum measured measure_fallback(const struct evidence *e, const struct rule *rule,
+                                      struct finding *finding)
+{
+	static const char *const without[] = {
+		"",
+		"",
+		"no functions of the kernel",
+		"no perf events: samples by timers inside of programs",
+		"only what threads wait for, not where they run",
+	};
+
+	(void)rule;
+	if (!e->run->rung || e->run->rung >= sizeof(without) / sizeof(without[0]))
+		return finding_lacks(finding, "it is not known how it was sampled");
+	finding->value = e->run->rung;
+	if (e->run->rung_remedy && *e->run->rung_remedy)
+		finding_advise(finding, "%.380s", e->run->rung_remedy);
+	return finding_say(finding, "this system lets bottleneck see less: %s",
+	                   without[e->run->rung]);
+}
+
+// Of the time in which the machine's CPUs had work, whose ever: what a hypervisor gave to others.
+static double stolen(const struct run *run)
+{
+	uint64_t wanted = run->machine_busy_ns + run->machine_steal_ns;
+
+	return run->machine_cpus && wanted >= OVERHEAD_NS_MIN
+	               ? percent_of(run->machine_steal_ns, wanted)
+	               : 0;
+}
+
+static enum measured say_stolen(double percent, struct finding *finding)
+{
+	finding->value = percent;
+	finding->saving_ns = 0; // nobody knows of whose time it was
+	return finding_say(finding,
+	                   "for %.0f %% of the time for which this machine's CPUs had work, the "
+	                   "hypervisor gave them to others (steal, /proc/stat)",
+	                   percent);
+}
+
+static enum measured measure_noise(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const uint64_t *ns = e->activities->ns;
+	double cpus = (double)e->wall_ns * e->run->cpus, steal = stolen(e->run);
+	char beside[80] = "";
+
+	if ((!e->run->cpus || !e->run->off_cpu_exact) && steal <= rule->threshold)
+		return finding_lacks(finding, "it was not recorded when threads wait for a CPU");
+	finding->saving_ns = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
+	finding->value = percent_of(finding->saving_ns, e->wall_ns);
+	bool own = (double)ns[METRIC_ON_CPU] >= OWN_SHARE * cpus;
+	if (steal > rule->threshold && (own || steal > finding->value))
+		return say_stolen(steal, finding);
+	if (own)
+		return MEASURED_NOTHING;
+	if (steal >= 1)
+		snprintf(beside, sizeof(beside),
+		         "; the hypervisor gave %.0f %% of the machine's to others", steal);
+	return finding_say(finding,
+	                   "for %.0f %% of the time others had the CPU that the critical thread "
+	                   "could have used%s",
+	                   finding->value, beside);
+}
+
+const struct rule rules_quality[] = {
+	{ .id = "MEAS-EMPTY",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_ERROR,
+	  .unit = UNIT_COUNT,
+	  .threshold = 1,
+	  .below = true,
+	  .whole_run = true,
+	  .title = "nothing was measured",
+	  .formula = "samples, and one more if any wait was seen",
+	  .why = "The run was too short for a sample, or the system does not let any be taken.",
+	  .advice = "Run more work, raise the rate (-F 4999), and see bottleneck check.",
+	  .source = "there is nothing to go by",
+	  .measure = measure_empty },
+	{ .id = "MEAS-SHORT",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_SECONDS,
+	  .threshold = 1,
+	  .severe = 0.1,
+	  .below = true,
+	  .whole_run = true,
+	  .title = "the run was short",
+	  .formula = "wall time of the run",
+	  .why = "Its start is a large part of it, and few samples rank nothing well: of 100, a "
+	         "share of 10 % is uncertain by 6 points.",
+	  .advice = "Let it do more work, or the same work several times.",
+	  .source = "our choice; MAQAO ONE View asks for 10 s",
+	  .measure = measure_short },
+	{ .id = "MEAS-LOST",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 1,
+	  .severe = 10,
+	  .whole_run = true,
+	  .title = "samples were lost",
+	  .formula = "lost samples, as a share of all",
+	  .why = "They are not lost evenly: what is busiest loses most.",
+	  .advice = "Lower the rate: -F 199.",
+	  .source = "our choice",
+	  .measure = measure_lost },
+	{ .id = "MEAS-OVERHEAD",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .severe = 20,
+	  .whole_run = true,
+	  .title = "measuring has slowed it down",
+	  .formula = "CPU time of bottleneck, of handlers of samples and of hooks, by that of the "
+	             "program",
+	  .why = "What costs most to be looked at seems to be slower than it is.",
+	  .advice = "Lower the rate: -F 199.",
+	  .source = "Linaro Performance Reports for the first, our choice for the second",
+	  .measure = measure_overhead },
+	{ .id = "MEAS-SYMBOLS",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .severe = 50,
+	  .whole_run = true,
+	  .title = "functions without names",
+	  .formula = "time in files that have no names of functions at all, as a share of all",
+	  .why = "Such time can be given to a file, but not to a function or a line.",
+	  .advice = "Install its debug symbols, or build it with -g and do not strip it.",
+	  .source = "our choice",
+	  .measure = measure_symbols },
+	{ .id = "MEAS-FALLBACK",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_COUNT,
+	  .threshold = 1,
+	  .severe = 3,
+	  .whole_run = true,
+	  .title = "less is seen than could be",
+	  .formula =
+	          "how samples were taken: 1 with the kernel's, 2 by perf events without those, 3 "
+	          "by timers inside of programs, 4 from /proc",
+	  .why = "What cannot be seen is not in the tables.",
+	  .advice = "See bottleneck check.",
+	  .source = "what is missing at each step",
+	  .measure = measure_fallback },
+	{ .id = "MEAS-NOISE",
+	  .subject = RULES_QUALITY,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .severe = 20,
+	  .whole_run = true,
+	  .title = "others had the CPUs",
+	  .formula = "time that the critical thread was ready to run but had no CPU, as a share of "
+	             "wall time, where the program did not use the CPUs itself; or, where that is "
+	             "more, time that a hypervisor gave to others, as a share of that for which "
+	             "the machine's CPUs had work",
+	  .why = "Wall times are longer than they would be, and caches are shared with strangers.",
+	  .advice = "Measure again on a machine without other work.",
+	  .source = "our choice",
+	  .measure = measure_noise },
+};
+
+const size_t rules_quality_count = sizeof(rules_quality) / sizeof(rules_quality[0]);

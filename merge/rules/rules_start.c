@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Rules on processes and threads that are started for very little.
+#include "merge/profile/profile_data.h"
+#include "merge/rules/evidence.h"
+
+#include <string.h>
+
+#define OWN              (((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE))
+#define WAITS            (1u << METRIC_OFF_CHILD | 1u << METRIC_OFF_PIPE)
+#define PROCESSES_LEAST  20
+#define PROCESS_SHORT_NS (100 * UINT64_C(1000000))
+#define THREADS_LEAST    200
+#define THREAD_SHORT_NS  (10 * UINT64_C(1000000))
+
+// How long those that have ended lived on average; UINT64_MAX: none has.
+static uint64_t process_life(const struct profile *p)
+{
+	uint64_t sum = 0, count = 0;
+
+	for (size_t i = 1; i < p->threads.process_count; i++) {
+		const struct process_info *info = &p->threads.processes[i];
+		if (info->merged != 1 || info->end_ns <= info->start_ns)
+			continue;
+		sum += info->end_ns - info->start_ns;
+		count++;
+	}
+	return count ? sum / count : UINT64_MAX;
+}
+
+static uint64_t thread_life(const struct profile *p)
+{
+	uint64_t sum = 0, count = 0;
+
+	for (size_t i = 1; i < p->threads.thread_count; i++) {
+		const struct thread_info *info = &p->threads.threads[i];
+		if (info->merged != 1 || info->end_ns <= info->start_ns)
+			continue;
+		sum += info->end_ns - info->start_ns;
+		count++;
+	}
+	return count ? sum / count : UINT64_MAX;
+}
+
+// The place is where they are started; the time also that of waiting for them.
+static void weigh(const struct evidence *e, uint64_t ns, struct finding *finding)
+{
+	finding->share = 0;
+	evidence_weigh(e, ns, 0, finding);
+	finding->value = 100 * finding->share;
+}
+
+static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
+                                       struct finding *finding)
+{
+	uint64_t life = process_life(e->profile);
+	char place[300] = "";
+
+	if (e->totals.processes < PROCESSES_LEAST || life >= PROCESS_SHORT_NS)
+		return MEASURED_NOTHING;
+	// They are waited for elsewhere.
+	const struct rule starting = { .doing = rule->doing,
+		                       .not_doing = ACTIVITY(REAP),
+		                       .metrics = OWN };
+	measure_doing(e, &starting, finding);
+	if (!finding->row_count)
+		measure_doing(e, rule, finding);
+	weigh(e,
+	      evidence_doing(e, rule->doing, OWN) +
+	              evidence_sum(e->activities->critical_ns, WAITS) -
+	              evidence_doing(e, rule->doing, WAITS),
+	      finding);
+	if (finding->function)
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+	return finding_say(finding,
+	                   "%u processes that live for %.1f ms on average are started and waited "
+	                   "for: %.0f %% of the time%s%s",
+	                   e->totals.processes - 1, (double)life / 1e6, finding->value,
+	                   *place ? ", most in " : "", place);
+}
+
+static enum measured measure_threads(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	uint64_t life = thread_life(e->profile);
+	char place[300] = "";
+
+	if (e->totals.threads < THREADS_LEAST || life >= THREAD_SHORT_NS ||
+	    e->totals.processes > e->totals.threads / 2)
+		return MEASURED_NOTHING;
+	// On a busy machine each thread that gets the CPU of its starter takes the kernel's timer
+	// with it, before a sample of the starting is due: waiting for them is seen.
+	const struct rule joining = { .doing = ACTIVITY(JOIN), .metrics = OWN };
+	measure_doing(e, rule, finding);
+	if (!finding->row_count)
+		measure_doing(e, &joining, finding);
+	weigh(e, evidence_doing(e, rule->doing | ACTIVITY(JOIN), OWN), finding);
+	if (finding->function)
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+	return finding_say(finding,
+	                   "%u threads that live for %.2f ms on average are started and waited "
+	                   "for: %.0f %% of the time%s%s",
+	                   e->totals.threads - 1, (double)life / 1e6, finding->value,
+	                   *place ? ", most in " : "", place);
+}
+
+const struct rule rules_start[] = {
+	{ .id = "CPU-SPAWN",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "starting processes",
+	  .formula =
+	          "time in fork(), exec() and their like, and waiting for children and pipes, as "
+	          "a share of the critical thread's time; only of 20 processes and more that "
+	          "live for less than 0.1 s on average",
+	  .why = "To start a program takes a millisecond and more, whatever it does then.",
+	  .advice = "Do it within the program (a library, a function of the language), or give one "
+	            "process many pieces of work.",
+	  .source = "our choice",
+	  .measure = measure_processes,
+	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP" },
+	  .doing = ACTIVITY(SPAWN),
+	  .metrics = OWN },
+	{ .id = "CPU-THREADS",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "starting threads",
+	  .formula = "time in starting and joining threads, as a share of the critical thread's "
+	             "time; only of 200 threads and more that live for less than 10 ms on average",
+	  .why = "To start and to join a thread takes some 20 us, more than small pieces of work.",
+	  .advice = "Keep a few threads and give them the pieces: a pool, a queue, OpenMP.",
+	  .source = "our choice",
+	  .measure = measure_threads,
+	  .within = { "CPU-SYS", "CPU-LOCK", "MEM-FAULT", "PY-INTERP" },
+	  .doing = ACTIVITY(THREAD),
+	  .metrics = OWN },
+};
+
+const size_t rules_start_count = sizeof(rules_start) / sizeof(rules_start[0]);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Rules on work that need not be done: the same again, more of it than there is to do, or for
+// something that was meant to be rare.
+#include "merge/rules/evidence.h"
+
+#define ON_CPU (1u << METRIC_ON_CPU)
+
+const struct rule rules_waste[] = {
+	{ .id = "CPU-REGEX",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "compiling regular expressions",
+	  .formula = "CPU time in the compilers of regular expressions, as a share of the critical "
+	             "thread's time, or of all CPU time where that is more",
+	  .why = "To compile a pattern takes far longer than to match a line with it.",
+	  .advice = "Compile each pattern once, outside of the loop, and keep it: re.compile(), a "
+	            "static std::regex. Python's re module keeps the last 512 only.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
+	  .doing = ACTIVITY(REGEX),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-THROW",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "throwing exceptions",
+	  .formula =
+	          "CPU time in the runtime's functions that make, throw and catch exceptions, as a "
+	          "share of the critical thread's time, or of all CPU time where that is more",
+	  .why = "An exception costs a microsecond and more: it is made for what is rare.",
+	  .advice = "Ask first, or return what went wrong: find() in place of at(), dict.get(), "
+	            "std::optional, an error code.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
+	  .doing = ACTIVITY(THROW),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-QUADRATIC",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "work that grows with what is there already",
+	  .formula = "CPU time in looking for the ends of strings, in adding to a string that is "
+	             "copied for that, and in searching and shifting lists, as a share of the "
+	             "critical thread's time, or of all CPU time where that is more",
+	  .why = "Each step takes longer than the one before: twice the data take four times as "
+	         "long.",
+	  .advice = "Remember the end of the string, collect the parts and join them once, use a "
+	            "set or a dict to look things up, and collections.deque for queues.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .within = { "CPU-SYS", "PY-INTERP", "MEM-COPY", "MEM-FAULT" },
+	  .doing = ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT),
+	  .not_doing = ACTIVITY(REGEX),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-SPIN",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "waiting with a CPU",
+	  .formula =
+	          "CPU time in spin locks and sched_yield(), as a share of the critical thread's "
+	          "time, or of all CPU time where that is more",
+	  .why = "The CPU that asks again and again is missing where the work is done.",
+	  .advice =
+	          "Wait for the event itself: a condition variable, a semaphore, a futex, join().",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .within = { "CPU-SYS" },
+	  .doing = ACTIVITY(SPIN),
+	  .not_doing = ACTIVITY(BARRIER) | ACTIVITY(BLAS),
+	  .metrics = ON_CPU,
+	  // Threads of libraries spin for a while before they sleep, by no choice of the user.
+	  .placed = true },
+	{ .id = "CPU-DOUBLE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "mathematics in double precision",
+	  .formula = "CPU time in exp, log, pow, sin and their like of double, as a share of the "
+	             "critical thread's time, or of all CPU time",
+	  .why = "Those of float take half as long, and compilers can do four to sixteen of them at "
+	         "once.",
+	  .advice =
+	          "If seven digits will do, use float and expf(), logf(), powf(); -ffast-math (or "
+	          "-O3 with libmvec) does several at once.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(FLOAT64),
+	  .not_doing = ACTIVITY(PYTHON),
+	  .metrics = ON_CPU },
+};
+
+const size_t rules_waste_count = sizeof(rules_waste) / sizeof(rules_waste[0]);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/off_cpu/off_cpu_python.h"
+
+#include "base/clock.h"
+#include "sampler/python/python_remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct off_cpu_python {
+	struct codes *codes;
+	struct remote_memory memory;
+	struct python_stack placed;
+};
+
+struct off_cpu_python *off_cpu_python_new(struct codes *codes)
+{
+	struct off_cpu_python *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->codes = codes;
+	return p;
+}
+
+void off_cpu_python_free(struct off_cpu_python *p)
+{
+	free(p);
+}
+
+bool off_cpu_python_may(const struct thread *thread)
+{
+	const struct python *python = &thread->process->python;
+
+	return python->version && python->runtime;
+}
+
+const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *thread,
+                                               uint64_t sp, uint64_t *until_ns)
+{
+	struct python *python = &thread->process->python;
+	int pid = (int)thread->process->pid;
+	struct python_remote_thread who = { thread->process->pid, thread->tid, sp, clock_now_ns() };
+
+	if (!python->remote)
+		python->remote = python_remote_new();
+	if (!python->remote)
+		return NULL;
+	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
+	const struct python_chain *chain =
+		python_remote_chain(python->remote, python, p->codes, &p->memory, &who);
+	*until_ns = clock_now_ns();
+	return chain;
+}
+
+size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
+                            const struct python_chain *chain, struct frame *frames,
+                            const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
+{
+	struct process *process = thread->process;
+	const struct python_native native = { process->space, frames, *sps, count };
+
+	python_place(&process->python, chain, &native, &p->placed);
+	if (p->placed.whole)
+		*flags &= ~(uint32_t)STACK_TRUNCATED;
+	count = p->placed.count < max ? p->placed.count : max;
+	memcpy(frames, p->placed.frames, count * sizeof(*frames));
+	*sps = p->placed.sps;
+	return count;
+}
+
+bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint32_t i,
+                        uint32_t *holder)
+{
+	int pid = (int)process->pid;
+
+	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
+	return python_remote_gil(process->python.remote, &p->memory, i, holder);
+}
+
+bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address)
+{
+	const struct python_remote *remote = thread->process->python.remote;
+
+	return remote && python_remote_is_gil(remote, address);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where Python code waits: the Python frames of a blocked thread, at their
+ * places in the native stack of the wait.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "sampler/tracker/tasks.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct codes;
+struct off_cpu_python;
+
+/* CODES is borrowed. NULL if there is no memory. */
+struct off_cpu_python *off_cpu_python_new(struct codes *codes);
+void off_cpu_python_free(struct off_cpu_python *p); /* NULL is fine */
+
+CLEANUP(off_cpu_python, struct off_cpu_python *, off_cpu_python_free)
+
+/* Whether THREAD may have Python frames that can be read. */
+bool off_cpu_python_may(const struct thread *thread);
+
+/*
+ * Reads the frames of THREAD, which is blocked with its stack pointer at SP. Valid until the next
+ * call; NULL: it has none. Exact if it has not run up to *UNTIL_NS.
+ */
+const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *thread,
+                                               uint64_t sp, uint64_t *until_ns);
+
+/* COUNT native FRAMES with *SPS become those with CHAIN's among them; the number. */
+size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
+                            const struct python_chain *chain, struct frame *frames,
+                            const uint64_t **sps, size_t count, size_t max, uint32_t *flags);
+
+/* Which thread of PROCESS holds GIL number I, from 0 on, at the moment; 0: none. False: there is no
+   such GIL. */
+bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint32_t i,
+                        uint32_t *holder);
+
+/* Whether a wait for the futex at ADDRESS is one for the GIL. */
+bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address);

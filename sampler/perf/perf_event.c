@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/perf/perf_event.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "sampler/perf/perf_ring.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define RING_MIN_BYTES   ((size_t)64 * 1024)
+#define RING_MAX_BYTES   ((size_t)32 * 1024 * 1024)
+#define RING_HOLDS_MS    50
+#define RINGS_FREE_BYTES ((size_t)64 * 1024 * 1024) // up to here rings may be larger than needed,
+#define RING_SPARE       4                          // at most by so much
+#define STACK_BYTES_MAX  65528
+#define FORMAT_LOST      (1u << 4) // PERF_FORMAT_LOST, which headers before Linux 6.0 do not have
+#define HEADERS_BYTES    640       // of a sample beside its stack: registers and a kernel chain
+
+// Every switch has a sample, as long as all threads together keep to bursts of so many, and to so
+// many a second in the long run. In frequency mode the kernel sees to it for each thread, but two
+// switches in quick succession raise the period, and all short processes inherit it: at 4999 Hz an
+// eighth of what the processes of a make of small recipes were blocked went unseen.
+#define SWITCH_BURST  500
+#define SWITCH_BUDGET 3000
+
+// They have rings of their own: a storm of them crowds out nothing else, and what a ring holds is
+// all that the storm can cost between two looks at it.
+#define SWITCH_RING_BYTES ((size_t)1024 * 1024)
+
+struct cpu_events {
+	int clock_fd;  // has the ring of the same number
+	int switch_fd; // has a ring behind all of those; -1: no switch samples
+	bool hung_up;  // no followed task is left that could run here
+};
+
+struct perf_source {
+	struct source base;
+	struct cpu_events *cpus;
+	size_t cpu_count;
+	size_t ring_bytes;
+	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
+	uint64_t lost;            // by PERF_RECORD_LOST so far
+	int64_t switch_credit;    // switch samples that the budget still allows
+	uint64_t credited_ns;     // when it was last added to
+	bool switches_paused;
+	int epoll;
+	struct event event;
+	struct perf_rings rings;
+};
+
+size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes)
+{
+	uint64_t needed = (uint64_t)frequency_hz * RING_HOLDS_MS / 1000 *
+	                  ((uint64_t)stack_bytes + HEADERS_BYTES);
+	size_t bytes = RING_MIN_BYTES * 4;
+
+	while (bytes < needed && bytes < RING_MAX_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+// A busy machine may keep the collector waiting for longer than that.
+static size_t with_spare(size_t bytes)
+{
+	size_t rings = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (int spare = 1; spare < RING_SPARE && bytes * 2 * rings <= RINGS_FREE_BYTES; spare *= 2)
+		bytes *= 2;
+	return bytes;
+}
+
+static int read_paranoid(void)
+{
+	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	char text[32], *end;
+
+	if (!file || !fgets(text, sizeof(text), file))
+		return INT_MIN;
+	long value = strtol(text, &end, 10);
+	return end > text ? (int)value : INT_MIN;
+}
+
+int perf_event_refused(struct error *err, int errnum, bool kernel, int paranoid)
+{
+	const char *what = kernel ? "samples of the kernel" : "perf_event_open";
+	int enough = kernel ? 1 : 2;
+
+	if (errnum == EACCES && paranoid > enough) {
+		error_set(err, errnum, "%s: not allowed while kernel.perf_event_paranoid is %d",
+		          what, paranoid);
+		return error_hint(err,
+		                  "Run `sysctl kernel.perf_event_paranoid=%d` as root, or "
+		                  "give the binary CAP_PERFMON: `setcap cap_perfmon+ep`.",
+		                  enough);
+	}
+	if (errnum == EACCES || errnum == EPERM) {
+		error_set(err, errnum, "%s: refused by a seccomp filter or a security module",
+		          what);
+		return error_hint(err,
+		                  "In a container, allow perf_event_open in its seccomp profile "
+		                  "(docker run --cap-add PERFMON).");
+	}
+	if (errnum == ENOSYS) {
+		error_set(err, errnum, "%s: this kernel or sandbox has none", what);
+		return error_hint(
+			err, "Use a kernel with CONFIG_PERF_EVENTS, or run outside the sandbox.");
+	}
+	error_set(err, errnum, "%s: the kernel refused the event", what);
+	if (errnum == EMFILE)
+		error_hint(err, "Raise the limit of open files: `ulimit -n 4096`.");
+	return -1;
+}
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct perf_event_attr clock_attr(const struct source_request *request, bool kernel)
+{
+	uint32_t stack = request->stack_bytes & ~7u;
+
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = NS_PER_SEC / request->frequency_hz,
+		.sample_type = PERF_RECORD_SAMPLE_TYPE | (kernel ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_regs_user = PERF_RECORD_REGS,
+		.sample_stack_user = stack < STACK_BYTES_MAX ? stack : STACK_BYTES_MAX,
+		.read_format = PERF_FORMAT_ID | FORMAT_LOST,
+		.disabled = 1,
+		.enable_on_exec = 1,
+		.inherit = 1,
+		.exclude_kernel = !kernel,
+		.exclude_callchain_user = 1,
+		.exclude_hv = 1,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		// Without the kernel the time between switches is all that tells of kernel time.
+		.context_switch = request->off_cpu || !kernel,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+	};
+}
+
+// The stack of a thread that leaves the CPU.
+static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
+{
+	struct perf_event_attr attr = *clock;
+
+	// The stack of a thread that waits stays as it is: what is missing can be read from there.
+	attr.sample_stack_user = clock->sample_stack_user / 2 & ~7u;
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.sample_period = 1;
+	attr.wakeup_watermark = (uint32_t)(SWITCH_RING_BYTES / 4);
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
+	return attr;
+}
+
+static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
+                     bool switches)
+{
+	struct cpu_events *events = &s->cpus[s->cpu_count];
+
+	events->switch_fd = -1;
+	events->clock_fd = open_event(attr, child, cpu);
+	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & FORMAT_LOST) {
+		attr->read_format &= ~(uint64_t)FORMAT_LOST; // before Linux 6.0
+		events->clock_fd = open_event(attr, child, cpu);
+	}
+	if (events->clock_fd < 0)
+		return false;
+	s->cpu_count++;
+	if (switches) {
+		struct perf_event_attr other = switch_attr(attr);
+		events->switch_fd = open_event(&other, child, cpu);
+		s->base.facts.switch_samples &= events->switch_fd >= 0;
+	}
+	return true;
+}
+
+static int open_cpus(struct perf_source *s, const struct source_request *request)
+{
+	struct perf_event_attr attr = clock_attr(request, s->base.facts.kernel_samples);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	s->cpus = calloc((size_t)cpus, sizeof(*s->cpus));
+	s->rings.rings = calloc((size_t)cpus * 2, sizeof(*s->rings.rings));
+	if (!s->cpus || !s->rings.rings)
+		return ENOMEM;
+	attr.wakeup_watermark =
+		(uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
+	for (int cpu = 0; cpu < cpus; cpu++)
+		// ENODEV: a CPU that is offline
+		if (!open_cpu(s, &attr, request->child, cpu, s->base.facts.switch_samples) &&
+		    errno != ENODEV)
+			return errno;
+	return s->cpu_count ? 0 : ENODEV;
+}
+
+static size_t map_bytes(size_t ring_bytes)
+{
+	return ring_bytes + (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t bytes_of(const struct perf_source *s, size_t ring)
+{
+	return ring < s->cpu_count ? s->ring_bytes : SWITCH_RING_BYTES;
+}
+
+static void unmap_rings(struct perf_source *s, size_t from)
+{
+	while (s->rings.count > from) {
+		size_t i = --s->rings.count;
+		munmap(s->rings.rings[i].page, map_bytes(bytes_of(s, i)));
+	}
+}
+
+static int map_ring(struct perf_source *s, int fd)
+{
+	struct perf_ring *ring = &s->rings.rings[s->rings.count];
+	size_t bytes = bytes_of(s, s->rings.count);
+	void *page = mmap(NULL, map_bytes(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return errno;
+	perf_ring_init(ring, page, bytes);
+	ring->format.kernel = s->base.facts.kernel_stacks;
+	s->rings.count++;
+	return 0;
+}
+
+static int map_clock_rings(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		int errnum = map_ring(s, s->cpus[i].clock_fd);
+		if (errnum) {
+			unmap_rings(s, 0);
+			return errnum;
+		}
+	}
+	return 0;
+}
+
+static bool map_switch_rings(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		int fd = s->cpus[i].switch_fd;
+		struct perf_ring *ring = &s->rings.rings[s->rings.count];
+		if (map_ring(s, fd) || ioctl(fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0) {
+			unmap_rings(s, s->cpu_count);
+			return false;
+		}
+	}
+	return true;
+}
+
+// What an unprivileged user may lock is limited: smaller rings are better than none.
+static int map_largest_rings(struct perf_source *s, size_t wanted, struct error *err)
+{
+	int errnum;
+
+	s->ring_bytes = with_spare(wanted);
+
+	while ((errnum = map_clock_rings(s)) && s->ring_bytes > RING_MIN_BYTES)
+		s->ring_bytes /= 2;
+	if (errnum) {
+		error_set(err, errnum, "could not map %zu rings of %zu KB for perf events",
+		          s->cpu_count, s->ring_bytes / 1024);
+		return error_hint(err, "Raise kernel.perf_event_mlock_kb or `ulimit -l`.");
+	}
+	if (s->ring_bytes < wanted)
+		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
+		         "the rings hold %zu KB instead of %zu KB (kernel.perf_event_mlock_kb, "
+		         "ulimit -l): samples may be lost",
+		         s->ring_bytes / 1024, wanted / 1024);
+	return 0;
+}
+
+static bool wait_for_ring(struct perf_source *s, int fd, size_t cpu)
+{
+	struct epoll_event wanted = { .events = EPOLLIN, .data.u64 = cpu };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
+}
+
+static int wait_for_rings(struct perf_source *s, struct error *err)
+{
+	for (size_t i = 0; i < s->cpu_count; i++)
+		if (!wait_for_ring(s, s->cpus[i].clock_fd, i) ||
+		    (s->base.facts.switch_samples && !wait_for_ring(s, s->cpus[i].switch_fd, i)))
+			return error_set(err, errno, "could not wait for a perf event");
+	return 0;
+}
+
+// All CPUs have them or none, so that off_cpu knows what to expect.
+static void drop_switch_events(struct perf_source *s)
+{
+	s->base.facts.switch_samples = false;
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		close_at_scope_end(&s->cpus[i].switch_fd);
+		s->cpus[i].switch_fd = -1;
+	}
+}
+
+static void close_source(struct source *source)
+{
+	struct perf_source *s = (struct perf_source *)source;
+
+	if (!s)
+		return;
+	unmap_rings(s, 0);
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		close_at_scope_end(&s->cpus[i].switch_fd);
+		close_at_scope_end(&s->cpus[i].clock_fd);
+	}
+	close_at_scope_end(&s->epoll);
+	free(s->cpus);
+	free(s->rings.rings);
+	free(s);
+}
+
+static struct source *open_source(const struct source_request *request,
+                                  const struct source_ops *ops, struct error *err)
+{
+	bool kernel = ops->rung == RUNG_PERF_KERNEL;
+	struct perf_source *s = calloc(1, sizeof(*s));
+	if (!s) {
+		error_set(err, errno, "could not open perf events");
+		return NULL;
+	}
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
+	s->base = (struct source){
+		.ops = ops,
+		.facts = {
+			.kernel_samples = kernel,
+			.kernel_stacks = kernel,
+			.switches = request->off_cpu || !kernel,
+			// In user mode only, the event opens but never counts a switch.
+			.switch_samples = request->off_cpu && kernel,
+			.frequency_hz = request->frequency_hz,
+		},
+	};
+	int errnum = s->epoll < 0 ? errno : open_cpus(s, request);
+	if (errnum) {
+		perf_event_refused(err, errnum, kernel, read_paranoid());
+		close_source(&s->base);
+		return NULL;
+	}
+	if (map_largest_rings(s, wanted, err) < 0) {
+		close_source(&s->base);
+		return NULL;
+	}
+	if (!s->base.facts.switch_samples || !map_switch_rings(s))
+		drop_switch_events(s);
+	if (wait_for_rings(s, err) < 0) {
+		close_source(&s->base);
+		return NULL;
+	}
+	return &s->base;
+}
+
+static struct source *open_kernel(const struct source_request *request, struct error *err)
+{
+	return open_source(request, &perf_kernel_source, err);
+}
+
+static struct source *open_user(const struct source_request *request, struct error *err)
+{
+	return open_source(request, &perf_user_source, err);
+}
+
+static int source_fd(const struct source *source)
+{
+	return ((const struct perf_source *)source)->epoll;
+}
+
+// A descriptor hangs up when the last task that could write to its ring is gone, and is then
+// always readable: what is left is drained by timeout.
+static void drop_hung_up(struct perf_source *s)
+{
+	struct epoll_event ready[64];
+	int count = epoll_wait(s->epoll, ready, 64, 0);
+
+	for (int i = 0; i < count; i++) {
+		struct cpu_events *cpu = &s->cpus[ready[i].data.u64];
+		if (ready[i].events & (EPOLLHUP | EPOLLERR) && !cpu->hung_up) {
+			cpu->hung_up = true;
+			epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->clock_fd, NULL);
+			if (cpu->switch_fd >= 0)
+				epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->switch_fd, NULL);
+		}
+	}
+}
+
+static void switch_samples(struct perf_source *s, unsigned long request)
+{
+	for (size_t i = 0; i < s->cpu_count; i++)
+		ioctl(s->cpus[i].switch_fd, request, 0); // reaches the inherited events too
+}
+
+// A storm of switches would cost the program more than its stacks are worth, and crowd out all
+// other records: pauses keep to the budget, and off_cpu looks at what they miss.
+static void keep_budget(struct perf_source *s, uint64_t now_ns)
+{
+	if (!s->base.facts.switch_samples)
+		return;
+	s->switch_credit += (int64_t)((now_ns - s->credited_ns) / (NS_PER_SEC / SWITCH_BUDGET));
+	s->credited_ns = now_ns;
+	if (s->switch_credit > SWITCH_BURST)
+		s->switch_credit = SWITCH_BURST;
+	if (!s->switches_paused && s->switch_credit < 0) {
+		switch_samples(s, PERF_EVENT_IOC_DISABLE);
+		s->switches_paused = true;
+	} else if (s->switches_paused && s->switch_credit == SWITCH_BURST) {
+		switch_samples(s, PERF_EVENT_IOC_ENABLE);
+		s->switches_paused = false;
+	}
+}
+
+// What was lost has cost the program nearly as much as what was not. True if s->event is nothing
+// else: a switch without a sample is one that off_cpu looks at.
+static bool charge_switches(struct perf_source *s, const struct perf_ring *ring)
+{
+	bool lost = s->event.type == RECORD_LOST;
+
+	if (!ring->format.switch_id)
+		return false;
+	s->switch_credit -= lost ? (int64_t)s->event.lost : 1;
+	return lost;
+}
+
+static const struct event *next_event(struct source *source, uint64_t until_ns, struct error *err)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	const struct perf_event_header *record;
+	struct perf_ring *ring;
+
+	if (s->looked_until_ns != until_ns) {
+		s->looked_until_ns = until_ns;
+		drop_hung_up(s);
+		keep_budget(s, clock_now_ns());
+		if (perf_rings_look(&s->rings, err) < 0)
+			return NULL;
+	}
+	while ((record = perf_rings_next(&s->rings, until_ns, &ring, err))) {
+		enum perf_verdict verdict =
+			perf_record_decode(&ring->format, record, record->size, &s->event);
+		if (verdict == PERF_RECORD_DAMAGED) {
+			error_set(err, 0,
+			          "the kernel wrote a record of type %u that cannot be read",
+			          record->type);
+			return NULL;
+		}
+		if (verdict == PERF_RECORD_EVENT && !charge_switches(s, ring)) {
+			if (s->event.type == RECORD_LOST)
+				s->lost += s->event.lost;
+			return &s->event;
+		}
+	}
+	return NULL;
+}
+
+static uint64_t read_lost(int fd)
+{
+	struct {
+		uint64_t value, id, lost;
+	} counter = { 0 };
+
+	return fd >= 0 && read(fd, &counter, sizeof(counter)) == sizeof(counter) ? counter.lost : 0;
+}
+
+// PERF_RECORD_LOST is written only when a later record fits, so it falls short; the counters
+// are exact, but reading one visits every inherited copy of the event.
+static uint64_t count_lost(struct source *source, bool exact)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	uint64_t lost = 0;
+
+	for (size_t i = 0; exact && i < s->cpu_count; i++)
+		lost += read_lost(s->cpus[i].clock_fd);
+	return lost > s->lost ? lost : s->lost;
+}
+
+#define PERF_SOURCE(rung_, open_)                                                                  \
+	{                                                                                          \
+		.rung = (rung_), .open = (open_), .close = close_source, .fd = source_fd,          \
+		.next = next_event, .lost = count_lost,                                            \
+	}
+
+const struct source_ops perf_kernel_source = PERF_SOURCE(RUNG_PERF_KERNEL, open_kernel);
+const struct source_ops perf_user_source = PERF_SOURCE(RUNG_PERF_USER, open_user);

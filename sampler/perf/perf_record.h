@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records of a perf ring, decoded in place.
+ *
+ * The layout follows from the sample_type that we ask for, so that is fixed
+ * here, once, for the opener (sampler/perf/perf_event.c) and the decoder. Nothing
+ * is trusted: a record that does not hold what its type says is damaged.
+ */
+#pragma once
+
+#include "sampler/event.h"
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* x86-64: AX BX CX DX SI DI BP SP IP and R8 to R15. */
+#define PERF_RECORD_REGS UINT64_C(0xff01ff)
+
+#define PERF_RECORD_SAMPLE_TYPE                                                                    \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |        \
+	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+
+/* What the records of one ring look like. */
+struct perf_format {
+	bool kernel;        /* samples also have PERF_SAMPLE_CALLCHAIN, kernel part only */
+	uint64_t switch_id; /* samples with this id are SAMPLE_SWITCH; 0: there are none */
+};
+
+enum perf_verdict {
+	PERF_RECORD_DAMAGED = -1,
+	PERF_RECORD_SKIP = 0, /* well-formed and of no interest */
+	PERF_RECORD_EVENT = 1
+};
+
+/*
+ * Decodes the record of SIZE bytes at BYTES, which begins with its perf_event_header.
+ * *OUT points into BYTES. It is valid only after PERF_RECORD_EVENT.
+ */
+enum perf_verdict perf_record_decode(const struct perf_format *format, const void *bytes,
+                                     size_t size, struct event *out);
+
+/* Where in the record its time is, from its start; 0 if it is too short to have one. */
+size_t perf_record_time_offset(const struct perf_event_header *header);

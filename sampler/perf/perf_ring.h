@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading perf rings: one per CPU, merged by time.
+ *
+ *	perf_rings_look(): what has been written up to here
+ *	perf_rings_next(): the oldest record of all rings, and so on
+ *
+ * Each ring is in order by itself, and all share one clock. A record is
+ * borrowed: it is given back to the kernel by the next call. It lies in the
+ * ring, or, where it wraps around the end, in a buffer of the set's own.
+ */
+#pragma once
+
+#include "sampler/perf/perf_record.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+#define PERF_RECORD_MAX_BYTES 65536 /* perf_event_header.size has 16 bits */
+
+struct perf_ring {
+	struct perf_event_mmap_page *page;
+	const uint8_t *data;
+	uint64_t mask;    /* bytes of data - 1 */
+	uint64_t head;    /* of the kernel, as of the last look */
+	uint64_t tail;    /* ours: read up to here */
+	uint64_t next_ns; /* time of the record at tail; UINT64_MAX if there is none */
+	struct perf_format format;
+};
+
+struct perf_rings {
+	struct perf_ring *rings; /* the caller's */
+	size_t count;
+	struct perf_ring *given; /* whose record is out; NULL if none is */
+	uint32_t given_bytes;
+	uint8_t wrapped[PERF_RECORD_MAX_BYTES];
+};
+
+/* PAGE is followed by DATA_BYTES (a power of two) of data. */
+void perf_ring_init(struct perf_ring *ring, struct perf_event_mmap_page *page, uint64_t data_bytes);
+
+/* -1 if a ring holds what cannot be. */
+int perf_rings_look(struct perf_rings *set, struct error *err);
+
+/*
+ * The oldest record that is not younger than UNTIL_NS and its ring; NULL if
+ * there is none (ERR stays empty) or a ring holds what cannot be.
+ */
+const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t until_ns,
+                                                struct perf_ring **from, struct error *err);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Python frames of a thread that does not run, read from outside.
+ *
+ * A thread changes its own chain of frames and nobody else's, so what is found
+ * is exact if the thread was blocked all the while: the caller has to prove
+ * that afterwards. All that is read is checked as foreign bytes are, and may
+ * be anything without harm.
+ *
+ *	_PyRuntime ─► interpreters ─► thread states ─► the one with TID
+ *	                                                 └► frames ─► code objects
+ *
+ * One of these belongs to one process between two of its execs.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/record.h"
+#include "sampler/unwind/remote_memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct codes;
+struct python;
+struct python_remote;
+
+struct python_remote *python_remote_new(void);    /* NULL if there is no memory */
+void python_remote_free(struct python_remote *r); /* NULL is fine */
+
+CLEANUP(python_remote, struct python_remote *, python_remote_free)
+
+/* Who is looked at, and when. */
+struct python_remote_thread {
+	uint32_t pid, tid;
+	uint64_t sp; /* what lies below is not its stack */
+	uint64_t now_ns;
+};
+
+/*
+ * The frames of THREAD in the interpreter of P, whose code objects are made known to P and CODES.
+ * Valid until the next call. NULL: it runs no Python, or that cannot be read.
+ */
+const struct python_chain *python_remote_chain(struct python_remote *r, struct python *p,
+                                               struct codes *codes, struct remote_memory *memory,
+                                               const struct python_remote_thread *thread);
+
+/*
+ * Which thread holds GIL number I, from 0 on, of those that python_remote_chain() has found; 0:
+ * none, or one that is not known. False: there is no such GIL.
+ */
+bool python_remote_gil(const struct python_remote *r, struct remote_memory *memory, uint32_t i,
+                       uint32_t *holder);
+
+/*
+ * Whether ADDRESS, on which a thread waits, is part of a GIL. Nothing is read: what
+ * python_remote_chain() has found is what is known.
+ */
+bool python_remote_is_gil(const struct python_remote *r, uint64_t address);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker/tracker_state.h"
+
+void tracker_on_op_begin(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+
+	if (thread)
+		op_tracker_begin(&t->ops, thread, event);
+	if (thread && event->op.correlation)
+		gpu_calls_begin(t->gpu, thread, t->codes, event);
+}
+
+void tracker_on_op_mark(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+
+	if (thread)
+		op_tracker_mark(&t->ops, thread, event);
+}
+
+void tracker_on_op_end(struct tracker *t, const struct event *event)
+{
+	op_tracker_end(&t->ops, tasks_find_thread(t->tasks, event->pid, event->op_end.begin_tid),
+	               event);
+}
+
+void tracker_on_op_site(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+	struct frame *frames = t->stack + 1;
+	uint32_t flags = 0;
+
+	if (!thread)
+		return;
+	size_t count = tracker_unwind(t, thread, &event->op_site.at, event->time_ns, frames,
+	                              STACK_MAX_FRAMES, &flags);
+	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
+	op_tracker_site(&t->ops, thread->process, event, frames, sps, count);
+	if (!event->op_site.cuda)
+		return;
+	count = unwinder_complete(t->unwinder, &thread->last, event->time_ns, frames, count,
+	                          STACK_MAX_FRAMES, &flags);
+	gpu_calls_site(t->gpu, thread->process, &event->op_site, frames, sps, count, flags);
+}
+
+void tracker_on_op_count(struct tracker *t, const struct event *event)
+{
+	uint32_t process = tracker_process(t, event->pid);
+	// It may be the first that is heard of the process.
+	const struct thread *first = process ? NULL : tracker_thread(t, event, true);
+
+	if (process || first)
+		op_tracker_count(&t->ops, process ? process : first->process->number, event);
+}
+
+void tracker_on_alloc(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+	struct alloc_event alloc = {
+		.time_ns = event->time_ns,
+		.address = event->alloc.address,
+		.bytes = event->alloc.bytes,
+		.weight_bytes = event->alloc.weight_bytes,
+		.untracked = event->alloc.untracked,
+		.frames = t->stack + 1,
+	};
+
+	if (!thread || !t->sink.alloc)
+		return;
+	alloc.thread = thread->number;
+	alloc.count = (uint32_t)tracker_frames(t, thread, &event->alloc.at, event->time_ns,
+	                                       t->stack + 1, STACK_MAX_FRAMES, &alloc.flags);
+	t->sink.alloc(t->sink.context, &alloc);
+}
+
+void tracker_on_free(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+	struct free_event freed = { .time_ns = event->time_ns, .address = event->freed };
+
+	if (!process || !t->sink.freed)
+		return;
+	freed.process = process->number;
+	t->sink.freed(t->sink.context, &freed);
+}
+
+void tracker_on_memory(struct tracker *t, const struct event *event)
+{
+	uint32_t process = tracker_process(t, event->pid);
+
+	if (!process || !t->sink.memory)
+		return;
+	struct memory_event memory = {
+		.process = process,
+		.time_ns = event->time_ns,
+		.allocations = event->memory.allocations,
+		.frees = event->memory.frees,
+		.allocated_bytes = event->memory.allocated_bytes,
+		.freed_bytes = event->memory.freed_bytes,
+	};
+	t->sink.memory(t->sink.context, &memory);
+}
+
+void tracker_on_patch(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+	struct patch_event patch = {
+		.pattern = event->patch.pattern,
+		.reason = event->patch.reason,
+		.count = event->patch.reason == PATCH_MANY ? event->patch.size : 1,
+		.name = event->patch.name,
+	};
+
+	if (!thread)
+		return;
+	if (!patches_add(&thread->process->patches, &event->patch))
+		t->no_memory = true;
+	if (t->sink.patch)
+		t->sink.patch(t->sink.context, &patch);
+}
+
+void tracker_on_gpu(struct tracker *t, const struct event *event)
+{
+	uint32_t process = tracker_process(t, event->pid);
+
+	if (process)
+		gpu_calls_take(t->gpu, process, event);
+}
+
+void tracker_on_gpu_pc(struct tracker *t, const struct event *event)
+{
+	if (t->sink.gpu_pc)
+		t->sink.gpu_pc(t->sink.context, &event->gpu_pc);
+}
+
+void tracker_on_gpu_pc_sum(struct tracker *t, const struct event *event)
+{
+	if (t->sink.gpu_pc_sum)
+		t->sink.gpu_pc_sum(t->sink.context, &event->gpu_pc_sum);
+}

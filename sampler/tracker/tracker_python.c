@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker/tracker_state.h"
+
+#include "base/array.h"
+#include "sampler/off_cpu/off_cpu.h"
+#include "sampler/unwind/mapper.h"
+
+#include <string.h>
+
+struct look_again {
+	struct tracker *tracker;
+	const struct process *process;
+};
+
+static void look_again(void *context, struct thread *thread)
+{
+	const struct look_again *again = context;
+
+	if (thread->process == again->process)
+		off_cpu_again(again->tracker->off_cpu, thread);
+}
+
+static void tell_calls(struct tracker *t, struct process *process,
+                       const struct event_python_calls *calls)
+{
+	const struct python_calls_event told = {
+		.code = python_code_of(&process->python, calls->code),
+		.calls = calls->calls,
+		.first = !process->python.counts,
+		.last = calls->code == 0,
+	};
+
+	process->python.counts = true;
+	if (t->sink.python_calls)
+		t->sink.python_calls(t->sink.context, &told);
+}
+
+void tracker_on_python(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+
+	if (!thread)
+		return;
+	struct look_again again = { t, thread->process };
+	bool first = !thread->process->python.runtime;
+	python_begin(&thread->process->python, &event->python);
+	// One that is killed before it tells a call has told that it counts.
+	if (event->python.counts && !thread->process->python.counts)
+		tell_calls(t, thread->process, &(struct event_python_calls){ .code = UINT32_MAX });
+	if (t->off_cpu && first) // threads that wait already
+		tasks_each_thread(t->tasks, look_again, &again);
+}
+
+void tracker_on_python_code(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process && t->codes &&
+	    !python_add_code(&process->python, t->codes, &event->python_code))
+		t->no_memory = true;
+}
+
+void tracker_on_python_chain(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process && t->codes &&
+	    !python_add_chain(&process->python, t->codes, &event->python_chain))
+		t->no_memory = true;
+}
+
+void tracker_on_torch_module(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process && t->codes &&
+	    !python_name_module(&process->python, t->codes, &event->torch_module))
+		t->no_memory = true;
+}
+
+void tracker_on_python_name(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+	uint64_t address = event->python_name.address;
+
+	if (!process || !t->sink.python_name)
+		return;
+	const struct mapping *mapping = address_space_find(process->space, address);
+	if (!mapping && mapper_reread(t->modules, process, event->time_ns))
+		mapping = address_space_find(process->space, address);
+	if (!mapping)
+		return;
+	struct python_name_event name = {
+		.module = mapping->module,
+		.file_offset = address - mapping->start + mapping->file_offset,
+		.name = event->python_name.name,
+	};
+	t->sink.python_name(t->sink.context, &name);
+}
+
+void tracker_on_python_calls(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+	const struct event_python_calls *calls = &event->python_calls;
+
+	if (process)
+		tell_calls(t, process, calls);
+}
+
+static void keep_kernel(struct kernel_chain *chain, const struct event_sample *sample)
+{
+	chain->count = 0;
+	if (!array_reserve(&chain->addresses, &chain->capacity, sample->kernel_count))
+		return;
+	memcpy(chain->addresses, sample->kernel, sample->kernel_count * sizeof(*chain->addresses));
+	chain->count = sample->kernel_count;
+	chain->ip = sample->regs[DWARF_RIP];
+	chain->sp = sample->regs[DWARF_RSP];
+}
+
+bool tracker_is_double(struct thread *thread, const struct event_sample *sample)
+{
+	if (sample->by_agent || !thread->process->python.samples)
+		return false;
+	if (sample->kernel_count && sample->has_user)
+		keep_kernel(&thread->kernel_chain, sample);
+	return true;
+}
+
+// The agent's tick in the kernel comes on the way out of it, to where the call or the fault was.
+static bool fits(const struct kernel_chain *chain, const struct event_sample *sample)
+{
+	return chain->count && chain->ip == sample->regs[DWARF_RIP] &&
+	       chain->sp == sample->regs[DWARF_RSP];
+}
+
+void tracker_add_kernel(struct thread *thread, struct event_sample *sample)
+{
+	struct kernel_chain *chain = &thread->kernel_chain;
+
+	if (fits(chain, sample)) {
+		sample->kernel = chain->addresses;
+		sample->kernel_count = chain->count;
+		sample->in_kernel = false; // its frames say so
+	}
+	chain->count = 0;
+}
+
+size_t tracker_add_python(struct tracker *t, struct process *process,
+                          const struct event_sample *sample, struct frame *frames,
+                          const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
+{
+	const struct python_native native = { process->space, frames, *sps, count };
+	struct python_stack *placed = &t->python;
+
+	python_place(&process->python, sample->python, &native, placed);
+	if (placed->whole)
+		*flags &= ~(uint32_t)STACK_TRUNCATED;
+	count = placed->count < max ? placed->count : max;
+	memcpy(frames, placed->frames, count * sizeof(*frames));
+	*sps = placed->sps;
+	return count;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker/tracker_state.h"
+
+#include "sampler/off_cpu/off_cpu.h"
+#include "sampler/off_cpu/wait.h"
+#include "sampler/perf/cpu_account.h"
+#include "sampler/unwind/mapper.h"
+
+#include <string.h>
+
+void tracker_give(struct tracker *t, const struct stack *stack)
+{
+	if (t->sink.stack && stack->weight_ns)
+		t->sink.stack(t->sink.context, stack);
+}
+
+static size_t add_kernel_frames(struct tracker *t, const struct event_sample *sample,
+                                struct frame *frames, size_t max)
+{
+	if (!sample->kernel_count)
+		return 0;
+
+	struct module wanted = { .kind = MODULE_KERNEL, .path = "[kernel]", .fd = -1 };
+	const struct module *kernel = modules_add(t->modules, &wanted, NULL);
+	size_t count = sample->kernel_count < max ? sample->kernel_count : max;
+	for (size_t i = 0; i < count; i++) {
+		frames[i].module = kernel ? kernel->id : 0;
+		frames[i].kind = i ? FRAME_RETURN : FRAME_EXACT;
+		memcpy(&frames[i].address, (const uint8_t *)sample->kernel + i * 8, 8);
+	}
+	return count;
+}
+
+static bool is_unmapped(const struct frame *frame)
+{
+	return frame->kind != FRAME_MARK && !frame->module;
+}
+
+size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct event_sample *sample,
+                      uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
+{
+	struct process *process = thread->process;
+	int pid = (int)process->pid;
+
+	if (!sample->has_user)
+		return 0;
+	if (!address_space_find(process->space, sample->regs[DWARF_RIP]))
+		mapper_reread(t->modules, process, time_ns);
+
+	uint32_t before = *flags;
+	unwinder_follow(t->unwinder, &process->patches, &thread->ops);
+	size_t count =
+		unwinder_unwind(t->unwinder, process->space, sample, pid, frames, max, flags);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_unmapped(&frames[i]))
+			continue;
+		if (!mapper_reread(t->modules, process, time_ns))
+			break;
+		*flags = before;
+		return unwinder_unwind(t->unwinder, process->space, sample, pid, frames, max,
+		                       flags);
+	}
+	return count;
+}
+
+size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
+                      uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
+{
+	size_t count = tracker_unwind(t, thread, sample, time_ns, frames, max, flags);
+
+	if (sample->has_user)
+		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,
+		                          flags);
+	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
+	// Callers that were read later, or are those of the stack before, may be of another call.
+	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED)))
+		op_tracker_see(thread, frames, sps, count, time_ns);
+	if (sample->python)
+		count = tracker_add_python(t, thread->process, sample, frames, &sps, count, max,
+		                           flags);
+	return op_stack_place(&thread->ops, frames, sps, count, max);
+}
+
+static struct frame mark_of(enum mark mark)
+{
+	return (struct frame){ .address = mark, .kind = FRAME_MARK };
+}
+
+void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t time_ns,
+                        uint64_t weight_ns)
+{
+	struct stack stack = {
+		.thread = thread->number,
+		.metric = METRIC_ON_CPU,
+		.time_ns = time_ns,
+		.weight_ns = weight_ns,
+		.count = 1,
+		.frames = t->stack,
+	};
+	size_t count = 0;
+	const struct frame *frames = off_cpu_stack(thread, &count, &stack.flags);
+
+	if (!weight_ns)
+		return;
+	t->stack[0] = mark_of(MARK_SHORT);
+	t->stack[0].module = thread->process->program;
+	if (frames)
+		memcpy(t->stack + 1, frames, count * sizeof(*frames));
+	stack.count += (uint32_t)(count < STACK_MAX_FRAMES ? count : STACK_MAX_FRAMES - 1);
+	tracker_give(t, &stack);
+}
+
+// FRAMES[-1] is free, for the mark of kernel time.
+static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_ns,
+                        const struct cpu_split *split, struct frame *frames, size_t count,
+                        uint32_t flags, uint32_t samples)
+{
+	struct frame unseen = mark_of(MARK_UNKNOWN);
+	struct stack stack = {
+		.thread = thread->number,
+		.metric = METRIC_ON_CPU,
+		.time_ns = time_ns,
+		.weight_ns = split->user_ns,
+		.samples = samples,
+		.flags = flags,
+		.count = (uint32_t)count,
+		.frames = frames,
+	};
+
+	tracker_give(t, &stack);
+	stack.samples = split->user_ns ? 0 : samples;
+	frames[-1] = mark_of(MARK_KERNEL);
+	stack.frames = frames - 1;
+	stack.count = (uint32_t)(count < STACK_MAX_FRAMES ? count + 1 : count);
+	stack.weight_ns = split->kernel_ns;
+	tracker_give(t, &stack);
+	stack.samples = 0;
+	stack.flags = 0;
+	stack.count = 1;
+	stack.weight_ns = split->callless_ns;
+	tracker_give(t, &stack);
+	stack.frames = &unseen;
+	stack.weight_ns = split->unknown_ns;
+	tracker_give(t, &stack);
+	tracker_give_short(t, thread, time_ns, split->short_ns);
+}
+
+static void on_tick(struct tracker *t, struct thread *thread, const struct event *source)
+{
+	struct frame *frames = t->stack + 1;
+	struct event copy = *source;
+	const struct event *event = &copy;
+	uint32_t flags = 0;
+
+	if (t->rules.kernel_samples && copy.sample.by_agent)
+		tracker_add_kernel(thread, &copy.sample);
+	bool wanted = !t->sink.wants || t->sink.wants(t->sink.context, event->time_ns);
+	size_t count = 0;
+	if (wanted) {
+		count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
+		count += tracker_frames(t, thread, &event->sample, event->time_ns, frames + count,
+		                        STACK_MAX_FRAMES - count, &flags);
+	}
+	if (!count)
+		frames[count++] = mark_of(MARK_UNKNOWN);
+	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
+	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1);
+	// Time between two samples may belong to the one before.
+	if (t->off_cpu)
+		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
+	cpu_account_keep(thread, frames, count, flags, event->sample.in_kernel);
+	thread->process->samples++;
+	if (!wanted)
+		return;
+	t->samples++;
+	t->self_samples += event->sample.by_agent && event->sample.python;
+	t->cut += (flags & STACK_TRUNCATED) != 0;
+}
+
+// A source that probes by itself: what the thread waits for, for as long as the source says.
+static void on_probe(struct tracker *t, struct thread *thread, const struct event *event)
+{
+	struct frame *frames = t->stack + 1;
+	uint32_t flags = 0;
+	size_t count = tracker_frames(t, thread, &event->sample, event->time_ns, frames,
+	                              STACK_MAX_FRAMES, &flags);
+	struct wait wait = wait_of_call(event->sample.syscall);
+
+	if (!count)
+		frames[count++] = mark_of(MARK_UNKNOWN);
+	struct stack stack = {
+		.thread = thread->number,
+		.metric = wait.rank == WAIT_UNKNOWN ? METRIC_OFF_OTHER : wait.cause,
+		.time_ns = event->time_ns,
+		.duration_ns = event->sample.weight_ns,
+		.weight_ns = event->sample.weight_ns,
+		.samples = 1,
+		.flags = flags,
+		.count = (uint32_t)count,
+		.frames = frames,
+	};
+	thread->ns[stack.metric] += stack.weight_ns;
+	tracker_give(t, &stack);
+}
+
+void tracker_on_sample(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, event->sample.kind == SAMPLE_ON_CPU);
+
+	if (!thread)
+		return;
+	if (event->sample.kind == SAMPLE_ON_CPU && tracker_is_double(thread, &event->sample))
+		return;
+	if (event->sample.kind == SAMPLE_ON_CPU)
+		on_tick(t, thread, event);
+	else if (event->sample.kind == SAMPLE_PROBE)
+		on_probe(t, thread, event);
+	else if (t->off_cpu)
+		off_cpu_sample(t->off_cpu, thread, event);
+}
+
+static void give_kept(struct tracker *t, struct thread *thread, uint64_t time_ns,
+                      const struct cpu_split *split, const struct kept_stack *kept)
+{
+	struct frame *frames = t->stack + 1;
+
+	if (kept->count)
+		memcpy(frames, kept->frames, kept->count * sizeof(*frames));
+	give_on_cpu(t, thread, time_ns, split, frames, kept->count, kept->flags, 0);
+}
+
+void tracker_give_rest(struct tracker *t, struct thread *thread, uint64_t time_ns)
+{
+	struct cpu_split split =
+		cpu_account_rest(thread, cpu_account_clock(thread, time_ns), &t->rules);
+	const struct cpu_split user = { .user_ns = split.user_ns };
+
+	split.user_ns = 0;
+	give_kept(t, thread, time_ns, &user, &thread->cpu.last);
+	give_kept(t, thread, time_ns, &split, &thread->cpu.kernel);
+}

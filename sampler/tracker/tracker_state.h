@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the tracker share, and nobody else sees.
+ *
+ *	tracker.c         events come in, each to the function that knows it
+ *	tracker_tasks.c   who there is: processes and threads begin and end
+ *	tracker_stacks.c  complete stacks, and the time that each stands for
+ *	tracker_ops.c     ops and allocations
+ *	tracker_python.c  processes with an interpreter, which sample themselves
+ */
+#pragma once
+
+#include "sampler/event.h"
+#include "sampler/op/gpu_calls.h"
+#include "sampler/op/op_tracker.h"
+#include "sampler/perf/cpu_account.h"
+#include "sampler/sampler.h"
+#include "sampler/tracker/tasks.h"
+#include "sampler/unwind/unwinder.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of a process's ops some are only counted, and told of a little after its end. */
+#define TRACKER_ENDED 256
+
+struct tracker_ended {
+	uint32_t pid, number;
+};
+
+struct tracker {
+	struct sampler_sink sink;
+	struct modules *modules;       /* borrowed */
+	struct kallsyms *kernel_names; /* borrowed; may be NULL */
+	struct tasks *tasks;
+	struct unwinder *unwinder;
+	struct off_cpu *off_cpu; /* NULL: the source tells nothing of switches */
+	bool tell_off_cpu;
+	struct cpu_account_rules rules;
+	struct op_tracker ops;
+	struct gpu_calls *gpu;
+	struct codes *codes;        /* borrowed; NULL: Python's frames are not wanted */
+	struct python_stack python; /* of the last stack */
+	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
+	uint32_t ended_count;
+	bool finishing;
+	bool no_memory;        /* an event could not be handled */
+	uint64_t events;       /* handled so far */
+	uint64_t samples;      /* on a CPU, among them */
+	uint64_t self_samples; /* by agents, among those */
+	uint64_t cut;          /* among those */
+	uint32_t unseen_processes;
+	char unseen_name[64];
+
+	/* A free frame comes first, for a mark on top of the stack. */
+	struct frame stack[1 + STACK_MAX_FRAMES];
+};
+
+/* Tasks. */
+
+/* The thread that EVENT is of, announced. RUNNING: whether one that was not known is on a CPU.
+   NULL: no memory, which is noted. */
+struct thread *tracker_thread(struct tracker *t, const struct event *event, bool running);
+
+/* Its number, also of a process that has ended lately; 0: none. */
+uint32_t tracker_process(struct tracker *t, uint32_t pid);
+
+/* The threads of OF (NULL: all) except WITHOUT. */
+void tracker_end_threads(struct tracker *t, struct process *of, struct thread *without,
+                         uint64_t time_ns);
+
+void tracker_on_fork(struct tracker *t, const struct event *event);
+void tracker_on_exec(struct tracker *t, const struct event *event);
+void tracker_on_name(struct tracker *t, const struct event *event);
+void tracker_on_exit(struct tracker *t, const struct event *event);
+
+/* Stacks. */
+
+/* The frames of SAMPLE's user stack, as the unwinder has them; their number. */
+size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct event_sample *sample,
+                      uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags);
+
+/* The same, completed if it was cut, and with the ops that are open. */
+size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
+                      uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags);
+
+/* To the sink, if it stands for any time. */
+void tracker_give(struct tracker *t, const struct stack *stack);
+
+/* What no sample could tell. If it has ended at a switch, then on top of where that was. */
+void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t time_ns,
+                        uint64_t weight_ns);
+
+/* Time of THREAD for which no sample has come or will come. */
+void tracker_give_rest(struct tracker *t, struct thread *thread, uint64_t time_ns);
+
+void tracker_on_sample(struct tracker *t, const struct event *event);
+
+/* Python. */
+
+void tracker_on_python(struct tracker *t, const struct event *event);
+void tracker_on_python_code(struct tracker *t, const struct event *event);
+void tracker_on_python_chain(struct tracker *t, const struct event *event);
+void tracker_on_torch_module(struct tracker *t, const struct event *event);
+void tracker_on_python_name(struct tracker *t, const struct event *event);
+void tracker_on_python_calls(struct tracker *t, const struct event *event);
+
+/*
+ * Whether SAMPLE is one too many: the agent samples the process. What it shows of the kernel is
+ * kept for the agent's next sample in the same call.
+ */
+bool tracker_is_double(struct thread *thread, const struct event_sample *sample);
+
+/* Gives SAMPLE, an agent's, the kernel's frames that are kept for it. */
+void tracker_add_kernel(struct thread *thread, struct event_sample *sample);
+
+/* COUNT native FRAMES with *SPS become those with SAMPLE's Python frames among them; the number. */
+size_t tracker_add_python(struct tracker *t, struct process *process,
+                          const struct event_sample *sample, struct frame *frames,
+                          const uint64_t **sps, size_t count, size_t max, uint32_t *flags);
+
+/* Ops and allocations. */
+
+void tracker_on_op_begin(struct tracker *t, const struct event *event);
+void tracker_on_op_mark(struct tracker *t, const struct event *event);
+void tracker_on_op_end(struct tracker *t, const struct event *event);
+void tracker_on_op_site(struct tracker *t, const struct event *event);
+void tracker_on_op_count(struct tracker *t, const struct event *event);
+void tracker_on_alloc(struct tracker *t, const struct event *event);
+void tracker_on_free(struct tracker *t, const struct event *event);
+void tracker_on_memory(struct tracker *t, const struct event *event);
+void tracker_on_patch(struct tracker *t, const struct event *event);
+void tracker_on_gpu(struct tracker *t, const struct event *event);
+void tracker_on_gpu_pc(struct tracker *t, const struct event *event);
+void tracker_on_gpu_pc_sum(struct tracker *t, const struct event *event);

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker/tracker_state.h"
+
+#include "base/array.h"
+#include "sampler/off_cpu/off_cpu.h"
+#include "sampler/perf/cpu_account.h"
+#include "sampler/proc/proc_task.h"
+#include "sampler/unwind/mapper.h"
+
+#include <string.h>
+
+static void announce_process(struct tracker *t, struct process *process, uint64_t time_ns,
+                             bool exec)
+{
+	struct process_event event = {
+		.process = process->number,
+		.parent = process->parent,
+		.pid = process->pid,
+		.time_ns = time_ns,
+		.exec = exec,
+		.command = process->command,
+	};
+
+	process->announced = true;
+	if (t->sink.process)
+		t->sink.process(t->sink.context, &event);
+}
+
+static void announce_thread(struct tracker *t, struct thread *thread, uint64_t time_ns)
+{
+	struct thread_event event = {
+		.thread = thread->number,
+		.process = thread->process->number,
+		.tid = thread->tid,
+		.time_ns = time_ns,
+		.name = thread->name,
+	};
+
+	thread->announced = true;
+	if (t->sink.thread)
+		t->sink.thread(t->sink.context, &event);
+}
+
+static void rename_thread(struct thread *thread, const char *name)
+{
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
+}
+
+// Tasks begin.
+
+static void begin_thread(struct tracker *t, struct thread *thread, uint64_t time_ns, bool running)
+{
+	if (t->off_cpu)
+		off_cpu_begin(t->off_cpu, thread, time_ns);
+	if (t->off_cpu && running)
+		off_cpu_switch(t->off_cpu, thread, time_ns, true, false);
+	announce_thread(t, thread, time_ns);
+}
+
+// Events of PID came before anything that says where it is from.
+static void adopt_process(struct tracker *t, struct process *process, uint64_t time_ns)
+{
+	char comm[16];
+
+	proc_task_name(process->pid, process->pid, comm, sizeof(comm));
+	proc_task_command(process->pid, comm, process->command, sizeof(process->command));
+	mapper_reread(t->modules, process, time_ns);
+	announce_process(t, process, time_ns, false);
+}
+
+struct thread *tracker_thread(struct tracker *t, const struct event *event, bool running)
+{
+	struct thread *thread = tasks_thread(t->tasks, event->pid, event->tid, event->time_ns);
+
+	if (!thread) {
+		t->no_memory = true;
+		return NULL;
+	}
+	if (!thread->process->announced)
+		adopt_process(t, thread->process, event->time_ns);
+	if (!thread->announced) {
+		proc_task_name(event->pid, event->tid, thread->name, sizeof(thread->name));
+		begin_thread(t, thread, event->time_ns, running);
+	}
+	return thread;
+}
+
+// Tasks end.
+
+static void give_thread_end(struct tracker *t, const struct thread *thread, uint64_t time_ns)
+{
+	struct thread_end end = {
+		.thread = thread->number,
+		.time_ns = time_ns,
+		.exact = t->rules.switches,
+		.gil_held_ns = thread->gil_held_ns,
+		.gil_waited_ns = thread->gil_waited_ns,
+	};
+
+	memcpy(end.ns, thread->ns, sizeof(end.ns));
+	if (!end.exact)
+		end.ns[METRIC_ON_CPU] = thread->sampled_ns;
+	if (t->sink.thread_end)
+		t->sink.thread_end(t->sink.context, &end);
+}
+
+// The kernel takes our events off a process that runs a program which we may not read, and
+// reports that as its end.
+static void check_unseen(struct tracker *t, uint32_t pid, uint64_t time_ns)
+{
+	struct proc_task task;
+
+	if (t->finishing || !proc_task_lives(pid, time_ns, &task))
+		return;
+	if (!t->unseen_processes++)
+		snprintf(t->unseen_name, sizeof(t->unseen_name), "%s", task.name);
+}
+
+static void end_thread(struct tracker *t, struct thread *thread, uint64_t time_ns)
+{
+	uint32_t pid = thread->process->pid;
+	uint32_t process = thread->process->number;
+	bool process_ended;
+
+	if (t->off_cpu)
+		off_cpu_end(t->off_cpu, thread, time_ns);
+	tracker_give_rest(t, thread, time_ns);
+	op_tracker_close(&t->ops, thread, time_ns);
+	give_thread_end(t, thread, time_ns);
+	tasks_end_thread(t->tasks, thread, &process_ended);
+	if (!process_ended)
+		return;
+	t->ended[t->ended_count++ % TRACKER_ENDED] = (struct tracker_ended){ pid, process };
+	if (t->sink.process_end)
+		t->sink.process_end(t->sink.context, process, time_ns);
+	check_unseen(t, pid, time_ns);
+}
+
+struct thread_list {
+	struct process *of;     // NULL: all threads
+	struct thread *without; // not this one
+	struct thread **threads;
+	size_t count, capacity;
+};
+
+static void list_thread(void *context, struct thread *thread)
+{
+	struct thread_list *list = context;
+
+	if ((list->of && thread->process != list->of) || thread == list->without)
+		return;
+	if (array_reserve(&list->threads, &list->capacity, list->count + 1))
+		list->threads[list->count++] = thread;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t left = (*(struct thread *const *)a)->number;
+	uint32_t right = (*(struct thread *const *)b)->number;
+
+	return left < right ? -1 : left > right;
+}
+
+void tracker_end_threads(struct tracker *t, struct process *of, struct thread *without,
+                         uint64_t time_ns)
+{
+	struct thread_list list = { .of = of, .without = without };
+
+	tasks_each_thread(t->tasks, list_thread, &list);
+	if (list.count)
+		qsort(list.threads, list.count, sizeof(struct thread *), by_number);
+	for (size_t i = 0; i < list.count; i++)
+		end_thread(t, list.threads[i], time_ns);
+	free(list.threads);
+}
+
+// Events.
+
+static void on_new_process(struct tracker *t, struct process *parent, const struct event *event)
+{
+	struct process *old = tasks_find_process(t->tasks, event->pid);
+	if (old && old->live_threads)
+		tracker_end_threads(t, old, NULL,
+		                    event->time_ns); // its end was lost, the pid is used again
+
+	struct process *process = tasks_fork(t->tasks, parent, event->pid, event->time_ns);
+	if (!process) {
+		t->no_memory = true;
+		return;
+	}
+	announce_process(t, process, event->time_ns, false);
+}
+
+void tracker_on_fork(struct tracker *t, const struct event *event)
+{
+	struct event parent = {
+		.pid = event->fork.parent_pid,
+		.tid = event->fork.parent_tid,
+		.time_ns = event->time_ns,
+	};
+	struct thread *by = tracker_thread(t, &parent, true);
+	if (!by)
+		return;
+	if (event->pid != parent.pid)
+		on_new_process(t, by->process, event);
+
+	struct thread *thread = tasks_thread(t->tasks, event->pid, event->tid, event->time_ns);
+	if (!thread || !thread->process->announced) {
+		t->no_memory = true;
+		return;
+	}
+	rename_thread(thread, by->name);
+	begin_thread(t, thread, event->time_ns, false);
+}
+
+void tracker_on_exec(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tasks_thread(t->tasks, event->pid, event->tid, event->time_ns);
+	if (!thread) {
+		t->no_memory = true;
+		return;
+	}
+
+	struct process *process = thread->process;
+	bool again = process->announced;
+	if (again) {
+		// Other threads die in an exec, and the caller takes the name of the first.
+		tracker_end_threads(t, process, thread, event->time_ns);
+		tracker_give_rest(t, thread, event->time_ns);
+		cpu_account_exec(thread);
+		op_tracker_close(&t->ops, thread, event->time_ns);
+		op_sites_fini(&process->sites);
+		patches_fini(&process->patches);
+		python_fini(&process->python);
+		last_stack_fini(&thread->last);
+	}
+	address_space_clear(process->space);
+	mapper_reset(process);
+	process->program = 0;
+	process->loading = true;
+	proc_task_command(event->pid, event->name, process->command, sizeof(process->command));
+	announce_process(t, process, event->time_ns, again);
+	rename_thread(thread, event->name);
+	if (thread->announced)
+		announce_thread(t, thread, event->time_ns);
+	else
+		begin_thread(t, thread, event->time_ns, true);
+}
+
+void tracker_on_name(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+
+	if (!thread || (thread->named && !event->given))
+		return;
+	thread->named |= event->given;
+	if (strcmp(thread->name, event->name) == 0)
+		return;
+	rename_thread(thread, event->name);
+	announce_thread(t, thread, event->time_ns);
+}
+
+void tracker_on_exit(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tasks_find_thread(t->tasks, event->pid, event->tid);
+
+	if (thread)
+		end_thread(t, thread, event->time_ns);
+}
+
+uint32_t tracker_process(struct tracker *t, uint32_t pid)
+{
+	const struct process *process = tasks_find_process(t->tasks, pid);
+
+	if (process)
+		return process->number;
+	for (uint32_t i = t->ended_count; i > 0 && t->ended_count - i < TRACKER_ENDED; i--)
+		if (t->ended[(i - 1) % TRACKER_ENDED].pid == pid)
+			return t->ended[(i - 1) % TRACKER_ENDED].number;
+	return 0;
+}

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/unwind/cfi_section.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/record.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+/* Compilers nest remember_state once or twice. */
+#define REMEMBER_MAX 32
+
+/* Two that <dwarf.h> lacks. */
+#define CFA_GNU_NEGATIVE_OFFSET_EXTENDED 0x2f
+#define CFA_MIPS_ADVANCE_LOC8            0x1d
+
+bool cfi_section_init(struct cfi_section *section, const uint8_t *bytes, size_t size,
+                      uint64_t address, bool debug_frame)
+{
+	*section = (struct cfi_section){
+		.bytes = bytes,
+		.size = size < UINT32_MAX ? size : UINT32_MAX,
+		.address = address,
+		.debug_frame = debug_frame,
+		.last_offset = UINT32_MAX,
+	};
+	return hash_init(&section->index, 16);
+}
+
+void cfi_section_fini(struct cfi_section *section)
+{
+	free(section->cies);
+	free(section->cie_offsets);
+	hash_fini(&section->index);
+	*section = (struct cfi_section){ 0 };
+}
+
+static struct cursor cursor_between(const struct cfi_section *section, size_t start, size_t end)
+{
+	return cursor_of(section->bytes + start, end - start);
+}
+
+/* An address written as ENCODING; what we cannot follow sets FAILED. */
+static uint64_t read_pointer(const struct cfi_section *section, struct cursor *b, uint8_t encoding)
+{
+	uint64_t here = section->address + (uint64_t)(b->at - section->bytes);
+	uint64_t value;
+
+	switch (encoding & 0x0f) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		value = cursor_u64(b);
+		break;
+	case DW_EH_PE_udata4:
+		value = cursor_u32(b);
+		break;
+	case DW_EH_PE_sdata4:
+		value = (uint64_t)(int64_t)(int32_t)cursor_u32(b);
+		break;
+	case DW_EH_PE_udata2:
+		value = cursor_u16(b);
+		break;
+	case DW_EH_PE_sdata2:
+		value = (uint64_t)(int64_t)(int16_t)cursor_u16(b);
+		break;
+	case DW_EH_PE_uleb128:
+		value = cursor_uleb(b);
+		break;
+	case DW_EH_PE_sleb128:
+		value = (uint64_t)cursor_sleb(b);
+		break;
+	default:
+		value = 0;
+		b->bad = true;
+	}
+
+	if ((encoding & 0xf0) == DW_EH_PE_pcrel)
+		value += here;
+	else if ((encoding & 0xf0) != DW_EH_PE_absptr)
+		b->bad = true; // relative to something that no x86-64 compiler uses, or indirect
+	return value;
+}
+
+struct entry {
+	size_t start, end; // END is the first byte beyond
+	size_t id_at;      // where the CIE pointer or id stands
+	uint64_t id;
+	bool is_cie;
+	struct cursor rest; // behind the id
+};
+
+/* Reads the head of the entry at OFFSET. False if there is none; a terminator has END behind it
+   and an empty rest. */
+static bool read_entry(const struct cfi_section *section, size_t offset, struct entry *entry)
+{
+	struct cursor b = cursor_between(section, offset, section->size);
+	uint64_t length = cursor_u32(&b);
+	bool wide = length == UINT32_MAX;
+
+	if (wide)
+		length = cursor_u64(&b);
+	const uint8_t *start = b.at;
+	if (b.bad || !cursor_take(&b, length))
+		return false;
+
+	entry->start = offset;
+	entry->end = (size_t)(b.at - section->bytes);
+	entry->id_at = (size_t)(start - section->bytes);
+	entry->rest = cursor_of(start, length);
+	if (!length)
+		return true;
+	if (section->debug_frame && wide) {
+		entry->id = cursor_u64(&entry->rest);
+		entry->is_cie = entry->id == UINT64_MAX;
+	} else {
+		entry->id = cursor_u32(&entry->rest);
+		entry->is_cie = entry->id == (section->debug_frame ? UINT32_MAX : 0);
+	}
+	return !entry->rest.bad;
+}
+
+/* The letters after 'z' and their data. */
+static void read_augmentation(const struct cfi_section *section, struct cursor *b,
+                              const char *letters, struct cfi_cie *cie)
+{
+	uint64_t size = cursor_uleb(b);
+	const uint8_t *data = cursor_take(b, size);
+
+	if (!data)
+		return;
+	struct cursor rest = cursor_of(data, size);
+	cie->augmented = true;
+	for (; *letters; letters++) {
+		switch (*letters) {
+		case 'R':
+			cie->pointer_encoding = cursor_u8(&rest);
+			break;
+		case 'L':
+			cursor_u8(&rest);
+			break;
+		case 'P': {
+			uint8_t encoding = cursor_u8(&rest);
+			bool failed = rest.bad;
+			read_pointer(section, &rest, encoding & 0x0f); // only its length matters
+			rest.bad = failed;
+			break;
+		}
+		case 'S':
+			cie->signal = true;
+			break;
+		case 'B':
+			break;
+		default:
+			return; // unknown, but its size is known: skipped
+		}
+	}
+}
+
+struct machine {
+	const struct cfi_section *section;
+	const struct cfi_cie *cie;
+	struct cursor code;
+	struct cfi_state state;
+	uint64_t address;
+	bool unusable; // met an instruction that we cannot follow
+	bool changed;  // since the last row
+	uint32_t remembered;
+	struct cfi_state stack[REMEMBER_MAX];
+};
+
+static void run(struct machine *m, uint64_t end,
+                void (*row)(void *context, uint64_t address, const struct cfi_state *state),
+                void *context);
+
+static void ignore_row(void *context, uint64_t address, const struct cfi_state *state)
+{
+	(void)context, (void)address, (void)state;
+}
+
+/* Everything up to the instructions. */
+static bool read_cie_head(const struct cfi_section *section, struct cursor *b, struct cfi_cie *cie)
+{
+	uint8_t version = cursor_u8(b);
+	const char *letters = cursor_string(b);
+
+	if (!letters || !(version == 1 || version == 3 || version == 4))
+		return false;
+	if (version == 4 && (cursor_u8(b) != 8 || cursor_u8(b) != 0))
+		return false; // other sizes of addresses, or segments
+	if (strcmp(letters, "eh") == 0)
+		cursor_u64(b); // g++ 2
+	cie->code_alignment = cursor_uleb(b);
+	cie->data_alignment = cursor_sleb(b);
+	cie->return_column = version == 1 ? cursor_u8(b) : (uint32_t)cursor_uleb(b);
+	if (*letters == 'z')
+		read_augmentation(section, b, letters + 1, cie);
+	else if (*letters && strcmp(letters, "eh") != 0)
+		return false;
+	return !b->bad;
+}
+
+static void read_cie(const struct cfi_section *section, size_t offset, struct cfi_cie *cie)
+{
+	struct entry entry = { 0 };
+
+	*cie = (struct cfi_cie){ .pointer_encoding = DW_EH_PE_absptr };
+	if (!read_entry(section, offset, &entry) || !entry.is_cie)
+		return;
+	if (!read_cie_head(section, &entry.rest, cie))
+		return;
+
+	struct machine m = { .section = section, .cie = cie, .code = entry.rest };
+	run(&m, UINT64_MAX, ignore_row, NULL);
+	cie->initial = m.state;
+	cie->usable = !m.unusable;
+}
+
+static uint64_t hash_of_cie(uint32_t id, const void *context)
+{
+	const struct cfi_section *section = context;
+
+	return hash_mix(section->cie_offsets[id - 1]);
+}
+
+/* The index of the CIE at OFFSET, read at its first use; -1 if there is no memory. */
+static int64_t find_cie(struct cfi_section *s, uint32_t offset)
+{
+	if (offset == s->last_offset)
+		return s->last_cie;
+	if (hash_is_full(&s->index) && !hash_grow(&s->index, hash_of_cie, s))
+		return -1;
+
+	uint32_t at;
+	for (at = hash_start(&s->index, hash_mix(offset)); s->index.slots[at];
+	     at = hash_next(&s->index, at))
+		if (s->cie_offsets[s->index.slots[at] - 1] == offset)
+			break;
+	if (!s->index.slots[at]) {
+		if (!array_reserve(&s->cies, &s->cie_capacity, s->cie_count + 1) ||
+		    !array_reserve(&s->cie_offsets, &s->offset_capacity, s->cie_count + 1))
+			return -1;
+		read_cie(s, offset, &s->cies[s->cie_count]);
+		s->cie_offsets[s->cie_count++] = offset;
+		hash_insert(&s->index, at, (uint32_t)s->cie_count);
+	}
+	s->last_offset = offset;
+	s->last_cie = s->index.slots[at] - 1;
+	return s->last_cie;
+}
+
+static bool read_fde(struct cfi_section *section, struct entry *entry, struct cfi_fde *fde)
+{
+	struct cursor *b = &entry->rest;
+	uint64_t cie_at = section->debug_frame ? entry->id : entry->id_at - entry->id;
+
+	if (cie_at >= section->size)
+		return false;
+	int64_t index = find_cie(section, (uint32_t)cie_at);
+	if (index < 0 || !section->cies[index].usable)
+		return false;
+
+	const struct cfi_cie *cie = &section->cies[index];
+	fde->start = read_pointer(section, b, cie->pointer_encoding);
+	fde->size = read_pointer(section, b, cie->pointer_encoding & 0x0f);
+	if (cie->augmented)
+		cursor_take(b, cursor_uleb(b));
+	fde->offset = (uint32_t)entry->start;
+	fde->program = (uint32_t)(b->at - section->bytes);
+	fde->program_end = (uint32_t)entry->end;
+	fde->cie = (uint32_t)index;
+	return !b->bad && fde->size && fde->start + fde->size > fde->start;
+}
+
+bool cfi_section_next(struct cfi_section *section, struct cfi_fde *fde)
+{
+	while (section->next < section->size) {
+		struct entry entry = { 0 };
+		// A terminator (length 0) ends what one object file brought, not the section.
+		if (!read_entry(section, section->next, &entry))
+			break;
+		section->next = entry.end;
+		if (cursor_left(&entry.rest) && !entry.is_cie && read_fde(section, &entry, fde))
+			return true;
+	}
+	section->next = section->size;
+	return false;
+}
+
+const struct cfi_cie *cfi_section_cie(const struct cfi_section *section, const struct cfi_fde *fde)
+{
+	return &section->cies[fde->cie];
+}
+
+/* Where the machine keeps the rule of COLUMN; NULL if nobody asks for it. */
+static struct cfi_saved *saved(struct machine *m, uint64_t column)
+{
+	if (column == DWARF_RBP)
+		return &m->state.rbp;
+	if (column == m->cie->return_column)
+		return &m->state.return_address;
+	return NULL;
+}
+
+static void save(struct machine *m, uint64_t column, struct cfi_saved rule)
+{
+	struct cfi_saved *to = saved(m, column);
+
+	if (to) {
+		*to = rule;
+		m->changed = true;
+	}
+}
+
+static void save_at_cfa(struct machine *m, uint64_t column, int64_t factored)
+{
+	int64_t offset;
+
+	if (__builtin_mul_overflow(factored, m->cie->data_alignment, &offset))
+		m->unusable = true;
+	else
+		save(m, column, (struct cfi_saved){ .kind = SAVED_AT_CFA, .offset = offset });
+}
+
+static void restore(struct machine *m, uint64_t column)
+{
+	if (column == DWARF_RBP)
+		save(m, column, m->cie->initial.rbp);
+	else if (column == m->cie->return_column)
+		save(m, column, m->cie->initial.return_address);
+}
+
+static struct cfi_expression read_expression(struct machine *m)
+{
+	uint64_t size = cursor_uleb(&m->code);
+	const uint8_t *bytes = cursor_take(&m->code, size);
+
+	if (!bytes)
+		return (struct cfi_expression){ 0 };
+	return (struct cfi_expression){ (uint32_t)(bytes - m->section->bytes), (uint32_t)size };
+}
+
+static void define_cfa(struct machine *m, uint64_t column, int64_t offset)
+{
+	m->state.cfa = CFA_REGISTER;
+	m->state.cfa_register = column < UINT32_MAX ? (uint32_t)column : UINT32_MAX;
+	m->state.cfa_offset = offset;
+	m->changed = true;
+}
+
+static int64_t factored(struct machine *m, int64_t value)
+{
+	int64_t product;
+
+	if (__builtin_mul_overflow(value, m->cie->data_alignment, &product)) {
+		m->unusable = true;
+		return 0;
+	}
+	return product;
+}
+
+static void remember(struct machine *m)
+{
+	if (m->remembered == REMEMBER_MAX)
+		m->unusable = true;
+	else
+		m->stack[m->remembered++] = m->state;
+}
+
+static void recall(struct machine *m)
+{
+	if (!m->remembered) {
+		m->unusable = true;
+		return;
+	}
+	m->state = m->stack[--m->remembered];
+	m->changed = true;
+}
+
+/* The instructions that say where the CFA is; false if OP is none of them. */
+static bool step_cfa(struct machine *m, uint8_t op)
+{
+	struct cursor *b = &m->code;
+	uint64_t column;
+
+	switch (op) {
+	case DW_CFA_def_cfa:
+		column = cursor_uleb(b);
+		define_cfa(m, column, (int64_t)cursor_uleb(b));
+		return true;
+	case DW_CFA_def_cfa_sf:
+		column = cursor_uleb(b);
+		define_cfa(m, column, factored(m, cursor_sleb(b)));
+		return true;
+	case DW_CFA_def_cfa_register:
+		define_cfa(m, cursor_uleb(b), m->state.cfa_offset);
+		return true;
+	case DW_CFA_def_cfa_offset:
+		define_cfa(m, m->state.cfa_register, (int64_t)cursor_uleb(b));
+		return true;
+	case DW_CFA_def_cfa_offset_sf:
+		define_cfa(m, m->state.cfa_register, factored(m, cursor_sleb(b)));
+		return true;
+	case DW_CFA_def_cfa_expression:
+		m->state.cfa_expression = read_expression(m);
+		m->state.cfa = CFA_EXPRESSION;
+		m->changed = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The instructions that say where a register is; false if OP is none of them. */
+static bool step_register(struct machine *m, uint8_t op)
+{
+	struct cursor *b = &m->code;
+	uint64_t column;
+
+	switch (op) {
+	case DW_CFA_offset_extended:
+		column = cursor_uleb(b);
+		save_at_cfa(m, column, (int64_t)cursor_uleb(b));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		column = cursor_uleb(b);
+		save_at_cfa(m, column, cursor_sleb(b));
+		return true;
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+		column = cursor_uleb(b);
+		save_at_cfa(m, column, (int64_t)-cursor_uleb(b));
+		return true;
+	case DW_CFA_restore_extended:
+		restore(m, cursor_uleb(b));
+		return true;
+	case DW_CFA_undefined:
+		save(m, cursor_uleb(b), (struct cfi_saved){ .kind = SAVED_UNDEFINED });
+		return true;
+	case DW_CFA_same_value:
+		save(m, cursor_uleb(b), (struct cfi_saved){ .kind = SAVED_NOT });
+		return true;
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		column = cursor_uleb(b);
+		cursor_uleb(b);
+		save(m, column, (struct cfi_saved){ .kind = SAVED_OTHER });
+		return true;
+	case DW_CFA_expression:
+		column = cursor_uleb(b);
+		save(m, column,
+		     (struct cfi_saved){ .kind = SAVED_AT_EXPRESSION,
+		                         .expression = read_expression(m) });
+		return true;
+	case DW_CFA_val_expression:
+		column = cursor_uleb(b);
+		read_expression(m);
+		save(m, column, (struct cfi_saved){ .kind = SAVED_OTHER });
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The rest, but for those that move on. */
+static void step_other(struct machine *m, uint8_t op)
+{
+	switch (op) {
+	case DW_CFA_nop:
+	case DW_CFA_GNU_window_save:
+		break;
+	case DW_CFA_GNU_args_size:
+		cursor_uleb(&m->code);
+		break;
+	case DW_CFA_remember_state:
+		remember(m);
+		break;
+	case DW_CFA_restore_state:
+		recall(m);
+		break;
+	default:
+		m->unusable = !step_cfa(m, op) && !step_register(m, op);
+	}
+}
+
+/* The address that OP moves to; UINT64_MAX if it does not move. */
+static uint64_t moves_to(struct machine *m, uint8_t op)
+{
+	uint64_t delta;
+
+	switch (op) {
+	case DW_CFA_set_loc:
+		return read_pointer(m->section, &m->code, m->cie->pointer_encoding);
+	case DW_CFA_advance_loc1:
+		delta = cursor_u8(&m->code);
+		break;
+	case DW_CFA_advance_loc2:
+		delta = cursor_u16(&m->code);
+		break;
+	case DW_CFA_advance_loc4:
+		delta = cursor_u32(&m->code);
+		break;
+	case CFA_MIPS_ADVANCE_LOC8:
+		delta = cursor_u64(&m->code);
+		break;
+	default:
+		if ((op & 0xc0) != DW_CFA_advance_loc)
+			return UINT64_MAX;
+		delta = op & 0x3f;
+	}
+	return m->address + delta * m->cie->code_alignment;
+}
+
+static void step(struct machine *m, uint8_t op)
+{
+	if ((op & 0xc0) == DW_CFA_offset)
+		save_at_cfa(m, op & 0x3f, (int64_t)cursor_uleb(&m->code));
+	else if ((op & 0xc0) == DW_CFA_restore)
+		restore(m, op & 0x3f);
+	else
+		step_other(m, op);
+}
+
+static void run(struct machine *m, uint64_t end,
+                void (*row)(void *context, uint64_t address, const struct cfi_state *state),
+                void *context)
+{
+	static const struct cfi_state unknown = { .cfa = CFA_UNKNOWN };
+
+	m->changed = true;
+	while (cursor_left(&m->code) && !m->unusable) {
+		uint8_t op = cursor_u8(&m->code);
+		uint64_t to = moves_to(m, op);
+		if (to == UINT64_MAX) {
+			step(m, op);
+			m->unusable |= m->code.bad;
+			continue;
+		}
+		if (m->code.bad || to < m->address) {
+			m->unusable = true;
+			break;
+		}
+		if (to == m->address)
+			continue;
+		if (m->changed)
+			row(context, m->address, &m->state);
+		m->changed = false;
+		m->address = to;
+		if (to >= end)
+			return;
+	}
+	if (m->unusable)
+		row(context, m->address, &unknown);
+	else if (m->changed)
+		row(context, m->address, &m->state);
+}
+
+void cfi_section_run(const struct cfi_section *section, const struct cfi_fde *fde,
+                     void (*row)(void *context, uint64_t address, const struct cfi_state *state),
+                     void *context)
+{
+	const struct cfi_cie *cie = &section->cies[fde->cie];
+	struct machine m;
+
+	// Field by field: clearing the remembered states would cost more than the program.
+	m.section = section;
+	m.cie = cie;
+	m.code = cursor_between(section, fde->program, fde->program_end);
+	m.state = cie->initial;
+	m.address = fde->start;
+	m.unusable = false;
+	m.remembered = 0;
+	run(&m, fde->start + fde->size, row, context);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/unwind/walk.h"
+
+/* A frame is seldom larger, and a guess far away is worth little. */
+#define SCAN_BYTES_MAX (32u << 10)
+/* Frames that nothing describes are those of hand-written code: small, of small functions. */
+#define BARE_FRAME_MAX    (4u << 10)
+#define BARE_FUNCTION_MAX (64u << 10)
+/* … but for those of matrix products, which lay a buffer on the stack: what they have saved is
+ * above. */
+#define ALIGNED_FRAME_MAX (64u << 10)
+#define SAVED_MAX         256
+
+/* What the walk stands in, to be compared with what a caller says it calls. */
+struct callee {
+	uint64_t start; // run-time address of the function; 0 if unknown
+	const struct unwind_module *module;
+	bool strict;
+};
+
+static enum walk_step step(struct walk *w)
+{
+	if (w->rule->cfa == CFI_NO_RULE || w->rule->cfa == CFI_UNUSABLE)
+		return walk_in_trampoline(w) ? walk_by_ucontext(w) : walk_without_rule(w);
+	return walk_by_rule(w);
+}
+
+/* A direct call must lead to the function, except through the PLT of another module. Code that
+   was entered by a jump (tail calls, cold parts) fits only the second, lenient round. */
+static bool calls(struct walk *caller, const struct call_site *site, const struct callee *callee)
+{
+	if (!site->direct || !callee->strict || !callee->start)
+		return true;
+	return site->target == callee->start || caller->module != callee->module;
+}
+
+/* True if rbp = SLOT makes sense of the stack for two frames. */
+static bool fits(const struct walk *w, uint64_t slot, const struct callee *callee)
+{
+	struct stack_memory memory = *w->memory;
+	uint64_t interrupted[DWARF_REGISTERS];
+	struct walk trial = *w;
+	struct call_site site;
+
+	memory.pid = 0; // the copy must be enough
+	trial.memory = &memory;
+	trial.interrupted = interrupted;
+	trial.rbp = slot;
+	trial.has_rbp = true;
+	if (step(&trial) != WALK_CALLER || !walk_call_site(&trial, trial.pc, &site))
+		return false;
+	walk_locate(&trial);
+	if (!calls(&trial, &site, callee))
+		return false;
+
+	if (trial.rule->cfa == CFI_UNUSABLE)
+		return true;
+	if (walk_needs_rbp(&trial) && (trial.rbp <= slot || trial.rbp & 7))
+		return false;
+	enum walk_step next = step(&trial);
+	return next == WALK_END || (next == WALK_CALLER && walk_call_site(&trial, trial.pc, &site));
+}
+
+static struct callee callee_of(struct walk *w)
+{
+	struct callee callee = { .module = w->module };
+
+	if (!w->module)
+		return callee;
+	uint64_t inside = w->address - !w->exact;
+	uint64_t start = unwind_module_function(w->modules, w->module, inside);
+	if (start)
+		callee.start = w->pc - (w->address - start);
+	return callee;
+}
+
+bool walk_guess_rbp(struct walk *w)
+{
+	struct callee callee = callee_of(w);
+	uint64_t end = w->memory->start + w->memory->size;
+
+	if (w->memory->size < 16 || w->sp < w->memory->start || w->sp >= end)
+		return false;
+	end = end - w->sp > SCAN_BYTES_MAX ? w->sp + SCAN_BYTES_MAX : end;
+	for (int round = 0; round < 2; round++) {
+		callee.strict = round == 0;
+		for (uint64_t slot = (w->sp + 7) & ~UINT64_C(7); slot + 16 <= end; slot += 8) {
+			if (!fits(w, slot, &callee))
+				continue;
+			w->rbp = slot;
+			w->has_rbp = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* True if the code at ADDRESS is a stub of a procedure linkage table: "jmp *slot(%rip)". */
+static bool is_stub(struct walk *w, uint64_t address)
+{
+	static const uint8_t landing[] = { 0xf3, 0x0f, 0x1e, 0xfa }; // endbr64
+	const struct mapping *mapping = address_space_find(w->space, address);
+	struct unwind_module *module =
+		mapping ? unwind_modules_get(w->modules, (struct mapping *)mapping, w->pid) : NULL;
+	uint8_t code[7], *at = code;
+
+	if (!module || !module->image ||
+	    !image_read_code(module->image, address - mapping->bias, code, sizeof(code)))
+		return false;
+	if (memcmp(at, landing, sizeof(landing)) == 0)
+		at += sizeof(landing);
+	at += *at == 0xf2; // bnd
+	return at[0] == 0xff && (at + 1 == code + sizeof(code) || at[1] == 0x25);
+}
+
+static bool is_in_module(const struct walk *w, uint64_t address)
+{
+	return address - w->map_start < w->map_size;
+}
+
+/* True if the call before RETURN_ADDRESS can have led to where the walk is. STRICT: by itself, or
+   through a pointer of the same module, and not by way of a stub that leads who knows where. */
+static bool may_have_called(struct walk *w, uint64_t return_address, bool strict)
+{
+	struct call_site site;
+
+	if (!walk_call_site(w, return_address, &site))
+		return false;
+	if (!site.direct)
+		return !strict || is_in_module(w, return_address - 1);
+	if (is_stub(w, site.target))
+		return !strict;
+	return site.target <= w->pc && w->pc - site.target < BARE_FUNCTION_MAX;
+}
+
+/* True if the walk can go on from the caller that returns to PC, with RBP or without. */
+static bool goes_on(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t sp)
+{
+	struct walk trial = *w;
+	struct call_site site;
+
+	trial.pc = pc;
+	trial.sp = sp;
+	trial.exact = false;
+	trial.regs = NULL;
+	trial.has_rbp = caller->has_rbp;
+	trial.rbp = caller->rbp;
+	walk_locate(&trial);
+	if (trial.rule->cfa == CFI_NO_RULE || trial.rule->cfa == CFI_UNUSABLE)
+		return false;
+	if (walk_needs_rbp(&trial) && (!trial.has_rbp || trial.rbp <= sp || trial.rbp & 7))
+		return false;
+	*caller = trial;
+	enum walk_step next = walk_by_rule(&trial);
+	return next == WALK_END || (next == WALK_CALLER && walk_call_site(&trial, trial.pc, &site));
+}
+
+/* The caller's rbp is still there, or has been saved between LOW and SLOT, where the frame ends. */
+static bool find_caller_rbp(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t slot,
+                            uint64_t low)
+{
+	*caller = *w;
+	if (goes_on(w, caller, pc, slot + 8))
+		return true;
+	for (uint64_t saved = slot - 8; saved + 8 > low; saved -= 8) {
+		*caller = *w;
+		caller->has_rbp = stack_memory_read(w->memory, saved, &caller->rbp);
+		if (caller->has_rbp && caller->rbp > slot && goes_on(w, caller, pc, slot + 8))
+			return true;
+	}
+	return false;
+}
+
+/* Steps to the lowest word of [FROM, END) that is the return address of a caller: what earlier
+   calls have left there may look like one. HERE is W, but for the memory that may be read. */
+static bool find_caller(struct walk *w, struct walk *here, uint64_t from, uint64_t end, bool strict)
+{
+	struct walk caller;
+	uint64_t pc;
+
+	for (uint64_t slot = (from + 7) & ~UINT64_C(7); slot + 8 <= end; slot += 8) {
+		if (!stack_memory_read(here->memory, slot, &pc) ||
+		    !may_have_called(here, pc, strict) ||
+		    !find_caller_rbp(here, &caller, pc, slot, from))
+			continue;
+		w->pc = pc;
+		w->sp = slot + 8;
+		w->exact = false;
+		w->regs = NULL;
+		w->has_rbp = caller.has_rbp;
+		w->rbp = caller.rbp;
+		return true;
+	}
+	return false;
+}
+
+/* Code that aligns the stack keeps its old end in a register that it has saved there, among others:
+   "mov %rsp, %rbx; sub $28800, %rsp; and $-4096, %rsp". */
+static bool find_caller_of_aligned(struct walk *w, struct walk *here)
+{
+	static const uint8_t keepers[] = { DWARF_RBX, DWARF_RBP, DWARF_R12,
+		                           DWARF_R13, DWARF_R14, DWARF_R15 };
+
+	for (size_t i = 0; w->regs && i < sizeof(keepers); i++) {
+		uint64_t old = w->regs[keepers[i]];
+		if (old > w->sp && old - w->sp <= ALIGNED_FRAME_MAX && !(old & 7) &&
+		    (find_caller(w, here, old, old + SAVED_MAX, true) ||
+		     find_caller(w, here, old, old + SAVED_MAX, false)))
+			return true;
+	}
+	return false;
+}
+
+bool walk_guess_caller(struct walk *w)
+{
+	struct stack_memory memory = *w->memory;
+	struct walk here = *w;
+	uint64_t interrupted[DWARF_REGISTERS];
+	uint64_t end = memory.start + memory.size;
+
+	here.interrupted = interrupted;
+	if (!w->module || !w->module->image || w->sp < memory.start || w->sp >= end)
+		return false;
+	if (find_caller_of_aligned(w, &here))
+		return true;
+	memory.pid = 0; // the copy must be enough
+	here.memory = &memory;
+	end = end - w->sp > BARE_FRAME_MAX ? w->sp + BARE_FRAME_MAX : end;
+	return find_caller(w, &here, w->sp, end, true) || find_caller(w, &here, w->sp, end, false);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An ELF file, read-only, and its sections by name.
+ *
+ * Both classes, little-endian. Nothing in the file is trusted: every offset and
+ * size is checked where it is used. What is returned points into the file (or
+ * into memory of the struct) and lives until elf_file_close().
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+
+#include <sys/stat.h>
+
+struct error;
+struct elf_file;
+
+struct elf_section {
+	const char *name; /* never NULL */
+	uint32_t type;
+	uint32_t link;
+	uint32_t info;
+	uint64_t flags;
+	uint64_t address;
+	uint64_t offset;
+	uint64_t size;
+	uint64_t entry_size;
+};
+
+/* Maps the file. FD stays the caller's. NULL with ERR. */
+struct elf_file *elf_file_open_fd(int fd, struct error *err);
+struct elf_file *elf_file_open(const char *path, struct error *err);
+
+/* A file that lies in memory already; with OWNED it is freed with the struct, and on error. */
+struct elf_file *elf_file_from_memory(struct bytes image, void *owned, struct error *err);
+void elf_file_close(struct elf_file *elf);
+
+CLEANUP(elf_file, struct elf_file *, elf_file_close)
+
+bool elf_file_is_64(const struct elf_file *elf);
+uint16_t elf_file_machine(const struct elf_file *elf);
+struct bytes elf_file_image(const struct elf_file *elf);
+
+size_t elf_file_section_count(const struct elf_file *elf);
+const struct elf_section *elf_file_section(const struct elf_file *elf, size_t index);
+const struct elf_section *elf_file_find(const struct elf_file *elf, const char *name);
+
+/*
+ * What the section holds, decompressed once if need be. Empty if there is no
+ * such section, if it takes no room in this file, or if it is damaged (then
+ * elf_file_trouble() says so).
+ */
+struct bytes elf_file_contents(struct elf_file *elf, const struct elf_section *section);
+struct bytes elf_file_named_contents(struct elf_file *elf, const char *name);
+
+/* Why a section could not be read; "" if all could. */
+const char *elf_file_trouble(const struct elf_file *elf);
+
+/* Empty if the file has none. */
+struct bytes elf_file_build_id(const struct elf_file *elf);
+
+/* The descriptor of the note of this NAME and TYPE among the notes in NOTES; empty if none. */
+struct bytes elf_note_find(struct bytes notes, size_t align, const char *name, uint32_t type);
+
+/* The lowest address of the file's code; line tables of discarded functions lie below. */
+uint64_t elf_file_lowest_code(const struct elf_file *elf);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/elf/elf_symbols.h"
+
+#include "base/array.h"
+
+#include <elf.h>
+
+#define NESTED_MAX 8
+
+struct elf_symbol {
+	uint64_t start, size;
+	const char *name;
+	uint32_t section;
+	uint8_t type, binding;
+};
+
+// A symbol that may be the answer for an address and for those behind it.
+struct candidate {
+	uint64_t start, end;
+	const char *name; // NULL: none
+	int rank;
+};
+
+struct search {
+	struct elf_file *elf;
+	const uint64_t *addresses;
+	size_t count;
+	// Of the symbols that start above the address before, and not above this one:
+	struct candidate *covering; // the last one that covers the address
+	struct candidate *nearest;  // the last one; its end is its start if it covers nothing
+};
+
+static struct elf_symbol read_symbol(struct cursor *c, bool is_64, struct bytes names)
+{
+	struct elf_symbol symbol = { 0 };
+	uint32_t name = cursor_u32(c);
+	uint8_t info;
+
+	if (is_64) {
+		info = cursor_u8(c);
+		cursor_skip(c, 1); // st_other
+		symbol.section = cursor_u16(c);
+		symbol.start = cursor_u64(c);
+		symbol.size = cursor_u64(c);
+	} else {
+		symbol.start = cursor_u32(c);
+		symbol.size = cursor_u32(c);
+		info = cursor_u8(c);
+		cursor_skip(c, 1);
+		symbol.section = cursor_u16(c);
+	}
+	symbol.type = ELF64_ST_TYPE(info);
+	symbol.binding = ELF64_ST_BIND(info);
+	symbol.name = bytes_string(names, name);
+	return symbol;
+}
+
+// Labels within functions: the assembler's own, and ARM's marks of code and data.
+static bool is_local_label(const struct elf_symbol *symbol)
+{
+	const char *name = symbol->name;
+
+	return symbol->binding == STB_LOCAL &&
+	       ((name[0] == '.' && name[1] == 'L') || name[0] == '$');
+}
+
+static bool is_function(const struct elf_file *elf, const struct elf_symbol *symbol)
+{
+	if (symbol->section == SHN_UNDEF || !symbol->name || !*symbol->name)
+		return false;
+	if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
+		return true;
+	// Assembly code often gives its functions no type.
+	const struct elf_section *section = elf_file_section(elf, symbol->section);
+	return symbol->type == STT_NOTYPE && section && (section->flags & SHF_EXECINSTR) &&
+	       !is_local_label(symbol);
+}
+
+// Of names for the same code: what everyone may call, and what a person would write. The weak
+// name is as good as another: the C library makes that of "read" and keeps "__read" to itself.
+static int rank_of(const struct elf_symbol *symbol)
+{
+	int rank = symbol->type == STT_NOTYPE ? 0 : 1000;
+	size_t underscores = strspn(symbol->name, "_");
+
+	rank += symbol->binding == STB_LOCAL ? 0 : 100;
+	rank += symbol->binding == STB_WEAK ? 0 : 1;
+	if (underscores == 1 && (symbol->name[1] == 'Z' || symbol->name[1] == 'R'))
+		return rank; // mangled
+	if (strncmp(symbol->name, "__GI_", 5) == 0)
+		return rank - 80; // how glibc marks what it calls itself
+	return rank - (int)(underscores < 20 ? underscores : 20) * 4;
+}
+
+static size_t name_length(const char *name)
+{
+	return strcspn(name, "@"); // of a version
+}
+
+// At last the longer name, as perf does: "__memmove_..." of what is "__memcpy_...", too.
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	if (!b->name || a->start != b->start)
+		return !b->name || a->start > b->start;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	return a->end != b->end ? a->end > b->end : name_length(a->name) > name_length(b->name);
+}
+
+static size_t lower_bound(const struct search *s, uint64_t wanted)
+{
+	return array_search(s->count, i, s->addresses[i] < wanted);
+}
+
+static void consider(struct search *s, const struct elf_symbol *symbol)
+{
+	size_t at = lower_bound(s, symbol->start);
+
+	if (at == s->count || !is_function(s->elf, symbol))
+		return;
+	struct candidate candidate = { symbol->start, symbol->start + symbol->size, symbol->name,
+		                       rank_of(symbol) };
+	if (s->addresses[at] < candidate.end && is_better(&candidate, &s->covering[at]))
+		s->covering[at] = candidate;
+	if (!symbol->size) {
+		// Goes up to the next symbol, but not beyond its section.
+		const struct elf_section *section = elf_file_section(s->elf, symbol->section);
+		if (section)
+			candidate.end = section->address + section->size;
+	} else {
+		candidate.end = candidate.start;
+		candidate.rank += 10000;
+	}
+	if (is_better(&candidate, &s->nearest[at]))
+		s->nearest[at] = candidate;
+}
+
+static void give_name(struct symbol_name *name, const struct candidate *candidate)
+{
+	if (name->text)
+		return;
+	name->text = candidate->name;
+	name->length = (uint32_t)name_length(candidate->name);
+	name->start = candidate->start;
+}
+
+// Carries the candidates on to the addresses behind, as long as they cover them.
+static void give_names(const struct search *s, struct symbol_name *names)
+{
+	struct candidate open[NESTED_MAX];
+	struct candidate nearest = { 0 };
+	size_t depth = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		while (depth && open[depth - 1].end <= s->addresses[i])
+			depth--;
+		if (s->covering[i].name) {
+			if (depth == NESTED_MAX)
+				memmove(open, open + 1, --depth * sizeof(*open));
+			open[depth++] = s->covering[i];
+		}
+		if (s->nearest[i].name)
+			nearest = s->nearest[i];
+		if (depth)
+			give_name(&names[i], &open[depth - 1]);
+		else if (nearest.name && s->addresses[i] < nearest.end)
+			give_name(&names[i], &nearest);
+	}
+}
+
+static void read_table(struct search *s, const struct elf_section *section)
+{
+	struct cursor c = cursor_at(elf_file_contents(s->elf, section), 0);
+	struct bytes names = elf_file_contents(s->elf, elf_file_section(s->elf, section->link));
+	bool is_64 = elf_file_is_64(s->elf);
+	size_t size = is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+
+	while (cursor_left(&c) >= size) {
+		struct elf_symbol symbol = read_symbol(&c, is_64, names);
+		consider(s, &symbol);
+	}
+}
+
+int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,
+                     size_t count, struct symbol_name *names)
+{
+	const struct elf_section *table = elf_file_find(elf, section);
+	struct search s = { .elf = elf, .addresses = addresses, .count = count };
+
+	if (!table || (table->type != SHT_SYMTAB && table->type != SHT_DYNSYM))
+		return 0;
+	cleanup_free struct candidate *covering = calloc(count + 1, sizeof(*covering));
+	cleanup_free struct candidate *nearest = calloc(count + 1, sizeof(*nearest));
+	if (!covering || !nearest)
+		return -1;
+	s.covering = covering;
+	s.nearest = nearest;
+	read_table(&s, table);
+	give_names(&s, names);
+	return 1;
+}
+
+// The relocation that fills the slot at ADDRESS, or number INDEX (ADDRESS 0), of SECTION.
+static uint32_t relocated_symbol(struct elf_file *elf, const char *section, uint64_t address,
+                                 uint64_t index)
+{
+	struct bytes table = elf_file_named_contents(elf, section);
+	struct cursor c = cursor_at(table, 0);
+
+	if (!address && index < table.size / sizeof(Elf64_Rela))
+		c = cursor_at(table, index * sizeof(Elf64_Rela));
+	while (cursor_left(&c) >= sizeof(Elf64_Rela)) {
+		uint64_t slot = cursor_u64(&c);
+		uint64_t info = cursor_u64(&c);
+		cursor_skip(&c, 8);
+		if (!address || slot == address)
+			return (uint32_t)ELF64_R_SYM(info);
+	}
+	return 0;
+}
+
+static const char *dynamic_name(struct elf_file *elf, uint32_t symbol)
+{
+	const struct elf_section *table = elf_file_find(elf, ".dynsym");
+
+	if (!table || !symbol)
+		return NULL;
+	struct bytes names = elf_file_contents(elf, elf_file_section(elf, table->link));
+	struct cursor c =
+		cursor_at(elf_file_contents(elf, table), (uint64_t)symbol * sizeof(Elf64_Sym));
+	return bytes_string(names, cursor_u32(&c));
+}
+
+/*
+ * What the stub at ADDRESS jumps through:
+ *
+ *	ff 25 rel32     jmp *slot(%rip), perhaps behind endbr64 or bnd
+ *	68 imm32        push the relocation's number (lazy stubs of -fcf-protection)
+ */
+static const char *stub_target(struct elf_file *elf, struct bytes code, uint64_t address)
+{
+	for (size_t i = 0; i + 6 <= code.size; i++) {
+		struct cursor c = cursor_at(code, i);
+		uint16_t opcode = cursor_u16(&c);
+		int32_t relative = (int32_t)cursor_u32(&c);
+		if (opcode == 0x25ff) {
+			uint64_t slot = address + i + 6 + (uint64_t)(int64_t)relative;
+			uint32_t symbol = relocated_symbol(elf, ".rela.plt", slot, 0);
+			if (!symbol)
+				symbol = relocated_symbol(elf, ".rela.dyn", slot, 0);
+			return dynamic_name(elf, symbol);
+		}
+		if ((opcode & 0xff) == 0x68) {
+			c = cursor_at(code, i + 1);
+			return dynamic_name(elf,
+			                    relocated_symbol(elf, ".rela.plt", 0, cursor_u32(&c)));
+		}
+	}
+	return NULL;
+}
+
+static void name_stub(struct elf_file *elf, const struct elf_section *section, uint64_t address,
+                      struct symbol_name *name)
+{
+	uint64_t entry =
+		section->entry_size >= 8 && section->entry_size <= 64 ? section->entry_size : 16;
+	uint64_t offset = (address - section->address) / entry * entry;
+	struct bytes code = bytes_slice(elf_file_contents(elf, section), offset, entry);
+	bool is_first = offset == 0 && strcmp(section->name, ".plt") == 0;
+	const char *target = is_first ? NULL : stub_target(elf, code, section->address + offset);
+
+	if (target && *target)
+		*name = (struct symbol_name){ target, (uint32_t)name_length(target), true, 0 };
+}
+
+void elf_symbols_find_plt(struct elf_file *elf, const uint64_t *addresses, size_t count,
+                          struct symbol_name *names)
+{
+	if (elf_file_machine(elf) != EM_X86_64 || !elf_file_is_64(elf))
+		return;
+	for (size_t k = 0; k < elf_file_section_count(elf); k++) {
+		const struct elf_section *section = elf_file_section(elf, k);
+		if (strncmp(section->name, ".plt", 4) != 0)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			if (!names[i].text && addresses[i] >= section->address &&
+			    addresses[i] - section->address < section->size)
+				name_stub(elf, section, addresses[i], &names[i]);
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/elf/function_start.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/mapped_file.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+// .eh_frame_hdr: version, encodings of a pointer, of the count and of the table; then those.
+#define VERSION     1
+#define HEAD_BYTES  12
+#define ENTRY_BYTES 8
+#define FAR_BYTES   5 // of a jump
+#define NEAR_BYTES  2
+#define CODE_MAX    8192 // of one function, to look for jumps in
+
+struct function_starts {
+	struct elf_file *elf;
+	const uint8_t *entries; // {start, description}, sorted by start, from BASE
+	size_t count;
+	uint64_t base;
+};
+
+static int32_t read_i32(const uint8_t *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+// All compilers' linkers write it so; whoever does not has no table for us.
+static bool find_table(struct function_starts *f)
+{
+	const struct elf_section *section = elf_file_find(f->elf, ".eh_frame_hdr");
+	struct bytes bytes =
+		section ? elf_file_contents(f->elf, section) : (struct bytes){ NULL, 0 };
+
+	if (bytes.size < HEAD_BYTES || bytes.data[0] != VERSION ||
+	    bytes.data[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) ||
+	    bytes.data[2] != DW_EH_PE_udata4 ||
+	    bytes.data[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return false;
+	f->count = (uint32_t)read_i32(bytes.data + 8);
+	f->entries = bytes.data + HEAD_BYTES;
+	f->base = section->address;
+	return f->count && f->count <= (bytes.size - HEAD_BYTES) / ENTRY_BYTES;
+}
+
+struct function_starts *function_starts_open(const struct module *module)
+{
+	cleanup(function_starts) struct function_starts *f = calloc(1, sizeof(*f));
+	char root[MAPPED_ROOT_BYTES];
+	struct error ignored;
+
+	if (!f || module->kind != MODULE_ELF)
+		return NULL;
+	f->elf = mapped_file_open(module, root, &ignored);
+	return f->elf && find_table(f) ? steal(f) : NULL;
+}
+
+void function_starts_close(struct function_starts *f)
+{
+	if (!f)
+		return;
+	elf_file_close(f->elf);
+	free(f);
+}
+
+uint64_t function_starts_address(const struct function_starts *f, uint64_t offset)
+{
+	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
+		const struct elf_section *section = elf_file_section(f->elf, i);
+		if (section->flags & SHF_EXECINSTR && offset >= section->offset &&
+		    offset - section->offset < section->size)
+			return section->address + (offset - section->offset);
+	}
+	return 0;
+}
+
+static uint64_t start_at(const struct function_starts *f, size_t index)
+{
+	return f->base + (uint64_t)(int64_t)read_i32(f->entries + index * ENTRY_BYTES);
+}
+
+// How many begin at or before ADDRESS.
+static size_t count_before(const struct function_starts *f, uint64_t address)
+{
+	return array_search(f->count, i, start_at(f, i) <= address);
+}
+
+uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
+{
+	size_t before = count_before(f, address);
+
+	return before ? start_at(f, before - 1) : 0;
+}
+
+// The code from START on, to the next function or the end of its section.
+static struct bytes code_of(const struct function_starts *f, uint64_t start)
+{
+	size_t next = count_before(f, start);
+
+	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
+		const struct elf_section *section = elf_file_section(f->elf, i);
+		if (!(section->flags & SHF_EXECINSTR) || start < section->address ||
+		    start - section->address >= section->size)
+			continue;
+		struct bytes bytes = elf_file_contents(f->elf, section);
+		uint64_t offset = start - section->address;
+		if (offset >= bytes.size)
+			break;
+		uint64_t size = bytes.size - offset;
+		if (next < f->count && start_at(f, next) - start < size)
+			size = start_at(f, next) - start;
+		return (struct bytes){ bytes.data + offset, size < CODE_MAX ? size : CODE_MAX };
+	}
+	return (struct bytes){ NULL, 0 };
+}
+
+// Where the jump at AT leads to, from the start of CODE; 0: there is none. jmp rel32, the
+// conditional ones, and jmp rel8.
+static int64_t read_jump(struct bytes code, size_t at)
+{
+	const uint8_t *bytes = code.data;
+	size_t left = code.size - at;
+	bool far = bytes[at] == 0xe9 || (at && bytes[at - 1] == 0x0f && (bytes[at] & 0xf0) == 0x80);
+
+	if (far && left >= FAR_BYTES)
+		return (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1);
+	if (bytes[at] == 0xeb && left >= NEAR_BYTES)
+		return (int64_t)(at + NEAR_BYTES) + (int8_t)bytes[at + 1];
+	return 0;
+}
+
+void function_starts_jumps(const struct function_starts *f, uint64_t start,
+                           bool (*visit)(void *context, uint64_t to), void *context)
+{
+	struct bytes code = code_of(f, start);
+
+	for (size_t i = 0; i < code.size; i++) {
+		uint64_t to = start + (uint64_t)read_jump(code, i);
+		if (to != start && function_starts_find(f, to) == to && !visit(context, to))
+			return;
+	}
+}

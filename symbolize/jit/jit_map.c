@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/jit/jit_map.h"
+
+#include "base/cleanup.h"
+#include "symbolize/dwarf/cover.h"
+
+static bool hex_digit(uint8_t byte, uint64_t *digit)
+{
+	if (byte >= '0' && byte <= '9')
+		*digit = (uint64_t)byte - '0';
+	else if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
+		*digit = (uint64_t)(byte | 0x20) - 'a' + 10;
+	else
+		return false;
+	return true;
+}
+
+// A number and the blank behind it.
+static bool read_hex(struct cursor *c, uint64_t *number)
+{
+	const uint8_t *start = c->at;
+	uint64_t digit;
+
+	*number = 0;
+	if (cursor_left(c) > 2 && c->at[0] == '0' && (c->at[1] | 0x20) == 'x')
+		c->at += 2;
+	for (; c->at < c->end && hex_digit(*c->at, &digit); c->at++)
+		*number = *number << 4 | digit;
+	return c->at > start && cursor_u8(c) == ' ';
+}
+
+static bool read_line(struct bytes line, uint64_t *start, uint64_t *size, struct jit_name *name)
+{
+	struct cursor c = cursor_at(line, 0);
+
+	if (!read_hex(&c, start) || !read_hex(&c, size) || !cursor_left(&c))
+		return false;
+	*name = (struct jit_name){ .text = (const char *)c.at,
+		                   .length = (uint32_t)cursor_left(&c) };
+	return true;
+}
+
+// Names the addresses that LINE holds and that no line has named before.
+static void name_those_in(struct bytes line, struct cover *cover, struct jit_name *names)
+{
+	uint64_t start, size;
+	struct jit_name name = { 0 };
+	size_t at;
+
+	if (!line.size || !read_line(line, &start, &size, &name))
+		return;
+	while ((at = cover_take(cover, start, size)) < cover->count)
+		names[at] = name;
+}
+
+// From the last line to the first: what was written last is what ran last.
+static void find_last_names(struct bytes map, struct cover *cover, struct jit_name *names)
+{
+	const uint8_t *end = map.size ? memrchr(map.data, '\n', map.size) : NULL;
+
+	while (end) {
+		size_t before = (size_t)(end - map.data);
+		const uint8_t *newline = before ? memrchr(map.data, '\n', before) : NULL;
+		const uint8_t *text = newline ? newline + 1 : map.data;
+		name_those_in((struct bytes){ text, (size_t)(end - text) }, cover, names);
+		end = newline;
+	}
+}
+
+static void find_first_names(struct bytes map, struct cover *cover, struct jit_name *names)
+{
+	const uint8_t *at = map.data, *end = map.data + map.size, *newline;
+
+	while (at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
+		name_those_in((struct bytes){ at, (size_t)(newline - at) }, cover, names);
+		at = newline + 1;
+	}
+}
+
+static bool is_same(const struct jit_name *a, const struct jit_name *b)
+{
+	return a->length == b->length && (!a->length || memcmp(a->text, b->text, a->length) == 0);
+}
+
+int jit_map_find(struct bytes map, const uint64_t *addresses, size_t count, struct jit_name *names)
+{
+	cleanup_free struct jit_name *first = calloc(count + 1, sizeof(*first));
+	struct cover last_cover, first_cover;
+
+	memset(names, 0, count * sizeof(*names));
+	if (!first || !cover_init(&last_cover, addresses, count))
+		return -1;
+	find_last_names(map, &last_cover, names);
+	cover_fini(&last_cover);
+	if (!cover_init(&first_cover, addresses, count))
+		return -1;
+	find_first_names(map, &first_cover, first);
+	cover_fini(&first_cover);
+	for (size_t i = 0; i < count; i++)
+		names[i].reused = !is_same(&names[i], &first[i]);
+	return 0;
+}
+
+// Takes ":DIGITS" off the end of TEXT.
+static bool take_number(struct jit_name *text, int *number)
+{
+	uint32_t at = text->length;
+	int value = 0, scale = 1;
+
+	for (; at && text->text[at - 1] >= '0' && text->text[at - 1] <= '9'; scale *= 10) {
+		if (text->length - at >= 9)
+			return false;
+		value += (text->text[--at] - '0') * scale;
+	}
+	if (at == text->length || !at || text->text[at - 1] != ':')
+		return false;
+	*number = value;
+	text->length = at - 1;
+	return true;
+}
+
+static const char *find_last(const struct jit_name *name, char wanted)
+{
+	return memrchr(name->text, wanted, name->length);
+}
+
+static bool python_source(struct jit_name *name, struct jit_name *file)
+{
+	const char *colon = find_last(name, ':');
+
+	if (name->length < 6 || memcmp(name->text, "py::", 4) != 0 || !colon ||
+	    colon < name->text + 5)
+		return false;
+	*file = (struct jit_name){ .text = colon + 1,
+		                   .length = (uint32_t)(name->text + name->length - (colon + 1)) };
+	name->text += 4;
+	name->length = (uint32_t)(colon - name->text);
+	return file->length && file->text[0] != '<';
+}
+
+bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line)
+{
+	struct jit_name rest = *name;
+	int column;
+
+	*line = 0;
+	if (python_source(name, file))
+		return true;
+	if (!take_number(&rest, &column) || !take_number(&rest, line))
+		return false;
+	const char *blank = find_last(&rest, ' ');
+	if (!blank || blank == rest.text)
+		return false;
+	*file = (struct jit_name){ .text = blank + 1,
+		                   .length = (uint32_t)(rest.text + rest.length - (blank + 1)) };
+	if (file->length > 7 && memcmp(file->text, "file://", 7) == 0) {
+		file->text += 7;
+		file->length -= 7;
+	}
+	if (!file->length)
+		return false;
+	name->length = (uint32_t)(blank - name->text);
+	return true;
+}

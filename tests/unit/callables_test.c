@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// C functions below Python ones: the test itself is the interpreter and the library.
+#include "base/code.h"
+#include "base/error.h"
+#include "merge/profile/profile.h"
+#include "tests/unit/merge_fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <link.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void call_machinery(void), sorted(void), sort(void), alone(void), jumper(void), behind(void);
+__asm__(".pushsection .text\n"
+        ".macro function name\n"
+        "	.globl \\name\n"
+        "\\name:\n"
+        "	.cfi_startproc\n"
+        "	nop\n"
+        "	nop\n"
+        "	.cfi_endproc\n"
+        ".endm\n"
+        "	function call_machinery\n"
+        "	function sorted\n"
+        "	function sort\n"
+        "	function alone\n"
+        "	function behind\n"
+        ".globl jumper\n"
+        "jumper:\n"
+        "	.cfi_startproc\n"
+        "	.byte 0xe9\n"
+        "	.long behind - . - 4\n"
+        "	.cfi_endproc\n"
+        "	nop\n"
+        "	function the_end\n"
+        ".popsection\n");
+
+struct where {
+	uint64_t run_time, address, offset;
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct where *where = context;
+
+	(void)size;
+	where->address = where->run_time - info->dlpi_addr;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD && where->address >= segment->p_vaddr &&
+		    where->address - segment->p_vaddr < segment->p_memsz)
+			where->offset = where->address - segment->p_vaddr + segment->p_offset;
+	}
+	return 1;
+}
+
+static struct where where_of(void (*function)(void))
+{
+	struct where where = { .run_time = (uint64_t)(uintptr_t)function };
+
+	dl_iterate_phdr(look, &where);
+	return where;
+}
+
+struct scene {
+	struct fixture f;
+	struct codes *codes;
+	uint32_t module;
+	struct frame python;
+};
+
+static void begin(struct scene *s)
+{
+	char path[4096] = "";
+	struct code work = { "/w.py", "work", 1 };
+
+	cr_assert(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	fixture_init(&s->f, NULL);
+	s->codes = codes_new();
+	profile_set_codes(s->f.profile, s->codes);
+	s->python = frame_of_python(codes_add(s->codes, &work), 7);
+	struct module module = { .kind = MODULE_ELF, .path = path, .fd = -1 };
+	s->module = modules_add(s->f.modules, &module, NULL)->id;
+}
+
+static void end(struct scene *s)
+{
+	fixture_fini(&s->f);
+	codes_free(s->codes);
+}
+
+static void name(struct scene *s, void (*function)(void), const char *text)
+{
+	const struct python_name_event event = { s->module, where_of(function).offset, text };
+
+	profile_add_python_name(s->f.profile, &event);
+}
+
+// KIND returns within FUNCTION, or is interrupted there.
+static struct frame in(const struct scene *s, void (*function)(void), enum frame_kind kind)
+{
+	return (struct frame){ where_of(function).address + 1, s->module, kind };
+}
+
+static void spend(struct scene *s, uint64_t ms, const struct frame *frames, uint32_t count)
+{
+	profile_add_stack(s->f.profile, &(struct stack){ .thread = 1,
+	                                                 .metric = METRIC_ON_CPU,
+	                                                 .time_ns = s->f.now_ns,
+	                                                 .weight_ns = ms * MS,
+	                                                 .samples = 1,
+	                                                 .count = count,
+	                                                 .frames = frames });
+}
+
+static const char *rows(struct scene *s)
+{
+	const struct query query = { .by = BY_FUNCTION };
+
+	name_all(&s->f);
+	return ask(&s->f, &query);
+}
+
+Test(callables, the_outermost_function_below_python_is_what_it_has_called)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, sorted, "{built-in method builtins.sorted}");
+	name(&s, sort, "{method 'sort' of 'list' objects}");
+	const struct frame frames[] = { in(&s, sort, FRAME_INTERPRETER_EXACT),
+		                        in(&s, sorted, FRAME_INTERPRETER_RETURN),
+		                        in(&s, call_machinery, FRAME_INTERPRETER_RETURN),
+		                        s.python };
+	spend(&s, 5, frames, 4);
+	cr_expect(eq(str, (char *)rows(&s), "{built-in method builtins.sorted} 5/5, work 0/5"));
+	end(&s);
+}
+
+Test(callables, who_goes_on_adding_finds_the_tree_as_it_was)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, sorted, "{built-in method builtins.sorted}");
+	const struct frame frames[] = { in(&s, sorted, FRAME_INTERPRETER_EXACT), s.python };
+	for (int i = 0; i < 3; i++) {
+		spend(&s, 1, frames, 2);
+		spend(&s, 1, frames + 1, 1);
+		rows(&s);
+	}
+	cr_expect(eq(str, (char *)rows(&s), "work 3/6, {built-in method builtins.sorted} 3/3"));
+	end(&s);
+}
+
+Test(callables, a_function_that_no_python_function_calls_keeps_its_own_name)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, sorted, "{built-in method builtins.sorted}");
+	const struct frame frames[] = { in(&s, sorted, FRAME_EXACT) };
+	spend(&s, 5, frames, 1);
+	cr_expect(rows(&s)[0] == '[', "%s", rows(&s));
+	end(&s);
+}
+
+Test(callables, a_library_without_lines_works_for_its_function)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, sorted, "{method 'sort' of 'numpy.ndarray' objects}");
+	const struct frame frames[] = { in(&s, alone, FRAME_EXACT), in(&s, sorted, FRAME_RETURN),
+		                        s.python };
+	spend(&s, 5, frames, 3);
+	cr_expect(eq(str, (char *)rows(&s),
+	             "{method 'sort' of 'numpy.ndarray' objects} 5/5, work 0/5"));
+	end(&s);
+}
+
+Test(callables, a_function_with_several_names_has_none)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, sorted, "{built-in method torch.a}");
+	name(&s, sorted, "");
+	const struct frame frames[] = { in(&s, sorted, FRAME_INTERPRETER_EXACT), s.python };
+	spend(&s, 5, frames, 2);
+	cr_expect(eq(str, (char *)rows(&s), "work 5/5"));
+	end(&s);
+}
+
+Test(callables, a_function_that_jumps_is_known_by_where_it_jumps_to)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, jumper, "{method 'replace' of 'str' objects}");
+	const struct frame frames[] = { in(&s, behind, FRAME_INTERPRETER_EXACT), s.python };
+	spend(&s, 5, frames, 2);
+	cr_expect(eq(str, (char *)rows(&s), "{method 'replace' of 'str' objects} 5/5, work 0/5"));
+	end(&s);
+}
+
+Test(callables, but_not_if_that_leads_to_functions_with_names)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, jumper, "{method '__call__' of 'thing' objects}");
+	name(&s, sort, "{method 'sort' of 'list' objects}");
+	const struct frame frames[] = { in(&s, sort, FRAME_INTERPRETER_EXACT),
+		                        in(&s, behind, FRAME_INTERPRETER_RETURN), s.python };
+	spend(&s, 5, frames, 3);
+	cr_expect(eq(str, (char *)rows(&s), "{method 'sort' of 'list' objects} 5/5, work 0/5"));
+	end(&s);
+}
+
+Test(callables, calls_that_were_counted_are_the_rows)
+{
+	struct scene s;
+	const struct query query = { .by = BY_FUNCTION };
+	struct error err;
+	struct totals totals;
+
+	begin(&s);
+	spend(&s, 5, &s.python, 1);
+	const struct python_calls_event first = { frame_python_code(s.python), 3, true, false };
+	const struct python_calls_event more = { frame_python_code(s.python), 4, false, false };
+	profile_add_python_calls(s.f.profile, &first);
+	profile_add_python_calls(s.f.profile, &more);
+	name_all(&s.f);
+	cleanup(rows) struct rows *answer = query_run(s.f.profile, &query, &err);
+	cr_assert(eq(sz, answer->count, 1));
+	cr_expect(eq(u64, answer->rows[0].calls, 7));
+	query_totals(s.f.profile, &totals);
+	cr_expect(eq(u64, totals.uncounted, 1));
+	profile_add_python_calls(s.f.profile, &(struct python_calls_event){ .last = true });
+	query_totals(s.f.profile, &totals);
+	cr_expect(eq(u64, totals.uncounted, 0));
+	end(&s);
+}
+
+Test(callables, names_and_counts_come_back_from_the_file)
+{
+	struct scene s;
+	struct error err;
+	char path[] = "/tmp/callables_test.XXXXXX";
+	const struct query query = { .by = BY_FUNCTION, .sort = SORT_TOTAL };
+
+	begin(&s);
+	name(&s, sorted, "{built-in method builtins.sorted}");
+	const struct frame frames[] = { in(&s, sorted, FRAME_INTERPRETER_EXACT), s.python };
+	const struct python_calls_event calls = { frame_python_code(s.python), 3, true, false };
+	spend(&s, 5, frames, 2);
+	profile_add_python_calls(s.f.profile, &calls);
+	name_all(&s.f);
+	close(mkstemp(path));
+	cr_assert(eq(int, profile_write(s.f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	unlink(path);
+	cr_assert(read != NULL, "%s", err.text);
+	cleanup(rows) struct rows *answer = query_run(read, &query, &err);
+	cr_expect(eq(str, (char *)rows_text(answer),
+	             "{built-in method builtins.sorted} 5/5, work 0/5"));
+	cr_expect(answer->rows[0].called);
+	cr_expect(eq(u64, answer->rows[1].calls, 3));
+	struct totals totals;
+	query_totals(read, &totals);
+	cr_expect(eq(u64, totals.uncounted, 1));
+	end(&s);
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/dwarf/dwarf_file.h"
+#include "symbolize/dwarf/dwarf_units.h"
+#include "symbolize/dwarf/inlines.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dwarf.h>
+
+struct buffer {
+	uint8_t bytes[4096];
+	size_t used;
+};
+
+static void put(struct buffer *b, uint64_t number, size_t size)
+{
+	memcpy(b->bytes + b->used, &number, size);
+	b->used += size;
+}
+
+static void put_text(struct buffer *b, const char *text)
+{
+	memcpy(b->bytes + b->used, text, strlen(text) + 1);
+	b->used += strlen(text) + 1;
+}
+
+static void put_abbrev(struct buffer *b, unsigned int code, unsigned int tag, bool children,
+                       const uint8_t *pairs, size_t count)
+{
+	put(b, code, 1);
+	put(b, tag, 1);
+	put(b, children, 1);
+	for (size_t i = 0; i < count; i++)
+		put(b, pairs[i], 1);
+	put(b, 0, 2);
+}
+
+enum code {
+	CODE_UNIT = 1,
+	CODE_FUNCTION = 2,
+	CODE_INLINED = 3,
+	CODE_LEAF = 4,
+	CODE_RANGED = 5
+};
+
+static void make_abbrevs(struct buffer *b)
+{
+	static const uint8_t unit[] = { DW_AT_name,   DW_FORM_string, DW_AT_low_pc,
+		                        DW_FORM_addr, DW_AT_high_pc,  DW_FORM_data4 };
+	static const uint8_t function[] = { DW_AT_name,    DW_FORM_string, DW_AT_low_pc,
+		                            DW_FORM_addr,  DW_AT_high_pc,  DW_FORM_data4,
+		                            DW_AT_sibling, DW_FORM_ref4 };
+	static const uint8_t inlined[] = { DW_AT_abstract_origin, DW_FORM_ref4,  DW_AT_low_pc,
+		                           DW_FORM_addr,          DW_AT_high_pc, DW_FORM_data4,
+		                           DW_AT_call_file,       DW_FORM_data1, DW_AT_call_line,
+		                           DW_FORM_data1 };
+	static const uint8_t leaf[] = { DW_AT_name, DW_FORM_string };
+	static const uint8_t ranged[] = { DW_AT_ranges, DW_FORM_sec_offset };
+
+	put_abbrev(b, CODE_UNIT, DW_TAG_compile_unit, true, unit, sizeof(unit));
+	put_abbrev(b, CODE_FUNCTION, DW_TAG_subprogram, true, function, sizeof(function));
+	put_abbrev(b, CODE_INLINED, DW_TAG_inlined_subroutine, false, inlined, sizeof(inlined));
+	put_abbrev(b, CODE_LEAF, DW_TAG_subprogram, false, leaf, sizeof(leaf));
+	put_abbrev(b, CODE_RANGED, DW_TAG_subprogram, false, ranged, sizeof(ranged));
+	put(b, 0, 1);
+}
+
+static void begin_unit(struct buffer *b)
+{
+	put(b, 0, 4);
+	put(b, 4, 2);
+	put(b, 0, 4);
+	put(b, 8, 1);
+	put(b, CODE_UNIT, 1);
+	put_text(b, "a.c");
+	put(b, 0x1000, 8);
+	put(b, 0x1000, 4);
+}
+
+static void end_unit(struct buffer *b)
+{
+	uint32_t length;
+
+	put(b, 0, 1);
+	length = (uint32_t)b->used - 4;
+	memcpy(b->bytes, &length, 4);
+}
+
+// A function at START with the children that follow; its sibling is at SIBLING.
+static size_t put_function(struct buffer *b, const char *name, uint64_t start, uint32_t size)
+{
+	put(b, CODE_FUNCTION, 1);
+	put_text(b, name);
+	put(b, start, 8);
+	put(b, size, 4);
+	put(b, 0, 4);
+	return b->used - 4;
+}
+
+static void set_u32(struct buffer *b, size_t at, size_t number)
+{
+	uint32_t word = (uint32_t)number;
+
+	memcpy(b->bytes + at, &word, 4);
+}
+
+static void put_inlined(struct buffer *b, size_t origin, uint64_t start, uint32_t size, int line)
+{
+	put(b, CODE_INLINED, 1);
+	put(b, origin, 4);
+	put(b, start, 8);
+	put(b, size, 4);
+	put(b, 1, 1);
+	put(b, (uint64_t)line, 1);
+}
+
+static struct dwarf_file *open_buffers(const struct buffer *info, const struct buffer *abbrev,
+                                       const struct buffer *ranges)
+{
+	struct dwarf_sections sections = { .info = { info->bytes, info->used },
+		                           .abbrev = { abbrev->bytes, abbrev->used } };
+
+	if (ranges)
+		sections.ranges = (struct bytes){ ranges->bytes, ranges->used };
+	return dwarf_file_new(&sections, NULL);
+}
+
+Test(dwarf_file, inlined_calls_are_found_with_their_names_and_lines)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+	uint64_t addresses[] = { 0x1010, 0x1110, 0x1120, 0x1200 };
+	uint32_t scopes[4];
+	struct inlines inlines = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	size_t origin = info.used;
+	put(&info, CODE_LEAF, 1);
+	put_text(&info, "tiny");
+	size_t first = put_function(&info, "first", 0x1000, 0x100);
+	put(&info, 0, 1);
+	set_u32(&info, first, info.used);
+	size_t second = put_function(&info, "second", 0x1100, 0x100);
+	put_inlined(&info, origin, 0x1110, 8, 42);
+	put(&info, 0, 1);
+	set_u32(&info, second, info.used);
+	end_unit(&info);
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+	cr_assert(eq(sz, dwarf_file_unit_count(file), 1));
+	cr_assert(inlines_find(&inlines, dwarf_file_unit(file, 0), addresses, 4, scopes));
+	const struct scope *tiny = &inlines.scopes[scopes[1] - 1];
+	cr_expect(eq(str, (char *)inlines.scopes[scopes[0] - 1].name.text, "first"));
+	cr_expect(eq(str, (char *)tiny->name.text, "tiny"));
+	cr_expect(eq(u64, tiny->call_line, 42));
+	cr_expect(eq(str, (char *)inlines.scopes[tiny->outer - 1].name.text, "second"));
+	cr_expect(eq(u32, scopes[2], tiny->outer));
+	cr_expect(eq(u32, scopes[3], 0));
+	inlines_fini(&inlines);
+}
+
+Test(dwarf_file, a_sibling_that_leads_back_is_not_followed)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+	uint64_t address = 0x1800;
+	uint32_t scope;
+	struct inlines inlines = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	size_t start = info.used;
+	size_t sibling = put_function(&info, "loop", 0x1000, 0x100);
+	put(&info, 0, 1);
+	set_u32(&info, sibling, start);
+	end_unit(&info);
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+	cr_assert(inlines_find(&inlines, dwarf_file_unit(file, 0), &address, 1, &scope));
+	cr_expect(eq(u32, scope, 0));
+	inlines_fini(&inlines);
+}
+
+Test(dwarf_file, an_origin_that_is_its_own_origin_ends)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+	uint64_t address = 0x1010;
+	uint32_t scope;
+	struct inlines inlines = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	size_t sibling = put_function(&info, "f", 0x1000, 0x100);
+	put_inlined(&info, info.used, 0x1010, 8, 1);
+	put(&info, 0, 1);
+	set_u32(&info, sibling, info.used);
+	end_unit(&info);
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+	cr_assert(inlines_find(&inlines, dwarf_file_unit(file, 0), &address, 1, &scope));
+	cr_assert(ne(u32, scope, 0));
+	cr_expect(eq(ptr, (void *)inlines.scopes[scope - 1].name.text, NULL));
+	inlines_fini(&inlines);
+}
+
+Test(dwarf_file, work_without_end_burns_out)
+{
+	static struct buffer info, abbrev, ranges;
+	static uint64_t addresses[200];
+	static uint32_t scopes[200];
+	struct inlines inlines = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	for (int i = 0; i < 700; i++) {
+		put(&info, CODE_RANGED, 1);
+		put(&info, 0, 4);
+	}
+	end_unit(&info);
+	for (int i = 0; i < 250; i++) {
+		put(&ranges, 0, 8); // from where the unit starts
+		put(&ranges, 0x1000, 8);
+	}
+	for (size_t i = 0; i < 200; i++)
+		addresses[i] = 0x1000 + i;
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, &ranges);
+	cr_assert(inlines_find(&inlines, dwarf_file_unit(file, 0), addresses, 200, scopes));
+	cr_expect(dwarf_file_is_burnt(file), "700 functions of 250 ranges on 200 addresses");
+	inlines_fini(&inlines);
+}
+
+Test(dwarf_file, files_that_are_cut_off_anywhere_do_no_harm)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	size_t sibling = put_function(&info, "f", 0x1000, 0x100);
+	put(&info, 0, 1);
+	set_u32(&info, sibling, info.used);
+	end_unit(&info);
+	for (size_t size = 0; size <= info.used; size++) {
+		struct buffer cut = { .used = size };
+		uint64_t address = 0x1010;
+		uint32_t scope = 0;
+		struct inlines inlines = { 0 };
+		memcpy(cut.bytes, info.bytes, size);
+		if (size >= 4)
+			set_u32(&cut, 0, size - 4);
+		cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&cut, &abbrev, NULL);
+		struct unit *unit = dwarf_file_unit(file, 0);
+		if (unit)
+			cr_expect(inlines_find(&inlines, unit, &address, 1, &scope));
+		cr_expect(size < info.used || scope == 1, "the whole file");
+		inlines_fini(&inlines);
+	}
+}
+
+Test(dwarf_file, a_unit_is_found_by_what_it_covers)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	end_unit(&info);
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+	cleanup(dwarf_units) struct dwarf_units *units = dwarf_units_new(file, 0, NULL);
+	cr_expect(eq(ptr, dwarf_units_find(units, 0xfff), NULL));
+	cr_expect(eq(ptr, dwarf_units_find(units, 0x1000), dwarf_file_unit(file, 0)));
+	cr_expect(eq(ptr, dwarf_units_find(units, 0x1fff), dwarf_file_unit(file, 0)));
+	cr_expect(eq(ptr, dwarf_units_find(units, 0x2000), NULL));
+}
+
+Test(dwarf_file, what_lies_below_all_code_was_discarded)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	end_unit(&info);
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+	cleanup(dwarf_units) struct dwarf_units *units = dwarf_units_new(file, 0x1800, NULL);
+	cr_expect(eq(ptr, dwarf_units_find(units, 0x1900), NULL));
+}
+
+Test(dwarf_file, compilers_say_whether_they_optimize)
+{
+	static const struct {
+		const char *producer;
+		bool unoptimized;
+	} table[] = {
+		{ NULL, false },
+		{ "", false },
+		{ "GNU C17 12.2.0 -mtune=generic -march=x86-64 -g", true },
+		{ "GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O0 -fPIC", true },
+		{ "GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O2", false },
+		{ "GNU C++17 12.2.0 -g -O", false },
+		{ "GNU C++17 12.2.0 -g -Og", false },
+		{ "GNU C++17 12.2.0 -g -O2 -O0", true },
+		{ "GNU C++17 12.2.0 -g -O0 -Os", false },
+		{ "GNU C17 12.2.0", false }, // -gno-record-gcc-switches
+		{ "GNU AS 2.40", false },
+		{ "Debian clang version 14.0.6", false },
+		{ "clang version 14.0.6 -g -O0 a.c", true },
+		{ "clang LLVM (rustc version 1.70.0)", false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect(eq(int, producer_is_unoptimized(table[i].producer), table[i].unoptimized),
+		          "%s", table[i].producer);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+#include "symbolize/elf/elf_file.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <zlib.h>
+
+// A file with the sections "", ".shstrtab", ".text", ".note" and ".debug_info" (compressed).
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[5];
+	char names[64];
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+		uint8_t id[8];
+	} note;
+	Elf64_Chdr compression;
+	uint8_t packed[128];
+};
+
+static const char contents[] = "the contents of a section, the contents of a section";
+
+static void set_section(struct image *image, size_t index, uint32_t name, uint32_t type,
+                        uint64_t offset, uint64_t size)
+{
+	image->sections[index] = (Elf64_Shdr){
+		.sh_name = name, .sh_type = type, .sh_offset = offset, .sh_size = size
+	};
+}
+
+static struct image *make(void)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	uLongf packed = sizeof(image->packed);
+
+	memcpy(image->header.e_ident, ELFMAG, SELFMAG);
+	image->header.e_ident[EI_CLASS] = ELFCLASS64;
+	image->header.e_ident[EI_DATA] = ELFDATA2LSB;
+	image->header.e_machine = EM_X86_64;
+	image->header.e_shoff = offsetof(struct image, sections);
+	image->header.e_shentsize = sizeof(Elf64_Shdr);
+	image->header.e_shnum = 5;
+	image->header.e_shstrndx = 1;
+	memcpy(image->names, "\0.shstrtab\0.text\0.note\0.debug_info", 35);
+	image->note.header = (Elf64_Nhdr){ 4, 8, NT_GNU_BUILD_ID };
+	memcpy(image->note.name, "GNU", 4);
+	memcpy(image->note.id, "\1\2\3\4\5\6\7\10", 8);
+	cr_assert(eq(int, compress(image->packed, &packed, (const Bytef *)contents, 52), Z_OK));
+	image->compression = (Elf64_Chdr){ ELFCOMPRESS_ZLIB, 0, 52, 1 };
+	set_section(image, 1, 1, SHT_STRTAB, offsetof(struct image, names), 64);
+	set_section(image, 2, 11, SHT_NOBITS, 0, 0x100);
+	image->sections[2].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+	image->sections[2].sh_addr = 0x4000;
+	set_section(image, 3, 17, SHT_NOTE, offsetof(struct image, note), sizeof(image->note));
+	set_section(image, 4, 23, SHT_PROGBITS, offsetof(struct image, compression),
+	            sizeof(Elf64_Chdr) + packed);
+	image->sections[4].sh_flags = SHF_COMPRESSED;
+	return image;
+}
+
+static struct elf_file *open_image(struct image *image, size_t size, struct error *err)
+{
+	return elf_file_from_memory((struct bytes){ (uint8_t *)image, size }, image, err);
+}
+
+Test(elf_file, sections_are_found_by_name_and_decompressed)
+{
+	cleanup(elf_file) struct elf_file *elf = open_image(make(), sizeof(struct image), NULL);
+
+	cr_assert(elf != NULL);
+	for (int i = 0; i < 2; i++) {
+		struct bytes bytes = elf_file_named_contents(elf, ".debug_info");
+		cr_assert(eq(sz, bytes.size, 52));
+		cr_expect(eq(int, memcmp(bytes.data, contents, 52), 0));
+	}
+	cr_expect(eq(sz, elf_file_named_contents(elf, ".text").size, 0));
+	cr_expect(eq(sz, elf_file_named_contents(elf, ".nothing").size, 0));
+	cr_expect(eq(u64, elf_file_lowest_code(elf), 0x4000));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), ""));
+}
+
+Test(elf_file, the_build_id_is_read_from_the_note)
+{
+	cleanup(elf_file) struct elf_file *elf = open_image(make(), sizeof(struct image), NULL);
+	struct bytes id = elf_file_build_id(elf);
+
+	cr_assert(eq(sz, id.size, 8));
+	cr_expect(eq(int, memcmp(id.data, "\1\2\3\4\5\6\7\10", 8), 0));
+}
+
+Test(elf_file, a_note_that_claims_more_than_there_is_gives_nothing)
+{
+	struct image *image = make();
+	image->note.header.n_descsz = 0xfffffffe;
+	cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
+
+	cr_expect(eq(sz, elf_file_build_id(elf).size, 0));
+}
+
+Test(elf_file, a_compressed_section_that_is_damaged_says_so)
+{
+	static const uint64_t sizes[] = { 0, 1, 51, 53, (uint64_t)1 << 40, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct image *image = make();
+		image->compression.ch_size = sizes[i];
+		cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
+		cr_expect(eq(sz, elf_file_named_contents(elf, ".debug_info").size, 0));
+		cr_expect(ne(str, (char *)elf_file_trouble(elf), ""), "size %lu", sizes[i]);
+	}
+}
+
+Test(elf_file, a_section_outside_the_file_is_empty)
+{
+	static const uint64_t offsets[] = { sizeof(struct image), UINT64_MAX, UINT64_MAX - 63 };
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		struct image *image = make();
+		image->sections[3].sh_offset = offsets[i];
+		cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
+		cr_expect(eq(sz, elf_file_named_contents(elf, ".note").size, 0));
+	}
+}
+
+Test(elf_file, what_is_no_elf_file_is_refused_with_a_reason)
+{
+	static const size_t sizes[] = { 0, 3, 15, 40, 63 };
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct elf_file *elf = open_image(make(), sizes[i], &err);
+		cr_expect(eq(ptr, elf, NULL), "%zu bytes", sizes[i]);
+		cr_expect(ne(str, err.text, ""));
+	}
+	cr_expect(eq(ptr, elf_file_open("/nonexistent/file", &err), NULL));
+	cr_expect(eq(ptr, elf_file_open("/proc", &err), NULL));
+	cr_expect(eq(ptr, elf_file_open("/dev/zero", &err), NULL));
+}
+
+Test(elf_file, a_section_table_that_is_cut_off_is_read_as_far_as_it_goes)
+{
+	struct image *image = make();
+	image->header.e_shnum = 60000;
+	cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
+
+	cr_assert(elf != NULL);
+	cr_expect(ge(sz, elf_file_section_count(elf), 5));
+	cr_expect(le(sz, elf_file_section_count(elf), sizeof(*image) / sizeof(Elf64_Shdr)));
+}
+
+static int copy_of_ourselves(void)
+{
+	cleanup_close int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = memfd_create("elf_file", MFD_CLOEXEC);
+	char buffer[65536];
+
+	for (ssize_t count; (count = read(from, buffer, sizeof(buffer))) > 0;)
+		cr_assert(eq(sz, (size_t)write(to, buffer, (size_t)count), (size_t)count));
+	return to;
+}
+
+Test(elf_file, a_file_that_is_cut_short_while_it_is_read_says_so)
+{
+	cleanup_close int fd = copy_of_ourselves();
+	struct error err = { 0 };
+	cleanup(elf_file) struct elf_file *elf = elf_file_open_fd(fd, &err);
+	unsigned sum = 0;
+
+	cr_assert(elf != NULL, "%s", err.text);
+	struct bytes image = elf_file_image(elf);
+	cr_assert(gt(sz, image.size, 8192));
+	cr_assert(eq(int, ftruncate(fd, 4096), 0));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), ""),
+	          "it is not known before it is missed");
+	for (size_t i = 4096; i < image.size; i++)
+		sum += image.data[i];
+	cr_expect(eq(uint, sum, 0));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), "the file shrank while it was read"));
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/finding_fixture.h"
+
+#include "base/error.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+struct fixture f;
+
+void begin(void)
+{
+	fixture_init(&f, NULL);
+}
+
+void end(void)
+{
+	fixture_fini(&f);
+}
+
+// The run's end: after WALL_MS.
+void finish(uint64_t wall_ms, uint32_t cpus)
+{
+	const struct run run = {
+		.start_ns = 1000 * MS,
+		.wall_ns = wall_ms * MS,
+		.command = "app",
+		.cpus = cpus,
+		.samples = 1000,
+		.off_cpu_exact = true,
+	};
+
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+struct findings *look(const struct rule_limits *limits)
+{
+	struct error err = { 0 };
+	struct findings *findings = query_findings(f.profile, &(struct query){ 0 }, limits, &err);
+
+	cr_assert(findings != NULL, "%s", err.text);
+	return findings;
+}
+
+// NULL if it has not fired.
+const struct finding *finding_of(const struct findings *findings, const char *id)
+{
+	cr_assert(rule_find(id) < rule_count(), "no rule %s", id);
+	for (size_t i = 0; i < findings->count; i++)
+		if (strcmp(findings->items[i].rule->id, id) == 0)
+			return &findings->items[i];
+	return NULL;
+}
+
+const struct rule_answer *answer_of_rule(const struct findings *findings, const char *id)
+{
+	return &findings->answers[rule_find(id)];
+}
+
+static void plant(const struct planted *planted, uint64_t ms)
+{
+	add(&f, 1, planted->metric, ms, planted->stack);
+	f.now_ns += ms * MS;
+	for (uint64_t i = ms; i < 1000; i += 10) {
+		add(&f, 1, METRIC_ON_CPU, i + 10 > 1000 ? 1000 - i : 10, "main a.c:3 > work a.c:5");
+		f.now_ns += 10 * MS;
+	}
+	finish(1000, 2);
+}
+
+void expect_planted(const struct planted *planted)
+{
+	const struct rule *rule = rule_at(rule_find(planted->id));
+
+	end();
+	begin();
+	plant(planted, (uint64_t)(rule->threshold * 10));
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, planted->id), "%s: at its threshold", planted->id);
+	cr_expect_eq(answer_of_rule(silent, planted->id)->state, RULE_SILENT, "%s", planted->id);
+	end();
+	begin();
+	plant(planted, (uint64_t)(rule->threshold * 10) + 2);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, planted->id);
+	cr_assert(finding != NULL, "%s: above its threshold", planted->id);
+	cr_expect_eq(finding->line, planted->line, "%s: line %d", planted->id, finding->line);
+	cr_expect_float_eq(finding->value, rule->threshold + 0.2, 0.01, "%s: %f", planted->id,
+	                   finding->value);
+	cr_expect_eq(finding->saving_ns, (uint64_t)(rule->threshold * 10 + 2) * MS, "%s",
+	             planted->id);
+	cr_expect(strlen(finding->fact) > 0 && strlen(finding->advice) > 0, "%s", planted->id);
+}
+
+// One call of an op for MS ms, now.
+void call(const char *name, uint64_t ms)
+{
+	profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+	                                              .op = op_called(&f, name),
+	                                              .begin_ns = f.now_ns,
+	                                              .end_ns = f.now_ns + ms * MS,
+	                                              .self_ns = ms * MS });
+	f.now_ns += ms * MS;
+}
+
+void calls(const char *name, unsigned count, uint64_t ms)
+{
+	while (count--)
+		call(name, ms);
+}
+
+void finish_now(void)
+{
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:5");
+	finish((f.now_ns - 1000 * MS) / MS, 2);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+// Rules on ops, and on processes and threads that are started.
+#include "tests/unit/finding_fixture.h"
+
+#include "merge/profile/profile_data.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NS_OF_CALL 20000000
+
+TestSuite(finding_ops, .init = begin, .fini = end);
+
+static uint32_t op_of(enum op_provider provider, const char *name)
+{
+	return ops_add(f.ops,
+	               &(struct op){
+			       .provider = provider, .domain = "", .category = "", .name = name })
+	        ->id;
+}
+
+// CALLS of an op, NS each; the clock goes on.
+static void call_op(uint32_t op, unsigned calls, uint64_t ns)
+{
+	while (calls--) {
+		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+		                                              .op = op,
+		                                              .begin_ns = f.now_ns,
+		                                              .end_ns = f.now_ns + ns,
+		                                              .self_ns = ns });
+		f.now_ns += ns;
+	}
+}
+
+// A stack in OP, which LINE of train.py has begun.
+static void add_in_op(uint32_t op, unsigned line, uint64_t ms)
+{
+	struct frame frames[3];
+	char stack[64];
+
+	snprintf(stack, sizeof(stack), "{step train.py:%u} > kernel@libc", line);
+	cr_assert_eq(frames_of(&f, stack, frames), 2);
+	frames[2] = frames[1];
+	frames[1] = (struct frame){ op, 0, FRAME_OP };
+	profile_add_stack(f.profile, &(struct stack){ .thread = 1,
+	                                              .metric = METRIC_ON_CPU,
+	                                              .time_ns = f.now_ns,
+	                                              .weight_ns = ms * MS,
+	                                              .samples = 1,
+	                                              .count = 3,
+	                                              .frames = frames });
+}
+
+Test(finding_ops, without_ops_they_are_not_asked)
+{
+	static const char *const ids[] = { "OP-TINY",   "OP-COPY", "OP-DOUBLE",
+		                           "OP-LOADER", "OP-SYNC", "OP-SHAPES" };
+
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		cr_expect_eq(answer_of_rule(findings, ids[i])->state, RULE_UNKNOWN, "%s", ids[i]);
+}
+
+// An op whose stacks take a share of a second: at the threshold of ID, and above it.
+static void expect_op(const char *id, enum op_provider provider, const char *name)
+{
+	uint64_t threshold = (uint64_t)(10 * rule_at(rule_find(id))->threshold);
+
+	for (uint64_t ms = threshold; ms <= threshold + 2; ms += 2) {
+		end();
+		begin();
+		uint32_t op = op_of(provider, name);
+		call_op(op, 10, NS_OF_CALL);
+		add_in_op(op, 7, ms);
+		add(&f, 1, METRIC_ON_CPU, 1000 - ms, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, id);
+		cr_expect_eq(finding != NULL, ms > threshold, "%s: %lu ms", id, (unsigned long)ms);
+		cr_expect(!finding || finding->line == 7, "%s", id);
+	}
+}
+
+Test(finding_ops, ops_that_copy_and_ops_in_double_precision)
+{
+	expect_op("OP-COPY", OP_TORCH, "aten::copy_");
+	expect_op("OP-DOUBLE", OP_BLAS, "dgemm_");
+	expect_op("OP-DOUBLE", OP_BLAS, "cblas_dgemm");
+}
+
+Test(finding_ops, single_precision_is_none)
+{
+	uint32_t op = op_of(OP_BLAS, "cblas_sgemm");
+
+	call_op(op, 10, NS_OF_CALL);
+	add_in_op(op, 7, 1000);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "OP-DOUBLE"));
+	cr_expect_null(finding_of(findings, "OP-COPY"));
+}
+
+Test(finding_ops, tiny_ops_with_what_is_around_them)
+{
+	for (uint64_t ms = 200; ms <= 210; ms += 10) {
+		end();
+		begin();
+		uint32_t op = op_of(OP_TORCH, "aten::add");
+		call_op(op, 20000, 2000);
+		add_in_op(op, 7, 20);
+		// The line that calls them does more than that.
+		add(&f, 1, METRIC_ON_CPU, ms - 20, "{step train.py:7}");
+		add(&f, 1, METRIC_ON_CPU, 1000 - ms, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-TINY");
+		cr_expect_eq(finding != NULL, ms > 200, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || finding->line == 7);
+	}
+}
+
+Test(finding_ops, few_or_long_calls_are_not_tiny)
+{
+	uint32_t few = op_of(OP_TORCH, "aten::add"), large = op_of(OP_TORCH, "aten::mul");
+
+	call_op(few, 100, 2000);
+	call_op(large, 20000, 20000);
+	add_in_op(few, 7, 500);
+	add_in_op(large, 8, 500);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "OP-TINY"));
+}
+
+Test(finding_ops, the_next_batch)
+{
+	for (uint64_t ms = 50; ms <= 60; ms += 10) {
+		end();
+		begin();
+		uint32_t op = op_of(OP_TORCH,
+		                    "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+		call_op(op, 1, ms * MS);
+		add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "OP-LOADER") != NULL, ms > 50, "%lu ms",
+		             (unsigned long)ms);
+	}
+}
+
+#define WORKER_LOOP "{_worker_loop /x/torch/utils/data/_utils/worker.py:290}"
+
+// COUNT workers, each of which works, is told what to do, and waits for a CPU for so many ms.
+static void run_workers(uint32_t count, uint64_t work, uint64_t idle, uint64_t runnable)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		add_process(&f, 2 + i, 200 + i, "python3");
+		add_thread(&f, 2 + i, 2 + i, 200 + i, "python3");
+		add(&f, 2 + i, METRIC_ON_CPU, work, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + i, METRIC_OFF_RUNNABLE, runnable, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + i, METRIC_OFF_PIPE, idle,
+		    WORKER_LOOP " > {Queue.get /x/multiprocessing/queues.py:113} > poll@libc");
+	}
+}
+
+Test(finding_ops, advice_for_the_workers_of_a_loader)
+{
+	static const struct {
+		uint32_t workers;
+		uint64_t work, idle, runnable;
+		uint32_t cpus;
+		const char *advice;
+	} cases[] = {
+		{ 0, 0, 0, 0, 8, "num_workers=7" },
+		{ 0, 0, 0, 0, 1, "On one CPU" },
+		{ 2, 900, 100, 0, 8, "2 workers are busy for 90 %" },
+		{ 2, 900, 100, 0, 8, "(num_workers=8)" },
+		{ 1, 900, 100, 0, 8, "1 worker is busy for 90 % of its time: take" },
+		{ 8, 900, 100, 0, 8, "there are 8 CPUs: more of them will not help" },
+		{ 2, 500, 100, 400, 8, "there are 8 CPUs: more of them will not help" },
+		{ 8, 300, 700, 0, 2, "there are 2 CPUs: more of them will not help" },
+		{ 2, 100, 900, 0, 8, "10 % of their time: more of them will not help" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		end();
+		begin();
+		call_op(op_of(OP_TORCH, cases[i].workers ? "enumerate(DataLoader)#_Multi"
+		                                         : "enumerate(DataLoader)#_SingleProcess"),
+		        1, 600 * MS);
+		run_workers(cases[i].workers, cases[i].work, cases[i].idle, cases[i].runnable);
+		add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+		finish(1000, cases[i].cpus);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-LOADER");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect(strstr(finding->advice, cases[i].advice) != NULL, "row %zu: %s", i,
+		          finding->advice);
+	}
+}
+
+Test(finding_ops, workers_of_each_epoch)
+{
+	call_op(op_of(OP_TORCH, "enumerate(DataLoader)#_Multi"), 1, 600 * MS);
+	for (uint32_t epoch = 0; epoch < 3; epoch++) {
+		add_process(&f, 2 + epoch, 200 + epoch, "python3");
+		add_thread(&f, 2 + epoch, 2 + epoch, 200 + epoch, "python3");
+		add(&f, 2 + epoch, METRIC_ON_CPU, 10, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + epoch, METRIC_OFF_PIPE, 90,
+		    WORKER_LOOP " > {get /x/multiprocessing/queues.py:113}");
+		f.now_ns += 100 * MS;
+		profile_end_thread(f.profile, &(struct thread_end){ .thread = 2 + epoch,
+		                                                    .time_ns = f.now_ns });
+	}
+	add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "OP-LOADER");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->advice, "1 worker is busy for 10 % of its time, and 3 were "
+	                                  "started, one after another") != NULL,
+	          "%s", finding->advice);
+}
+
+Test(finding_ops, values_from_the_gpu)
+{
+	for (unsigned waits = 3; waits <= 4; waits++) {
+		end();
+		begin();
+		call_op(op_of(OP_CUDA, "cudaLaunchKernel"), 1, MS);
+		call_op(op_of(OP_TORCH, "aten::item"), waits, 20 * MS);
+		call_op(op_of(OP_TORCH, "aten::mm"), 1, (1999 - 20 * waits) * MS);
+		add(&f, 1, METRIC_ON_CPU, 2000, "{step train.py:7}");
+		finish(2000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-SYNC");
+		cr_expect_eq(finding != NULL, waits > 3, "%u", waits);
+		if (finding)
+			cr_expect_eq(finding->saving_ns, 80 * MS, "%lu",
+			             (unsigned long)finding->saving_ns);
+	}
+}
+
+// Without a GPU item() is cheap, and waits for nothing.
+Test(finding_ops, values_without_a_gpu)
+{
+	call_op(op_of(OP_TORCH, "aten::item"), 10, 10 * MS);
+	add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "OP-SYNC"));
+	cr_expect_eq(answer_of_rule(findings, "OP-SYNC")->state, RULE_UNKNOWN);
+}
+
+static void call_with_shapes(unsigned shapes)
+{
+	uint32_t op = op_of(OP_BLAS, "cblas_sgemm");
+
+	for (unsigned i = 0; i < shapes; i++) {
+		const uint64_t details[] = { 100 + i, 100, 100 };
+		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+		                                              .op = op,
+		                                              .begin_ns = f.now_ns,
+		                                              .end_ns = f.now_ns + MS,
+		                                              .self_ns = MS,
+		                                              .detail = OP_DETAIL_SHAPE,
+		                                              .detail_count = 3,
+		                                              .details = details });
+		f.now_ns += MS;
+	}
+	add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
+	finish(1000, 2);
+}
+
+Test(finding_ops, an_op_with_many_shapes)
+{
+	for (unsigned shapes = 10; shapes <= 11; shapes++) {
+		end();
+		begin();
+		call_with_shapes(shapes);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-SHAPES");
+		cr_expect_eq(finding != NULL, shapes > 10, "%u", shapes);
+		cr_expect(!finding || finding->value == shapes);
+	}
+}
+
+// COUNT processes that live for LIFE_MS each, one after the other.
+static void start_processes(unsigned count, uint64_t life_ms)
+{
+	for (unsigned i = 0; i < count; i++) {
+		add_process(&f, 2 + i, 200 + i, "basename");
+		add_thread(&f, 2 + i, 2 + i, 200 + i, "basename");
+		add(&f, 1, METRIC_OFF_CHILD, life_ms, "main a.c:3 > run a.c:9 > wait4@libc");
+		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > posix_spawn@libc");
+		f.now_ns += life_ms * MS;
+		profile_end_thread(f.profile,
+		                   &(struct thread_end){ .thread = 2 + i, .time_ns = f.now_ns });
+		profile_end_process(f.profile, 2 + i, f.now_ns);
+	}
+	finish(1000, 2);
+}
+
+Test(finding_ops, many_short_processes)
+{
+	static const struct {
+		unsigned count;
+		uint64_t life_ms;
+		bool fires;
+	} table[] = { { 40, 20, true }, { 40, 4, false }, { 10, 80, false }, { 5, 190, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		start_processes(table[i].count, table[i].life_ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-SPAWN");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || finding->line == 8);
+	}
+}
+
+static void start_threads(unsigned count, uint64_t life_ms)
+{
+	for (unsigned i = 0; i < count; i++) {
+		add_thread(&f, 2 + i, 1, 200 + i, "short");
+		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > pthread_create@libc");
+		f.now_ns += life_ms * MS;
+		profile_end_thread(f.profile,
+		                   &(struct thread_end){ .thread = 2 + i, .time_ns = f.now_ns });
+	}
+	finish(1000, 2);
+}
+
+Test(finding_ops, many_short_threads)
+{
+	static const struct {
+		unsigned count;
+		uint64_t life_ms;
+		bool fires;
+	} table[] = { { 300, 3, true }, { 100, 3, false }, { 300, 20, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		start_threads(table[i].count, table[i].life_ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-THREADS");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || finding->line == 8);
+	}
+}
+
+// What MPI takes to begin and to end is not what ranks wait for.
+Test(finding_ops, time_in_mpi)
+{
+	for (uint64_t ms = 150; ms <= 160; ms += 10) {
+		end();
+		begin();
+		call_op(op_of(OP_MPI, "MPI_Init"), 1, 400 * MS);
+		call_op(op_of(OP_MPI, "MPI_Allreduce"), 10, ms * MS / 10);
+		call_op(op_of(OP_BLAS, "dgemm"), 1, (500 - ms) * MS);
+		call_op(op_of(OP_MPI, "MPI_Finalize"), 1, 100 * MS);
+		add(&f, 1, METRIC_ON_CPU, 500 - ms, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MPI-TIME");
+		cr_expect_eq(finding != NULL, ms > 150, "%lu: %g", (unsigned long)ms,
+		             answer_of_rule(findings, "MPI-TIME")->value);
+		cr_expect(!finding || strstr(finding->fact, "10 calls, most in MPI_Allreduce"));
+	}
+}
+
+Test(finding_ops, without_mpi_nobody_asks)
+{
+	call_op(op_of(OP_BLAS, "dgemm"), 10, 50 * MS);
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_not(answer_of_rule(findings, "MPI-TIME")->asked);
+	cr_expect_not(answer_of_rule(findings, "RANK-SKEW")->asked);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Rules on Python.
+#include "tests/unit/finding_fixture.h"
+
+#include "merge/profile/profile_data.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define LIB "/usr/lib/python3.11/"
+
+TestSuite(finding_python, .init = begin, .fini = end);
+
+Test(finding_python, rules_on_what_stacks_do_fire_above_their_thresholds)
+{
+	static const struct planted table[] = {
+		{ "PY-INTERP", METRIC_ON_CPU, "{<module> train.py:3} > {loop train.py:9}", 9 },
+		{ "PY-DEEPCOPY", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {step train.py:10} > {deepcopy " LIB "copy.py:128}",
+		  10 },
+		{ "PY-LOG", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {step train.py:11} > {info " LIB
+		  "logging/__init__.py:1477}",
+		  11 },
+		{ "PY-DATE", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {read train.py:12} > {_strptime " LIB
+		  "_strptime.py:309}",
+		  12 },
+		{ "PY-TRACE", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {work train.py:13} > {trace_dispatch " LIB "bdb.py:67}",
+		  13 },
+		{ "CPU-REGEX", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {find train.py:14} > {compile " LIB
+		  "re/_compiler.py:738}",
+		  14 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		expect_planted(&table[i]);
+}
+
+// Charged to who begins it, whatever it runs; and not worth a word below 0.3 s.
+Test(finding_python, imports)
+{
+	static const struct {
+		uint64_t ms, wall_ms;
+		bool fires;
+	} table[] = { { 400, 2000, false }, { 410, 2000, true }, { 290, 1000, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, table[i].ms,
+		    "{<module> train.py:4} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+		    "{<module> slow.py:7}");
+		add(&f, 1, METRIC_ON_CPU, table[i].wall_ms - table[i].ms, "{<module> train.py:9}");
+		finish(table[i].wall_ms, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-IMPORT");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || finding->line == 4);
+	}
+}
+
+Test(finding_python, without_python_they_are_not_asked)
+{
+	static const char *const ids[] = { "PY-INTERP", "PY-GIL",  "PY-GC",   "PY-IMPORT",
+		                           "PY-LOG",    "PY-DATE", "PY-TRACE" };
+
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		cr_expect_eq(answer_of_rule(findings, ids[i])->state, RULE_UNKNOWN, "%s", ids[i]);
+		cr_expect(strlen(answer_of_rule(findings, ids[i])->why) > 0, "%s", ids[i]);
+	}
+}
+
+// C functions that Python calls are not the interpreter's own time.
+Test(finding_python, what_c_functions_take_is_theirs)
+{
+	add(&f, 1, METRIC_ON_CPU, 900, "{<module> train.py:3} > sort@libc");
+	add(&f, 1, METRIC_ON_CPU, 100, "{<module> train.py:3}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "PY-INTERP"));
+}
+
+// It waited for locks, a part of that for Python's; else it was on a CPU.
+static void end_thread(uint32_t thread, uint64_t gil_ms, uint64_t waited_ms)
+{
+	struct thread_end told = {
+		.thread = thread, .time_ns = f.now_ns, .exact = true, .gil_waited_ns = gil_ms * MS
+	};
+
+	told.ns[METRIC_ON_CPU] = (1000 - waited_ms) * MS;
+	told.ns[METRIC_OFF_LOCK] = waited_ms * MS;
+	profile_end_thread(f.profile, &told);
+}
+
+// Three threads: the first waits for the lock for half of its life, the second for MS ms of 1000.
+static void share_lock(uint64_t ms)
+{
+	end();
+	begin();
+	add_thread(&f, 2, 1, 101, "worker");
+	add_thread(&f, 3, 1, 102, "worker");
+	add(&f, 1, METRIC_OFF_LOCK, 1000, "{<module> train.py:20} > pthread_join@libc");
+	add(&f, 2, METRIC_OFF_LOCK, 500, "{run train.py:8} > [gil]");
+	add(&f, 2, METRIC_ON_CPU, 500, "{run train.py:8}");
+	add(&f, 3, METRIC_OFF_LOCK, ms, "{run train.py:8} > [gil]");
+	add(&f, 3, METRIC_ON_CPU, 1000 - ms, "{run train.py:8}");
+	f.now_ns += 1000 * MS;
+	end_thread(1, 0, 1000);
+	end_thread(2, 500, 500);
+	end_thread(3, ms, ms);
+	finish(1000, 2);
+}
+
+Test(finding_python, threads_that_wait_for_the_lock)
+{
+	for (uint64_t ms = 100; ms <= 110; ms += 10) {
+		share_lock(ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-GIL");
+		cr_expect_eq(finding != NULL, ms > 100, "%lu ms", (unsigned long)ms);
+		if (!finding)
+			continue;
+		cr_expect_float_eq(finding->value, 11, 0.01);
+		cr_expect_eq(finding->line, 8);
+		cr_expect_eq(finding->saving_ns, 500 * MS);
+	}
+}
+
+// A collection of garbage that takes MS ms of 1000.
+static void collect(uint64_t ms)
+{
+	const struct op *gc = ops_add(f.ops, &(struct op){ .provider = OP_PYTHON,
+	                                                   .domain = "",
+	                                                   .category = "",
+	                                                   .name = "garbage collection" });
+
+	profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+	                                              .op = gc->id,
+	                                              .begin_ns = f.now_ns,
+	                                              .end_ns = f.now_ns + ms * MS,
+	                                              .self_ns = ms * MS });
+	struct frame frames[2];
+	cr_assert_eq(frames_of(&f, "{<module> train.py:3}", frames + 1), 1);
+	frames[0] = (struct frame){ gc->id, 0, FRAME_OP };
+	profile_add_stack(f.profile, &(struct stack){ .thread = 1,
+	                                              .metric = METRIC_ON_CPU,
+	                                              .time_ns = f.now_ns,
+	                                              .weight_ns = ms * MS,
+	                                              .samples = 1,
+	                                              .count = 2,
+	                                              .frames = frames });
+	add(&f, 1, METRIC_ON_CPU, 1000 - ms, "{<module> train.py:4}");
+	finish(1000, 2);
+}
+
+Test(finding_python, collections_of_garbage)
+{
+	for (uint64_t ms = 50; ms <= 60; ms += 10) {
+		end();
+		begin();
+		collect(ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-GC");
+		cr_expect_eq(finding != NULL, ms > 50, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || (finding->saving_ns == ms * MS && finding->line == 3));
+	}
+}
+
+// Imports are told with what they waited for a CPU.
+Test(finding_python, no_start_is_longer_than_the_run)
+{
+	const char *import = "{<module> train.py:4} > {_find_and_load "
+			     "<frozen importlib._bootstrap>:1027} > {<module> /x/big.py:1}";
+
+	add(&f, 1, METRIC_ON_CPU, 300, import);
+	add(&f, 1, METRIC_OFF_RUNNABLE, 600, import);
+	add(&f, 1, METRIC_ON_CPU, 100, "_dl_start@libc > _dl_relocate_object@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "WARM-INIT");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "imports 90 %") != NULL, "%s", finding->fact);
+	cr_expect_eq(finding->share, 1);
+	cr_expect_eq(finding->saving_ns, 1000 * MS);
+}

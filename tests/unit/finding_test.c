@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query.h"
+#include "tests/unit/finding_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(finding, .init = begin, .fini = end);
+
+Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
+{
+	static const struct planted table[] = {
+		{ "CPU-LOCK", METRIC_OFF_LOCK, "main a.c:3 > take a.c:7 > pthread_mutex_lock@libc",
+		  7 },
+		{ "CPU-SYS", METRIC_ON_CPU, "main a.c:3 > call a.c:8 > do_syscall_64@kernel", 8 },
+		{ "IO-WAIT", METRIC_OFF_FILE, "main a.c:3 > load a.c:9 > read@libc", 9 },
+		{ "IO-SYNC", METRIC_OFF_FILE, "main a.c:3 > save a.c:14 > fsync@libc", 14 },
+		{ "IO-TINY", METRIC_ON_CPU, "main a.c:3 > get a.c:15 > read@libc", 15 },
+		{ "IO-OPEN", METRIC_ON_CPU, "main a.c:3 > find a.c:16 > stat@libc", 16 },
+		{ "IO-SLEEP", METRIC_OFF_SLEEP, "main a.c:3 > poll a.c:17 > usleep@libc", 17 },
+		{ "IO-NET", METRIC_OFF_NET, "main a.c:3 > ask a.c:18 > recv@libc", 18 },
+		{ "IO-IDLE", METRIC_OFF_NET, "main a.c:3 > serve a.c:19 > epoll_wait@libc", 19 },
+		{ "MEM-CHURN", METRIC_ON_CPU, "main a.c:3 > make a.c:20 > malloc@libc", 20 },
+		{ "MEM-COPY", METRIC_ON_CPU, "main a.c:3 > pass a.c:21 > memcpy@libc", 21 },
+		{ "MEM-FAULT", METRIC_ON_CPU,
+		  "main a.c:3 > fill a.c:22 > asm_exc_page_fault@kernel", 22 },
+		{ "CPU-DOUBLE", METRIC_ON_CPU, "main a.c:3 > work a.c:23 > exp@libc", 23 },
+		{ "CPU-REGEX", METRIC_ON_CPU, "main a.c:3 > find a.c:10 > regcomp@libc", 10 },
+		{ "CPU-THROW", METRIC_ON_CPU, "main a.c:3 > ask a.c:11 > __cxa_throw@libc", 11 },
+		{ "CPU-QUADRATIC", METRIC_ON_CPU, "main a.c:3 > add a.c:12 > strcat@libc", 12 },
+		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
+		{ "CPU-DEBUG", METRIC_ON_CPU, "main a.c:3 > %slow a.c:11", 11 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		expect_planted(&table[i]);
+}
+
+// Half of a second in read(), by CALLS of BYTES each.
+static void read_by(uint64_t calls, uint64_t bytes)
+{
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 1000 * MS,
+		                 .cpus = 2,
+		                 .samples = 1000,
+		                 .read_calls = calls,
+		                 .read_bytes = calls * bytes,
+		                 .write_calls = 1000000,
+		                 .write_bytes = 1000000 };
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > get a.c:15 > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > put a.c:6 > write@libc");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding, reads_that_are_large_on_average_are_not_tiny)
+{
+	static const struct {
+		uint64_t calls, bytes;
+		const char *says; // NULL: nothing
+	} table[] = {
+		{ 0, 0, "many small reads or writes: 60 %" },         // not known
+		{ 100, 1 << 20, "many small reads or writes: 60 %" }, // few: the time is not theirs
+		{ 200000, 1, "read 200000 times, 1 byte on average" },
+		{ 200000, 16383, "16383 bytes on average" },
+		{ 200000, 16384, NULL },
+		{ 2000, 1 << 20, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		read_by(table[i].calls, table[i].bytes);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-TINY");
+		cr_expect_eq(finding != NULL, table[i].says != NULL, "row %zu", i);
+		cr_expect(!finding || strstr(finding->fact, table[i].says), "row %zu: %s", i,
+		          finding ? finding->fact : "");
+	}
+}
+
+Test(finding, a_wait_for_another_thread_is_no_lock)
+{
+	add(&f, 1, METRIC_OFF_LOCK, 400, "main a.c:3 > pthread_join@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 400, "main a.c:4 > pthread_cond_wait@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-LOCK"));
+}
+
+// What a callback of the user's own does is not what its caller in a library does.
+Test(finding, the_users_own_code_ends_what_libraries_do)
+{
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > qsort@libc > compare a.c:20");
+	add(&f, 1, METRIC_OFF_FILE, 500, "main a.c:3 > qsort@libc > compare a.c:21 > read@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "IO-WAIT");
+	cr_assert(finding != NULL);
+	cr_expect_eq(finding->line, 21);
+	cr_expect_str_eq(finding->function, "compare");
+	cr_expect_str_eq(finding->rows[0].callee, "read");
+}
+
+Test(finding, pages_of_mapped_files_are_not_fresh_memory)
+{
+	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_ON_CPU, 400,
+	    "main a.c:3 > load a.c:6 > asm_exc_page_fault@kernel > filemap_fault@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "MEM-FAULT"));
+}
+
+Test(finding, waits_of_libraries_count_where_own_code_is_hardly_seen)
+{
+	for (int own = 10; own <= 100; own += 90) {
+		add(&f, 1, METRIC_ON_CPU, 500, "inflate@libc");
+		add(&f, 1, METRIC_OFF_FAULT, 300, "inflate@libc");
+		add(&f, 1, METRIC_ON_CPU, (uint64_t)own, "main a.c:3 > work a.c:5");
+		finish(800 + (uint64_t)own, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-WAIT");
+		cr_expect((finding != NULL) == (own == 10), "%d", own);
+		end();
+		begin();
+	}
+}
+
+static void threads_of(unsigned count, uint64_t each_ms, uint64_t last_ms, uint64_t runnable_ms)
+{
+	for (unsigned i = 0; i < count; i++) {
+		add_thread(&f, 10 + i, 1, 110 + i, "worker");
+		add(&f, 10 + i, METRIC_ON_CPU, i + 1 == count ? last_ms : each_ms,
+		    "run a.c:30 > work a.c:31");
+		if (runnable_ms)
+			add(&f, 10 + i, METRIC_OFF_RUNNABLE, runnable_ms,
+			    "run a.c:30 > work a.c:31");
+	}
+}
+
+Test(finding, threads_with_unequal_work)
+{
+	threads_of(4, 500, 833, 0); // 1.43 times the average
+	finish(1000, 8);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-IMBALANCE"));
+	end();
+	begin();
+	threads_of(4, 500, 1000, 0); // 1.6 times
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-IMBALANCE");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 1.6, 0.01);
+	cr_expect_eq(finding->saving_ns / MS, 375);
+}
+
+Test(finding, more_threads_than_cpus)
+{
+	threads_of(4, 500, 500, 250); // (2 + 1) of 2 CPUs
+	finish(1000, 2);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-OVERSUB"));
+	end();
+	begin();
+	threads_of(4, 500, 500, 260);
+	finish(1000, 2);
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
+}
+
+Test(finding, where_others_have_the_cpus_the_queue_is_theirs)
+{
+	threads_of(4, 20, 20, 950);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
+}
+
+Test(finding, several_threads_that_leave_cpus_idle)
+{
+	threads_of(4, 1000, 1000, 0);
+	finish(1000, 8);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-POOR"), "50 %% is not below 50 %%");
+	end();
+	begin();
+	threads_of(4, 900, 900, 0);
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-POOR");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 45, 0.01);
+	cr_expect_eq(finding->saving_ns, 550 * MS);
+}
+
+Test(finding, one_thread_on_many_cpus)
+{
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-SERIAL");
+	cr_assert(finding != NULL);
+	cr_expect_eq(finding->severity, SEVERITY_INFO);
+	cr_expect_eq(finding->saving_ns, 875 * MS);
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-SERIAL"));
+}
+
+Test(finding, a_flat_profile)
+{
+	char stack[64];
+
+	for (int i = 0; i < 25; i++) {
+		snprintf(stack, sizeof(stack), "main a.c:3 > work%d a.c:%d", i, 10 + i);
+		add(&f, 1, METRIC_ON_CPU, 40, stack);
+	}
+	finish(1000, 2);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-FLAT"), "4.0 %% is not below 4 %%");
+	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > other a.c:90");
+	finish(1030, 2);
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "CPU-FLAT") != NULL);
+}
+
+// What optimized code does for such code is not slow for that.
+Test(finding, callees_of_unoptimized_code_are_not_unoptimized)
+{
+	add(&f, 1, METRIC_ON_CPU, 900, "main a.c:3 > %slow a.c:11 > memcpy@libc");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > %slow a.c:11");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-DEBUG"));
+}
+
+Test(finding, a_saved_profile_has_the_same_findings)
+{
+	char path[64];
+	struct error err = { 0 };
+
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > %slow a.c:11");
+	add(&f, 1, METRIC_OFF_FILE, 200, "main a.c:3 > load a.c:9 > read@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 300, "main a.c:3 > take a.c:7 > pthread_mutex_lock@libc");
+	finish(1000, 2);
+	snprintf(path, sizeof(path), "/tmp/finding-%d.bneck", (int)getpid());
+	cr_assert(profile_write(f.profile, path, &err) == 0, "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	unlink(path);
+	cr_assert(read != NULL, "%s", err.text);
+	cleanup(findings) struct findings *first = look(NULL);
+	cleanup(findings) struct findings *second =
+		query_findings(read, &(struct query){ 0 }, NULL, &err);
+	cr_assert(second != NULL, "%s", err.text);
+	cr_assert_eq(second->count, first->count);
+	cr_assert_eq(second->shown, 3);
+	for (size_t i = 0; i < first->count; i++) {
+		cr_expect_eq(second->items[i].rule, first->items[i].rule, "%zu", i);
+		cr_expect_eq(second->items[i].line, first->items[i].line, "%zu", i);
+		cr_expect_eq(second->items[i].saving_ns, first->items[i].saving_ns, "%zu", i);
+		cr_expect_str_eq(second->items[i].fact, first->items[i].fact);
+	}
+}
+
+Test(finding, what_saves_next_to_nothing_is_none)
+{
+	add(&f, 1, METRIC_OFF_FILE, 49, "main a.c:3 > load a.c:9 > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 51, "main a.c:3 > work a.c:5");
+	finish(100, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "IO-WAIT"));
+	cr_expect_eq(answer_of_rule(findings, "IO-WAIT")->state, RULE_SILENT);
+	cr_expect(strlen(answer_of_rule(findings, "IO-WAIT")->why) > 0);
+}
+
+Test(finding, severity_ranks_before_saving)
+{
+	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_OFF_FILE, 150, "main a.c:3 > load a.c:9 > read@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 250, "main a.c:3 > take a.c:7 > pthread_mutex_lock@libc");
+	finish(1000, 8);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_assert_eq(findings->shown, 3);
+	cr_expect_str_eq(findings->items[0].rule->id, "CPU-LOCK");
+	cr_expect_str_eq(findings->items[1].rule->id, "IO-WAIT");
+	cr_expect_str_eq(findings->items[2].rule->id, "CPU-SERIAL");
+}
+
+// A run of one second of 100 samples, but for what CHANGE makes of it.
+static struct findings *look_at_run(void (*change)(struct run *))
+{
+	struct run run = {
+		.start_ns = 1000 * MS,
+		.wall_ns = 1000 * MS,
+		.command = "app",
+		.cpus = 2,
+		.rung = 1,
+		.samples = 100,
+		.target_cpu_ns = 1000 * MS,
+		.off_cpu_exact = true,
+		.complete = true,
+	};
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	change(&run);
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	return look(NULL);
+}
+
+static void lose_one(struct run *run)
+{
+	run->samples = 99;
+	run->lost = 1;
+}
+
+static void lose_two(struct run *run)
+{
+	run->samples = 98;
+	run->lost = 2;
+}
+
+static void lose_many(struct run *run)
+{
+	run->samples = 89;
+	run->lost = 11;
+}
+
+static void cost_five_percent(struct run *run)
+{
+	run->collector_cpu_ns = 20 * MS;
+	run->handlers_ns = 10 * MS;
+	run->hooks_ops_ns = 10 * MS;
+	run->hooks_memory_ns = 10 * MS;
+}
+
+static void cost_six_percent(struct run *run)
+{
+	run->collector_cpu_ns = 60 * MS;
+}
+
+static void cost_a_quarter(struct run *run)
+{
+	run->handlers_ns = 250 * MS;
+}
+
+static void take_a_second(struct run *run)
+{
+	run->wall_ns = 1000 * MS;
+}
+
+static void take_half_a_second(struct run *run)
+{
+	run->wall_ns = 500 * MS;
+}
+
+static void take_no_time(struct run *run)
+{
+	run->wall_ns = 50 * MS;
+}
+
+static void see_the_kernel(struct run *run)
+{
+	run->rung = 1;
+}
+
+static void see_no_kernel(struct run *run)
+{
+	run->rung = 2;
+	run->rung_remedy = "Lower the setting.";
+}
+
+static void see_waits_only(struct run *run)
+{
+	run->rung = 4;
+}
+
+static void see_one_sample(struct run *run)
+{
+	run->samples = 1;
+}
+
+struct judged {
+	const char *id;
+	void (*change)(struct run *);
+	int severity; // -1: silent
+};
+
+Test(finding, rules_on_the_measurement)
+{
+	static const struct judged table[] = {
+		{ "MEAS-LOST", lose_one, -1 },
+		{ "MEAS-LOST", lose_two, SEVERITY_WARN },
+		{ "MEAS-LOST", lose_many, SEVERITY_ERROR },
+		{ "MEAS-OVERHEAD", cost_five_percent, -1 },
+		{ "MEAS-OVERHEAD", cost_six_percent, SEVERITY_INFO },
+		{ "MEAS-OVERHEAD", cost_a_quarter, SEVERITY_WARN },
+		{ "MEAS-SHORT", take_a_second, -1 },
+		{ "MEAS-SHORT", take_half_a_second, SEVERITY_INFO },
+		{ "MEAS-SHORT", take_no_time, SEVERITY_WARN },
+		{ "MEAS-FALLBACK", see_the_kernel, -1 },
+		{ "MEAS-FALLBACK", see_no_kernel, SEVERITY_INFO },
+		{ "MEAS-FALLBACK", see_waits_only, SEVERITY_WARN },
+		{ "MEAS-EMPTY", see_one_sample, -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		cleanup(findings) struct findings *findings = look_at_run(table[i].change);
+		const struct finding *finding = finding_of(findings, table[i].id);
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity,
+		             "row %zu: %s", i, table[i].id);
+		cr_expect(!finding || !finding->saving_ns, "%s saves nothing", table[i].id);
+	}
+}
+
+Test(finding, nothing_measured)
+{
+	finish(1000, 2);
+	const struct run run = { .start_ns = 1000 * MS, .wall_ns = 100 * MS, .command = "app" };
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_assert(findings->shown > 0);
+	cr_expect_str_eq(findings->items[0].rule->id, "MEAS-EMPTY");
+	cr_expect_eq(findings->items[0].severity, SEVERITY_ERROR);
+}
+
+// On a processor that others have for a part of the time.
+static void share_cpu(uint64_t waited_ms)
+{
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000 - waited_ms, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_OFF_RUNNABLE, waited_ms, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+}
+
+Test(finding, others_on_the_cpus)
+{
+	static const struct {
+		uint64_t waited_ms;
+		int severity;
+	} table[] = {
+		{ 50, -1 }, { 60, SEVERITY_INFO }, { 200, SEVERITY_INFO }, { 210, SEVERITY_WARN }
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		share_cpu(table[i].waited_ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEAS-NOISE");
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "%lu ms",
+		             (unsigned long)table[i].waited_ms);
+	}
+}
+
+// Of two seconds that the machine's CPUs had work, STEAL_MS were another machine's.
+static void lose_to_hypervisor(uint64_t steal_ms, bool alone)
+{
+	struct run run = { .start_ns = 1000 * MS,
+		           .wall_ns = 1000 * MS,
+		           .cpus = alone ? 1 : 2,
+		           .samples = 1000,
+		           .off_cpu_exact = true,
+		           .machine_cpus = 2,
+		           .machine_busy_ns = (2000 - steal_ms) * MS,
+		           .machine_steal_ns = steal_ms * MS };
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding, cpus_that_the_hypervisor_gives_to_others)
+{
+	static const struct {
+		uint64_t steal_ms;
+		bool alone;
+		int severity;
+	} table[] = {
+		{ 0, false, -1 },
+		{ 100, false, -1 },
+		{ 120, false, SEVERITY_INFO },
+		{ 120, true, SEVERITY_INFO }, // also where the program has all CPUs itself
+		{ 500, false, SEVERITY_WARN },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		lose_to_hypervisor(table[i].steal_ms, table[i].alone);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEAS-NOISE");
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "row %zu",
+		             i);
+		cr_expect(!finding || strstr(finding->fact, "hypervisor") != NULL);
+	}
+}
+
+Test(finding, files_without_names)
+{
+	for (int i = 0; i < 2; i++) {
+		add(&f, 1, METRIC_ON_CPU, i ? 1 : 100, "main a.c:3 > ?@libc");
+		add(&f, 1, METRIC_ON_CPU, i ? 0 : 900, "main a.c:3 > work a.c:5");
+		f.symbolizer.status = (struct debug_status){ .level = DEBUG_LINES };
+		finish(1000, 2);
+		// The fixture has one status for all: that of the C library alone is wanted.
+		f.symbolizer.status =
+			(struct debug_status){ .level = DEBUG_NONE, .remedy = "install libc-dbg" };
+		for (uint32_t id = 1; id <= modules_count(f.modules); id++)
+			if (strstr(modules_get(f.modules, id)->path, "libc"))
+				f.profile->facts[id - 1].level = DEBUG_NONE;
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "MEAS-SYMBOLS") != NULL, i == 1, "%d", i);
+	}
+}
+
+Test(finding, warm_up_is_in_the_profile)
+{
+	calls("step", 3, 300);
+	calls("step", 40, 20);
+	finish_now();
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "WARM-FIRST");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 100 * 840.0 / 1700, 0.1);
+	cr_expect_str_eq(finding->rows[0].function, "step");
+	cr_expect_eq(fired->from_ns, 900 * MS);
+	cr_expect_null(finding_of(fired, "WARM-NONE"));
+	end();
+	begin();
+	calls("step", 43, 20);
+	finish_now();
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "WARM-FIRST"));
+	cr_expect_eq(answer_of_rule(silent, "WARM-FIRST")->state, RULE_SILENT);
+	cr_expect_eq(silent->from_ns, 0);
+}
+
+Test(finding, no_steady_state)
+{
+	calls("step", 8, 300);
+	calls("step", 10, 20);
+	finish_now();
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "WARM-NONE") != NULL);
+}
+
+// Steps of 100 ms, a third of them shorter and a third longer by MS ms.
+static void unequal_steps(uint64_t ms)
+{
+	end();
+	begin();
+	for (int i = 0; i < 21; i++)
+		call("step", i % 3 == 0 ? 100 - ms : i % 3 == 1 ? 100 + ms : 100);
+	finish_now();
+}
+
+Test(finding, steps_take_unequal_times)
+{
+	static const struct {
+		uint64_t ms;
+		int severity;
+	} table[] = { { 4, -1 }, { 8, SEVERITY_INFO }, { 20, SEVERITY_WARN } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		unequal_steps(table[i].ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "STAT-UNSTABLE");
+		cr_expect_eq(answer_of_rule(findings, "STAT-UNSTABLE")->asked, true);
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "%lu: %f",
+		             (unsigned long)table[i].ms,
+		             answer_of_rule(findings, "STAT-UNSTABLE")->value);
+	}
+}
+
+Test(finding, it_becomes_slower_and_slower)
+{
+	for (unsigned i = 0; i < 60; i++)
+		call("step", 10 + 2 * i);
+	finish_now();
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "STAT-DRIFT") != NULL);
+	cr_expect_null(finding_of(fired, "WARM-FIRST"));
+}
+
+Test(finding, warm_up_needs_something_to_compare)
+{
+	finish_now();
+	cleanup(findings) struct findings *findings = look(NULL);
+	static const char *const ids[] = { "WARM-FIRST", "WARM-NONE", "STAT-DRIFT",
+		                           "STAT-UNSTABLE" };
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		cr_expect_eq(answer_of_rule(findings, ids[i])->state, RULE_UNKNOWN, "%s", ids[i]);
+}
+
+Test(finding, a_run_that_is_mostly_its_start)
+{
+	for (uint64_t start = 200; start <= 210; start += 10) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, start, "_dl_start@libc > _dl_relocate_object@libc");
+		add(&f, 1, METRIC_ON_CPU, 1000 - start, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "WARM-INIT") != NULL, start > 200, "%lu ms",
+		             (unsigned long)start);
+	}
+}
+
+// A rule on the steady state does not see what came before it.
+Test(finding, rules_look_behind_the_warm_up)
+{
+	for (int i = 0; i < 3; i++) {
+		add(&f, 1, METRIC_OFF_FILE, 300, "main a.c:3 > load a.c:9 > read@libc");
+		call("step", 300);
+	}
+	for (int i = 0; i < 60; i++) {
+		add(&f, 1, METRIC_ON_CPU, 20, "main a.c:3 > work a.c:5");
+		call("step", 20);
+	}
+	finish((f.now_ns - 1000 * MS) / MS, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "IO-WAIT"));
+	cr_expect_eq(findings->from_ns, 900 * MS);
+	cr_expect_eq(findings->wall_ns, 1200 * MS);
+}
+
+// A window is asked about itself; the measurement is that of the whole run.
+Test(finding, a_window_that_somebody_asks_for)
+{
+	struct error err = { 0 };
+
+	add(&f, 1, METRIC_OFF_FILE, 500, "main a.c:3 > load a.c:9 > read@libc");
+	f.now_ns += 500 * MS;
+	for (int i = 0; i < 50; i++) {
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:5");
+		f.now_ns += 10 * MS;
+	}
+	finish(1000, 2);
+	for (int late = 0; late < 2; late++) {
+		const struct query window = { .from_ns = late ? 500 * MS : 0,
+			                      .to_ns = late ? 0 : 500 * MS };
+		cleanup(findings) struct findings *findings =
+			query_findings(f.profile, &window, NULL, &err);
+		cr_assert(findings != NULL, "%s", err.text);
+		cr_expect_eq(finding_of(findings, "IO-WAIT") != NULL, !late);
+		cr_expect_eq(findings->wall_ns, 500 * MS);
+		cr_expect_null(finding_of(findings, "MEAS-SHORT"));
+	}
+}
+
+static void set(struct rule_limits *limits, const char *text)
+{
+	struct error err = { 0 };
+
+	cr_assert(rule_limits_set(limits, text, &err) == 0, "%s: %s", text, err.text);
+}
+
+Test(finding, thresholds_are_the_users)
+{
+	cleanup(rule_limits) struct rule_limits *limits = rule_limits_new(NULL);
+
+	add(&f, 1, METRIC_ON_CPU, 850, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_OFF_FILE, 150, "main a.c:3 > load a.c:9 > read@libc");
+	finish(1000, 2);
+	set(limits, "io-wait=15");
+	cleanup(findings) struct findings *silent = look(limits);
+	cr_expect_null(finding_of(silent, "IO-WAIT"));
+	cr_expect_float_eq(answer_of_rule(silent, "IO-WAIT")->threshold, 15, 1e-9);
+	set(limits, "IO-WAIT=2,14");
+	cleanup(findings) struct findings *severe = look(limits);
+	cr_assert(finding_of(severe, "IO-WAIT") != NULL);
+	cr_expect_eq(finding_of(severe, "IO-WAIT")->severity, SEVERITY_ERROR);
+	set(limits, "IO-WAIT=off");
+	cleanup(findings) struct findings *off = look(limits);
+	cr_expect_null(finding_of(off, "IO-WAIT"));
+	cr_expect_eq(answer_of_rule(off, "IO-WAIT")->state, RULE_OFF);
+}
+
+Test(finding, a_wrong_threshold_is_refused)
+{
+	static const char *const wrong[] = { "IO-WAIT",      "IO-WAIT=",   "IO-WAIT=x",
+		                             "IO-WAIT=-1",   "IO-WAIT=1,", "IO-WAIT=1x",
+		                             "NO-RULE=1",    "=1",         "IO-WAIT=nan",
+		                             "IO-WAIT=1,2,3" };
+	cleanup(rule_limits) struct rule_limits *limits = rule_limits_new(NULL);
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct error err = { 0 };
+		cr_expect_eq(rule_limits_set(limits, wrong[i], &err), -1, "%s", wrong[i]);
+		cr_expect(strlen(err.text) > 0, "%s", wrong[i]);
+	}
+	cr_expect_float_eq(limits->limits[rule_find("IO-WAIT")].threshold, 10, 1e-9);
+}
+
+Test(finding, what_cannot_be_asked_says_why)
+{
+	const struct run run = { .start_ns = 1000 * MS, .wall_ns = 100 * MS, .command = "app" };
+
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > work a.c:5");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_eq(answer_of_rule(findings, "CPU-OVERSUB")->state, RULE_UNKNOWN);
+	cr_expect(strlen(answer_of_rule(findings, "CPU-OVERSUB")->why) > 0);
+}
+
+Test(finding, each_rule_says_all_that_explain_prints)
+{
+	for (size_t i = 0; i < rule_count(); i++) {
+		const struct rule *rule = rule_at(i);
+		const char *const texts[] = { rule->id,  rule->title,  rule->formula,
+			                      rule->why, rule->advice, rule->source };
+		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
+			cr_expect(texts[t] && *texts[t], "%s: text %zu", rule->id, t);
+		cr_expect(rule->measure != NULL, "%s", rule->id);
+		cr_expect_eq(rule_find(rule->id), i, "%s is there twice", rule->id);
+		for (int w = 0; w < RULE_WITHIN_MAX && rule->within[w]; w++)
+			cr_expect(rule_find(rule->within[w]) < rule_count(), "%s: within %s",
+			          rule->id, rule->within[w]);
+	}
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker/follow.h"
+
+#include "base/clock.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+#include <unistd.h>
+
+// Records of a process that is not there: nothing but them is heard of it.
+#define PID 999999999
+
+static struct follow *follow;
+static uint64_t memory[512];
+
+static void start(void)
+{
+	follow = follow_new((uint32_t)getpid(), NULL);
+	cr_assert(follow != NULL);
+}
+
+static void end(void)
+{
+	follow_free(follow);
+}
+
+TestSuite(follow, .init = start, .fini = end);
+
+static void give(uint16_t type, uint32_t tid, uint64_t time_ns, uint32_t size)
+{
+	struct record *record = (struct record *)memory;
+
+	record->size = size;
+	record->type = type;
+	record->pid = PID;
+	record->tid = tid;
+	record->time_ns = time_ns;
+	follow_record(follow, record);
+}
+
+static void give_name(uint16_t type, uint32_t tid, uint64_t time_ns, const char *name)
+{
+	strcpy((char *)((struct record_name *)memory + 1), name);
+	give(type, tid, time_ns, 64);
+}
+
+static void give_sample(uint32_t tid, uint64_t time_ns, uint64_t cpu_ns, bool in_kernel)
+{
+	struct record_sample *sample = (struct record_sample *)memory;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->weight_ns = 4;
+	sample->cpu_time_ns = cpu_ns;
+	sample->regs[DWARF_RIP] = 0x5000;
+	sample->regs[DWARF_RCX] = in_kernel ? 0x5000 : 1;
+	sample->stack_bytes = 16;
+	give(RECORD_SAMPLE, tid, time_ns, sizeof(*sample) + 16);
+}
+
+static void expect(enum record_type type, uint32_t tid)
+{
+	const struct event *event = follow_next(follow);
+
+	cr_assert(event != NULL, "an event of type %d", (int)type);
+	cr_expect(eq(int, (int)event->type, (int)type));
+	cr_expect(eq(u32, event->pid, PID));
+	cr_expect(eq(u32, event->tid, tid));
+}
+
+static void expect_no_more(void)
+{
+	cr_expect(follow_next(follow) == NULL);
+}
+
+static void begin_process(void)
+{
+	give_name(RECORD_EXEC, PID, 1000, "program");
+	expect(RECORD_SWITCH, PID);
+	const struct event *event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(int, (int)event->type, (int)RECORD_EXEC));
+	cr_expect(eq(str, (char *)event->name, "program"));
+	expect_no_more();
+}
+
+Test(follow, a_thread_is_introduced_once_whoever_speaks_of_it_first)
+{
+	begin_process();
+	give_sample(7, 2000, 100, false);
+	expect(RECORD_FORK, 7);
+	expect(RECORD_SWITCH, 7);
+	expect(RECORD_SAMPLE, 7);
+	expect_no_more();
+	memset(memory, 0, sizeof(memory));
+	give(RECORD_FORK, 7, 1500, sizeof(struct record_fork));
+	expect_no_more();
+}
+
+Test(follow, samples_bring_the_switches_between_them)
+{
+	begin_process();
+	give_sample(PID, 1000000, 999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_sample(PID, 5000000, 1999000, false);
+	expect(RECORD_SWITCH, PID);
+	expect(RECORD_SWITCH, PID);
+	const struct event *event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(u32, event->sample.stack_bytes, 16));
+	cr_expect(eq(u64, event->sample.regs[DWARF_RIP], 0x5000));
+	cr_expect(eq(ptr, (void *)event->sample.stack,
+	             (char *)memory + sizeof(struct record_sample)));
+	expect_no_more();
+}
+
+Test(follow, a_tick_in_a_system_call_is_kernel_time)
+{
+	begin_process();
+	give_sample(PID, 2000, 1000, true);
+	cr_expect(follow_next(follow)->sample.in_kernel);
+	give_sample(PID, 3000, 2000, false);
+	cr_expect(not(follow_next(follow)->sample.in_kernel));
+}
+
+Test(follow, time_without_a_stack_is_time_but_no_sample)
+{
+	struct record_sample *sample = (struct record_sample *)memory;
+
+	begin_process();
+	memset(sample, 0, sizeof(*sample));
+	sample->head.flags = SAMPLE_NO_USER;
+	sample->cpu_time_ns = 1000;
+	give(RECORD_SAMPLE, PID, 2000, sizeof(*sample));
+	expect_no_more();
+}
+
+Test(follow, names_are_told_when_they_change)
+{
+	begin_process();
+	give_name(RECORD_THREAD, PID, 2000, "program");
+	expect_no_more();
+	give_name(RECORD_THREAD, PID, 2000, "worker");
+	expect(RECORD_THREAD, PID);
+	expect_no_more();
+}
+
+Test(follow, an_end_is_told_once_and_not_before_what_was_told_of_the_thread)
+{
+	begin_process();
+	give_sample(7, 9000, 100, false);
+	while (follow_next(follow))
+		;
+	memset(memory, 0, sizeof(memory));
+	give(RECORD_EXIT, 7, 8000, sizeof(struct record));
+	const struct event *event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(int, (int)event->type, (int)RECORD_EXIT));
+	cr_expect(ge(u64, event->time_ns, 8900));
+	expect_no_more();
+	give(RECORD_EXIT, 7, 9500, sizeof(struct record));
+	expect_no_more();
+}
+
+static uint32_t gone_pid;
+
+static void on_gone(void *context, uint32_t pid)
+{
+	(void)context;
+	gone_pid = pid;
+}
+
+Test(follow, a_process_that_vanished_ends_a_round_later)
+{
+	begin_process();
+	follow_begin(follow, clock_now_ns());
+	follow_end(follow, clock_now_ns() - 1000, on_gone, NULL);
+	cr_expect(eq(u32, gone_pid, 0), "records of it may still come");
+	while (follow_next(follow))
+		;
+	follow_begin(follow, clock_now_ns());
+	follow_end(follow, clock_now_ns(), on_gone, NULL);
+	cr_expect(eq(u32, gone_pid, PID));
+	expect(RECORD_EXIT, PID);
+}
+
+Test(follow, what_is_unmapped_is_passed_on)
+{
+	struct record_unmap *unmap = (struct record_unmap *)memory;
+
+	unmap->start = 0x7000;
+	unmap->length = 0x2000;
+	give(RECORD_UNMAP, PID, 5, sizeof(*unmap));
+	const struct event *event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(int, (int)event->type, RECORD_UNMAP));
+	cr_expect(eq(u64, event->map.start, 0x7000));
+	cr_expect(eq(u64, event->map.length, 0x2000));
+	cr_expect(follow_next(follow) == NULL);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// What the test itself consists of: its functions are looked for in its own file.
+#include "symbolize/elf/function_start.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <link.h>
+#include <unistd.h>
+
+// Two jump to the third, one by a jump that the assembler does not shorten.
+void jumper(void), near_jumper(void), landing(void);
+__asm__(".pushsection .text\n"
+        ".globl jumper\n"
+        "jumper:\n"
+        "	.cfi_startproc\n"
+        "	nop\n"
+        "	.byte 0xe9\n"
+        "	.long landing - . - 4\n"
+        "	.cfi_endproc\n"
+        ".skip 16, 0x90\n"
+        ".globl near_jumper\n"
+        "near_jumper:\n"
+        "	.cfi_startproc\n"
+        "	nop\n"
+        "	.byte 0xeb\n"
+        "	.byte landing - . - 1\n"
+        "	.cfi_endproc\n"
+        ".skip 16, 0x90\n"
+        ".globl landing\n"
+        "landing:\n"
+        "	.cfi_startproc\n"
+        "	nop\n"
+        "	nop\n"
+        "	ret\n"
+        "	.cfi_endproc\n"
+        ".popsection\n");
+
+static char path[4096];
+
+static struct function_starts *open_self(void)
+{
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	struct module module = { .id = 1, .kind = MODULE_ELF, .path = path, .fd = -1 };
+
+	cr_assert(length > 0);
+	path[length] = '\0';
+	struct function_starts *f = function_starts_open(&module);
+	cr_assert(f != NULL);
+	return f;
+}
+
+struct where {
+	uint64_t run_time, address, offset;
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct where *where = context;
+
+	(void)size;
+	where->address = where->run_time - info->dlpi_addr;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD && where->address >= segment->p_vaddr &&
+		    where->address - segment->p_vaddr < segment->p_memsz)
+			where->offset = where->address - segment->p_vaddr + segment->p_offset;
+	}
+	return 1; // the program is the first
+}
+
+static struct where where_of(void (*function)(void))
+{
+	struct where where = { .run_time = (uint64_t)(uintptr_t)function };
+
+	dl_iterate_phdr(look, &where);
+	return where;
+}
+
+Test(function_start, every_address_of_a_function_leads_to_where_it_begins)
+{
+	cleanup(function_starts) struct function_starts *f = open_self();
+	struct where where = where_of(landing);
+
+	for (uint64_t i = 0; i < 3; i++)
+		cr_expect(eq(u64, function_starts_find(f, where.address + i), where.address));
+	cr_expect(ne(u64, function_starts_find(f, where.address - 1), where.address));
+	cr_expect(eq(u64, function_starts_find(f, 0), 0));
+}
+
+Test(function_start, an_offset_in_the_file_is_an_address_where_there_is_code)
+{
+	cleanup(function_starts) struct function_starts *f = open_self();
+	struct where where = where_of(landing);
+
+	cr_expect(eq(u64, function_starts_address(f, where.offset), where.address));
+	cr_expect(eq(u64, function_starts_address(f, 0), 0));
+	cr_expect(eq(u64, function_starts_address(f, UINT64_MAX), 0));
+}
+
+static bool take(void *context, uint64_t to)
+{
+	uint64_t *last = context;
+
+	*last = to;
+	return true;
+}
+
+Test(function_start, a_jump_to_where_another_function_begins_is_found)
+{
+	cleanup(function_starts) struct function_starts *f = open_self();
+	uint64_t to = 0;
+
+	function_starts_jumps(f, where_of(jumper).address, take, &to);
+	cr_expect(eq(u64, to, where_of(landing).address));
+	to = 0;
+	function_starts_jumps(f, where_of(near_jumper).address, take, &to);
+	cr_expect(eq(u64, to, where_of(landing).address));
+	to = 0;
+	function_starts_jumps(f, where_of(landing).address, take, &to);
+	cr_expect(eq(u64, to, 0));
+	function_starts_jumps(f, UINT64_MAX - 2, take, &to);
+	cr_expect(eq(u64, to, 0));
+}
+
+Test(function_start, what_is_no_file_has_none)
+{
+	const struct module none = { .id = 1, .kind = MODULE_ELF, .path = "/nowhere", .fd = -1 };
+	const struct module text = { .id = 1, .kind = MODULE_ELF, .path = "/etc/passwd", .fd = -1 };
+	const struct module jit = { .id = 1, .kind = MODULE_JIT, .path = "[jit 1]", .fd = -1 };
+
+	cr_expect(function_starts_open(&none) == NULL);
+	cr_expect(function_starts_open(&text) == NULL);
+	cr_expect(function_starts_open(&jit) == NULL);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run/job.h"
+
+#include "cli/run/witness.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// A child that counts the signals it gets, says when it is ready, and exits with their number.
+static pid_t start_counter(struct job *job, int ignored)
+{
+	int ready[2];
+	char byte;
+
+	cr_assert(eq(int, pipe(ready), 0));
+	pid_t pid = fork();
+	if (pid == 0) {
+		sigset_t counted;
+		int count = 0;
+		struct timespec limit = { 0, 300000000 };
+		sigemptyset(&counted);
+		sigaddset(&counted, SIGTERM);
+		sigaddset(&counted, SIGINT);
+		sigprocmask(SIG_BLOCK, &counted, NULL);
+		if (ignored)
+			signal(ignored, SIG_IGN);
+		if (write(ready[1], "", 1) != 1)
+			_exit(99);
+		while (sigtimedwait(&counted, NULL, &limit) > 0)
+			count++;
+		_exit(count);
+	}
+	cr_assert(eq(int, (int)read(ready[0], &byte, 1), 1));
+	job->child = pid;
+	return pid;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = -1;
+
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void handle_soon(struct job *job)
+{
+	struct pollfd fd = { .fd = job->fd, .events = POLLIN };
+
+	cr_assert(eq(int, poll(&fd, 1, 1000), 1));
+	job_handle(job);
+}
+
+Test(job, what_was_sent_to_us_alone_is_passed_on)
+{
+	struct job job;
+
+	setpgid(0, 0);
+	cr_assert(eq(int, job_open(&job, NULL), 0));
+	pid_t pid = start_counter(&job, 0);
+	kill(getpid(), SIGTERM);
+	handle_soon(&job);
+	cr_expect(eq(int, wait_for(pid), 1));
+	job_close(&job);
+}
+
+Test(job, what_was_sent_to_the_group_arrives_once)
+{
+	struct job job;
+
+	setpgid(0, 0);
+	cr_assert(eq(int, job_open(&job, NULL), 0));
+	pid_t pid = start_counter(&job, 0);
+	kill(0, SIGTERM);
+	handle_soon(&job);
+	cr_expect(eq(int, wait_for(pid), 1));
+	job_close(&job);
+}
+
+Test(job, the_witness_forgets_what_it_was_asked_about)
+{
+	struct job job;
+
+	setpgid(0, 0);
+	cr_assert(eq(int, job_open(&job, NULL), 0));
+	kill(0, SIGTERM);
+	cr_expect(witness_saw(&job.witness, SIGTERM));
+	cr_expect(not(witness_saw(&job.witness, SIGTERM)));
+	job.child = start_counter(&job, 0);
+	job_handle(&job);
+	wait_for(job.child);
+	job_close(&job);
+}
+
+Test(job, a_second_interrupt_kills_who_does_not_listen)
+{
+	struct job job;
+
+	setpgid(0, 0);
+	cr_assert(eq(int, job_open(&job, NULL), 0));
+	pid_t pid = start_counter(&job, SIGINT);
+	kill(getpid(), SIGINT);
+	handle_soon(&job);
+	cr_expect(eq(int, waitpid(pid, NULL, WNOHANG), 0));
+	kill(getpid(), SIGINT);
+	handle_soon(&job);
+	cr_expect(eq(int, wait_for(pid), -SIGKILL));
+	job_close(&job);
+}
+
+Test(job, a_child_that_changes_its_state_is_noticed)
+{
+	struct job job;
+
+	cr_assert(eq(int, job_open(&job, NULL), 0));
+	job.child = fork();
+	if (job.child == 0)
+		_exit(0);
+	struct pollfd fd = { .fd = job.fd, .events = POLLIN };
+	cr_assert(eq(int, poll(&fd, 1, 1000), 1));
+	cr_expect(job_handle(&job));
+	waitpid(job.child, NULL, 0);
+	job_close(&job);
+}
+
+Test(job, a_fatal_signal_ends_us_without_a_core)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		job_die(SIGSEGV);
+		_exit(0);
+	}
+	cr_assert(eq(int, waitpid(pid, &status, 0), pid));
+	cr_expect(eq(int, status, SIGSEGV)); // 0x80 would be the core
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/op/op_stack.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX 4096
+
+static struct op_stack stack;
+static struct frame frames[MAX];
+static uint64_t sps[MAX];
+static size_t count;
+
+static void clear(void)
+{
+	op_stack_fini(&stack);
+}
+
+TestSuite(op_stack, .fini = clear);
+
+// A frame at ADDRESS whose stack pointer is SP; innermost first.
+static void frame(uint64_t address, uint64_t sp)
+{
+	frames[count] = (struct frame){ address, 1, FRAME_RETURN };
+	sps[count++] = sp;
+}
+
+static void begin(uint32_t op, uint64_t address, uint64_t frame_end)
+{
+	static uint64_t now;
+	struct open_op open = {
+		.op = op, .begin_ns = ++now, .address = address, .frame_end = frame_end
+	};
+
+	cr_assert(op_stack_begin(&stack, &open));
+}
+
+// "3 2 op7 1": addresses and ops, innermost first.
+static const char *place(void)
+{
+	static char text[512];
+	size_t placed = op_stack_place(&stack, frames, sps, count, MAX);
+
+	text[0] = '\0';
+	for (size_t i = 0; i < placed; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%lu", i ? " " : "",
+		         frames[i].kind == FRAME_OP ? "op" : "", frames[i].address);
+	return text;
+}
+
+static void three_frames(void)
+{
+	frame(3, 0x900);
+	frame(2, 0x980);
+	frame(1, 0x9f0);
+}
+
+Test(op_stack, an_op_stands_below_its_owner)
+{
+	three_frames();
+	begin(7, 0x988, 0);
+	cr_expect(eq(str, (char *)place(), "3 op7 2 1"));
+}
+
+Test(op_stack, the_address_may_be_the_owners_stack_pointer)
+{
+	three_frames();
+	begin(7, 0x980, 0);
+	cr_expect(eq(str, (char *)place(), "3 op7 2 1"));
+}
+
+Test(op_stack, an_owner_that_runs_itself_appears_on_both_sides)
+{
+	three_frames();
+	begin(7, 0x900, 0);
+	cr_expect(eq(str, (char *)place(), "3 op7 3 2 1"));
+}
+
+Test(op_stack, the_outermost_owner_has_no_end)
+{
+	three_frames();
+	begin(7, 0xff0, 0);
+	cr_expect(eq(str, (char *)place(), "3 2 op7 1"));
+}
+
+Test(op_stack, ops_of_one_owner_keep_their_order)
+{
+	three_frames();
+	begin(7, 0x980, 0);
+	begin(8, 0x980, 0);
+	begin(9, 0x990, 0);
+	cr_expect(eq(str, (char *)place(), "3 op9 op8 op7 2 1"));
+}
+
+Test(op_stack, each_owner_has_its_own)
+{
+	three_frames();
+	begin(5, 0x9f8, 0);
+	begin(6, 0x9f8, 0);
+	begin(7, 0x980, 0);
+	begin(8, 0x900, 0);
+	cr_expect(eq(str, (char *)place(), "3 op8 3 op7 2 op6 op5 1"));
+}
+
+Test(op_stack, a_known_frame_says_more_than_the_address)
+{
+	three_frames();
+	// A hook with pushed arguments: its address lies where the callee's frame is now.
+	begin(7, 0x970, 0x9f0);
+	cr_expect(eq(str, (char *)place(), "3 op7 2 1"));
+}
+
+Test(op_stack, a_frame_of_another_size_falls_back_to_the_address)
+{
+	three_frames();
+	begin(7, 0x985, 0x9e0);
+	cr_expect(eq(str, (char *)place(), "3 op7 2 1"));
+}
+
+Test(op_stack, an_owner_that_has_popped_what_it_pushed_still_owns)
+{
+	three_frames();
+	begin(7, 0x8f0, 0);
+	cr_expect(eq(str, (char *)place(), "3 op7 3 2 1"));
+}
+
+Test(op_stack, an_op_of_another_stack_stands_nowhere)
+{
+	three_frames();
+	begin(7, 0x100, 0);
+	cr_expect(eq(str, (char *)place(), "3 2 1"), "a coroutine that is not running");
+}
+
+Test(op_stack, a_signal_handler_on_its_own_stack_has_its_own_ops)
+{
+	frame(5, 0x20100); // the handler's stack lies above
+	frame(4, 0x20200);
+	three_frames();
+	begin(7, 0x988, 0);
+	begin(8, 0x20180, 0);
+	cr_expect(eq(str, (char *)place(), "5 op8 5 4 3 op7 2 1"));
+}
+
+Test(op_stack, a_mark_on_top_is_no_owner)
+{
+	frames[count++] = (struct frame){ MARK_KERNEL, 0, FRAME_MARK };
+	three_frames();
+	begin(7, 0x900, 0);
+	cr_expect(eq(str, (char *)place(), "1 3 op7 3 2 1"));
+}
+
+Test(op_stack, a_thousand_recursions_are_placed_one_by_one)
+{
+	for (uint64_t i = 0; i < 1000; i++)
+		frame(1000 - i, 0x100000 + i * 0x40);
+	for (uint32_t i = 0; i < 1000; i++)
+		begin(i + 1, 0x100000 + (999 - i) * 0x40 + 8, 0);
+	size_t placed = op_stack_place(&stack, frames, sps, count, MAX);
+
+	cr_assert(eq(sz, placed, 2001));
+	for (size_t i = 0; i < 1000; i++) {
+		cr_expect(eq(u64, frames[placed - 1 - 2 * i].address, i + 1));
+		cr_expect(eq(u32, frames[placed - 2 - 2 * i].kind, FRAME_OP));
+		cr_expect(eq(u64, frames[placed - 2 - 2 * i].address, i + 1));
+	}
+}
+
+Test(op_stack, what_has_no_room_is_left_out)
+{
+	three_frames();
+	begin(7, 0x988, 0);
+	begin(8, 0x9f8, 0);
+	cr_expect(eq(sz, op_stack_place(&stack, frames, sps, count, 3), 3));
+	cr_expect(eq(sz, op_stack_place(&stack, frames, sps, count, 4), 4));
+}
+
+Test(op_stack, stacks_with_the_same_ops_have_the_same_key)
+{
+	cr_expect(eq(u64, op_stack_key(&stack), 0));
+	begin(1, 0x988, 0);
+	uint64_t one = op_stack_key(&stack);
+	begin(2, 0x908, 0);
+	uint64_t both = op_stack_key(&stack);
+	cr_expect(ne(u64, one, 0));
+	cr_expect(ne(u64, one, both));
+	op_stack_end(&stack, &stack.ops[1]);
+	cr_expect(eq(u64, op_stack_key(&stack), one));
+	begin(2, 0x918, 0);
+	cr_expect(eq(u64, op_stack_key(&stack), both), "another call of the same op");
+	stack.ops[1].left_ns = 5;
+	cr_expect(eq(u64, op_stack_key(&stack), one), "what was left is not open");
+	cr_expect(eq(sz, op_stack_list(&stack, frames, MAX), 1));
+	cr_expect(eq(u64, frames[0].address, 1));
+	op_stack_end(&stack, &stack.ops[0]);
+	begin(1, 0x988, 0);
+	stack.ops[0].left_ns = 0;
+	cr_expect(ne(u64, op_stack_key(&stack), both), "in another order");
+	cr_expect(eq(sz, op_stack_list(&stack, frames, 1), 1), "no more than there is room for");
+	cr_expect(eq(u64, frames[0].address, 1), "the innermost first");
+}
+
+Test(op_stack, ops_end_in_any_order)
+{
+	begin(1, 0x900, 0);
+	begin(2, 0x900, 0);
+	begin(3, 0x900, 0);
+	uint64_t middle = stack.ops[1].begin_ns;
+	struct open_op *found = op_stack_find(&stack, middle);
+
+	cr_assert(found != NULL);
+	cr_expect(eq(u32, found->op, 2));
+	cr_expect(eq(u32, op_stack_around(&stack, found)->op, 1));
+	op_stack_end(&stack, found);
+	cr_expect(eq(sz, stack.count, 2));
+	cr_expect(eq(ptr, op_stack_find(&stack, middle), NULL));
+	cr_expect(eq(u32, stack.ops[1].op, 3));
+	cr_expect(eq(ptr, (void *)op_stack_around(&stack, &stack.ops[0]), NULL));
+}
+
+Test(op_stack, details_are_copied)
+{
+	uint64_t shape[] = { 2, 3 };
+	struct open_op open = { .op = 1, .begin_ns = 1, .detail_count = 2, .details = shape };
+
+	cr_assert(op_stack_begin(&stack, &open));
+	shape[0] = 9;
+	cr_expect(eq(u64, stack.ops[0].details[0], 2));
+}

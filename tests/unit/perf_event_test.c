@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.h"
+#include "sampler/perf/perf_event.h"
+#include "sampler/perf/perf_ring.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE      4096
+#define RING_DATA 4096
+
+#define SWITCH_ID 77
+
+// A record as the kernel lays it out, in the making.
+struct maker {
+	uint8_t bytes[8192];
+	size_t size;
+};
+
+static void put(struct maker *m, const void *bytes, size_t size)
+{
+	cr_assert(m->size + size <= sizeof(m->bytes));
+	if (size)
+		memcpy(m->bytes + m->size, bytes, size);
+	m->size += size;
+}
+
+static void put32(struct maker *m, uint32_t value)
+{
+	put(m, &value, 4);
+}
+
+static void put64(struct maker *m, uint64_t value)
+{
+	put(m, &value, 8);
+}
+
+static void start(struct maker *m, uint32_t type, uint16_t misc)
+{
+	struct perf_event_header header = { .type = type, .misc = misc };
+
+	m->size = 0;
+	put(m, &header, sizeof(header));
+}
+
+static void finish(struct maker *m)
+{
+	((struct perf_event_header *)(void *)m->bytes)->size = (uint16_t)m->size;
+}
+
+static void finish_with_trailer(struct maker *m, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	put32(m, pid);
+	put32(m, tid);
+	put64(m, time);
+	put64(m, 1);
+	finish(m);
+}
+
+static void make_sample(struct maker *m, uint64_t id, uint64_t time, const uint64_t *chain,
+                        size_t chain_count, size_t stack_room, size_t stack_used)
+{
+	static const uint8_t zeros[4096];
+
+	start(m, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	put64(m, id);
+	put32(m, 10);
+	put32(m, 11);
+	put64(m, time);
+	put64(m, 1001001);
+	put64(m, chain_count);
+	put(m, chain, chain_count * 8);
+	put64(m, PERF_SAMPLE_REGS_ABI_64);
+	for (uint64_t i = 0; i < DWARF_REGISTERS; i++)
+		put64(m, 100 + i);
+	put64(m, stack_room);
+	if (stack_room) {
+		put(m, zeros, stack_room);
+		put64(m, stack_used);
+	}
+	finish(m);
+}
+
+static enum perf_verdict decode(const struct maker *m, struct event *event)
+{
+	struct perf_format format = { .kernel = true, .switch_id = SWITCH_ID };
+
+	return perf_record_decode(&format, m->bytes, m->size, event);
+}
+
+Test(perf_record, a_sample_has_registers_in_dwarf_order_and_its_stack_in_place)
+{
+	struct maker m;
+	struct event e;
+
+	make_sample(&m, 1, 500, NULL, 0, 64, 48);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(int, (int)e.type, RECORD_SAMPLE));
+	cr_expect(eq(int, (int)e.sample.kind, SAMPLE_ON_CPU));
+	cr_expect(eq(u32, e.pid, 10));
+	cr_expect(eq(u32, e.tid, 11));
+	cr_expect(eq(u64, e.time_ns, 500));
+	cr_expect(eq(u64, e.sample.weight_ns, 1001001));
+	cr_expect(e.sample.has_user && e.sample.has_rbp);
+	// perf: AX BX CX DX SI DI BP SP IP R8 ..
+	cr_expect(eq(u64, e.sample.regs[DWARF_RAX], 100));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RBX], 101));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RBP], 106));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RSP], 107));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RIP], 108));
+	cr_expect(eq(u64, e.sample.regs[DWARF_R15], 116));
+	cr_expect(eq(u32, e.sample.stack_bytes, 48));
+	cr_expect(e.sample.stack > m.bytes && e.sample.stack < m.bytes + m.size);
+}
+
+Test(perf_record, the_kernel_chain_is_what_lies_between_the_marks)
+{
+	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010,
+		                          0xffffffff81000020, (uint64_t)PERF_CONTEXT_USER, 0x1234 };
+	struct maker m;
+	struct event e;
+	uint64_t address;
+
+	make_sample(&m, 1, 500, chain, 5, 64, 64);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_assert(eq(u32, e.sample.kernel_count, 2));
+	memcpy(&address, e.sample.kernel, 8);
+	cr_expect(eq(u64, address, 0xffffffff81000010));
+
+	make_sample(&m, 1, 500, chain, 1, 64, 64);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(u32, e.sample.kernel_count, 0), "a mark alone is no frame");
+}
+
+Test(perf_record, samples_of_the_switch_event_are_told_by_their_id_and_weigh_nothing)
+{
+	struct maker m;
+	struct event e;
+
+	make_sample(&m, SWITCH_ID, 500, NULL, 0, 64, 64);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(int, (int)e.sample.kind, SAMPLE_SWITCH));
+	cr_expect(eq(u64, e.sample.weight_ns, 0));
+}
+
+Test(perf_record, a_kernel_sample_without_stack_has_no_user_part)
+{
+	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	struct maker m;
+	struct event e;
+
+	make_sample(&m, 1, 500, chain, 2, 64, 0);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(not(e.sample.has_user));
+}
+
+Test(perf_record, a_mapping_has_its_file_and_a_terminated_path)
+{
+	struct maker m;
+	struct event e;
+
+	start(&m, PERF_RECORD_MMAP2, 0);
+	put32(&m, 10);
+	put32(&m, 11);
+	put64(&m, 0x7000);
+	put64(&m, 0x2000);
+	put64(&m, 0x1000);
+	put32(&m, 8);
+	put32(&m, 1);
+	put64(&m, 1234);
+	put64(&m, 0);
+	put32(&m, PROT_READ | PROT_EXEC);
+	put32(&m, 2);
+	put(&m, "/lib/x.so\0\0\0\0\0\0", 16);
+	finish_with_trailer(&m, 10, 11, 900);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(int, (int)e.type, RECORD_MAP));
+	cr_expect(eq(u64, e.time_ns, 900));
+	cr_expect(eq(u64, e.map.start, 0x7000));
+	cr_expect(eq(u64, e.map.length, 0x2000));
+	cr_expect(eq(u64, e.map.file_offset, 0x1000));
+	cr_expect(eq(u32, e.map.device_major, 8));
+	cr_expect(eq(u64, e.map.inode, 1234));
+	cr_expect(eq(str, (char *)e.map.path, "/lib/x.so"));
+}
+
+Test(perf_record, a_path_without_its_end_is_damage)
+{
+	struct maker m;
+	struct event e;
+
+	start(&m, PERF_RECORD_COMM, 0);
+	put32(&m, 10);
+	put32(&m, 11);
+	put(&m, "unending", 8);
+	finish_with_trailer(&m, 10, 11, 900);
+	cr_expect(eq(int, decode(&m, &e), PERF_RECORD_DAMAGED));
+}
+
+static void make_task(struct maker *m, uint32_t type)
+{
+	start(m, type, 0);
+	put32(m, 20);
+	put32(m, 10);
+	put32(m, 21);
+	put32(m, 11);
+	put64(m, 899);
+	finish_with_trailer(m, 10, 11, 900);
+}
+
+Test(perf_record, forks_execs_names_exits_switches_and_losses)
+{
+	struct maker m;
+	struct event e;
+
+	make_task(&m, PERF_RECORD_FORK);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(int, (int)e.type, RECORD_FORK));
+	cr_expect(e.pid == 20 && e.tid == 21 && e.fork.parent_pid == 10 && e.fork.parent_tid == 11);
+	make_task(&m, PERF_RECORD_EXIT);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(int, (int)e.type, RECORD_EXIT));
+
+	for (int exec = 0; exec < 2; exec++) {
+		start(&m, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+		put32(&m, 20);
+		put32(&m, 20);
+		put(&m, "sh\0\0\0\0\0", 8);
+		finish_with_trailer(&m, 20, 20, 900);
+		cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+		cr_expect(eq(int, (int)e.type, exec ? RECORD_EXEC : RECORD_THREAD));
+		cr_expect(eq(str, (char *)e.name, "sh"));
+	}
+
+	start(&m, PERF_RECORD_SWITCH,
+	      PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+	finish_with_trailer(&m, 20, 21, 900);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(e.type == RECORD_SWITCH && e.tid == 21 && !e.sched.in && e.sched.preempted);
+
+	start(&m, PERF_RECORD_LOST, 0);
+	put64(&m, 1);
+	put64(&m, 33);
+	finish_with_trailer(&m, 0, 0, 900);
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(e.type == RECORD_LOST && e.lost == 33);
+}
+
+Test(perf_record, what_nobody_asked_for_is_skipped)
+{
+	struct maker m;
+	struct event e;
+
+	start(&m, PERF_RECORD_THROTTLE, 0);
+	put64(&m, 1);
+	put64(&m, 1);
+	put64(&m, 1);
+	finish_with_trailer(&m, 10, 11, 900);
+	cr_expect(eq(int, decode(&m, &e), PERF_RECORD_SKIP));
+
+	start(&m, PERF_RECORD_SWITCH, 0);
+	finish_with_trailer(&m, UINT32_MAX, UINT32_MAX, 900);
+	cr_expect(eq(int, decode(&m, &e), PERF_RECORD_SKIP), "a task that is already gone");
+}
+
+Test(perf_record, every_cut_of_a_record_is_damage_and_never_read_beyond)
+{
+	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	struct maker m;
+	struct event e;
+
+	make_sample(&m, 1, 500, chain, 2, 64, 64);
+	for (size_t size = 0; size < m.size; size++) {
+		// Exactly SIZE bytes on the heap: the sanitizer sees what is read beyond them.
+		cleanup_free uint8_t *cut = malloc(size ? size : 1);
+		struct perf_format format = { .kernel = true };
+		memcpy(cut, m.bytes, size);
+		if (size >= sizeof(struct perf_event_header))
+			((struct perf_event_header *)(void *)cut)->size = (uint16_t)size;
+		cr_expect(eq(int, perf_record_decode(&format, cut, size, &e), PERF_RECORD_DAMAGED),
+		          "%zu bytes", size);
+	}
+}
+
+Test(perf_record, counts_that_cannot_be_are_damage)
+{
+	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL };
+	static const uint64_t counts[] = { 2000, UINT64_MAX, UINT64_C(1) << 61,
+		                           UINT64_MAX / 8 + 1 };
+	struct maker m;
+	struct event e;
+
+	for (size_t i = 0; i < 4; i++) {
+		make_sample(&m, 1, 500, chain, 1, 64, 64);
+		memcpy(m.bytes + 40, &counts[i], 8); // of the chain
+		cr_expect(eq(int, decode(&m, &e), PERF_RECORD_DAMAGED), "chain of %zx",
+		          (size_t)counts[i]);
+		make_sample(&m, 1, 500, chain, 1, 64, 64);
+		memcpy(m.bytes + m.size - 80, &counts[i], 8); // of the stack
+		cr_expect(eq(int, decode(&m, &e), PERF_RECORD_DAMAGED), "stack of %zx",
+		          (size_t)counts[i]);
+	}
+	make_sample(&m, 1, 500, chain, 1, 64, 65);
+	cr_expect(eq(int, decode(&m, &e), PERF_RECORD_DAMAGED), "more used than there is");
+}
+
+// Rings in plain memory.
+
+struct fake_ring {
+	struct perf_event_mmap_page *page;
+	uint8_t *data;
+	uint64_t head;
+};
+
+static void ring_init(struct fake_ring *fake, struct perf_ring *ring, uint64_t position)
+{
+	fake->page = aligned_alloc(PAGE, PAGE + RING_DATA);
+	memset(fake->page, 0, PAGE + RING_DATA);
+	fake->data = (uint8_t *)fake->page + PAGE;
+	fake->head = fake->page->data_head = fake->page->data_tail = position;
+	perf_ring_init(ring, fake->page, RING_DATA);
+}
+
+static void ring_put(struct fake_ring *fake, uint32_t tid, uint64_t time, size_t padding)
+{
+	struct maker m;
+
+	start(&m, PERF_RECORD_COMM, 0);
+	put32(&m, 1);
+	put32(&m, tid);
+	m.bytes[m.size] = 0;
+	memset(m.bytes + m.size, 0, 8 + padding);
+	m.bytes[m.size] = 'x';
+	m.size += 8 + padding;
+	finish_with_trailer(&m, 1, tid, time);
+	for (size_t i = 0; i < m.size; i++)
+		fake->data[(fake->head + i) % RING_DATA] = m.bytes[i];
+	fake->head += m.size;
+	fake->page->data_head = fake->head;
+}
+
+struct two_rings {
+	struct fake_ring fake[2];
+	struct perf_ring rings[2];
+	struct perf_rings set;
+};
+
+static void open_two(struct two_rings *t, uint64_t position)
+{
+	memset(t, 0, sizeof(*t));
+	for (int i = 0; i < 2; i++)
+		ring_init(&t->fake[i], &t->rings[i], position);
+	t->set.rings = t->rings;
+	t->set.count = 2;
+}
+
+static void close_two(struct two_rings *t)
+{
+	free(t->fake[0].page);
+	free(t->fake[1].page);
+}
+
+// 0 if there is no record.
+static uint32_t next_tid(struct two_rings *t, uint64_t until)
+{
+	struct perf_format format = { 0 };
+	struct perf_ring *from;
+	struct error err = { 0 };
+	struct event event = { 0 };
+	const struct perf_event_header *record = perf_rings_next(&t->set, until, &from, &err);
+
+	cr_expect(eq(str, err.text, ""));
+	if (!record)
+		return 0;
+	cr_assert(eq(int, perf_record_decode(&format, record, record->size, &event),
+	             PERF_RECORD_EVENT));
+	return event.tid;
+}
+
+Test(perf_ring, two_rings_come_out_in_order_of_time)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	ring_put(&t.fake[0], 1, 10, 0);
+	ring_put(&t.fake[0], 4, 40, 0);
+	ring_put(&t.fake[1], 2, 20, 0);
+	ring_put(&t.fake[1], 3, 30, 0);
+	ring_put(&t.fake[1], 5, 50, 0);
+	cr_assert(eq(int, perf_rings_look(&t.set, NULL), 0));
+	for (uint32_t tid = 1; tid <= 5; tid++)
+		cr_expect(eq(u32, next_tid(&t, 100), tid));
+	cr_expect(eq(u32, next_tid(&t, 100), 0));
+	close_two(&t);
+}
+
+Test(perf_ring, what_is_younger_than_asked_for_waits)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	ring_put(&t.fake[0], 1, 10, 0);
+	ring_put(&t.fake[1], 2, 20, 0);
+	perf_rings_look(&t.set, NULL);
+	cr_expect(eq(u32, next_tid(&t, 19), 1));
+	cr_expect(eq(u32, next_tid(&t, 19), 0));
+	cr_expect(eq(u32, next_tid(&t, 20), 2));
+	close_two(&t);
+}
+
+Test(perf_ring, what_comes_after_the_look_is_not_seen_before_the_next)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	ring_put(&t.fake[0], 1, 10, 0);
+	perf_rings_look(&t.set, NULL);
+	ring_put(&t.fake[0], 2, 20, 0);
+	cr_expect(eq(u32, next_tid(&t, 100), 1));
+	cr_expect(eq(u32, next_tid(&t, 100), 0));
+	perf_rings_look(&t.set, NULL);
+	cr_expect(eq(u32, next_tid(&t, 100), 2));
+	close_two(&t);
+}
+
+Test(perf_ring, a_record_is_given_back_by_the_next_call)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	ring_put(&t.fake[0], 1, 10, 0);
+	perf_rings_look(&t.set, NULL);
+	next_tid(&t, 100);
+	cr_expect(eq(u64, t.fake[0].page->data_tail, 0), "still borrowed");
+	next_tid(&t, 100);
+	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head));
+	close_two(&t);
+}
+
+Test(perf_ring, records_that_wrap_come_out_whole_at_every_position)
+{
+	static struct two_rings t;
+
+	for (uint64_t position = 0; position < RING_DATA; position += 8) {
+		open_two(&t, position);
+		for (uint32_t tid = 1; tid <= 9; tid++)
+			ring_put(&t.fake[tid % 2], tid, tid * 10, tid * 40);
+		perf_rings_look(&t.set, NULL);
+		for (uint32_t tid = 1; tid <= 9; tid++)
+			cr_assert(eq(u32, next_tid(&t, 1000), tid), "at %zu", (size_t)position);
+		close_two(&t);
+	}
+}
+
+Test(perf_ring, a_size_that_cannot_be_is_an_error_and_is_not_followed)
+{
+	static const uint16_t sizes[] = { 0, 4, 8, 31, 4000, UINT16_MAX };
+	static struct two_rings t;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct error err = { 0 };
+		open_two(&t, 0);
+		ring_put(&t.fake[0], 1, 10, 0);
+		memcpy(t.fake[0].data + 6, &sizes[i], 2);
+		cr_expect(lt(int, perf_rings_look(&t.set, &err), 0), "size %u", sizes[i]);
+		cr_expect(ne(str, err.text, ""), "size %u", sizes[i]);
+		cr_expect(eq(u32, next_tid(&t, 100), 0), "size %u", sizes[i]);
+		close_two(&t);
+	}
+}
+
+Test(perf_event, a_ring_holds_fifty_milliseconds)
+{
+	cr_expect(eq(sz, perf_event_ring_bytes(999, 32768), (size_t)2 << 20));
+	cr_expect(eq(sz, perf_event_ring_bytes(4999, 8192), (size_t)4 << 20));
+	cr_expect(eq(sz, perf_event_ring_bytes(49, 512), (size_t)256 << 10), "the smallest");
+	cr_expect(eq(sz, perf_event_ring_bytes(10000, 65528), (size_t)32 << 20), "the largest");
+}
+
+Test(perf_event, a_refusal_names_the_remedy)
+{
+	static const struct {
+		int errnum;
+		bool kernel;
+		int paranoid;
+		const char *text, *hint;
+	} rows[] = {
+		{ EACCES, true, 2, "perf_event_paranoid is 2",
+		  "sysctl kernel.perf_event_paranoid=1" },
+		{ EACCES, false, 4, "perf_event_paranoid is 4",
+		  "sysctl kernel.perf_event_paranoid=2" },
+		{ EACCES, false, 2, "security module", "seccomp profile" },
+		{ EPERM, false, 4, "seccomp", "--cap-add PERFMON" },
+		{ EPERM, true, INT_MIN, "seccomp", "--cap-add PERFMON" },
+		{ ENOSYS, true, 2, "kernel or sandbox", "CONFIG_PERF_EVENTS" },
+		{ EMFILE, true, 2, "refused", "ulimit -n" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error err = { 0 };
+		cr_expect(eq(
+			int,
+			perf_event_refused(&err, rows[i].errnum, rows[i].kernel, rows[i].paranoid),
+			-1));
+		cr_expect(strstr(err.text, rows[i].text) != NULL, "row %zu: %s", i, err.text);
+		cr_expect(strstr(err.hint, rows[i].hint) != NULL, "row %zu: %s", i, err.hint);
+		cr_expect(eq(int, err.errnum, rows[i].errnum), "row %zu", i);
+	}
+}

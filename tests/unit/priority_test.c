@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/proc/priority.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int own_nice(void)
+{
+	return getpriority(PRIO_PROCESS, 0);
+}
+
+static int policy(void)
+{
+	return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+}
+
+Test(priority, is_as_before_once_it_is_given_back)
+{
+	struct priority p;
+
+	setpriority(PRIO_PROCESS, 0, 3);
+	priority_ask(&p);
+	priority_urgent(&p);
+	priority_give_back(&p);
+	cr_expect(eq(int, own_nice(), 3));
+	cr_expect(eq(int, policy(), SCHED_OTHER));
+	setpriority(PRIO_PROCESS, 0, 5);
+	priority_give_back(&p);
+	cr_expect(eq(int, own_nice(), 5), "twice does nothing more");
+}
+
+Test(priority, never_asked_for_gives_nothing_back)
+{
+	struct priority p = { 0 };
+
+	setpriority(PRIO_PROCESS, 0, 3);
+	priority_urgent(&p);
+	priority_eager(&p);
+	priority_give_back(&p);
+	cr_expect(eq(int, own_nice(), 3));
+	cr_expect(eq(int, policy(), SCHED_OTHER));
+}
+
+Test(priority, is_real_time_where_that_may_be_had)
+{
+	struct priority p;
+	struct sched_param one = { .sched_priority = 1 };
+	bool allowed = sched_setscheduler(0, SCHED_RR, &one) == 0;
+
+	one.sched_priority = 0;
+	sched_setscheduler(0, SCHED_OTHER, &one);
+	priority_ask(&p);
+	priority_urgent(&p);
+	cr_expect(eq(int, policy(), allowed ? SCHED_RR : SCHED_OTHER));
+	priority_eager(&p);
+	cr_expect(eq(int, policy(), SCHED_OTHER));
+	priority_urgent(&p);
+	cr_expect(eq(int, policy(), allowed ? SCHED_RR : SCHED_OTHER), "again");
+	priority_give_back(&p);
+}
+
+Test(priority, is_not_inherited)
+{
+	struct priority p;
+	int status = -1;
+
+	priority_ask(&p);
+	priority_urgent(&p);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(own_nice() < 0 || policy() != SCHED_OTHER);
+	priority_give_back(&p);
+	cr_assert(eq(int, waitpid(child, &status, 0), child));
+	cr_expect(eq(int, status, 0));
+}
+
+Test(priority, leaves_a_policy_alone_that_somebody_has_chosen)
+{
+	struct priority p;
+	struct sched_param none = { 0 };
+
+	cr_assert(eq(int, sched_setscheduler(0, SCHED_BATCH, &none), 0));
+	setpriority(PRIO_PROCESS, 0, 3);
+	priority_ask(&p);
+	priority_urgent(&p);
+	cr_expect(eq(int, policy(), SCHED_BATCH));
+	cr_expect(eq(int, own_nice(), 3));
+	priority_give_back(&p);
+	cr_expect(eq(int, policy(), SCHED_BATCH));
+	cr_expect(eq(int, own_nice(), 3));
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/python/python_remote.h"
+
+#include "base/clock.h"
+#include "base/code.h"
+#include "sampler/python/python.h"
+#include "sampler/unwind/address_space.h"
+#include "tests/python_image.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BASE UINT64_C(0x7f0000000000)
+#define TID  4711u
+
+static struct image image;
+static struct python python;
+static struct python_stack placed;
+static struct codes *codes;
+static struct address_space *space;
+static struct remote_memory *memory;
+static struct python_remote *remote;
+static uint64_t now_ns;
+
+static void set_up(uint32_t version, uint64_t base)
+{
+	image_init(&image, version, base);
+	const struct event_python event = {
+		.version = version,
+		.runtime = image.runtime,
+		.code_type = image.code_type,
+	};
+	python_begin(&python, &event);
+	codes = codes_new();
+	space = address_space_new();
+	memory = calloc(1, sizeof(*memory));
+	remote = python_remote_new();
+	now_ns = NS_PER_SEC;
+}
+
+static void tear_down(void)
+{
+	python_fini(&python);
+	python_remote_free(remote);
+	codes_free(codes);
+	address_space_free(space);
+	free(memory);
+	image_fini(&image);
+}
+
+static const struct python_chain *chain_of(uint32_t tid)
+{
+	struct python_remote_thread who = { 100, tid, BASE, now_ns };
+
+	now_ns += NS_PER_MS;
+	remote_memory_begin(memory, image_read, &image);
+	return python_remote_chain(remote, &python, codes, memory, &who);
+}
+
+// "inner:20 outer:10"
+static const char *text_of(const struct python_chain *chain)
+{
+	static char text[8192];
+	const struct python_native native = { .space = space };
+
+	if (!chain)
+		return "none";
+	python_place(&python, chain, &native, &placed);
+	text[0] = '\0';
+	for (size_t i = 0; i < placed.count && i < 8; i++) {
+		const struct code *code = codes_get(codes, frame_python_code(placed.frames[i]));
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof(text) - used, "%s%s:%u", i ? " " : "", code->name,
+		         frame_python_line(placed.frames[i]));
+	}
+	return text;
+}
+
+#define EXPECT(chain, wanted) cr_expect(eq(str, (char *)text_of(chain), wanted))
+
+static uint64_t function(const char *name, uint32_t first_line)
+{
+	return image_code(&image, image_text(&image, "a.py"), image_text(&image, name), first_line);
+}
+
+static void two_functions(void)
+{
+	image_frame(&image, function("outer", 10), 0);
+	image_frame(&image, function("inner", 20), 0);
+}
+
+Test(python_remote, a_thread_s_frames_are_read_as_its_version_lays_them_out)
+{
+	for (uint32_t minor = 8; minor <= 13; minor++) {
+		set_up(PYTHON_VERSION(minor), BASE);
+		two_functions();
+		image_thread(&image, TID);
+		const struct python_chain *chain = chain_of(TID);
+		cr_assert(chain != NULL, "3.%u", minor);
+		cr_expect(eq(u32, chain->count, 2), "3.%u", minor);
+		cr_expect(eq(u32, chain->flags, 0), "3.%u", minor);
+		cr_expect(eq(str, (char *)text_of(chain), "inner:20 outer:10"), "3.%u", minor);
+		tear_down();
+	}
+}
+
+Test(python_remote, other_threads_are_other_states)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	image_frame(&image, function("other", 30), 0);
+	image_thread(&image, TID + 1);
+	EXPECT(chain_of(TID + 1), "other:30");
+	EXPECT(chain_of(TID), "inner:20 outer:10");
+	EXPECT(chain_of(TID + 2), "none");
+	tear_down();
+}
+
+Test(python_remote, a_new_thread_is_found_at_once)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	EXPECT(chain_of(TID), "inner:20 outer:10");
+	EXPECT(chain_of(TID + 1), "none");
+	image_frame(&image, function("new", 40), 0);
+	image_thread(&image, TID + 1);
+	EXPECT(chain_of(TID + 1), "new:40");
+	tear_down();
+}
+
+Test(python_remote, a_thread_that_was_just_starting_is_found_at_the_next_look)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	image_frame(&image, function("new", 40), 0);
+	uint64_t state = image_thread(&image, 0);
+	image_poke(&image, state, image.layout.thread_pthread, 0, 8);
+	EXPECT(chain_of(TID + 1), "none");
+	image_poke(&image, state, image.layout.thread_tid, TID + 1, 8);
+	EXPECT(chain_of(TID + 1), "new:40");
+	tear_down();
+}
+
+Test(python_remote, who_runs_no_python_is_not_looked_for_each_time)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	chain_of(TID + 1);
+	image.reads = 0;
+	chain_of(TID + 1);
+	cr_expect(le(u32, image.reads, 2), "the runtime and the interpreter");
+	tear_down();
+}
+
+Test(python_remote, a_state_that_was_freed_is_none_although_its_memory_lasts)
+{
+	set_up(PYTHON_VERSION(10), BASE);
+	two_functions();
+	uint64_t first = image_thread(&image, TID);
+	image_frame(&image, function("last", 50), 0);
+	uint64_t last = image_thread(&image, TID + 1);
+	EXPECT(chain_of(TID), "inner:20 outer:10");
+	image_poke(&image, last, image.layout.thread_next, 0, 8);
+	EXPECT(chain_of(TID), "none");
+	cr_expect(ne(u64, first, last));
+	EXPECT(chain_of(TID + 1), "last:50");
+	tear_down();
+}
+
+Test(python_remote, a_forked_child_s_state_may_have_its_parent_s_number)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	two_functions();
+	uint64_t state = image_thread(&image, TID);
+	image_poke(&image, state, image.layout.thread_tid, 99, 8);
+	EXPECT(chain_of(TID), "inner:20 outer:10");
+	tear_down();
+}
+
+Test(python_remote, at_its_end_the_interpreter_is_left_alone)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	two_functions();
+	uint64_t state = image_thread(&image, TID);
+	image_poke(&image, image.runtime, image.layout.runtime_finalizing, state + 64, 8);
+	EXPECT(chain_of(TID), "none");
+	image_poke(&image, image.runtime, image.layout.runtime_finalizing, state, 8);
+	EXPECT(chain_of(TID), "inner:20 outer:10"); // it is the one that ends it
+	tear_down();
+}
+
+Test(python_remote, the_shim_below_a_call_is_its_anchor)
+{
+	set_up(PYTHON_VERSION(13), BASE);
+	uint64_t low = image_shim(&image);
+	image_frame(&image, function("outer", 10), 0);
+	uint64_t high = image_shim(&image);
+	image_frame(&image, function("middle", 20), 0);
+	image_frame(&image, function("inner", 30), 0);
+	image_thread(&image, TID);
+	const struct python_chain *chain = chain_of(TID);
+	cr_assert(eq(u32, chain->count, 3));
+	cr_expect(eq(u64, chain->frames[0].anchor, 0));
+	cr_expect(eq(u64, chain->frames[1].anchor, high));
+	cr_expect(eq(u64, chain->frames[2].anchor, low));
+	tear_down();
+}
+
+Test(python_remote, in_3_11_the_c_frame_of_a_call_is_its_anchor)
+{
+	set_up(PYTHON_VERSION(11), BASE);
+	const struct python_layout *l = &image.layout;
+	uint64_t outer = image_frame(&image, function("outer", 10), 0);
+	uint64_t inner = image_frame(&image, function("inner", 20), 0);
+	uint64_t state = image_thread(&image, TID);
+	// Innermost first, and lower: the call of inner, that of outer, the one in the state.
+	uint64_t calls[2] = { BASE + 60000, BASE + 60032 };
+	image_poke(&image, state, l->thread_frame, calls[0], 8);
+	image_poke(&image, calls[0], l->cframe_current, inner, 8);
+	image_poke(&image, calls[0], l->cframe_previous, calls[1], 8);
+	image_poke(&image, calls[1], l->cframe_current, outer, 8);
+	image_poke(&image, calls[1], l->cframe_previous, state + 64, 8);
+	image_poke(&image, inner, l->frame_entry, 1, 1);
+	image_poke(&image, outer, l->frame_entry, 1, 1);
+	const struct python_chain *chain = chain_of(TID);
+	cr_assert(eq(u32, chain->count, 2));
+	cr_expect(eq(u64, chain->frames[0].anchor, calls[0]));
+	cr_expect(eq(u64, chain->frames[1].anchor, calls[1]));
+	tear_down();
+}
+
+Test(python_remote, what_is_at_the_place_of_a_freed_code_object_is_another_function)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	uint64_t code = function("before", 10);
+	image_frame(&image, code, 0);
+	image_thread(&image, TID);
+	EXPECT(chain_of(TID), "before:10");
+	uint32_t number = chain_of(TID)->frames[0].code;
+	cr_expect(eq(u32, chain_of(TID)->frames[0].code, number));
+	image_poke(&image, code, image.layout.code_name, image_text(&image, "after"), 8);
+	EXPECT(chain_of(TID), "after:10");
+	cr_expect(ne(u32, chain_of(TID)->frames[0].code, number));
+	tear_down();
+}
+
+Test(python_remote, names_are_utf_8)
+{
+	static const uint32_t name[] = { 'n', 0xe4, 0x20ac, 0x1f40d, 0xd800 };
+
+	set_up(PYTHON_VERSION(12), BASE);
+	image_frame(
+		&image,
+		image_code(&image, image_text(&image, "a.py"), image_wide_text(&image, name, 5), 7),
+		0);
+	image_thread(&image, TID);
+	EXPECT(chain_of(TID), "nä€🐍\ufffd:7");
+	tear_down();
+}
+
+Test(python_remote, a_chain_that_goes_in_circles_ends)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	uint64_t outer = image_frame(&image, function("outer", 10), 0);
+	uint64_t inner = image_frame(&image, function("inner", 20), 0);
+	image_thread(&image, TID);
+	image_poke(&image, outer, image.layout.frame_previous, inner, 8);
+	const struct python_chain *chain = chain_of(TID);
+	cr_expect(eq(u32, chain->count, PYTHON_FRAMES_MAX));
+	cr_expect(eq(u32, chain->flags, PYTHON_CUT));
+	image_poke(&image, outer, image.layout.frame_previous, outer, 8);
+	cr_expect(eq(u32, chain_of(TID)->count, 1), "it does not call itself");
+	tear_down();
+}
+
+Test(python_remote, what_is_no_code_object_cuts_the_chain)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	uint64_t outer = image_frame(&image, function("outer", 10), 0);
+	image_frame(&image, function("inner", 20), 0);
+	image_thread(&image, TID);
+	image_poke(&image, outer, image.layout.frame_code, image.interpreter, 8);
+	const struct python_chain *chain = chain_of(TID);
+	cr_expect(eq(u32, chain->count, 1));
+	cr_expect(eq(u32, chain->flags, PYTHON_CUT));
+	tear_down();
+}
+
+Test(python_remote, a_list_of_threads_that_goes_in_circles_ends)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	two_functions();
+	uint64_t state = image_thread(&image, TID);
+	image_poke(&image, state, image.layout.thread_next, state, 8);
+	EXPECT(chain_of(TID), "inner:20 outer:10");
+	tear_down();
+}
+
+Test(python_remote, an_unknown_version_has_no_frames)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	python.version = PYTHON_VERSION(16);
+	EXPECT(chain_of(TID), "none");
+	tear_down();
+}
+
+Test(python_remote, who_waits_within_the_gil_waits_for_it)
+{
+	for (uint32_t minor = 8; minor <= 13; minor++) {
+		set_up(PYTHON_VERSION(minor), BASE);
+		const struct python_layout *l = &image.layout;
+		uint64_t gil = image.runtime + (uint64_t)l->runtime_gil;
+		if (l->runtime_gil < 0)
+			memcpy(&gil, image.bytes + (image.interpreter - BASE) + l->interpreter_gil,
+			       8);
+		two_functions();
+		image_thread(&image, TID);
+		cr_expect(not(python_remote_is_gil(remote, gil + 40)), "not known yet");
+		chain_of(TID);
+		cr_expect(python_remote_is_gil(remote, gil + 40), "3.%u", minor);
+		cr_expect(not(python_remote_is_gil(remote, gil - 8)), "3.%u", minor);
+		cr_expect(not(python_remote_is_gil(remote, gil + (uint64_t)l->gil_bytes)), "3.%u",
+		          minor);
+		tear_down();
+	}
+}
+
+Test(python_remote, the_gil_tells_who_holds_it)
+{
+	for (uint32_t minor = 8; minor <= 13; minor++) {
+		uint32_t holder;
+		set_up(PYTHON_VERSION(minor), BASE);
+		const struct python_layout *l = &image.layout;
+		uint64_t gil = image.runtime + (uint64_t)l->runtime_gil;
+		if (l->runtime_gil < 0)
+			memcpy(&gil, image.bytes + (image.interpreter - BASE) + l->interpreter_gil,
+			       8);
+		two_functions();
+		uint64_t state = image_thread(&image, TID);
+		chain_of(TID);
+		image_poke(&image, gil, l->gil_holder, state, 8);
+		remote_memory_begin(memory, image_read, &image);
+		cr_expect(python_remote_gil(remote, memory, 0, &holder), "3.%u", minor);
+		cr_expect(eq(u32, holder, 0), "3.%u: it held it last", minor);
+		image_poke(&image, gil, l->gil_locked, 1, 4);
+		remote_memory_begin(memory, image_read, &image);
+		python_remote_gil(remote, memory, 0, &holder);
+		cr_expect(eq(u32, holder, TID), "3.%u", minor);
+		cr_expect(not(python_remote_gil(remote, memory, 1, &holder)), "3.%u", minor);
+		tear_down();
+	}
+}
+
+Test(python_remote, a_look_at_a_deep_stack_takes_few_system_calls)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	uint64_t code = function("again", 10);
+	for (int i = 0; i < 100; i++)
+		image_frame(&image, code, 0);
+	image_thread(&image, TID);
+	chain_of(TID);
+	image.reads = 0;
+	cr_expect(eq(u32, chain_of(TID)->count, 100));
+	cr_expect(le(u32, image.reads, 12));
+	tear_down();
+}
+
+Test(python_remote, a_look_ends)
+{
+	uint8_t byte;
+
+	set_up(PYTHON_VERSION(12), BASE);
+	remote_memory_begin(memory, image_read, &image);
+	for (uint64_t i = 0; i < 2 * REMOTE_READS_MAX; i++)
+		remote_memory_read(memory, i * REMOTE_PAGE, &byte, 1);
+	cr_expect(eq(u32, image.reads, REMOTE_READS_MAX));
+	cr_expect(not(remote_memory_read(memory, BASE, &byte, 1)));
+	remote_memory_begin(memory, image_read, &image);
+	cr_expect(remote_memory_read(memory, BASE, &byte, 1));
+	tear_down();
+}
+
+Test(python_remote, memory_of_a_process_is_read_by_the_kernel)
+{
+	int pid = getpid();
+	struct python_remote_thread who = { (uint32_t)pid, TID, 0, NS_PER_SEC };
+
+	set_up(PYTHON_VERSION(12), 0); // our own memory, as it is
+	two_functions();
+	image_thread(&image, TID);
+	remote_memory_begin(memory, remote_memory_of_process, &pid);
+	EXPECT(python_remote_chain(remote, &python, codes, memory, &who), "inner:20 outer:10");
+	uint64_t word;
+	cr_expect(not(remote_memory_read(memory, 8, &word, 8)), "nothing is there");
+	cr_expect(not(remote_memory_read(memory, UINT64_MAX - 3, &word, 8)));
+	tear_down();
+}

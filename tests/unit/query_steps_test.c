@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_steps.h"
+
+#include "base/error.h"
+#include "merge/profile/profile_data.h"
+#include "tests/unit/merge_fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+static struct fixture f;
+
+static void begin(void)
+{
+	fixture_init(&f, NULL);
+}
+
+static void end(void)
+{
+	fixture_fini(&f);
+}
+
+TestSuite(query_steps, .init = begin, .fini = end);
+
+static void event(uint32_t op, uint64_t us)
+{
+	profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+	                                              .op = op,
+	                                              .begin_ns = f.now_ns,
+	                                              .end_ns = f.now_ns + us * 1000,
+	                                              .self_ns = us * 1000 });
+}
+
+// A range of NVTX of MS ms, now, and then time goes on.
+static void call(const char *name, uint64_t ms)
+{
+	event(op_called(&f, name), ms * 1000);
+	f.now_ns += ms * MS;
+}
+
+// The same of a library's op.
+static void library_call(enum op_provider provider, const char *name, uint64_t ms)
+{
+	const struct op *op = ops_add(
+		f.ops,
+		&(struct op){ .provider = provider, .domain = "", .category = "", .name = name });
+
+	event(op->id, ms * 1000);
+	f.now_ns += ms * MS;
+}
+
+static struct steps *steps_in(const char *name, uint64_t from_ms, uint64_t to_ms)
+{
+	const struct run run = { .start_ns = 1000 * MS, .wall_ns = f.now_ns - 1000 * MS };
+	const struct steps_query query = { name, from_ms * MS, to_ms * MS };
+	struct error err = { 0 };
+
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	struct steps *steps = query_steps(f.profile, &query, &err);
+	cr_assert(steps != NULL, "%s", err.text);
+	return steps;
+}
+
+static struct steps *steps_of(const char *name)
+{
+	return steps_in(name, 0, 0);
+}
+
+Test(query_steps, calls_that_take_most_of_the_time)
+{
+	for (int i = 0; i < 20; i++) {
+		call("step", i == 7 ? 100 : 10);
+		f.now_ns += MS;
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(str, (char *)s->name, "step"));
+	cr_expect(not(s->between));
+	cr_expect(s->labelled);
+	cr_expect(eq(u32, s->tid, 100));
+	cr_expect(eq(u64, s->calls, 20));
+	cr_expect(eq(u64, s->median_ns, 10 * MS));
+	cr_expect(eq(u64, s->max_ns, 100 * MS));
+	cr_expect(eq(u64, s->p95_ns, 10 * MS));
+	cr_expect(eq(u64, s->steps[8].begin_ns, (8 * 11 + 90) * MS));
+	cr_expect(eq(u64, s->steps[8].first, 9));
+}
+
+// A range around a part of each step tells when steps begin, not how long they take.
+Test(query_steps, from_one_call_to_the_next)
+{
+	for (int i = 0; i < 20; i++) {
+		call("load", 2);
+		f.now_ns += (i < 2 ? 50 : 8) * MS;
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(s->between);
+	cr_expect(eq(u64, s->calls, 19), "the last one has no end");
+	cr_expect(eq(u64, s->median_ns, 10 * MS));
+	cr_expect(eq(u64, s->max_ns, 52 * MS));
+}
+
+Test(query_steps, what_has_a_name_goes_before_calls_of_libraries)
+{
+	for (int i = 0; i < 12; i++) {
+		library_call(OP_BLAS, "cblas_dgemm", 30);
+		for (int j = 0; j < 5; j++)
+			call("part", 1);
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(str, (char *)s->name, "part"));
+	cleanup(steps) struct steps *asked = steps_of("cblas_*");
+	cr_expect(eq(str, (char *)asked->name, "cblas_dgemm"));
+	cr_expect(not(asked->labelled));
+}
+
+Test(query_steps, labels_of_pytorch_are_told_from_its_ops)
+{
+	for (int i = 0; i < 12; i++) {
+		library_call(OP_TORCH, "aten::linear", 3);
+		library_call(OP_TORCH, "AddmmBackward0", 3);
+		library_call(OP_TORCH, "Optimizer.step#SGD.step", 3);
+		library_call(OP_TORCH, "aten::linear", 3);
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(str, (char *)s->name, "Optimizer.step#SGD.step"));
+	cr_expect(s->labelled);
+}
+
+// The outermost loop that is long enough to tell of.
+Test(query_steps, the_fewest_calls_of_ten_and_more)
+{
+	for (int epoch = 0; epoch < 5; epoch++) {
+		uint64_t start_ns = f.now_ns;
+		for (int step = 0; step < 6; step++) {
+			for (int i = 0; i < 3; i++)
+				call("micro", 1);
+			uint64_t now_ns = f.now_ns;
+			f.now_ns -= 3 * MS;
+			call("step", 3);
+			f.now_ns = now_ns;
+		}
+		uint64_t now_ns = f.now_ns;
+		f.now_ns = start_ns;
+		call("epoch", 18);
+		f.now_ns = now_ns;
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(str, (char *)s->name, "step"));
+	cr_expect(eq(u64, s->calls, 30));
+}
+
+Test(query_steps, what_is_not_repeated_until_the_end_is_none)
+{
+	for (int i = 0; i < 20; i++)
+		call("setup", 2);
+	f.now_ns += 900 * MS;
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(u64, s->count, 0));
+	cr_expect(eq(ptr, (void *)s->name, NULL));
+}
+
+Test(query_steps, nor_what_has_a_pause_of_half_its_time)
+{
+	for (int i = 0; i < 10; i++)
+		call("twice", 10);
+	f.now_ns += 300 * MS;
+	for (int i = 0; i < 10; i++)
+		call("twice", 10);
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(u64, s->count, 0));
+}
+
+Test(query_steps, a_name_that_nothing_has)
+{
+	for (int i = 0; i < 20; i++)
+		call("step", 2);
+	cleanup(steps) struct steps *s = steps_of("stop");
+	cr_expect(eq(u64, s->count, 0));
+}
+
+Test(query_steps, those_of_a_window_keep_their_numbers)
+{
+	for (int i = 0; i < 20; i++)
+		call("step", 10);
+	cleanup(steps) struct steps *s = steps_in(NULL, 50, 100);
+	cr_expect(eq(u64, s->calls, 5));
+	cr_expect(eq(u64, s->steps[0].first, 6));
+	cr_expect(eq(u64, s->steps[0].begin_ns, 50 * MS));
+}
+
+Test(query_steps, late_ones_are_averages)
+{
+	for (int i = 0; i < 2000; i++)
+		call("step", i % 2 ? 3 : 1);
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(u64, s->calls, 2000));
+	cr_expect(eq(u64, s->sum_ns, 4000 * MS));
+	cr_expect(gt(u64, s->steps[s->count - 2].calls, 1));
+	cr_expect(eq(u64, s->steps[s->count - 2].ns, 2 * MS));
+	cr_expect(eq(u64, s->steps[513].first, 513 + s->steps[512].calls));
+}
+
+Test(query_steps, what_was_different_in_the_slowest)
+{
+	for (int i = 0; i < 20; i++) {
+		uint64_t start_ns = f.now_ns;
+		for (int ms = 0; ms < 10; ms++, f.now_ns += MS)
+			add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > compute a.c:9");
+		if (i == 12) {
+			add(&f, 1, METRIC_OFF_FILE, 40, "main a.c:3 > load io.c:7");
+			f.now_ns += 40 * MS;
+		}
+		uint64_t us = (f.now_ns - start_ns) / 1000, now_ns = f.now_ns;
+		f.now_ns = start_ns;
+		event(op_called(&f, "step"), us);
+		f.now_ns = now_ns;
+	}
+	name_all(&f);
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	struct step_excess out[STEP_EXCESSES];
+	cr_assert(eq(int, steps_explain(f.profile, s, 12, out, NULL), 1));
+	cr_expect(eq(str, out[0].name, "load"));
+	cr_expect(eq(int, out[0].line, 7));
+	cr_expect(eq(int, out[0].metric, METRIC_OFF_FILE));
+	cr_expect(eq(u64, out[0].excess_ns, 40 * MS));
+	cr_expect(eq(int, steps_explain(f.profile, s, 3, out, NULL), 0), "it was like the others");
+}

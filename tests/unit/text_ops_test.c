@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Ops, GPUs and memory in the report of a hand-made profile.
+#include "base/clock.h"
+#include "cli/format.h"
+#include "tests/golden.h"
+#include "tests/unit/text_page.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(text_ops, .init = golden_use_utf8);
+
+Test(text_ops, lines_inside_kernels_with_what_is_waited_for)
+{
+	static struct gpu_line lines[] = {
+		{ "lines(float*, float const*, int)", "/src/lines.cu", 4, "inner(float, int)",
+		  "/src/lines.cu", 17, 5300, "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+		  4000, 0.009 },
+		{ "lines(float*, float const*, int)", "/src/lines.cu", 16, NULL, "/src/lines.cu",
+		  16, 3700, "smsp__pcsamp_warps_issue_stalled_selected", 3700, 0.008 },
+		{ "void gemm<float, 128, 128, true>(float const*, float const*, float*)", NULL, 0,
+		  NULL, NULL, 0, 1000, "smsp__pcsamp_warps_issue_stalled_new_reason", 600, 0.004 },
+	};
+	static const int widths[] = { 80, 120 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		struct profile *profile = fake_profile();
+		profile->gpu_lines = (struct gpu_line_rows){ .rows = lines,
+			                                     .count = 3,
+			                                     .samples = 10000,
+			                                     .unnamed = 1000,
+			                                     .dropped = 40,
+			                                     .other = 700,
+			                                     .lost = 10 };
+		snprintf(name, sizeof(name), "gpu-lines-%d", widths[i]);
+		golden_expect(name,
+		              text_page(profile, &view, golden_terminal(widths[i], false, false)));
+	}
+}
+
+Test(text_ops, ops_and_memory_in_the_whole_report_at_three_widths)
+{
+	static const int widths[] = { 80, 100, 200 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		struct profile *profile = fake_profile_with_ops();
+		profile->run.hooks_ops_ns = NS_PER_SEC;
+		profile->run.hooks_ns[OP_BLAS] = NS_PER_SEC;
+		snprintf(name, sizeof(name), "ops-%d", widths[i]);
+		golden_expect(name,
+		              text_page(profile, &view, golden_terminal(widths[i], false, false)));
+	}
+}
+
+Test(text_ops, ops_in_the_call_tree)
+{
+	struct view view = view_default();
+
+	view.call_tree = true;
+	golden_expect("ops-tree",
+	              text_page(fake_profile_with_ops(), &view, golden_terminal(80, false, false)));
+	golden_expect("ops-tree-ascii",
+	              text_page(fake_profile_with_ops(), &view, golden_terminal(80, false, true)));
+}
+
+Test(text_ops, whoever_asks_for_ops_gets_all_of_them_by_what_they_asked_for)
+{
+	static const int groupings[] = { VIEW_BY_OP, VIEW_BY_SHAPE, VIEW_BY_STACK, VIEW_BY_DOMAIN,
+		                         BY_THREAD };
+	static const char *const names[] = { "op", "shape", "stack", "domain", "thread" };
+	static const enum op_by asked[] = { OPS_BY_OP, OPS_BY_SHAPE, OPS_BY_STACK, OPS_BY_DOMAIN,
+		                            OPS_BY_THREAD };
+
+	for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++) {
+		struct view view = view_default();
+		struct profile *profile = fake_profile_with_ops();
+		char name[32];
+		view.ops = true;
+		view.by.index = groupings[i];
+		snprintf(name, sizeof(name), "ops-by-%s", names[i]);
+		golden_expect(name, text_page(profile, &view, golden_terminal(120, false, false)));
+		cr_expect(eq(int, profile->ops_asked.by, asked[i]), "%s", names[i]);
+	}
+}
+
+Test(text_ops, ops_are_ranked_as_asked)
+{
+	static const struct {
+		int sort;
+		enum op_sort asked;
+		const char *heading;
+	} cases[] = {
+		{ VIEW_SORT_TOTAL, OPS_SORT_TOTAL, "ops by total time" },
+		{ VIEW_SORT_CALLS, OPS_SORT_CALLS, "ops by calls" },
+		{ VIEW_SORT_MEMORY, OPS_SORT_MEMORY, "ops by allocated bytes" },
+		{ VIEW_SORT_FLOPS, OPS_SORT_FLOPS, "ops by FLOP" },
+		{ VIEW_SORT_AVERAGE, OPS_SORT_AVERAGE, "ops by average time" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct view view = view_default();
+		struct profile *profile = fake_profile_with_ops();
+		view.by.index = VIEW_BY_OP;
+		view.sort = cases[i].sort;
+		char *page = text_page(profile, &view, golden_terminal(100, false, false));
+		cr_expect(eq(int, profile->ops_asked.sort, cases[i].asked), "%s", cases[i].heading);
+		cr_expect(ne(ptr, strstr(page, cases[i].heading), NULL), "%s", cases[i].heading);
+		free(page);
+	}
+}
+
+Test(text_ops, who_launched_what_ran_on_the_gpu)
+{
+	static const struct {
+		const char *name;
+		int by, sort;
+		enum query_sort asked;
+	} tables[] = {
+		{ "gpu-by-function", VIEW_BY_NONE, VIEW_SORT_GPU, SORT_GPU_SELF },
+		{ "gpu-by-line", BY_LINE, VIEW_SORT_GPU_TOTAL, SORT_GPU_TOTAL },
+		{ "gpu-by-thread", BY_THREAD, VIEW_SORT_GPU, SORT_GPU_SELF },
+		{ "gpu-by-stream", VIEW_BY_STREAM, VIEW_SORT_NONE, SORT_SELF },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		struct profile *profile = fake_profile_with_gpu();
+		struct view view = view_default();
+		view.by.index = tables[i].by;
+		view.sort = tables[i].sort;
+		golden_expect(tables[i].name,
+		              text_page(profile, &view, golden_terminal(100, false, false)));
+		if (tables[i].by != VIEW_BY_STREAM)
+			cr_expect(eq(int, profile->asked.sort, tables[i].asked));
+	}
+}
+
+Test(text_ops, whoever_asks_for_gpu_time_is_told_that_there_is_none)
+{
+	static const int groupings[] = { VIEW_BY_NONE, BY_LINE, BY_THREAD, VIEW_BY_STREAM,
+		                         VIEW_BY_OP };
+
+	for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++) {
+		struct view view = view_default();
+		view.sort = VIEW_SORT_GPU;
+		view.by.index = groupings[i];
+		char *page = text_page(fake_profile_with_ops(), &view,
+		                       golden_terminal(100, false, false));
+		cr_expect(ne(ptr, strstr(page, "  no GPU: the program ran nothing there"), NULL),
+		          "%d: %s", groupings[i], page);
+		free(page);
+	}
+}
+
+Test(text_ops, memory_by_function_and_by_line)
+{
+	struct view view = view_default();
+
+	view.sort = VIEW_SORT_MEMORY;
+	golden_expect("memory",
+	              text_page(fake_profile_with_ops(), &view, golden_terminal(80, false, false)));
+	struct device_row devices[] = {
+		{ .device = "cuda:0",
+		  .pid = 4711,
+		  .command = "python3",
+		  .peak_bytes = UINT64_C(3) << 30,
+		  .peak_reserved_bytes = UINT64_C(5) << 30,
+		  .last_bytes = 512,
+		  .capacity_bytes = UINT64_C(80) << 30 },
+		{ .device = "cuda:1", .pid = 4711, .command = "python3", .peak_bytes = 1 << 20 },
+	};
+	struct profile *on_gpus = fake_profile_with_ops();
+	on_gpus->devices = (struct device_rows){ .rows = devices, .count = 2 };
+	golden_expect("memory-of-gpus",
+	              text_page(on_gpus, &view, golden_terminal(80, false, false)));
+	on_gpus->devices.count = 0;
+	view.by.index = BY_LINE;
+	struct profile *profile = fake_profile_with_ops();
+	golden_expect("memory-by-line",
+	              text_page(profile, &view, golden_terminal(100, false, false)));
+	cr_expect(eq(int, profile->memory_asked, MEMORY_BY_LINE));
+}
+
+Test(text_ops, a_small_program_gets_no_table_of_memory)
+{
+	struct profile *profile = fake_profile_with_ops();
+	struct view view = view_default();
+
+	profile->memory.allocated_bytes = 200 << 20;
+	profile->memory.peak_bytes = 20 << 20;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(eq(ptr, strstr(page, "\nmemory"), NULL));
+	free(page);
+}
+
+Test(text_ops, a_program_without_ops_is_told_so)
+{
+	struct view view = view_default();
+
+	view.ops = true;
+	char *page = text_page(fake_profile(), &view, golden_terminal(100, false, false));
+	cr_expect(ne(ptr, strstr(page, "There are none"), NULL));
+	free(page);
+}
+
+Test(text_ops, tables_with_ops_are_not_wider_than_the_terminal)
+{
+	static const int groupings[] = { VIEW_BY_NONE, VIEW_BY_OP, VIEW_BY_STACK, VIEW_BY_SHAPE };
+
+	for (int width = 60; width < 220; width++) {
+		struct view view = view_default();
+		view.by.index = groupings[width % 4];
+		char *page = text_page(fake_profile_with_ops(), &view,
+		                       golden_terminal(width, false, false));
+		for (char *line = strtok(page, "\n"); line; line = strtok(NULL, "\n"))
+			cr_expect(le(sz, format_width(line), (size_t)width), "at %d: %s", width,
+			          line);
+		free(page);
+	}
+}

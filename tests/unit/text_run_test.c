@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// What a report tells of a run beside functions: warm-up, steps, ranks, repeats, imports, findings.
+#include "base/clock.h"
+#include "tests/golden.h"
+#include "tests/unit/text_page.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(text_run, .init = golden_use_utf8);
+
+Test(text_run, warm_up_comes_before_the_tables)
+{
+	static const char *const names[] = {
+		[WARMUP_NONE] = "warmup-too-few",
+		[WARMUP_INCLUDED] = "warmup-included",
+		[WARMUP_TOO_SHORT] = "warmup-too-short",
+		[WARMUP_NO_STEADY_STATE] = "warmup-no-steady-state",
+		[WARMUP_SLOWS_DOWN] = "warmup-slows-down",
+	};
+	struct view view = view_default();
+
+	view.quiet = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		golden_expect(names[i], text_page(fake_profile_with_warmup((enum warmup_verdict)i),
+		                                  &view, golden_terminal(80, false, false)));
+}
+
+static bool says(struct profile *profile, const struct view *view, const char *words)
+{
+	char *page = text_page(profile, view, golden_terminal(120, false, false));
+	bool found = strstr(page, words) != NULL;
+
+	free(page);
+	return found;
+}
+
+Test(text_run, that_warm_up_cannot_be_told_is_a_limit)
+{
+	static const char words[] = "whether the run includes warm-up cannot be told";
+	struct profile *p = fake_profile();
+	const struct view view = { .by.index = -1 };
+
+	cr_expect(not(says(p, &view, words)));
+	p->warmup.unseen = true;
+	cr_expect(says(p, &view, words));
+	p->run.wall_ns = NS_PER_SEC - 1;
+	cr_expect(not(says(p, &view, words)));
+}
+
+Test(text_run, from_the_end_of_the_warm_up)
+{
+	struct view view = view_default();
+
+	view.quiet = true;
+	view.from_steady = true;
+	golden_expect("warmup-skipped", text_page(fake_profile_with_warmup(WARMUP_INCLUDED), &view,
+	                                          golden_terminal(80, false, false)));
+	golden_expect("warmup-none",
+	              text_page(fake_profile(), &view, golden_terminal(80, false, false)));
+}
+
+Test(text_run, steps)
+{
+	struct view view = view_default();
+
+	view.quiet = false;
+	view.top = 1;
+	golden_expect("steps", text_page(fake_profile_with_steps(), &view,
+	                                 golden_terminal(100, false, false)));
+	golden_expect("steps-ascii", text_page(fake_profile_with_steps(), &view,
+	                                       golden_terminal(80, false, true)));
+	view.skip_first = 2;
+	golden_expect("steps-skipped", text_page(fake_profile_with_steps(), &view,
+	                                         golden_terminal(100, false, false)));
+	view.skip_first = 8;
+	golden_expect("steps-too-few", text_page(fake_profile_with_steps(), &view,
+	                                         golden_terminal(100, false, false)));
+}
+
+Test(text_run, repeats)
+{
+	struct view view = view_default();
+	struct profile *p = fake_profile_of_repeats(true);
+
+	golden_expect("repeats-100", text_page(p, &view, golden_terminal(100, false, false)));
+	golden_expect("repeats-80", text_page(p, &view, golden_terminal(80, false, true)));
+	p->ratio.high = 1.01;
+	golden_expect("repeats-same", text_page(p, &view, golden_terminal(100, false, false)));
+}
+
+Test(text_run, ranks)
+{
+	struct view view = view_default();
+	struct profile *p = fake_profile_of_ranks(4);
+
+	golden_expect("ranks-100", text_page(p, &view, golden_terminal(100, false, false)));
+	p->ranks.straggles = false;
+	p->ranks.because = NULL;
+	p->ranks.skew_count = 0;
+	p->ranks.step_ratio = 1.04;
+	golden_expect("ranks-even", text_page(p, &view, golden_terminal(100, false, false)));
+	golden_expect("ranks-many", text_page(fake_profile_of_ranks(40), &view,
+	                                      golden_terminal(80, false, true)));
+}
+
+Test(text_run, repeats_of_one_command)
+{
+	struct view view = view_default();
+	struct profile *p = fake_profile_of_repeats(false);
+	struct repeat_row *row = &p->repeats.rows[0];
+
+	golden_expect("repeats-one", text_page(p, &view, golden_terminal(100, false, false)));
+	row->range = "step";
+	row->calls = 36;
+	row->spread[REPEAT_CALL] = row->spread[REPEAT_WALL];
+	golden_expect("repeats-range", text_page(p, &view, golden_terminal(100, false, false)));
+	row->range = NULL;
+	row->spread[REPEAT_WALL].count = 5;
+	row->spread[REPEAT_WALL].low = NAN;
+	golden_expect("repeats-few", text_page(p, &view, golden_terminal(100, false, false)));
+}
+
+Test(text_run, phases)
+{
+	struct view view = view_default();
+
+	view.quiet = true;
+	view.phase = PHASE_STARTUP;
+	golden_expect("phase-startup", text_page(fake_profile_with_steps(), &view,
+	                                         golden_terminal(100, false, false)));
+	golden_expect("phase-startup-none",
+	              text_page(fake_profile(), &view, golden_terminal(100, false, false)));
+	view.phase = PHASE_WARMUP;
+	golden_expect("phase-warmup", text_page(fake_profile_with_warmup(WARMUP_INCLUDED), &view,
+	                                        golden_terminal(100, false, false)));
+	view.phase = PHASE_STEADY;
+	golden_expect("phase-steady", text_page(fake_profile_with_warmup(WARMUP_INCLUDED), &view,
+	                                        golden_terminal(100, false, false)));
+}
+
+Test(text_run, imports_of_python_at_two_widths)
+{
+	static const int widths[] = { 60, 100 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "imports-%d", widths[i]);
+		golden_expect(name, text_page(fake_profile_with_imports(), &view,
+		                              golden_terminal(widths[i], false, false)));
+	}
+}
+
+Test(text_run, few_imports_are_no_news)
+{
+	struct profile *profile = fake_profile_with_imports();
+	struct view view = view_default();
+
+	profile->imports.time = profile->imports.all * 51;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(strstr(page, "imports") == NULL);
+	free(page);
+}
+
+Test(text_run, findings_at_two_widths)
+{
+	struct view view = view_default();
+	struct profile *profile = fake_profile_with_findings();
+
+	golden_expect("findings-100",
+	              text_page(profile, &view, golden_terminal(100, false, false)));
+	golden_expect("findings-60", text_page(profile, &view, golden_terminal(60, false, true)));
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// The report of a hand-made profile, compared with tests/golden/.
+#include "base/clock.h"
+#include "cli/format.h"
+#include "symbolize/symbolizer.h"
+#include "tests/golden.h"
+#include "tests/unit/text_page.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(text, .init = golden_use_utf8);
+
+Test(text, the_whole_report_at_four_widths)
+{
+	static const int widths[] = { 60, 80, 100, 200 };
+	struct view view = view_default();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "report-%d", widths[i]);
+		golden_expect(name, text_page(fake_profile(), &view,
+		                              golden_terminal(widths[i], false, false)));
+	}
+}
+
+Test(text, in_colour_and_in_ascii)
+{
+	struct view view = view_default();
+
+	golden_expect("report-color",
+	              text_page(fake_profile(), &view, golden_terminal(100, true, false)));
+	golden_expect("report-ascii",
+	              text_page(fake_profile(), &view, golden_terminal(100, false, true)));
+}
+
+Test(text, no_line_is_wider_than_the_terminal)
+{
+	struct view view = view_default();
+
+	view.verbose = true;
+	for (int width = 60; width < 160; width++) {
+		char *page = text_page(fake_profile(), &view, golden_terminal(width, false, false));
+		for (char *line = strtok(page, "\n"); line; line = strtok(NULL, "\n"))
+			cr_expect(le(sz, format_width(line), (size_t)width), "at %d: %s", width,
+			          line);
+		free(page);
+	}
+}
+
+Test(text, the_call_tree)
+{
+	struct view view = view_default();
+
+	view.call_tree = true;
+	golden_expect("call-tree",
+	              text_page(fake_profile(), &view, golden_terminal(80, false, false)));
+	golden_expect("call-tree-ascii",
+	              text_page(fake_profile(), &view, golden_terminal(80, false, true)));
+}
+
+Test(text, one_table_by_module)
+{
+	struct view view = view_default();
+
+	view.by.index = BY_MODULE;
+	view.sort = VIEW_SORT_TOTAL;
+	golden_expect("by-module",
+	              text_page(fake_profile(), &view, golden_terminal(80, false, false)));
+}
+
+Test(text, quiet_is_the_answer_only)
+{
+	struct view view = view_default();
+
+	view.quiet = true;
+	golden_expect("quiet",
+	              text_page(fake_profile(), &view, golden_terminal(100, false, false)));
+}
+
+Test(text, a_part_of_the_run_has_no_verdict_on_all_of_it)
+{
+	struct view view = view_default();
+
+	view.from_ns = 2 * NS_PER_SEC;
+	view.thread = "worker";
+	view.on_cpu = true;
+	golden_expect("window",
+	              text_page(fake_profile(), &view, golden_terminal(100, false, false)));
+}
+
+Test(text, the_options_reach_the_question)
+{
+	struct view view = view_default();
+	struct profile *profile = fake_profile();
+
+	view.by.index = BY_FILE;
+	view.hide = "inner_*";
+	view.user_code = "*/src/*";
+	view.process = "cc1";
+	view.to_ns = 7;
+	free(text_page(profile, &view, golden_terminal(100, false, false)));
+	cr_expect(eq(int, profile->asked.by, BY_FILE));
+	cr_expect(eq(str, (char *)profile->asked.hide, "inner_*"));
+	cr_expect(eq(str, (char *)profile->asked.user_code, "*/src/*"));
+	cr_expect(eq(str, (char *)profile->asked.process, "cc1"));
+	cr_expect(eq(u64, profile->asked.to_ns, 7));
+}
+
+Test(text, waiting_for_children_or_a_cpu_is_not_ranked_unless_waiting_is_asked_for)
+{
+	static const struct row rows[] = {
+		{ .name = "wait4",
+		  .module = "/lib/libc.so.6",
+		  .self = 9 * NS_PER_SEC,
+		  .total = 9 * NS_PER_SEC,
+		  .self_ns = { [METRIC_OFF_CHILD] = 9 * NS_PER_SEC },
+		  .total_ns = { [METRIC_OFF_CHILD] = 9 * NS_PER_SEC } },
+		{ .name = "compile",
+		  .module = "/lib/cc1",
+		  .self = NS_PER_SEC,
+		  .total = NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC },
+		  .total_ns = { [METRIC_ON_CPU] = NS_PER_SEC } },
+		{ .name = "preempted",
+		  .module = "/lib/cc1",
+		  .self = NS_PER_SEC,
+		  .total = NS_PER_SEC,
+		  .self_ns = { [METRIC_OFF_RUNNABLE] = NS_PER_SEC },
+		  .total_ns = { [METRIC_OFF_RUNNABLE] = NS_PER_SEC } },
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->functions = rows;
+	profile->function_count = 3;
+	profile->all = 11 * NS_PER_SEC;
+	view.sort = VIEW_SORT_SELF;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(eq(ptr, strstr(page, "wait4"), NULL));
+	cr_expect(eq(ptr, strstr(page, "preempted"), NULL));
+	cr_expect(ne(ptr, strstr(page, "100.0"), NULL)); // compile's share
+	free(page);
+	view.off_cpu = true;
+	page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(ne(ptr, strstr(page, "wait4"), NULL));
+	cr_expect(ne(ptr, strstr(page, "preempted"), NULL));
+	free(page);
+}
+
+// WAITED per cent of a row's time are below collect_results, ELSEWHERE below push.
+static void expect_wait_row(uint64_t waited, uint64_t elsewhere, const char *expected)
+{
+	struct call_node leaf = { .name = "futex_wait",
+		                  .module = "/usr/lib/libc.so.6",
+		                  .call_line = 120 };
+	struct call_node called = { .name = "pthread_mutex_lock",
+		                    .module = "/usr/lib/libc.so.6",
+		                    .call_line = 120 };
+	struct call_node user = { .name = "collect_results", .file = "/src/pool.c", .line = 77 };
+	struct call_node other = leaf, other_user = user;
+	struct call_node main = { .name = "main", .file = "/src/main.c", .line = 41, .total = 100 };
+	const struct row row = { .name = "futex_wait",
+		                 .module = "/usr/lib/libc.so.6",
+		                 .self = 100 * NS_PER_SEC,
+		                 .total = 100 * NS_PER_SEC,
+		                 .self_ns = { [METRIC_OFF_LOCK] = 100 * NS_PER_SEC } };
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	leaf.self = waited * NS_PER_SEC;
+	other.self = elsewhere * NS_PER_SEC;
+	called.child = &leaf;
+	user.child = &called;
+	user.next = &other_user;
+	other_user.name = "push";
+	other_user.child = &other;
+	main.child = &user;
+	profile->wait_tree = &main;
+	profile->functions = &row;
+	profile->function_count = 1;
+	view.by.index = BY_FUNCTION;
+	char *page = text_page(profile, &view, golden_terminal(120, false, false));
+	cr_expect(ne(ptr, strstr(page, expected), NULL), "no \"%s\" in %s", expected, page);
+	free(page);
+}
+
+Test(text, a_wait_in_a_library_is_named_by_who_called_it)
+{
+	expect_wait_row(100, 0, "pthread_mutex_lock < collect_results  pool.c:120");
+	expect_wait_row(60, 40, "pthread_mutex_lock < collect_results, others  pool.c:120");
+	expect_wait_row(40, 0, "futex_wait  [libc.so.6]");
+	expect_wait_row(20, 80, "futex_wait < push, others  pool.c:120");
+}
+
+Test(text, generated_code_is_a_limit_only_if_there_is_something_to_say)
+{
+	struct module_row jit = {
+		.path = "[jit 12]", .level = DEBUG_SYMBOLS, .reason = "", .remedy = ""
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	jit.self_ns = profile->totals.on_cpu_ns / 2;
+	profile->modules = &jit;
+	profile->module_count = 1;
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(eq(ptr, strstr(page, "[jit 12]"), NULL));
+	free(page);
+	jit.reason = "2 of 3 places held other code before";
+	page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(ne(ptr, strstr(page, " %): 2 of 3 places held other code before"), NULL), "%s",
+	          page);
+	free(page);
+}
+
+Test(text, only_rows_that_matter_are_marked_as_ties)
+{
+	static const struct row rows[] = {
+		{ .name = "first", .self = 400, .total = 400, .self_margin = 0.03, .tied = true },
+		{ .name = "second", .self = 390, .total = 390, .self_margin = 0.03 },
+		{ .name = "third", .self = 160, .total = 160, .self_margin = 0.02, .tied = true },
+		{ .name = "fourth", .self = 40, .total = 40, .self_margin = 0.02, .tied = true },
+		{ .name = "fifth", .self = 10, .total = 10, .self_margin = 0.02, .tied = true },
+	};
+	static const char legend[] = "~ cannot be told from the next row";
+	struct view view = view_default();
+	struct profile *profile = fake_profile();
+
+	view.sort = VIEW_SORT_SELF;
+	profile->functions = rows;
+	profile->function_count = sizeof(rows) / sizeof(rows[0]);
+	profile->all = 1000;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	char *mark = strchr(page, '~'), *rest = NULL;
+	cr_assert(mark && strtok_r(mark, "\n", &rest));
+	cr_expect(strstr(mark, "first") != NULL, "the marked row: %s", mark);
+	cr_expect(strstr(rest, legend) == strchr(rest, '~'), "no other, and a legend: %s", rest);
+	free(page);
+	profile = fake_profile();
+	profile->functions = rows + 1;
+	profile->function_count = 4;
+	profile->all = 1000;
+	page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(not(strchr(page, '~') != NULL), "no mark, no legend: %s", page);
+	free(page);
+}
+
+Test(text, threads_by_what_they_did)
+{
+	static const struct row rows[] = {
+		{ .name = "worker",
+		  .id = 4711,
+		  .self = 4 * NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC,
+		               [METRIC_OFF_LOCK] = 800 * NS_PER_MS,
+		               [METRIC_OFF_FILE] = 200 * NS_PER_MS } },
+		{ .name = "main",
+		  .id = 4710,
+		  .self = 4 * NS_PER_SEC,
+		  .self_ns = { [METRIC_OFF_SLEEP] = 4 * NS_PER_SEC } },
+	};
+	struct view view = view_default();
+	struct profile *profile = fake_profile();
+
+	view.by.index = BY_THREAD;
+	profile->others = rows;
+	profile->other_count = 2;
+	golden_expect("by-thread", text_page(profile, &view, golden_terminal(80, false, false)));
+}
+
+Test(text, an_empty_profile_says_so)
+{
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->run = (struct run){ .exit_status = 3 << 8, .complete = true, .notes = "" };
+	profile->totals = (struct totals){ .processes = 1, .threads = 1 };
+	profile->account = (struct account){ 0 };
+	profile->function_count = profile->line_count = profile->module_count = 0;
+	profile->all = 0;
+	profile->tree = profile->wait_tree = NULL;
+	golden_expect("empty", text_page(profile, &view, golden_terminal(100, false, false)));
+}
+
+Test(text, limits_tell_all_that_went_wrong)
+{
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	view.quiet = true;
+	view.verbose = true;
+	profile->run.rung = 2;
+	profile->run.rung_reason = "perf_event_open: Permission denied";
+	profile->run.rung_remedy = "Set kernel.perf_event_paranoid to 1.";
+	profile->run.lost = 5000;
+	profile->run.unseen_processes = 2;
+	profile->run.unseen_name = "sudo";
+	profile->run.off_cpu_exact = false;
+	profile->run.exit_status = 11;
+	profile->run.notes = "2 processes were still running\nsampling ended early: no memory";
+	profile->run.handlers_ns = 12 * NS_PER_MS;
+	profile->run.hooks_ops_ns = 420 * NS_PER_MS;
+	profile->run.hooks_ns[OP_NVTX] = 400 * NS_PER_MS;
+	profile->run.hooks_ns[OP_PYTHON] = 15 * NS_PER_MS;
+	profile->run.hooks_ns[0] = 5 * NS_PER_MS;
+	profile->run.hooks_memory_ns = 9 * NS_PER_MS;
+	profile->run.hooks_cupti_ns = 30 * NS_PER_MS;
+	profile->gpu_facts.overhead_ns = 25 * NS_PER_MS;
+	profile->gpu_facts.losses[GPU_LOST_DROPPED] = 1;
+	profile->gpu_facts.losses[GPU_LOST_CUBIN] = 1200;
+	profile->totals.timeless = 1234;
+	profile->totals.folded_ns = NS_PER_SEC;
+	profile->totals.lost_events = 3;
+	profile->doubts = (struct memory_doubts){
+		.sampled_bytes = 1000, .untracked_bytes = 123, .samples = 97, .lost = 3
+	};
+	golden_expect("limits", text_page(profile, &view, golden_terminal(100, false, false)));
+}

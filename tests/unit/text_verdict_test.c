@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// The sentence that a report of a hand-made profile begins with.
+#include "base/clock.h"
+#include "tests/golden.h"
+#include "tests/unit/text_page.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(text_verdict, .init = golden_use_utf8);
+
+// The first lines below the header.
+static char *verdict_of(struct profile *profile)
+{
+	struct view view = view_default();
+	char *page = text_page(profile, &view, golden_terminal(300, false, false));
+	char *start = strchr(page, '\n') + 1;
+	char *end = strstr(start, "\n\n");
+
+	if (end)
+		*end = '\0';
+	memmove(page, start, strlen(start) + 1);
+	return page;
+}
+
+static void expect_verdict(struct profile *profile, const char *sentence)
+{
+	char *verdict = verdict_of(profile);
+
+	cr_expect(ne(ptr, strstr(verdict, sentence), NULL), "no \"%s\" in \"%s\"", sentence,
+	          verdict);
+	free(verdict);
+}
+
+Test(text_verdict, the_verdict_names_one_number_and_one_place)
+{
+	expect_verdict(fake_profile(),
+	               "61.1 % of the CPU time is spent in deflate_slow (deflate.c:1790).");
+}
+
+Test(text_verdict, a_library_function_is_blamed_on_its_caller)
+{
+	static const struct row row = { .name = "memcpy",
+		                        .module = "/usr/lib/libc.so.6",
+		                        .self = 900 * NS_PER_MS,
+		                        .total = 900 * NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	expect_verdict(profile, "90.0 % of the CPU time is spent in memcpy in libc.so.6, mostly "
+	                        "called from deflate_slow (deflate.c:1790).");
+}
+
+Test(text_verdict, the_verdict_gives_the_share_that_the_tables_show_too)
+{
+	static const struct row rows[] = {
+		{ .name = "deflate_slow",
+		  .file = "/src/deflate.c",
+		  .line = 1790,
+		  .self = 900 * NS_PER_MS,
+		  .total = 900 * NS_PER_MS,
+		  .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } },
+		{ .name = "collect_results",
+		  .file = "/src/pool.c",
+		  .line = 120,
+		  .self = 100 * NS_PER_MS,
+		  .total = 100 * NS_PER_MS,
+		  .self_ns = { [METRIC_ON_CPU] = 100 * NS_PER_MS,
+		               [METRIC_OFF_FILE] = 1000 * NS_PER_MS,
+		               [METRIC_OFF_CHILD] = 7000 * NS_PER_MS } },
+	};
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	expect_verdict(profile, "90.0 % of the CPU time (45.0 % of CPU + waiting) is spent in "
+	                        "deflate_slow (deflate.c:1790).");
+}
+
+Test(text_verdict, waiting_is_blamed_on_the_users_own_function)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 28801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 11 * NS_PER_SEC;
+	expect_verdict(profile, "69.8 % of the time the main thread waited for locks or other "
+	                        "threads, mostly in collect_results (pool.c:120).");
+}
+
+Test(text_verdict, code_without_a_name_is_told_by_what_it_calls)
+{
+	struct call_node leaf = { .name = "clock_nanosleep", .module = "/usr/lib/libc.so.6" };
+	struct call_node called = { .name = "nanosleep", .module = "/usr/lib/libc.so.6" };
+	struct call_node own = { .name = "[sleep]", .module = "/usr/bin/sleep" };
+	struct profile *profile = fake_profile();
+
+	leaf.total = called.total = own.total = NS_PER_SEC;
+	called.child = &leaf;
+	own.child = &called;
+	profile->wait_tree = &own;
+	profile->account.ns[METRIC_ON_CPU] = 0;
+	profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 0;
+	expect_verdict(profile, "signal, mostly in nanosleep in libc.so.6.");
+}
+
+Test(text_verdict, the_other_end_of_a_pipe_may_be_in_the_profile)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 0;
+	profile->account.ns[METRIC_OFF_PIPE] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	expect_verdict(profile, "profile that program");
+	profile->totals.processes = 2;
+	expect_verdict(profile, "bottleneck report --by process");
+}
+
+Test(text_verdict, a_main_thread_that_waits_while_others_work_is_no_verdict)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
+	expect_verdict(profile, "of the CPU time is spent in deflate_slow");
+}
+
+Test(text_verdict, waiting_for_children_is_not_a_verdict)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 0;
+	profile->account.ns[METRIC_OFF_CHILD] = 28801 * NS_PER_MS;
+	expect_verdict(profile, "of the CPU time is spent in deflate_slow");
+}
+
+Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 20 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_RUNNABLE] = 21234 * NS_PER_MS;
+	expect_verdict(profile, "the main thread was ready to run but had no CPU.");
+	expect_verdict(profile, "of 8 CPUs: others had the rest.");
+	profile->run.cpus = 1;
+	profile->totals.on_cpu_ns = profile->run.wall_ns;
+	expect_verdict(profile, "It kept the 1 CPU that it may use busy by itself: run fewer");
+	profile->run.samples = 8;
+	char *page =
+		text_page(profile, &(struct view){ .quiet = true, .by = { -1, 0 }, .sort = -1 },
+	                  golden_terminal(200, false, false));
+	cr_expect(not(strstr(page, "Of the CPU time") != NULL), "of 8 samples: %s", page);
+	free(page);
+}
+
+Test(text_verdict, threads_that_get_no_cpu_are_told_where_the_main_thread_waits_for_them)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 10 * NS_PER_SEC;
+	profile->totals.runnable_ns = 30 * NS_PER_SEC;
+	expect_verdict(profile,
+	               "75.0 % of the time that its threads could have run they had no CPU.");
+	profile->totals.runnable_ns = 5 * NS_PER_SEC;
+	expect_verdict(profile, "of the time the main thread waited for sockets or events");
+}
+
+Test(text_verdict, a_flat_profile_is_called_flat)
+{
+	static const struct row row = { .name = "f",
+		                        .self = NS_PER_MS,
+		                        .total = NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = NS_PER_MS } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &row;
+	profile->function_count = 1;
+	expect_verdict(profile, "No function holds more than 4 % of the CPU time: the profile is "
+	                        "flat.");
+}
+
+Test(text_verdict, hooks_that_take_more_than_the_program_are_told)
+{
+	static const struct row rows[] = { { .name = "[bottleneck]",
+		                             .self = 3 * NS_PER_SEC,
+		                             .total = 3 * NS_PER_SEC,
+		                             .self_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC } },
+		                           { .name = "f",
+		                             .self = NS_PER_SEC,
+		                             .total = NS_PER_SEC,
+		                             .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC } } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = 4 * NS_PER_SEC;
+	expect_verdict(profile, "75.0 % of the CPU time is spent in bottleneck, which looks on at "
+	                        "ops and allocations.");
+}
+
+Test(text_verdict, few_samples_rank_nothing)
+{
+	struct profile *profile = fake_profile();
+
+	profile->run.samples = 12;
+	expect_verdict(profile, "Only 12 samples on a CPU: too few to rank functions.");
+}
+
+Test(text_verdict, the_verdict_names_an_op_that_holds_half_of_the_time)
+{
+	struct op_row heavy[] = { { .name = "fftw_plan_dft_1d",
+		                    .provider = "fftw",
+		                    .domain = "",
+		                    .shape = "",
+		                    .stack = "",
+		                    .file = "/src/pack/main.c",
+		                    .line = 41,
+		                    .calls = 1,
+		                    .self_ns = 30 * NS_PER_SEC,
+		                    .total_ns = 30 * NS_PER_SEC } };
+	struct profile *profile = fake_profile_with_ops();
+
+	profile->ops = heavy;
+	profile->op_count = 1;
+	expect_verdict(profile, "72.8 % of the time is in the op fftw_plan_dft_1d, mostly called "
+	                        "from main.c:41.");
+	heavy[0].self_ns = 20 * NS_PER_SEC;
+	struct view view = { .quiet = true, .by = { -1, 0 }, .sort = -1 };
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(eq(ptr, strstr(page, "in the op"), NULL), "%s", page);
+	free(page);
+}

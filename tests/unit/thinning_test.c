@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/off_cpu/thinning.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+// Gives COUNT samples of TID that weigh EACH; what those that are taken weigh together.
+static uint64_t give(struct thinning *t, uint32_t tid, int count, uint64_t each, int *taken)
+{
+	struct event_sample sample = { .kind = SAMPLE_ON_CPU, .weight_ns = each };
+	uint64_t sum = 0, weight;
+
+	for (int i = 0; i < count; i++)
+		if (thinning_takes(t, tid, &sample, &weight)) {
+			sum += weight;
+			(*taken)++;
+		}
+	return sum;
+}
+
+Test(thinning, without_a_period_all_samples_are_taken_as_they_are)
+{
+	static struct thinning t;
+	int taken = 0;
+
+	cr_expect(eq(u64, give(&t, 7, 10, 1000, &taken), 10000));
+	cr_expect(eq(int, taken, 10));
+}
+
+Test(thinning, those_that_are_taken_stand_for_those_that_are_not)
+{
+	static struct thinning t = { .period_ns = 4000 };
+	int taken = 0;
+	uint64_t sum = give(&t, 7, 4000, 1000, &taken);
+
+	cr_expect(eq(u64, sum + t.threads[7].left_ns, 4000000));
+	cr_expect(taken > 950 && taken < 1050, "%d of 1000", taken);
+}
+
+Test(thinning, each_thread_has_a_period_of_its_own)
+{
+	static struct thinning t = { .period_ns = 5000 };
+	int first = 0, second = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		give(&t, 7, 1, 1000, &first);
+		give(&t, 8, 1, 1000, &second);
+	}
+	cr_expect(first > 950 && first < 1050, "%d of 1000", first);
+	cr_expect(second > 950 && second < 1050, "%d of 1000", second);
+}
+
+Test(thinning, a_program_that_repeats_itself_is_met_everywhere)
+{
+	static struct thinning t = { .period_ns = 20000000 };
+	struct event_sample sample = { .kind = SAMPLE_ON_CPU, .weight_ns = 4000000 };
+	uint64_t met[25] = { 0 }, sum = 0, weight;
+
+	// It repeats itself every 100 ms, and the kernel ticks every 4.
+	for (int i = 0; i < 100000; i++)
+		if (thinning_takes(&t, 7, &sample, &weight)) {
+			met[i % 25] += weight;
+			sum += weight;
+		}
+	for (int i = 0; i < 25; i++) {
+		double share = 2500 * (double)met[i] / (double)sum;
+		cr_expect(share > 85 && share < 115, "%.1f %% of its share at %d", share, i);
+	}
+}
+
+Test(thinning, what_a_thread_left_is_not_another_ones)
+{
+	static struct thinning t = { .period_ns = 1000000 };
+	struct event_sample sample = { .kind = SAMPLE_ON_CPU, .weight_ns = 1000 };
+	uint64_t weight;
+	int taken = 0;
+
+	give(&t, 7, 400, 1000, &taken);
+	cr_expect(eq(u64, t.threads[7].left_ns, 400000));
+	cr_expect(not(thinning_takes(&t, 7 + THINNING_THREADS, &sample, &weight)));
+	cr_expect(eq(u64, t.threads[7].left_ns, 1000));
+}
+
+Test(thinning, stacks_of_waiting_threads_are_always_taken)
+{
+	static struct thinning t = { .period_ns = 1000000 };
+	struct event_sample sample = { .kind = SAMPLE_SWITCH };
+	uint64_t weight;
+
+	for (int i = 0; i < 3; i++)
+		cr_expect(thinning_takes(&t, 7, &sample, &weight));
+}

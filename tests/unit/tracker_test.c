@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// Events by hand: what no kernel does on request, such as losing the end of a process.
+#include "base/error.h"
+#include "sampler/tracker/tracker.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MS UINT64_C(1000000)
+
+// No live process has these.
+#define PID 4194400u
+#define KID 4194500u
+
+static struct modules *modules;
+static struct tracker *tracker;
+static char story[8192];
+
+static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void tell(const char *format, ...)
+{
+	size_t length = strlen(story);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(story + length, sizeof(story) - length, format, args);
+	va_end(args);
+}
+
+static void on_process(void *context, const struct process_event *event)
+{
+	(void)context;
+	tell("%s P%u<P%u %s\n", event->exec ? "exec" : "new", event->process, event->parent,
+	     event->command);
+}
+
+static void on_process_end(void *context, uint32_t process, uint64_t time_ns)
+{
+	(void)context;
+	tell("end P%u at %zu\n", process, (size_t)(time_ns / MS));
+}
+
+static void on_thread(void *context, const struct thread_event *event)
+{
+	(void)context;
+	tell("thread T%u of P%u %s\n", event->thread, event->process, event->name);
+}
+
+static void on_thread_end(void *context, const struct thread_end *end)
+{
+	(void)context;
+	tell("end T%u on %zu\n", end->thread, (size_t)(end->ns[METRIC_ON_CPU] / MS));
+}
+
+static void on_stack(void *context, const struct stack *stack)
+{
+	(void)context;
+	if (stack->metric != METRIC_ON_CPU)
+		return;
+	tell("T%u %zu x%u:", stack->thread, (size_t)(stack->weight_ns / MS), stack->samples);
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct frame *frame = &stack->frames[i];
+		const struct module *module = modules_get(modules, frame->module);
+		tell(" %c%zx@%s", "?=+#"[frame->kind], (size_t)frame -> address & 0xffff,
+		     module ? module -> path : "-");
+	}
+	tell("\n");
+}
+
+static void set_up(void)
+{
+	static const struct sampler_sink sink = {
+		.process = on_process,
+		.process_end = on_process_end,
+		.thread = on_thread,
+		.thread_end = on_thread_end,
+		.stack = on_stack,
+	};
+	static const struct source_facts facts = { .kernel_samples = true,
+		                                   .kernel_stacks = true,
+		                                   .switches = true,
+		                                   .frequency_hz = 1000 };
+
+	modules = modules_new();
+	tracker = tracker_new(modules, UNWINDER_TABLE, &sink, NULL);
+	cr_assert(tracker != NULL);
+	cr_assert(eq(int, tracker_start(tracker, &facts, true, NULL), 0));
+}
+
+static void tear_down(void)
+{
+	tracker_free(tracker);
+	modules_free(modules);
+}
+
+TestSuite(tracker, .init = set_up, .fini = tear_down);
+
+static void give(struct event event, uint32_t pid, uint32_t tid, uint64_t ms)
+{
+	event.pid = pid;
+	event.tid = tid;
+	event.time_ns = ms * MS;
+	tracker_handle(tracker, &event);
+}
+
+static void give_exec(uint32_t pid, const char *name, uint64_t ms)
+{
+	give((struct event){ .type = RECORD_EXEC, .name = name }, pid, pid, ms);
+}
+
+static void give_fork(uint32_t pid, uint32_t tid, uint32_t parent, uint64_t ms)
+{
+	struct event event = { .type = RECORD_FORK, .fork = { parent, parent } };
+
+	give(event, pid, tid, ms);
+}
+
+static void give_exit(uint32_t pid, uint32_t tid, uint64_t ms)
+{
+	give((struct event){ .type = RECORD_EXIT }, pid, tid, ms);
+}
+
+static void give_switch(uint32_t pid, uint32_t tid, bool in, uint64_t ms)
+{
+	struct event event = { .type = RECORD_SWITCH, .sched = { .in = in } };
+
+	give(event, pid, tid, ms);
+}
+
+static void give_tick(uint32_t pid, uint32_t tid, const uint64_t *kernel, uint32_t count,
+                      uint64_t ms)
+{
+	struct event event = {
+		.type = RECORD_SAMPLE,
+		.sample = { .kind = SAMPLE_ON_CPU,
+		            .weight_ns = MS,
+		            .kernel = kernel,
+		            .kernel_count = count,
+		            .syscall = -1 },
+	};
+
+	give(event, pid, tid, ms);
+}
+
+#define expect_story(text)                                                                         \
+	do {                                                                                       \
+		cr_expect(eq(str, story, (char *)(text)));                                         \
+		story[0] = '\0';                                                                   \
+	} while (0)
+
+Test(tracker, a_program_begins_at_its_exec_and_ends_with_its_thread)
+{
+	give_exec(PID, "app", 10);
+	expect_story("new P1<P0 app\nthread T1 of P1 app\n");
+	give_exit(PID, PID, 25);
+	expect_story("T1 15 x0: #3@-\nend T1 on 15\nend P1 at 25\n");
+}
+
+Test(tracker, forks_and_threads_take_their_names_from_who_made_them)
+{
+	give_exec(PID, "app", 10);
+	give((struct event){ .type = RECORD_THREAD, .name = "boss" }, PID, PID, 11);
+	give_fork(KID, KID, PID, 12);
+	give_fork(PID, PID + 1, PID, 13);
+	expect_story("new P1<P0 app\nthread T1 of P1 app\nthread T1 of P1 boss\n"
+	             "new P2<P1 app\nthread T2 of P2 boss\nthread T3 of P1 boss\n");
+}
+
+Test(tracker, the_same_name_again_is_no_news)
+{
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give((struct event){ .type = RECORD_THREAD, .name = "app" }, PID, PID, 11);
+	expect_story("");
+}
+
+Test(tracker, what_the_program_calls_a_thread_stands)
+{
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give((struct event){ .type = RECORD_THREAD, .given = true, .name = "decoder" }, PID, PID,
+	     11);
+	give((struct event){ .type = RECORD_THREAD, .name = "pool-3" }, PID, PID, 12);
+	give((struct event){ .type = RECORD_THREAD, .given = true, .name = "encoder" }, PID, PID,
+	     13);
+	expect_story("thread T1 of P1 decoder\nthread T1 of P1 encoder\n");
+}
+
+Test(tracker, a_second_exec_keeps_the_process_and_ends_other_threads)
+{
+	give_exec(PID, "sh", 10);
+	give_fork(PID, PID + 1, PID, 11);
+	story[0] = '\0';
+	give_exec(PID, "app", 20);
+	expect_story("T2 9 x0: #3@-\nend T2 on 9\nT1 10 x0: #3@-\nexec P1<P0 app\n"
+	             "thread T1 of P1 app\n");
+}
+
+Test(tracker, a_pid_that_is_forked_again_ends_the_process_whose_end_was_lost)
+{
+	give_exec(PID, "app", 10);
+	give_fork(KID, KID, PID, 12);
+	give_switch(KID, KID, true, 12);
+	story[0] = '\0';
+	give_fork(KID, KID, PID, 20);
+	expect_story("T2 8 x0: #3@-\nend T2 on 8\nend P2 at 20\nnew P3<P1 app\n"
+	             "thread T3 of P3 app\n");
+}
+
+Test(tracker, who_turns_up_unannounced_is_made_on_the_spot)
+{
+	give_tick(PID, PID + 7, NULL, 0, 30);
+	cr_expect(strstr(story, "new P1<P0 \nthread T1 of P1 \n") == story, "%s", story);
+}
+
+Test(tracker, the_end_of_a_stranger_is_nothing)
+{
+	give_exit(PID, PID, 10);
+	expect_story("");
+}
+
+Test(tracker, kernel_frames_come_first_and_only_the_innermost_is_exact)
+{
+	static const uint64_t kernel[] = { 0xffffffff81001111, 0xffffffff81002222 };
+
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give_tick(PID, PID, kernel, 2, 12);
+	expect_story("T1 2 x1: =1111@[kernel] +2222@[kernel]\n");
+}
+
+Test(tracker, a_sample_of_which_nothing_is_known_is_marked_so)
+{
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give_tick(PID, PID, NULL, 0, 11);
+	expect_story("T1 1 x1: #3@-\n");
+}
+
+Test(tracker, time_after_the_last_sample_goes_to_its_stack)
+{
+	static const uint64_t kernel[] = { 0xffffffff81001111 };
+
+	give_exec(PID, "app", 10);
+	give_tick(PID, PID, kernel, 1, 11);
+	story[0] = '\0';
+	give_switch(PID, PID, false, 14);
+	give_exit(PID, PID, 20);
+	expect_story("T1 3 x0: =1111@[kernel]\nend T1 on 4\nend P1 at 20\n");
+}
+
+Test(tracker, a_program_that_ends_before_its_first_sample_is_too_short_for_one)
+{
+	give_exec(PID, "app", 10);
+	give_tick(PID, PID, NULL, 0, 11);
+	give_exec(PID, "other", 12);
+	story[0] = '\0';
+	give_switch(PID, PID, false, 14);
+	give_exit(PID, PID, 20);
+	expect_story("T1 2 x0: #4@-\nend T1 on 4\nend P1 at 20\n");
+}
+
+Test(tracker, a_thread_whose_samples_may_be_lost_is_not_too_short_for_one)
+{
+	struct event lost = { .type = RECORD_LOST, .lost = 7 };
+
+	give_exec(PID, "app", 10);
+	give(lost, 0, 0, 11);
+	story[0] = '\0';
+	give_switch(PID, PID, false, 14);
+	give_exit(PID, PID, 20);
+	expect_story("T1 4 x0: #3@-\nend T1 on 4\nend P1 at 20\n");
+}
+
+Test(tracker, user_frames_are_named_by_the_mapping_they_lie_in)
+{
+	static const uint8_t stack[64];
+	struct event map = {
+		.type = RECORD_MAP,
+		.map = { .start = 0x10000,
+		         .length = 0x1000,
+		         .protection = PROT_EXEC,
+		         .path = "//anon" },
+	};
+	struct event tick = {
+		.type = RECORD_SAMPLE,
+		.sample = { .kind = SAMPLE_ON_CPU,
+		            .weight_ns = MS,
+		            .has_user = true,
+		            .has_rbp = true,
+		            .stack = stack,
+		            .stack_bytes = sizeof(stack),
+		            .syscall = -1 },
+	};
+
+	tick.sample.regs[DWARF_RIP] = 0x10042;
+	tick.sample.regs[DWARF_RSP] = 0x7000;
+	give_exec(PID, "app", 10);
+	give(map, PID, PID, 10);
+	story[0] = '\0';
+	give(tick, PID, PID, 11);
+	cr_expect(strstr(story, "T1 1 x1: =42@[jit 4194400]") == story, "%s", story);
+
+	struct event unmap = { .type = RECORD_UNMAP, .map = { .start = 0x10000, .length = 4096 } };
+	give(unmap, PID, PID, 12);
+	story[0] = '\0';
+	give(tick, PID, PID, 13);
+	cr_expect(strstr(story, "[jit") == NULL, "gone: %s", story);
+	give(map, PID, PID, 14);
+	story[0] = '\0';
+	give(tick, PID, PID, 15);
+	cr_expect(strstr(story, "=42@[jit 4194400]") != NULL, "and there again: %s", story);
+}
+
+Test(tracker, at_the_end_all_threads_end_in_order)
+{
+	give_exec(PID, "app", 10);
+	give_fork(KID, KID, PID, 12);
+	give_fork(PID, PID + 1, PID, 13);
+	story[0] = '\0';
+	tracker_finish(tracker, 15 * MS);
+	const char *first = strstr(story, "end T1"), *second = strstr(story, "end T2"),
+		   *third = strstr(story, "end T3");
+	cr_expect(first && second && third && first < second && second < third, "%s", story);
+	cr_expect(strstr(story, "end P1 at 15") && strstr(story, "end P2 at 15"), "%s", story);
+}
+
+Test(tracker, the_report_counts_samples_and_no_memory_is_not_missing)
+{
+	struct sampler_status status = { 0 };
+	struct error err = { 0 };
+
+	give_exec(PID, "app", 10);
+	give_tick(PID, PID, NULL, 0, 11);
+	give_tick(PID, PID, NULL, 0, 12);
+	tracker_report(tracker, &status);
+	cr_expect(eq(u64, status.samples, 2));
+	cr_expect(eq(u64, tracker_events(tracker), 3));
+	cr_expect(eq(u32, status.unseen_processes, 0));
+	cr_expect(eq(int, tracker_check(tracker, &err), 0));
+}

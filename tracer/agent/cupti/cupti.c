@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/cupti/cupti.h"
+
+#include "base/clock.h"
+#include "tracer/agent/agent.h"
+#include "tracer/agent/cupti/cupti_buffers.h"
+#include "tracer/agent/cupti/cupti_calls.h"
+#include "tracer/agent/cupti/cupti_flusher.h"
+#include "tracer/agent/cupti/cupti_pc.h"
+#include "tracer/agent/cupti/cupti_place.h"
+#include "tracer/agent/cupti/cupti_session.h"
+#include "tracer/agent/cupti/gpu_lane.h"
+#include "tracer/agent/op/chain.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/wrap/wrap.h"
+#include "tracer/protocol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NOT_RECORDED "GPU activity was not recorded: "
+#define NOTE_MAX     256
+// So much is lost of a program that is killed; and of samples the GPU's buffer must not fill.
+#define PERIOD_NS  (100 * NS_PER_MS)
+#define LIMIT_NS   (2 * NS_PER_SEC) // at the end, with nothing coming
+#define LONGEST_NS (30 * NS_PER_SEC)
+
+static struct agent *agent;
+static bool flushing; // there is a thread that does
+static bool started;  // also if nothing came of it
+
+void cupti_start(struct agent *a)
+{
+	agent = a;
+}
+
+// Who CUPTI is refused by, and what helps.
+static const char *reason(int result)
+{
+	switch (result) {
+	case CUPTI_NO_PRIVILEGES:
+	case CUPTI_VIRTUALIZED_NO_PRIVILEGES:
+		return "CUPTI may not look; ask for NVreg_RestrictProfilingToAdminUsers=0";
+	case CUPTI_VIRTUALIZED:
+	case CUPTI_CONFIDENTIAL:
+	case CUPTI_MIG:
+		return "CUPTI does not support this kind of device (virtual, confidential, MIG)";
+	case CUPTI_NOT_COMPATIBLE:
+		return "libcupti and the driver do not fit; name another one in " CUPTI_LIBRARY_ENV;
+	case CUPTI_UNKNOWN:
+		return "CUPTI finds no GPU, or no driver that it fits; update the driver";
+	default:
+		return "CUPTI failed";
+	}
+}
+
+static void say_failure(int result, const char *other)
+{
+	const char *text = cupti_result_text(&cupti_session.f, result);
+	char note[NOTE_MAX];
+
+	if (result == CUPTI_BUSY)
+		snprintf(note, sizeof(note),
+		         NOT_RECORDED "CUPTI is in use by %s%s%s; run without it",
+		         *other ? "\"" : "", *other ? other : "another tool (nsys, ncu, cuda-gdb)",
+		         *other ? "\"" : "");
+	else
+		snprintf(note, sizeof(note), NOT_RECORDED "%s (%d %s)", reason(result), result,
+		         text);
+	op_say(note);
+}
+
+static void say_refusal(int result, uint32_t count)
+{
+	char note[NOTE_MAX];
+
+	snprintf(note, sizeof(note), "GPU activity is incomplete: %u kind%s refused: %s (%d %s)",
+	         count, count == 1 ? "" : "s", reason(result), result,
+	         cupti_result_text(&cupti_session.f, result));
+	op_say(note);
+}
+
+// In CUPTI's order. False: a note has said why.
+static bool begin_session(void)
+{
+	char other[CUPTI_OTHER_NAME_MIN + 1];
+	uint32_t refused;
+	int result = cupti_session_subscribe(other, sizeof(other) - 1);
+
+	other[sizeof(other) - 1] = '\0';
+	if (result != CUPTI_OK) {
+		say_failure(result, other);
+		return false;
+	}
+	result = cupti_session_register();
+	if (result != CUPTI_OK) {
+		say_failure(result, "");
+		cupti_session_unsubscribe();
+		return false;
+	}
+	if (cupti_session.fitted)
+		op_say("CUPTI keeps a clock of its own: GPU times are fitted to the program's");
+	result = cupti_session_enable(true, &refused);
+	if (refused)
+		say_refusal(result, refused);
+	return true;
+}
+
+static void end(void)
+{
+	cupti_finish();
+}
+
+static void set_live(bool live)
+{
+	__atomic_store_n(&cupti_session.live, live, __ATOMIC_RELEASE);
+}
+
+static void start_flushing(void)
+{
+	flushing = cupti_flusher_start(cupti_session_flush_periodically, PERIOD_NS);
+}
+
+static void attach(void)
+{
+	char why[NOTE_MAX];
+
+	started = true;
+	if (!cupti_library_open(&cupti_session.f, why, sizeof(why))) {
+		op_say(why);
+		return;
+	}
+	if (!gpu_lane_start(agent)) {
+		op_say(NOT_RECORDED "there is no room for its records");
+		return;
+	}
+	cupti_place_start();
+	cupti_calls_show(agent->config.launches);
+	cupti_session.nodes = agent->config.gpu & PROTOCOL_GPU_NODES;
+	if (agent->config.gpu & PROTOCOL_GPU_LINES)
+		cupti_pc_start(agent, &cupti_session.f);
+	cupti_session.pid = (uint32_t)getpid();
+	cupti_session.bounds = cupti_library_bounds(&cupti_session.f);
+	set_live(true); // its callbacks may come at once
+	if (!begin_session()) {
+		set_live(false);
+		return;
+	}
+	start_flushing();
+	atexit(end);
+}
+
+// The user's own library comes first: if it wants CUPTI, it has it.
+static void initialize_theirs(void)
+{
+	typedef int initialize(void);
+	extern int InitializeInjection(void);
+	static void *library;
+	static bool asked;
+
+	if (asked)
+		return;
+	asked = true;
+	library = chain_open(PROTOCOL_ENV_CUDA_CHAIN, "CUDA_INJECTION64_PATH");
+	initialize *theirs = (initialize *)chain_find(library, "InitializeInjection",
+	                                              (void *)InitializeInjection);
+	if (theirs)
+		theirs();
+}
+
+// Called within cuInit(), by the driver. What we return decides on nothing.
+EXPORT int InitializeInjection(void)
+{
+	int error = errno;
+
+	wrap_start();
+	chain_lock();
+	initialize_theirs();
+	if (!started && op_is_on(OP_CUDA) && agent) {
+		cupti_session_lock();
+		attach();
+		cupti_session_unlock();
+	}
+	chain_unlock();
+	errno = error;
+	return 1;
+}
+
+void cupti_fork(void)
+{
+	if (!started)
+		return;
+	cupti_session_fork();
+	cupti_flusher_fork();
+	cupti_buffers_fork();
+	cupti_pc_fork();
+	gpu_lane_fork();
+}
+
+// Without a thread of ours there is nobody to wait for.
+void cupti_finish(void)
+{
+	int error = errno;
+
+	if (!cupti_session_is_live())
+		return;
+	if (!flushing)
+		cupti_session_flush_periodically(true);
+	else if (!cupti_flusher_finish(gpu_lane_written, LIMIT_NS, LONGEST_NS))
+		op_say("CUPTI did not give out its last records in time");
+	set_live(false);
+	errno = error;
+}
+
+void cupti_resume(void)
+{
+	if (!started || !cupti_session.subscriber || cupti_session.pid != (uint32_t)getpid())
+		return;
+	set_live(true);
+	start_flushing();
+}
+
+void cupti_restart(void)
+{
+	static bool restarted;
+
+	if (restarted)
+		return;
+	restarted = true;
+	set_live(begin_session());
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/memory/allocator.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+struct allocator allocator;
+
+extern const char *gnu_get_libc_version(void) __attribute__((weak)); // only glibc has it
+
+// Only where a sanitizer's runtime is in the process, which has its own ideas of malloc().
+extern void asan_init(void) __asm__("__asan_init") __attribute__((weak));
+extern void hwasan_init(void) __asm__("__hwasan_init") __attribute__((weak));
+extern void lsan_init(void) __asm__("__lsan_init") __attribute__((weak));
+extern void msan_init(void) __asm__("__msan_init") __attribute__((weak));
+extern void tsan_init(void) __asm__("__tsan_init") __attribute__((weak));
+
+static void *has_none(size_t size)
+{
+	(void)size;
+	errno = ENOMEM;
+	return NULL;
+}
+
+bool allocator_find(void)
+{
+	allocator.malloc = dlsym(RTLD_NEXT, "malloc");
+	allocator.calloc = dlsym(RTLD_NEXT, "calloc");
+	allocator.realloc = dlsym(RTLD_NEXT, "realloc");
+	allocator.free = dlsym(RTLD_NEXT, "free");
+	allocator.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+	allocator.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	allocator.memalign = dlsym(RTLD_NEXT, "memalign");
+	allocator.valloc = dlsym(RTLD_NEXT, "valloc");
+	allocator.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+	allocator.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	if (!allocator.pvalloc)
+		allocator.pvalloc = has_none; // musl
+	return allocator.malloc && allocator.calloc && allocator.realloc && allocator.free;
+}
+
+static bool header_agrees(void *p)
+{
+	bool agrees = p && !(allocator_header(p) & ALLOCATOR_MAPPED) &&
+	              allocator_header_bytes(p) == allocator.malloc_usable_size(p);
+
+	allocator.free(p);
+	return agrees;
+}
+
+struct object_search {
+	uintptr_t address;
+	const void *found;
+};
+
+static int contains(struct dl_phdr_info *object, size_t size, void *context)
+{
+	struct object_search *search = context;
+	uintptr_t offset = search->address - object->dlpi_addr;
+
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+		if (part->p_type == PT_LOAD && offset - part->p_vaddr < part->p_memsz)
+			search->found = object->dlpi_phdr;
+	}
+	return search->found != NULL;
+}
+
+// NULL if unknown. Not dladdr(), which looks at each symbol there is.
+static const void *object_of(const void *address)
+{
+	struct object_search search = { (uintptr_t)address, NULL };
+
+	if (address)
+		dl_iterate_phdr(contains, &search);
+	return search.found;
+}
+
+bool allocator_is_kin(const void *one, const void *other)
+{
+	const void *object = object_of(one);
+
+	return object && object == object_of(other);
+}
+
+static bool is_whole(void)
+{
+	const void *object = (const void *)allocator.malloc;
+
+	return allocator_is_kin(object, (const void *)allocator.calloc) &&
+	       allocator_is_kin(object, (const void *)allocator.realloc) &&
+	       allocator_is_kin(object, (const void *)allocator.free) &&
+	       allocator_is_kin(object, (const void *)allocator.malloc_usable_size);
+}
+
+#pragma weak dladdr1 // musl has none, and gets here with none of this on
+
+// A program at a fixed place that takes a function's address has an entry for it, which is its
+// address everywhere, and leads to wherever the function is.
+static bool is_entry(const void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return dladdr1 && dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
+}
+
+// Else the program has an allocator in front of ours, and we see but some of the calls.
+static bool is_first(void)
+{
+	const void *first = dlsym(RTLD_DEFAULT, "malloc");
+
+	return object_of(first) == object_of(&allocator) || is_entry(first);
+}
+
+bool allocator_has_headers(void)
+{
+	static const size_t sizes[] = { 1, 24, 25, 100, 1000, 5000, 70000 };
+
+	if (!allocator_is_kin((const void *)allocator.malloc, (const void *)gnu_get_libc_version))
+		return false; // another allocator
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (!header_agrees(allocator.malloc(sizes[i])))
+			return false;
+	return header_agrees(allocator.memalign(4096, 100));
+}
+
+// Under valgrind libc's functions are valgrind's, whatever their addresses say.
+static int is_of_valgrind(struct dl_phdr_info *object, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	return object->dlpi_name && strstr(object->dlpi_name, "/vgpreload_");
+}
+
+static bool is_sanitized(void)
+{
+	return dl_iterate_phdr(is_of_valgrind, NULL) || asan_init || hwasan_init || lsan_init ||
+	       msan_init || tsan_init;
+}
+
+const char *allocator_obstacle(void)
+{
+	if (is_sanitized())
+		return "allocations are not counted: a memory checker has taken malloc() over";
+	if (!is_first())
+		return "allocations are not counted: the program has an allocator of its own";
+	if (!is_whole())
+		return "allocations are not counted: the allocator does not say how large its "
+		       "blocks are";
+	return NULL;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the process allocates: exact totals, and samples of where.
+ *
+ * Bytes are what the allocator makes of a request, malloc_usable_size(), on
+ * allocation and on free alike, so that live = allocated - freed. Each thread
+ * counts in a slot of its own, without atomics:
+ *
+ *	allocate: count, and past a mark:  look ─┬─ tell the process what is live, note its peak
+ *	free:     count, and past a mark:  look ─┤
+ *	                                         ├─ RECORD_MEMORY, every so many bytes
+ *	                                         └─ RECORD_ALLOC, if this one is hit
+ *
+ * Slots are kept in pages that the kernel wipes in a forked child: its first
+ * call finds all marks at 0, and begins anew. The slot of a thread that is gone
+ * goes to another; what was counted there and not told is told by anyone.
+ */
+#pragma once
+
+#include "tracer/agent/memory/memory_poisson.h"
+#include "tracer/agent/memory/memory_table.h"
+#include "tracer/agent/op/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEMORY_THREADS      4096
+#define MEMORY_LAZY_THREADS 32    /* so many tell the process what they free only if asked */
+#define MEMORY_STEP_BYTES   65536 /* of change, at least, before a thread tells the process */
+#define MEMORY_STACK        16384 /* bytes of stack that a sample holds at most */
+
+struct agent;
+
+struct memory_thread {
+	struct op_memory totals;
+	uint64_t look_at, free_look_at; /* totals of bytes at which there is something to do */
+	uint64_t sample_at;             /* total of allocated bytes */
+	uint64_t tell_at;               /* of allocated and freed bytes together */
+	uint64_t told_ns;
+	int64_t step;          /* of live bytes, that the process is not told */
+	int64_t published;     /* atomic: of totals, what the process takes for live */
+	struct op_memory told; /* of totals: what the collector has been told */
+	struct poisson poisson;
+	uint32_t shift; /* of the budget, when the next sample was drawn */
+	uint32_t tid;   /* atomic; 0: wiped, or free */
+	uint16_t looks; /* since the budget was asked */
+	bool looking;
+} __attribute__((aligned(128)));
+
+/* Pages of their own. */
+struct memory {
+	bool begun;    /* atomic */
+	bool settling; /* atomic: somebody asks all threads, or takes a slot over */
+	struct poisson_budget budget;
+	uint32_t thread_count;  /* atomic: slots that have ever been used */
+	uint32_t next;          /* atomic: where the next look for a thread that is gone begins */
+	uint64_t full_until_ns; /* atomic: not before */
+	struct op_memory extra; /* atomic: by threads without a slot, or gone; not told yet */
+	struct memory_table sampled;
+	struct memory_thread threads[MEMORY_THREADS];
+} __attribute__((aligned(4096)));
+
+extern struct memory memory;
+
+/* From now on A's process is looked at. */
+void memory_start(struct agent *a);
+
+/* Before a fork, and in the forked child. */
+void memory_prepare_fork(void);
+void memory_fork(void);
+
+/* The process ends: tells all that has not been told. */
+void memory_finish(void);
+
+/* The parts that are not for each call. */
+void memory_look(const void *p, size_t bytes);
+void memory_look_free(size_t bytes);
+void memory_free_sampled(const void *p);
+
+/*
+ * The same as memory_allocated() and memory_freed() below where there is nothing to do but to
+ * count; else false, and nothing has been done.
+ */
+static inline bool memory_allocated_quickly(size_t bytes)
+{
+	struct memory_thread *t = (struct memory_thread *)op_memory;
+
+	if (__builtin_expect(!t, 0))
+		return false;
+	uint64_t allocated = t->totals.allocated_bytes + bytes;
+	if (__builtin_expect(allocated >= t->look_at, 0))
+		return false;
+	t->totals.allocated_bytes = allocated;
+	t->totals.allocations++;
+	return true;
+}
+
+static inline bool memory_freed_quickly(const void *p, size_t bytes)
+{
+	struct memory_thread *t = (struct memory_thread *)op_memory;
+
+	if (__builtin_expect(!t || memory_table_may_hold(&memory.sampled, (uint64_t)(uintptr_t)p),
+	                     0))
+		return false;
+	uint64_t freed = t->totals.freed_bytes + bytes;
+	if (__builtin_expect(freed > t->free_look_at, 0))
+		return false;
+	t->totals.freed_bytes = freed;
+	t->totals.frees++;
+	return true;
+}
+
+/* P, of BYTES, has been allocated: not NULL. */
+static inline void memory_allocated(const void *p, size_t bytes)
+{
+	struct op_memory *totals = op_memory;
+
+	if (__builtin_expect(totals != NULL, 1)) {
+		totals->allocations++;
+		totals->allocated_bytes += bytes;
+		if (__builtin_expect(
+			    totals->allocated_bytes < ((struct memory_thread *)totals)->look_at, 1))
+			return;
+	}
+	memory_look(p, bytes);
+}
+
+/* P, of BYTES, is about to be freed. */
+static inline void memory_freed(const void *p, size_t bytes)
+{
+	struct op_memory *totals = op_memory;
+
+	if (__builtin_expect(memory_table_may_hold(&memory.sampled, (uint64_t)(uintptr_t)p), 0))
+		memory_free_sampled(p);
+	if (__builtin_expect(totals != NULL, 1)) {
+		totals->frees++;
+		totals->freed_bytes += bytes;
+		if (__builtin_expect(totals->freed_bytes <
+		                             ((struct memory_thread *)totals)->free_look_at,
+		                     1))
+			return;
+	}
+	memory_look_free(bytes);
+}
+
+/* BYTES of an allocation are given back; the rest stays. */
+static inline void memory_shrunk(size_t bytes)
+{
+	struct op_memory *totals = op_memory;
+
+	memory_freed(NULL, bytes);
+	if (totals)
+		totals->frees--;
+}
+
+/* It has not been freed after all, as its realloc() failed. */
+void memory_kept(size_t bytes);

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Threads as they come to have ops, in this process and in what is forked from it; and names.
+#include "tracer/agent/op/op.h"
+
+#include "base/clock.h"
+#include "tracer/agent/agent.h"
+#include "tracer/agent/op/op_state.h"
+#include "tracer/agent/python/python.h"
+#include "tracer/agent/self.h"
+#include "tracer/agent/threads.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define YIELDS    50
+#define PATIENCE  (YIELDS + 2000) // 200 ms and more
+
+#define likely(x) __builtin_expect(!!(x), 1)
+
+#define OWN       __thread __attribute__((tls_model("initial-exec")))
+OWN struct op_thread *op_own;
+OWN bool op_untraced;
+static OWN bool ended;
+static OWN bool unseen; // there is no room for this thread
+static OWN bool lent;   // the thread's lane: op_take_lane()
+
+struct agent *op_agent;
+struct names op_names;
+static uint32_t generation; // of this process; grows with each fork
+// The kernel wipes it in a child, of which no handler may have told.
+uint32_t *op_witness;
+
+static uint32_t *map_witness(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
+		return page;
+	munmap(page, 4096); // a kernel before 4.14: forks without handlers are not noticed
+	return NULL;
+}
+
+void op_start(struct agent *a)
+{
+	static uint32_t otherwise;
+
+	op_witness = map_witness();
+	if (!op_witness)
+		op_witness = &otherwise;
+	*op_witness = ++generation;
+	op_agent = a;
+}
+
+void op_stop(void)
+{
+	if (op_witness)
+		*op_witness = 0; // all enter slowly now
+}
+
+bool op_is_on(enum op_provider provider)
+{
+	return op_agent && op_agent->on && op_agent->config.ops & 1u << provider;
+}
+
+// The other threads are not there any more.
+static void drop_threads(struct rings *r)
+{
+	for (uint32_t i = 0; i < r->lane_count; i++) {
+		if (r->lanes[i].ops)
+			munmap(r->lanes[i].ops, sizeof(struct op_thread));
+		r->lanes[i].ops = NULL;
+	}
+}
+
+void op_fork(struct agent *a)
+{
+	op_own = NULL; // what is called from here may be traced
+	drop_threads(&a->rings);
+	names_abandon(&op_names);
+	op_forget_sites();
+	ended = lent = unseen = false;
+	*op_witness = ++generation;
+}
+
+static bool attach_names(void)
+{
+	if (likely(op_names.file))
+		return true;
+	if (__atomic_exchange_n(&op_agent->naming, 1, __ATOMIC_ACQUIRE))
+		return false; // another thread is at it
+	void *memory = op_names.file ? NULL : rings_map_names(&op_agent->rings);
+	if (memory) {
+		stopwatch_start(); // not before there is an op: most processes have none
+		names_start(&op_names, memory, op_agent->rings.by_populate, op_agent->pid,
+		            op_agent->born_ns);
+	}
+	__atomic_store_n(&op_agent->naming, 0, __ATOMIC_RELEASE);
+	return op_names.file;
+}
+
+static struct op_thread *map_thread(struct lane *lane)
+{
+	if (lane->ops)
+		return lane->ops;
+	void *memory = mmap(NULL, sizeof(struct op_thread), PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory != MAP_FAILED)
+		lane->ops = memory;
+	return lane->ops;
+}
+
+// The calling thread's first op.
+static struct op_thread *begin_thread(void)
+{
+	struct lane *lane = threads_lane();
+	struct op_thread *t = lane ? map_thread(lane) : NULL;
+
+	if (!t || !attach_names())
+		return NULL;
+	t->lane = lane;
+	t->generation = generation;
+	t->tid = lane->tid;
+	t->depth = 0;
+	t->inside = 0;
+	t->room = 0;
+	t->watch = (struct stopwatch){ 0 };
+	memset(t->cache, 0, sizeof(t->cache)); // another thread's names are as good, but of old ids
+	lane->owed = 0;
+	op_own = t;
+	return t;
+}
+
+static bool is_being_made(void)
+{
+	return __atomic_load_n(&op_agent->attaching, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&op_agent->naming, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&op_agent->rings.growing, __ATOMIC_ACQUIRE);
+}
+
+// Not by libc's nanosleep(), where a thread may be cancelled. The other may be without a CPU.
+static void give_way(int turn)
+{
+	struct timespec moment = { 0, 100 * NS_PER_US };
+
+	if (turn < YIELDS)
+		sched_yield();
+	else
+		syscall(SYS_nanosleep, &moment, NULL);
+}
+
+// Where another thread makes the files just now, ops would be lost without a trace. If nothing
+// comes of it, the thread is counted, once.
+static struct op_thread *begin_patiently(void)
+{
+	struct op_thread *t = NULL;
+	int idle = 0; // tries for which nobody was to blame
+
+	for (int i = 0; !t && idle < 3 && i < PATIENCE; i++) {
+		idle = is_being_made() ? 0 : idle + 1;
+		t = begin_thread();
+		if (!t)
+			give_way(i);
+	}
+	if (!t && !unseen && op_agent->rings.files[0])
+		__atomic_fetch_add(&op_agent->rings.files[0]->unsampled, 1, __ATOMIC_RELAXED);
+	unseen = !t;
+	return t;
+}
+
+// The target has called clone() or fork() by itself.
+static void notice_fork(void)
+{
+	struct agent *a = op_agent;
+
+	if (*op_witness == generation)
+		return;
+	op_fork(a);
+	agent_fork(a);
+	threads_fork(a);
+	python_fork();
+	self_fork();
+}
+
+struct op_thread *op_enter_slowly(void)
+{
+	int error = errno;
+	struct op_thread *t = NULL;
+
+	if (op_agent && op_agent->on && !ended && !op_is_inside()) {
+		notice_fork();
+		t = op_own || unseen ? op_own : begin_patiently();
+	}
+	if (t)
+		t->inside = 1;
+	errno = error;
+	return t;
+}
+
+bool op_is_inside(void)
+{
+	return lent || (op_own && op_own->inside);
+}
+
+struct lane *op_take_lane(void)
+{
+	int error = errno;
+	struct lane *lane = NULL;
+
+	if (op_agent && op_agent->on && !ended && !op_is_inside()) {
+		notice_fork();
+		lent = true;
+		lane = threads_lane();
+		lent = lane != NULL;
+		if (lane && op_own)
+			op_own->inside = 1;
+	}
+	errno = error;
+	return lane;
+}
+
+void op_give_lane(void)
+{
+	if (op_own) {
+		op_own->room = 0; // something has been written
+		op_own->inside = 0;
+	}
+	lent = false;
+}
+
+static bool is_cached(const struct op_cached *cached, enum op_provider provider, uint32_t domain,
+                      const char *text)
+{
+	return cached->id && cached->text == text && cached->domain == domain &&
+	       names_entry(&op_names, cached->id)->provider == provider &&
+	       strncmp(names_text(&op_names, cached->id), text, PROTOCOL_NAME_TEXT) == 0;
+}
+
+static uint32_t cache_slot(uint32_t domain, const char *text)
+{
+	return op_spread((uint64_t)(uintptr_t)text + domain, OP_CACHE_BITS);
+}
+
+uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
+                       const char *text)
+{
+	const struct op_cached *cached = &t->cache[cache_slot(domain, text)];
+
+	return is_cached(cached, provider, domain, text) ? cached->id : 0;
+}
+
+uint32_t op_name_in(struct op_thread *t, const struct name *name)
+{
+	struct op_cached *cached = &t->cache[cache_slot(name->domain, name->text)];
+
+	if (likely(is_cached(cached, name->provider, name->domain, name->text)))
+		return cached->id;
+	uint32_t id = names_id(&op_names, name);
+	*cached = (struct op_cached){ name->text, name->domain, id };
+	return id;
+}
+
+uint32_t op_name(struct op_thread *t, enum op_provider provider, uint32_t domain, const char *text)
+{
+	struct name name = { .provider = provider, .domain = domain, .text = text };
+
+	return op_name_in(t, &name);
+}
+
+uint32_t op_name_apart(const struct name *name)
+{
+	bool attached = op_agent && op_agent->on && agent_attach(op_agent) && attach_names();
+
+	return attached ? names_id(&op_names, name) : 0;
+}
+
+void op_thread_end(struct lane *lane)
+{
+	struct op_thread *t = op_own;
+
+	ended = true;
+	op_own = NULL;
+	if (!t || t->lane != lane)
+		return;
+	op_close_all(t);
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/torch/torch.h"
+
+#include "base/path.h"
+#include "base/record.h"
+#include "tracer/agent/loaded.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/op/ranges.h"
+#include "tracer/agent/torch/torch_label.h"
+#include "tracer/agent/torch/torch_layout.h"
+#include "tracer/agent/torch/torch_origin.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LIBRARY     "libtorch_cpu.so"
+#define STACK_REACH (UINT64_C(1) << 16)
+#define STRAYS      16
+
+#define OWN         static __thread __attribute__((tls_model("initial-exec")))
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+// at::RecordFunctionCallback, the same from 1.13 to 2.15. A start returns a unique_ptr<>, which the
+// caller has made room for.
+typedef void *start_function(void **result, const void *function);
+typedef void end_function(const void *function, void *context);
+struct callback {
+	start_function *start;
+	end_function *end;
+	double probability;
+	uint8_t scopes[10]; // enum scope
+	uint8_t needs_inputs, needs_outputs, needs_ids;
+};
+_Static_assert(sizeof(struct callback) == 40, "at::RecordFunctionCallback");
+
+enum scope { // at::RecordScope
+	FUNCTION = 0,
+	BACKWARD = 1,
+	TORCHSCRIPT = 2,
+	LITE = 6,
+	USER = 7,
+	STATIC_OP = 8,
+	STATIC_MODEL = 9
+};
+
+static const char *(*name_of)(const void *function);
+static size_t (*num_inputs)(const void *function);
+static bool (*is_async)(const void *function);
+static struct torch_layout layout;
+static int learning; // atomic: a thread is at it
+
+static struct ranges ranges;
+
+// What was begun here and ended by another thread, for its own thread to end.
+static struct stray {
+	uint64_t thread; // atomic: PyTorch's number of it; 0: free
+	uint32_t owner;
+} strays[STRAYS];
+static uint32_t stray_count; // atomic
+OWN uint64_t own_number;     // PyTorch's, of this thread
+
+// Each op by itself: they nest but for a few. Two that are open at once have different addresses.
+static uint32_t owner_of(const void *function)
+{
+	return OP_OWNER(OP_TORCH, (uintptr_t)function >> 4);
+}
+
+// The guard of an op is a variable of the function that runs it. Those of record_function() in
+// Python are elsewhere.
+static inline struct op_here place_of(const struct op_thread *t, const void *function,
+                                      struct op_here hook)
+{
+	struct op_here here = { (uint64_t)(uintptr_t)function, 0 };
+
+	if (unlikely(here.stack - hook.stack >= STACK_REACH) &&
+	    !torch_label_place(t->lane, hook.stack, &here.stack))
+		here.stack = hook.stack;
+	return here;
+}
+
+static void end_strays(struct op_thread *t)
+{
+	for (unsigned i = 0; i < STRAYS; i++) {
+		uint64_t number = own_number;
+		if (!number || !__atomic_compare_exchange_n(&strays[i].thread, &number, 0, false,
+		                                            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		op_end_in(t, strays[i].owner);
+		__atomic_fetch_sub(&stray_count, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static void add_stray(const void *function)
+{
+	for (unsigned i = 0; i < STRAYS; i++) {
+		uint64_t none = 0;
+		if (!__atomic_compare_exchange_n(&strays[i].thread, &none, UINT64_MAX, false,
+		                                 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		strays[i].owner = owner_of(function);
+		__atomic_store_n(&strays[i].thread, torch_layout_thread(function),
+		                 __ATOMIC_RELEASE);
+		__atomic_fetch_add(&stray_count, 1, __ATOMIC_RELAXED);
+		return;
+	}
+}
+
+static __attribute__((noinline)) void learn(struct op_thread *t, const void *function, size_t count)
+{
+	static bool told;
+
+	if (__atomic_exchange_n(&learning, 1, __ATOMIC_ACQUIRE))
+		return;
+	torch_layout_learn(&layout, function, count);
+	if (layout.failed && !told)
+		op_note(t, "the input shapes of PyTorch's ops are not told: this version keeps "
+		           "them where no version did that is known");
+	told = layout.failed;
+	__atomic_store_n(&learning, 0, __ATOMIC_RELEASE);
+}
+
+// "aten::conv1d" and its like. Most names differ in the seventh letter.
+static inline bool is_convolution(const char *text)
+{
+	static const char beginning[] = "aten::conv";
+
+	for (unsigned i = 0; i < sizeof(beginning) - 1; i++)
+		if (text[i] != beginning[i])
+			return false;
+	return strlen(text) == strlen("aten::conv2d");
+}
+
+static inline size_t take_inputs(struct op_thread *t, const void *function, const char *text,
+                                 uint64_t *values)
+{
+	if (unlikely(!torch_layout_is_known(&layout)) && !layout.failed)
+		learn(t, function, num_inputs(function));
+	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX - 1,
+	                           is_convolution(text));
+}
+
+static inline struct op_details details_of(struct op_thread *t, const void *function,
+                                           const struct name *name, enum torch_kind kind,
+                                           uint64_t *values)
+{
+	struct op_details d = {
+		.kind = OP_DETAIL_TENSORS,
+		.count = (uint16_t)take_inputs(t, function, name->text, values + 1),
+		.values = values + 1,
+	};
+
+	values[0] = torch_origin(t, &layout, function, owner_of(function), kind);
+	if (values[0]) {
+		d.kind |= OP_DETAIL_CALLED;
+		d.count++;
+		d.values--;
+	}
+	return d;
+}
+
+static inline uint32_t category_name(struct op_thread *t, const char *category)
+{
+	return category ? op_name(t, OP_TORCH, 0, category) : 0;
+}
+
+static inline void begin(const void *function, const char *category, enum torch_kind kind,
+                         bool async, struct op_here hook)
+{
+	const char *text = name_of(function);
+	struct op_thread *t = op_enter();
+	uint64_t values[OP_DETAILS_MAX];
+
+	if (unlikely(!t))
+		return;
+	if (unlikely(__atomic_load_n(&stray_count, __ATOMIC_RELAXED)))
+		end_strays(t);
+	own_number = torch_layout_thread(function);
+	struct name name = { .provider = OP_TORCH,
+		             .category = category_name(t, category),
+		             .text = text ? text : "" };
+	struct op_details d = details_of(t, function, &name, kind, values);
+	struct op_here here = place_of(t, function, hook);
+	if (unlikely(async))
+		ranges_put(&ranges, (uintptr_t)function, t,
+		           op_range_begin(t, op_name_in(t, &name), hook, &d));
+	else
+		op_begin_alone(t, owner_of(function), op_name_in(t, &name), here,
+		               d.count ? &d : NULL);
+	op_leave(t);
+}
+
+static void *begin_function(void **result, const void *function)
+{
+	*result = NULL;
+	begin(function, NULL, TORCH_OP, false, OP_HERE());
+	return result;
+}
+
+static void *begin_backward(void **result, const void *function)
+{
+	*result = NULL;
+	begin(function, "backward", TORCH_BACKWARD, false, OP_HERE());
+	return result;
+}
+
+static void *begin_script(void **result, const void *function)
+{
+	*result = NULL;
+	begin(function, "script", TORCH_OP, false, OP_HERE());
+	return result;
+}
+
+static void *begin_label(void **result, const void *function)
+{
+	*result = NULL;
+	begin(function, "label", TORCH_LABEL, is_async && is_async(function), OP_HERE());
+	return result;
+}
+
+static void end_op(const void *function, void *context)
+{
+	struct op_thread *t = op_enter();
+
+	(void)context;
+	if (unlikely(!t))
+		return;
+	op_end_in(t, owner_of(function));
+	op_leave(t);
+}
+
+static void end_label(const void *function, void *context)
+{
+	struct op_thread *t = op_enter();
+	struct op_range range;
+
+	(void)context;
+	if (!t)
+		return;
+	if (op_end_in(t, owner_of(function))) {
+		op_leave(t);
+		return;
+	}
+	if (ranges_take(&ranges, (uintptr_t)function, t, &range))
+		op_range_end(t, range);
+	else if (torch_layout_thread(function) != own_number)
+		add_stray(function);
+	op_leave(t);
+}
+
+// One for each kind, so that no op needs to be asked what it is.
+static const struct callback callbacks[] = {
+	{ begin_function, end_op, 1.0, { [FUNCTION] = 1 }, .needs_inputs = 1 },
+	{ begin_backward, end_op, 1.0, { [BACKWARD] = 1 }, .needs_inputs = 1 },
+	{ begin_script,
+	  end_op,
+	  1.0,
+	  { [TORCHSCRIPT] = 1, [LITE] = 1, [STATIC_OP] = 1, [STATIC_MODEL] = 1 },
+	  .needs_inputs = 1 },
+	{ begin_label, end_label, 1.0, { [USER] = 1 }, .needs_inputs = 1 },
+};
+
+struct library {
+	uint64_t (*add_callback)(struct callback callback);
+	bool found; // it is in memory
+};
+
+static bool is_library(const char *path)
+{
+	return strncmp(path_base(path), LIBRARY, strlen(LIBRARY)) == 0;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct library *library = context;
+	struct loaded object;
+
+	(void)size;
+	if (!info->dlpi_name || !is_library(info->dlpi_name) || !loaded_of(info, &object))
+		return 0;
+	library->found = true;
+	name_of = (const char *(*)(const void *))loaded_define(&object,
+	                                                       "_ZNK2at14RecordFunction4nameEv");
+	num_inputs = (size_t(*)(const void *))loaded_define(
+		&object, "_ZNK2at14RecordFunction10num_inputsEv");
+	is_async =
+		(bool (*)(const void *))loaded_define(&object, "_ZNK2at14RecordFunction7isAsyncEv");
+	// Callbacks may come at any time since the versions that have this.
+	if (!loaded_define(&object, "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE") ||
+	    !name_of || !num_inputs)
+		return 1;
+	library->add_callback = (uint64_t(*)(struct callback))loaded_define(
+		&object, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+	return 1;
+}
+
+static int look_at_count(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = info->dlpi_adds;
+	return 1;
+}
+
+static void attach(void)
+{
+	static int attached; // atomic
+	struct library library = { 0 };
+
+	dl_iterate_phdr(look_at, &library);
+	if (!library.found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
+		return;
+	if (!library.add_callback) {
+		op_say("PyTorch's ops are not told: its version is older than 1.13, or unknown");
+		return;
+	}
+	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
+		library.add_callback(callbacks[i]);
+}
+
+void torch_look(void)
+{
+	static uint64_t adds; // atomic: libraries that had come at the last look
+	uint64_t now = 0;
+	int error = errno;
+
+	if (!op_is_on(OP_TORCH))
+		return;
+	dl_iterate_phdr(look_at_count, &now);
+	if (__atomic_exchange_n(&adds, now, __ATOMIC_RELAXED) != now)
+		attach();
+	errno = error;
+}

@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/trace/trace_calls.h"
+
+#include "tracer/agent/maps.h"
+#include "tracer/agent/op/definition.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/trace/detour.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+
+#include <cpuid.h>
+
+#define BLOCK      64                  // slots that a thread takes at a time
+#define GRAVES     65536               // a power of two
+#define STACK_SIZE (UINT64_C(8) << 20) // what is farther apart is on different stacks
+#define HIDDEN     __attribute__((visibility("hidden")))
+#define OWN        static __thread __attribute__((tls_model("initial-exec")))
+
+// State components of XCR0 (Intel SDM, volume 1, 13.1): SSE, AVX, and AVX-512's three.
+#define STATE_ALL 0xe6u
+#define STATE_SSE 0x02u
+
+// Of the ABI of unwinders: https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html
+#define UNWIND_CLEANUP  2
+#define UNWIND_CONTINUE 8
+
+enum call_state {
+	CALL_FREE,
+	CALL_OPEN,
+	CALL_BURIED,  // left, as it seems; see GRAVES
+	CALL_OURS,    // not of the program
+	CALL_RETURNED // in another thread than it began in
+};
+
+// What a slot stands for. The unwind rule and the slots know the size, and the first field; the
+// collector the first two.
+struct call {
+	uint64_t return_address;
+	uint64_t stack;    // of its frame: the CFA
+	uint64_t begin_ns; // of its op; 0: it has none
+	struct own *owner; // NULL: its thread is gone
+	uint32_t generation;
+	uint32_t below; // the call that was open when it began, or the next one that is free; 0:
+	                // none
+	int state;      // enum call_state; atomic
+	bool bound;     // for good to this stack and return address
+	uint64_t unused[2];
+};
+_Static_assert(sizeof(struct call) == 64, "the slots know");
+
+struct own {
+	uint32_t free; // slots, linked; 0: none
+	uint32_t top;  // the open call that began last; 0: none
+	uint32_t left; // the slot that an unwinder is reading; 0: none
+	bool has_bounds;
+	uint64_t stack_low, stack_high; // of the thread's own stack
+};
+
+struct trace_frame {
+	uint64_t rbp;
+	uint64_t word; // the function's number; then where to go on
+	uint64_t return_address;
+};
+
+HIDDEN struct call trace_calls[TRACE_SLOTS];
+struct trace_function trace_functions[TRACE_FUNCTIONS + 1];
+
+// Calls that were left, by what they return to: a slot is found again by the next such call. What
+// finds its place taken is not used again.
+static uint32_t graves[GRAVES]; // atomic
+static uint32_t given;          // atomic: slots that have been given to threads
+static uint32_t returned;       // atomic: slots of threads that are gone, linked
+static bool buried;             // atomic: there have ever been any
+static uint32_t state;          // what trace_keeping_all() keeps; 0: nothing
+static void (*loaded)(void);
+OWN struct own own;
+
+extern const char __ehdr_start[] HIDDEN, _end[] HIDDEN;
+HIDDEN void trace_keeping_all(void (*function)(void *), void *argument, uint32_t components);
+HIDDEN void trace_begin(struct trace_frame *frame);
+HIDDEN void trace_end(struct trace_frame *frame);
+HIDDEN int trace_personality(int version, int actions, uint64_t class, void *exception,
+                             void *context);
+
+static void keeping_all(void (*function)(void *), void *argument)
+{
+	int error = errno;
+
+	if (state)
+		trace_keeping_all(function, argument, state);
+	else
+		function(argument);
+	errno = error;
+}
+
+static bool is_slot(uint64_t address)
+{
+	return address - (uint64_t)trace_slots < (uint64_t)TRACE_SLOTS * TRACE_SLOT_BYTES;
+}
+
+static uint32_t slot_at(uint64_t address)
+{
+	return (uint32_t)((address - (uint64_t)trace_slots) / TRACE_SLOT_BYTES);
+}
+
+static uint64_t slot_address(uint32_t slot)
+{
+	return (uint64_t)trace_slots + (uint64_t)slot * TRACE_SLOT_BYTES;
+}
+
+static uint32_t *grave_of(uint64_t stack, uint64_t return_address)
+{
+	uint64_t hash = (stack ^ return_address << 20) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &graves[hash >> 48];
+}
+_Static_assert(GRAVES == 1 << 16, "the hash above");
+
+static void bury(uint32_t slot)
+{
+	struct call *call = &trace_calls[slot];
+
+	call->bound = true;
+	__atomic_store_n(&buried, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&call->state, CALL_BURIED, __ATOMIC_RELEASE);
+	__atomic_store_n(grave_of(call->stack, call->return_address), slot, __ATOMIC_RELEASE);
+}
+
+// 0 if there is none for calls that return there.
+static uint32_t dig_up(uint64_t stack, uint64_t return_address)
+{
+	if (!__atomic_load_n(&buried, __ATOMIC_RELAXED))
+		return 0;
+	uint32_t *grave = grave_of(stack, return_address);
+	uint32_t slot = __atomic_load_n(grave, __ATOMIC_ACQUIRE);
+
+	if (!slot || trace_calls[slot].stack != stack ||
+	    trace_calls[slot].return_address != return_address ||
+	    !__atomic_compare_exchange_n(grave, &slot, 0, false, __ATOMIC_ACQ_REL,
+	                                 __ATOMIC_RELAXED))
+		return 0;
+	return slot;
+}
+
+static void put_free(uint32_t slot)
+{
+	trace_calls[slot].below = own.free;
+	__atomic_store_n(&trace_calls[slot].state, CALL_FREE, __ATOMIC_RELAXED);
+	own.free = slot;
+}
+
+// What is bound waits for its like.
+static void release(uint32_t slot)
+{
+	if (trace_calls[slot].bound)
+		bury(slot);
+	else
+		put_free(slot);
+}
+
+static void take_block(void)
+{
+	own.free = __atomic_exchange_n(&returned, 0, __ATOMIC_ACQUIRE);
+	if (own.free || __atomic_load_n(&given, __ATOMIC_RELAXED) >= TRACE_SLOTS)
+		return;
+	uint32_t first = __atomic_fetch_add(&given, BLOCK, __ATOMIC_RELAXED);
+	// Number 0 is none.
+	for (uint32_t i = BLOCK; i > 0; i--)
+		if (first + i - 1 && first + i - 1 < TRACE_SLOTS)
+			put_free(first + i - 1);
+}
+
+static uint32_t take_slot(uint64_t stack, uint64_t return_address)
+{
+	uint32_t slot = dig_up(stack, return_address);
+
+	if (slot)
+		return slot;
+	if (!own.free)
+		take_block();
+	slot = own.free;
+	if (slot)
+		own.free = trace_calls[slot].below;
+	// Not before: a handler's call in the middle of an unwinder's work is not to get it.
+	if (own.left)
+		release(own.left);
+	own.left = 0;
+	return slot;
+}
+
+static bool is_main(void)
+{
+	return syscall(SYS_gettid) == getpid();
+}
+
+static void find_bounds(void *context, const struct map *map)
+{
+	uint64_t self = (uint64_t)pthread_self();
+	struct rlimit limit;
+
+	(void)context;
+	if (strcmp(map->path, "[stack]") == 0 && is_main()) {
+		bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < map->end;
+		own.stack_low = known ? map->end - limit.rlim_cur : map->start;
+		own.stack_high = map->end;
+	} else if (self >= map->start && self < map->end && !is_main()) {
+		own.stack_low = map->start; // glibc has the thread's block on top of its stack
+		own.stack_high = self;
+	}
+}
+
+static bool on_own_stack(uint64_t a, uint64_t b)
+{
+	if (!own.has_bounds)
+		maps_each(find_bounds, NULL);
+	own.has_bounds = true;
+	return a >= own.stack_low && a < own.stack_high && b >= own.stack_low && b < own.stack_high;
+}
+
+// Whether its slot still stands where it returns from; the stack may be unmapped by now.
+static bool is_in_place(const struct call *call, uint32_t slot)
+{
+	uint64_t word = 0;
+	struct iovec local = { &word, sizeof(word) };
+	struct iovec remote = { (void *)(call->stack - 8), sizeof(word) };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(word) &&
+	       word == slot_address(slot);
+}
+
+// Whether a call that is open cannot be so any more, as the frame of another ends at STACK. One of
+// a coroutine may be, though it lies below.
+static bool is_left(uint32_t slot, uint64_t stack)
+{
+	const struct call *call = &trace_calls[slot];
+
+	if (call->stack > stack || stack - call->stack > STACK_SIZE)
+		return false;
+	return call->stack == stack || on_own_stack(call->stack, stack) || !is_in_place(call, slot);
+}
+
+static void end_op(struct op_thread *t, struct call *call, uint16_t flags)
+{
+	if (t && call->begin_ns && call->generation == t->generation)
+		op_end_call(t, call->begin_ns, flags);
+	call->begin_ns = 0;
+}
+
+static void leave_behind(struct op_thread *t, uint64_t stack)
+{
+	while (own.top) {
+		uint32_t slot = own.top;
+		struct call *call = &trace_calls[slot];
+		bool gone = __atomic_load_n(&call->state, __ATOMIC_ACQUIRE) == CALL_RETURNED;
+		if (!gone && !is_left(slot, stack))
+			return;
+		own.top = call->below;
+		end_op(t, call, 0);
+		if (gone)
+			release(slot);
+		else
+			bury(slot);
+	}
+}
+
+static void unlink_call(uint32_t slot)
+{
+	uint32_t *link = &own.top;
+
+	while (*link && *link != slot)
+		link = &trace_calls[*link].below;
+	if (*link)
+		*link = trace_calls[slot].below;
+}
+
+static uint32_t name_of(struct op_thread *t, struct trace_function *f)
+{
+	uint32_t id = detour_known(&f->known, t);
+
+	if (id)
+		return id;
+	id = op_name(t, OP_TRACE, 0, f->name);
+	detour_know(&f->known, t, id);
+	return id;
+}
+
+static uint64_t stack_of(const struct trace_frame *frame)
+{
+	return (uint64_t)(&frame->return_address + 1);
+}
+
+// Of the agent's own code, but for the slots.
+static bool is_ours(uint64_t address)
+{
+	return address - (uint64_t)__ehdr_start < (uint64_t)(_end - __ehdr_start) &&
+	       !is_slot(address);
+}
+
+// What we call, and what that calls, is no part of the program. Without a slot only the former is.
+static void enter_ours(struct trace_frame *frame)
+{
+	uint32_t slot = take_slot(stack_of(frame), frame->return_address);
+	struct call *call = &trace_calls[slot];
+
+	if (!slot)
+		return;
+	call->return_address = frame->return_address;
+	call->stack = stack_of(frame);
+	call->owner = &own;
+	__atomic_store_n(&call->state, CALL_OURS, __ATOMIC_RELAXED);
+	frame->return_address = slot_address(slot);
+}
+
+struct entry {
+	struct trace_frame *frame;
+	struct trace_function *function;
+};
+
+// Its frame was that of the function that has now jumped here: 0 if there is none.
+static uint32_t find_jumped(const struct trace_frame *frame)
+{
+	uint64_t address = frame->return_address;
+
+	return is_slot(address) && trace_calls[slot_at(address)].stack == stack_of(frame)
+	               ? slot_at(address)
+	               : 0;
+}
+
+static void open_call(struct op_thread *t, struct trace_frame *frame, uint32_t slot, uint32_t name,
+                      uint64_t return_address)
+{
+	struct op_here here = { stack_of(frame), return_address };
+	struct call *call = &trace_calls[slot];
+	uint64_t begin_ns = op_begin_call(t, name, here);
+
+	call->begin_ns = begin_ns;
+	call->generation = t->generation;
+	if (is_slot(frame->return_address) || !begin_ns)
+		return;
+	call->return_address = return_address;
+	call->stack = here.stack;
+	call->owner = &own;
+	call->below = own.top;
+	__atomic_store_n(&call->state, CALL_OPEN, __ATOMIC_RELAXED);
+	own.top = slot;
+	// The collector knows of the op by now, whoever sees the slot in the stack.
+	frame->return_address = slot_address(slot);
+}
+
+static void begin(void *argument)
+{
+	struct entry *entry = argument;
+	struct trace_frame *frame = entry->frame;
+	struct op_thread *t = op_enter();
+	uint32_t slot = find_jumped(frame);
+
+	if (!t)
+		return;
+	leave_behind(t, slot ? stack_of(frame) - 1 : stack_of(frame));
+	uint32_t name = name_of(t, entry->function);
+	if (slot) {
+		struct call *call = &trace_calls[slot];
+		end_op(t, call, OP_RETURNED);
+		if (call->owner == &own)
+			open_call(t, frame, slot, name, call->return_address);
+	} else if ((slot = take_slot(stack_of(frame), frame->return_address))) {
+		uint64_t before = frame->return_address;
+		open_call(t, frame, slot, name, before);
+		if (frame->return_address == before)
+			release(slot);
+	} else {
+		op_count_timeless(t, name);
+	}
+	op_leave(t);
+}
+
+// Whether the beginning does nothing but to write the record: no vector register is touched.
+static bool begins_quickly(const struct entry *entry)
+{
+	const struct trace_frame *frame = entry->frame;
+	const struct op_thread *t = op_own;
+	uint64_t stack = stack_of(frame), caller = frame->return_address;
+
+	if (!t || t->inside || t->generation != *op_witness || own.left || !own.free ||
+	    !detour_known(&entry->function->known, t))
+		return false;
+	if (own.top) {
+		const struct call *top = &trace_calls[own.top];
+		bool jumped = caller == slot_address(own.top) && top->stack == stack;
+		if ((top->stack <= stack && !jumped) || top->state != CALL_OPEN ||
+		    (jumped && !op_ends_quickly(t, top->begin_ns)))
+			return false;
+		caller = jumped ? top->return_address : caller;
+	}
+	return op_begins_quickly(t, caller);
+}
+
+static void call_loaded(void *argument)
+{
+	(void)argument;
+	loaded();
+}
+
+void trace_begin(struct trace_frame *frame)
+{
+	struct trace_function *f = &trace_functions[frame->word];
+	struct entry entry = { frame, f };
+
+	frame->word = (uint64_t)f->body;
+	if (op_untraced)
+		return;
+	op_untraced = true;
+	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
+	if (f->shared && is_ours(frame->return_address)) {
+		enter_ours(frame);
+		op_untraced = is_slot(frame->return_address);
+		return;
+	}
+	if (f == trace_functions)
+		keeping_all(call_loaded, NULL);
+	else if (begins_quickly(&entry))
+		begin(&entry);
+	else
+		keeping_all(begin, &entry);
+	__asm__ volatile("" ::: "memory");
+	op_untraced = false;
+}
+
+// Not the list of the thread where it began.
+static void return_elsewhere(struct call *call, uint32_t slot)
+{
+	if (call->state != CALL_OPEN)
+		return;
+	if (call->owner)
+		__atomic_store_n(&call->state, CALL_RETURNED, __ATOMIC_RELEASE);
+	else
+		release(slot);
+}
+
+static void close_call(void *argument)
+{
+	struct call *call = argument;
+	uint32_t slot = (uint32_t)(call - trace_calls);
+	struct op_thread *t = op_enter();
+
+	if (call->owner != &own || call->state != CALL_OPEN) {
+		return_elsewhere(call, slot);
+	} else {
+		leave_behind(t, call->stack - 1);
+		end_op(t, call, OP_RETURNED);
+		unlink_call(slot);
+		release(slot);
+	}
+	if (t)
+		op_leave(t);
+}
+
+static bool closes_quickly(const struct call *call)
+{
+	const struct op_thread *t = op_own;
+
+	return call == &trace_calls[own.top] && call->owner == &own && call->state == CALL_OPEN &&
+	       t && !t->inside && t->generation == *op_witness &&
+	       call->generation == t->generation && op_ends_quickly(t, call->begin_ns);
+}
+
+void trace_end(struct trace_frame *frame)
+{
+	struct call *call = &trace_calls[slot_at(frame->return_address)];
+
+	// Before the op ends: whoever sees the slot in the stack finds the op.
+	frame->return_address = call->return_address;
+	__asm__ volatile("" ::: "memory");
+	if (call->state == CALL_OURS) {
+		release((uint32_t)(call - trace_calls));
+		op_untraced = false;
+		return;
+	}
+	if (op_untraced)
+		return; // a coroutine is run by a handler: its slot is lost
+	op_untraced = true;
+	__asm__ volatile("" ::: "memory");
+	if (closes_quickly(call))
+		close_call(call);
+	else
+		keeping_all(close_call, call);
+	__asm__ volatile("" ::: "memory");
+	op_untraced = false;
+}
+
+typedef uint64_t get_address(void *context);
+
+// Of the very unwinder that asks: there may be several.
+static get_address *find_get_address(const void *caller)
+{
+	static const void *known;         // atomic
+	static get_address *known_getter; // atomic
+	get_address *found = __atomic_load_n(&known_getter, __ATOMIC_ACQUIRE);
+
+	if (found && __atomic_load_n(&known, __ATOMIC_RELAXED) == caller)
+		return found;
+	found = (get_address *)definition_near(caller, "_Unwind_GetIP");
+	__atomic_store_n(&known_getter, NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&known, caller, __ATOMIC_RELEASE);
+	__atomic_store_n(&known_getter, found, __ATOMIC_RELEASE);
+	return found;
+}
+
+// The slot is read once more, when the unwinder steps to the caller.
+static void leave_call(uint32_t slot)
+{
+	struct call *call = &trace_calls[slot];
+	struct op_thread *t = op_enter();
+
+	if (call->owner == &own && call->state == CALL_OPEN) {
+		leave_behind(t, call->stack - 1);
+		end_op(t, call, OP_RETURNED);
+		unlink_call(slot);
+		if (own.left)
+			release(own.left);
+		own.left = slot;
+	}
+	if (t)
+		op_leave(t);
+}
+
+// An exception, or the end of the thread, leaves the call whose slot the unwinder is at. Without a
+// way to ask which that is the call is found to be left later.
+int trace_personality(int version, int actions, uint64_t class, void *exception, void *context)
+{
+	int error = errno;
+
+	(void)version, (void)class, (void)exception;
+	if (!(actions & UNWIND_CLEANUP) || op_untraced)
+		return UNWIND_CONTINUE;
+	op_untraced = true;
+	get_address *get = find_get_address(__builtin_return_address(0));
+	uint64_t address = get ? get(context) : 0;
+	if (is_slot(address))
+		leave_call(slot_at(address));
+	op_untraced = false;
+	errno = error;
+	return UNWIND_CONTINUE;
+}
+
+// Where a processor has no more than SSE nothing is lost.
+static uint32_t find_state(void)
+{
+	unsigned a, b, c, d, low, high;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+		return 0;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return (low & STATE_ALL) == STATE_SSE ? 0 : low & STATE_ALL;
+}
+
+void trace_calls_start(void (*when_loaded)(void))
+{
+	loaded = when_loaded;
+	state = find_state();
+}
+
+bool trace_untraced(void (*function)(void *argument), void *argument)
+{
+	if (op_untraced)
+		return false;
+	op_untraced = true;
+	function(argument);
+	op_untraced = false;
+	return true;
+}
+
+// What is open on the thread's own stack never returns. A coroutine may go on in another thread.
+static void let_go(uint32_t slot)
+{
+	struct call *call = &trace_calls[slot];
+
+	call->begin_ns = 0;
+	if (on_own_stack(call->stack, call->stack))
+		release(slot);
+	else
+		__atomic_store_n(&call->owner, NULL, __ATOMIC_RELEASE);
+}
+
+void trace_calls_thread_end(void)
+{
+	while (own.top) {
+		uint32_t slot = own.top;
+		own.top = trace_calls[slot].below;
+		let_go(slot);
+	}
+	uint32_t last = own.free;
+	if (!last)
+		return;
+	while (trace_calls[last].below)
+		last = trace_calls[last].below;
+	uint32_t others = __atomic_load_n(&returned, __ATOMIC_RELAXED);
+	do
+		trace_calls[last].below = others;
+	while (!__atomic_compare_exchange_n(&returned, &others, own.free, true, __ATOMIC_RELEASE,
+	                                    __ATOMIC_RELAXED));
+	own.free = 0;
+}
+
+#endif

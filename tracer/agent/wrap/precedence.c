@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/wrap/precedence.h"
+
+#include "tracer/agent/system.h"
+
+#include <string.h>
+#include <time.h>
+
+#define STATUS_MAX 2048
+#define PAUSE_NS   100000
+#define TURNS_MAX  1000
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+}
+
+// What follows "\nNAME:\t"; NULL if it is not there.
+static const char *find_field(const char *text, const char *end, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = text; at < end; at++) {
+		const char *line = at;
+		at = memchr(line, '\n', (size_t)(end - line));
+		if (!at)
+			return NULL; // cut, or not the whole of it
+		if ((size_t)(at - line) > length && memcmp(line, name, length) == 0)
+			return line + length;
+	}
+	return NULL;
+}
+
+static bool find_set(const char *text, const char *end, const char *name, uint64_t *out)
+{
+	const char *at = find_field(text, end, name);
+
+	if (!at)
+		return false;
+	*out = 0;
+	for (; digit_value(*at) < 16; at++)
+		*out = *out << 4 | (uint64_t)digit_value(*at);
+	return true;
+}
+
+bool precedence_parse(const char *text, size_t length, struct precedence_status *out)
+{
+	const char *end = text + length, *state = find_field(text, end, "State:\t");
+	struct precedence_status found = { 0 };
+
+	if (!state || !find_set(text, end, "ShdPnd:\t", &found.shared) ||
+	    !find_set(text, end, "SigBlk:\t", &found.blocked))
+		return false;
+	found.state = *state;
+	*out = found;
+	return true;
+}
+
+bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t ours)
+{
+	uint64_t due = status->shared & signals;
+
+	return status->state == 'R' && due && (due & ~status->blocked || status->blocked & ours);
+}
+
+static char *put_text(char *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(at, text, length);
+	return at + length;
+}
+
+static char *put_number(char *at, uint32_t number)
+{
+	char digits[10];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+// Not inlined: its memory is on the stack only where it is needed.
+__attribute__((noinline)) static bool read_status(uint32_t tid, struct precedence_status *out)
+{
+	char path[48], text[STATUS_MAX];
+
+	*put_text(put_number(put_text(path, "/proc/self/task/"), tid), "/status") = '\0';
+	int fd = system_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return false;
+	long length = system_read(fd, text, sizeof(text));
+	system_close(fd);
+	return length > 0 && precedence_parse(text, (size_t)length, out);
+}
+
+static uint64_t find_pending(void)
+{
+	uint64_t pending = 0;
+
+	return syscall(SYS_rt_sigpending, &pending, sizeof(pending)) == 0 ? pending : 0;
+}
+
+void precedence_give(uint64_t blocked, uint64_t ours)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+	uint32_t pid = (uint32_t)getpid();
+	struct precedence_status status;
+
+	if ((uint32_t)syscall(SYS_gettid) == pid)
+		return;
+	for (int i = 0; i < TURNS_MAX; i++) {
+		uint64_t mine = find_pending() & ~blocked;
+		if (!mine || !read_status(pid, &status) || !precedence_is_due(&status, mine, ours))
+			return;
+		syscall(SYS_nanosleep, &pause, NULL);
+	}
+}

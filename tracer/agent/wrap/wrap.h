@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of libc that the agent stands in front of.
+ *
+ * Everything forwards to libc, whatever state the agent is in. The library also
+ * gets into programs of another libc than glibc, through the environment of
+ * their parents; there it must load, and does nothing: so it needs no symbol
+ * that musl lacks, other than weakly.
+ */
+#pragma once
+
+#include "tracer/agent/sample/signals.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* libc's own NAME, looked up once and kept in CACHE. */
+void *wrap_next(void **cache, const char *name);
+
+/*
+ * Starts the agent. Our constructor does so; those of other libraries may run, and get here by a
+ * hook, before it.
+ */
+void wrap_start(void);
+
+/* Stops it for good, in this process and what comes of it, and says WHY. Not for handlers. */
+void wrap_stop(const char *why);
+
+/* libc's own syscall(), found now: the hooks of malloc() call it, and dlsym() calls those. */
+void *wrap_find_syscall(void) __attribute__((visibility("hidden")));
+
+/* Finds libc's exec functions. */
+void wrap_start_exec(void);
+
+/* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */
+bool wrap_start_signals(enum signals_kind kind);
+
+struct agent;
+
+/* From now on, what the process allocates is counted, if that can be. */
+void wrap_start_memory(struct agent *a);
+
+/*
+ * P has been allocated, or is NULL, and is returned; P is about to be freed, with so many bytes as
+ * are returned. For who stands in front of new and delete.
+ */
+void *wrap_count(void *p);
+size_t wrap_uncount(void *p);
+
+/* The same for C++'s new and delete, if ALLOCATOR's object has its own; and for an OBJECT that has
+   come since. The loader's lock is held. */
+void wrap_start_new(const void *allocator);
+struct dl_phdr_info;
+struct loaded;
+void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object);
+
+/* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
+void wrap_start_map(const void *allocator);
+
+/* The function of ours that stands in front of FOUND, which CUPTI has under NAME; else FOUND. */
+void *wrap_cupti_choose(const char *name, void *found) __attribute__((visibility("hidden")));

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// The ways into a seccomp filter that libraries and programs take: prctl(), and syscall(), as libc
+// has no seccomp(). Behind a filter that would not let us be there is no agent.
+#include "tracer/agent/sample/seccomp.h"
+#include "tracer/agent/wrap/wrap.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define COUNT_MAX 4096 // the kernel's
+
+// What the kernel will find at FROM; false if it will find nothing.
+static bool peek(void *to, const void *from, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)from, size };
+	ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+
+	return got == (ssize_t)size;
+}
+
+static bool lets_us_be(const struct sock_fprog *filter)
+{
+	size_t bytes = filter->len * sizeof(*filter->filter);
+	void *copy = mmap(NULL, COUNT_MAX * sizeof(*filter->filter), PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return false;
+	bool fine = filter->len <= COUNT_MAX && peek(copy, filter->filter, bytes) &&
+	            seccomp_lets_us_be(copy, filter->len);
+	munmap(copy, COUNT_MAX * sizeof(*filter->filter));
+	return fine;
+}
+
+static void before_filter(const void *argument)
+{
+	struct sock_fprog filter;
+
+	// Libraries ask with a null pointer what there is: that will be an error.
+	if (argument && peek(&filter, argument, sizeof(filter)) && !lets_us_be(&filter))
+		wrap_stop("a process forbids itself, by a seccomp filter, what it takes to be "
+		          "looked at from within: it was not, from then on");
+}
+
+// Strict mode allows but read(), write(), exit() and the return from a handler.
+static void before_strict(void)
+{
+	wrap_stop("a process forbids itself nearly all system calls, by seccomp: it was not looked "
+	          "at from within, from then on");
+}
+
+__attribute__((used, visibility("hidden"))) void wrap_before_seccomp(long operation, long flags,
+                                                                     const void *argument)
+{
+	int error = errno;
+
+	if (operation == SECCOMP_SET_MODE_FILTER)
+		before_filter(argument);
+	else if (operation == SECCOMP_SET_MODE_STRICT && !flags && !argument)
+		before_strict();
+	errno = error;
+}
+
+EXPORT int prctl(int option, ...)
+{
+	unsigned long arguments[4];
+	int error = errno;
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_FILTER)
+		before_filter((const void *)arguments[1]);
+	else if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)
+		before_strict();
+	errno = error;
+	return (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
+	                    arguments[3]);
+}
+
+__attribute__((used)) static void *next_syscall;
+
+__attribute__((used)) void *wrap_find_syscall(void)
+{
+	int error = errno;
+	void *found = wrap_next(&next_syscall, "syscall");
+
+	errno = error;
+	return found;
+}
+
+// A tail jump: whoever returns twice, as after a clone(), finds his own stack.
+__asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        ".cfi_startproc\n"
+        "	endbr64\n"
+        "	cmpq $317, %rdi\n" // SYS_seccomp
+        "	je 1f\n"
+        "	movq next_syscall(%rip), %rax\n"
+        "	testq %rax, %rax\n"
+        "	je 1f\n"
+        "	jmp *%rax\n"
+        "1:	pushq %rdi\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %rsi\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %rdx\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %rcx\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %r8\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %r9\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %rax\n" // the stack is aligned at calls
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	cmpq $317, %rdi\n"
+        "	jne 2f\n"
+        "	movq %rsi, %rdi\n"
+        "	movq %rdx, %rsi\n"
+        "	movq %rcx, %rdx\n"
+        "	call wrap_before_seccomp\n"
+        "2:	call wrap_find_syscall\n"
+        "	addq $8, %rsp\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %r9\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %r8\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %rcx\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %rdx\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %rsi\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %rdi\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	jmp *%rax\n"
+        ".cfi_endproc\n"
+        ".size syscall, .-syscall\n"
+        ".popsection\n");
+
+_Static_assert(SYS_seccomp == 317, "as above");

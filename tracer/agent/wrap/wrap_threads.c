@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/agent/agent.h"
+#include "tracer/agent/cupti/cupti.h"
+#include "tracer/agent/cupti/cupti_session.h"
+#include "tracer/agent/memory/memory.h"
+#include "tracer/agent/op/definition.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/python/python.h"
+#include "tracer/agent/python/python_api.h"
+#include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/self.h"
+#include "tracer/agent/store.h"
+#include "tracer/agent/threads.h"
+#include "tracer/agent/torch/torch.h"
+#include "tracer/agent/trace/trace.h"
+#include "tracer/agent/wrap/wrap.h"
+#include "tracer/protocol.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <threads.h>
+#include <unistd.h>
+
+// Only glibc has these; elsewhere they are NULL, by which we know.
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                             void *dso) __attribute__((weak));
+
+static struct agent agent;
+static void *next_pthread_create, *next_thrd_create, *next_dlclose;
+
+static void before_fork(void)
+{
+	int error = errno;
+	bool untraced = op_untraced;
+
+	op_untraced = true;
+	if (agent.on)
+		memory_prepare_fork();
+	op_untraced = untraced;
+	errno = error;
+}
+
+static void after_fork(void)
+{
+	int error = errno;
+	bool untraced = op_untraced;
+
+	op_untraced = true;
+	if (agent.on) {
+		op_fork(&agent);
+		agent_fork(&agent);
+		threads_fork(&agent);
+		python_fork();
+		python_api_fork();
+		self_fork();
+		memory_fork();
+		cupti_fork();
+	}
+	op_untraced = untraced;
+	errno = error;
+}
+
+__attribute__((constructor)) void wrap_start(void)
+{
+	static bool started;
+	const char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
+	const char *config = getenv(PROTOCOL_ENV_CONFIG);
+	int error = errno;
+
+	if (started)
+		return;
+	started = true;
+	if (directory && *directory && gnu_get_libc_version && __register_atfork &&
+	    wrap_find_syscall() &&
+	    (config_parse(config).frequency_hz == 0 || wrap_start_signals(SIGNALS_TIMER)) &&
+	    agent_start(&agent, directory, config)) {
+		__register_atfork(before_fork, NULL, after_fork, NULL);
+		threads_start(&agent);
+		op_start(&agent);
+		if (agent.config.malloc_bytes)
+			wrap_start_memory(&agent);
+		python_callers_start(&agent);
+		cupti_start(&agent);
+		torch_look();
+		wrap_start_exec();
+		self_start(&agent, wrap_start_signals);
+		python_api_start(&agent);
+		trace_start(&agent);
+	}
+	errno = error;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	// A vfork child that calls exit() gets here in its parent's memory.
+	if (!agent.on || agent.pid != (uint32_t)getpid())
+		return;
+	memory_finish();
+	self_stop();
+	if (agent.process)
+		threads_finish(&agent);
+}
+
+void wrap_stop(const char *why)
+{
+	char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
+
+	// In a vfork child, which has its parent's memory, it is about the child alone.
+	if (!agent.on || agent.pid != (uint32_t)getpid())
+		return;
+	self_stop();
+	threads_hush();
+	op_say(why);
+	memory_finish();
+	if (agent_tells(&agent))
+		agent_write_maps(&agent);
+	op_stop();
+	agent.on = false;
+	// A program that it becomes, or starts, lives under the same filter.
+	if (directory)
+		*directory = '\0';
+}
+
+// 0 if it cannot be told.
+static size_t stack_size(const pthread_attr_t *attributes)
+{
+	pthread_attr_t defaults;
+	size_t size = 0;
+
+	if (attributes)
+		return pthread_attr_getstacksize(attributes, &size) == 0 ? size : 0;
+	if (pthread_attr_init(&defaults) != 0)
+		return 0;
+	if (pthread_attr_getstacksize(&defaults, &size) != 0)
+		size = 0;
+	pthread_attr_destroy(&defaults);
+	return size;
+}
+
+struct beginning {
+	void *(*start)(void *argument);
+	void *argument;
+};
+
+static void *run_ours(void *own)
+{
+	struct beginning begin = *(const struct beginning *)own;
+
+	prctl(PR_SET_NAME, PROTOCOL_OWN_THREAD);
+	return begin.start(begin.argument);
+}
+
+// CUPTI makes it, for us: it is to be known as none of the program's.
+static void mark_ours(void *(**start)(void *), void **argument)
+{
+	struct beginning *begin = store_take(sizeof(*begin));
+
+	if (!begin)
+		return;
+	*begin = (struct beginning){ *start, *argument };
+	*start = run_ours;
+	*argument = begin;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start_routine)(void *), void *argument)
+{
+	typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	create *next = (create *)wrap_next(&next_pthread_create, "pthread_create");
+	self_look();
+	trace_look();
+	if (cupti_session_holds((uintptr_t)__builtin_return_address(0)))
+		mark_ours(&start_routine, &argument);
+	struct lane *lane =
+		agent.on ? threads_prepare(&agent, start_routine, argument, stack_size(attributes))
+			 : NULL;
+
+	if (!lane)
+		return next(thread, attributes, start_routine, argument);
+	int result = next(thread, attributes, threads_run, lane);
+	if (result != 0)
+		threads_cancel(lane);
+	return result;
+}
+
+// The C11 thread's function returns an int, which travels in the pointer as in glibc.
+static int run_c11(void *lane)
+{
+	return (int)(intptr_t)threads_run(lane);
+}
+
+// What comes to lie in its place is not to be taken for it.
+EXPORT int dlclose(void *handle)
+{
+	typedef int close(void *);
+	close *next = (close *)wrap_next(&next_dlclose, "dlclose");
+	int error = errno;
+
+	agent_before_unload(&agent);
+	errno = error;
+	int result = next(handle);
+	error = errno;
+	agent_after_unload(&agent);
+	definition_forget();
+	errno = error;
+	return result;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argument)
+{
+	typedef int create(thrd_t *, thrd_start_t, void *);
+	create *next = (create *)wrap_next(&next_thrd_create, "thrd_create");
+	self_look();
+	trace_look();
+	struct lane *lane =
+		agent.on ? threads_prepare(&agent, (void *(*)(void *))(void *)start_routine,
+	                                   argument, stack_size(NULL))
+			 : NULL;
+
+	if (!lane)
+		return next(thread, start_routine, argument);
+	int result = next(thread, run_c11, lane);
+	if (result != thrd_success)
+		threads_cancel(lane);
+	return result;
+}
