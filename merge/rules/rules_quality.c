@@ -10,6 +10,7 @@
 
 #define OVERHEAD_NS_MIN UINT64_C(100000000) /* of CPU time: less is no rate */
 #define OWN_SHARE       0.6                 /* of the CPUs: then nobody else is to blame */
+#define FULL_SHARE      0.9                 /* of the CPUs: then whoever runs keeps somebody off */
 
 static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -40,12 +41,22 @@ static enum measured measure_lost(const struct evidence *e, const struct rule *r
 	return finding_say(finding, "%.1f %% of the samples were lost", finding->value);
 }
 
+// Whether what the collector ran for is likely to be missing to the program.
+static bool cpus_were_full(const struct run *run, uint64_t target_ns)
+{
+	double all = (double)run->wall_ns * run->cpus;
+	double whole = (double)run->wall_ns * run->machine_cpus;
+
+	return (double)(target_ns + run->collector_cpu_ns) >= FULL_SHARE * all ||
+	       (run->machine_cpus &&
+	        (double)(run->machine_busy_ns + run->machine_steal_ns) >= FULL_SHARE * whole);
+}
+
 static enum measured measure_overhead(const struct evidence *e, const struct rule *rule,
                                       struct finding *finding)
 {
 	const struct run *run = e->run;
-	uint64_t cost =
-		run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
+	uint64_t cost = run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
 	uint64_t cpu =
 		run->target_cpu_ns > e->totals.on_cpu_ns ? run->target_cpu_ns : e->totals.on_cpu_ns;
 
@@ -54,6 +65,8 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 		return finding_lacks(finding, "the run has not ended in order");
 	if (cpu < OVERHEAD_NS_MIN)
 		return MEASURED_NOTHING;
+	if (cpus_were_full(run, cpu))
+		cost += run->collector_cpu_ns;
 	finding->value = percent_of(cost, cpu);
 	if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
 		finding_advise(finding, "Most of it is in hooks of ops and allocations: leave out "
@@ -205,8 +218,8 @@ const struct rule rules_quality[] = {
 	  .severe = 20,
 	  .whole_run = true,
 	  .title = "measuring has slowed it down",
-	  .formula = "CPU time of bottleneck, of handlers of samples and of hooks, by that of the "
-	             "program",
+	  .formula = "CPU time of handlers of samples and of hooks, and, where the CPUs had no "
+	             "room for it (90 % busy), of bottleneck itself, by that of the program",
 	  .why = "What costs most to be looked at seems to be slower than it is.",
 	  .advice = "Lower the rate: -F 199.",
 	  .source = "Linaro Performance Reports for the first, our choice for the second",

@@ -340,20 +340,39 @@ static void lose_many(struct run *run)
 
 static void cost_five_percent(struct run *run)
 {
-	run->collector_cpu_ns = 20 * MS;
-	run->handlers_ns = 10 * MS;
-	run->hooks_ops_ns = 10 * MS;
+	run->handlers_ns = 20 * MS;
+	run->hooks_ops_ns = 20 * MS;
 	run->hooks_memory_ns = 10 * MS;
 }
 
 static void cost_six_percent(struct run *run)
 {
-	run->collector_cpu_ns = 60 * MS;
+	run->handlers_ns = 60 * MS;
 }
 
 static void cost_a_quarter(struct run *run)
 {
 	run->handlers_ns = 250 * MS;
+}
+
+static void cost_others_nothing(struct run *run)
+{
+	run->collector_cpu_ns = 300 * MS;
+	run->machine_cpus = 4;
+	run->machine_busy_ns = 3500 * MS;
+}
+
+static void cost_on_a_full_machine(struct run *run)
+{
+	run->collector_cpu_ns = 60 * MS;
+	run->machine_cpus = 4;
+	run->machine_busy_ns = 3600 * MS;
+}
+
+static void cost_on_its_only_cpu(struct run *run)
+{
+	run->collector_cpu_ns = 60 * MS;
+	run->cpus = 1;
 }
 
 static void take_a_second(struct run *run)
@@ -407,6 +426,9 @@ Test(finding, rules_on_the_measurement)
 		{ "MEAS-OVERHEAD", cost_five_percent, -1 },
 		{ "MEAS-OVERHEAD", cost_six_percent, SEVERITY_INFO },
 		{ "MEAS-OVERHEAD", cost_a_quarter, SEVERITY_WARN },
+		{ "MEAS-OVERHEAD", cost_others_nothing, -1 },
+		{ "MEAS-OVERHEAD", cost_on_a_full_machine, SEVERITY_INFO },
+		{ "MEAS-OVERHEAD", cost_on_its_only_cpu, SEVERITY_INFO },
 		{ "MEAS-SHORT", take_a_second, -1 },
 		{ "MEAS-SHORT", take_half_a_second, SEVERITY_INFO },
 		{ "MEAS-SHORT", take_no_time, SEVERITY_WARN },
