@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NAME 60 // beyond it types go
+#define LONG_NAME  60  // beyond it types go
+#define MOST_SHARE 0.5 // of all imports, by one
 
 static uint64_t run_length(const struct profile *p)
 {
@@ -147,6 +148,20 @@ const char *evidence_thread(const struct evidence *e, char *buffer, size_t size)
 		return "the main thread";
 	snprintf(buffer, size, "thread %s (%u)", e->account.thread, e->account.tid);
 	return buffer;
+}
+
+bool evidence_import(const struct evidence *e, char *buffer, size_t size)
+{
+	const struct import_row *row = e->imports->count ? &e->imports->rows[0] : NULL;
+
+	if (!row || share_of(row->total, e->imports->all) < MOST_SHARE)
+		return false;
+	if (row->importer)
+		snprintf(buffer, size, "import %s, by %.120s:%d", row->name,
+		         path_base(row->importer), row->importer_line);
+	else
+		snprintf(buffer, size, "import %s", row->name);
+	return true;
 }
 
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size)

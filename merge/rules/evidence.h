@@ -70,6 +70,9 @@ const char *evidence_thread(const struct evidence *evidence, char *buffer, size_
 /* "decode (augment.py:88)", as far as it is known. */
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size);
 
+/* "import torch, by train.py:3", if that is most of the imports; else false. */
+bool evidence_import(const struct evidence *evidence, char *buffer, size_t size);
+
 /* Sets the fact. Returns MEASURED. */
 enum measured finding_say(struct finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

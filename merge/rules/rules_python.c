@@ -31,10 +31,16 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
                                      struct finding *finding)
 {
 	enum measured measured = measure_python(e, rule, finding);
+	char import[300], thread[80];
 
-	if (measured != MEASURED || finding->saving_ns >= FEW_IMPORTS_NS)
+	if (measured != MEASURED)
 		return measured;
-	return MEASURED_NOTHING;
+	if (finding->saving_ns < FEW_IMPORTS_NS)
+		return MEASURED_NOTHING;
+	if (!evidence_import(e, import, sizeof(import)))
+		return MEASURED;
+	return finding_say(finding, "imports: %.0f %% of the time of %s, most of it %s",
+	                   finding->value, evidence_thread(e, thread, sizeof(thread)), import);
 }
 
 // Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.
@@ -167,6 +173,7 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
+	  .severe = 50,
 	  .within = { "WARM-INIT", "IO-WAIT", "PY-INTERP", "IO-OPEN" },
 	  .title = "imports",
 	  .formula =

@@ -115,9 +115,12 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 {
 	struct finding linking = { .rule = rule };
 	enum measured measured = measure_doing(e, rule, &linking);
+	char import[300], which[320] = "";
 
 	if (measured != MEASURED)
 		return measured;
+	if (evidence_import(e, import, sizeof(import)))
+		snprintf(which, sizeof(which), " (most of it %s)", import);
 	// Imports are known with what they waited for a CPU, which is in no other share.
 	double wall = e->wall_ns ? (double)e->wall_ns : 1;
 	double imports = (double)e->imports->all / wall;
@@ -126,9 +129,9 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
 	finding->value = 100 * finding->share;
 	return finding_say(finding,
-	                   "%.0f %% of the run was its start: imports %.0f %%, dynamic linking "
+	                   "%.0f %% of the run was its start: imports %.0f %%%s, dynamic linking "
 	                   "%.0f %%",
-	                   finding->value, 100 * imports, linking.value);
+	                   finding->value, 100 * imports, which, linking.value);
 }
 
 static enum measured measure_steps(const struct evidence *e, const struct rule *rule,
@@ -211,6 +214,7 @@ const struct rule rules_warmup[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
+	  .severe = 50,
 	  .whole_run = true,
 	  .title = "most of the run is its start",
 	  .formula = "time in imports of Python's and in the dynamic linker, as a share of the "
