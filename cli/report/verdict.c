@@ -26,13 +26,15 @@
 #define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
 #define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
 #define OP_SHARE     0.5  /* of the threads that have ops, by one op itself */
+#define MOST_SHARE   0.5  /* of the time, by a finding */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
 
 struct evidence {
 	const struct run *run;
 	const struct totals *totals;
 	struct account account;
-	const struct rows *cpu; /* functions by self time on a CPU, all threads */
+	const struct rows *cpu;  /* functions by self time on a CPU, all threads */
+	const struct rows *both; /* the same, and waiting, as the tables have them */
 	const struct call_tree *cpu_tree;
 	const struct call_tree *wait_tree; /* of the critical thread */
 	const struct op_rows *ops;         /* by self time */
@@ -124,26 +126,36 @@ static const struct row *hottest(const struct evidence *f)
 	return NULL;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static const struct row *find_row(const struct rows *rows, const struct row *wanted)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		if (strcmp(row->name, wanted->name) == 0 && is_same(row->module, wanted->module) &&
+		    is_same(row->file, wanted->file))
+			return row;
+	}
+	return NULL;
+}
+
 // The tables rank CPU and waiting together, where ROW may have another share: say so, or the two
 // seem to contradict each other.
 static const char *with_waiting(const struct evidence *f, const struct row *row, char *buffer,
                                 size_t size)
 {
-	uint64_t all = 0, cpu = 0, self = 0;
+	const struct row *both = find_row(f->both, row);
 
-	for (int m = 0; m < METRIC_COUNT; m++) {
-		if (m == METRIC_OFF_CHILD || m == METRIC_OFF_RUNNABLE) // see text_rows()
-			continue;
-		self += row->self_ns[m];
-		for (size_t i = 0; i < f->cpu->count; i++)
-			all += f->cpu->rows[i].self_ns[m];
-	}
-	for (size_t i = 0; i < f->cpu->count; i++)
-		cpu += f->cpu->rows[i].self_ns[METRIC_ON_CPU];
-	double more = share_of(row->self_ns[METRIC_ON_CPU], cpu) - share_of(self, all);
 	buffer[0] = '\0';
+	if (!both)
+		return buffer;
+	double more = share_of(row->self, f->cpu->all) - share_of(both->self, f->both->all);
 	if (more > SAME_SHARE || more < -SAME_SHARE)
-		snprintf(buffer, size, " (%s %% of CPU + waiting)", format_percent(self, all).text);
+		snprintf(buffer, size, " (%s %% of CPU + waiting)",
+		         format_percent(both->self, f->both->all).text);
 	return buffer;
 }
 
@@ -157,12 +169,16 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
 }
 
-// What could save most; it says more than the shares that the rest looks at.
+// What could save most; it says more than the shares that the rest looks at. Of what is no fault
+// by itself, such as imports, only what most of the run is spent in. Rules on the measurement say
+// how far to trust it, not what is slow.
 static bool found(const struct evidence *f, struct verdict *v)
 {
 	for (size_t i = 0; i < f->findings->shown; i++) {
 		const struct finding *finding = &f->findings->items[i];
-		if (finding->severity < SEVERITY_WARN || !finding->saving_ns)
+		bool most = finding->share >= MOST_SHARE;
+		if ((finding->severity < SEVERITY_WARN && !most) || !finding->saving_ns ||
+		    finding->rule->subject == RULES_QUALITY)
 			continue;
 		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
 		return advise(v, "%s", finding->advice);
@@ -429,9 +445,13 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	waiting.off_cpu = true;
 	snprintf(tid, sizeof(tid), "%u", f.account.tid);
 	waiting.thread = tid;
+	struct query both = cpu;
+	both.on_cpu = false;
+	both.without_others = true;
 	cleanup(rows) struct rows *rows = query_run(profile, &cpu, err);
+	cleanup(rows) struct rows *both_rows = rows ? query_run(profile, &both, err) : NULL;
 	cleanup(call_tree) struct call_tree *cpu_tree =
-		rows ? query_call_tree(profile, &cpu, 0.001, err) : NULL;
+		both_rows ? query_call_tree(profile, &cpu, 0.001, err) : NULL;
 	cleanup(call_tree) struct call_tree *wait_tree =
 		cpu_tree ? query_call_tree(profile, &waiting, 0.01, err) : NULL;
 	struct op_query op_query = view_op_query(view);
@@ -442,6 +462,7 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	*verdict = (struct verdict){ "", "" };
 	f.ops = ops;
 	f.cpu = rows;
+	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)

@@ -157,10 +157,10 @@ bool evidence_import(const struct evidence *e, char *buffer, size_t size)
 	if (!row || share_of(row->total, e->imports->all) < MOST_SHARE)
 		return false;
 	if (row->importer)
-		snprintf(buffer, size, "import %s, by %.120s:%d", row->name,
-		         path_base(row->importer), row->importer_line);
+		snprintf(buffer, size, "%s (%.120s:%d)", row->name, path_base(row->importer),
+		         row->importer_line);
 	else
-		snprintf(buffer, size, "import %s", row->name);
+		snprintf(buffer, size, "%s", row->name);
 	return true;
 }
 

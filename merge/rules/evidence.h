@@ -70,7 +70,7 @@ const char *evidence_thread(const struct evidence *evidence, char *buffer, size_
 /* "decode (augment.py:88)", as far as it is known. */
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size);
 
-/* "import torch, by train.py:3", if that is most of the imports; else false. */
+/* "torch (train.py:3)", if that is most of the imports; else false. */
 bool evidence_import(const struct evidence *evidence, char *buffer, size_t size);
 
 /* Sets the fact. Returns MEASURED. */

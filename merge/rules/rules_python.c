@@ -39,7 +39,7 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 		return MEASURED_NOTHING;
 	if (!evidence_import(e, import, sizeof(import)))
 		return MEASURED;
-	return finding_say(finding, "imports: %.0f %% of the time of %s, most of it %s",
+	return finding_say(finding, "imports: %.0f %% of the time of %s, most of it for %s",
 	                   finding->value, evidence_thread(e, thread, sizeof(thread)), import);
 }
 
@@ -173,7 +173,6 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .severe = 50,
 	  .within = { "WARM-INIT", "IO-WAIT", "PY-INTERP", "IO-OPEN" },
 	  .title = "imports",
 	  .formula =

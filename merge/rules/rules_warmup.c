@@ -120,7 +120,7 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 	if (measured != MEASURED)
 		return measured;
 	if (evidence_import(e, import, sizeof(import)))
-		snprintf(which, sizeof(which), " (most of it %s)", import);
+		snprintf(which, sizeof(which), " (most of it for %s)", import);
 	// Imports are known with what they waited for a CPU, which is in no other share.
 	double wall = e->wall_ns ? (double)e->wall_ns : 1;
 	double imports = (double)e->imports->all / wall;
@@ -214,7 +214,6 @@ const struct rule rules_warmup[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .severe = 50,
 	  .whole_run = true,
 	  .title = "most of the run is its start",
 	  .formula = "time in imports of Python's and in the dynamic linker, as a share of the "

@@ -15,7 +15,7 @@ from collections import Counter
 OP_REPORT = os.environ["OP_REPORT"]
 PROGRAMS = os.environ["PROGRAMS"]
 AGENT = os.environ["AGENT"]
-AGENT_SOURCES = os.path.join(os.path.dirname(__file__), "../../tracer/agent")
+TABLES = os.path.join(os.path.dirname(__file__), "../../tracer/agent/math")
 MASK = str(1 << 3 | 1 << 4 | 1 << 5)
 TIMEOUT = 300
 
@@ -299,7 +299,7 @@ class Wheels(NumPy):
 
 
 def source(name):
-    with open(os.path.join(AGENT_SOURCES, name), encoding="utf-8") as file:
+    with open(os.path.join(TABLES, name), encoding="utf-8") as file:
         return file.read()
 
 

@@ -37,7 +37,8 @@ static void expect_verdict(struct profile *profile, const char *sentence)
 Test(text_verdict, the_verdict_names_one_number_and_one_place)
 {
 	expect_verdict(fake_profile(),
-	               "61.1 % of the CPU time is spent in deflate_slow (deflate.c:1790).");
+	               "61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in deflate_slow "
+	               "(deflate.c:1790).");
 }
 
 Test(text_verdict, a_library_function_is_blamed_on_its_caller)
@@ -51,7 +52,7 @@ Test(text_verdict, a_library_function_is_blamed_on_its_caller)
 
 	profile->functions = &row;
 	profile->function_count = 1;
-	profile->totals.on_cpu_ns = NS_PER_SEC;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
 	expect_verdict(profile, "90.0 % of the CPU time is spent in memcpy in libc.so.6, mostly "
 	                        "called from deflate_slow (deflate.c:1790).");
 }
@@ -71,14 +72,14 @@ Test(text_verdict, the_verdict_gives_the_share_that_the_tables_show_too)
 		  .self = 100 * NS_PER_MS,
 		  .total = 100 * NS_PER_MS,
 		  .self_ns = { [METRIC_ON_CPU] = 100 * NS_PER_MS,
-		               [METRIC_OFF_FILE] = 1000 * NS_PER_MS,
-		               [METRIC_OFF_CHILD] = 7000 * NS_PER_MS } },
+		               [METRIC_OFF_FILE] = 1000 * NS_PER_MS } },
 	};
 	struct profile *profile = fake_profile();
 
 	profile->functions = rows;
 	profile->function_count = 2;
 	profile->totals.on_cpu_ns = NS_PER_SEC;
+	profile->all = 2 * NS_PER_SEC;
 	expect_verdict(profile, "90.0 % of the CPU time (45.0 % of CPU + waiting) is spent in "
 	                        "deflate_slow (deflate.c:1790).");
 }
@@ -129,7 +130,7 @@ Test(text_verdict, a_main_thread_that_waits_while_others_work_is_no_verdict)
 
 	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
-	expect_verdict(profile, "of the CPU time is spent in deflate_slow");
+	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
 }
 
 Test(text_verdict, waiting_for_children_is_not_a_verdict)
@@ -139,7 +140,7 @@ Test(text_verdict, waiting_for_children_is_not_a_verdict)
 	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_LOCK] = 0;
 	profile->account.ns[METRIC_OFF_CHILD] = 28801 * NS_PER_MS;
-	expect_verdict(profile, "of the CPU time is spent in deflate_slow");
+	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
 }
 
 Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
