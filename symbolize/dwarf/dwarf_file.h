@@ -75,6 +75,7 @@ struct abbrev {
 };
 
 struct abbrev_table;
+struct abbrev_tables;
 
 struct unit {
 	struct dwarf_file *file;
@@ -108,15 +109,6 @@ struct entry {
 	struct value values[SLOT_COUNT];
 };
 
-struct range {
-	uint64_t start, end; /* end is the first address that does not belong */
-};
-
-struct range_list {
-	struct range *items;
-	size_t count, capacity;
-};
-
 /* The sections of ELF; SUFFIX is "" or ".dwo". */
 struct dwarf_sections dwarf_sections_of(struct elf_file *elf, const char *suffix);
 
@@ -129,7 +121,10 @@ CLEANUP(dwarf_file, struct dwarf_file *, dwarf_file_free)
 /* Where DW_FORM_GNU_ref_alt and its like lead; ALT must outlive FILE. May be NULL. */
 void dwarf_file_set_alt(struct dwarf_file *file, struct dwarf_file *alt);
 
+struct dwarf_file *dwarf_file_alt(const struct dwarf_file *file); /* NULL if it has none */
+
 const struct dwarf_sections *dwarf_file_sections(const struct dwarf_file *file);
+struct abbrev_tables *dwarf_file_abbrevs(struct dwarf_file *file); /* the file's own */
 size_t dwarf_file_unit_count(const struct dwarf_file *file);
 struct unit *dwarf_file_unit(struct dwarf_file *file, size_t index);
 
@@ -139,17 +134,6 @@ struct unit *dwarf_file_unit_at(struct dwarf_file *file, uint64_t offset);
 /* False, and for good, once the file has cost more work than an honest one could. */
 bool dwarf_file_burn(struct dwarf_file *file, uint64_t work);
 bool dwarf_file_is_burnt(const struct dwarf_file *file);
-
-/*
- * Gives a split unit, which is not prepared yet, what only its skeleton knows.
- */
-void unit_set_skeleton(struct unit *split, const struct unit *skeleton);
-
-/* Reads the root entry and the abbreviations. False if the unit is damaged. */
-bool unit_prepare(struct unit *unit);
-
-/* Whether PRODUCER, a compiler's description of itself and its options, says -O0. */
-bool producer_is_unoptimized(const char *producer);
 
 /* A cursor over the unit's entries from OFFSET (of .debug_info) on. */
 struct cursor unit_cursor(const struct unit *unit, uint64_t offset);
@@ -169,22 +153,5 @@ void unit_skip_children(const struct unit *unit, struct cursor *c);
 /* Steps over an entry's attributes and children, by its sibling attribute where it has one. */
 void unit_skip_tree(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c);
 
-/* The value as text; NULL if it is none. */
-const char *unit_text(const struct unit *unit, const struct value *value);
-
-/* The value as a number. False if it is not there. */
-bool unit_number(const struct value *value, uint64_t *number);
-
-/* What the entry covers. False if it has no code, or the list is damaged (then LIST is empty). */
-bool unit_ranges(const struct unit *unit, const struct value *low, const struct value *high,
-                 const struct value *ranges, struct range_list *list);
-
-struct function_name {
-	const char *text; /* the linkage name, else the plain one; NULL if it has none */
-	bool is_linkage;
-	struct unit *decl_unit; /* whose line table knows DECL_FILE; NULL if unknown */
-	uint64_t decl_file;     /* where the function is declared */
-};
-
-/* What ENTRY is called, from wherever its origins hold that. */
-struct function_name unit_function_name(struct unit *unit, const struct entry *entry);
+/* Where VALUE, a reference within UNIT, leads in .debug_info; 0 if it is none. */
+uint64_t unit_local_reference(const struct unit *unit, const struct value *value);

@@ -9,6 +9,7 @@
 #include "symbolize/dwarf/inlines.h"
 #include "symbolize/dwarf/line_program.h"
 #include "symbolize/dwarf/split_dwarf.h"
+#include "symbolize/dwarf/unit_values.h"
 
 #include <dwarf.h>
 #include <errno.h>

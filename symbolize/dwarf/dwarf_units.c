@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "symbolize/dwarf/unit_values.h"
 
 #include <errno.h>
 

@@ -2,6 +2,7 @@
 #include "symbolize/dwarf/inlines.h"
 
 #include "base/array.h"
+#include "symbolize/dwarf/unit_values.h"
 
 #include <dwarf.h>
 

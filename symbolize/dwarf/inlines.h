@@ -8,6 +8,7 @@
 #pragma once
 
 #include "symbolize/dwarf/dwarf_file.h"
+#include "symbolize/dwarf/unit_values.h"
 
 /* A function, or an inlined call of one. */
 struct scope {

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "symbolize/dwarf/dwp_index.h"
+#include "symbolize/dwarf/unit_values.h"
 #include "symbolize/elf/elf_file.h"
 
 #include <limits.h>

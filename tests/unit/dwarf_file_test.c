@@ -2,6 +2,7 @@
 #include "symbolize/dwarf/dwarf_file.h"
 #include "symbolize/dwarf/dwarf_units.h"
 #include "symbolize/dwarf/inlines.h"
+#include "symbolize/dwarf/unit_values.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
