@@ -1,72 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Call frame information as compilers write it: the entries of an .eh_frame or
- * .debug_frame section, and the little programs in them that say, for each
- * instruction, where the caller's registers are.
+ * .debug_frame section (DWARF 5, 6.4; Linux Standard Base, 10.6), each with the
+ * program that cfi_program.h runs.
  *
- * Of all registers only those that a stack walk needs are followed: the CFA,
- * the return address and rbp. The bytes are foreign and may hold anything: what
- * cannot be read is skipped, or comes out as CFA_UNKNOWN.
+ * The bytes are borrowed, foreign, and may hold anything: what cannot be read
+ * is skipped. One thread at a time.
  */
 #pragma once
 
 #include "base/hash.h"
+#include "sampler/unwind/cfi_program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The caller's stack pointer, before its call pushed the return address. */
-enum cfa_kind {
-	CFA_UNKNOWN = 0, /* nothing says, or in a way that we do not follow */
-	CFA_REGISTER,    /* cfa_register + cfa_offset */
-	CFA_EXPRESSION
-};
-
-enum saved_kind {
-	SAVED_NOT = 0, /* the register still holds the caller's value */
-	SAVED_UNDEFINED,
-	SAVED_AT_CFA,        /* in memory at CFA + offset */
-	SAVED_AT_EXPRESSION, /* in memory at the expression's value */
-	SAVED_OTHER          /* in another register, or a computed value */
-};
-
-/* A DWARF expression, where it stands in the section. */
-struct cfi_expression {
-	uint32_t offset, size;
-};
-
-struct cfi_saved {
-	enum saved_kind kind;
-	union {
-		int64_t offset;                   /* SAVED_AT_CFA */
-		struct cfi_expression expression; /* SAVED_AT_EXPRESSION */
-	};
-};
-
-/* What holds from one instruction up to the next row. */
-struct cfi_state {
-	enum cfa_kind cfa;
-	uint32_t cfa_register; /* DWARF number */
-	union {
-		int64_t cfa_offset;                   /* CFA_REGISTER */
-		struct cfi_expression cfa_expression; /* CFA_EXPRESSION */
-	};
-	struct cfi_saved return_address;
-	struct cfi_saved rbp;
-};
-
-/* Shared by the entries (FDEs) that name it. */
-struct cfi_cie {
-	uint64_t code_alignment;
-	int64_t data_alignment;
-	uint8_t pointer_encoding; /* DW_EH_PE_* of the FDEs' addresses */
-	bool augmented;           /* FDEs carry a length of augmentation data */
-	bool signal;              /* frames interrupted by a signal lie above its code */
-	bool usable;
-	uint32_t return_column;
-	struct cfi_state initial;
-};
 
 /* The code of one function, or of a part of one. */
 struct cfi_fde {
@@ -106,6 +54,8 @@ const struct cfi_cie *cfi_section_cie(const struct cfi_section *section, const s
  * ascending order, beginning at fde->start. If the program cannot be followed
  * to its end, the last row is CFA_UNKNOWN.
  */
-void cfi_section_run(const struct cfi_section *section, const struct cfi_fde *fde,
-                     void (*row)(void *context, uint64_t address, const struct cfi_state *state),
+void cfi_section_run(const struct cfi_section *section, const struct cfi_fde *fde, cfi_row *row,
                      void *context);
+
+/* An address that B reads as ENCODING (DW_EH_PE_*) says; B goes bad at what we cannot follow. */
+uint64_t cfi_section_pointer(const struct cfi_section *section, struct cursor *b, uint8_t encoding);
