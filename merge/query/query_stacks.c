@@ -4,233 +4,17 @@
  */
 #include "merge/query/query_stacks.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "merge/keys.h"
-#include "merge/op/op_frames.h"
+#include "merge/query/stack_collector.h"
 #include "merge/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/*
- * Nodes and frames while they are collected. Both are pairs of numbers: a node is one of a caller
- * and a frame, a frame one of the keys of its function and its line.
- */
-struct collector {
-	const struct profile *profile;
-	const struct scope *scope;
-	const struct keys *keys;
-	struct op_frames shown;
-	bool user_code;
-	struct paths frames, nodes;
-	struct stack_weight *weights; // [node - 1]
-	size_t weight_capacity;
-	/* [path node - 1]: the node of its innermost frame, of the frame that its ops stand in, and
-	   of the one that its own time belongs to (0: it is the thread's) */
-	uint32_t *inner, *caller, *owner;
-	uint32_t homeless; // key
-};
-
-static void collector_at_scope_end(struct collector *c)
-{
-	op_frames_fini(&c->shown);
-	paths_fini(&c->frames);
-	paths_fini(&c->nodes);
-	free(c->weights);
-	free(c->inner);
-	free(c->caller);
-	free(c->owner);
-}
 
 static int no_memory(struct error *err)
 {
 	return error_set(err, ENOMEM, "could not collect the stacks");
-}
-
-static bool collector_init(struct collector *c, const struct scope *scope, struct keys *keys,
-                           const struct query *query)
-{
-	const struct profile *p = scope->profile;
-	size_t nodes = (size_t)p->paths.count + 1;
-	struct key homeless = { .group = query->user_code ? KEY_OUTSIDE : KEY_HIDDEN };
-
-	*c = (struct collector){
-		.profile = p, .scope = scope, .keys = keys, .user_code = query->user_code
-	};
-	c->inner = calloc(nodes, sizeof(*c->inner));
-	c->caller = calloc(nodes, sizeof(*c->caller));
-	c->owner = calloc(nodes, sizeof(*c->owner));
-	c->homeless = key_table_add(&keys->keys, &homeless);
-	return c->inner && c->caller && c->owner && c->homeless &&
-	       op_frames_init(&c->shown, p, keys) && paths_init(&c->frames) &&
-	       paths_init(&c->nodes);
-}
-
-// 0 if there is no memory.
-static uint32_t add_node(struct collector *c, uint32_t above, uint32_t number)
-{
-	uint32_t node = paths_child(&c->nodes, above, number);
-
-	if (!node || node <= c->weight_capacity)
-		return node;
-	size_t before = c->weight_capacity;
-	if (!array_reserve(&c->weights, &c->weight_capacity, node))
-		return 0;
-	memset(c->weights + before, 0, (c->weight_capacity - before) * sizeof(*c->weights));
-	return node;
-}
-
-static uint32_t add_frame(struct collector *c, uint32_t above, uint32_t key, uint32_t line)
-{
-	uint32_t frame = paths_child(&c->frames, key, line);
-
-	return frame ? add_node(c, above, frame) : 0;
-}
-
-// The node that the frames of path node ID hang below.
-static uint32_t above(const struct collector *c, uint32_t id)
-{
-	uint32_t parent = paths_node(&c->profile->paths, id)->parent;
-
-	return op_frames_is_op(&c->shown, id) ? c->caller[parent - 1] : c->inner[parent - 1];
-}
-
-// Adds the frames that path node ID shows; without any it is as its caller.
-static bool add_frames(struct collector *c, uint32_t id)
-{
-	uint32_t parent = paths_node(&c->profile->paths, id)->parent;
-	uint32_t node = above(c, id), calls_ops = op_frames_caller(&c->shown, id);
-
-	c->caller[id - 1] = node;
-	c->owner[id - 1] = c->owner[parent - 1];
-	for (uint32_t at = op_frames_first(&c->shown, id); at != FRAME_NONE;
-	     at = op_frames_next(&c->shown, id, at)) {
-		const struct key_frame *frame = &c->keys->frames[at];
-		node = add_frame(c, node, frame->key, frame->line);
-		if (!node)
-			return false;
-		if (at == calls_ops)
-			c->caller[id - 1] = node;
-		if (frame->user || !c->user_code)
-			c->owner[id - 1] = node;
-	}
-	c->inner[id - 1] = node;
-	return true;
-}
-
-static bool add_root(struct collector *c, uint32_t id)
-{
-	uint32_t node = add_node(c, 0, paths_node(&c->profile->paths, id)->location);
-
-	c->inner[id - 1] = c->caller[id - 1] = node;
-	return node;
-}
-
-static bool has_weight(const struct scope *scope, uint32_t id)
-{
-	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++)
-		if (scope->metrics[scope->table->cells[scope->cells[i]].metric])
-			return true;
-	return false;
-}
-
-// The weight of what owns path node ID's own time, in the thread of ROOT. NULL if there is no
-// memory.
-static struct stack_weight *weight_of(struct collector *c, uint32_t id, uint32_t root)
-{
-	uint32_t node = c->owner[id - 1];
-
-	if (!node)
-		node = c->owner[id - 1] = add_frame(c, c->inner[root - 1], c->homeless, 0);
-	return node ? &c->weights[node - 1] : NULL;
-}
-
-static bool weigh_threads(struct collector *c, uint32_t id, uint32_t root)
-{
-	const struct scope *scope = c->scope;
-	struct stack_weight *weight = has_weight(scope, id) ? weight_of(c, id, root) : NULL;
-
-	if (!weight)
-		return !has_weight(scope, id);
-	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {
-		const struct cell *cell = &scope->table->cells[scope->cells[i]];
-		if (!scope->metrics[cell->metric])
-			continue;
-		weight->ns[cell->metric] += scope_ns(scope, cell);
-		weight->samples[cell->metric] += scope_samples(scope, cell);
-	}
-	return true;
-}
-
-// One walk: nodes are born in its order.
-static bool collect(struct collector *c)
-{
-	uint32_t root = 0;
-
-	for (struct step step = scope_first(c->scope); step.node;
-	     step = scope_next(c->scope, step)) {
-		if (!step.entering)
-			continue;
-		bool is_root = !paths_node(&c->profile->paths, step.node)->parent;
-		root = is_root ? step.node : root;
-		if (!(is_root ? add_root(c, step.node) : add_frames(c, step.node)) ||
-		    !weigh_threads(c, step.node, root))
-			return false;
-	}
-	return true;
-}
-
-static uint32_t root_of(const struct profile *p, uint32_t id)
-{
-	while (paths_node(&p->paths, id)->parent)
-		id = paths_node(&p->paths, id)->parent;
-	return id;
-}
-
-static bool weigh_gpus(struct collector *c, const struct scope *gpu)
-{
-	for (uint32_t id = 1; id <= c->profile->paths.count; id++) {
-		if (!c->inner[id - 1] || gpu->first_cell[id - 1] == gpu->first_cell[id])
-			continue;
-		struct stack_weight *weight = weight_of(c, id, root_of(c->profile, id));
-		if (!weight)
-			return false;
-		for (uint32_t i = gpu->first_cell[id - 1]; i < gpu->first_cell[id]; i++)
-			weight->gpu_ns += scope_ns(gpu, &gpu->table->cells[gpu->cells[i]]);
-	}
-	return true;
-}
-
-static bool weigh_memory(struct collector *c)
-{
-	const struct allocations *a = &c->profile->allocations;
-
-	for (uint32_t i = 0; i < a->site_count; i++) {
-		uint32_t id = a->sites[i].node;
-		if (!id || !c->inner[id - 1] || !a->sites[i].allocated_bytes)
-			continue;
-		struct stack_weight *weight = weight_of(c, id, root_of(c->profile, id));
-		if (!weight)
-			return false;
-		weight->allocated_bytes += a->sites[i].allocated_bytes;
-	}
-	return true;
-}
-
-static int weigh_others(struct collector *c, const struct query *query, struct error *err)
-{
-	cleanup(scope) struct scope gpu = { 0 };
-	struct query of_gpu = *query;
-
-	of_gpu.of = QUERY_GPU;
-	if (c->profile->gpu.paths.count && (scope_init(&gpu, c->profile, &of_gpu, err) < 0 ||
-	                                    (!weigh_gpus(c, &gpu) && no_memory(err) < 0)))
-		return -1;
-	if (c->scope->whole_run && !weigh_memory(c))
-		return no_memory(err);
-	return 0;
 }
 
 static void add_weight(struct stack_weight *to, const struct stack_weight *by)
@@ -270,7 +54,7 @@ static uint64_t sum_of(const struct stack_weight *weight)
 }
 
 // [frame - 1]: the frame of the same function that stands for it. NULL if there is no memory.
-static uint32_t *choose_lines(const struct collector *c)
+static uint32_t *choose_lines(const struct stack_collector *c)
 {
 	size_t nodes = c->nodes.count, frames = c->frames.count;
 	cleanup_free uint64_t *totals = calloc(nodes + 1, sizeof(*totals));
@@ -304,7 +88,7 @@ static uint32_t *choose_lines(const struct collector *c)
 	return chosen;
 }
 
-static bool fill_frame(const struct collector *c, struct stacks *stacks, uint32_t frame,
+static bool fill_frame(const struct stack_collector *c, struct stacks *stacks, uint32_t frame,
                        struct stack_frame *out)
 {
 	const struct profile *p = c->profile;
@@ -329,8 +113,8 @@ static bool fill_frame(const struct collector *c, struct stacks *stacks, uint32_
 }
 
 // All frames, or those that CHOSEN says. MAP receives their indices [frame - 1].
-static bool fill_frames(const struct collector *c, struct stacks *stacks, const uint32_t *chosen,
-                        uint32_t *map)
+static bool fill_frames(const struct stack_collector *c, struct stacks *stacks,
+                        const uint32_t *chosen, uint32_t *map)
 {
 	size_t count = c->frames.count;
 	cleanup_free uint32_t *functions =
@@ -388,7 +172,7 @@ static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thr
 
 // The nodes again, each frame as MAP has it: where two become one, weights add up. IDS receives
 // the new number of each.
-static bool merge_nodes(struct collector *c, const uint32_t *map, struct paths *merged,
+static bool merge_nodes(struct stack_collector *c, const uint32_t *map, struct paths *merged,
                         struct stack_weight *weights, uint32_t *ids)
 {
 	for (uint32_t i = 0; i < c->nodes.count; i++) {
@@ -470,7 +254,7 @@ static void put_node(struct stacks *stacks, const struct path_node *node, size_t
 	stacks->depth = to->depth > stacks->depth ? to->depth : stacks->depth;
 }
 
-static void put_thread(const struct collector *c, struct stacks *stacks, uint32_t slot)
+static void put_thread(const struct stack_collector *c, struct stacks *stacks, uint32_t slot)
 {
 	if (stacks->thread_count)
 		stacks->threads[stacks->thread_count - 1].end = stacks->count;
@@ -479,8 +263,8 @@ static void put_thread(const struct collector *c, struct stacks *stacks, uint32_
 }
 
 // PLACES receives the index of each node.
-static bool put_nodes(const struct collector *c, struct stacks *stacks, const struct paths *paths,
-                      const struct stack_weight *weights, size_t *places)
+static bool put_nodes(const struct stack_collector *c, struct stacks *stacks,
+                      const struct paths *paths, const struct stack_weight *weights, size_t *places)
 {
 	cleanup(links) struct links links = { 0 };
 
@@ -505,7 +289,7 @@ static bool put_nodes(const struct collector *c, struct stacks *stacks, const st
 	return true;
 }
 
-static bool fill_owners(const struct collector *c, struct stacks *stacks, const uint32_t *ids,
+static bool fill_owners(const struct stack_collector *c, struct stacks *stacks, const uint32_t *ids,
                         const size_t *places)
 {
 	uint32_t count = c->profile->paths.count;
@@ -517,7 +301,7 @@ static bool fill_owners(const struct collector *c, struct stacks *stacks, const 
 	return stacks->owners != NULL;
 }
 
-static bool fill(struct collector *c, struct stacks *stacks, enum stacks_by by)
+static bool fill(struct stack_collector *c, struct stacks *stacks, enum stacks_by by)
 {
 	struct paths merged;
 	cleanup_free uint32_t *ids = calloc((size_t)c->nodes.count + 1, sizeof(*ids));
@@ -555,7 +339,7 @@ struct stacks *query_stacks(const struct profile *p, const struct query *query, 
 {
 	cleanup(scope) struct scope scope = { 0 };
 	cleanup(keys) struct keys keys = { 0 };
-	cleanup(collector) struct collector c = { 0 };
+	cleanup(stack_collector) struct stack_collector c = { 0 };
 	cleanup(stacks) struct stacks *stacks = calloc(1, sizeof(*stacks));
 	struct query by_function = *query;
 
@@ -567,11 +351,11 @@ struct stacks *query_stacks(const struct profile *p, const struct query *query, 
 	if (scope_init(&scope, p, &by_function, err) < 0 ||
 	    keys_init(&keys, p, &by_function, KEYS_CODE | KEYS_LINES | KEYS_OPS, err) < 0)
 		return NULL;
-	if (!collector_init(&c, &scope, &keys, query) || !collect(&c)) {
+	if (!stack_collector_init(&c, &scope, &keys, &by_function)) {
 		no_memory(err);
 		return NULL;
 	}
-	if (weigh_others(&c, &by_function, err) < 0)
+	if (stack_collector_run(&c, err) < 0)
 		return NULL;
 	if (!fill(&c, stacks, by)) {
 		no_memory(err);
