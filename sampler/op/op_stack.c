@@ -2,13 +2,16 @@
 #include "sampler/op/op_stack.h"
 
 #include "base/array.h"
+#include "base/code.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 // A hook's arguments that its caller has pushed lie below the caller's own frame.
-#define PUSHED_MAX 256
+#define PUSHED_MAX  256
+
+#define CALLERS_MAX 128 // PYTHON_CALLERS_MAX of the agent: of as many, outer ones may be missing
 
 static void free_op(struct open_op *op)
 {
@@ -200,21 +203,82 @@ static size_t find_owner(const struct open_op *op, const uint64_t *sps, size_t c
 	return find_owner(&by_address, sps, count, hint);
 }
 
+// The callers of OP, outermost first; 0 if not all are known.
+static size_t list_callers(const struct op_stack *s, const struct open_op *op,
+                           struct frame callers[CALLERS_MAX])
+{
+	const struct code_call *call;
+	size_t count = 0;
+
+	for (uint32_t id = op->chain; (call = codes_get_call(s->codes, id)); id = call->caller)
+		if (call->frame.kind == FRAME_PYTHON && ++count < CALLERS_MAX)
+			callers[CALLERS_MAX - count] = call->frame;
+	if (count >= CALLERS_MAX)
+		return 0;
+	memmove(callers, callers + CALLERS_MAX - count, count * sizeof(*callers));
+	return count;
+}
+
+static bool is_same(struct frame a, struct frame b)
+{
+	return a.address == b.address;
+}
+
+// Index of the innermost frame that is a call of CALLERS, too; COUNT if there is none. A call is
+// the same if it is of the same function, and its caller is the same, and at the same line.
+static size_t find_common(const struct frame *callers, size_t caller_count,
+                          const struct frame *frames, size_t count)
+{
+	size_t found = count, next = 0;
+
+	for (size_t i = count; i > 0 && next < caller_count; i--) {
+		struct frame frame = frames[i - 1];
+		if (frame.kind != FRAME_PYTHON)
+			continue;
+		if (frame_python_code(frame) != frame_python_code(callers[next]))
+			break;
+		found = i - 1;
+		if (!is_same(frame, callers[next++]))
+			break;
+	}
+	return found;
+}
+
+// OWNER, or the one of the functions within the same call of the interpreter that has begun OP.
+static size_t find_function(const struct op_stack *s, const struct open_op *op,
+                            const struct frame *frames, const uint64_t *sps, size_t count,
+                            size_t owner)
+{
+	struct frame callers[CALLERS_MAX];
+	bool alone = !owner || sps[owner - 1] != sps[owner];
+
+	if (frames[owner].kind != FRAME_PYTHON || alone || !s->codes || !op->chain)
+		return owner;
+	size_t caller_count = list_callers(s, op, callers);
+	size_t found = find_common(callers, caller_count, frames, count);
+	return found < owner && sps[found] == sps[owner] ? found : owner;
+}
+
 struct placement {
 	size_t owner;
 	uint32_t op;
 };
 
 // The outermost owner first, and in one owner the op that began first.
-static size_t find_places(const struct op_stack *s, const uint64_t *sps, size_t count,
-                          struct placement *places)
+static size_t find_places(const struct op_stack *s, const struct frame *frames, const uint64_t *sps,
+                          size_t count, struct placement *places)
 {
 	size_t found = 0, hint = count - 1;
 
 	for (size_t i = 0; i < s->count && found < OP_STACK_MAX; i++) {
-		size_t owner = s->ops[i].left_ns ? count : find_owner(&s->ops[i], sps, count, hint);
+		const struct open_op *op = &s->ops[i];
+		size_t owner = op->left_ns ? count : find_owner(op, sps, count, hint);
 		if (owner == count)
 			continue;
+		owner = find_function(s, op, frames, sps, count, owner);
+		// Within one call of the interpreter an op that began later stands further in.
+		if (found && hint < owner && sps[hint] == sps[owner] && !op->range)
+			owner = hint;
 		hint = owner;
 		size_t at = found++;
 		for (; at && places[at - 1].owner < owner; at--)
@@ -252,7 +316,7 @@ size_t op_stack_place(const struct op_stack *s, struct frame *frames, const uint
 
 	if (!s->count || !count)
 		return count;
-	size_t found = find_places(s, sps, count, places);
+	size_t found = find_places(s, frames, sps, count, places);
 	size_t leaf = first_code(sps, count);
 	bool again = is_on_top(places, found, leaf);
 	size_t total = count + found + again;

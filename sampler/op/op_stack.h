@@ -13,6 +13,9 @@
  *	gemm          [0x900, 0x980)
  *
  * Where the owner itself runs, the op stands on top, and its frame once more.
+ *
+ * From CPython 3.11 on one call of the interpreter runs several functions of Python's, which have
+ * one address together: there the callers tell that the op has named when it began.
  */
 #pragma once
 
@@ -21,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct codes;
 
 #define OP_STACK_MAX  4096                /* deeper ops are not kept */
 #define OP_STACK_SIZE (UINT64_C(8) << 20) /* what is farther apart is on different stacks */
@@ -64,6 +69,7 @@ struct op_stack {
 	struct op_return ended[OP_ENDED];
 	size_t ended_count;
 	uint64_t untold; /* ops that found no place here */
+	const struct codes *codes; /* borrowed: what open_op.chain is a number of; NULL: none */
 };
 
 void op_stack_fini(struct op_stack *s);

@@ -5,9 +5,11 @@ void tracker_on_op_begin(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tracker_thread(t, event, true);
 
-	if (thread)
-		op_tracker_begin(&t->ops, thread, event);
-	if (thread && event->op.correlation)
+	if (!thread)
+		return;
+	thread->ops.codes = t->codes;
+	op_tracker_begin(&t->ops, thread, event);
+	if (event->op.correlation)
 		gpu_calls_begin(t->gpu, thread, t->codes, event);
 }
 

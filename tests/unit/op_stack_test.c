@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/op/op_stack.h"
 
+#include "base/code.h"
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@ static size_t count;
 
 static void clear(void)
 {
+	codes_free((struct codes *)stack.codes);
 	op_stack_fini(&stack);
 }
 
@@ -228,4 +231,98 @@ Test(op_stack, details_are_copied)
 	cr_assert(op_stack_begin(&stack, &open));
 	shape[0] = 9;
 	cr_expect(eq(u64, stack.ops[0].details[0], 2));
+}
+
+// Python: several functions in one call of the interpreter, which has one stack pointer.
+static void python(uint32_t code, uint32_t line, uint64_t sp)
+{
+	frames[count] = frame_of_python(code, line);
+	sps[count++] = sp;
+}
+
+// An op that is begun at ADDRESS by functions, outermost first: code and line of each; {0} ends.
+static void begin_called(uint32_t op, uint64_t address, const uint32_t (*callers)[2])
+{
+	static uint64_t now;
+	struct open_op open = { .op = op, .begin_ns = ++now, .address = address };
+
+	if (!stack.codes)
+		stack.codes = codes_new();
+	for (; (*callers)[0]; callers++)
+		open.chain = codes_add_call((struct codes *)stack.codes, open.chain,
+		                            frame_of_python((*callers)[0], (*callers)[1]));
+	cr_assert(op_stack_begin(&stack, &open));
+}
+
+// Innermost first: addresses, "op" and "code:line".
+static const char *place_python(void)
+{
+	static char text[512];
+	size_t placed = op_stack_place(&stack, frames, sps, count, MAX);
+
+	text[0] = '\0';
+	for (size_t i = 0; i < placed; i++) {
+		size_t used = strlen(text);
+		if (frames[i].kind == FRAME_PYTHON)
+			snprintf(text + used, sizeof(text) - used, "%s%u:%u", i ? " " : "",
+			         frame_python_code(frames[i]), frame_python_line(frames[i]));
+		else
+			snprintf(text + used, sizeof(text) - used, "%s%s%lu", i ? " " : "",
+			         frames[i].kind == FRAME_OP ? "op" : "", frames[i].address);
+	}
+	return text;
+}
+
+static void three_functions(void)
+{
+	frame(9, 0x800);
+	python(3, 30, 0x900);
+	python(2, 21, 0x900);
+	python(1, 10, 0x900);
+	frame(8, 0xa00);
+}
+
+Test(op_stack, python_functions_in_one_call_are_told_apart_by_callers)
+{
+	static const uint32_t callers[][2] = { { 1, 10 }, { 2, 20 }, { 7, 70 }, { 0 } };
+
+	three_functions();
+	begin_called(5, 0x910, callers);
+	cr_expect_str_eq(place_python(), "9 3:30 op5 2:21 1:10 8");
+}
+
+Test(op_stack, another_call_of_the_function_that_began_it_is_not_its_owner)
+{
+	static const uint32_t same_line[][2] = { { 1, 10 }, { 2, 21 }, { 3, 33 }, { 0 } };
+	static const uint32_t other_line[][2] = { { 1, 10 }, { 2, 20 }, { 3, 33 }, { 0 } };
+
+	three_functions();
+	begin_called(5, 0x910, same_line);
+	cr_expect_str_eq(place_python(), "9 op5 3:30 2:21 1:10 8");
+	clear();
+	count = 0;
+	stack = (struct op_stack){ 0 };
+	three_functions();
+	begin_called(5, 0x910, other_line);
+	cr_expect_str_eq(place_python(), "9 3:30 op5 2:21 1:10 8");
+}
+
+Test(op_stack, ops_in_one_call_of_the_interpreter_stand_in_the_order_of_their_begins)
+{
+	static const uint32_t callers[][2] = { { 1, 10 }, { 2, 20 }, { 0 } };
+	static const uint32_t unknown[][2] = { { 0 } };
+
+	three_functions();
+	begin_called(5, 0x910, callers);
+	begin_called(6, 0x910, unknown);
+	cr_expect_str_eq(place_python(), "9 3:30 op6 op5 2:21 1:10 8");
+}
+
+Test(op_stack, callers_of_another_stack_say_nothing)
+{
+	static const uint32_t callers[][2] = { { 4, 40 }, { 2, 20 }, { 0 } };
+
+	three_functions();
+	begin_called(5, 0x910, callers);
+	cr_expect_str_eq(place_python(), "9 3:30 2:21 op5 1:10 8");
 }
