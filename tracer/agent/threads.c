@@ -3,20 +3,15 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
-#include "tracer/agent/maps.h"
+#include "tracer/agent/main_stack.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/trap.h"
-#include "tracer/agent/system.h"
+#include "tracer/agent/task_list.h"
 
-#include <dirent.h>
 #include <errno.h>
-
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,7 +19,6 @@
 #define SCAN_MAX_NS (6400 * NS_PER_MS)
 // Below a stack's nominal size lie guard, TLS and rounding: there the bounds are not sure.
 #define STACK_MARGIN ((uintptr_t)64 << 10)
-#define STACK_LIMIT  ((rlim_t)1 << 30)
 #define HUSH_TURNS   10000 // waits for ticks that are under way
 
 // Static TLS: the handler must not be the first to touch lazily allocated memory.
@@ -46,7 +40,7 @@ static int fork_timer = -1;
 static uint64_t begun_cpu_ns; // of the main thread's CPU clock, before it was sampled
 static bool hushed;           // atomic
 static void (*at_end)(void);
-static uint32_t ticking;      // atomic: threads in a tick
+static uint32_t ticking; // atomic: threads in a tick
 
 static uint32_t own_tid(void)
 {
@@ -110,38 +104,9 @@ static void adopt(struct lane *lane)
 	mine = lane;
 }
 
-struct stack_search {
-	uintptr_t below; // end of the mapping before
-	uintptr_t low, high;
-};
-
-static void find_stack(void *context, const struct map *map)
-{
-	struct stack_search *search = context;
-
-	if (strcmp(map->path, "[stack]") == 0) {
-		search->low = map->start;
-		search->high = map->end;
-	}
-	if (search->high == 0)
-		search->below = map->end;
-}
-
-// The main thread's stack grows down to its limit, or to what is mapped below.
 static void find_main_stack(void)
 {
-	struct stack_search search = { 0, 0, 0 };
-	struct rlimit limit;
-
-	if (!maps_each(find_stack, &search) || search.high == 0)
-		return;
-	stack_low = search.low;
-	stack_high = search.high;
-	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur > STACK_LIMIT)
-		return;
-	uintptr_t low = search.high - limit.rlim_cur;
-	if (low > search.below && low < stack_low)
-		stack_low = low;
+	main_stack_find(&stack_low, &stack_high);
 }
 
 void threads_start(struct agent *a)
@@ -281,15 +246,6 @@ static void arm_other(uint32_t tid)
 		rings_release(lane);
 }
 
-static uint32_t parse_tid(const char *name)
-{
-	uint32_t tid = 0;
-
-	for (; *name >= '0' && *name <= '9'; name++)
-		tid = tid * 10 + (uint32_t)(*name - '0');
-	return *name ? 0 : tid;
-}
-
 static uint32_t arm_unknown(uint32_t tid)
 {
 	static uint32_t hint; // of one scan at a time
@@ -300,29 +256,6 @@ static uint32_t arm_unknown(uint32_t tid)
 	return 1;
 }
 
-// The sum of what VISIT returns.
-static uint32_t each_thread(int directory, uint32_t visit(uint32_t tid))
-{
-	uint64_t buffer[256];
-	uint32_t found = 0;
-	long got;
-
-	while ((got = syscall(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0)
-		for (long at = 0; at < got;) {
-			struct dirent64 *entry = (struct dirent64 *)((char *)buffer + at);
-			uint32_t tid = parse_tid(entry->d_name);
-			at += entry->d_reclen;
-			if (tid)
-				found += visit(tid);
-		}
-	return found;
-}
-
-static bool is_gone(uint32_t tid)
-{
-	return syscall(SYS_tgkill, agent->pid, tid, 0) < 0 && errno == ESRCH;
-}
-
 // Threads that never ran our destructor.
 static void bury_dead(void)
 {
@@ -330,7 +263,7 @@ static void bury_dead(void)
 		struct lane *lane = &agent->rings.lanes[i];
 		uint32_t tid = __atomic_load_n(&lane->tid, __ATOMIC_ACQUIRE);
 		// Since that look it may have ended by itself, and the lane may be another's.
-		if (!tid || !is_gone(tid) ||
+		if (!tid || !task_list_lacks(agent->pid, tid) ||
 		    !__atomic_compare_exchange_n(&lane->tid, &tid, 0, false, __ATOMIC_ACQ_REL,
 		                                 __ATOMIC_RELAXED))
 			continue;
@@ -339,26 +272,21 @@ static void bury_dead(void)
 	}
 }
 
-// The directory's links are its threads and two more; one call tells whether one is unknown. A
-// thread that is about to arm itself is left to do so.
+// One call tells whether one is unknown. A thread that is about to arm itself is left to do so.
 static bool all_known(void)
 {
-	struct stat status;
+	uint32_t count;
 
-	return __atomic_load_n(&pending, __ATOMIC_SEQ_CST) != 0 ||
-	       stat("/proc/self/task", &status) < 0 ||
-	       status.st_nlink == 2 + __atomic_load_n(&armed, __ATOMIC_RELAXED);
+	return __atomic_load_n(&pending, __ATOMIC_SEQ_CST) != 0 || !task_list_count(&count) ||
+	       count == __atomic_load_n(&armed, __ATOMIC_RELAXED);
 }
 
 static void scan(void)
 {
-	uint32_t found = 0;
-	int directory = system_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
+	uint32_t found;
 
-	if (directory < 0)
+	if (!task_list_each(arm_unknown, &found))
 		return;
-	found = each_thread(directory, arm_unknown);
-	system_close(directory);
 	bury_dead();
 	scan_gap_ns = found                       ? SCAN_MIN_NS
 	              : scan_gap_ns < SCAN_MAX_NS ? 2 * scan_gap_ns
@@ -554,16 +482,10 @@ static uint32_t time_other(uint32_t tid)
 
 static void each_other(uint32_t visit(uint32_t tid))
 {
-	struct stat status;
+	uint32_t count, found;
 
-	// The directory's links are its threads and two more.
-	if (stat("/proc/self/task", &status) < 0 || status.st_nlink <= 3 || !agent_attach(agent))
-		return;
-	int directory = system_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0);
-	if (directory < 0)
-		return;
-	each_thread(directory, visit);
-	system_close(directory);
+	if (task_list_count(&count) && count > 1 && agent_attach(agent))
+		task_list_each(visit, &found);
 }
 
 bool threads_start_traps(void)

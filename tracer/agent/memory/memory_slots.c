@@ -2,10 +2,9 @@
 #include "tracer/agent/memory/memory_slots.h"
 
 #include "base/clock.h"
+#include "tracer/agent/task_list.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STEP_SHIFT 9 // the process's peak is told to within that part of it
@@ -43,11 +42,6 @@ void memory_slots_begin(void)
 	__atomic_store_n(&peak, __atomic_load_n(&live, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
-static bool is_gone(uint32_t tid)
-{
-	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
-}
-
 // Whoever finds it taken goes without.
 static bool take_slots(void)
 {
@@ -72,7 +66,7 @@ static bool inherit(struct memory_thread *t, uint32_t tid)
 {
 	uint32_t owner = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 
-	if (!is_gone(owner) || !take_slots())
+	if (!task_list_lacks((uint32_t)getpid(), owner) || !take_slots())
 		return false;
 	bool ours = __atomic_compare_exchange_n(&t->tid, &owner, tid, false, __ATOMIC_ACQ_REL,
 	                                        __ATOMIC_RELAXED);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/trace/trace_calls.h"
 
+#include "tracer/agent/main_stack.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
@@ -8,8 +9,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -201,25 +200,23 @@ static bool is_main(void)
 	return syscall(SYS_gettid) == getpid();
 }
 
+// glibc has the thread's block on top of its stack.
 static void find_bounds(void *context, const struct map *map)
 {
 	uint64_t self = (uint64_t)pthread_self();
-	struct rlimit limit;
 
 	(void)context;
-	if (strcmp(map->path, "[stack]") == 0 && is_main()) {
-		bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < map->end;
-		own.stack_low = known ? map->end - limit.rlim_cur : map->start;
-		own.stack_high = map->end;
-	} else if (self >= map->start && self < map->end && !is_main()) {
-		own.stack_low = map->start; // glibc has the thread's block on top of its stack
-		own.stack_high = self;
-	}
+	if (self < map->start || self >= map->end)
+		return;
+	own.stack_low = map->start;
+	own.stack_high = self;
 }
 
 static bool on_own_stack(uint64_t a, uint64_t b)
 {
-	if (!own.has_bounds)
+	if (!own.has_bounds && is_main())
+		main_stack_find(&own.stack_low, &own.stack_high);
+	else if (!own.has_bounds)
 		maps_each(find_bounds, NULL);
 	own.has_bounds = true;
 	return a >= own.stack_low && a < own.stack_high && b >= own.stack_low && b < own.stack_high;
