@@ -17,6 +17,7 @@ import unittest
 BOTTLENECK = os.path.abspath(os.environ.get("BOTTLENECK", "build/cli/bottleneck"))
 TARGETS = os.path.abspath(os.environ.get("TARGETS", "build/tests/targets"))
 NO_PERF = os.path.abspath(os.environ.get("NO_PERF", "build/tests/no_perf"))
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "targets")
 NOBODY = 65534
 # Far above what any test needs: a machine under load is slow, a hang is forever.
 TIMEOUT = 120
@@ -56,6 +57,15 @@ class Case(unittest.TestCase):
         self.work = self.make_directory("work")
         self.state = self.make_directory("state")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def build_straggler(self, *flags):
+        """The program of MPI in which one rank holds the others up."""
+        need("mpicc", "mpirun")
+        program = self.path("straggler")
+        done = self.bare(["mpicc", "-g", "-O2", *flags, "-o", program,
+                          os.path.join(SOURCES, "straggler.c")])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return program
 
     def make_directory(self, name, mode=0o777):
         path = os.path.join(self.directory, name)

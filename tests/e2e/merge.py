@@ -17,55 +17,12 @@ import sys
 import time
 import unittest
 
-from harness import BOTTLENECK, NOBODY, Case, main, need, target
+from harness import BOTTLENECK, NOBODY, Case, main, target
 
 RANKS = os.path.abspath(os.environ.get("RANKS", "build/tests/ranks"))
 FAKE = os.path.abspath(os.environ.get("FAKE", "build/tests/gpu/fake"))
 PROGRAMS = os.path.abspath(os.environ.get("PROGRAMS", "build/tests/gpu/programs"))
 MIB = 1 << 20
-
-PROGRAM = r"""
-#include <mpi.h>
-#include <time.h>
-static double cpu(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec + t.tv_nsec * 1e-9;
-}
-__attribute__((noinline)) double shared_work(double seconds)
-{
-    double end = cpu() + seconds, x = 0;
-    while (cpu() < end)
-        for (int i = 0; i < 10000; i++)
-            x += i * 0.5;
-    return x;
-}
-__attribute__((noinline)) double planted_work(double seconds)
-{
-    double end = cpu() + seconds, x = 1;
-    while (cpu() < end)
-        for (int i = 0; i < 10000; i++)
-            x *= 1.0000001;
-    return x;
-}
-int main(int argc, char **argv)
-{
-    int rank;
-    volatile double x = 0;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 10; i++) {
-        double sum, mine;
-        x += shared_work(0.03);
-        if (rank == 2)
-            x += planted_work(0.09);
-        mine = x;
-        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    return MPI_Finalize();
-}
-"""
 
 
 class Merge(Case):
@@ -228,15 +185,11 @@ class Merge(Case):
             self.assertEqual(file.read(), "as it was")
 
     def test_the_planted_straggler_is_named(self):
-        need("mpirun", "mpicc")
-        with open(self.path("mpi.c"), "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
-        built = self.bare(["mpicc", "-g", "-O2", "-o", self.path("mpi"), self.path("mpi.c")])
-        self.assertEqual(built.returncode, 0, built.stderr)
+        program = self.build_straggler()
         environment = self.environment(OMPI_ALLOW_RUN_AS_ROOT="1",
                                        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         done = self.bare(["mpirun", "--oversubscribe", "-n", "4", BOTTLENECK, "--no-report",
-                          "-o", self.path("run.%r.bneck"), self.path("mpi")], env=environment)
+                          "-o", self.path("run.%r.bneck"), program], env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         parts = [self.path(f"run.{i}.bneck") for i in range(4)]
         self.assertEqual(self.merge(*parts).returncode, 0)

@@ -77,47 +77,6 @@ end program
 """
 
 
-STRAGGLER = r"""
-#include <mpi.h>
-#include <time.h>
-static double cpu(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec + t.tv_nsec * 1e-9;
-}
-__attribute__((noinline)) double shared_work(double seconds)
-{
-    double end = cpu() + seconds, x = 0;
-    while (cpu() < end)
-        for (int i = 0; i < 10000; i++)
-            x += i * 0.5;
-    return x;
-}
-__attribute__((noinline)) double planted_work(double seconds)
-{
-    double end = cpu() + seconds, x = 1;
-    while (cpu() < end)
-        for (int i = 0; i < 10000; i++)
-            x *= 1.0000001;
-    return x;
-}
-int main(int argc, char **argv)
-{
-    int rank;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 10; i++) {
-        double sum, mine = shared_work(0.03);
-        if (rank == (i == 6 ? 3 : 2))
-            mine += planted_work(0.09);
-        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    return MPI_Finalize();
-}
-"""
-
-
 class Mpi(Case):
     def environment(self, **extra):
         return super().environment(OMPI_ALLOW_RUN_AS_ROOT="1",
@@ -177,7 +136,7 @@ class Ranks(Mpi):
     """Rank 2 works four times as long as the others, but for one step, in which rank 3 does."""
 
     def merge(self):
-        profiles = self.ranks(self.build(STRAGGLER))
+        profiles = self.ranks(self.build_straggler("-DRANK_3_IN=6"))
         done = self.verb("merge", "-o", self.path("all.bneck"), *profiles)
         self.assertEqual(done.returncode, 0, done.stderr)
         return profiles
