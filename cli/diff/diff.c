@@ -8,6 +8,7 @@
 #include "cli/report/cut.h"
 #include "cli/report/saved.h"
 #include "cli/report/view.h"
+#include "cli/whole.h"
 #include "merge/profile/profile.h"
 
 #include <errno.h>
@@ -343,28 +344,17 @@ static int are_counts(const struct diff_report *report, struct error *err)
 	return counts != 0;
 }
 
-// All of it or nothing: half of an answer before an error would look like a whole one.
 static int print(struct diff_report *report, const struct diff_options *options, struct error *err)
 {
-	int counts = are_counts(report, err);
-	cleanup_free char *page = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&page, &size);
 	struct terminal terminal = display_terminal(&options->view.display, stdout);
+	int counts = are_counts(report, err);
+	struct whole page;
 
-	if (!memory)
-		return error_set(err, errno, "could not print the comparison");
-	int failed = counts < 0 ? -1
-	             : counts   ? print_counts(report, options, &terminal, memory, err)
-	                        : print_times(report, options, &terminal, memory, err);
-	if (fclose(memory) != 0 && !failed)
-		failed = error_set(err, errno, "could not print the comparison");
-	if (failed)
+	if (counts < 0 || whole_open(&page, "the comparison", err) < 0)
 		return -1;
-	fwrite(page, 1, size, stdout);
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return error_set(err, errno, "could not write the comparison");
-	return 0;
+	int failed = counts ? print_counts(report, options, &terminal, page.out, err)
+	                    : print_times(report, options, &terminal, page.out, err);
+	return whole_print(&page, failed, stdout, err);
 }
 
 static void free_tables(struct diff_report *report)

@@ -4,6 +4,17 @@
 #include "cli/json.h"
 #include "merge/profile/profile.h"
 
+void counts_json_place(struct json *j, const struct count_row *row)
+{
+	json_put_text(j, "name", row->name);
+	json_put_text(j, "file", row->file);
+	if (row->line)
+		json_put_integer(j, "line", row->line);
+	else
+		json_put_null(j, "line");
+	json_put_text(j, "module", row->module);
+}
+
 int counts_json_members(struct json *j, const struct profile *profile,
                         const struct counts_query *query, struct error *err)
 {
@@ -26,13 +37,7 @@ int counts_json_members(struct json *j, const struct profile *profile,
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct count_row *row = &rows->rows[i];
 		json_open(j, NULL, '{');
-		json_put_text(j, "name", row->name);
-		json_put_text(j, "file", row->file);
-		if (row->line)
-			json_put_integer(j, "line", row->line);
-		else
-			json_put_null(j, "line");
-		json_put_text(j, "module", row->module);
+		counts_json_place(j, row);
 		json_put_integer(j, "self", row->self);
 		json_put_integer(j, "total", row->total);
 		json_put_integer(j, "calls", row->calls);

@@ -12,10 +12,10 @@
 #include "cli/report/saved.h"
 #include "cli/text/text.h"
 #include "cli/text/text_counts.h"
+#include "cli/whole.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_repeats.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,32 +91,21 @@ static int print_form(const struct text *text, bool json, struct error *err)
 	return report_json(p, text->view, text->limits, NULL, text->out, err);
 }
 
-// All of it or nothing: half a report before an error would look like a whole one.
 static int print_page(const struct profile *profile, const struct view *view, bool json,
                       const struct rule_limits *limits, struct error *err)
 {
-	cleanup_free char *page = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&page, &size);
+	struct whole page;
+
+	if (whole_open(&page, "the report", err) < 0)
+		return -1;
 	struct text text = {
-		.out = memory,
+		.out = page.out,
 		.profile = profile,
 		.view = view,
 		.terminal = display_terminal(&view->display, stdout),
 		.limits = limits,
 	};
-
-	if (!memory)
-		return error_set(err, errno, "could not print the report");
-	int failed = print_form(&text, json, err);
-	if (fclose(memory) != 0 && !failed)
-		failed = error_set(err, errno, "could not print the report");
-	if (failed)
-		return -1;
-	fwrite(page, 1, size, stdout);
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return error_set(err, errno, "could not write the report");
-	return 0;
+	return whole_print(&page, print_form(&text, json, err), stdout, err);
 }
 
 // The exit status in *STATUS.
