@@ -128,11 +128,12 @@ static int count(char *const *argv, struct counted *c, int *status, struct error
 		failed = callgrind_run(argv, &job, c->profile, status, err);
 		job_close(&job);
 	}
-	run.wall_ns = clock_now_ns() - run.start_ns;
-	run.exit_status = *status;
-	run.complete = true;
-	if (!failed)
+	if (!failed) {
+		run.wall_ns = clock_now_ns() - run.start_ns;
+		run.exit_status = *status;
+		run.complete = true;
 		failed = profile_set_run(c->profile, &run, err);
+	}
 	facts_fini(&facts);
 	return failed;
 }
