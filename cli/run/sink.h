@@ -8,9 +8,9 @@
  */
 #pragma once
 
-#include "cli/kernel_names.h"
 #include "cli/report/traced.h"
 #include "cli/run/hooks.h"
+#include "cli/run/kernel_names.h"
 #include "cli/run/own_threads.h"
 #include "cli/run/recorded.h"
 #include "sampler/sampler.h"

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/strings.h"
-#include "merge/answer.h"
 #include "merge/diff/diff_match.h"
+#include "merge/query/answer.h"
 #include "merge/warmup/statistics.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
  */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "merge/answer.h"
 #include "merge/file/file_writer.h"
 #include "merge/profile/profile_data.h"
+#include "merge/query/answer.h"
 #include "merge/run_fields.h"
 
 #include <errno.h>

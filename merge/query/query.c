@@ -2,8 +2,8 @@
 #include "merge/query/query.h"
 
 #include "base/error.h"
-#include "merge/answer.h"
 #include "merge/keys.h"
+#include "merge/query/answer.h"
 #include "merge/scope.h"
 #include "merge/tally.h"
 #include "merge/warmup/statistics.h"

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "merge/answer.h"
+#include "merge/query/answer.h"
 #include "merge/scope.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // query_memory(): the sites of memory by what they are part of.
 #include "base/error.h"
-#include "merge/answer.h"
 #include "merge/keys.h"
+#include "merge/query/answer.h"
 #include "merge/query/query_ops.h"
 #include "merge/scope.h"
 #include "merge/warmup/statistics.h"

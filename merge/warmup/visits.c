@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "merge/answer.h"
 #include "merge/keys.h"
+#include "merge/query/answer.h"
 #include "merge/scope.h"
 
 #include <errno.h>

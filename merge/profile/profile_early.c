@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// profile_ask_early(): apart from merge/naming.c, whose tests have a symbolizer of their own.
+// profile_ask_early(): apart from profile_naming.c, whose tests have a symbolizer of their own.
 #include "merge/profile/profile_data.h"
 #include "merge/wanted.h"
 #include "symbolize/early.h"

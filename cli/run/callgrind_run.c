@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/callgrind_run.h"
+#include "cli/run/callgrind_run.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
