@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report/place.h"
 
+#include "base/cleanup.h"
 #include "base/origin.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX 1024
+#define SUMS_MAX  256 // of functions of the user's own: what a tree leaves out is less than that
 
 // One node of the user's code may stand above FUNCTION on many paths: the best single one is a
 // fair answer, because children are merged by function.
@@ -74,6 +77,75 @@ struct place_call place_caller(const struct call_tree *tree, const char *functio
 	search_below(&search, first, NULL, NULL, 0);
 	search.best.self = search.sum;
 	return search.best;
+}
+
+struct sums {
+	struct place_sum sums[SUMS_MAX];
+	uint64_t entries[SUMS_MAX]; // below the heaviest entry
+	size_t count;
+};
+
+static bool is_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// SUMS_MAX if there is no room for it.
+static size_t sum_of(struct sums *sums, const struct call_node *own)
+{
+	size_t i = 0;
+
+	while (i < sums->count && (strcmp(sums->sums[i].own->name, own->name) != 0 ||
+	                           !is_text(sums->sums[i].own->file, own->file) ||
+	                           !is_text(sums->sums[i].own->module, own->module)))
+		i++;
+	if (i == sums->count && i < SUMS_MAX)
+		sums->sums[sums->count++].own = own;
+	return i;
+}
+
+static uint64_t foreign_below(const struct call_node *node, int depth)
+{
+	uint64_t sum = node->self;
+
+	for (const struct call_node *c = node->child; c && depth < DEPTH_MAX; c = c->next)
+		sum += is_own(c) ? 0 : foreign_below(c, depth + 1);
+	return sum;
+}
+
+static void sum_up(struct sums *sums, const struct call_node *node, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		size_t at = is_own(node) && node->name[0] != '[' ? sum_of(sums, node) : SUMS_MAX;
+		struct place_sum *sum = at < SUMS_MAX ? &sums->sums[at] : NULL;
+		if (sum && node->total > sum->own->total)
+			sum->own = node;
+		if (sum)
+			sum->self += node->self;
+		for (const struct call_node *c = node->child; sum && c; c = c->next) {
+			uint64_t below = is_own(c) ? 0 : foreign_below(c, depth + 1);
+			sum->below += below;
+			if (below <= sums->entries[at])
+				continue;
+			sums->entries[at] = below;
+			sum->entry = c;
+		}
+		sum_up(sums, node->child, depth + 1);
+	}
+}
+
+struct place_sum place_busiest(const struct call_tree *tree)
+{
+	cleanup_free struct sums *sums = calloc(1, sizeof(*sums));
+	struct place_sum best = { 0 };
+
+	if (!sums)
+		return best;
+	sum_up(sums, call_tree_root(tree)->child, 0);
+	for (size_t i = 0; i < sums->count; i++)
+		if (sums->sums[i].self + sums->sums[i].below > best.self + best.below)
+			best = sums->sums[i];
+	return best;
 }
 
 // Trees are as deep as stacks are, which have a limit.

@@ -23,6 +23,19 @@ struct place_call {
 /* The caller below which most time of FUNCTION was spent. */
 struct place_call place_caller(const struct call_tree *tree, const char *function);
 
+/*
+ * A function of the user's own with all that it calls of libraries and the kernel, until they call
+ * code of the user's own again: what the user's code asks for, whatever runs it.
+ */
+struct place_sum {
+	const struct call_node *own;   /* NULL if there is none; of its nodes the heaviest one */
+	const struct call_node *entry; /* what most of BELOW is in; NULL if there is none */
+	uint64_t self, below;
+};
+
+/* The one that holds most time. It is without what the tree leaves out. */
+struct place_sum place_busiest(const struct call_tree *tree);
+
 /* How much of TREE's time is waiting for the lock of Python's interpreter. */
 uint64_t place_gil(const struct call_tree *tree);
 

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/function_name.h"
 #include "base/origin.h"
 #include "base/share.h"
 #include "cli/format.h"
@@ -27,6 +28,9 @@
 #define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
 #define OP_SHARE     0.5  /* of the threads that have ops, by one op itself */
 #define MOST_SHARE   0.5  /* of the time, by a finding */
+#define ASKED_SHARE  0.1  /* of the CPU time, by a function and what it asks libraries for */
+#define MORE_THAN    1.1  /* times the function that has most itself: then that says more */
+#define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
 
 struct evidence {
@@ -186,6 +190,39 @@ static bool found(const struct evidence *f, struct verdict *v)
 	return false;
 }
 
+// A function of the user's own that holds more, with what it calls of libraries, than TIMES what
+// any function does by itself: time that is spent in many small ones has one cause all the same.
+static bool asks_most(const struct evidence *f, double times, struct place_sum *sum)
+{
+	const struct row *row = hottest(f);
+
+	*sum = place_busiest(f->cpu_tree);
+	uint64_t ns = sum->self + sum->below;
+	return sum->own && sum->entry && !sum->own->kernel && sum->below > sum->self / 10 &&
+	       share_of(ns, f->cpu->all) >= ASKED_SHARE &&
+	       (!row || (double)ns > times * (double)row->self);
+}
+
+// "… % of the CPU time is spent in save (a.c:3) and in what it calls of libraries, most in write".
+static void name_sum(const struct evidence *f, const struct place_sum *sum, char *buffer,
+                     size_t size)
+{
+	cleanup_free char *entry = function_name_bare(sum->entry->name);
+	struct call_node own = *sum->own;
+	char place[400];
+
+	// Where it calls most says more than its own heaviest line, which may be another.
+	if (sum->entry->call_line && sum->below > sum->self)
+		own.line = sum->entry->call_line;
+	name_node(&own, place, sizeof(place));
+	snprintf(buffer, size,
+	         "%s %% of the CPU time is spent in %s and in what it calls of %s, "
+	         "most in %.80s",
+	         format_percent(sum->self + sum->below, f->cpu->all).text, place,
+	         sum->entry->kernel ? "the kernel" : "libraries",
+	         sum->entry->name[0] == '[' || !entry ? sum->entry->name : entry);
+}
+
 // Whoever has the CPUs, and what to look at meanwhile.
 static bool advise_cpu(const struct evidence *f, struct verdict *v)
 {
@@ -203,8 +240,14 @@ static bool advise_cpu(const struct evidence *f, struct verdict *v)
 		       "it on a machine without other work.",
 		       used, f->run->cpus, f->run->cpus == 1 ? "" : "s");
 	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
-	if (row) {
-		size_t length = strlen(v->next);
+	size_t length = strlen(v->next);
+	struct place_sum sum;
+	char asked[700];
+	bool foreign = row && origin_is_foreign(row->module, row->file);
+	if (row && asks_most(f, foreign ? HALF_OF : MORE_THAN, &sum)) {
+		name_sum(f, &sum, asked, sizeof(asked));
+		snprintf(v->next + length, sizeof(v->next) - length, " %s.", asked);
+	} else if (row) {
 		name_row(row, place, sizeof(place));
 		snprintf(v->next + length, sizeof(v->next) - length,
 		         " Of the CPU time, %s %%%s is spent in %s.",
@@ -360,6 +403,21 @@ static bool nothing_seen(const struct evidence *f, struct verdict *v)
 	return advise(v, "See the limits below; bottleneck check tells what would help.");
 }
 
+static bool asked_for(const struct evidence *f, struct verdict *v)
+{
+	struct place_sum sum;
+	char text[700];
+
+	if (!asks_most(f, MORE_THAN, &sum))
+		return false;
+	name_sum(f, &sum, text, sizeof(text));
+	say(v, "%s.", text);
+	if (sum.entry->name[0] == '[' && sum.entry->module)
+		return advise(v, "Get its symbols first (see limits below), or start with that "
+		                 "caller.");
+	return advise(v, "Call it less often or with less work, starting there.");
+}
+
 static bool flat(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
@@ -421,8 +479,9 @@ static void add_op(const struct evidence *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
-	nothing_measured, found,        waits_for_cpu, others_wait_for_cpu, waits, too_few_samples,
-	our_own,          nothing_seen, flat,          hot_function,
+	nothing_measured, found,   waits_for_cpu, others_wait_for_cpu, waits,
+	too_few_samples,  our_own, nothing_seen,  asked_for,           flat,
+	hot_function,
 };
 
 int verdict_find(const struct profile *profile, const struct view *view,

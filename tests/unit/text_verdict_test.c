@@ -57,6 +57,64 @@ Test(text_verdict, a_library_function_is_blamed_on_its_caller)
 	                        "called from deflate_slow (deflate.c:1790).");
 }
 
+// Logging, half of it in each of two functions of a library that call a comparison of the user's
+// own; PART_MS of that.
+static struct profile *fake_logging(struct call_node nodes[5], uint64_t part_ms)
+{
+	static struct row row;
+	struct profile *profile = fake_profile();
+
+	nodes[0] = (struct call_node){ .name = "main", .file = "/src/app.c", .line = 9 };
+	nodes[1] = (struct call_node){ .name = "log_order", .file = "/src/log.c", .line = 21 };
+	nodes[2] = (struct call_node){ .name = "vfprintf",
+		                       .module = "/usr/lib/libc.so.6",
+		                       .call_line = 24,
+		                       .self = 400 * NS_PER_MS };
+	nodes[3] = (struct call_node){ .name = "strftime",
+		                       .module = "/usr/lib/libc.so.6",
+		                       .call_line = 22,
+		                       .self = 300 * NS_PER_MS };
+	nodes[4] = (struct call_node){ .name = "compare", .file = "/src/app.c", .line = 40 };
+	nodes[4].self = nodes[4].total = part_ms * NS_PER_MS;
+	nodes[3].child = &nodes[4];
+	nodes[2].next = &nodes[3];
+	nodes[1].child = &nodes[2];
+	nodes[0].child = &nodes[1];
+	nodes[2].total = nodes[2].self;
+	nodes[3].total = nodes[3].self + nodes[4].total;
+	nodes[0].total = nodes[1].total = nodes[2].total + nodes[3].total;
+	row = (struct row){ .name = "vfprintf",
+		            .module = "/usr/lib/libc.so.6",
+		            .self = 400 * NS_PER_MS,
+		            .total = 400 * NS_PER_MS,
+		            .self_ns = { [METRIC_ON_CPU] = 400 * NS_PER_MS } };
+	profile->tree = nodes;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	return profile;
+}
+
+Test(text_verdict, what_many_library_functions_do_for_one_of_the_users_is_its_time)
+{
+	struct call_node nodes[5];
+
+	expect_verdict(
+		fake_logging(nodes, 100),
+		"70.0 % of the CPU time is spent in log_order (log.c:24) and in what it calls "
+		"of libraries, most in vfprintf.");
+}
+
+Test(text_verdict, the_users_own_code_that_libraries_call_is_not_its_callers_time)
+{
+	struct call_node nodes[5];
+
+	expect_verdict(fake_logging(nodes, 0),
+	               "70.0 % of the CPU time is spent in log_order (log.c:24)");
+	expect_verdict(fake_logging(nodes, 300),
+	               "70.0 % of the CPU time is spent in log_order (log.c:24)");
+}
+
 Test(text_verdict, the_verdict_gives_the_share_that_the_tables_show_too)
 {
 	static const struct row rows[] = {
