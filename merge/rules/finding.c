@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define LEAST_NS      (50 * UINT64_C(1000000)) /* of a saving that is worth a word */
-#define COVERED_SHARE 0.5 /* of a general finding's saving, that a special one has to explain */
+#define COVERED_SHARE 0.5 /* of a general finding's saving, that special ones have to explain */
 
 void findings_free(struct findings *findings)
 {
@@ -82,20 +82,25 @@ static bool is_within(const struct rule *special, const struct rule *general)
 	return false;
 }
 
-// The best special finding that says most of what a general one says stands for it.
+// Special findings that together say most of what a general one says stand for it: the best of them
+// is named.
 static void cover(struct findings *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		struct finding *general = &f->items[i];
-		uint64_t best = (uint64_t)(COVERED_SHARE * (double)general->saving_ns);
+		const struct finding *best = NULL;
+		uint64_t sum = 0;
 		for (size_t j = 0; j < f->count; j++) {
 			const struct finding *special = &f->items[j];
-			if (special->saving_ns < best || special->severity < general->severity ||
+			if (special->severity < general->severity ||
 			    !is_within(special->rule, general->rule))
 				continue;
-			best = special->saving_ns;
-			general->covered = special->rule;
+			sum += special->saving_ns;
+			if (!best || special->saving_ns > best->saving_ns)
+				best = special;
 		}
+		if (best && (double)sum >= COVERED_SHARE * (double)general->saving_ns)
+			general->covered = best->rule;
 	}
 }
 
