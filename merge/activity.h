@@ -40,6 +40,8 @@ enum activity {
 	ACTIVITY_SYNC,       /* fsync and its like */
 	ACTIVITY_READ,       /* system calls that read */
 	ACTIVITY_WRITE,      /* system calls that write */
+	ACTIVITY_SOCKET,     /* works on a socket, in the kernel */
+	ACTIVITY_CONNECT,    /* looks up a host, makes, connects or closes a socket */
 	ACTIVITY_OPEN,       /* open, stat, readdir … */
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
 	ACTIVITY_POLL,       /* waits for events */
@@ -57,6 +59,9 @@ enum activity {
 	ACTIVITY_POP,        /* takes an element out of a list, at its end or before it */
 	ACTIVITY_THROW,      /* throws or catches an exception */
 	ACTIVITY_REGEX,      /* compiles a regular expression */
+	ACTIVITY_STREAM,     /* makes a stream of C++ over a string, or ends one */
+	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
+	ACTIVITY_SORT,       /* sorts */
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
 	ACTIVITY_LOGGING,    /* Python's logging */

@@ -39,6 +39,13 @@ static const struct names table[] = {
 	{ ACTIVITY(WRITE),
 	  "write|pwrite|pwrite64|writev|pwritev|libc_write|libc_pwrite*|ksys_write|"
 	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*" },
+	{ ACTIVITY(SOCKET), "sock_read_iter|sock_write_iter|sock_sendmsg*|sock_recvmsg*|sys_sendto|"
+	                    "sys_recvfrom|sys_sendmsg|sys_recvmsg|unix_stream_*|tcp_sendmsg*|"
+	                    "tcp_recvmsg*|udp_sendmsg*|udp_recvmsg*" },
+	{ ACTIVITY(CONNECT),
+	  "connect|libc_connect|socket|getaddrinfo|gethostbyname*|sys_connect|tcp_v4_connect|sock_close|sock_release|tcp_close*|"
+	  "sys_socket|{method 'connect' of '_socket.socket' objects}|"
+	  "{built-in method _socket.getaddrinfo}" },
 	{ ACTIVITY(OPEN),
 	  "open|open64|openat|openat64|libc_open*|stat|stat64|fstat*|lstat*|newfstatat|"
 	  "access|readdir*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
@@ -95,6 +102,21 @@ static const struct names table[] = {
 	  "sre_compile.py:*|sre_parse.py:*|re/_compiler.py:*|re/_parser.py:*|regcomp|re_compile_*|"
 	  "std::*::basic_regex*|std::basic_regex*|std::*regex*_Compiler*|std::__detail::_Compiler*|"
 	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*" },
+	{ ACTIVITY(STREAM),
+	  "std::basic_istringstream*::basic_istringstream*|"
+	  "std::basic_ostringstream*::basic_ostringstream*|"
+	  "std::basic_stringstream*::basic_stringstream*|std::*istringstream*::~basic_*|"
+	  "std::*ostringstream*::~basic_*|std::*stringstream*::~basic_*|"
+	  "std::__cxx11::basic_*stringstream*::basic_*stringstream*" },
+	{ ACTIVITY(SHARE),
+	  "std::_Sp_counted_base*::_M_release*|std::_Sp_counted_base*::_M_add_ref*|"
+	  "std::__shared_count*::__shared_count*|"
+	  "std::__shared_count*::~__shared_count*|"
+	  "std::__1::__shared_weak_count::__*|std::__1::__shared_count::__*" },
+	{ ACTIVITY(SORT), "std::sort*|void std::sort*|std::__introsort_loop*|"
+	                  "void std::__introsort_loop*|std::stable_sort*|void std::stable_sort*|"
+	                  "void std::__adjust_heap*|qsort|qsort_r|msort_with_tmp*|"
+	                  "std::__cxx11::list*::sort*" },
 	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
 	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
 	                  "dl_sysdep_start*|dl_init|Py_InitializeFromConfig|Py_InitializeEx" },

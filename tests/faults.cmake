@@ -31,7 +31,7 @@ foreach(name lock fsync tiny_reads unbuffered page_faults oversubscribed copies 
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})
 endforeach()
-foreach(name exceptions regex endl by_value)
+foreach(name exceptions regex endl by_value string_stream shared_pointer sorting)
   fault_program(${name}_cc ${name}.cc)
   fault(${name}_cc ${name}.cc fault_${name}_cc)
 endforeach()

@@ -88,9 +88,9 @@ const struct rule rules_io[] = {
 	  .within = { "CPU-SYS" },
 	  .title = "many small reads or writes",
 	  .formula = "CPU time of system calls that read or write, less what it takes to copy the "
-	             "data, as a share of the critical thread's time, or of all CPU time; not "
-	             "where the run's reads, or its writes, are of 16 KB and more on average, by "
-	             "/proc/PID/io",
+	             "data, as a share of the critical thread's time, or of all CPU time; not that "
+	             "of sockets, where the kernel's functions are seen, and not where the run's "
+	             "reads, or its writes, are of 16 KB and more on average, by /proc/PID/io",
 	  .why = "A system call costs about as much as copying a few kilobytes: with a few bytes "
 	         "each, most of the time is not spent on the data.",
 	  .advice = "Read and write through a buffer of some 64 KB, and do not flush it after each "
@@ -99,7 +99,7 @@ const struct rule rules_io[] = {
 	  .measure = measure_tiny,
 	  .doing = ACTIVITY(READ) | ACTIVITY(WRITE),
 	  .not_doing = ACTIVITY(COPY) | ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) |
-	               ACTIVITY(SPAWN),
+	               ACTIVITY(SPAWN) | ACTIVITY(SOCKET),
 	  .metrics = ON_CPU },
 	{ .id = "IO-OPEN",
 	  .subject = RULES_IO,
@@ -116,7 +116,8 @@ const struct rule rules_io[] = {
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(OPEN),
-	  .not_doing = ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) | ACTIVITY(SPAWN) },
+	  .not_doing = ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) | ACTIVITY(SPAWN) |
+	               ACTIVITY(CONNECT) },
 	{ .id = "IO-SLEEP",
 	  .subject = RULES_IO,
 	  .severity = SEVERITY_WARN,
@@ -147,6 +148,43 @@ const struct rule rules_io[] = {
 	  .measure = measure_doing,
 	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LOADER),
 	  .metrics = NET },
+	{ .id = "IO-MESSAGES",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .within = { "CPU-SYS" },
+	  .title = "many messages over sockets",
+	  .formula =
+	          "CPU time in sending to sockets and receiving from them, less what it takes to "
+	          "copy the data, as a share of the critical thread's time, or of all CPU time; "
+	          "only where the kernel's functions are seen",
+	  .why = "Each message goes through the whole network stack and wakes somebody up, which "
+	         "takes longer than to copy a few kilobytes.",
+	  .advice = "Put several requests into one message and send the next one before the answer "
+	            "is there; between processes of one machine, use shared memory.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(SOCKET),
+	  .not_doing = ACTIVITY(COPY) | ACTIVITY(CONNECT) | ACTIVITY(IMPORT) | ACTIVITY(SPAWN),
+	  .metrics = ON_CPU },
+	{ .id = "IO-CONNECT",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-SYS", "IO-NET" },
+	  .title = "opening connections",
+	  .formula =
+	          "time in looking up hosts, in making sockets and in connecting them, waiting or "
+	          "not, as a share of the critical thread's time, or of all CPU time",
+	  .why = "A new connection costs both sides more than a request, and on a network the time "
+	         "of a journey there and back before the first byte.",
+	  .advice = "Keep connections open and use them again: one session, a pool, keep-alive.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(CONNECT),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
 	{ .id = "IO-IDLE",
 	  .subject = RULES_IO,
 	  .severity = SEVERITY_INFO,

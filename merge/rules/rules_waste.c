@@ -39,6 +39,59 @@ const struct rule rules_waste[] = {
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
 	  .doing = ACTIVITY(THROW),
 	  .metrics = ON_CPU },
+	{ .id = "CPU-STREAM",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 15,
+	  .within = { "MEM-CHURN", "MEM-COPY" },
+	  .title = "making string streams",
+	  .formula = "CPU time in the constructors and destructors of C++'s string streams, as a "
+	             "share of the critical thread's time, or of all CPU time",
+	  .why = "Each stream takes a copy of the text and looks up its locale: that costs more than "
+	         "to read or write a number.",
+	  .advice = "Read numbers by std::from_chars and write them by std::to_chars, or keep one "
+	            "stream and give it new text: str(), clear().",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(STREAM),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-SHARED",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "counting owners of shared pointers",
+	  .formula = "CPU time in counting the owners of std::shared_ptr, without what it takes to "
+	             "free the last one's, as a share of the critical thread's time, or of all CPU "
+	             "time",
+	  .why = "Each copy is an atomic addition, and one at its end: threads that copy the same "
+	         "pointer take its memory from each other each time.",
+	  .advice = "Pass what it points to by reference (const T &), or the pointer itself by "
+	            "const reference; move it where it is handed over; copy once for each thread.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(SHARE),
+	  .not_doing = ACTIVITY(RELEASE) | ACTIVITY(ALLOCATE),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-SORT",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "sorting",
+	  .formula =
+	          "CPU time in C's and C++'s functions that sort, without comparisons of the "
+	          "user's own that are not inlined, as a share of the critical thread's time, or "
+	          "of all CPU time",
+	  .why = "To sort what was in order but for one element costs as much as to sort all of it.",
+	  .advice =
+	          "Sort once, when all of it is there; insert at its place (std::lower_bound), use "
+	          "a heap, or std::nth_element where one element is asked for.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(SORT),
+	  .metrics = ON_CPU },
 	{ .id = "CPU-QUADRATIC",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

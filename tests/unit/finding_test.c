@@ -32,11 +32,36 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-THROW", METRIC_ON_CPU, "main a.c:3 > ask a.c:11 > __cxa_throw@libc", 11 },
 		{ "CPU-QUADRATIC", METRIC_ON_CPU, "main a.c:3 > add a.c:12 > strcat@libc", 12 },
 		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
+		{ "IO-CONNECT", METRIC_OFF_NET, "main a.c:3 > dial a.c:24 > connect@libc", 24 },
+		{ "IO-MESSAGES", METRIC_ON_CPU,
+		  "main a.c:3 > ask a.c:25 > write@libc > sock_write_iter@kernel", 25 },
+		{ "CPU-STREAM", METRIC_ON_CPU,
+		  "main a.c:3 > parse a.c:26 > std::basic_istringstream<char>::basic_istringstream"
+		  "@libc",
+		  26 },
+		{ "CPU-SHARED", METRIC_ON_CPU,
+		  "main a.c:3 > pass a.c:27 > std::_Sp_counted_base<2>::_M_release@libc", 27 },
+		{ "CPU-SORT", METRIC_ON_CPU, "main a.c:3 > add a.c:28 > qsort@libc", 28 },
 		{ "CPU-DEBUG", METRIC_ON_CPU, "main a.c:3 > %slow a.c:11", 11 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		expect_planted(&table[i]);
+}
+
+// A third of the kernel's time each: neither of them is most of it.
+Test(finding, what_several_rules_explain_together_needs_no_general_one)
+{
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > dial a.c:24 > connect@libc > tcp@kernel");
+	add(&f, 1, METRIC_ON_CPU, 350,
+	    "main a.c:3 > ask a.c:25 > write@libc > sock_write_iter@kernel");
+	add(&f, 1, METRIC_ON_CPU, 250, "main a.c:3 > wait a.c:26 > do_syscall_64@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *general = finding_of(findings, "CPU-SYS");
+	cr_assert(general != NULL && general->covered != NULL);
+	cr_expect_str_eq(general->covered->id, "IO-CONNECT");
+	cr_expect_str_eq(findings->items[0].rule->id, "IO-CONNECT");
 }
 
 // Half of a second in read(), by CALLS of BYTES each.
