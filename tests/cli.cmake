@@ -15,12 +15,13 @@ endif()
 unit(ahead LIBS cli base)
 
 # The report of a hand-made profile: its answers stand in for merge/.
+set(fake_profile unit/fake_profile.c unit/fake_profile_more.c unit/fake_query.c)
 foreach(part text text_ops text_run text_verdict)
-  unit(${part} SOURCES unit/fake_profile.c golden.c unit/text_page.c LIBS cli base)
+  unit(${part} SOURCES ${fake_profile} golden.c unit/text_page.c LIBS cli base)
 endforeach()
 
 # The same of a hand-made comparison.
-unit(text_diff SOURCES unit/fake_profile.c golden.c LIBS cli merge base)
+unit(text_diff SOURCES ${fake_profile} golden.c LIBS cli merge base)
 
 add_test(NAME man
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/man_test.sh ${PROJECT_SOURCE_DIR}/man

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The functions of merge/ that the report asks, answered by a profile that is made by hand.
+ */
+#include "tests/unit/fake_profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct call_tree {
+	struct call_node root;
+};
+
+const struct run *profile_run(const struct profile *p)
+{
+	return &p->run;
+}
+
+static int compare_totals(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+
+	return left->total < right->total ? 1 : left->total > right->total ? -1 : 0;
+}
+
+static void leave_out(struct rows *rows, struct row *row, enum metric metric)
+{
+	row->self -= row->self_ns[metric];
+	row->total -= row->total_ns[metric];
+	rows->all -= row->self_ns[metric];
+}
+
+static void leave_out_others(struct rows *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		struct row row = rows->rows[i];
+		leave_out(rows, &row, METRIC_OFF_RUNNABLE);
+		leave_out(rows, &row, METRIC_OFF_CHILD);
+		if (row.total || row.gpu_total_ns)
+			rows->rows[count++] = row;
+	}
+	rows->count = count;
+}
+
+struct rows *query_run(const struct profile *p, const struct query *query, struct error *err)
+{
+	const struct row *from = query->by == BY_FUNCTION ? p->functions
+	                         : query->by == BY_LINE   ? p->lines
+	                                                  : p->others;
+	size_t count = query->by == BY_FUNCTION ? p->function_count
+	               : query->by == BY_LINE   ? p->line_count
+	                                        : p->other_count;
+	struct rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	((struct profile *)p)->asked = *query;
+	rows->rows = calloc(count + 1, sizeof(*rows->rows));
+	for (size_t i = 0; i < count; i++) {
+		// A question about CPU time alone leaves out what waits.
+		bool waits = from[i].self_ns[METRIC_ON_CPU] < from[i].self;
+		if (query->on_cpu && !query->off_cpu && waits)
+			continue;
+		rows->rows[rows->count++] = from[i];
+	}
+	for (size_t i = 0; i < rows->count; i++)
+		rows->gpu_all_ns += rows->rows[i].gpu_self_ns;
+	if (query->sort == SORT_TOTAL)
+		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_totals);
+	rows->all = query->on_cpu && !query->off_cpu ? p->totals.on_cpu_ns : p->all;
+	if (query->on_cpu == query->off_cpu && query->without_others)
+		leave_out_others(rows);
+	return rows;
+}
+
+void rows_free(struct rows *rows)
+{
+	if (rows)
+		free(rows->rows);
+	free(rows);
+}
+
+struct call_tree *query_call_tree(const struct profile *p, const struct query *query,
+                                  double min_share, struct error *err)
+{
+	struct call_tree *tree = calloc(1, sizeof(*tree));
+
+	(void)min_share, (void)err;
+	tree->root.name = "all";
+	if (query->of == QUERY_THREADS)
+		tree->root.child = query->off_cpu && !query->on_cpu ? p->wait_tree : p->tree;
+	for (const struct call_node *node = tree->root.child; node; node = node->next)
+		tree->root.total += node->total;
+	return tree;
+}
+
+const struct call_node *call_tree_root(const struct call_tree *tree)
+{
+	return &tree->root;
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	free(tree);
+}
+
+int query_account(const struct profile *p, struct account *account, struct error *err)
+{
+	(void)err;
+	*account = p->account;
+	return 0;
+}
+
+int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct account *account, struct error *err)
+{
+	query_account(p, account, err);
+	if (from_ns || to_ns)
+		account->exact = false;
+	return 0;
+}
+
+uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t end = to_ns && to_ns < p->run.wall_ns ? to_ns : p->run.wall_ns;
+
+	return (uint64_t)((double)p->totals.on_cpu_ns * (double)(end - from_ns) /
+	                  (double)p->run.wall_ns);
+}
+
+int query_startup(const struct profile *p, uint64_t limit_ns, struct startup *startup,
+                  struct error *err)
+{
+	(void)limit_ns, (void)err;
+	*startup = p->startup;
+	return 0;
+}
+
+struct steps *query_steps(const struct profile *p, const struct steps_query *query,
+                          struct error *err)
+{
+	struct steps *steps = calloc(1, sizeof(*steps));
+
+	(void)err;
+	*steps = p->steps;
+	for (size_t i = 0; i < p->steps.count && p->steps.steps[i].begin_ns < query->from_ns; i++) {
+		steps->steps++;
+		steps->count--;
+	}
+	return steps;
+}
+
+bool profile_has_repeats(const struct profile *p)
+{
+	return p->repeats.count > 0;
+}
+
+struct rank_rows *query_ranks(const struct profile *p, struct error *err)
+{
+	struct rank_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->ranks;
+	return rows;
+}
+
+void rank_rows_free(struct rank_rows *rows)
+{
+	free(rows); // what is in it is the test's
+}
+
+struct repeat_rows *query_repeats(const struct profile *p, struct error *err)
+{
+	struct repeat_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->repeats;
+	return rows;
+}
+
+void repeat_rows_free(struct repeat_rows *rows)
+{
+	free(rows);
+}
+
+int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
+                       enum repeat_metric metric, struct spread *ratio, struct error *err)
+{
+	(void)base, (void)other, (void)metric, (void)err;
+	*ratio = p->ratio;
+	return 0;
+}
+
+int query_causes(const struct profile *p, const struct warmup_rows *rows, struct causes *causes,
+                 struct error *err)
+{
+	(void)rows, (void)err;
+	*causes = p->causes;
+	return 0;
+}
+
+const char *cause_name(enum cause cause)
+{
+	return cause == CAUSE_COMPILER ? "compilation"
+	       : cause == CAUSE_FAULTS ? "page faults"
+	                               : "?";
+}
+
+void steps_free(struct steps *s)
+{
+	free(s);
+}
+
+int steps_explain(const struct profile *p, const struct steps *s, size_t index,
+                  struct step_excess out[STEP_EXCESSES], struct error *err)
+{
+	size_t at = (size_t)(s->steps - p->steps.steps) + index;
+	int count = 0;
+
+	(void)err;
+	for (; p->excesses && count < STEP_EXCESSES; count++) {
+		out[count] = p->excesses[at * STEP_EXCESSES + (size_t)count];
+		if (!out[count].excess_ns)
+			break;
+	}
+	return count;
+}
+
+struct module_rows *query_modules(const struct profile *p, struct error *err)
+{
+	struct module_rows *modules = calloc(1, sizeof(*modules));
+
+	(void)err;
+	modules->rows = (struct module_row *)p->modules;
+	modules->count = p->module_count;
+	return modules;
+}
+
+void module_rows_free(struct module_rows *rows)
+{
+	free(rows);
+}
+
+void query_totals(const struct profile *p, struct totals *totals)
+{
+	*totals = p->totals;
+}
+
+struct op_rows *query_ops(const struct profile *p, const struct op_query *query, struct error *err)
+{
+	struct op_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	((struct profile *)p)->ops_asked = *query;
+	rows->rows = (struct op_row *)p->ops;
+	rows->count = p->op_count;
+	rows->wall_ns = p->run.wall_ns;
+	for (size_t i = 0; i < p->op_count; i++)
+		rows->calls += p->ops[i].calls;
+	return rows;
+}
+
+void op_rows_free(struct op_rows *rows)
+{
+	free(rows);
+}
+
+struct memory_rows *query_memory(const struct profile *p, enum memory_by by, bool at_peak,
+                                 struct error *err)
+{
+	struct memory_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)at_peak, (void)err;
+	((struct profile *)p)->memory_asked = by;
+	*rows = p->memory;
+	return rows;
+}
+
+struct counter_rows *query_counters(const struct profile *p, const struct query *query,
+                                    struct error *err)
+{
+	struct counter_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)query;
+	(void)err;
+	*rows = p->counters;
+	return rows;
+}
+
+struct device_rows *query_devices(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct device_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)query;
+	(void)err;
+	*rows = p->devices;
+	return rows;
+}
+
+struct gpu_rows *query_gpu(const struct profile *p, const struct query *query, struct error *err)
+{
+	struct gpu_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)query;
+	(void)err;
+	*rows = p->gpu;
+	return rows;
+}
+
+struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct gpu_facts *facts = calloc(1, sizeof(*facts));
+
+	(void)query;
+	(void)err;
+	*facts = p->gpu_facts;
+	return facts;
+}
+
+struct gpu_stream_rows *query_gpu_streams(const struct profile *p, struct error *err)
+{
+	struct gpu_stream_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->gpu_streams;
+	return rows;
+}
+
+void gpu_stream_rows_free(struct gpu_stream_rows *rows)
+{
+	free(rows);
+}
+
+struct gpu_line_rows *query_gpu_lines(const struct profile *p, struct error *err)
+{
+	struct gpu_line_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->gpu_lines;
+	return rows;
+}
+
+void gpu_line_rows_free(struct gpu_line_rows *rows)
+{
+	free(rows);
+}
+
+struct warmup_rows *query_warmup(const struct profile *p, const struct query *query,
+                                 struct error *err)
+{
+	struct warmup_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	// Behind the warm-up there is none.
+	if (!query->from_ns)
+		*rows = p->warmup;
+	return rows;
+}
+
+void warmup_rows_free(struct warmup_rows *rows)
+{
+	free(rows);
+}
+
+void counter_rows_free(struct counter_rows *rows)
+{
+	free(rows);
+}
+
+void gpu_rows_free(struct gpu_rows *rows)
+{
+	free(rows);
+}
+
+struct gpu_wait *query_gpu_wait(const struct profile *p, const struct query *query,
+                                struct error *err)
+{
+	(void)p;
+	(void)query;
+	(void)err;
+	return calloc(1, sizeof(struct gpu_wait));
+}
+
+void gpu_wait_free(struct gpu_wait *wait)
+{
+	free(wait);
+}
+
+void gpu_facts_free(struct gpu_facts *facts)
+{
+	free(facts);
+}
+
+static const struct rule fake_rules[] = {
+	{ .id = "CPU-LOCK", .subject = RULES_CPU },
+	{ .id = "IO-WAIT", .subject = RULES_IO },
+	{ .id = "MEAS-SHORT", .subject = RULES_QUALITY },
+	{ .id = "PY-GIL", .subject = RULES_PYTHON },
+};
+
+size_t rule_count(void)
+{
+	return sizeof(fake_rules) / sizeof(fake_rules[0]);
+}
+
+const struct rule *rule_at(size_t index)
+{
+	return &fake_rules[index];
+}
+
+const char *severity_name(enum severity severity)
+{
+	static const char *const names[] = { "info", "warn", "error" };
+
+	return names[severity];
+}
+
+struct findings *query_findings(const struct profile *p, const struct query *query,
+                                const struct rule_limits *limits, struct error *err)
+{
+	struct findings *f = calloc(1, sizeof(*f));
+
+	(void)query, (void)limits, (void)err;
+	f->answer_count = rule_count();
+	f->answers = calloc(f->answer_count, sizeof(*f->answers));
+	f->answers[3] = (struct rule_answer){ .state = RULE_UNKNOWN, .why = "no Python ran" };
+	f->items = (struct finding *)p->findings;
+	f->count = p->finding_count;
+	f->shown = p->findings_shown;
+	f->wall_ns = p->run.wall_ns;
+	return f;
+}
+
+void findings_free(struct findings *f)
+{
+	if (f)
+		free(f->answers);
+	free(f);
+}
+
+void device_rows_free(struct device_rows *rows)
+{
+	free(rows);
+}
+
+struct import_rows *query_imports(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct import_rows *rows = malloc(sizeof(*rows));
+
+	(void)query, (void)err;
+	*rows = p->imports;
+	return rows;
+}
+
+void import_rows_free(struct import_rows *rows)
+{
+	free(rows);
+}
+
+void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
+{
+	*out = p->doubts;
+}
+
+void memory_rows_free(struct memory_rows *rows)
+{
+	free(rows);
+}
