@@ -11,6 +11,7 @@
 #define PROCESS_SHORT_NS (100 * UINT64_C(1000000))
 #define THREADS_LEAST    200
 #define THREAD_SHORT_NS  (10 * UINT64_C(1000000))
+#define THREAD_WORK_NS   (300 * UINT64_C(1000)) /* ten times what a start and an end take */
 
 // How long those that have ended lived on average; UINT64_MAX: none has.
 static uint64_t process_life(const struct profile *p)
@@ -83,10 +84,16 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
                                      struct finding *finding)
 {
 	uint64_t life = thread_life(e->profile);
+	uint64_t work =
+		e->activities->ns[METRIC_ON_CPU] - e->activities->critical_ns[METRIC_ON_CPU];
 	char place[300] = "";
 
 	if (e->totals.threads < THREADS_LEAST || life >= THREAD_SHORT_NS ||
 	    e->totals.processes > e->totals.threads / 2)
+		return MEASURED_NOTHING;
+	// What they are joined for is their work; how long they live tells less of it, since
+	// threads wait for a CPU.
+	if (work / (e->totals.threads - 1) >= THREAD_WORK_NS)
 		return MEASURED_NOTHING;
 	// On a busy machine each thread that gets the CPU of its starter takes the kernel's timer
 	// with it, before a sample of the starting is due: waiting for them is seen.
@@ -131,7 +138,9 @@ const struct rule rules_start[] = {
 	  .threshold = 20,
 	  .title = "starting threads",
 	  .formula = "time in starting and joining threads, as a share of the critical thread's "
-	             "time; only of 200 threads and more that live for less than 10 ms on average",
+	             "time; only of 200 threads and more that live for less than 10 ms on average, "
+	             "and where all but the critical thread compute for less than 0.3 ms for each "
+	             "thread",
 	  .why = "To start and to join a thread takes some 20 us, more than small pieces of work.",
 	  .advice = "Keep a few threads and give them the pieces: a pool, a queue, OpenMP.",
 	  .source = "our choice",

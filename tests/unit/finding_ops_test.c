@@ -323,11 +323,13 @@ Test(finding_ops, many_short_processes)
 	}
 }
 
-static void start_threads(unsigned count, uint64_t life_ms)
+static void start_threads(unsigned count, uint64_t life_ms, uint64_t work_ms)
 {
 	for (unsigned i = 0; i < count; i++) {
 		add_thread(&f, 2 + i, 1, 200 + i, "short");
 		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > pthread_create@libc");
+		if (work_ms)
+			add(&f, 2 + i, METRIC_ON_CPU, work_ms, "work a.c:9");
 		f.now_ns += life_ms * MS;
 		profile_end_thread(f.profile,
 		                   &(struct thread_end){ .thread = 2 + i, .time_ns = f.now_ns });
@@ -339,14 +341,17 @@ Test(finding_ops, many_short_threads)
 {
 	static const struct {
 		unsigned count;
-		uint64_t life_ms;
+		uint64_t life_ms, work_ms;
 		bool fires;
-	} table[] = { { 300, 3, true }, { 100, 3, false }, { 300, 20, false } };
+	} table[] = { { 300, 3, 0, true },
+		      { 100, 3, 0, false },
+		      { 300, 20, 0, false },
+		      { 300, 3, 1, false } };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		end();
 		begin();
-		start_threads(table[i].count, table[i].life_ms);
+		start_threads(table[i].count, table[i].life_ms, table[i].work_ms);
 		cleanup(findings) struct findings *findings = look(NULL);
 		const struct finding *finding = finding_of(findings, "CPU-THREADS");
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
