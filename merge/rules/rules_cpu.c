@@ -10,6 +10,11 @@
 #define OWN_SHARE   0.05 /* of the CPUs: less, and others are to blame for the queue */
 #define PART_SHARE  0.1  /* of the busiest thread's CPU time: less is no worker */
 #define FEW_SAMPLES 100
+#define MEET_SHARE  0.05 /* of the time that threads run or could, in waiting for each other */
+#define HELD_SHARE  0.2  /* of the time that was waited for a lock */
+#define BLOCKED                                                                                    \
+	(1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_NET |                    \
+	 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_FAULT)
 
 static double busy_cpus(const struct evidence *e)
 {
@@ -72,6 +77,22 @@ static enum measured measure_serial(const struct evidence *e, const struct rule 
 	return finding_say(finding, "%.1f of %u CPUs are busy", busy, cpus);
 }
 
+// Threads that wait for none but for each other's end take as long on as many CPUs, however many
+// they are.
+static uint64_t waits_for_others(const struct evidence *e)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (!(time->doing & ACTIVITY(JOIN)))
+			sum += time->ns[METRIC_OFF_LOCK];
+		if (time->doing & (ACTIVITY(SPIN) | ACTIVITY(BARRIER)))
+			sum += time->ns[METRIC_ON_CPU];
+	}
+	return sum;
+}
+
 static enum measured measure_oversubscription(const struct evidence *e, const struct rule *rule,
                                               struct finding *finding)
 {
@@ -87,7 +108,10 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	// Where others have the CPUs, the queue is theirs.
 	if (e->totals.threads <= cpus || (double)ns[METRIC_ON_CPU] < OWN_SHARE * wall)
 		return MEASURED_NOTHING;
-	finding->value = (double)(ns[METRIC_ON_CPU] + ns[METRIC_OFF_RUNNABLE]) / wall;
+	double ready = (double)(ns[METRIC_ON_CPU] + ns[METRIC_OFF_RUNNABLE]);
+	if ((double)waits_for_others(e) < MEET_SHARE * ready)
+		return MEASURED_NOTHING;
+	finding->value = ready / wall;
 	finding->share = (double)e->activities->critical_ns[METRIC_OFF_RUNNABLE] /
 	                 (e->wall_ns ? (double)e->wall_ns : 1);
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
@@ -158,6 +182,54 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 	                   workers, busiest->name, finding->value);
 }
 
+// Of all threads, blocked in the function where FINDING begins, behind its line; CALLEE and LINE
+// are where most of it is.
+static uint64_t blocked_behind(const struct evidence *e, const struct finding *finding, int *line,
+                               const char **callee)
+{
+	const struct activities *a = e->activities;
+	const struct strings *texts = e->profile->strings;
+	uint64_t sum = 0, most = 0;
+
+	for (size_t i = 0; i < a->time_count && finding->file; i++) {
+		const struct activity_time *time = &a->times[i];
+		const struct activity_place *place =
+			time->place == ACTIVITY_NO_PLACE ? NULL : &a->places[time->place];
+		uint64_t ns = evidence_sum(time->ns, BLOCKED);
+		// Texts of one profile: the same one is at the same address.
+		if (!place || !ns || (int)place->line <= finding->line ||
+		    strings_get(texts, place->function) != finding->function ||
+		    strings_get(texts, place->file) != finding->file)
+			continue;
+		sum += ns;
+		if (ns <= most)
+			continue;
+		most = ns;
+		*line = (int)place->line;
+		*callee = strings_get(texts, time->callee);
+	}
+	return sum;
+}
+
+// What it waits for behind the lock may be done with it.
+static enum measured measure_lock(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+	const char *callee = NULL;
+	int line = 0;
+
+	if (measured != MEASURED || !finding->row_count)
+		return measured;
+	uint64_t waited = finding->rows[0].ns, ns = blocked_behind(e, finding, &line, &callee);
+	if ((double)ns >= HELD_SHARE * (double)waited && callee)
+		finding_advise(finding,
+		               "Line %d of the same function waits in %.60s, %.2f s in all: if it "
+		               "has the lock there, do that without it, or once for many. %s",
+		               line, callee, (double)ns / 1e9, rule->advice);
+	return measured;
+}
+
 // How busy the CPUs are with a program that has several threads to keep them so.
 static enum measured measure_poor(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
@@ -196,7 +268,7 @@ const struct rule rules_cpu[] = {
 	  .advice = "Hold the lock for less time, or give each thread data of its own and join it "
 	            "at the end.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_lock,
 	  .doing = ACTIVITY(MUTEX),
 	  .not_doing = ACTIVITY(GIL) | ACTIVITY(CONDITION) | ACTIVITY(JOIN) | ACTIVITY(BARRIER),
 	  .metrics = 1u << METRIC_OFF_LOCK },
@@ -235,7 +307,8 @@ const struct rule rules_cpu[] = {
 	  .threshold = 1.5,
 	  .title = "more threads than CPUs",
 	  .formula = "threads that run or could run, on average, by the CPUs that the program may "
-	             "use; only where it uses most of them itself",
+	             "use; only where it uses some of them itself, and where threads wait for each "
+	             "other, and not for an end alone",
 	  .why = "They take the CPUs from each other, and what one waits for is not running.",
 	  .advice = "Start as many threads as there are CPUs: OMP_NUM_THREADS, "
 	            "OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, torch.set_num_threads().",

@@ -169,6 +169,13 @@ static void threads_of(unsigned count, uint64_t each_ms, uint64_t last_ms, uint6
 	}
 }
 
+// They wait for each other, MS in each.
+static void threads_meet(unsigned count, uint64_t ms, const char *stack)
+{
+	for (unsigned i = 0; i < count; i++)
+		add(&f, 10 + i, METRIC_OFF_LOCK, ms, stack);
+}
+
 Test(finding, threads_with_unequal_work)
 {
 	threads_of(4, 500, 833, 0); // 1.43 times the average
@@ -189,15 +196,51 @@ Test(finding, threads_with_unequal_work)
 Test(finding, more_threads_than_cpus)
 {
 	threads_of(4, 500, 500, 250); // (2 + 1) of 2 CPUs
+	threads_meet(4, 50, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
 	finish(1000, 2);
 	cleanup(findings) struct findings *silent = look(NULL);
 	cr_expect_null(finding_of(silent, "CPU-OVERSUB"));
 	end();
 	begin();
 	threads_of(4, 500, 500, 260);
+	threads_meet(4, 50, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
 	finish(1000, 2);
 	cleanup(findings) struct findings *fired = look(NULL);
 	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
+}
+
+Test(finding, many_threads_that_do_not_wait_for_each_other_are_no_fault)
+{
+	threads_of(4, 500, 500, 400);
+	threads_meet(4, 100, "run a.c:30 > end a.c:33 > pthread_join@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
+}
+
+// LINE of the same function is behind the lock or before it.
+static void expect_held(int line, bool told)
+{
+	char stack[100];
+
+	end();
+	begin();
+	snprintf(stack, sizeof(stack), "main a.c:3 > save a.c:%d > fsync@libc", line);
+	add(&f, 1, METRIC_OFF_LOCK, 500, "main a.c:3 > save a.c:20 > pthread_mutex_lock@libc");
+	add_thread(&f, 2, 1, 102, "worker");
+	add(&f, 2, METRIC_OFF_FILE, 400, stack);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-LOCK");
+	cr_assert(finding != NULL);
+	cr_expect_eq(strstr(finding->advice, "waits in fsync, 0.40 s in all") != NULL, told,
+	             "line %d: %s", line, finding->advice);
+}
+
+Test(finding, what_is_waited_for_behind_a_lock_is_told)
+{
+	expect_held(22, true);
+	expect_held(18, false);
 }
 
 Test(finding, where_others_have_the_cpus_the_queue_is_theirs)
