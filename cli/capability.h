@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel lets us measure, found out by trying it on ourselves.
+ * What the kernel lets us measure, found out by trying it on ourselves. For the main thread:
+ * texts may be strerror()'s.
  */
 #pragma once
 

@@ -36,8 +36,8 @@ void cut_print(const struct view *view, const struct profile *profile, FILE *out
 const char *cut_missed(const struct view *view);
 
 /*
- * What is wrong in that window, of all threads, whichever VIEW shows; LIMITS may be NULL. NULL on
- * error.
+ * What is wrong in that window, of all threads, whichever VIEW shows; LIMITS may be NULL. For
+ * findings_free(). NULL on error.
  */
 struct findings *cut_findings(const struct view *view, const struct profile *profile,
                               const struct rule_limits *limits, struct error *err);

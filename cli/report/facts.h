@@ -13,9 +13,12 @@ struct facts {
 	char kernel[256];
 };
 
-/* Collects the facts about ARGV here and now and points RUN at them. -1: no memory. */
+/*
+ * Collects the facts about ARGV here and now, and begins RUN with them; RUN borrows them until
+ * facts_fini(). -1: no memory.
+ */
 int facts_take(struct facts *facts, char *const *argv, struct run *run);
 void facts_fini(struct facts *facts);
 
-/* CPUs that this process may use. */
+/* CPUs that this process may use; 0 if unknown. */
 uint32_t facts_cpus(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules in words, for people.
+ * Rules in words, for people. Texts that are returned are there for good.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  *
  * Total: with what the file itself imports; self: without. Both are recursion-safe. What no file's
  * code ran for (searching, extension modules without a Python file around them) is in the sum
- *alone.
+ * alone.
  */
 #pragma once
 

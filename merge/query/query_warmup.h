@@ -5,8 +5,8 @@
  * and, where there are no ops, on the turns of a loop that samples show.
  *
  * An op counts if it took a hundredth of the run and more. Garbage collections do not: what they
- * cost is how much there is. Calls are
- * those of the whole run, or those that began in QUERY's window.
+ * cost is how much there is. Calls are those of the whole run, or those that began in QUERY's
+ * window.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Medians without sorting: O(n).
+ * Medians without sorting: C. A. R. Hoare, Algorithm 65: find, CACM 4 (1961), 321-322; O(n) on
+ * average. No state: any thread.
  */
 #pragma once
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How sure a share is that was counted from samples.
+ * How sure a share is that was counted from samples, and how likely a difference is by chance.
+ *
+ * E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22
+ * (1927), 209-212. Student's distribution is I_x(f/2, 1/2) with x = f / (f + t^2), the regularized
+ * incomplete beta function (NIST's DLMF, 8.17). No state: any thread.
  */
 #pragma once
 
