@@ -206,8 +206,9 @@ enum op_detail {
 	OP_DETAIL_TENSORS = 5,     /* base/tensors.h */
 	OP_DETAIL_CORRELATION = 7, /* of a CUDA call, and of all that it has the GPU do */
 	OP_DETAIL_MESSAGE = 8,     /* base/message.h */
-	OP_DETAIL_CALLED = 1 << 8  /* with another: after a word of RECORD_PYTHON_CHAINs; never in a
-	                              file */
+	/* With another; never in a file: */
+	OP_DETAIL_CALLED = 1 << 8, /* after a word of RECORD_PYTHON_CHAINs */
+	OP_DETAIL_PYTHON = 1 << 9  /* a function of Python's, which the last of those has called */
 };
 
 /*
@@ -385,6 +386,7 @@ enum patch_reason {
 	PATCH_LOCKED,    /* its code may not be changed */
 	PATCH_BUSY,      /* threads may be running it */
 	PATCH_MANY,      /* there are too many */
+	PATCH_PYTHON,    /* traced, though nothing is patched: it is one of Python's */
 	PATCH_REASONS
 };
 

@@ -49,6 +49,7 @@ struct event_op {
 	bool call;       /* it is a call of a function: it ends with a frame */
 	bool told;       /* and who tells of it knows when that has been left */
 	bool forwards;   /* it may be begun anew by itself, for the same call */
+	bool python;     /* it is a call of a function of Python's, by the last of CHAIN */
 	uint32_t flags;
 	uint64_t stack, caller;
 	uint32_t chain, forward; /* of a RECORD_PYTHON_CHAIN, who calls it, and what it is the

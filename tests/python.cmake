@@ -34,6 +34,9 @@ if(Python3_FOUND)
   add_test(NAME python_callers COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/callers.py $<TARGET_FILE:bottleneck>)
   set_tests_properties(python_callers PROPERTIES LABELS e2e TIMEOUT 900)
+  add_test(NAME python_tracing COMMAND ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/python/tracing.py $<TARGET_FILE:bottleneck>)
+  set_tests_properties(python_tracing PROPERTIES LABELS e2e TIMEOUT 900)
   add_test(NAME python_survive COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/survival.py $<TARGET_FILE:python_report> 0.5)
   foreach(rung kernel user agent)

@@ -38,7 +38,8 @@ void traced_add(struct traced *t, const struct patch_event *event)
 
 	if (event->pattern < OPTION_LIST_MAX)
 		t->matched[event->pattern] = true;
-	if (event->reason == PATCH_DONE || (*event->name && !is_new(r, event->name)))
+	if (event->reason == PATCH_DONE || event->reason == PATCH_PYTHON ||
+	    (*event->name && !is_new(r, event->name)))
 		return;
 	if (r->count < TRACED_NAMES)
 		snprintf(r->names[r->count], sizeof(r->names[0]), "%s", event->name);
@@ -71,7 +72,8 @@ void traced_tell(const struct traced *t, const struct option_list *patterns,
 			continue;
 		snprintf(text, sizeof(text),
 		         "--trace %.200s: no function of the program or its libraries has this "
-		         "name. Static ones are found only in files with symbols (not stripped)",
+		         "name, and none of Python's that was called. Static ones are found only "
+		         "in files with symbols (not stripped)",
 		         patterns->items[i]);
 		line(context, text);
 	}

@@ -135,7 +135,8 @@ static const struct option_spec collectors[] = {
 	  .argument = "FUNC",
 	  .kind = OPTION_LIST,
 	  .offset = AT(trace),
-	  .help = "make each call of a function of this name an op; globs, LIBRARY:FUNC" },
+	  .help = "make each call of a function of this name an op; globs, LIBRARY:FUNC, "
+	          "FILE.py:FUNC" },
 	{ .name = "no-malloc",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_malloc),

@@ -157,6 +157,8 @@ static bool is_call(const struct op *op)
 // What is called is of one kind whoever calls it.
 static void take_callers(struct event_op *op)
 {
+	op->python = (op->detail & OP_DETAIL_PYTHON) != 0;
+	op->detail &= (uint16_t)~OP_DETAIL_PYTHON;
 	if (!(op->detail & OP_DETAIL_CALLED) || !op->detail_count)
 		return;
 	op->chain = (uint32_t)op->details[0];
@@ -204,9 +206,9 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 	take_callers(&event->op);
 	take_correlation(&event->op);
 	event->op.domain = op->domain_id;
-	event->op.call = is_call(op);
+	event->op.call = is_call(op) && !event->op.python;
 	event->op.waits = waits(op);
-	event->op.told = op->provider == OP_TRACE;
+	event->op.told = event->op.call && op->provider == OP_TRACE;
 	event->op.forwards = op->provider == OP_TORCH;
 	return true;
 }

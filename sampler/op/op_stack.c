@@ -225,9 +225,10 @@ static bool is_same(struct frame a, struct frame b)
 }
 
 // Index of the innermost frame that is a call of CALLERS, too; COUNT if there is none. A call is
-// the same if it is of the same function, and its caller is the same, and at the same line.
+// the same if it is of the same function, and its caller is the same, and at the same line. *ALL:
+// whether it is the last of the callers.
 static size_t find_common(const struct frame *callers, size_t caller_count,
-                          const struct frame *frames, size_t count)
+                          const struct frame *frames, size_t count, bool *all)
 {
 	size_t found = count, next = 0;
 
@@ -241,6 +242,7 @@ static size_t find_common(const struct frame *callers, size_t caller_count,
 		if (!is_same(frame, callers[next++]))
 			break;
 	}
+	*all = caller_count && next == caller_count;
 	return found;
 }
 
@@ -250,13 +252,37 @@ static size_t find_function(const struct op_stack *s, const struct open_op *op,
                             size_t owner)
 {
 	struct frame callers[CALLERS_MAX];
-	bool alone = !owner || sps[owner - 1] != sps[owner];
+	bool alone = !owner || sps[owner - 1] != sps[owner], all;
 
-	if (frames[owner].kind != FRAME_PYTHON || alone || !s->codes || !op->chain)
+	if (frames[owner].kind != FRAME_PYTHON || alone)
 		return owner;
 	size_t caller_count = list_callers(s, op, callers);
-	size_t found = find_common(callers, caller_count, frames, count);
+	size_t found = find_common(callers, caller_count, frames, count, &all);
 	return found < owner && sps[found] == sps[owner] ? found : owner;
+}
+
+// The function of Python's that has called the one that OP is; COUNT if it is not to be found.
+static size_t find_python(const struct op_stack *s, const struct open_op *op,
+                          const struct frame *frames, size_t count)
+{
+	struct frame callers[CALLERS_MAX];
+	size_t caller_count = list_callers(s, op, callers);
+	bool all;
+	size_t found = find_common(callers, caller_count, frames, count, &all);
+
+	return all ? found : count;
+}
+
+static size_t find_place(const struct op_stack *s, const struct open_op *op,
+                         const struct frame *frames, const uint64_t *sps, size_t count, size_t hint)
+{
+	bool chained = s->codes && op->chain;
+	size_t owner = op->python && chained ? find_python(s, op, frames, count) : count;
+
+	if (owner < count)
+		return owner;
+	owner = find_owner(op, sps, count, hint);
+	return owner < count && chained ? find_function(s, op, frames, sps, count, owner) : owner;
 }
 
 struct placement {
@@ -272,10 +298,9 @@ static size_t find_places(const struct op_stack *s, const struct frame *frames, 
 
 	for (size_t i = 0; i < s->count && found < OP_STACK_MAX; i++) {
 		const struct open_op *op = &s->ops[i];
-		size_t owner = op->left_ns ? count : find_owner(op, sps, count, hint);
+		size_t owner = op->left_ns ? count : find_place(s, op, frames, sps, count, hint);
 		if (owner == count)
 			continue;
-		owner = find_function(s, op, frames, sps, count, owner);
 		// Within one call of the interpreter an op that began later stands further in.
 		if (found && hint < owner && sps[hint] == sps[owner] && !op->range)
 			owner = hint;

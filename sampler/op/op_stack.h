@@ -34,7 +34,7 @@ struct open_op {
 	uint32_t op;     /* id, see base/op.h */
 	uint32_t domain; /* its domain_id */
 	bool range;
-	bool forwards;         /* see struct event_op */
+	bool forwards, python; /* see struct event_op */
 	uint32_t within;       /* ops of that kind right within it that have ended */
 	struct op_event *twin; /* the only one of them, if it is the same op; owned, NULL: none */
 	uint64_t begin_ns;
@@ -68,7 +68,7 @@ struct op_stack {
 	   whose frames are there while an exception goes on from them. */
 	struct op_return ended[OP_ENDED];
 	size_t ended_count;
-	uint64_t untold; /* ops that found no place here */
+	uint64_t untold;           /* ops that found no place here */
 	const struct codes *codes; /* borrowed: what open_op.chain is a number of; NULL: none */
 };
 

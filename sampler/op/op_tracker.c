@@ -26,6 +26,7 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.domain = op->domain,
 		.range = (op->flags & OP_RANGE) != 0,
 		.forwards = op->forwards && !(op->flags & OP_RANGE),
+		.python = op->python,
 		.begin_ns = event->time_ns,
 		.address = op->stack,
 		.call_stack = op->call ? op->stack : 0,

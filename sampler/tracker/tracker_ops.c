@@ -116,7 +116,8 @@ void tracker_on_patch(struct tracker *t, const struct event *event)
 
 	if (!thread)
 		return;
-	if (!patches_add(&thread->process->patches, &event->patch))
+	if (event->patch.reason != PATCH_PYTHON &&
+	    !patches_add(&thread->process->patches, &event->patch))
 		t->no_memory = true;
 	if (t->sink.patch)
 		t->sink.patch(t->sink.context, &patch);

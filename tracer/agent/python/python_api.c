@@ -7,10 +7,12 @@
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_calls.h"
+#include "tracer/agent/python/python_events.h"
 #include "tracer/agent/python/python_guard.h"
 #include "tracer/agent/python/python_names.h"
 #include "tracer/agent/python/python_runtime.h"
 #include "tracer/agent/python/python_threads.h"
+#include "tracer/agent/python/python_trace.h"
 #include "tracer/agent/sample/context.h"
 
 #include <dlfcn.h>
@@ -268,6 +270,7 @@ static py_object at_exit(py_object self, py_object unused)
 	(void)self, (void)unused;
 	if (is_on() && is_main_thread()) {
 		python_calls_check();
+		python_trace_check();
 		finish(true);
 		__atomic_store_n(&stage, ENDED, __ATOMIC_RELEASE);
 	}
@@ -306,6 +309,19 @@ void python_api_exit(void)
 	errno = error;
 }
 
+static void listen(void)
+{
+	bool counted = agent->config.count_calls && python_calls_start(agent);
+	bool traced = python_trace_start(agent), told = python_events_start();
+
+	if (agent->config.count_calls && !(counted && told))
+		python_api_note("calls of Python functions are not counted: the interpreter does "
+		                "not let us");
+	if (traced && !told)
+		python_api_note("functions of Python's are not traced: the interpreter does not "
+		                "let us");
+}
+
 // In the main thread, under the GIL, between two bytecodes.
 static int setup(void *unused)
 {
@@ -316,8 +332,7 @@ static int setup(void *unused)
 		register_exit();
 		if (op_is_on(OP_PYTHON))
 			watch_collections();
-		if (agent->config.count_calls)
-			python_calls_start(agent);
+		listen();
 		__atomic_store_n(&stage, READY, __ATOMIC_RELEASE);
 	}
 	errno = error;

@@ -333,13 +333,17 @@ static bool write_chain(struct op_thread *t, uint32_t number, const struct pytho
 
 // Two threads at once both tell it, each before it is used.
 static __attribute__((noinline)) bool tell(const struct python_runtime *r, struct op_thread *t,
-                                           uintptr_t newest, struct slot *slot, uint32_t now)
+                                           uintptr_t newest, bool outer, struct slot *slot,
+                                           uint32_t now)
 {
 	uint64_t room[CHAIN_BYTES / sizeof(uint64_t)];
 	struct python_chain *chain = (struct python_chain *)room;
 	struct torch_call calls[MODULES_MAX];
 
 	walk(t, chain, PYTHON_CALLERS_MAX);
+	if (outer && chain->count)
+		memmove(chain->frames, chain->frames + 1,
+		        --chain->count * sizeof(chain->frames[0]));
 	uint32_t modules = find_modules(&r->layout, t, newest, chain->count, calls);
 	if (!chain->count || !write_chain(t, (uint32_t)(slot - slots) + 1, chain, calls, modules))
 		return false;
@@ -357,15 +361,16 @@ static struct slot *find_known(const struct python_runtime *r, uintptr_t newest,
 }
 
 static __attribute__((noinline)) struct slot *
-add(const struct python_runtime *r, struct op_thread *t, uintptr_t newest, uint32_t now)
+add(const struct python_runtime *r, struct op_thread *t, uintptr_t newest, bool outer, uint32_t now)
 {
 	if (!__atomic_load_n(&module_call, __ATOMIC_RELAXED))
 		find_module_call(r, t, newest);
 	struct slot *slot = find(hash_of(&r->layout, newest));
-	return slot && tell(r, t, newest, slot, now) ? slot : NULL;
+	return slot && tell(r, t, newest, outer, slot, now) ? slot : NULL;
 }
 
-uint32_t python_callers_number(struct op_thread *t, uintptr_t newest)
+// OUTER: NEWEST is the second one of the thread's frames.
+static inline uint32_t number_of(struct op_thread *t, uintptr_t newest, bool outer)
 {
 	const struct python_runtime *r = python_checked();
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_RELAXED);
@@ -374,15 +379,17 @@ uint32_t python_callers_number(struct op_thread *t, uintptr_t newest)
 		return 0;
 	struct slot *slot = find_known(r, newest, now);
 	if (!slot)
-		slot = add(r, t, newest, now);
+		slot = add(r, t, newest, outer, now);
 	return slot ? (uint32_t)(slot - slots) + 1 : 0;
 }
 
-void python_callers_tell(struct op_thread *t, struct op_details *d, uint64_t *values)
+uint32_t python_callers_number(struct op_thread *t, uintptr_t newest)
 {
-	uintptr_t newest = python_callers_newest(t);
-	uint32_t number = newest ? python_callers_number(t, newest) : 0;
+	return number_of(t, newest, false);
+}
 
+static inline void tell_number(uint32_t number, struct op_details *d, uint64_t *values)
+{
 	if (!number)
 		return;
 	for (uint16_t i = d->count; i > 0; i--)
@@ -390,4 +397,20 @@ void python_callers_tell(struct op_thread *t, struct op_details *d, uint64_t *va
 	values[0] = number;
 	*d = (struct op_details){ (uint16_t)(d->kind | OP_DETAIL_CALLED), (uint16_t)(d->count + 1),
 		                  values };
+}
+
+void python_callers_tell(struct op_thread *t, struct op_details *d, uint64_t *values)
+{
+	uintptr_t newest = python_callers_newest(t);
+
+	tell_number(newest ? python_callers_number(t, newest) : 0, d, values);
+}
+
+void python_callers_tell_outer(struct op_thread *t, struct op_details *d, uint64_t *values)
+{
+	uintptr_t newest = python_callers_newest(t);
+	const struct python_runtime *r = newest ? python_checked() : NULL;
+	uintptr_t outer = r ? next_frame(&r->layout, skip_shims(&r->layout, newest)) : 0;
+
+	tell_number(outer ? number_of(t, outer, true) : 0, d, values);
 }

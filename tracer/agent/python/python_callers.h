@@ -40,6 +40,9 @@ uint32_t python_callers_number(struct op_thread *t, uintptr_t newest);
  */
 void python_callers_tell(struct op_thread *t, struct op_details *d, uint64_t *values);
 
+/* The same for a Python function that has just been called: who has called that. */
+void python_callers_tell_outer(struct op_thread *t, struct op_details *d, uint64_t *values);
+
 /* The torch.nn.Modules that the calling thread runs, innermost first, at most MAX; how many. Under
    the GIL. */
 uint32_t python_callers_modules(uintptr_t *modules, uint32_t max);

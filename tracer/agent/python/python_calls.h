@@ -3,8 +3,7 @@
  * How often each Python function is called, exactly, as cProfile counts: also each time that a
  * generator goes on.
  *
- * By sys.monitoring from CPython 3.12 on, by the profile function of each thread before. Each code
- * object has its counter, which goes with it.
+ * Each code object has its counter, which goes with it.
  */
 #pragma once
 
@@ -12,8 +11,9 @@
 
 struct agent;
 
-/* Under the GIL, in the main thread. */
-void python_calls_start(struct agent *a);
+/* Under the GIL, in the main thread, before python_events_start(). False: they cannot be counted.
+ */
+bool python_calls_start(struct agent *a);
 
 /* The same: has the program put something in our place, so that calls are missing? */
 void python_calls_check(void);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Begins and ends of calls of Python's functions, as the interpreter tells of them: also each time
+ * that a generator goes on, and stops.
+ *
+ * By sys.monitoring from CPython 3.12 on, which is asked no more about functions that nobody wants;
+ * by the profile function of each thread before, which is called for all. All of it is under the
+ * GIL where there is one, in any thread; a listener may be called by several at once where not.
+ */
+#pragma once
+
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/python/python_api.h"
+
+#include <stdbool.h>
+
+struct python_listener {
+	/* A call of CODE begins, or ends. False: this one need not be told of CODE again. */
+	bool (*begins)(py_object code, struct op_here here);
+	bool (*ends)(py_object code); /* NULL: ends are of no interest */
+};
+
+#define PYTHON_LISTENERS_MAX 2
+
+/* In the main thread. LISTENER is borrowed for good; before python_events_start(). */
+void python_events_add(const struct python_listener *listener);
+
+/* The same. False: the interpreter does not let us. True, too, if nobody listens. */
+bool python_events_start(void);
+
+/* Each listener calls it with each code object that is new to it. */
+void python_events_meet(py_object code);
+
+/* Has the program put something in our place, so that calls are missing? In the main thread. */
+bool python_events_lost(void);
+
+/* A text of CODE, by its offset there; valid as long as CODE is. */
+const char *python_events_text(py_object code, int32_t offset);
