@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/origin.h"
+#include "base/path.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_ops.h"
 #include "merge/scope.h"
@@ -23,6 +24,7 @@ struct step_of {
 	uint64_t doing;
 	uint32_t place;  // index; ACTIVITY_NO_PLACE: none of the user's own
 	uint32_t callee; // string: the outermost function below that place
+	bool openmp;     // of a runtime of OpenMP's
 	bool python, interpreter, called;
 	bool unoptimized; // the innermost place
 };
@@ -232,6 +234,16 @@ static uint64_t doing_of_op(const struct asking *a, const struct location *locat
 	return activity_of_op(op) | (is_tiny(a, op) ? ACTIVITY(TINY) : 0);
 }
 
+// Its own functions have no names where its symbols are not installed.
+static bool is_openmp(const struct asking *a, const struct location *location)
+{
+	const struct module *module = modules_get(a->profile->modules, location->module);
+	const char *name = module ? path_base(module->path) : NULL;
+
+	return name && (strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libomp", 6) == 0 ||
+	                strncmp(name, "libiomp", 7) == 0);
+}
+
 static bool take_location(struct asking *a, uint32_t id)
 {
 	const struct location *location = locations_get(&a->profile->locations, id);
@@ -247,6 +259,7 @@ static bool take_location(struct asking *a, uint32_t id)
 		.called = location->kind == FRAME_CALLED_EXACT ||
 		          location->kind == FRAME_CALLED_RETURN,
 		.unoptimized = location->place_count && places[0].unoptimized,
+		.openmp = is_openmp(a, location),
 	};
 	if (location_is_mark(location, MARK_GIL))
 		step->doing = ACTIVITY(GIL);
@@ -302,6 +315,9 @@ static void take_node(struct asking *a, uint32_t id)
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);
+	// What such a runtime does without its user's code is to wait for the other threads.
+	if (step->openmp && !(state->doing & (ACTIVITY(MUTEX) | ACTIVITY(THREAD))))
+		state->doing |= ACTIVITY(BARRIER) | ACTIVITY(LOOP);
 	if (!state->callee)
 		state->callee = step->callee;
 	const struct location *l = locations_get(&a->profile->locations, node->location);

@@ -17,6 +17,7 @@ static const struct names table[] = {
 	{ ACTIVITY(MUTEX),
 	  "pthread_mutex_lock|pthread_mutex_timedlock|pthread_mutex_clocklock|lll_lock_wait*|"
 	  "pthread_rwlock_*lock|sem_wait*|new_sem_wait*|sem_timedwait|PyThread_acquire_lock*|"
+	  "GOMP_critical_*start|GOMP_atomic_start|omp_set_lock*|omp_set_nest_lock*|kmpc_critical*|"
 	  "std::sys::*::mutex*|{method 'acquire' of '_thread.lock' objects}|"
 	  "{method 'acquire' of '_thread.RLock' objects}|"
 	  "{method '__enter__' of '_thread.lock' objects}|"

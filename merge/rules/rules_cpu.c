@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
+#include "base/share.h"
 #include "merge/profile/profile_data.h"
 #include "merge/rules/evidence.h"
 
@@ -12,6 +13,8 @@
 #define FEW_SAMPLES 100
 #define MEET_SHARE  0.05 /* of the time that threads run or could, in waiting for each other */
 #define HELD_SHARE  0.2  /* of the time that was waited for a lock */
+#define QUEUE_SHARE 0.1  /* of what was waited for others: more time without a CPU may be why */
+#define UNEVEN      1.25 /* times the CPU time of another */
 #define BLOCKED                                                                                    \
 	(1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_NET |                    \
 	 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_FAULT)
@@ -230,6 +233,80 @@ static enum measured measure_lock(const struct evidence *e, const struct rule *r
 	return measured;
 }
 
+// Where threads lack a CPU the others wait for them, however well the work is divided: then it is
+// that thread which waits less at the ends that has to compute more, on CPUs.
+static bool is_uneven(const struct evidence *e, uint64_t waited)
+{
+	uint64_t own = 0, all = 0;
+	uint32_t workers = 0;
+
+	if ((double)e->activities->ns[METRIC_OFF_RUNNABLE] < QUEUE_SHARE * (double)waited)
+		return true;
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->place == ACTIVITY_NO_PLACE || time->doing & ACTIVITY(LOOP))
+			continue;
+		own += time->critical_ns[METRIC_ON_CPU];
+		all += time->ns[METRIC_ON_CPU];
+	}
+	for (size_t i = 0; i < e->threads->count; i++)
+		workers += (double)e->threads->rows[i].self_ns[METRIC_ON_CPU] >
+		           PART_SHARE * (double)own;
+	if (workers < 2)
+		return false;
+	double others = (double)(all - own) / (workers - 1);
+	return e->account.is_main ? others > UNEVEN * (double)own : (double)own > UNEVEN * others;
+}
+
+// A loop of the user's own: how libraries divide theirs is not the user's to change.
+static bool is_own_loop(const struct evidence *e, const struct activity_time *time)
+{
+	const char *callee = strings_get(e->profile->strings, time->callee);
+
+	if (time->place == ACTIVITY_NO_PLACE || !(time->doing & ACTIVITY(LOOP)) ||
+	    e->activities->places[time->place].python)
+		return false;
+	return !callee || strncmp(callee, "GOMP_", 5) == 0 || strncmp(callee, "__kmpc_", 7) == 0;
+}
+
+// By threads that have begun a parallel loop: those of the runtime also wait while none is there.
+static enum measured measure_loops(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct activity_time *most = NULL;
+	uint64_t sum = 0;
+	char place[300];
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (!is_own_loop(e, time))
+			continue;
+		uint64_t ns = evidence_sum(time->ns, rule->metrics);
+		sum += ns;
+		if (ns && (!most || ns > evidence_sum(most->ns, rule->metrics)))
+			most = time;
+	}
+	if (!most || !is_uneven(e, sum))
+		return MEASURED_NOTHING;
+	const struct activity_place *own = &e->activities->places[most->place];
+	const struct strings *texts = e->profile->strings;
+	const char *function = strings_get(texts, own->function);
+	finding_add(finding, &(struct finding_row){
+				     .function = function ? function : "?",
+				     .file = strings_get(texts, own->file),
+				     .line = (int)own->line,
+				     .ns = evidence_sum(most->ns, rule->metrics),
+				     .share = share_of(evidence_sum(most->ns, rule->metrics), sum),
+			     });
+	finding->share = share_of(sum, e->wall_ns) < 1 ? share_of(sum, e->wall_ns) : 1;
+	finding->value = 100 * finding->share;
+	// As long as one waits another is late: with equal work both would be there halfway.
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns / 2);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "%s: %.0f %% of the time, most in %s", rule->title,
+	                   finding->value, place);
+}
+
 // How busy the CPUs are with a program that has several threads to keep them so.
 static enum measured measure_poor(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
@@ -300,6 +377,25 @@ const struct rule rules_cpu[] = {
 	            "free (dynamic scheduling).",
 	  .source = "our choice",
 	  .measure = measure_imbalance },
+	{ .id = "CPU-LOOPS",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-IMBALANCE", "CPU-OVERSUB", "CPU-SPIN", "CPU-SYS" },
+	  .title = "waiting for the others at the end of parallel loops",
+	  .formula =
+	          "time of the threads that begin parallel loops of OpenMP's in the user's own "
+	          "code, in its runtime (libgomp, libomp, libiomp5), spinning or asleep, as a "
+	          "share of wall time; where threads lack CPUs, only if their CPU time is unequal, too",
+	  .why = "A parallel loop is over when its slowest thread is: the others wait for it.",
+	  .advice = "Let threads take pieces as they get free: schedule(dynamic) or "
+	            "schedule(guided). If each loop takes some microseconds only, put several into "
+	            "one parallel region.",
+	  .source = "our choice",
+	  .measure = measure_loops,
+	  .doing = ACTIVITY(LOOP),
+	  .metrics = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_LOCK },
 	{ .id = "CPU-OVERSUB",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

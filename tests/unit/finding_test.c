@@ -209,6 +209,53 @@ Test(finding, more_threads_than_cpus)
 	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
 }
 
+// The main thread waits 400 ms for a thread that computes WORK_MS and lacks a CPU for QUEUE_MS.
+static bool finds_loops(uint64_t work_ms, uint64_t queue_ms)
+{
+	end();
+	begin();
+	add_thread(&f, 2, 1, 102, "app");
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > loop a.c:40");
+	add(&f, 1, METRIC_OFF_LOCK, 400, "main a.c:3 > loop a.c:39 > GOMP_parallel@libgomp");
+	add(&f, 2, METRIC_ON_CPU, work_ms, "loop a.c:40");
+	if (queue_ms)
+		add(&f, 2, METRIC_OFF_RUNNABLE, queue_ms, "loop a.c:40");
+	finish(800, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-LOOPS");
+	cr_expect(!finding || finding->line == 39);
+	cr_expect(!finding || finding->saving_ns == 200 * MS);
+	return finding;
+}
+
+Test(finding, parallel_loops_whose_threads_wait_for_one)
+{
+	cr_expect(finds_loops(800, 0));
+	cr_expect(finds_loops(600, 200));
+	cr_expect(!finds_loops(410, 390), "others had the CPU");
+}
+
+Test(finding, parallel_loops_of_libraries_are_theirs)
+{
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:40");
+	add(&f, 1, METRIC_OFF_LOCK, 400,
+	    "main a.c:3 > work a.c:39 > matmul@libc > GOMP_parallel@libgomp");
+	finish(800, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-LOOPS"));
+}
+
+Test(finding, waiting_for_a_lock_of_openmp_is_no_end_of_a_loop)
+{
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > loop a.c:40");
+	add(&f, 1, METRIC_OFF_LOCK, 500,
+	    "main a.c:3 > loop a.c:41 > GOMP_critical_start@libgomp > wait@libgomp");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-LOOPS"));
+	cr_expect(finding_of(findings, "CPU-LOCK") != NULL);
+}
+
 Test(finding, many_threads_that_do_not_wait_for_each_other_are_no_fault)
 {
 	threads_of(4, 500, 500, 400);
