@@ -8,8 +8,10 @@ target_compile_options(probe_child_o2 PRIVATE -O2 -fomit-frame-pointer)
 set_target_properties(probe_child_o0 probe_child_o2 PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
 
 unit(kernel_map LIBS sampler)
-unit(off_cpu LIBS sampler)
 unit(wait LIBS sampler)
+foreach(part off_cpu off_cpu_looks off_cpu_python off_cpu_ready)
+  unit(${part} SOURCES unit/off_cpu_fixture.c LIBS sampler)
+endforeach()
 unit(probe SOURCES probe_run.c LIBS sampler)
 add_dependencies(probe_test probe_child_o0 probe_child_o2)
 target_compile_definitions(probe_test PRIVATE

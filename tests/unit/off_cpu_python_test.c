@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Waits of threads that run Python, and for its lock.
+#include "tests/unit/off_cpu_fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+// A wait of which a sample tells, and a look in the middle of it that finds LINE (0: there is
+// none).
+static void wait_in_python(uint64_t from_ns, uint64_t to_ns, uint64_t pc, unsigned line)
+{
+	sample(from_ns, pc, IN_FUTEX);
+	out(from_ns + 1);
+	in_python.line = line;
+	if (line)
+		look((from_ns + to_ns) / 2, PROBE_STACK, METRIC_OFF_LOCK, pc);
+	in(to_ns);
+}
+
+static void start_in_python(bool switch_samples)
+{
+	start(switch_samples);
+	in_python.there = true;
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+}
+
+Test(off_cpu_python, a_look_adds_python_to_what_a_sample_has_told)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 30 * MS, 0xa, 7);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 20 * MS - 1));
+	cr_expect(eq(u64, handed_to(0xa), 0));
+	cr_expect(eq(u64, handed_ns[METRIC_OFF_LOCK], 20 * MS - 1));
+}
+
+Test(off_cpu_python, a_look_that_was_not_over_when_the_thread_went_on_adds_nothing)
+{
+	start_in_python(true);
+	sample(10 * MS, 0xa, IN_FUTEX);
+	out(10 * MS + 1);
+	in_python.line = 7;
+	in_python.until_ns = 31 * MS;
+	look(29 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(30 * MS);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS - 1), "as if there had been no look");
+}
+
+Test(off_cpu_python, short_waits_go_with_one_at_the_same_native_stack_that_a_look_has_met)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	wait_in_python(12 * MS, 13 * MS, 0xb, 0);
+	wait_in_python(14 * MS, 15 * MS, 0xa, 0);
+	wait_in_python(20 * MS, 30 * MS, 0xa, 7);
+	wait_in_python(31 * MS, 32 * MS, 0xa, 0); // waits for the next look there
+	wait_in_python(40 * MS, 50 * MS, 0xa, 8);
+	finish(MS, 60 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 12 * MS - 3));
+	cr_expect(eq(u64, handed_to(PYTHON + 8), 11 * MS - 2));
+	cr_expect(eq(u64, handed_to(0xa), 0));
+	cr_expect(eq(u64, handed_to(0xb), MS - 1), "no look has met it");
+	cr_expect(eq(u32, handed[0].samples, 0), "others of the look's stack");
+}
+
+Test(off_cpu_python, waits_do_not_wait_for_ever_for_a_look)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	wait_in_python(3000 * MS, 3001 * MS, 0xa, 0);
+	cr_expect(eq(u64, handed_to(0xa), MS - 1));
+	wait_in_python(3020 * MS, 3030 * MS, 0xa, 7);
+	finish(MS, 3040 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 11 * MS - 2));
+}
+
+Test(off_cpu_python, more_stacks_than_are_kept_push_out_the_oldest)
+{
+	start_in_python(true);
+	for (uint64_t i = 0; i < WAIT_PILES_MAX + 2; i++)
+		wait_in_python((10 + 2 * i) * MS, (11 + 2 * i) * MS, 0x100 + i, 0);
+	cr_expect(eq(u64, handed_to(0x100), MS - 1));
+	cr_expect(eq(u64, handed_to(0x101), MS - 1));
+	cr_expect(eq(u64, handed_to(0x102), 0));
+	finish(MS, 100 * MS);
+	cr_expect(eq(u64, handed_to(0x102), MS - 1));
+}
+
+Test(off_cpu_python, a_thread_without_python_does_not_wait_for_looks)
+{
+	start_in_python(true);
+	sample(10 * MS, 0xa, IN_FUTEX);
+	out(10 * MS + 1);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // finds no line
+	look(40 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // nor again
+	look(60 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	cr_expect(eq(u32, next_look.looks, 2));
+	in(80 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 70 * MS - 1));
+	wait_in_python(90 * MS, 91 * MS, 0xa, 0);
+	cr_expect(eq(u64, handed_to(0xa), 71 * MS - 2));
+	finish(MS, 100 * MS);
+}
+
+Test(off_cpu_python, a_look_that_misses_python_is_made_again)
+{
+	start_in_python(false);
+	out(10 * MS);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in_python.line = 7;
+	look(40 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(80 * MS);
+	finish(MS, 100 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 70 * MS));
+}
+
+Test(off_cpu_python, without_samples_the_look_tells_it_all)
+{
+	start_in_python(false);
+	out(10 * MS);
+	in_python.line = 7;
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(30 * MS);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 20 * MS));
+}
+
+Test(off_cpu_python, estimated_switches_prove_nothing)
+{
+	start_in_python(false);
+	open_with((struct off_cpu_options){ .estimated = true });
+	out(10 * MS);
+	in_python.line = 7;
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // the fake kernel counts no turns
+	in(30 * MS);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	cr_expect(eq(u64, handed_to(0xa), 20 * MS));
+}
+
+Test(off_cpu_python, who_waits_already_when_python_is_found_is_looked_at_again)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(20 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in_python.there = true;
+	in_python.line = 7;
+	look(40 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	cr_expect(eq(u32, next_look.looks, 1), "one is enough otherwise");
+	off_cpu_again(o, &thread);
+	look(60 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(100 * MS);
+	finish(MS, 110 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 90 * MS));
+}
+
+Test(off_cpu_python, a_wait_for_the_gil_is_marked)
+{
+	start_in_python(true);
+	in_python.gil = 0x1234;
+	next_look.futex = 0x1234;
+	wait_in_python(10 * MS, 30 * MS, 0xa, 7);
+	next_look.futex = 0x1235;
+	wait_in_python(40 * MS, 50 * MS, 0xa, 7);
+	finish(MS, 60 * MS);
+	cr_expect(eq(u64, handed_to(MARK_GIL), 20 * MS - 1));
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 10 * MS - 1));
+}
+
+Test(off_cpu_python, who_holds_the_gil_at_a_look_has_held_it_since_the_last)
+{
+	start_in_python(false);
+	thread.tid = process.pid; // one look for each process
+	process.python.remote = (struct python_remote *)&process;
+	in_python.gil = 0x1234;
+	for (uint64_t ms = 20; ms <= 500; ms += 40) {
+		out(ms * MS);
+		in_python.line = 7;
+		look((ms + 20) * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+		in((ms + 30) * MS);
+	}
+	cr_expect(eq(u64, thread.gil_held_ns, 480 * MS), "from the first look to the last");
+	finish(MS, 600 * MS);
+}
