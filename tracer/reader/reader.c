@@ -4,48 +4,29 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/mapped.h"
 #include "base/record_gpu.h"
-#include "base/ring.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/op_names.h"
+#include "tracer/reader/ring_file.h"
+#include "tracer/reader/totals_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define DATA_BYTES_MAX  (64u << 20)
-#define FILES_MAX       65536
-#define HANDLERS_NS_MAX (UINT64_C(1) << 60)
-#define TOTALS_AT_ONCE  64
-#define TOTALS_KEPT     ((off_t)1 << 20)
-
-struct file {
-	struct mapped map;
-	const struct protocol_file *header; /* NULL: it holds names */
-	/* What the header said when it was checked: the target may change it. */
-	uint32_t pid;
-	uint32_t ring_count, data_bytes;
-	uint64_t image_ns;
-	bool gone;              /* the process is no more */
-	struct op_names *names; /* instead of rings */
-	uint32_t open_mask;     /* rings that are in use here */
-	uint32_t refused_mask;  /* rings that somebody else has read or scribbled in */
-	struct ring rings[PROTOCOL_RINGS_MAX];
-};
+#define FILES_MAX 65536
 
 /* A ring with something to read, by the time of its next record. */
 struct entry {
 	uint64_t time_ns;
 	struct ring *ring;
-	struct file *file;
+	struct ring_file *file;
 };
 
 struct reader {
 	int directory;
-	struct file **files;
+	struct ring_file **files;
 	size_t file_count, file_capacity;
 	struct entry *heap; /* the oldest first */
 	size_t heap_count, heap_capacity;
@@ -54,11 +35,10 @@ struct reader {
 	/* To be given out before it: what it needs to be understood, an image and a record each. */
 	uint8_t *told;
 	size_t told_bytes, told_capacity, told_at;
-	uint64_t telling_ns;           // the image that is told of
-	const struct record *after;    /* given out when all has been told */
-	uint64_t image_ns;             // of the record that was read last
-	int totals;                    // the file that processes without files append to
-	off_t totals_at, totals_freed; // read so far; given back to the file system
+	uint64_t telling_ns;        // the image that is told of
+	const struct record *after; /* given out when all has been told */
+	uint64_t image_ns;          // of the record that was read last
+	struct totals_file totals;
 	/* Of files that are closed. */
 	uint64_t past_dropped, past_unsampled, past_handlers_ns;
 	uint64_t damaged;
@@ -72,7 +52,7 @@ struct reader *reader_new(const char *directory, struct error *err)
 		error_set(err, errno, "could not start the reader of the agent's rings");
 		return NULL;
 	}
-	r->totals = -1;
+	r->totals = TOTALS_FILE_NONE;
 	r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->directory < 0) {
 		error_set(err, errno, "could not open \"%s\"", directory);
@@ -81,88 +61,20 @@ struct reader *reader_new(const char *directory, struct error *err)
 	return steal(r);
 }
 
-static void file_free(struct file *file)
-{
-	op_names_free(file->names);
-	mapped_close(&file->map);
-	free(file);
-}
-
 void reader_free(struct reader *r)
 {
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->file_count; i++)
-		file_free(r->files[i]);
+		ring_file_free(r->files[i]);
 	free(r->files);
 	free(r->heap);
 	free(r->record);
 	free(r->told);
 	if (r->directory >= 0)
 		close(r->directory);
-	if (r->totals >= 0)
-		close(r->totals);
+	totals_file_fini(&r->totals);
 	free(r);
-}
-
-// Takes what the header says, once, if it agrees with the file.
-static bool take_header(struct file *file)
-{
-	struct protocol_file header;
-
-	if (__atomic_load_n(&file->header->magic, __ATOMIC_ACQUIRE) != PROTOCOL_MAGIC)
-		return false;
-	memcpy(&header, file->header, sizeof(header));
-	if (header.version != PROTOCOL_VERSION || header.ring_count == 0 ||
-	    header.ring_count > PROTOCOL_RINGS_MAX || header.data_bytes == 0 ||
-	    header.data_bytes > DATA_BYTES_MAX ||
-	    protocol_ring_offset(header.ring_count, header.data_bytes) != file->map.size)
-		return false;
-	file->pid = header.pid;
-	file->ring_count = header.ring_count;
-	file->data_bytes = header.data_bytes;
-	file->image_ns = header.image_ns;
-	return true;
-}
-
-// Ours, ordinary, and of a size that a file of rings can have. Not yet, if it is still empty.
-static bool is_acceptable(int fd, size_t *size)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1 ||
-	    (status.st_mode & 077) != 0 || (size_t)status.st_size < protocol_ring_offset(1, 4096) ||
-	    (size_t)status.st_size > protocol_ring_offset(PROTOCOL_RINGS_MAX, DATA_BYTES_MAX))
-		return false;
-	*size = (size_t)status.st_size;
-	return true;
-}
-
-// NULL if NAME is not (or not yet) a file of rings.
-static struct file *open_file(struct reader *r, const char *name)
-{
-	cleanup_close int fd =
-		openat(r->directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	size_t size;
-
-	if (fd < 0 || !is_acceptable(fd, &size))
-		return NULL;
-	struct file *file = calloc(1, sizeof(*file));
-	if (!file)
-		return NULL;
-	if (mapped_open(&file->map, fd, size, MAPPED_SHARED, NULL) == 0) {
-		file->names = op_names_new(file->map.data, size);
-		if (file->names) {
-			file->pid = op_names_pid(file->names);
-			file->image_ns = op_names_image_ns(file->names);
-			return file;
-		}
-		file->header = (const struct protocol_file *)file->map.data;
-		if (take_header(file))
-			return file;
-	}
-	file_free(file);
-	return NULL;
 }
 
 static void add_file(struct reader *r, const char *name)
@@ -170,7 +82,7 @@ static void add_file(struct reader *r, const char *name)
 	if (r->file_count == FILES_MAX ||
 	    !array_reserve(&r->files, &r->file_capacity, r->file_count + 1))
 		return;
-	struct file *file = open_file(r, name);
+	struct ring_file *file = ring_file_open(r->directory, name);
 	if (!file)
 		return;
 	unlinkat(r->directory, name, 0);
@@ -192,30 +104,6 @@ static void add_files(struct reader *r)
 		if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_TOTALS_FILE) != 0)
 			add_file(r, entry->d_name);
 	closedir(directory);
-}
-
-static void open_ring(struct reader *r, struct file *file, uint32_t index)
-{
-	void *memory = (char *)file->header + protocol_ring_offset(index, file->data_bytes);
-	struct ring *ring = &file->rings[index];
-
-	// Nobody but us reads it, so it begins at its beginning.
-	if (ring_open(ring, memory, protocol_ring_bytes(file->data_bytes)) && ring->position == 0) {
-		file->open_mask |= UINT32_C(1) << index;
-		return;
-	}
-	file->refused_mask |= UINT32_C(1) << index;
-	r->damaged++;
-}
-
-static void open_rings(struct reader *r, struct file *file)
-{
-	uint32_t made = __atomic_load_n(&file->header->made, __ATOMIC_ACQUIRE) &
-	                ~(file->open_mask | file->refused_mask);
-
-	for (uint32_t i = 0; made && i < file->ring_count; i++)
-		if (made & UINT32_C(1) << i)
-			open_ring(r, file, i);
 }
 
 static void sift_up(struct entry *heap, size_t at)
@@ -256,7 +144,7 @@ static bool next_time(struct reader *r, struct ring *ring, uint64_t *time_ns)
 	return true;
 }
 
-static void push_ring(struct reader *r, struct file *file, struct ring *ring)
+static void push_ring(struct reader *r, struct ring_file *file, struct ring *ring)
 {
 	struct entry entry = { 0, ring, file };
 
@@ -268,44 +156,23 @@ static void push_ring(struct reader *r, struct file *file, struct ring *ring)
 }
 
 // Returns whether there is something left to read.
-static bool push_file(struct reader *r, struct file *file)
+static bool push_file(struct reader *r, struct ring_file *file)
 {
 	size_t before = r->heap_count;
 
-	open_rings(r, file);
+	r->damaged += ring_file_open_rings(file);
 	for (uint32_t i = 0; i < file->ring_count; i++)
 		if (file->open_mask & UINT32_C(1) << i)
 			push_ring(r, file, &file->rings[i]);
 	return r->heap_count > before;
 }
 
-static uint64_t file_dropped(const struct file *file)
+static void close_file(struct reader *r, struct ring_file *file)
 {
-	uint64_t dropped = file->names ? op_names_refused(file->names) : 0;
-
-	for (uint32_t i = 0; i < file->ring_count; i++)
-		if (file->open_mask & UINT32_C(1) << i)
-			dropped += ring_dropped(&file->rings[i]);
-	return dropped;
-}
-
-// The target may write there what it likes: that it has done more than there was time for is not
-// believed.
-static uint64_t handlers_ns(const struct file *file)
-{
-	uint64_t ns = __atomic_load_n(&file->header->handlers_ns, __ATOMIC_RELAXED);
-
-	return ns < HANDLERS_NS_MAX ? ns : 0;
-}
-
-static void close_file(struct reader *r, struct file *file)
-{
-	r->past_dropped += file_dropped(file);
-	if (file->header)
-		r->past_unsampled += file->header->unsampled;
-	if (file->header)
-		r->past_handlers_ns += handlers_ns(file);
-	file_free(file);
+	r->past_dropped += ring_file_dropped(file);
+	r->past_unsampled += ring_file_unsampled(file);
+	r->past_handlers_ns += ring_file_handlers_ns(file);
+	ring_file_free(file);
 }
 
 static void keep_told(void *context, const struct record *record)
@@ -349,12 +216,12 @@ void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns)
 			tell_counts(r, r->files[i]->names, now_ns);
 }
 
-static bool is_same_image(const struct file *a, const struct file *b)
+static bool is_same_image(const struct ring_file *a, const struct ring_file *b)
 {
 	return a->pid == b->pid && a->image_ns == b->image_ns;
 }
 
-static bool has_rings(const struct reader *r, const struct file *names)
+static bool has_rings(const struct reader *r, const struct ring_file *names)
 {
 	for (size_t i = 0; i < r->file_count; i++)
 		if (!r->files[i]->names && is_same_image(r->files[i], names))
@@ -368,7 +235,7 @@ static void close_names(struct reader *r)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->file_count; i++) {
-		struct file *file = r->files[i];
+		struct ring_file *file = r->files[i];
 		if (!file->names || !file->gone || has_rings(r, file)) {
 			r->files[kept++] = file;
 			continue;
@@ -379,60 +246,16 @@ static void close_names(struct reader *r)
 	r->file_count = kept;
 }
 
-static bool open_totals(struct reader *r)
-{
-	struct stat status;
-
-	if (r->totals >= 0)
-		return true;
-	int fd = openat(r->directory, PROTOCOL_TOTALS_FILE,
-	                O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-		r->totals = fd;
-	else if (fd >= 0)
-		close(fd);
-	return r->totals >= 0;
-}
-
-// Writers append to the file at any moment, so it is never cut: it becomes hollow.
-static void free_totals(struct reader *r)
-{
-	if (r->totals_at - r->totals_freed < TOTALS_KEPT)
-		return;
-	fallocate(r->totals, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, r->totals_freed,
-	          r->totals_at - r->totals_freed);
-	r->totals_freed = r->totals_at;
-}
-
-static void read_totals(struct reader *r)
-{
-	struct record_memory some[TOTALS_AT_ONCE];
-	ssize_t got;
-
-	if (!open_totals(r))
-		return;
-	while ((got = pread(r->totals, some, sizeof(some), r->totals_at)) >=
-	       (ssize_t)sizeof(some[0])) {
-		size_t count = (size_t)got / sizeof(some[0]);
-		for (size_t i = 0; i < count; i++)
-			if (some[i].head.size == sizeof(some[i]) &&
-			    some[i].head.type == RECORD_MEMORY)
-				keep_told(r, &some[i].head);
-		r->totals_at += (off_t)(count * sizeof(some[0]));
-	}
-	free_totals(r);
-}
-
 void reader_poll(struct reader *r)
 {
 	size_t kept = 0;
 
 	add_files(r);
 	forget_told(r);
-	read_totals(r);
+	totals_file_read(&r->totals, r->directory, keep_told, r);
 	r->heap_count = 0;
 	for (size_t i = 0; i < r->file_count; i++) {
-		struct file *file = r->files[i];
+		struct ring_file *file = r->files[i];
 		bool was_gone = file->gone; // a look after it was gone sees all that it wrote
 		if (mapped_shrank(&file->map)) {
 			r->damaged++;
@@ -586,7 +409,7 @@ uint64_t reader_dropped(const struct reader *r)
 	uint64_t dropped = r->past_dropped;
 
 	for (size_t i = 0; i < r->file_count; i++)
-		dropped += file_dropped(r->files[i]);
+		dropped += ring_file_dropped(r->files[i]);
 	return dropped;
 }
 
@@ -595,8 +418,7 @@ uint64_t reader_unsampled(const struct reader *r)
 	uint64_t unsampled = r->past_unsampled;
 
 	for (size_t i = 0; i < r->file_count; i++)
-		if (r->files[i]->header)
-			unsampled += r->files[i]->header->unsampled;
+		unsampled += ring_file_unsampled(r->files[i]);
 	return unsampled;
 }
 
@@ -605,8 +427,7 @@ uint64_t reader_handlers_ns(const struct reader *r)
 	uint64_t ns = r->past_handlers_ns;
 
 	for (size_t i = 0; i < r->file_count; i++)
-		if (r->files[i]->header)
-			ns += handlers_ns(r->files[i]);
+		ns += ring_file_handlers_ns(r->files[i]);
 	return ns;
 }
 

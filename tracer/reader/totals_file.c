@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/reader/totals_file.h"
+
+#include "base/record.h"
+#include "tracer/protocol.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AT_ONCE 64
+#define KEPT    ((off_t)1 << 20)
+
+void totals_file_fini(struct totals_file *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+}
+
+static bool open_file(struct totals_file *t, int directory)
+{
+	struct stat status;
+
+	if (t->fd >= 0)
+		return true;
+	int fd = openat(directory, PROTOCOL_TOTALS_FILE,
+	                O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		t->fd = fd;
+	else if (fd >= 0)
+		close(fd);
+	return t->fd >= 0;
+}
+
+// Writers append to the file at any moment, so it is never cut: it becomes hollow.
+static void free_read(struct totals_file *t)
+{
+	if (t->at - t->freed < KEPT)
+		return;
+	fallocate(t->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, t->freed, t->at - t->freed);
+	t->freed = t->at;
+}
+
+void totals_file_read(struct totals_file *t, int directory,
+                      void give(void *context, const struct record *record), void *context)
+{
+	struct record_memory some[AT_ONCE];
+	ssize_t got;
+
+	if (!open_file(t, directory))
+		return;
+	while ((got = pread(t->fd, some, sizeof(some), t->at)) >= (ssize_t)sizeof(some[0])) {
+		size_t count = (size_t)got / sizeof(some[0]);
+		for (size_t i = 0; i < count; i++)
+			if (some[i].head.size == sizeof(some[i]) &&
+			    some[i].head.type == RECORD_MEMORY)
+				give(context, &some[i].head);
+		t->at += (off_t)(count * sizeof(some[0]));
+	}
+	free_read(t);
+}
