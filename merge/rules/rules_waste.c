@@ -143,7 +143,8 @@ const struct rule rules_waste[] = {
 	         "once.",
 	  .advice =
 	          "If seven digits will do, use float and expf(), logf(), powf(); -ffast-math (or "
-	          "-O3 with libmvec) does several at once.",
+	          "-O3 with libmvec) does several at once. Small whole powers are "
+	          "multiplications, polynomials Horner's rule.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(FLOAT64),
