@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on files, pipes, sockets and sleep.
+#include "base/error.h"
+#include "merge/query/query_slices.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
@@ -10,6 +12,10 @@
 #define SLEEP       (1u << METRIC_OFF_SLEEP)
 
 #define MANY_CALLS  1000
+#define HELD_NS     (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
+#define HELD_END_NS (50 * UINT64_C(1000000))
+#define HELD_LEAST  10
+#define HELD_SHARE  0.5   /* of all that was waited for sockets */
 #define LARGE_BYTES 16384 /* copying that many takes several times as long as the call itself */
 
 // CPU time of all threads in WHAT, as RULE counts it.
@@ -43,6 +49,54 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 	return finding_say(finding, "%.320s; the run has %s %llu times, %llu byte%s on average",
 	                   fact, writes ? "written" : "read", (unsigned long long)calls,
 	                   (unsigned long long)(bytes / calls), bytes / calls == 1 ? "" : "s");
+}
+
+// How many waits for sockets are as long as a receiver holds an acknowledgement back; 0 where they
+// are not most of that time.
+static uint32_t held_back(const struct evidence *e)
+{
+	const struct slice_query query = { .from_ns = e->query.from_ns,
+		                           .to_ns = e->query.to_ns,
+		                           .kinds = 1u << SLICE_WAIT };
+	struct error err = { 0 };
+	cleanup(slice_reader) struct slice_reader *reader =
+		slice_reader_new(e->profile, &query, &err);
+	uint64_t all = 0, held = 0;
+	uint32_t count = 0;
+	struct slice slice;
+
+	while (reader && slice_reader_next_slice(reader, &slice, &err) > 0) {
+		uint64_t ns = slice.end_ns - slice.begin_ns;
+		if (slice.what != METRIC_OFF_NET)
+			continue;
+		all += ns;
+		if (ns < HELD_NS || ns >= HELD_END_NS)
+			continue;
+		held += ns;
+		count++;
+	}
+	return count >= HELD_LEAST && (double)held >= HELD_SHARE * (double)all ? count : 0;
+}
+
+static enum measured measure_net(const struct evidence *e, const struct rule *rule,
+                                 struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+	char fact[sizeof(finding->fact)];
+
+	if (measured != MEASURED || finding->value <= rule->threshold)
+		return measured;
+	uint32_t count = held_back(e);
+	if (!count)
+		return measured;
+	finding_advise(
+		finding,
+		"That is as long as a receiver holds acknowledgements back, for which a "
+		"sender keeps small pieces: write each message by one call (writev(2), a "
+		"buffer), or set TCP_NODELAY. If it is the other side that takes so long, ask "
+		"for several things at once.");
+	snprintf(fact, sizeof(fact), "%s", finding->fact);
+	return finding_say(finding, "%.300s; %u times for some 40 ms", fact, count);
 }
 
 const struct rule rules_io[] = {
@@ -145,7 +199,7 @@ const struct rule rules_io[] = {
 	  .advice = "Ask for several things at once: requests in parallel, in batches, or without "
 	            "waiting for each answer.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_net,
 	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LOADER),
 	  .metrics = NET },
 	{ .id = "IO-MESSAGES",

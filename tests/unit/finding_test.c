@@ -265,6 +265,30 @@ Test(finding, many_threads_that_do_not_wait_for_each_other_are_no_fault)
 	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
 }
 
+// Ten answers that take MS each.
+static void answers_after(uint64_t ms)
+{
+	end();
+	begin();
+	for (int i = 0; i < 10; i++) {
+		add(&f, 1, METRIC_OFF_NET, ms, "main a.c:3 > ask a.c:18 > read@libc");
+		f.now_ns += ms * MS;
+	}
+	finish(10 * ms, 2);
+}
+
+Test(finding, acknowledgements_that_are_held_back_are_told)
+{
+	for (uint64_t ms = 20; ms <= 60; ms += 20) {
+		answers_after(ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-NET");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "TCP_NODELAY") != NULL, ms == 40);
+		cr_expect_eq(strstr(finding->fact, "10 times for some 40 ms") != NULL, ms == 40);
+	}
+}
+
 // LINE of the same function is behind the lock or before it.
 static void expect_held(int line, bool told)
 {
