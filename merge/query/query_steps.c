@@ -66,8 +66,9 @@ struct candidate {
 };
 
 // From the first to the last call, and the longest pause between the beginnings of two.
-static bool goes_on(const struct profile *p, const struct series *s)
+static bool goes_on(const struct profile *p, const struct series *s, bool labelled)
 {
+	double least = labelled ? STEPS_SPAN_NAMED : STEPS_SPAN;
 	uint64_t longest = 0, first = s->items[0].begin_ns, last = s->items[s->count - 1].begin_ns;
 	uint64_t span = last - first;
 
@@ -75,7 +76,7 @@ static bool goes_on(const struct profile *p, const struct series *s)
 		uint64_t pause = s->items[i].begin_ns - s->items[i - 1].begin_ns;
 		longest = pause > longest ? pause : longest;
 	}
-	return last > first && (double)span >= STEPS_SPAN * (double)p->run.wall_ns &&
+	return last > first && (double)span >= least * (double)p->run.wall_ns &&
 	       2 * longest <= span && span / s->calls >= PERIOD_NS_MIN;
 }
 
@@ -101,9 +102,11 @@ static struct candidate find(const struct profile *p)
 	for (uint32_t i = 0; i < p->series.count; i++) {
 		const struct series *s = &p->series.series[i];
 		const struct op *op = profile_op(p, s->op);
-		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN || !goes_on(p, s))
+		bool labelled = op && op_is_label(op);
+		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN ||
+		    !goes_on(p, s, labelled))
 			continue;
-		struct candidate it = { s, op_is_label(op), series_total_ns(s) };
+		struct candidate it = { s, labelled, series_total_ns(s) };
 		if (is_better(&it, &best))
 			best = it;
 	}

@@ -10,7 +10,8 @@
  *   - of the ops that are called again and again until the end (STEPS_MIN times and more, over
  *     STEPS_SPAN of the run, with no pause as long as half of that) the one with the fewest calls,
  *     those with less than STEPS_ENOUGH last. Names that somebody has given (ranges, labels,
- *     functions that --trace names) go before calls of libraries.
+ *     functions that --trace names) go before calls of libraries; for them STEPS_SPAN_NAMED is
+ *     enough, as a short run may be imports for the most part.
  *
  * Where there is no such op, steps are the iterations that samples show
  * (merge/query/query_iterations.h).
@@ -26,10 +27,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STEPS_MIN     5
-#define STEPS_ENOUGH  10
-#define STEPS_SPAN    0.3
-#define STEPS_COVERED 0.6
+#define STEPS_MIN        5
+#define STEPS_ENOUGH     10
+#define STEPS_SPAN       0.3
+#define STEPS_SPAN_NAMED 0.1
+#define STEPS_COVERED    0.6
 
 struct error;
 

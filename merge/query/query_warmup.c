@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_steps.h"
+#include "merge/warmup/crowding.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -257,6 +258,23 @@ static bool ran_once_or_twice(const struct asking *a)
 	       (double)a->rows->ops_ns >= FEW_SHARE * (double)a->run_ns;
 }
 
+// Of the calls of VERDICT that took most of the time.
+static bool others_explain(const struct asking *a, enum warmup_verdict verdict)
+{
+	const struct warmup_row *most = NULL;
+	uint32_t index = 0;
+
+	for (size_t i = 0; i < a->rows->count; i++) {
+		const struct warmup_row *row = &a->rows->rows[i];
+		if (row->kind != WARMUP_CALLS || row->judged.verdict != verdict ||
+		    (most && most->ns >= row->ns))
+			continue;
+		most = row;
+		index = a->series[i];
+	}
+	return most && crowding_explains(a->profile, &a->profile->series.series[index]);
+}
+
 static void judge_run(struct asking *a)
 {
 	struct warmup_rows *rows = a->rows;
@@ -275,6 +293,9 @@ static void judge_run(struct asking *a)
 		rows->verdict = WARMUP_NO_STEADY_STATE;
 	else if (all && 2 * sum_of(a, WARMUP_SLOWS_DOWN) >= all)
 		rows->verdict = WARMUP_SLOWS_DOWN;
+	if (rows->verdict != WARMUP_NONE && !is_warmup(rows->verdict) &&
+	    others_explain(a, rows->verdict))
+		rows->verdict = WARMUP_NONE;
 }
 
 static int compare_rows(const void *a, const void *b)

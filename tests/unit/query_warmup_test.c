@@ -348,3 +348,37 @@ Test(query_warmup, what_lies_between_calls_of_a_library_is_not_told)
 	cr_expect_eq(rows->verdict, WARMUP_NONE);
 	cr_expect_eq(rows->steady_ns, 0);
 }
+
+// Calls that take longer and longer; the thread waits for a CPU for WAITED of each 10 ms.
+static void slow_down(unsigned waited)
+{
+	for (unsigned i = 0; i < 60; i++) {
+		uint64_t begin_ns = f.now_ns, wait = i * waited / 60;
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > step a.c:9");
+		if (wait)
+			add(&f, 1, METRIC_OFF_RUNNABLE, wait, "main a.c:3 > step a.c:9");
+		else if (i)
+			add(&f, 1, METRIC_ON_CPU, waited ? 0 : i / 4, "main a.c:3 > step a.c:9");
+		f.now_ns = begin_ns + (10 + (waited ? wait : i / 4)) * MS;
+		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+		                                              .op = op_called(&f, "step"),
+		                                              .begin_ns = begin_ns,
+		                                              .end_ns = f.now_ns,
+		                                              .self_ns = f.now_ns - begin_ns });
+	}
+	finish();
+}
+
+Test(query_warmup, work_that_grows_slows_down)
+{
+	slow_down(0);
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_expect_eq(rows->verdict, WARMUP_SLOWS_DOWN);
+}
+
+Test(query_warmup, others_that_take_the_cpu_more_and_more_are_no_verdict)
+{
+	slow_down(15);
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_expect_eq(rows->verdict, WARMUP_NONE);
+}
