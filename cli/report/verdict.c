@@ -173,23 +173,6 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
 }
 
-// What could save most; it says more than the shares that the rest looks at. Of what is no fault
-// by itself, such as imports, only what most of the run is spent in. Rules on the measurement say
-// how far to trust it, not what is slow.
-static bool found(const struct evidence *f, struct verdict *v)
-{
-	for (size_t i = 0; i < f->findings->shown; i++) {
-		const struct finding *finding = &f->findings->items[i];
-		bool most = finding->share >= MOST_SHARE;
-		if ((finding->severity < SEVERITY_WARN && !most) || !finding->saving_ns ||
-		    finding->rule->subject == RULES_QUALITY)
-			continue;
-		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
-		return advise(v, "%s", finding->advice);
-	}
-	return false;
-}
-
 // A function of the user's own that holds more, with what it calls of libraries, than TIMES what
 // any function does by itself: time that is spent in many small ones has one cause all the same.
 static bool asks_most(const struct evidence *f, double times, struct place_sum *sum)
@@ -223,6 +206,39 @@ static void name_sum(const struct evidence *f, const struct place_sum *sum, char
 	         sum->entry->name[0] == '[' || !entry ? sum->entry->name : entry);
 }
 
+static void add_sum(const struct evidence *f, const struct place_sum *sum, struct verdict *v)
+{
+	size_t length = strlen(v->next);
+	char text[700];
+
+	name_sum(f, sum, text, sizeof(text));
+	snprintf(v->next + length, sizeof(v->next) - length, " %s.", text);
+}
+
+// What could save most; it says more than the shares that the rest looks at. Of what is no fault
+// by itself, such as imports, only what most of the run is spent in. Rules on the measurement say
+// how far to trust it, not what is slow. Who asks for most is named beside what is the smaller
+// part.
+static bool found(const struct evidence *f, struct verdict *v)
+{
+	struct place_sum sum;
+
+	for (size_t i = 0; i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		bool most = finding->share >= MOST_SHARE;
+		if ((finding->severity < SEVERITY_WARN && !most) || !finding->saving_ns ||
+		    finding->rule->subject == RULES_QUALITY)
+			continue;
+		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+		advise(v, "%s", finding->advice);
+		if (!most && f->run->samples >= FEW_SAMPLES && asks_most(f, MORE_THAN, &sum) &&
+		    share_of(sum.self + sum.below, f->cpu->all) >= MOST_SHARE)
+			add_sum(f, &sum, v);
+		return true;
+	}
+	return false;
+}
+
 // Whoever has the CPUs, and what to look at meanwhile.
 static bool advise_cpu(const struct evidence *f, struct verdict *v)
 {
@@ -242,11 +258,9 @@ static bool advise_cpu(const struct evidence *f, struct verdict *v)
 	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
 	size_t length = strlen(v->next);
 	struct place_sum sum;
-	char asked[700];
 	bool foreign = row && origin_is_foreign(row->module, row->file);
 	if (row && asks_most(f, foreign ? HALF_OF : MORE_THAN, &sum)) {
-		name_sum(f, &sum, asked, sizeof(asked));
-		snprintf(v->next + length, sizeof(v->next) - length, " %s.", asked);
+		add_sum(f, &sum, v);
 	} else if (row) {
 		name_row(row, place, sizeof(place));
 		snprintf(v->next + length, sizeof(v->next) - length,

@@ -59,10 +59,10 @@ Test(text_verdict, a_library_function_is_blamed_on_its_caller)
 
 // Logging, half of it in each of two functions of a library that call a comparison of the user's
 // own; PART_MS of that.
-static struct profile *fake_logging(struct call_node nodes[5], uint64_t part_ms)
+static struct profile *with_logging(struct profile *profile, struct call_node nodes[5],
+                                    uint64_t part_ms)
 {
 	static struct row row;
-	struct profile *profile = fake_profile();
 
 	nodes[0] = (struct call_node){ .name = "main", .file = "/src/app.c", .line = 9 };
 	nodes[1] = (struct call_node){ .name = "log_order", .file = "/src/log.c", .line = 21 };
@@ -100,18 +100,30 @@ Test(text_verdict, what_many_library_functions_do_for_one_of_the_users_is_its_ti
 	struct call_node nodes[5];
 
 	expect_verdict(
-		fake_logging(nodes, 100),
+		with_logging(fake_profile(), nodes, 100),
 		"70.0 % of the CPU time is spent in log_order (log.c:24) and in what it calls "
 		"of libraries, most in vfprintf.");
+}
+
+Test(text_verdict, what_asks_for_most_is_named_beside_a_finding_of_less)
+{
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 100);
+
+	expect_verdict(profile, "70.0 % of the CPU time is spent in log_order (log.c:24)");
+	profile->findings[0].share = 0.6;
+	char *verdict = verdict_of(profile);
+	cr_expect(eq(ptr, strstr(verdict, "log_order"), NULL), "%s", verdict);
+	free(verdict);
 }
 
 Test(text_verdict, the_users_own_code_that_libraries_call_is_not_its_callers_time)
 {
 	struct call_node nodes[5];
 
-	expect_verdict(fake_logging(nodes, 0),
+	expect_verdict(with_logging(fake_profile(), nodes, 0),
 	               "70.0 % of the CPU time is spent in log_order (log.c:24)");
-	expect_verdict(fake_logging(nodes, 300),
+	expect_verdict(with_logging(fake_profile(), nodes, 300),
 	               "70.0 % of the CPU time is spent in log_order (log.c:24)");
 }
 
