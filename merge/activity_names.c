@@ -22,8 +22,9 @@ static const struct names table[] = {
 	  "{method 'acquire' of '_thread.RLock' objects}|"
 	  "{method '__enter__' of '_thread.lock' objects}|"
 	  "{method '__enter__' of '_thread.RLock' objects}" },
-	{ ACTIVITY(CONDITION), "pthread_cond_*wait*|threading.py:*wait|threading.py:*wait_for|"
-	                       "queue.py:*get|queue.py:*put|std::condition_variable::*" },
+	{ ACTIVITY(CONDITION),
+	  "pthread_cond_*wait*|pthread_cond_signal|pthread_cond_broadcast|threading.py:*wait|threading.py:*wait_for|"
+	  "queue.py:*get|queue.py:*put|std::condition_variable::*" },
 	{ ACTIVITY(JOIN), "pthread_join|pthread_timedjoin_np|pthread_clockjoin*|"
 	                  "std::thread::join*|thrd_join|threading.py:*join|"
 	                  "threading.py:*_wait_for_tstate_lock" },
@@ -44,7 +45,7 @@ static const struct names table[] = {
 	                    "sys_recvfrom|sys_sendmsg|sys_recvmsg|unix_stream_*|tcp_sendmsg*|"
 	                    "tcp_recvmsg*|udp_sendmsg*|udp_recvmsg*" },
 	{ ACTIVITY(CONNECT),
-	  "connect|libc_connect|socket|getaddrinfo|gethostbyname*|sys_connect|tcp_v4_connect|sock_close|sock_release|tcp_close*|"
+	  "connect|libc_connect|socket|getaddrinfo|gethostbyname*|sys_connect|tcp_v4_connect|sock_close|sock_release|sock_alloc*|tcp_close*|"
 	  "sys_socket|{method 'connect' of '_socket.socket' objects}|"
 	  "{built-in method _socket.getaddrinfo}" },
 	{ ACTIVITY(OPEN),

@@ -26,7 +26,7 @@ function(fault name source)
 endfunction()
 
 foreach(name lock fsync tiny_reads unbuffered page_faults oversubscribed copies strcat malloc
-        polling children unbalanced double_float spinning threads held_back
+        polling children unbalanced double_float spinning threads held_back herd
         cold_cache)
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})

@@ -125,11 +125,33 @@ const struct rule rules_waste[] = {
 	          "Wait for the event itself: a condition variable, a semaphore, a futex, join().",
 	  .source = "our choice",
 	  .measure = measure_doing,
-	  .within = { "CPU-SYS" },
+	  .within = { "CPU-SYS", "CPU-IMBALANCE" },
 	  .doing = ACTIVITY(SPIN),
 	  .not_doing = ACTIVITY(BARRIER) | ACTIVITY(BLAS),
 	  .metrics = ON_CPU,
 	  // Threads of libraries spin for a while before they sleep, by no choice of the user.
+	  .placed = true },
+	{ .id = "CPU-WAKE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-SYS", "CPU-OVERSUB" },
+	  .title = "taking locks and waking threads",
+	  .formula = "CPU time in locks and condition variables, in the kernel or not, as a share "
+	             "of the critical thread's time, or of all CPU time where that is more; not "
+	             "waiting for them",
+	  .why = "To put a thread to sleep and to wake it takes some microseconds of two CPUs, more "
+	         "than a small piece of work; threads that are woken together wait for one lock.",
+	  .advice = "Wake one thread for one piece of work (notify_one(), pthread_cond_signal()), "
+	            "not all; hand over several pieces at once; take a lock once for many of them; "
+	            "start no more threads than there are CPUs.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(MUTEX) | ACTIVITY(CONDITION),
+	  .not_doing = ACTIVITY(GIL) | ACTIVITY(JOIN) | ACTIVITY(BARRIER) | ACTIVITY(IMPORT) |
+	               ACTIVITY(LINK) | ACTIVITY(SPAWN),
+	  .metrics = ON_CPU,
 	  .placed = true },
 	{ .id = "CPU-DOUBLE",
 	  .subject = RULES_CPU,
