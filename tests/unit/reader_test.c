@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
 #include "tests/temporary.h"
+#include "tracer/agent/op/names.h"
 #include "tracer/agent/rings.h"
 #include "tracer/reader/reader.h"
 
@@ -228,6 +229,71 @@ static int count_records(void)
 	while (reader_next(reader, UINT64_MAX, NULL))
 		count++;
 	return count;
+}
+
+static uint32_t count_one_call(struct names *names, struct rings *of, const char *text)
+{
+	void *memory = rings_map_names(of);
+	struct name name = { .provider = OP_NVTX, .text = text };
+	struct op_counts counts = { .calls = 3 };
+
+	cr_assert(memory != NULL);
+	names_start(names, memory, of->by_populate, of->pid, of->image_ns);
+	uint32_t id = names_id(names, &name);
+	names_count(names, id, &counts);
+	return id;
+}
+
+// The next record is of PID and its image.
+static const struct record *expect_next(uint32_t type, uint32_t pid, uint64_t image_ns)
+{
+	uint64_t image = 0;
+	const struct record *record = reader_next(reader, UINT64_MAX, &image);
+
+	cr_assert(record != NULL);
+	cr_expect(eq(u32, record->type, type));
+	cr_expect(eq(u32, record->pid, pid));
+	cr_expect(eq(u64, image, image_ns));
+	return record;
+}
+
+static void expect_count(uint32_t pid, uint64_t image_ns, uint32_t name)
+{
+	const struct record *record = expect_next(RECORD_OP_NAME, pid, image_ns);
+	cr_expect(eq(u32, ((const struct record_op_name *)record)->name, name));
+
+	record = expect_next(RECORD_OP_COUNT, pid, image_ns);
+	cr_expect(eq(u32, ((const struct record_op_count *)record)->name, name));
+	cr_expect(eq(u64, ((const struct record_op_count *)record)->counts.calls, 3));
+}
+
+Test(reader, counts_that_are_told_before_any_record_are_of_their_own_program)
+{
+	static struct names names;
+	uint32_t name = count_one_call(&names, rings, "first");
+
+	reader_poll(reader);
+	reader_count_ops(reader, 10);
+	expect_count(77, 5, name);
+	cr_expect(eq(ptr, (void *)reader_next(reader, UINT64_MAX, NULL), NULL));
+}
+
+Test(reader, counts_are_of_their_own_program_though_the_last_record_was_anothers)
+{
+	static struct names names, others;
+	static struct rings other;
+
+	cr_assert(rings_start(&other, directory, 90, 6));
+	uint32_t name = count_one_call(&names, rings, "mine");
+	uint32_t another = count_one_call(&others, &other, "another's");
+	put(rings_claim(&other, 90), 1, 24);
+	reader_poll(reader);
+	expect_next(RECORD_EXIT, 90, 6);
+	reader_count_ops_of(reader, 77, 10);
+	expect_count(77, 5, name);
+	reader_count_ops_of(reader, 90, 10);
+	expect_count(90, 6, another);
+	rings_abandon(&other);
 }
 
 Test(reader, a_file_that_is_cut_short_ends_alone_and_is_counted)

@@ -69,6 +69,12 @@ static void on_stack(void *context, const struct stack *stack)
 	tell("\n");
 }
 
+static void on_op_count(void *context, const struct op_count_event *event)
+{
+	(void)context;
+	tell("P%u op %u x%zu\n", event->process, event->op, (size_t)event->counts.calls);
+}
+
 static void set_up(void)
 {
 	static const struct sampler_sink sink = {
@@ -77,6 +83,7 @@ static void set_up(void)
 		.thread = on_thread,
 		.thread_end = on_thread_end,
 		.stack = on_stack,
+		.op_count = on_op_count,
 	};
 	static const struct source_facts facts = { .kernel_samples = true,
 		                                   .kernel_stacks = true,
@@ -166,6 +173,19 @@ Test(tracker, forks_and_threads_take_their_names_from_who_made_them)
 	give_fork(PID, PID + 1, PID, 13);
 	expect_story("new P1<P0 app\nthread T1 of P1 app\nthread T1 of P1 boss\n"
 	             "new P2<P1 app\nthread T2 of P2 boss\nthread T3 of P1 boss\n");
+}
+
+Test(tracker, a_count_of_ops_may_be_the_first_that_is_heard_of_a_process)
+{
+	struct event count = { .type = RECORD_OP_COUNT,
+		               .op_count = { .op = 3, .counts = { .calls = 40 } } };
+
+	give(count, PID, PID, 1);
+	expect_story("new P1<P0 \nthread T1 of P1 \nP1 op 3 x40\n");
+	give_exec(PID, "app", 2);
+	story[0] = '\0';
+	give(count, PID, PID, 3);
+	expect_story("P1 op 3 x40\n");
 }
 
 Test(tracker, the_same_name_again_is_no_news)
