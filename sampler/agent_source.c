@@ -215,6 +215,13 @@ static uint64_t handlers_ns(const struct source *source)
 	return s->reader ? reader_handlers_ns(s->reader) : 0;
 }
 
+static uint64_t unseen_threads(const struct source *source)
+{
+	const struct agent_source *s = (const struct agent_source *)source;
+
+	return s->reader ? reader_unsampled(s->reader) : 0;
+}
+
 void agent_source_close(struct source *source)
 {
 	agent_source_free((struct agent_source *)source);
@@ -229,4 +236,5 @@ const struct source_ops agent_source = {
 	.next = agent_source_next,
 	.lost = agent_source_lost,
 	.handlers_ns = handlers_ns,
+	.unseen_threads = unseen_threads,
 };

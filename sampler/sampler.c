@@ -219,6 +219,14 @@ static uint64_t handlers_ns(const struct sampler *s)
 	return ns + (s->source->ops->handlers_ns ? s->source->ops->handlers_ns(s->source) : 0);
 }
 
+static uint64_t unseen_threads(const struct sampler *s)
+{
+	uint64_t threads = s->ops ? op_source_unseen_threads(s->ops) : 0;
+
+	return threads +
+	       (s->source->ops->unseen_threads ? s->source->ops->unseen_threads(s->source) : 0);
+}
+
 static uint64_t rise(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -277,6 +285,7 @@ static void update_status(struct sampler *s)
 {
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	s->status.handlers_ns = handlers_ns(s);
+	s->status.unseen_threads = unseen_threads(s);
 	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);
 	if (!s->ops)

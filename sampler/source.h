@@ -85,6 +85,9 @@ struct source_ops {
 
 	/* What handlers in the target have taken of its time so far; NULL: there are none. */
 	uint64_t (*handlers_ns)(const struct source *s);
+
+	/* Threads for which the agent had no ring, or not at once; NULL: there are none. */
+	uint64_t (*unseen_threads)(const struct source *s);
 };
 
 struct source {

@@ -323,6 +323,20 @@ static void add_trace_fact(void *context, const char *text)
 	add_fact(context, "%s", text);
 }
 
+static void note_unseen_threads(struct recording *r)
+{
+	uint64_t threads = sampler_status(r->sampler)->unseen_threads;
+
+	if (threads)
+		add_fact(r,
+		         "%s thread%s found no room for %s ops and samples, or not at once: what "
+		         "%s did is told in part. A process has room for 2,560 at a time, up to "
+		         "2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, raise its limit "
+		         "on the size of files (ulimit -f) to 33 MB, or run fewer at a time",
+		         format_count(threads).text, threads == 1 ? "" : "s",
+		         threads == 1 ? "its" : "their", threads == 1 ? "it" : "they");
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collect *c = &r->collect;
@@ -350,6 +364,7 @@ static void note_troubles(struct recording *r)
 	uint64_t lost = sampler_status(r->sampler)->lost_ops;
 	if (lost)
 		add_fact(r, "%s records of ops and allocations were lost", format_count(lost).text);
+	note_unseen_threads(r);
 	if (c->broken.text[0])
 		add_fact(r, "sampling ended early: %s",
 		         error_message(&c->broken, text, sizeof(text)));

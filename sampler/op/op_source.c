@@ -123,6 +123,11 @@ uint64_t op_source_lost(const struct op_source *s)
 	return reader_dropped(s->reader) + op_records_nameless(s->records);
 }
 
+uint64_t op_source_unseen_threads(const struct op_source *s)
+{
+	return reader_unsampled(s->reader);
+}
+
 uint64_t op_source_handlers_ns(const struct op_source *s)
 {
 	return reader_handlers_ns(s->reader);

@@ -47,3 +47,6 @@ uint64_t op_source_handlers_ns(const struct op_source *s);
 
 /* Records that were lost, or could not be understood. */
 uint64_t op_source_lost(const struct op_source *s);
+
+/* Threads for which there was no ring when they asked for one. */
+uint64_t op_source_unseen_threads(const struct op_source *s);

@@ -329,6 +329,22 @@ class Options(Ops):
                       ["--sort", "mem", "--by", "thread"], ["--sort", "mem", "--from", "0.01"]):
             self.assert_clean_message(self.verb("report", *wrong, profile))
 
+    def test_threads_for_which_the_agent_has_no_room_are_told(self):
+        """A process may not make files as large as those for more than the first 16 threads."""
+        program = ("import resource, threading\n"
+                   "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+                   "meet = threading.Barrier(40)\n"
+                   "threads = [threading.Thread(target=meet.wait) for _ in range(40)]\n"
+                   "for t in threads: t.start()\n"
+                   "for t in threads: t.join()\n")
+        report = " ".join(self.profile_run(["python3", "-c", program]).report.split())
+        told = re.search(r"(\d+) threads found no room for their ops and samples", report)
+        self.assertIsNotNone(told, report)
+        self.assertLessEqual(24, int(told[1]), report)
+        self.assertLessEqual(int(told[1]), 40, report)
+        program = program.replace("40", "8")
+        self.assertNotIn("found no room", self.profile_run(["python3", "-c", program]).report)
+
     def test_a_program_that_the_agent_cannot_enter_is_named(self):
         static = target("shares_static")
         if not os.path.exists(static):

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -475,6 +476,38 @@ Test(agent_op, what_a_thread_leaves_open_ends_with_it)
 	cr_assert(pthread_create(&thread, NULL, leave_open, NULL) == 0);
 	pthread_join(thread, NULL);
 	cr_expect(eq(str, (char *)read_story(), "(a (b b?) a?) "));
+}
+
+static void *begin_when_there_is_room(void *unused)
+{
+	struct lane *other = rings_claim(&agent.rings, 1);
+
+	while (rings_claim(&agent.rings, 1))
+		;
+	cr_expect(eq(ptr, op_enter(), NULL));
+	rings_release(other);
+	for (int i = 0; i < 10000 && !op_own; i++) {
+		struct op_thread *t = op_enter();
+		if (t)
+			op_leave(t);
+	}
+	begin("late");
+	end();
+	return unused;
+}
+
+Test(agent_op, a_thread_without_room_is_counted_and_has_ops_when_others_have_ended)
+{
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+	pthread_t thread;
+
+	begin("early"); // the names have their file
+	end();
+	setrlimit(RLIMIT_FSIZE, &limit);
+	cr_assert(pthread_create(&thread, NULL, begin_when_there_is_room, NULL) == 0);
+	pthread_join(thread, NULL);
+	cr_expect(eq(str, (char *)read_story(), "(early early) (late late) "));
+	cr_expect(eq(u64, reader_unsampled(reader), 1));
 }
 
 Test(agent_op, a_handler_in_the_middle_of_a_hook_is_kept_out)

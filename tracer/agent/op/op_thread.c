@@ -21,17 +21,22 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define YIELDS    50
-#define PATIENCE  (YIELDS + 2000) // 200 ms and more
+#define YIELDS   50
+#define PATIENCE (YIELDS + 2000) // 200 ms and more
 
-#define likely(x) __builtin_expect(!!(x), 1)
+// Of ops that find no room, those that pass between two tries for some: more and more.
+#define AGAIN_FIRST 64
+#define AGAIN_LAST  4096
 
-#define OWN       __thread __attribute__((tls_model("initial-exec")))
+#define likely(x)   __builtin_expect(!!(x), 1)
+
+#define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_thread *op_own;
 OWN bool op_untraced;
 static OWN bool ended;
-static OWN bool unseen; // there is no room for this thread
-static OWN bool lent;   // the thread's lane: op_take_lane()
+static OWN uint32_t unseen; // there was no room for this thread: ops that pass until it asks again
+static OWN uint32_t passed; // since it asked
+static OWN bool lent;       // the thread's lane: op_take_lane()
 
 struct agent *op_agent;
 struct names op_names;
@@ -89,7 +94,8 @@ void op_fork(struct agent *a)
 	drop_threads(&a->rings);
 	names_abandon(&op_names);
 	op_forget_sites();
-	ended = lent = unseen = false;
+	ended = lent = false;
+	unseen = passed = 0;
 	*op_witness = ++generation;
 }
 
@@ -159,8 +165,17 @@ static void give_way(int turn)
 		syscall(SYS_nanosleep, &moment, NULL);
 }
 
-// Where another thread makes the files just now, ops would be lost without a trace. If nothing
-// comes of it, the thread is counted, once.
+// Once. Where threads get their lanes when they start, that has counted those who got none.
+static void count_unseen(void)
+{
+	bool counted = (agent_samples(op_agent) || op_agent->self) && !threads_lane();
+
+	if (!counted && op_agent->rings.files[0])
+		__atomic_fetch_add(&op_agent->rings.files[0]->unsampled, 1, __ATOMIC_RELAXED);
+	unseen = AGAIN_FIRST;
+}
+
+// Where another thread makes the files just now, ops would be lost without a trace.
 static struct op_thread *begin_patiently(void)
 {
 	struct op_thread *t = NULL;
@@ -172,9 +187,20 @@ static struct op_thread *begin_patiently(void)
 		if (!t)
 			give_way(i);
 	}
-	if (!t && !unseen && op_agent->rings.files[0])
-		__atomic_fetch_add(&op_agent->rings.files[0]->unsampled, 1, __ATOMIC_RELAXED);
-	unseen = !t;
+	if (!t)
+		count_unseen();
+	return t;
+}
+
+// Others may have ended, or a disk may have room again. It takes microseconds to see that there is
+// none, so that it is done at few ops.
+static struct op_thread *begin_again(void)
+{
+	if (++passed < unseen)
+		return NULL;
+	struct op_thread *t = begin_thread();
+	passed = 0;
+	unseen = t ? 0 : unseen < AGAIN_LAST ? 2 * unseen : AGAIN_LAST;
 	return t;
 }
 
@@ -199,7 +225,7 @@ struct op_thread *op_enter_slowly(void)
 
 	if (op_agent && op_agent->on && !ended && !op_is_inside()) {
 		notice_fork();
-		t = op_own || unseen ? op_own : begin_patiently();
+		t = op_own ? op_own : unseen ? begin_again() : begin_patiently();
 	}
 	if (t)
 		t->inside = 1;
