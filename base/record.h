@@ -59,7 +59,8 @@ enum record_type {
 	RECORD_GPU_GAP = 78,
 	RECORD_GPU_PC = 79,
 	RECORD_GPU_PC_SUM = 80,
-	RECORD_GPU_STALL = 81
+	RECORD_GPU_STALL = 81,
+	RECORD_GPU_MANAGED = 82
 };
 
 struct record {

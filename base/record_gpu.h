@@ -144,6 +144,44 @@ struct record_gpu_pool {
 };
 _Static_assert(sizeof(struct record_gpu_pool) == 24 + 8 + 16 + 24 + 8, "pool");
 
+/* What the driver did with pages of managed memory. As CUPTI numbers it. */
+enum gpu_managed_kind {
+	GPU_MANAGED_TO_DEVICE = 1, /* moved there */
+	GPU_MANAGED_TO_HOST = 2,
+	GPU_MANAGED_HOST_FAULT = 3,
+	GPU_MANAGED_DEVICE_FAULT = 4,
+	GPU_MANAGED_THRASHING = 5,  /* several processors want the same pages */
+	GPU_MANAGED_THROTTLING = 6, /* one of them has to wait for that */
+	GPU_MANAGED_REMOTE_MAP = 7, /* used where they are, from afar */
+	GPU_MANAGED_BETWEEN = 8,    /* moved between devices */
+	GPU_MANAGED_KINDS
+};
+
+/* Why pages were moved. As CUPTI numbers it. */
+enum gpu_managed_cause {
+	GPU_MANAGED_UNKNOWN = 0,
+	GPU_MANAGED_ASKED = 1,   /* by the program: a prefetch */
+	GPU_MANAGED_ACCESS = 2,  /* a page fault */
+	GPU_MANAGED_AHEAD = 3,   /* by the driver, before they were used */
+	GPU_MANAGED_EVICTED = 4, /* the device had no room */
+	GPU_MANAGED_OFTEN = 5,   /* they were used from afar often */
+	GPU_MANAGED_CAUSES
+};
+
+#define GPU_MANAGED_HOST UINT32_MAX
+
+struct record_gpu_managed {
+	struct record head;
+	uint64_t begin_ns, end_ns; /* alike for what takes no time, or CUPTI does not say */
+	uint64_t address;
+	uint64_t value;  /* bytes; DEVICE_FAULT: groups of faults; HOST_FAULT: the instruction */
+	uint32_t kind;   /* enum gpu_managed_kind */
+	uint32_t cause;  /* of what is moved: enum gpu_managed_cause */
+	uint32_t device; /* GPU_MANAGED_HOST: none, or several */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct record_gpu_managed) == 24 + 16 + 16 + 16, "managed");
+
 /* One launch of a graph, as a whole. */
 struct record_gpu_graph {
 	struct record head;

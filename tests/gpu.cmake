@@ -2,7 +2,7 @@
 # GPU activity, on machines without a GPU: one library, loaded as the driver, the runtime and CUPTI
 # (see gpu/fake_settings.h). It is neither sanitized nor ours to be linked: programs load it.
 set(FAKE_SOURCES fake_buffers fake_call fake_clock fake_cupti fake_delivery fake_device fake_driver
-  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_memory fake_module fake_next_record fake_pc
+  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_managed fake_memory fake_module fake_next_record fake_pc
   fake_registration fake_runtime fake_runtime_memory fake_runtime_stream fake_settings
   fake_subscriber fake_work record_kinds saved_buffers)
 list(TRANSFORM FAKE_SOURCES PREPEND gpu/)
@@ -48,7 +48,8 @@ set_target_properties(gpu_client PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY 
 # Programs for a GPU: see gpu/programs/gpu_program.h. Linked to the fake as to the runtime, and by
 # no path, so that LD_LIBRARY_PATH says which.
 set(GPU_PROGRAMS vector_add copies streams graphs launch_bound gpu_bound sync_happy idle processes
-  devices callers churn driver lines threads waits)
+  devices callers churn driver lines threads waits
+  managed)
 foreach(name ${GPU_PROGRAMS})
   add_executable(gpu_${name} gpu/programs/${name}.c)
   target_include_directories(gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})

@@ -196,6 +196,51 @@ static int write_streams(struct sheet *s, const struct exporting *e, struct erro
 	return 0;
 }
 
+static void put_managed(struct sheet *s, const void *data)
+{
+	static const char *const kinds[GPU_MANAGED_KINDS] = {
+		[GPU_MANAGED_TO_DEVICE] = "host-to-device",
+		[GPU_MANAGED_TO_HOST] = "device-to-host",
+		[GPU_MANAGED_HOST_FAULT] = "host-fault",
+		[GPU_MANAGED_DEVICE_FAULT] = "device-fault",
+		[GPU_MANAGED_THRASHING] = "thrashing",
+		[GPU_MANAGED_THROTTLING] = "throttling",
+		[GPU_MANAGED_REMOTE_MAP] = "remote-map",
+		[GPU_MANAGED_BETWEEN] = "device-to-device",
+	};
+	static const char *const causes[GPU_MANAGED_CAUSES] = {
+		[GPU_MANAGED_ASKED] = "program",    [GPU_MANAGED_ACCESS] = "fault",
+		[GPU_MANAGED_AHEAD] = "foresight",  [GPU_MANAGED_EVICTED] = "eviction",
+		[GPU_MANAGED_OFTEN] = "used-often",
+	};
+	const struct gpu_managed_row *row = data;
+
+	sheet_text(s, "kind", kinds[row->kind]);
+	sheet_text(s, "cause", causes[row->cause]);
+	sheet_count(s, "count", row->count);
+	sheet_known(s, "bytes", row->bytes);
+	sheet_known(s, "fault_groups", row->groups);
+	sheet_known(s, "total_ns", row->ns);
+	if (row->has_device)
+		sheet_count(s, "device", row->device);
+	else
+		sheet_text(s, "device", NULL);
+	sheet_known(s, "pid", row->pid);
+	sheet_text(s, "process", row->process); // of a merged profile: its rank
+}
+
+static int write_managed(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows =
+		query_gpu_managed(e->profile, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_managed, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct gpu_managed_row){ 0 });
+	return 0;
+}
+
 static void put_line(struct sheet *s, const void *data)
 {
 	const struct gpu_line *row = data;
@@ -224,6 +269,11 @@ static int write_lines(struct sheet *s, const struct exporting *e, struct error 
 }
 
 const struct export_table tables_of_gpus[] = {
-	{ "gpus", write_devices },        { "gpu_work", write_works },  { "gpu_idle", write_idle },
-	{ "gpu_streams", write_streams }, { "gpu_lines", write_lines }, { 0 },
+	{ "gpus", write_devices },
+	{ "gpu_work", write_works },
+	{ "gpu_idle", write_idle },
+	{ "gpu_streams", write_streams },
+	{ "gpu_lines", write_lines },
+	{ "gpu_managed", write_managed },
+	{ 0 },
 };

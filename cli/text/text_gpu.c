@@ -433,6 +433,8 @@ int text_gpu(const struct text *text, struct error *err)
 		return 0;
 	if (print_rows(text, rows, err) < 0)
 		return -1;
+	if (!view_is_filtered(text->view) && text_gpu_managed(text, err) < 0)
+		return -1;
 	if (print_waits(text, facts, &query, err) < 0)
 		return -1;
 	if (!text->view->verbose)

@@ -73,7 +73,7 @@ static void print_killed(const struct text *text, const struct gpu_facts *facts)
 		               "is missing");
 }
 
-// Pages that move between a GPU and the host are told by records that are not asked for.
+// A note says why, unless nothing has moved.
 static int say_managed(const struct text *text, struct error *err)
 {
 	const struct op_query query = { .by = OPS_BY_OP };
@@ -90,8 +90,8 @@ static int say_managed(const struct text *text, struct error *err)
 	if (calls)
 		text_say(
 			text,
-			"managed memory was allocated %s time%s: its page faults and migrations are not "
-			"seen, only that kernels which wait for them take longer",
+			"managed memory was allocated %s time%s: no page faults and migrations of it "
+			"were recorded",
 			format_count(calls).text, calls == 1 ? "" : "s");
 	return 0;
 }
@@ -112,5 +112,9 @@ int text_gpu_limits(const struct text *text, struct error *err)
 	}
 	say_doubts(text, facts);
 	print_killed(text, facts);
-	return facts->device_count ? say_managed(text, err) : 0;
+	cleanup(gpu_managed_rows) struct gpu_managed_rows *managed =
+		query_gpu_managed(text->profile, err);
+	if (!managed)
+		return -1;
+	return facts->device_count && !managed->count ? say_managed(text, err) : 0;
 }

@@ -21,6 +21,8 @@ static const char schema[] =
 	"CREATE TABLE gpu_stream(id INTEGER PRIMARY KEY, device INTEGER, process INTEGER,"
 	" context INTEGER, stream INTEGER, works INTEGER, busy_ns INTEGER, kernels INTEGER,"
 	" shared_ns INTEGER);"
+	"CREATE TABLE gpu_managed(id INTEGER PRIMARY KEY, kind INTEGER, cause INTEGER,"
+	" device INTEGER, process INTEGER, count INTEGER, ns INTEGER, value INTEGER);"
 	"CREATE TABLE gpu_work(id INTEGER PRIMARY KEY, kind INTEGER, op INTEGER, process INTEGER,"
 	" device INTEGER, copy INTEGER, async INTEGER, grid_x INTEGER, grid_y INTEGER,"
 	" grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER, registers INTEGER,"
@@ -96,10 +98,18 @@ static const struct field stream_fields[] = {
 	FIELD(struct gpu_stream, kernels), FIELD(struct gpu_stream, shared_ns),
 };
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define DEVICE_WIDTH (3 + COUNT(device_fields))
-#define WORK_WIDTH   (1 + COUNT(work_fields))
-#define STREAM_WIDTH (1 + COUNT(stream_fields))
+static const struct field managed_fields[] = {
+	FIELD(struct gpu_managed, kind),   FIELD(struct gpu_managed, cause),
+	FIELD(struct gpu_managed, device), FIELD(struct gpu_managed, process),
+	FIELD(struct gpu_managed, count),  FIELD(struct gpu_managed, ns),
+	FIELD(struct gpu_managed, value),
+};
+
+#define COUNT(array)  (int)(sizeof(array) / sizeof((array)[0]))
+#define DEVICE_WIDTH  (3 + COUNT(device_fields))
+#define WORK_WIDTH    (1 + COUNT(work_fields))
+#define STREAM_WIDTH  (1 + COUNT(stream_fields))
+#define MANAGED_WIDTH (1 + COUNT(managed_fields))
 
 static const struct {
 	const char *key;
@@ -263,6 +273,8 @@ int write_gpu(struct file_writer *w)
 	               stream_fields, COUNT(stream_fields)) < 0 ||
 	    write_rows(w, "gpu_work", g->works.works, g->works.count, sizeof(*g->works.works),
 	               work_fields, COUNT(work_fields)) < 0 ||
+	    write_rows(w, "gpu_managed", g->managed, g->managed_count, sizeof(*g->managed),
+	               managed_fields, COUNT(managed_fields)) < 0 ||
 	    write_durations(w) < 0)
 		return -1;
 	if (write_cell_table(w, "gpu_idle_chunk", &g->idle, 0) < 0)
@@ -370,6 +382,28 @@ static int take_stream(struct file_reader *r)
 	return 0;
 }
 
+static int take_managed(struct file_reader *r)
+{
+	struct profile *p = r->profile;
+	struct gpu *g = &p->gpu;
+	struct gpu_managed m;
+	uint32_t before = g->managed_count;
+
+	if (before >= GPU_MANAGED_MAX || file_reader_int(r, 0) != before + 1 ||
+	    !get_fields(r, 1, &m, managed_fields, COUNT(managed_fields)) ||
+	    m.kind >= GPU_MANAGED_KINDS || m.cause >= GPU_MANAGED_CAUSES ||
+	    m.device > g->device_count || m.process > p->threads.process_count ||
+	    !file_reader_add(&r->gpu_managed.count, m.count) ||
+	    !file_reader_add(&r->gpu_managed.ns, m.ns) ||
+	    !file_reader_add(&r->gpu_managed.value, m.value))
+		return file_reader_damaged(r, "what was done with managed memory cannot be");
+	if (!gpu_add_managed(g, &m))
+		return file_reader_no_memory(r);
+	return g->managed_count > before
+	               ? 0
+	               : file_reader_damaged(r, "what was done with managed memory is there twice");
+}
+
 static bool work_can_be(struct file_reader *r, const struct gpu_work *work)
 {
 	const struct gpu_work_sums *s = &work->sums;
@@ -474,6 +508,7 @@ int read_gpu(struct file_reader *r)
 	    file_reader_rows(r, "gpu_device", DEVICE_WIDTH, take_device) < 0 ||
 	    file_reader_rows(r, "gpu_stream", STREAM_WIDTH, take_stream) < 0 ||
 	    file_reader_rows(r, "gpu_work", WORK_WIDTH, take_work) < 0 ||
+	    file_reader_rows(r, "gpu_managed", MANAGED_WIDTH, take_managed) < 0 ||
 	    file_reader_chunks(r, "gpu_duration_chunk", DURATION_WIDTH, DURATION_DELTAS,
 	                       take_duration) < 0 ||
 	    read_gpu_cells(r) < 0)

@@ -44,7 +44,8 @@ struct file_reader {
 	uint64_t python_gil;                          /* the same */
 	uint64_t gpu_devices, gpu_streams, gpu_works; /* the same */
 	bool has_gpu;
-	struct gpu_work_sums gpu_sums; /* of all that was read */
+	struct gpu_work_sums gpu_sums;  /* of all that was read */
+	struct gpu_managed gpu_managed; /* the same */
 	uint32_t last_gpu_work, last_gpu_bucket;
 	uint64_t sites; /* that there must be */
 	struct allocation_site all_sites;

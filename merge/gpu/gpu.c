@@ -22,6 +22,7 @@ void gpu_fini(struct gpu *g)
 	free(g->live.site_threads);
 	free(g->devices);
 	free(g->streams);
+	free(g->managed);
 	gpu_works_fini(&g->works);
 	histogram_fini(&g->latencies);
 	cells_fini(&g->paths);
@@ -170,6 +171,25 @@ void gpu_count_sync(struct gpu *g, const struct record_gpu_sync *record)
 {
 	count(&g->syncs[record->kind < GPU_SYNC_KINDS ? record->kind : 0], record->begin_ns,
 	      record->end_ns);
+}
+
+bool gpu_add_managed(struct gpu *g, const struct gpu_managed *more)
+{
+	for (uint32_t i = 0; i < g->managed_count; i++) {
+		struct gpu_managed *m = &g->managed[i];
+		if (m->kind != more->kind || m->cause != more->cause || m->device != more->device ||
+		    m->process != more->process)
+			continue;
+		m->count += more->count;
+		m->ns += more->ns;
+		m->value += more->value;
+		return true;
+	}
+	if (g->managed_count == GPU_MANAGED_MAX ||
+	    !array_reserve(&g->managed, &g->managed_capacity, (size_t)g->managed_count + 1))
+		return false;
+	g->managed[g->managed_count++] = *more;
+	return true;
 }
 
 void gpu_count_overhead(struct gpu *g, const struct record_gpu_overhead *record)

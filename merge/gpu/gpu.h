@@ -19,6 +19,7 @@
 
 #define GPU_DEVICES_MAX 256u
 #define GPU_STREAMS_MAX 4096u
+#define GPU_MANAGED_MAX 4096u
 #define GPU_SYNC_KINDS  5  /* enum gpu_sync_kind */
 #define GPU_OVERHEADS   10 /* see gpu_count_overhead() */
 
@@ -50,6 +51,16 @@ struct gpu_count {
 	uint64_t count, ns;
 };
 
+/* What the driver did with managed memory, of one kind, for one cause, by one process. */
+struct gpu_managed {
+	uint32_t kind;    /* enum gpu_managed_kind */
+	uint32_t cause;   /* enum gpu_managed_cause; 0 unless pages moved */
+	uint32_t device;  /* index + 1; 0: none, or several */
+	uint32_t process; /* slot */
+	uint64_t count, ns;
+	uint64_t value; /* bytes; of faults of devices: groups; of faults of the host: 0 */
+};
+
 /* Which device a process means by its number. */
 struct gpu_alias {
 	uint32_t process, number; /* PROCESS as the sampler numbers it */
@@ -78,6 +89,9 @@ struct gpu {
 	uint32_t stream_count;
 	size_t stream_capacity;
 	struct gpu_works works;
+	struct gpu_managed *managed; /* each (kind, cause, device, process) once */
+	uint32_t managed_count;
+	size_t managed_capacity;
 	struct histogram latencies; /* from the call to the beginning */
 	struct gpu_count syncs[GPU_SYNC_KINDS];
 	struct gpu_count overheads[GPU_OVERHEADS];
@@ -120,6 +134,9 @@ struct gpu_stream *gpu_stream_of(struct gpu *g, uint32_t device, uint32_t proces
 
 void gpu_count_memory(struct gpu *g, uint32_t device, const struct record_gpu_memory *record);
 void gpu_count_sync(struct gpu *g, const struct record_gpu_sync *record);
+
+/* Adds to what is alike. False if there is no room. */
+bool gpu_add_managed(struct gpu *g, const struct gpu_managed *more);
 /* CUPTI's kinds are 1 << 16, 2 << 16 …; the driver's compiler, which
    is 1, comes last, and what is unknown first. */
 void gpu_count_overhead(struct gpu *g, const struct record_gpu_overhead *record);

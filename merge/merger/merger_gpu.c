@@ -124,6 +124,18 @@ static bool add_works(struct merger *m)
 	return true;
 }
 
+static void add_managed(struct merger *m)
+{
+	const struct gpu *from = &m->part->gpu;
+
+	for (uint32_t i = 0; i < from->managed_count; i++) {
+		struct gpu_managed more = from->managed[i];
+		more.device = merger_number(m->devices, more.device);
+		more.process = merger_number(m->processes, more.process);
+		m->profile->gpu.lost += !gpu_add_managed(&m->profile->gpu, &more);
+	}
+}
+
 static void add_counts(struct gpu_count *to, const struct gpu_count *from, int kinds)
 {
 	for (int i = 0; i < kinds; i++) {
@@ -196,8 +208,10 @@ bool merger_add_gpu(struct merger *m)
 {
 	if (gpu_is_empty(&m->part->gpu))
 		return true;
-	return add_devices(m) && add_streams(m) && add_works(m) && add_times(m) &&
-	       add_facts(&m->profile->gpu, &m->part->gpu);
+	if (!add_devices(m) || !add_streams(m) || !add_works(m) || !add_times(m))
+		return false;
+	add_managed(m);
+	return add_facts(&m->profile->gpu, &m->part->gpu);
 }
 
 static bool translate_pc(struct merger *m, const struct gpu_pc *from, struct gpu_pc *pc)

@@ -367,6 +367,30 @@ static void count_memory(struct profile *p, const struct gpu_event *event, uint3
 		gpu_count_memory(&p->gpu, device, memory);
 }
 
+static bool moves(uint32_t kind)
+{
+	return kind == GPU_MANAGED_TO_DEVICE || kind == GPU_MANAGED_TO_HOST ||
+	       kind == GPU_MANAGED_BETWEEN;
+}
+
+static void count_managed(struct profile *p, const struct gpu_event *event, uint32_t process)
+{
+	const struct record_gpu_managed *told = (const struct record_gpu_managed *)event->record;
+	struct gpu_managed more = {
+		.kind = told->kind < GPU_MANAGED_KINDS ? told->kind : 0,
+		.process = process,
+		.count = 1,
+		.ns = told->end_ns > told->begin_ns ? told->end_ns - told->begin_ns : 0,
+		.value = told->kind == GPU_MANAGED_HOST_FAULT ? 0 : told->value,
+	};
+
+	if (moves(more.kind) && told->cause < GPU_MANAGED_CAUSES)
+		more.cause = told->cause;
+	if (told->device != GPU_MANAGED_HOST)
+		more.device = gpu_device_of(&p->gpu, event->process, process, told->device);
+	p->gpu.lost += !gpu_add_managed(&p->gpu, &more);
+}
+
 static void count_loss(struct gpu *g, const struct record_gpu_lost *lost)
 {
 	if (lost->what < GPU_LOSSES)
@@ -396,6 +420,9 @@ void profile_add_gpu(struct profile *p, const struct gpu_event *event)
 		break;
 	case RECORD_GPU_MEMORY:
 		count_memory(p, event, process);
+		break;
+	case RECORD_GPU_MANAGED:
+		count_managed(p, event, process);
 		break;
 	case RECORD_GPU_SYNC:
 		gpu_count_sync(&p->gpu, (const struct record_gpu_sync *)record);

@@ -382,6 +382,17 @@ static void fill_calls(const struct gpu *g, struct gpu_facts *facts)
 	facts->queue = span ? (double)queued / (double)span : 0;
 }
 
+static void fill_managed(const struct gpu *g, struct gpu_facts *facts)
+{
+	for (uint32_t i = 0; i < g->managed_count; i++) {
+		const struct gpu_managed *m = &g->managed[i];
+		if (!gpu_managed_moves(m->kind) || m->cause == GPU_MANAGED_ASKED)
+			continue;
+		facts->managed_ns += m->ns;
+		facts->managed_bytes += m->value;
+	}
+}
+
 static void fill_troubles(const struct gpu *g, struct gpu_facts *facts)
 {
 	facts->allocations = g->allocations;
@@ -423,6 +434,7 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 		facts->busy_ns += facts->devices[i].busy_ns;
 	}
 	fill_calls(g, facts);
+	fill_managed(g, facts);
 	fill_troubles(g, facts);
 	return steal(facts);
 }

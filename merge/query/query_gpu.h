@@ -109,6 +109,34 @@ void gpu_stream_rows_free(struct gpu_stream_rows *rows);
 
 CLEANUP(gpu_stream_rows, struct gpu_stream_rows *, gpu_stream_rows_free)
 
+/* What the driver did with managed memory, of one kind, for one cause, in all of the run. */
+struct gpu_managed_row {
+	enum gpu_managed_kind kind;   /* 0: one that CUPTI does not name */
+	enum gpu_managed_cause cause; /* of what moved */
+	bool has_device;
+	uint32_t device;     /* its number */
+	const char *process; /* of a merged profile whose it is; else "" */
+	uint32_t pid;        /* 0: unknown */
+	uint64_t count, ns;  /* ns 0: unknown, or it takes none */
+	uint64_t bytes;      /* but for faults */
+	uint64_t groups;     /* of page faults of a device, that CUPTI takes together */
+	double bytes_per_s;  /* of what moved; 0: unknown */
+};
+
+struct gpu_managed_rows {
+	struct gpu_managed_row *rows; /* most time first */
+	size_t count;
+};
+
+/* NULL on error. */
+struct gpu_managed_rows *query_gpu_managed(const struct profile *p, struct error *err);
+void gpu_managed_rows_free(struct gpu_managed_rows *rows);
+
+CLEANUP(gpu_managed_rows, struct gpu_managed_rows *, gpu_managed_rows_free)
+
+/* Whether it is pages that move. */
+bool gpu_managed_moves(enum gpu_managed_kind kind);
+
 /*
  * All that is known but rows. Below busy_ns everything is of the whole run: it is not kept by time.
  */
@@ -123,6 +151,7 @@ struct gpu_facts {
 	uint64_t stream_waits;        /* streams that were told to wait for others */
 	uint64_t allocations;         /* on devices */
 	uint64_t jit_count, jit_ns;
+	uint64_t managed_ns, managed_bytes;  /* pages moved without the program's asking for it */
 	uint64_t overhead_ns;                /* of CUPTI itself, as far as it says */
 	uint64_t overhead_compile_ns;        /* of the driver's compiler */
 	uint64_t losses[GPU_LOSSES];         /* enum gpu_lost */

@@ -212,6 +212,20 @@ static enum measured measure_pageable(const struct evidence *e, const struct rul
 		(double)bytes / 1e6, finding->value);
 }
 
+static enum measured measure_managed(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	(void)rule;
+	if (!has_gpu(e) || !e->gpu->managed_bytes)
+		return MEASURED_NOTHING;
+	uint64_t ns = e->gpu->managed_ns, most = e->gpu_wait->span_ns;
+	weigh(e, ns < most ? ns : most, finding);
+	return finding_say(finding,
+	                   "%.0f MB of managed memory moved because it was used where it was not, "
+	                   "for %.0f %% of the GPU's time",
+	                   (double)e->gpu->managed_bytes / 1e6, finding->value);
+}
+
 static enum measured measure_short(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
@@ -428,6 +442,23 @@ const struct rule rules_gpu[] = {
 	  .advice = "Pin it: cudaMallocHost(), cudaHostRegister(); in PyTorch pin_memory=True.",
 	  .source = "Nsight Systems, rule cuda_memcpy_async; 1 %: our choice",
 	  .measure = measure_pageable },
+	{ .id = "GPU-MANAGED",
+	  .subject = RULES_GPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .severe = 30,
+	  .whole_run = true,
+	  .title = "managed memory moves by page faults",
+	  .formula =
+	          "time for which pages of managed memory moved without the program's having asked "
+	          "for it, as a share of the time from the GPU's first activity to its last",
+	  .why = "A kernel that uses a page which is not there stops until the page has come: a few "
+	         "at a time, far slower than one copy.",
+	  .advice = "cudaMemPrefetchAsync() before the kernel and before the host reads; "
+	            "cudaMemAdvise() for what both only read; or cudaMalloc() and explicit copies.",
+	  .source = "our choice",
+	  .measure = measure_managed },
 	{ .id = "GPU-SHORT",
 	  .subject = RULES_GPU,
 	  .severity = SEVERITY_INFO,

@@ -473,6 +473,7 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 	case RECORD_PATCH:
 		return take_patch((const struct record_patch *)record, event);
 	case RECORD_GPU_KERNEL ... RECORD_GPU_GAP:
+	case RECORD_GPU_MANAGED:
 		return take_gpu(r, record, image_ns, event);
 	case RECORD_GPU_PC:
 		return take_pc(r, (const struct record_gpu_pc *)record, image_ns, event);

@@ -183,7 +183,8 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_PYTHON_CALLS] = tracker_on_python_calls,
 		[RECORD_PYTHON_CHAIN] = tracker_on_python_chain,
 		[RECORD_TORCH_MODULE] = tracker_on_torch_module,
-		[RECORD_GPU_KERNEL ... RECORD_GPU_GAP] = tracker_on_gpu,
+		[RECORD_GPU_KERNEL... RECORD_GPU_GAP] = tracker_on_gpu,
+		[RECORD_GPU_MANAGED] = tracker_on_gpu,
 		[RECORD_GPU_PC] = tracker_on_gpu_pc,
 		[RECORD_GPU_PC_SUM] = tracker_on_gpu_pc_sum,
 	};

@@ -249,15 +249,47 @@ class Gpu(harness.Case):
         line = line_of(PYTHON, "    assert cuda.cudaLaunchKernel")
         self.assertRegex(below, rf"launch +train\.py:{line}")
 
-    def test_managed_memory_is_not_seen_and_that_is_told(self):
+    def test_managed_memory_that_never_moves_is_told(self):
         script = self.path("managed.py")
         with open(script, "w", encoding="utf-8") as file:
             file.write(PYTHON.replace("range(40)", "range(3)") + MANAGED)
         self.look(sys.executable, script)
-        self.assertIn("managed memory was allocated 3 times: its page faults and migrations are not",
+        self.assertIn("managed memory was allocated 3 times: no page faults and migrations of it",
                       " ".join(self.report.split()))
         self.program("copies")
         self.assertNotIn("managed memory", self.report)
+        self.assertEqual(self.ask("SELECT count(*) FROM gpu_managed"), [(0,)])
+
+    def test_pages_of_managed_memory_are_counted_as_they_move(self):
+        out = self.program("managed")
+        self.check_truth(out)
+        moved = {words[2]: (int(words[3]), int(words[4])) for words in
+                 (line.split() for line in out.splitlines()) if words[:2] == ["truth", "moved"]}
+        rows = {(kind, cause): (count, value) for kind, cause, count, value in self.ask(
+            "SELECT kind, cause, sum(count), sum(value) FROM gpu_managed GROUP BY kind, cause")}
+        self.assertEqual(rows, {
+            (1, 2): moved["to-device"],  # for page faults
+            (2, 1): moved["to-host"],    # asked for
+            (4, 0): (moved["to-device"][0], moved["to-device"][1] // 65536)})
+        self.assertEqual(self.ask("SELECT count(*) FROM gpu_managed WHERE ns < value / 26"
+                                  " AND kind < 3"), [(0,)], "25 bytes take a ns")
+        words = " ".join(self.report.split())
+        self.assertIn("host to device, for a page fault", words)
+        self.assertIn("device to host, asked for by the program", words)
+        self.assertNotIn("of it were recorded", words)
+        table = self.bare([harness.BOTTLENECK, "report", "--export", "csv", "--table",
+                           "gpu_managed", self.profile]).stdout.decode().splitlines()
+        self.assertEqual(table[0], "kind,cause,count,bytes,fault_groups,total_ns,device,pid,process")
+        self.assertEqual(len(table), 4, table)
+
+    def test_who_refuses_to_tell_of_managed_memory_is_named(self):
+        for fault, why in (("managed=29", "this device does not support it"),
+                           ("deny=25", "CUPTI may not look")):
+            with self.subTest(fault):
+                self.check_truth(self.program("managed", FAKE_CUPTI_FAULTS=fault))
+                words = " ".join(self.report.split())
+                self.assertIn("migrations of managed memory were not recorded: " + why, words)
+                self.assertEqual(self.ask("SELECT count(*) FROM gpu_managed"), [(0,)])
 
     def test_a_million_kernels_are_all_in_the_table(self):
         self.program("launch_bound", LAUNCHES="1000000", US="0")

@@ -46,6 +46,7 @@ static void ask_gpu(const struct profile *p)
 		call_tree_free(query_call_tree(p, &query, 0, NULL));
 	}
 	gpu_stream_rows_free(query_gpu_streams(p, NULL));
+	gpu_managed_rows_free(query_gpu_managed(p, NULL));
 	gpu_line_rows_free(query_gpu_lines(p, NULL));
 	findings_free(query_findings(p, &(struct query){ 0 }, NULL, NULL));
 }
@@ -375,10 +376,10 @@ static const char *const tables[TABLES] = {
 	"meeting_chunk"
 };
 
-static const char *const plain_tables[] = { "run",         "module",   "op_name",   "process",
-	                                    "thread",      "series",   "gpu_count", "gpu_device",
-	                                    "gpu_stream",  "gpu_work", "gpu_pc",    "gpu_stall",
-	                                    "slice_chunk", "rank" };
+static const char *const plain_tables[] = { "run",         "module",   "op_name",    "process",
+	                                    "thread",      "series",   "gpu_count",  "gpu_device",
+	                                    "gpu_stream",  "gpu_work", "gpu_pc",     "gpu_stall",
+	                                    "slice_chunk", "rank",     "gpu_managed" };
 
 #define PLAIN_TABLES (sizeof(plain_tables) / sizeof(plain_tables[0]))
 
@@ -440,37 +441,22 @@ static uint32_t add_table(sqlite3 *db, const char *table, uint32_t checksum)
 static void set_checksum(sqlite3 *db)
 {
 	static const char *const order[] = {
-		"string",
-		"run",
-		"module",
-		"op_name",
-		"process",
-		"thread",
-		"place_chunk",
-		"location_chunk",
-		"node_chunk",
-		"cell_chunk",
-		"chain_chunk",
-		"op_chunk",
-		"op_bin_chunk",
-		"op_duration_chunk",
-		"series",
-		"series_chunk",
-		"gpu_count",
-		"gpu_device",
-		"gpu_stream",
-		"gpu_work",
-		"gpu_duration_chunk",
-		"gpu_idle_chunk",
-		"gpu_cell_chunk",
-		"gpu_state_chunk",
-		"site_chunk",
-		"gpu_pc",
-		"gpu_stall",
-		"slice_chunk",
-		"rank",
-		"rank_share_chunk",
-		"meeting_chunk",
+		"string",           "run",
+		"module",           "op_name",
+		"process",          "thread",
+		"place_chunk",      "location_chunk",
+		"node_chunk",       "cell_chunk",
+		"chain_chunk",      "op_chunk",
+		"op_bin_chunk",     "op_duration_chunk",
+		"series",           "series_chunk",
+		"gpu_count",        "gpu_device",
+		"gpu_stream",       "gpu_work",
+		"gpu_managed",      "gpu_duration_chunk",
+		"gpu_idle_chunk",   "gpu_cell_chunk",
+		"gpu_state_chunk",  "site_chunk",
+		"gpu_pc",           "gpu_stall",
+		"slice_chunk",      "rank",
+		"rank_share_chunk", "meeting_chunk",
 	};
 	char sql[64];
 	uint32_t checksum = 0;

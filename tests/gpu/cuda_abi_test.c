@@ -64,6 +64,10 @@ PLACE(cuda_driver_launch, shared, CUlaunchConfig, sharedMemBytes);
 PLACE(cuda_driver_launch, stream, CUlaunchConfig, hStream);
 PLACE(cuda_driver_launch, attribute_count, CUlaunchConfig, numAttrs);
 
+SAME(sizeof(struct cuda_location), sizeof(struct cudaMemLocation));
+PLACE(cuda_location, id, struct cudaMemLocation, id);
+SAME(CUDA_LOCATION_DEVICE, cudaMemLocationTypeDevice);
+SAME(CUDA_LOCATION_HOST, cudaMemLocationTypeHost);
 SAME(CUDA_INVALID_VALUE, cudaErrorInvalidValue);
 SAME(CUDA_NO_MEMORY, cudaErrorMemoryAllocation);
 SAME(CUDA_NOT_INITIALIZED, cudaErrorInitializationError);

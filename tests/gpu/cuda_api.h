@@ -57,6 +57,10 @@ int cudaMallocHost(void **memory, size_t bytes);
 int cudaHostAlloc(void **memory, size_t bytes, unsigned int flags);
 int cudaFreeHost(void *memory);
 int cudaMallocManaged(void **memory, size_t bytes, unsigned int flags);
+int cudaMemPrefetchAsync(const void *memory, size_t bytes, struct cuda_location location,
+                         unsigned int flags, cudaStream_t stream);
+int cudaMemPrefetchAsync_ptsz(const void *memory, size_t bytes, struct cuda_location location,
+                              unsigned int flags, cudaStream_t stream);
 int cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream);
 int cudaMallocAsync_ptsz(void **memory, size_t bytes, cudaStream_t stream);
 int cudaFreeAsync(void *memory, cudaStream_t stream);

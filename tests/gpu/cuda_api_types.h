@@ -71,6 +71,13 @@ struct cuda_properties {
 	char rest[400];
 };
 
+/* cudaMemLocation */
+struct cuda_location {
+	int type, id;
+};
+#define CUDA_LOCATION_DEVICE 1
+#define CUDA_LOCATION_HOST   2
+
 /* cudaLaunchConfig_t */
 struct cuda_launch {
 	dim3 grid, block;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Our layouts and numbers are those of CUPTI's headers: compiling this is the test.
+#include "base/record_gpu.h"
 #include "tracer/agent/cupti/cupti_abi.h"
 #include "tracer/agent/cupti/cupti_pc_abi.h"
 
@@ -71,6 +72,33 @@ SAME(CUPTI_MEMORY_PINNED, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
 SAME(CUPTI_MEMORY_DEVICE, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
 SAME(CUPTI_MEMORY_ARRAY, CUPTI_ACTIVITY_MEMORY_KIND_ARRAY);
 SAME(CUPTI_MEMORY_MANAGED, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED);
+SAME(CUPTI_MEMORY_MANAGED_STATIC, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC);
+SAME(CUPTI_KIND_MANAGED, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+#define SAME_COUNTER(ours, theirs)                                                                 \
+	SAME(CUPTI_MANAGED_##ours, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_##theirs);           \
+	SAME(GPU_MANAGED_##ours, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_##theirs)
+SAME_COUNTER(TO_DEVICE, BYTES_TRANSFER_HTOD);
+SAME_COUNTER(TO_HOST, BYTES_TRANSFER_DTOH);
+SAME_COUNTER(HOST_FAULT, CPU_PAGE_FAULT_COUNT);
+SAME_COUNTER(DEVICE_FAULT, GPU_PAGE_FAULT);
+SAME_COUNTER(THRASHING, THRASHING);
+SAME_COUNTER(THROTTLING, THROTTLING);
+SAME_COUNTER(REMOTE_MAP, REMOTE_MAP);
+SAME(CUPTI_MANAGED_BETWEEN_DEVICES, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD);
+SAME(GPU_MANAGED_BETWEEN, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD);
+SAME(CUPTI_MANAGED_SCOPE, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE);
+SAME(CUPTI_HOST, CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID);
+SAME(CUPTI_MANAGED_BY_USER, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER);
+SAME(CUPTI_MANAGED_BY_ACCESS, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
+SAME(GPU_MANAGED_ASKED, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER);
+SAME(GPU_MANAGED_ACCESS, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE);
+SAME(GPU_MANAGED_AHEAD, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH);
+SAME(GPU_MANAGED_EVICTED, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_EVICTION);
+SAME(GPU_MANAGED_OFTEN, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_ACCESS_COUNTERS);
+SAME(CUPTI_MANAGED_NOT_SUPPORTED, CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED);
+SAME(CUPTI_MANAGED_NOT_ON_DEVICE, CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE);
+SAME(CUPTI_MANAGED_NOT_WITHOUT_PEERS, CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES);
+SAME(CUPTI_MANAGED_NOT_WITH_MPS, CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS);
 SAME(CUPTI_COPY_HOST_TO_DEVICE, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
 SAME(CUPTI_COPY_DEVICE_TO_HOST, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
 SAME(CUPTI_COPY_DEVICE_TO_DEVICE, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
@@ -198,6 +226,27 @@ SAME(CUPTI_POOL_IMPORTED, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED);
 SAME_POOL(CUpti_ActivityMemoryPool);
 SAME_POOL(CUpti_ActivityMemoryPool2);
 SAME_POOL(CUpti_ActivityMemoryPool3);
+
+#define SAME_MANAGED(theirs)                                                                       \
+	PLACE(cupti_managed, counter, theirs, counterKind);                                        \
+	PLACE(cupti_managed, value, theirs, value);                                                \
+	PLACE(cupti_managed, begin_ns, theirs, start);                                             \
+	PLACE(cupti_managed, end_ns, theirs, end);                                                 \
+	PLACE(cupti_managed, address, theirs, address);                                            \
+	PLACE(cupti_managed, from, theirs, srcId);                                                 \
+	PLACE(cupti_managed, to, theirs, dstId);                                                   \
+	PLACE(cupti_managed, pid, theirs, processId);                                              \
+	PLACE(cupti_managed, flags, theirs, flags)
+SAME_MANAGED(CUpti_ActivityUnifiedMemoryCounter2);
+#if CUPTI_API_VERSION >= 130000
+SAME_MANAGED(CUpti_ActivityUnifiedMemoryCounter3);
+#endif
+SAME(sizeof(struct cupti_managed), sizeof(CUpti_ActivityUnifiedMemoryCounter2));
+SAME(sizeof(struct cupti_managed_setting), sizeof(CUpti_ActivityUnifiedMemoryCounterConfig));
+PLACE(cupti_managed_setting, scope, CUpti_ActivityUnifiedMemoryCounterConfig, scope);
+PLACE(cupti_managed_setting, counter, CUpti_ActivityUnifiedMemoryCounterConfig, kind);
+PLACE(cupti_managed_setting, device, CUpti_ActivityUnifiedMemoryCounterConfig, deviceId);
+PLACE(cupti_managed_setting, enable, CUpti_ActivityUnifiedMemoryCounterConfig, enable);
 
 PLACE(cupti_graph, correlation, CUpti_ActivityGraphTrace2, correlationId);
 PLACE(cupti_graph, begin_ns, CUpti_ActivityGraphTrace2, start);

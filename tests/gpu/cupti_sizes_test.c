@@ -57,5 +57,7 @@ int main(void)
 	EXPECT(CONTEXT, 1204, CUpti_ActivityContext2);
 	EXPECT(CONTEXT, 1300, CUpti_ActivityContext3);
 	EXPECT(STREAM, 1100, CUpti_ActivityStream);
+	EXPECT(MANAGED, 1100, CUpti_ActivityUnifiedMemoryCounter2);
+	EXPECT(MANAGED, 1300, CUpti_ActivityUnifiedMemoryCounter3);
 	return failures != 0;
 }

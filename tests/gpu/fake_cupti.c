@@ -6,6 +6,7 @@
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_device.h"
 #include "tests/gpu/fake_functions.h"
+#include "tests/gpu/fake_managed.h"
 #include "tests/gpu/fake_pc.h"
 #include "tests/gpu/fake_settings.h"
 #include "tests/gpu/fake_subscriber.h"
@@ -43,6 +44,17 @@ int fake_cupti_check(const char *function)
 	return (int)fake_faults()->result;
 }
 
+// Before a call is made clients enable records: NVIDIA's own sample of an injection does so.
+static int check_enabling(const char *function)
+{
+	bool outer = fake_in_callback;
+
+	fake_in_callback = outer && !fake_in_call;
+	int refused = fake_cupti_check(function);
+	fake_in_callback = outer;
+	return refused;
+}
+
 bool fake_cupti_wants(uint32_t kind)
 {
 	return wanted.kinds[kind % KINDS];
@@ -77,6 +89,7 @@ int cuptiGetResultString(int result, const char **text)
 		{ 14, "CUPTI_ERROR_NOT_COMPATIBLE" },
 		{ 21, "CUPTI_ERROR_INVALID_KIND" },
 		{ 27, "CUPTI_ERROR_NOT_SUPPORTED" },
+		{ 29, "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE" },
 		{ 33, "CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED" },
 		{ 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" },
 		{ 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
@@ -191,6 +204,8 @@ static int check_enable(const char *function, uint32_t kind)
 		fake_violation("%s: kind %u before the timestamp callback", function, kind);
 	if (!fake_buffers_are_registered())
 		fake_violation("%s: kind %u before the buffers' callbacks", function, kind);
+	if (kind == CUPTI_KIND_MANAGED && !fake_managed_is_configured())
+		fake_violation("%s: kind %u before its counters were configured", function, kind);
 	if (kind == CUPTI_KIND_KERNEL)
 		fake_violation("%s: kind %u makes kernels run one after the other", function, kind);
 	return 0;
@@ -198,7 +213,7 @@ static int check_enable(const char *function, uint32_t kind)
 
 int cuptiActivityEnable(uint32_t kind)
 {
-	int refused = fake_cupti_check(__func__);
+	int refused = check_enabling(__func__);
 
 	if (!refused)
 		refused = check_enable(__func__, kind);
@@ -263,6 +278,18 @@ int cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
 	if (attribute == CUPTI_ZEROED_OUT_BUFFER)
 		fake_buffers_promise_zeroed(*(uint8_t *)value != 0);
 	return 0;
+}
+
+int cuptiActivityConfigureUnifiedMemoryCounter(const struct cupti_managed_setting *settings,
+                                               uint32_t count)
+{
+	int refused = check_enabling(__func__);
+
+	if (refused)
+		return refused;
+	if (wanted.kinds[CUPTI_KIND_MANAGED])
+		fake_violation("%s: its records are enabled already", __func__);
+	return fake_managed_configure(settings, count);
 }
 
 int cuptiActivityFlushPeriod(uint32_t ms)

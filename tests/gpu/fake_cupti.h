@@ -47,6 +47,8 @@ int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t enable);
 int cuptiActivityEnableDriverApi(uint32_t id, uint8_t enable);
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
+int cuptiActivityConfigureUnifiedMemoryCounter(const struct cupti_managed_setting *settings,
+                                               uint32_t count);
 int cuptiActivityFlushPeriod(uint32_t ms);
 int cuptiActivityFlushAll(uint32_t flag);
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count);

@@ -74,7 +74,9 @@
 	X(cudaFreeAsync_ptsz, 376, "_v11020")                                                      \
 	X(cudaLaunchKernelExC, 430, "_v11060")                                                     \
 	X(cudaLaunchKernelExC_ptsz, 431, "_v11060")                                                \
-	X(cudaGraphInstantiate, 443, "_v12000")
+	X(cudaGraphInstantiate, 443, "_v12000")                                                    \
+	X(cudaMemPrefetchAsync, 449, "_v12020")                                                    \
+	X(cudaMemPrefetchAsync_ptsz, 450, "_v12020")
 
 #define FAKE_DRIVER_FUNCTIONS(X)                                                                   \
 	X(cuInit, 1, "")                                                                           \
@@ -112,7 +114,8 @@
 	X(cuMemAllocAsync, 598, "")                                                                \
 	X(cuMemFreeAsync, 600, "")                                                                 \
 	X(cuGraphInstantiateWithFlags, 643, "")                                                    \
-	X(cuLaunchKernelEx, 652, "")
+	X(cuLaunchKernelEx, 652, "")                                                               \
+	X(cuMemPrefetchAsync_v2, 716, "")
 
 #define FAKE_ID(name, id, suffix) FAKE_##name = (id),
 enum fake_runtime {

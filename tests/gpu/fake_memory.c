@@ -81,6 +81,21 @@ struct fake_block fake_memory_find(const void *address)
 	return found;
 }
 
+void fake_memory_move(const void *data, bool to_device, void *context,
+                      void (*moved)(void *context, const struct fake_block *block))
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < count; i++) {
+		struct fake_block *b = &blocks[i];
+		if (b->kind != CUPTI_MEMORY_MANAGED || b->is_there == to_device ||
+		    (data && b->data != data))
+			continue;
+		b->is_there = to_device;
+		moved(context, b);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 uint64_t fake_memory_used(uint32_t device)
 {
 	return used[device];

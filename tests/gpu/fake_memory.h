@@ -14,6 +14,7 @@ struct fake_block {
 	size_t bytes;
 	uint32_t kind; /* enum cupti_memory_kind */
 	uint32_t device;
+	bool is_there; /* of managed memory: its pages are the device's */
 };
 
 /* NULL if the device has no more, or the host. */
@@ -24,5 +25,12 @@ bool fake_memory_free(void *data, struct fake_block *was);
 
 /* Where an address lies; kind PAGEABLE if it is none of ours. */
 struct fake_block fake_memory_find(const void *address);
+
+/*
+ * Has the managed memory at DATA be on its device, or not; NULL: all that there is. Calls MOVED for
+ * each that was not so.
+ */
+void fake_memory_move(const void *data, bool to_device, void *context,
+                      void (*moved)(void *context, const struct fake_block *block));
 
 uint64_t fake_memory_used(uint32_t device);

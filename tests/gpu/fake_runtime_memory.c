@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The runtime: memory, copies and sets.
 #include "tests/gpu/fake_clock.h"
+#include "tests/gpu/fake_managed.h"
 #include "tests/gpu/fake_settings.h"
 #include "tests/gpu/fake_work.h"
 
@@ -22,7 +23,7 @@ static int allocate(struct fake_call *call, void **memory, size_t bytes,
 	*memory = call->refused ? NULL : fake_memory_new(bytes, kind, device);
 	if (!*memory)
 		return fake_call_end(call, CUDA_NO_MEMORY);
-	struct fake_block block = { *memory, bytes, kind, device };
+	struct fake_block block = { *memory, bytes, kind, device, false };
 	fake_work_memory(&block, CUPTI_ALLOCATED, stream, call->correlation);
 	return fake_call_end(call, 0);
 }
@@ -77,6 +78,38 @@ int cudaMallocManaged(void **memory, size_t bytes, unsigned int flags)
 	FAKE_CALL(call, cudaMallocManaged, cuMemAllocManaged, NULL, FAKE_POINTER(memory), bytes,
 	          flags);
 	return allocate(&call, memory, bytes, CUPTI_MEMORY_MANAGED, NULL);
+}
+
+static int prefetch(uint32_t function, const void *memory, size_t bytes,
+                    struct cuda_location location, cudaStream_t handle)
+{
+	struct fake_call call;
+
+	fake_call_begin(&call, function, FAKE_cuMemPrefetchAsync_v2,
+	                FAKE_PARAMETERS(FAKE_POINTER(memory), bytes, (uint64_t)location.type,
+	                                FAKE_POINTER(handle)),
+	                NULL);
+	struct cuda_stream *s = call.refused ? NULL : fake_stream(handle);
+	if (!s)
+		return fake_call_end(&call, CUDA_INVALID_HANDLE);
+	bool to_device = location.type == CUDA_LOCATION_DEVICE;
+	fake_managed_prefetch(s, memory, to_device);
+	return fake_call_end(&call, 0);
+}
+
+int cudaMemPrefetchAsync(const void *memory, size_t bytes, struct cuda_location location,
+                         unsigned int flags, cudaStream_t stream)
+{
+	return flags ? CUDA_INVALID_VALUE
+	             : prefetch(FAKE_cudaMemPrefetchAsync, memory, bytes, location, stream);
+}
+
+int cudaMemPrefetchAsync_ptsz(const void *memory, size_t bytes, struct cuda_location location,
+                              unsigned int flags, cudaStream_t stream)
+{
+	return flags ? CUDA_INVALID_VALUE
+	             : prefetch(FAKE_cudaMemPrefetchAsync_ptsz, memory, bytes, location,
+	                        fake_per_thread(stream));
 }
 
 static int allocate_async(uint32_t function, void **memory, size_t bytes, cudaStream_t handle)

@@ -68,6 +68,8 @@ static void one_fault(const char *name, const char *value)
 		faults.slow_flush_ms = n;
 	else if (!strcmp(name, "pc"))
 		faults.pc_refused = n;
+	else if (!strcmp(name, "managed"))
+		faults.managed = n;
 	else if (!strcmp(name, "pc-full"))
 		faults.pc_full = n;
 	else if (!strcmp(name, "misaligned"))

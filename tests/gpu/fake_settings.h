@@ -26,6 +26,7 @@
  *	    bad-kind=N        after every Nth record one that ends the walk through its buffer
  *	    garbage           valid sizes beyond their buffer, a version that never was
  *	    slow-flush=MS     flushing takes at least so long
+ *	    managed=N         counters of managed memory are refused with N
  *	    pc=N              sampling instructions is refused with N
  *	    pc-full=N         the Nth time that samples are asked for the GPU's buffer is full, and
  *	                      stays so until sampling is disabled
@@ -54,6 +55,7 @@ struct fake_faults {
 	uint32_t short_bytes;
 	uint32_t slow_flush_ms;
 	uint32_t pc_refused, pc_full;
+	uint32_t managed;
 	bool misaligned, disorder, zero_times, null_buffer, garbage;
 };
 

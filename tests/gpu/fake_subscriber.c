@@ -22,6 +22,8 @@ static struct {
 	_Atomic uint8_t wanted[DOMAINS][IDS];
 } subscriber = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+__thread bool fake_in_call;
+
 bool fake_subscriber_wants(uint32_t domain, uint32_t id)
 {
 	return subscriber.callback && subscriber.wanted[domain][id];
@@ -30,15 +32,16 @@ bool fake_subscriber_wants(uint32_t domain, uint32_t id)
 void fake_subscriber_tell(uint32_t domain, uint32_t id, const void *data)
 {
 	cupti_callback *callback = subscriber.callback;
-	bool outer = fake_in_callback;
+	bool outer = fake_in_callback, outer_call = fake_in_call;
 
 	if (!callback || !subscriber.wanted[domain][id])
 		return;
 	fake_facts_callback();
 	// Before a context goes, clients flush: NVIDIA's own sample of an injection does so.
-	fake_in_callback = domain != CUPTI_DOMAIN_RESOURCE;
+	fake_in_callback = fake_in_call = domain != CUPTI_DOMAIN_RESOURCE;
 	callback(subscriber.own, domain, id, data);
 	fake_in_callback = outer;
+	fake_in_call = outer_call;
 }
 
 void fake_subscriber_forget(void)

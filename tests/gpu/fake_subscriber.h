@@ -13,3 +13,6 @@ void fake_subscriber_tell(uint32_t domain, uint32_t id, const void *data);
 
 /* As if there never had been one. */
 void fake_subscriber_forget(void);
+
+/* This thread is in the callback of a call. */
+extern __thread bool fake_in_call;

@@ -6,6 +6,7 @@
 #include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_graph.h"
+#include "tests/gpu/fake_managed.h"
 #include "tests/gpu/fake_pc.h"
 #include "tests/gpu/fake_settings.h"
 
@@ -39,6 +40,7 @@ static struct fake_span run_kernel(struct cuda_stream *s, const struct fake_work
 		.graph = place.graph,
 	};
 
+	fake_managed_use(span);
 	if (fake_cupti_wants(CUPTI_KIND_CONCURRENT_KERNEL) && !place.is_untold)
 		fake_buffers_write_later(&record, sizeof(record), span.end_ns);
 	return span;

@@ -24,6 +24,8 @@ static const struct record_kind kinds[] = {
 	  { { 1204, 56 }, { 1202, 48 }, { 1100, 40 } } },
 	{ CUPTI_KIND_PEER_MEMCPY, offsetof(struct cupti_peer_copy, begin_ns), 2, 0,
 	  { { 1106, 96 }, { 1101, 88 }, { 1100, 80 } } },
+	{ CUPTI_KIND_MANAGED, offsetof(struct cupti_managed, begin_ns), 2, 0,
+	  { { 1300, 104 }, { 1100, 64 } } },
 	{ CUPTI_KIND_STREAM, 0, 0, 0, { { 1100, 24 } } },
 	{ CUPTI_KIND_SYNCHRONIZATION, offsetof(struct cupti_sync, begin_ns), 2, 0,
 	  { { 1208, 56 }, { 1100, 40 } } },

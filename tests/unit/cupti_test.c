@@ -399,6 +399,55 @@ Test(cupti_records, a_walk_that_goes_nowhere_ends)
 	expect_lost(GPU_LOST_DAMAGED, 0, 1);
 }
 
+Test(cupti_records, pages_that_move_say_where_and_why)
+{
+	const struct cupti_managed move = {
+		.kind = CUPTI_KIND_MANAGED,
+		.counter = CUPTI_MANAGED_TO_HOST,
+		.value = 65536,
+		.begin_ns = 1000,
+		.end_ns = 3000,
+		.address = 0x7000,
+		.from = 2,
+		.to = CUPTI_HOST,
+		.flags = CUPTI_MANAGED_BY_ACCESS,
+	};
+
+	memcpy(buffer, &move, sizeof(move));
+	take(104);
+	const struct record_gpu_managed *told = next_of(RECORD_GPU_MANAGED);
+	cr_assert(told != NULL);
+	cr_expect(eq(u32, told->kind, GPU_MANAGED_TO_HOST));
+	cr_expect(eq(u32, told->cause, GPU_MANAGED_ACCESS));
+	cr_expect(eq(u32, told->device, 2));
+	cr_expect(eq(u64, told->value, 65536));
+	cr_expect(eq(u64, told->begin_ns, 1000));
+	cr_expect(eq(u64, told->end_ns, 3000));
+}
+
+// CUPTI says to ignore the end there: it may be anything.
+Test(cupti_records, a_fault_of_the_host_has_no_end_and_no_device)
+{
+	const struct cupti_managed fault = {
+		.kind = CUPTI_KIND_MANAGED,
+		.counter = CUPTI_MANAGED_HOST_FAULT,
+		.value = 0x401234,
+		.begin_ns = 1000,
+		.end_ns = 7,
+		.from = 1,
+	};
+
+	memcpy(buffer, &fault, sizeof(fault));
+	take(64);
+	const struct record_gpu_managed *told = next_of(RECORD_GPU_MANAGED);
+	cr_assert(told != NULL);
+	cr_expect(eq(u32, told->kind, GPU_MANAGED_HOST_FAULT));
+	cr_expect(eq(u32, told->device, GPU_MANAGED_HOST));
+	cr_expect(eq(u64, told->value, 0x401234));
+	cr_expect(eq(u64, told->begin_ns, told->end_ns));
+	cr_expect(eq(int, told->head.flags &GPU_UNTIMED, 0));
+}
+
 Test(cupti_records, a_device_has_its_name)
 {
 	struct cupti_device device = { .kind = CUPTI_KIND_DEVICE,

@@ -320,6 +320,19 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 	return facts;
 }
 
+// None of its programs has managed memory.
+struct gpu_managed_rows *query_gpu_managed(const struct profile *p, struct error *err)
+{
+	(void)p;
+	(void)err;
+	return calloc(1, sizeof(struct gpu_managed_rows));
+}
+
+void gpu_managed_rows_free(struct gpu_managed_rows *rows)
+{
+	free(rows);
+}
+
 struct gpu_stream_rows *query_gpu_streams(const struct profile *p, struct error *err)
 {
 	struct gpu_stream_rows *rows = calloc(1, sizeof(*rows));

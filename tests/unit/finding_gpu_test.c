@@ -318,3 +318,51 @@ Test(finding_gpu, matrix_products_without_tensor_cores)
 		cr_expect(finding == NULL || strcmp(finding->function, table[i].name) == 0);
 	}
 }
+
+// While the GPU works for a second, for a page fault or since the program asked for it.
+static struct findings *with_moves(enum gpu_managed_cause cause, uint64_t ms)
+{
+	const struct record_gpu_managed move = {
+		.head = { .type = RECORD_GPU_MANAGED, .size = sizeof(move) },
+		.begin_ns = f.now_ns,
+		.end_ns = f.now_ns + ms * MS,
+		.value = 64000000,
+		.kind = GPU_MANAGED_TO_DEVICE,
+		.cause = cause,
+	};
+
+	set_run(1000);
+	device();
+	kernel("gemm", 0, 1000, 7, site(1, "main a.c:3 > <cudaLaunchKernel>"));
+	tell(&move.head, 0, 0);
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	return query_findings(f.profile, &everything, NULL, NULL);
+}
+
+Test(finding_gpu, managed_memory_that_moves_by_itself_is_a_finding)
+{
+	cleanup(findings) struct findings *findings = with_moves(GPU_MANAGED_ACCESS, 400);
+	const struct finding *moved = finding_of(findings, "GPU-MANAGED");
+
+	cr_assert(moved != NULL);
+	cr_expect(eq(str, (char *)moved->fact,
+	             "64 MB of managed memory moved because it was used where it was not, for "
+	             "40 % of the GPU's time"));
+	cr_expect(eq(int, moved->severity, SEVERITY_ERROR));
+	cr_expect(eq(u64, moved->saving_ns, 400 * MS));
+}
+
+Test(finding_gpu, managed_memory_that_was_asked_for_is_none)
+{
+	cleanup(findings) struct findings *findings = with_moves(GPU_MANAGED_ASKED, 400);
+
+	cr_expect(finding_of(findings, "GPU-MANAGED") == NULL);
+}
+
+Test(finding_gpu, managed_memory_that_moves_little_is_none)
+{
+	cleanup(findings) struct findings *findings = with_moves(GPU_MANAGED_ACCESS, 40);
+
+	cr_expect(finding_of(findings, "GPU-MANAGED") == NULL);
+}

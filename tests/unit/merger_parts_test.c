@@ -38,6 +38,15 @@ static void make_rank(uint32_t number)
 	kernel("gemm", 5, 25 + number, 7, from);
 	copy(20, 30, 1000);
 	kernel("gemm", 60, 80, 13, from);
+	const struct record_gpu_managed move = {
+		.head = { .type = RECORD_GPU_MANAGED, .size = sizeof(move) },
+		.begin_ns = f.now_ns,
+		.end_ns = f.now_ns + MS,
+		.value = 1000 + number,
+		.kind = GPU_MANAGED_TO_HOST,
+		.cause = GPU_MANAGED_EVICTED,
+	};
+	tell(&move.head, 0, 0);
 	call("step", 30);
 	add(&f, 1, METRIC_OFF_LOCK, 15, "main a.c:4 > wait a.c:7");
 	profile_end_gpu(f.profile);
@@ -100,6 +109,20 @@ Test(merger_parts, each_rank_has_its_gpu_and_streams)
 	cr_expect(eq(sz, streams->count, 6));
 	cr_expect(eq(sz, streams->processes, 3));
 	cr_expect(ne(ptr, strstr(profile_run(merged)->notes, "2 GPUs were in use"), NULL));
+}
+
+Test(merger_parts, each_rank_has_its_managed_memory)
+{
+	cleanup(profile) struct profile *merged = merge_ranks(3, 1000);
+	struct error err;
+	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows = query_gpu_managed(merged, &err);
+
+	cr_assert(eq(sz, rows->count, 3));
+	for (size_t i = 0; i < 3; i++) {
+		cr_expect(eq(u64, rows->rows[i].count, 1));
+		cr_expect(eq(u64, rows->rows[i].ns, MS));
+		cr_expect(ne(str, (char *)rows->rows[i].process, ""));
+	}
 }
 
 Test(merger_parts, rows_are_shared_where_processes_are)

@@ -338,3 +338,55 @@ Test(query_gpu, where_nothing_has_lines_gpus_wait_for_the_innermost_functions)
 	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(f.profile, &everything, NULL);
 	cr_expect(eq(str, (char *)rows_text(wait->functions), "decode 10/10, main 0/10"));
 }
+
+static void move_pages(uint32_t kind, uint32_t cause, uint32_t device, uint64_t value)
+{
+	const struct record_gpu_managed move = {
+		.head = { .type = RECORD_GPU_MANAGED, .size = sizeof(move) },
+		.begin_ns = f.now_ns,
+		.end_ns = f.now_ns + (gpu_managed_moves(kind) ? MS : 0),
+		.value = value,
+		.kind = kind,
+		.cause = cause,
+		.device = device,
+	};
+
+	tell(&move.head, 0, 0);
+}
+
+static void expect_managed(const struct profile *p)
+{
+	struct error err = { 0 };
+	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows = query_gpu_managed(p, &err);
+
+	cr_assert(rows != NULL, "%s", err.text);
+	cr_assert(eq(sz, rows->count, 3));
+	cr_expect(eq(u64, rows->rows[0].count, 2));
+	cr_expect(eq(u64, rows->rows[0].bytes, 2000000));
+	cr_expect(eq(dbl, rows->rows[0].bytes_per_s, 1e9));
+	cr_expect(rows->rows[0].has_device);
+	// The instruction is no number of bytes; nor is the kind of access a cause.
+	cr_expect(eq(int, rows->rows[1].kind, GPU_MANAGED_HOST_FAULT));
+	cr_expect(eq(u64, rows->rows[1].bytes, 0));
+	cr_expect(eq(int, rows->rows[1].cause, 0));
+	cr_expect(not(rows->rows[1].has_device));
+	cr_expect(eq(u64, rows->rows[2].groups, 5));
+	cr_expect(eq(u64, rows->rows[2].bytes, 0));
+}
+
+Test(query_gpu, pages_of_managed_memory_are_summed_by_kind_and_cause)
+{
+	struct error err = { 0 };
+
+	fill();
+	move_pages(GPU_MANAGED_TO_DEVICE, GPU_MANAGED_ACCESS, 0, 1500000);
+	move_pages(GPU_MANAGED_TO_DEVICE, GPU_MANAGED_ACCESS, 0, 500000);
+	move_pages(GPU_MANAGED_HOST_FAULT, 2, GPU_MANAGED_HOST, 0x401234);
+	move_pages(GPU_MANAGED_DEVICE_FAULT, 1, 0, 5);
+	expect_managed(f.profile);
+	name_all(&f);
+	cr_assert(eq(int, profile_write(f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	cr_assert(read != NULL, "%s", err.text);
+	expect_managed(read);
+}

@@ -109,6 +109,7 @@ static size_t gpu_bytes(uint16_t type)
 		[RECORD_GPU_PC - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_pc),
 		[RECORD_GPU_PC_SUM - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_pc_sum),
 		[RECORD_GPU_STALL - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_stall),
+		[RECORD_GPU_MANAGED - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_managed),
 	};
 
 	return sizes[type - RECORD_GPU_KERNEL];

@@ -11,6 +11,7 @@
  *	truth graph COUNT US               launches of graphs
  *	truth allocated KIND COUNT BYTES
  *	truth released KIND COUNT BYTES
+ *	truth moved WHERE COUNT BYTES      managed memory: to-device, to-host (real GPU: in parts)
  *	truth jit COUNT                    compilations by the driver
  *	truth modules COUNT                loaded by the program itself
  *	truth calls COUNT                  launches of kernels and graphs

@@ -20,6 +20,10 @@ enum cupti_result {
 	CUPTI_NOT_INITIALIZED = 15,
 	CUPTI_INVALID_KIND = 21,
 	CUPTI_NOT_SUPPORTED = 27,
+	CUPTI_MANAGED_NOT_SUPPORTED = 28, /* UM_PROFILING_NOT_SUPPORTED */
+	CUPTI_MANAGED_NOT_ON_DEVICE = 29,
+	CUPTI_MANAGED_NOT_WITHOUT_PEERS = 30,
+	CUPTI_MANAGED_NOT_WITH_MPS = 31,
 	CUPTI_VIRTUALIZED = 33,
 	CUPTI_NO_PRIVILEGES = 35,
 	CUPTI_BUSY = 39, /* MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
@@ -40,6 +44,7 @@ enum cupti_kind {
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_KIND_OVERHEAD = 17,
 	CUPTI_KIND_PEER_MEMCPY = 22, /* MEMCPY2 */
+	CUPTI_KIND_MANAGED = 25,     /* UNIFIED_MEMORY_COUNTER */
 	CUPTI_KIND_STREAM = 37,
 	CUPTI_KIND_SYNCHRONIZATION = 38,
 	CUPTI_KIND_INTERNAL_LAUNCH = 48,
@@ -83,7 +88,28 @@ enum cupti_memory_kind {
 	CUPTI_MEMORY_PINNED = 2,
 	CUPTI_MEMORY_DEVICE = 3,
 	CUPTI_MEMORY_ARRAY = 4,
-	CUPTI_MEMORY_MANAGED = 5
+	CUPTI_MEMORY_MANAGED = 5,
+	CUPTI_MEMORY_MANAGED_STATIC = 7
+};
+
+/* What the driver does with pages of managed memory: cupti_managed's counter. */
+enum cupti_managed_kind {
+	CUPTI_MANAGED_TO_DEVICE = 1,
+	CUPTI_MANAGED_TO_HOST = 2,
+	CUPTI_MANAGED_HOST_FAULT = 3,
+	CUPTI_MANAGED_DEVICE_FAULT = 4,
+	CUPTI_MANAGED_THRASHING = 5,
+	CUPTI_MANAGED_THROTTLING = 6,
+	CUPTI_MANAGED_REMOTE_MAP = 7,
+	CUPTI_MANAGED_BETWEEN_DEVICES = 8
+};
+#define CUPTI_MANAGED_KINDS 8
+#define CUPTI_MANAGED_SCOPE 1          /* of CUDA 6; later ones want one all the same */
+#define CUPTI_HOST          UINT32_MAX /* cupti_managed's from and to */
+
+enum cupti_managed_cause {
+	CUPTI_MANAGED_BY_USER = 1, /* the program asked for it */
+	CUPTI_MANAGED_BY_ACCESS = 2
 };
 
 enum cupti_copy_kind {
@@ -279,6 +305,28 @@ struct cupti_jit {
 	uint32_t device;
 	uint64_t begin_ns, end_ns;
 	uint32_t correlation;
+};
+
+/* UnifiedMemoryCounter2 of CUDA 7.0, and all that came later. */
+struct cupti_managed {
+	uint32_t kind;
+	uint32_t counter; /* enum cupti_managed_kind */
+	uint64_t value; /* bytes; of faults of the device: groups; of the host's: the instruction */
+	uint64_t begin_ns, end_ns; /* the end is only that of copies, device's faults, throttling */
+	uint64_t address;
+	uint32_t from, to; /* devices, or CUPTI_HOST; of thrashing FROM is a set of them */
+	uint32_t stream;   /* never valid */
+	uint32_t pid;
+	uint32_t flags; /* of copies: enum cupti_managed_cause */
+	uint32_t padding;
+};
+
+/* cuptiActivityConfigureUnifiedMemoryCounter() */
+struct cupti_managed_setting {
+	uint32_t scope;
+	uint32_t counter;
+	uint32_t device;
+	uint32_t enable;
 };
 
 /* What a subscriber's callback is given. */

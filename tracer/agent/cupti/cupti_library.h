@@ -38,6 +38,8 @@
 	X(register_clock, cuptiActivityRegisterTimestampCallback, (cupti_clock * clock), false)    \
 	X(set_attribute, cuptiActivitySetAttribute, (int attribute, size_t *size, void *value),    \
 	  false)                                                                                   \
+	X(configure_managed, cuptiActivityConfigureUnifiedMemoryCounter,                           \
+	  (struct cupti_managed_setting *, uint32_t count), false)                                 \
 	X(enable, cuptiActivityEnable, (int kind), true)                                           \
 	X(disable, cuptiActivityDisable, (int kind), true)                                         \
 	X(flush_all, cuptiActivityFlushAll, (uint32_t flag), true)                                 \

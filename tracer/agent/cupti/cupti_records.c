@@ -15,6 +15,12 @@ struct cupti_times {
 };
 
 static const struct cupti_fit *fit; // of the buffer at hand; under the lane's lock
+static bool managed;                // atomic: managed memory was told of
+
+bool cupti_records_have_managed(void)
+{
+	return __atomic_load_n(&managed, __ATOMIC_RELAXED);
+}
 
 // What cannot be is not known.
 static void set_times(struct record *head, uint64_t *begin_ns, uint64_t *end_ns,
@@ -145,6 +151,9 @@ static void take_memory(const void *record)
 	const struct cupti_memory *theirs = record;
 	struct record_gpu_memory *ours = RESERVE(RECORD_GPU_MEMORY, ours, theirs);
 
+	if (theirs->memory_kind == CUPTI_MEMORY_MANAGED ||
+	    theirs->memory_kind == CUPTI_MEMORY_MANAGED_STATIC)
+		__atomic_store_n(&managed, true, __ATOMIC_RELAXED);
 	if (!ours)
 		return;
 	ours->at_ns = cupti_fit_ns(fit, theirs->time_ns);
@@ -155,6 +164,48 @@ static void take_memory(const void *record)
 	ours->pool = theirs->pool.address;
 	ours->operation = theirs->operation;
 	ours->memory = theirs->memory_kind;
+	gpu_lane_commit(ours);
+}
+
+static bool has_end(uint32_t counter)
+{
+	return counter != CUPTI_MANAGED_HOST_FAULT && counter != CUPTI_MANAGED_THRASHING &&
+	       counter != CUPTI_MANAGED_REMOTE_MAP;
+}
+
+// The device that it is about; CUPTI_HOST: none, or several.
+static uint32_t device_of(const struct cupti_managed *theirs)
+{
+	switch (theirs->counter) {
+	case CUPTI_MANAGED_TO_DEVICE:
+	case CUPTI_MANAGED_BETWEEN_DEVICES:
+	case CUPTI_MANAGED_REMOTE_MAP:
+		return theirs->to;
+	case CUPTI_MANAGED_TO_HOST:
+	case CUPTI_MANAGED_DEVICE_FAULT:
+	case CUPTI_MANAGED_THROTTLING:
+		return theirs->from;
+	default:
+		return CUPTI_HOST;
+	}
+}
+
+static void take_managed(const void *record)
+{
+	const struct cupti_managed *theirs = record;
+	struct record_gpu_managed *ours = RESERVE(RECORD_GPU_MANAGED, ours, theirs);
+
+	if (!ours)
+		return;
+	set_times(&ours->head, &ours->begin_ns, &ours->end_ns,
+	          (struct cupti_times){ theirs->kind, theirs->begin_ns,
+	                                has_end(theirs->counter) ? theirs->end_ns
+	                                                         : theirs->begin_ns });
+	ours->address = theirs->address;
+	ours->value = theirs->value;
+	ours->kind = theirs->counter;
+	ours->cause = theirs->flags;
+	ours->device = device_of(theirs);
 	gpu_lane_commit(ours);
 }
 
@@ -302,6 +353,7 @@ static const struct taker {
 	{ CUPTI_KIND_MEMSET, sizeof(struct cupti_set), take_set },
 	{ CUPTI_KIND_SYNCHRONIZATION, sizeof(struct cupti_sync), take_sync },
 	{ CUPTI_KIND_MEMORY, offsetof(struct cupti_memory, pool.release_threshold), take_memory },
+	{ CUPTI_KIND_MANAGED, sizeof(struct cupti_managed), take_managed },
 	{ CUPTI_KIND_MEMORY_POOL, sizeof(struct cupti_pool), take_pool },
 	{ CUPTI_KIND_GRAPH_TRACE, sizeof(struct cupti_graph), take_graph },
 	{ CUPTI_KIND_JIT, sizeof(struct cupti_jit), take_jit },

@@ -16,3 +16,6 @@
 /* Writes all that is in VALID bytes of BUFFER; gpu_lane.h must be locked. */
 void cupti_records_take(const struct cupti_functions *f, const struct cupti_fit *fit,
                         uint8_t *buffer, size_t valid);
+
+/* Whether the program has managed memory, as far as records have told. Any thread. */
+bool cupti_records_have_managed(void);

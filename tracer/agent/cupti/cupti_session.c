@@ -5,6 +5,7 @@
 #include "tracer/agent/cupti/cupti_buffers.h"
 #include "tracer/agent/cupti/cupti_calls.h"
 #include "tracer/agent/cupti/cupti_clock.h"
+#include "tracer/agent/cupti/cupti_managed.h"
 #include "tracer/agent/cupti/cupti_pc.h"
 #include "tracer/agent/cupti/gpu_lane.h"
 
@@ -44,6 +45,11 @@ static const uint8_t kinds[] = {
 void cupti_session_lock(void)
 {
 	pthread_mutex_lock(&mutex);
+}
+
+bool cupti_session_try_lock(void)
+{
+	return pthread_mutex_trylock(&mutex) == 0;
 }
 
 void cupti_session_unlock(void)
@@ -95,6 +101,7 @@ static void on_event(void *own, uint32_t domain, uint32_t id, const void *data)
 		return;
 	if (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) {
 		__atomic_store_n(&used, true, __ATOMIC_RELAXED);
+		cupti_managed_on_call(data);
 		cupti_calls_take(domain, id, data);
 	} else if (domain == CUPTI_DOMAIN_RESOURCE) {
 		on_resource(id, data);
@@ -188,14 +195,15 @@ int cupti_session_enable(bool tell, uint32_t *refused)
 		first = *refused ? first : result;
 		++*refused;
 	}
+	cupti_managed_enable();
 	return first;
 }
 
 void cupti_session_disable(void)
 {
-	for (size_t i = 0; i < sizeof(kinds); i++)
-		if (cupti_session.kinds & UINT64_C(1) << kinds[i])
-			CUPTI_CALL(disable, kinds[i]);
+	for (int kind = 0; kind < 64; kind++)
+		if (cupti_session.kinds & UINT64_C(1) << kind)
+			CUPTI_CALL(disable, kind);
 	cupti_session.kinds = 0;
 }
 
@@ -209,6 +217,8 @@ void cupti_session_flush(bool last)
 void cupti_session_flush_periodically(bool last)
 {
 	cupti_pc_fetch(last);
+	if (!last)
+		cupti_managed_try();
 	if (cupti_session.kinds && (last || __atomic_load_n(&used, __ATOMIC_RELAXED)))
 		cupti_session_flush(last);
 }

@@ -43,6 +43,7 @@ extern __thread int cupti_inside __attribute__((tls_model("initial-exec")));
 	})
 
 void cupti_session_lock(void);
+bool cupti_session_try_lock(void);
 void cupti_session_unlock(void);
 void cupti_session_fork(void);
 
