@@ -26,6 +26,7 @@ static void put_device(struct sheet *s, const void *data)
 	sheet_known(s, "memory_bytes", row->memory_bytes);
 	sheet_known(s, "memory_bytes_per_s", row->memory_bytes_per_s);
 	sheet_known(s, "peak_bytes", row->peak_bytes);
+	sheet_text(s, "process", row->process); // of a merged profile: its rank
 }
 
 static int write_devices(struct sheet *s, const struct exporting *e, struct error *err)
@@ -183,6 +184,7 @@ static void put_stream(struct sheet *s, const void *data)
 	sheet_count(s, "busy_ns", row->busy_ns);
 	sheet_count(s, "shared_ns", row->shared_ns);
 	sheet_count(s, "span_ns", row->span_ns);
+	sheet_text(s, "process", row->process); // of a merged profile: its rank
 }
 
 static int write_streams(struct sheet *s, const struct exporting *e, struct error *err)

@@ -4,6 +4,7 @@
 RANKS names the program that makes profiles of many ranks, FAKE the folder of the fake GPU, PROGRAMS
 that of its programs; ctest sets them. With --many ten thousand profiles are merged, and nothing else.
 """
+import csv
 import json
 import os
 import re
@@ -257,6 +258,16 @@ class Gpus(Case):
         for rank in range(2):
             self.assertEqual(len(re.findall(rf"GPU 0, streams \[rank {rank}\], stream \d+", report)),
                              4, report)
+
+    def test_tables_for_programs_say_whose_a_gpu_is(self):
+        for table, rows in (("gpus", 1), ("gpu_streams", 4)):
+            done = self.verb("report", "--export", "csv", "--table", table, self.all)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            owners = [row["process"] for row in csv.DictReader(done.stdout.decode().splitlines())]
+            self.assertEqual(sorted(owners), sorted(rows * ["streams [rank 0]", "streams [rank 1]"]))
+            alone = self.verb("report", "--export", "csv", "--table", table, self.parts[0])
+            self.assertEqual({row["process"] for row in
+                              csv.DictReader(alone.stdout.decode().splitlines())}, {""})
 
     def trace(self, profile):
         path = self.path("trace.json")
