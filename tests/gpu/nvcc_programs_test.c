@@ -21,11 +21,11 @@ static void expect(const char *kind, const char *program)
 
 Test(nvcc_programs, are_seen_as_they_say)
 {
-	static const char *const programs[] = { "vector_add",   "copies",    "streams",
-		                                "graphs",       "gpu_bound", "sync_happy",
-		                                "idle",         "processes", "devices",
-		                                "launch_bound", "churn",     "driver",
-		                                "callers",      "threads",   "waits" };
+	static const char *const programs[] = {
+		"vector_add", "copies",    "streams", "graphs",       "gpu_bound", "sync_happy",
+		"idle",       "processes", "devices", "launch_bound", "churn",     "driver",
+		"callers",    "threads",   "waits",   "managed"
+	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		expect("nvcc", programs[i]);
