@@ -60,6 +60,16 @@ foreach(name ${GPU_PROGRAMS})
     RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
 endforeach()
 
+# The same as driver, linked to no driver.
+add_executable(gpu_driver_by_address gpu/programs/driver.c)
+target_include_directories(gpu_driver_by_address PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(gpu_driver_by_address PRIVATE _GNU_SOURCE BY_ADDRESS)
+target_compile_options(gpu_driver_by_address PRIVATE -Wall -Wextra -g -O2
+  $<$<BOOL:${WERROR}>:-Werror>)
+target_link_libraries(gpu_driver_by_address PRIVATE dl)
+set_target_properties(gpu_driver_by_address PROPERTIES OUTPUT_NAME driver_by_address
+  SKIP_BUILD_RPATH ON RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
+
 # gpu_unit(NAME SOURCES...): gpu/NAME_test.c
 function(gpu_unit name)
   add_executable(${name}_test gpu/${name}_test.c ${ARGN})

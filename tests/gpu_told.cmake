@@ -27,7 +27,7 @@ function(told name fake)
 endfunction()
 
 foreach(name vector_add copies streams callers launch_bound gpu_bound sync_happy idle processes churn
-        driver)
+        driver driver_by_address)
   told(${name} fake -- ./${name})
 endforeach()
 told(all_launches fake -L 2 -- ./callers)

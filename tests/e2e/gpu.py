@@ -249,6 +249,15 @@ class Gpu(harness.Case):
         line = line_of(PYTHON, "    assert cuda.cudaLaunchKernel")
         self.assertRegex(below, rf"launch +train\.py:{line}")
 
+    def test_a_driver_that_is_asked_for_its_functions(self):
+        """As NVIDIA's static runtime does: nothing is linked, and no symbol is ever bound."""
+        self.check_truth(self.program("driver_by_address"))
+        self.assertEqual(self.ask("SELECT sum(untied) FROM gpu_work"), [(0,)])
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../gpu/programs/driver.c")
+        with open(source, encoding="utf-8") as file:
+            line = line_of(file.read(), "		CU(cuLaunchKernel(")
+        self.assertRegex(self.report, rf" ptx_us +driver\.c:{line}\n")
+
     def test_managed_memory_that_never_moves_is_told(self):
         script = self.path("managed.py")
         with open(script, "w", encoding="utf-8") as file:

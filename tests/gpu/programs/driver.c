@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // No runtime: the driver alone, with a kernel that it compiles from PTX when it is loaded, as
-// Triton's and CuPy's are.
+// Triton's and CuPy's are. With BY_ADDRESS it is linked to no driver, and asks it for its
+// functions, as NVIDIA's static runtime does.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,44 @@ typedef void *CUcontext, *CUmodule, *CUfunction;
 #define cuMemFree    cuMemFree_v2
 #define cuMemcpyHtoD cuMemcpyHtoD_v2
 #define cuMemcpyDtoH cuMemcpyDtoH_v2
+#endif
+
+#ifdef BY_ADDRESS
+#include <dlfcn.h>
+#include <string.h>
+
+// What comes in versions is asked for without them, by the newest one's number.
+static void *entry(const char *name)
+{
+	typedef int find(const char *, void **, int, uint64_t, int *);
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *function = NULL;
+	find *get = driver ? (find *)dlsym(driver, "cuGetProcAddress_v2") : NULL;
+	size_t length = strlen(name);
+	char plain[64];
+
+	if (length > 3 && strcmp(name + length - 3, "_v2") == 0)
+		length -= 3;
+	snprintf(plain, sizeof(plain), "%.*s", (int)length, name);
+	if (get && get(plain, &function, 13000, 0, NULL) == 0 && function)
+		return function;
+	fprintf(stderr, "%s: the driver does not have it\n", plain);
+	exit(1);
+}
+
+#define ENTRY(f)                 ((__typeof__(&f))entry(#f))
+#define cuInit                   ENTRY(cuInit)
+#define cuDeviceGet              ENTRY(cuDeviceGet)
+#define cuDevicePrimaryCtxRetain ENTRY(cuDevicePrimaryCtxRetain)
+#define cuCtxSetCurrent          ENTRY(cuCtxSetCurrent)
+#define cuModuleLoadData         ENTRY(cuModuleLoadData)
+#define cuModuleGetFunction      ENTRY(cuModuleGetFunction)
+#define cuMemAlloc_v2            ENTRY(cuMemAlloc_v2)
+#define cuMemcpyHtoD_v2          ENTRY(cuMemcpyHtoD_v2)
+#define cuLaunchKernel           ENTRY(cuLaunchKernel)
+#define cuCtxSynchronize         ENTRY(cuCtxSynchronize)
+#define cuMemcpyDtoH_v2          ENTRY(cuMemcpyDtoH_v2)
+#define cuMemFree_v2             ENTRY(cuMemFree_v2)
+#define cuModuleUnload           ENTRY(cuModuleUnload)
 #endif
 
 #define BYTES   (1u << 20)
