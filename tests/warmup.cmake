@@ -3,6 +3,7 @@
 unit(median LIBS merge)
 unit(series LIBS merge)
 unit(warmup LIBS merge)
+unit(clocks LIBS merge)
 unit(query_causes SOURCES unit/merge_fixture.c LIBS merge PkgConfig::ZLIB)
 unit(query_startup SOURCES unit/merge_fixture.c LIBS merge PkgConfig::ZLIB)
 unit(query_steps SOURCES unit/merge_fixture.c LIBS merge PkgConfig::ZLIB)

@@ -3,6 +3,7 @@
 #include "cli/export/tables.h"
 #include "cli/report/cut.h"
 #include "cli/report/view.h"
+#include "merge/clocks.h"
 #include "merge/query/query_imports.h"
 #include "merge/query/query_startup.h"
 #include "merge/query/query_steps.h"
@@ -270,6 +271,25 @@ static int write_warmup(struct sheet *s, const struct exporting *e, struct error
 	return 0;
 }
 
+static void put_clock(struct sheet *s, const void *data)
+{
+	const struct clock_reading *reading = data;
+
+	sheet_count(s, "at_ns", reading->at_ms * UINT64_C(1000000));
+	sheet_count(s, "mhz", reading->mhz);
+}
+
+static int write_clock(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	struct clocks clocks;
+
+	(void)err;
+	clocks_parse(&clocks, profile_run(e->profile)->cpu_clock);
+	sheet_rows(s, put_clock, clocks.readings, clocks.count, sizeof(*clocks.readings),
+	           &(struct clock_reading){ 0 });
+	return 0;
+}
+
 const struct export_table tables_of_time[] = {
 	{ "account", write_account },
 	{ "functions", write_functions },
@@ -282,5 +302,6 @@ const struct export_table tables_of_time[] = {
 	{ "step_series", write_step_series },
 	{ "steps", write_steps },
 	{ "warmup", write_warmup },
+	{ "cpu_clock", write_clock },
 	{ 0 },
 };

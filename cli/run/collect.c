@@ -131,11 +131,14 @@ static int step(struct collect *c, struct error *err)
 	if (ahead_is_idle(c->ahead)) // else it may be due, and would not be done
 		timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
 	timeout_ms = ahead_timeout_ms(c->ahead, now_ns, timeout_ms);
+	timeout_ms = cpu_clock_timeout_ms(&c->clock, now_ns, timeout_ms);
 	if (poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms) < 0 && errno != EINTR)
 		return error_set(err, errno, "could not wait for the program");
 	drain(c);
 	if ((job_handle(c->job) || fds[2].revents) && reap(c))
 		return 1;
+	if (cpu_clock_maybe(&c->clock, clock_now_ns()))
+		cpu_clock_tell(&c->clock, &c->run);
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
 	recorded_tell(&c->sink->recorded, &c->run);
@@ -162,6 +165,7 @@ static int run_to_exit(struct collect *c, struct error *err)
 
 	c->broken.text[0] = '\0';
 	c->run.exit_status = -1;
+	cpu_clock_init(&c->clock, CPU_CLOCK_ROOT, (uint32_t)c->launch->pid, c->run.start_ns);
 	sampler_begin(c->sampler);
 	do
 		ended = step(c, err);

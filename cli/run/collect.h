@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "cli/run/cpu_clock.h"
 #include "merge/profile/profile.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct collect {
 	/* Filled in. */
 	uint32_t background; /* processes of the target that were still running at its end */
 	char background_name[64];
+	struct cpu_clock clock;
 	struct error broken; /* why sampling ended early; text is "" if it did not */
 };
 

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 #define FIELD_STATE   3 // numbered as in proc(5)
@@ -14,6 +15,7 @@
 #define FIELD_THREADS 20
 #define FIELD_START   22
 #define FIELD_STACK   28
+#define FIELD_CPU     39
 
 // Reads at most SIZE - 1 bytes and ends them with NUL.
 static bool read_text(const char *path, char *text, size_t size)
@@ -33,6 +35,21 @@ static uint64_t monotonic_of_ticks(uint64_t ticks)
 	return since_boot > suspended ? since_boot - suspended : 0;
 }
 
+// AT is behind the field of the stack. -1 if the text ends before.
+static int take_cpu(const char *at)
+{
+	char *end;
+
+	for (int field = FIELD_STACK + 1; field <= FIELD_CPU; field++, at = end) {
+		unsigned long long value = strtoull(at, &end, 10);
+		if (end == at)
+			return -1;
+		if (field == FIELD_CPU)
+			return value <= INT_MAX ? (int)value : -1;
+	}
+	return -1;
+}
+
 // The fields behind the name, which may itself hold blanks and parentheses.
 static bool take_fields(const char *at, struct proc_stat *out)
 {
@@ -50,6 +67,7 @@ static bool take_fields(const char *at, struct proc_stat *out)
 	out->threads = (uint32_t)value[FIELD_THREADS];
 	out->start_ns = monotonic_of_ticks(value[FIELD_START]);
 	out->image = value[FIELD_STACK];
+	out->cpu = take_cpu(at);
 	return true;
 }
 

@@ -16,6 +16,7 @@ struct proc_stat {
 	uint32_t threads;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, in steps of 10 ms */
 	uint64_t image;    /* changes with each exec; 0 if we may not know */
+	int cpu;           /* that it ran on last; -1 if unknown */
 };
 
 /* TEXT is that of /proc/PID/stat. False if it is not of that form. */

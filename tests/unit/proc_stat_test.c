@@ -22,6 +22,18 @@ Test(proc_stat, a_name_may_hold_what_separates_the_fields)
 	cr_expect(eq(u32, stat.parent_pid, 7));
 	cr_expect(eq(u32, stat.threads, 3));
 	cr_expect(eq(u64, stat.image, 140000));
+	cr_expect(eq(int, stat.cpu, -1), "the text ends before");
+}
+
+Test(proc_stat, the_cpu_that_it_ran_on_last)
+{
+	static const char text[] =
+		"42 (a) S 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 100 5000 60 "
+		"18446744073709551615 1 2 140000 0 0 0 0 0 0 0 0 0 17 5 0 0";
+	struct proc_stat stat;
+
+	cr_assert(proc_stat_parse(text, &stat));
+	cr_expect(eq(int, stat.cpu, 5));
 }
 
 Test(proc_stat, texts_of_another_form_are_refused)
