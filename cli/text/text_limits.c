@@ -8,6 +8,7 @@
 #include "base/share.h"
 #include "cli/format.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query_clock.h"
 #include "merge/query/query_warmup.h"
 #include "sampler/sampler.h"
 #include "symbolize/symbolizer.h"
@@ -275,6 +276,20 @@ static void print_timeline(const struct text *text, const struct totals *totals)
 			format_count(dropped).text);
 }
 
+// Heat and a shared limit of power slow CPUs down.
+static void print_clock(const struct text *text)
+{
+	struct clock_change change;
+
+	if (query_clock_fall(text->profile, &change))
+		text_say(
+			text,
+			"the CPUs' clock fell from %.2f to %.2f GHz after %s: times before and after "
+			"do not compare",
+			change.before_mhz / 1e3, change.after_mhz / 1e3,
+			format_duration(change.at_ns).text);
+}
+
 int text_limits(const struct text *text, const struct totals *totals, struct error *err)
 {
 	const struct run *run = profile_run(text->profile);
@@ -293,6 +308,7 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	print_detail(text, run, totals);
 	if (print_warmup(text, run, err) < 0)
 		return -1;
+	print_clock(text);
 	print_doubts(text);
 	print_calls(text, totals);
 	print_timeless(text, totals);

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "cli/format.h"
 #include "merge/query/query_causes.h"
+#include "merge/query/query_clock.h"
 #include "merge/query/query_warmup.h"
 
 #include <string.h>
@@ -159,6 +160,35 @@ static int print_causes(const struct text *text, const struct warmup_rows *rows,
 	return 0;
 }
 
+// Of a slow start.
+static void print_rise(const struct text *text, const struct warmup_rows *rows)
+{
+	struct clock_change change;
+
+	if (query_clock_rise(text->profile, rows, &change))
+		text_say(
+			text,
+			"Meanwhile the CPUs' clock rose from %.2f to %.2f GHz: that is up to %s %% of "
+			"what the slow ones took longer.",
+			change.before_mhz / 1e3, change.after_mhz / 1e3,
+			format_percent(change.excess_ns, rows->excess_ns).text);
+}
+
+// Of calls that take longer and longer.
+static void print_fall(const struct text *text, const struct warmup_rows *rows)
+{
+	struct clock_change change;
+
+	if (rows->verdict == WARMUP_SLOWS_DOWN && query_clock_fall(text->profile, &change))
+		text_say(
+			text,
+			"The CPUs' clock fell from %.2f to %.2f GHz after %s: work on them takes up "
+			"to %.0f %% longer for that.",
+			change.before_mhz / 1e3, change.after_mhz / 1e3,
+			format_duration(change.at_ns).text,
+			(change.before_mhz / change.after_mhz - 1) * 100);
+}
+
 static void print_heading(const struct text *text, const char *words)
 {
 	const struct terminal *t = &text->terminal;
@@ -178,10 +208,12 @@ static int print_rows(const struct text *text, const struct warmup_rows *rows, s
 		else
 			print_trend(text, &rows->rows[i]);
 	}
+	print_fall(text, rows);
 	if (!warm)
 		return 0;
 	if (print_causes(text, rows, err) < 0)
 		return -1;
+	print_rise(text, rows);
 	print_remedy(text, rows);
 	return 0;
 }

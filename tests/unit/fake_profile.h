@@ -8,6 +8,7 @@
 
 #include "merge/query/query.h"
 #include "merge/query/query_causes.h"
+#include "merge/query/query_clock.h"
 #include "merge/query/query_counters.h"
 #include "merge/query/query_devices.h"
 #include "merge/query/query_gpu.h"
@@ -47,6 +48,7 @@ struct profile {
 	struct warmup_rows warmup;
 	struct startup startup;
 	struct causes causes;
+	struct clock_change rise, fall; /* all 0: none */
 	struct steps steps;                 /* of the whole run */
 	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
 	struct memory_rows memory;

@@ -200,6 +200,20 @@ int query_causes(const struct profile *p, const struct warmup_rows *rows, struct
 	return 0;
 }
 
+bool query_clock_rise(const struct profile *p, const struct warmup_rows *rows,
+                      struct clock_change *change)
+{
+	(void)rows;
+	*change = p->rise;
+	return p->rise.at_ns > 0;
+}
+
+bool query_clock_fall(const struct profile *p, struct clock_change *change)
+{
+	*change = p->fall;
+	return p->fall.at_ns > 0;
+}
+
 const char *cause_name(enum cause cause)
 {
 	return cause == CAUSE_COMPILER ? "compilation"

@@ -38,6 +38,29 @@ static bool says(struct profile *profile, const struct view *view, const char *w
 	return found;
 }
 
+Test(text_run, a_clock_that_rises_or_falls)
+{
+	static const char rose[] = "Meanwhile the CPUs' clock rose from 1.40 to 3.20 GHz";
+	static const char fell[] = "The CPUs' clock fell from 3.20 to 2.10 GHz after 12.0 s";
+	static const char limit[] = "the CPUs' clock fell from 3.20 to 2.10 GHz";
+	struct view view = view_default();
+	struct profile *p = fake_profile_with_warmup(WARMUP_INCLUDED);
+
+	view.quiet = false;
+	cr_expect(not(says(p, &view, rose)));
+	p->rise = (struct clock_change){ 1400, 3200, NS_PER_SEC, p->warmup.excess_ns / 2 };
+	cr_expect(says(p, &view, rose));
+	cr_expect(says(p, &view, "that is up to 50.0 % of what"));
+	cr_expect(not(says(p, &view, limit)));
+	p = fake_profile_with_warmup(WARMUP_SLOWS_DOWN);
+	p->rise = (struct clock_change){ 0 };
+	cr_expect(not(says(p, &view, fell)));
+	p->fall = (struct clock_change){ 3200, 2100, 12 * NS_PER_SEC, 0 };
+	cr_expect(says(p, &view, fell));
+	cr_expect(says(p, &view, "up to 52 % longer"));
+	cr_expect(says(p, &view, limit));
+}
+
 Test(text_run, that_warm_up_cannot_be_told_is_a_limit)
 {
 	static const char words[] = "whether the run includes warm-up cannot be told";
