@@ -10,7 +10,7 @@
  *	return whole_print(&whole, failed, stdout, err);
  *
  * Who opens one prints it, whether it failed or not: that frees what it holds. One thread at a
- *time.
+ * time.
  */
 #pragma once
 

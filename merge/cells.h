@@ -59,8 +59,10 @@ struct interval {
 /* Widens the bins until INTERVAL fits. Returns how many cells it needs at most. */
 uint32_t cells_fit(struct cells *c, const struct interval *interval);
 
-/* Spreads INTERVAL evenly over its bins. False if there is no memory: then a part may be missing,
- *MISSING_NS. */
+/*
+ * Spreads INTERVAL evenly over its bins. False if there is no memory: then *MISSING_NS of it are
+ * missing.
+ */
 bool cells_add(struct cells *c, uint32_t node, enum metric metric, const struct interval *interval,
                uint64_t *missing_ns);
 

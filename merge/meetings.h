@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where all ranks of a job meet: collective operations that nobody leaves before everybody has
- *come.
+ * come.
  *
  *	rank 0  work ───┤ MPI_Allreduce           ├ work
  *	rank 1  work ────────────────────┤ MPI_Al ├ work      came last

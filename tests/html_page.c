@@ -2,10 +2,10 @@
 /*
  * Writes a page of a made-up run for tests/html/check.py, which looks at it in a browser:
  *
- *	html_page small DIRECTORY   1.25 s of steps with a warm-up, names that want to be markup, a
- *GPU, memory, source; every fourth sample is in "gemm" html_page big DIRECTORY     as many nodes,
- *rows, threads and bins as there are in a page html_page empty DIRECTORY   a run of which nothing
- *is known
+ *	html_page small DIRECTORY   1.25 s of steps with a warm-up, names that want to be markup,
+ *	                            a GPU, memory, source; every fourth sample is in "gemm"
+ *	html_page big DIRECTORY     as many nodes, rows, threads and bins as there are in a page
+ *	html_page empty DIRECTORY   a run of which nothing is known
  *
  * DIRECTORY gets page.html and, beside it, the source that the run is of.
  */

@@ -5,7 +5,7 @@
  * Some readers take what a function costs with all that it calls to be its own cost and that of its
  * calls, others what the calls to it cost. For both to be right a stack must have each function
  * once. Where functions call each other in turns, so much of the stack is left out: of the
- *innermost function all but the innermost call, of others all but the outermost.
+ * innermost function all but the innermost call, of others all but the outermost.
  *
  *	main > a > b > a > c    main > a > b > c
  *	main > a > b > a        main > b > a

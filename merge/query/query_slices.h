@@ -10,7 +10,7 @@
  * that calls come before what is called. Only blocks that reach over the moment are unpacked:
  * memory does not grow with their number. Rows borrow their texts from the profile, which must
  * outlive the reader. How many are missing is in struct totals. Times are in nanoseconds since the
- *start of the run.
+ * start of the run.
  */
 #pragma once
 

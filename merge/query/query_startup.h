@@ -3,10 +3,10 @@
  * How long a program took to start, and what it did meanwhile.
  *
  * The start is the beginning of the first thread's time that holds most of what every program of
- * its kind does before its own work (see cause_is_startup()): it ends where the time for that,
- * less all other time, is greatest. Time that says nothing of what it was for does not count:
- * waiting for a CPU, for memory and for files, and what was not seen. Work that is repeated, if
- *there is any (see merge/query/query_steps.h), is not part of it.
+ * its kind does before its own work (see cause_is_startup()): it ends where the time for that, less
+ * all other time, is greatest. Time that says nothing of what it was for does not count: waiting
+ * for a CPU, for memory and for files, and what was not seen. Work that is repeated, if there is
+ * any (see merge/query/query_steps.h), is not part of it.
  *
  *	  imports    x    imports        work         import  work
  *	|##########|....|###########|...............|####|.........

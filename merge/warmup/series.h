@@ -3,7 +3,7 @@
  * How long the calls of an op took, one after the other: what warm-up is seen in.
  *
  * A series is one op with one shape in one process. Its first calls are kept one by one, later ones
- *in blocks of so many calls each; when there are too many blocks, two become one. For the files of
+ * in blocks of so many calls each; when there are too many blocks, two become one. For the files of
  * merge/ alone. One thread at a time.
  *
  *	[call call … SERIES_EXACT of them | block block … at most SERIES_BLOCKS, the last not full]

@@ -4,14 +4,15 @@
  *
  *	FAKE_DEVICES          how many GPUs there are (1)
  *	FAKE_MEMORY_MB        memory of each (81920)
- *	FAKE_KERNEL_US        how long a kernel takes (50); FAKE_KERNEL_US_name: the one of that
- *name, mangled. A kernel whose name ends in "_us" takes as many microseconds as its first argument,
- *an unsigned int, says. FAKE_GBPS             speed of copies from and to pinned memory (25);
- *pageable: half of it FAKE_LAUNCH_US        CPU time that a launch takes (0) FAKE_CUPTI_VERSION the
- *CUDA release whose records are written: 11.0 … 13.0 (13.0) FAKE_CUPTI_LOG        file that gets a
- *line for each rule of CUPTI that its client broke FAKE_CUPTI_FACTS      file that gets what was
- *delivered and lost, when the process ends FAKE_CUPTI_REPLAY     file of saved buffers (see
- *saved_buffers.h) that is delivered FAKE_CUPTI_FAULTS     what goes wrong, with commas between:
+ *	FAKE_KERNEL_US        how long a kernel takes (50)
+ *	FAKE_KERNEL_US_name   the same of the kernel of that name, mangled
+ *	FAKE_GBPS             speed of copies from and to pinned memory (25); pageable: half of it
+ *	FAKE_LAUNCH_US        CPU time that a launch takes (0)
+ *	FAKE_CUPTI_VERSION    the CUDA release whose records are written: 11.0 … 13.0 (13.0)
+ *	FAKE_CUPTI_LOG        file that gets a line for each rule of CUPTI that its client broke
+ *	FAKE_CUPTI_FACTS      file that gets what was delivered and lost, when the process ends
+ *	FAKE_CUPTI_REPLAY     file of saved buffers (see saved_buffers.h) that is delivered
+ *	FAKE_CUPTI_FAULTS     what goes wrong, with commas between:
  *	    busy=NAME         another tool, NAME, has subscribed
  *	    deny=KIND         enabling records of KIND (a number) lacks the rights for it
  *	    result=N          nearly every function returns N: 999 as without a driver
@@ -30,6 +31,9 @@
  *	    pc=N              sampling instructions is refused with N
  *	    pc-full=N         the Nth time that samples are asked for the GPU's buffer is full, and
  *	                      stays so until sampling is disabled
+ *
+ * A kernel whose name ends in "_us" takes as many microseconds as its first argument, an unsigned
+ * int, says.
  */
 #pragma once
 

@@ -9,10 +9,10 @@
  *	truth total NAME PERCENT               anywhere on the stack, recursion counted once
  *	truth line FILE:LINE PERCENT           self time of one source line
  *	truth thread NAME PERCENT              CPU time of the threads of this name
- *	truth path A;B;C PERCENT               stacks that hold A calls B calls C, with no frame
- *between truth off CAUSE MILLISECONDS           waiting for CAUSE (keys of base/metric.h), all
- *threads truth kernel - PERCENT                 CPU time in the kernel, if kernel stacks are to be
- *had truth processes - COUNT                processes that ran (an exec makes no new one)
+ *	truth path A;B;C PERCENT               stacks that hold A calls B calls C, no frame between
+ *	truth off CAUSE MILLISECONDS           waiting for CAUSE (base/metric.h), all threads
+ *	truth kernel - PERCENT                 CPU time in the kernel, if its stacks are to be had
+ *	truth processes - COUNT                processes that ran (an exec makes no new one)
  *
  * "least" or "most" after "truth" makes a bound of it. Percent are of the CPU
  * time of all processes of the target. FILE:LINE is where most of the self time
