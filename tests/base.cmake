@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-foreach(module array code error flops function_name hash kallsyms mapped message module op origin python_lines ring strings)
+foreach(module array code error flops function_name hash kallsyms mapped message module op origin
+        python_lines ring strings)
   unit(${module} LIBS base)
 endforeach()
 fuzz(python_lines LIBS base)

@@ -2,9 +2,9 @@
 # GPU activity, on machines without a GPU: one library, loaded as the driver, the runtime and CUPTI
 # (see gpu/fake_settings.h). It is neither sanitized nor ours to be linked: programs load it.
 set(FAKE_SOURCES fake_buffers fake_call fake_clock fake_cupti fake_delivery fake_device fake_driver
-  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_managed fake_memory fake_module fake_next_record fake_pc
-  fake_registration fake_runtime fake_runtime_memory fake_runtime_stream fake_settings
-  fake_subscriber fake_work record_kinds saved_buffers)
+  fake_facts fake_functions fake_graph fake_kernel fake_lane fake_managed fake_memory fake_module
+  fake_next_record fake_pc fake_registration fake_runtime fake_runtime_memory fake_runtime_stream
+  fake_settings fake_subscriber fake_work record_kinds saved_buffers)
 list(TRANSFORM FAKE_SOURCES PREPEND gpu/)
 list(TRANSFORM FAKE_SOURCES APPEND .c)
 list(APPEND FAKE_SOURCES ../base/array.c ../base/error.c ../base/hash.c)

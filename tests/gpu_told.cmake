@@ -26,8 +26,8 @@ function(told name fake)
   set_tests_properties(gpu_told_${name} PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-foreach(name vector_add copies streams callers launch_bound gpu_bound sync_happy idle processes churn
-        driver driver_by_address)
+foreach(name vector_add copies streams callers launch_bound gpu_bound sync_happy idle processes
+        churn driver driver_by_address)
   told(${name} fake -- ./${name})
 endforeach()
 told(all_launches fake -L 2 -- ./callers)

@@ -2,7 +2,8 @@
 # The HTML report, in a browser: Debian's Chromium, driven by its Selenium. Without them the test
 # says so and is skipped.
 if(JANSSON_FOUND)
-  unit(html SOURCES unit/merge_fixture.c LIBS cli merge base PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(html SOURCES unit/merge_fixture.c
+    LIBS cli merge base PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::ZLIB)
 endif()
 add_executable(html_page html_page.c unit/merge_fixture.c)
 target_link_libraries(html_page PRIVATE flags cli merge base PkgConfig::CRITERION PkgConfig::SQLITE

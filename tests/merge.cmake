@@ -42,11 +42,12 @@ foreach(module
 endforeach()
 
 foreach(module finding finding_ops finding_python merger_meetings)
-  unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c
+    LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 foreach(module finding_gpu merger_parts query_gpu)
-  unit(${module} SOURCES unit/gpu_fixture.c unit/finding_fixture.c unit/merge_fixture.c LIBS merge PkgConfig::SQLITE
-    PkgConfig::ZLIB)
+  unit(${module} SOURCES unit/gpu_fixture.c unit/finding_fixture.c unit/merge_fixture.c
+    LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
 # Every allocation of ours can be made to fail.

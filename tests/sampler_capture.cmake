@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-foreach(module budget cpu_account ladder mapper perf_event priority proc_task tasks thinning tracker)
+foreach(module budget cpu_account ladder mapper perf_event priority proc_task tasks thinning
+        tracker)
   unit(${module} LIBS sampler)
 endforeach()
 

@@ -18,13 +18,21 @@ foreach(name handler_watch thread_local_library)
 endforeach()
 
 find_package(Python3 COMPONENTS Interpreter)
+set(self_environment
+  SELF_REPORT=$<TARGET_FILE:self_report>
+  NO_PERF=$<TARGET_FILE:no_perf>
+  SELF_EMBED=$<TARGET_FILE:self_embed>
+  SELF_RESTART=$<TARGET_FILE:self_restart>
+  SELF_HIDDEN=$<TARGET_FILE:self_hidden>
+  HANDLER_WATCH=$<TARGET_FILE:handler_watch>
+  THREAD_LOCAL_LIBRARY=$<TARGET_FILE:thread_local_library>)
 if(NOT FUZZ AND Python3_FOUND)
   foreach(part Signals Processes Threads Descriptors Triggers Versions Embedded Handlers)
     string(TOLOWER ${part} name)
     add_test(NAME python_manners_${name} COMMAND ${Python3_EXECUTABLE} -B
              ${CMAKE_CURRENT_SOURCE_DIR}/python/manners.py ${part})
     set_tests_properties(python_manners_${name} PROPERTIES LABELS e2e TIMEOUT 600
-      ENVIRONMENT "SELF_REPORT=$<TARGET_FILE:self_report>;NO_PERF=$<TARGET_FILE:no_perf>;SELF_EMBED=$<TARGET_FILE:self_embed>;SELF_RESTART=$<TARGET_FILE:self_restart>;SELF_HIDDEN=$<TARGET_FILE:self_hidden>;HANDLER_WATCH=$<TARGET_FILE:handler_watch>;THREAD_LOCAL_LIBRARY=$<TARGET_FILE:thread_local_library>")
+      ENVIRONMENT "${self_environment}")
   endforeach()
   # It goes by the sysctl, which e2e_privileges sets.
   set_tests_properties(python_manners_triggers PROPERTIES RESOURCE_LOCK perf_event_paranoid)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols function_start jit_map jitdump
-        line_program package symbolizer)
+foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
+        function_start jit_map jitdump line_program package symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 # NVIDIA's own library says what lines it finds, without a driver.
@@ -17,7 +17,8 @@ target_compile_options(symbolizer_memory_test PRIVATE -g)
 target_link_options(symbolizer_memory_test PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
 
-foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program symbolizer)
+foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program
+        symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
 

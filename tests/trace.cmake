@@ -44,7 +44,8 @@ trace_program(trace_target_O0 trace_target.c -O0)
 trace_program(trace_target_cet trace_target.c -O2 -fcf-protection)
 trace_program(trace_exceptions trace_exceptions.cc -O2)
 
-set(trace_parts kinds recursion tails jumps routines forks handlers threads endings plugins backtraces)
+set(trace_parts kinds recursion tails jumps routines forks handlers threads endings plugins
+  backtraces)
 foreach(program trace_target trace_target_O0 trace_target_cet)
   foreach(part ${trace_parts})
     add_test(NAME ${program}_${part} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh

@@ -26,7 +26,8 @@ endfunction()
 
 find_package(Threads REQUIRED)
 find_path(NVTX_INCLUDE nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include)
-set(nvtx_parts stacks texts values sizes domains strings categories ranges names payloads forks ends)
+set(nvtx_parts stacks texts values sizes domains strings categories ranges names payloads forks
+  ends)
 op_target(nvtx_target nvtx_target)
 foreach(part ${nvtx_parts})
   golden(nvtx_${part} nvtx/${part} $<TARGET_FILE:nvtx_target> ${part})
