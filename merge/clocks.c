@@ -27,10 +27,10 @@ static void halve(struct clocks *c)
 static void add_to_last(struct clocks *c, uint32_t mhz)
 {
 	struct clock_reading *last = &c->readings[c->count - 1];
-	uint64_t sum = (uint64_t)last->mhz * c->open + mhz;
 
 	c->open++;
-	last->mhz = (uint32_t)((sum + c->open / 2) / c->open);
+	c->open_sum += mhz;
+	last->mhz = (uint32_t)((c->open_sum + c->open / 2) / c->open);
 }
 
 void clocks_add(struct clocks *c, uint64_t at_ns, uint64_t mhz)
@@ -50,6 +50,7 @@ void clocks_add(struct clocks *c, uint64_t at_ns, uint64_t mhz)
 		halve(c);
 	c->readings[c->count++] = (struct clock_reading){ (uint32_t)at_ms, (uint32_t)mhz };
 	c->open = 1;
+	c->open_sum = mhz;
 }
 
 void clocks_print(const struct clocks *c, char text[CLOCKS_TEXT])

@@ -25,6 +25,7 @@ struct clocks {
 	uint32_t count;
 	uint32_t together; /* so many that were taken make one that is kept; 0: one */
 	uint32_t open;     /* of them in the last one */
+	uint64_t open_sum; /* what they sum up to, in MHz */
 };
 
 /* Of what is 0, too fast, or earlier than the last one nothing is kept. */

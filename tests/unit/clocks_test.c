@@ -99,6 +99,17 @@ Test(clocks, where_there_is_no_room_neighbours_become_one)
 	cr_expect(clocks_parse(&c, text));
 }
 
+Test(clocks, means_stay_right_however_many_there_are)
+{
+	struct clocks c = { 0 };
+
+	for (uint64_t i = 0; i < 1000000; i++)
+		clocks_add(&c, i * 500 * MS, i % 3 ? 3000 : 1500);
+	double mean = clocks_mean(&c, 0, c.count, 500000000);
+	cr_expect(lt(dbl, mean, 2510));
+	cr_expect(gt(dbl, mean, 2490));
+}
+
 Test(clocks, the_longest_text_has_room)
 {
 	struct clocks c = { .count = CLOCKS_MAX };
