@@ -17,6 +17,7 @@
 #define LATE       0.34 // of the calls: later ends need more evidence
 #define CLEAR      5    // steady calls: what is as slow needs less
 #define FALL       0.25 // from quarter to quarter: not steady
+#define PLUNGE     0.75 // of the third quarter: the fourth is all below where work shrinks
 #define STEP       1.10
 #define DECAY      1.15 // the steady level above which a decay still goes on
 #define WINDOW     5    // calls whose median tells that
@@ -33,6 +34,11 @@ struct series {
 	const double *sums;   // [i]: of the excess of calls before i
 	double *scratch;      // [count]
 	size_t late, half;    // ends of prefixes
+};
+
+struct prefix {
+	size_t first; // calls of its first stretch
+	size_t end;   // with what belongs to it later
 };
 
 static double largest(const double *values, size_t count)
@@ -64,16 +70,18 @@ static void find_level(struct series *s)
 	s->slow = fmax(RATIO * s->steady, s->steady + DEVIATIONS * s->deviation);
 }
 
-// The end of the slow stretch at the start, in which a few calls may be fast.
+// The end of the slow stretch at the start, in which a few calls may be fast, but most are slow.
 static size_t prefix_end(const struct series *s, double slow)
 {
 	size_t fiftieth = s->count / 50 > 1 ? s->count / 50 : 1;
 	size_t tolerated = fiftieth > 3 ? fiftieth : 3; // and no more than were slow
 	size_t last = s->half + fiftieth + 1 < s->count ? s->half + fiftieth + 1 : s->count;
-	size_t end = 0, fast = 0;
+	size_t end = 0, fast = 0, all_slow = 0;
 
 	for (size_t i = 0; i < last; i++) {
 		if (s->ns[i] > slow) {
+			if (2 * ++all_slow < i + 1)
+				break;
 			end = i + 1;
 			fast = 0;
 			continue;
@@ -108,11 +116,12 @@ static size_t past_decay(const struct series *s, size_t end)
 	return end;
 }
 
-static size_t find_prefix(const struct series *s, double slow)
+static struct prefix find_prefix(const struct series *s, double slow)
 {
-	size_t end = prefix_end(s, slow);
+	struct prefix p = { .first = prefix_end(s, slow) };
 
-	return end ? past_decay(s, past_recompilations(s, end)) : 0;
+	p.end = p.first ? past_decay(s, past_recompilations(s, p.first)) : 0;
+	return p;
 }
 
 static size_t slow_calls_after(const struct series *s, size_t end)
@@ -131,14 +140,38 @@ static bool is_short_run(const struct series *s, size_t end, double ratio)
 	       slow_calls_after(s, end) <= (s->count - end) / 10;
 }
 
-static bool keeps_falling(const struct series *s, size_t end)
+// Medians; of the second quarter only what is behind END, or as the third if that is too little.
+struct quarters {
+	double q2, q3, q4;
+};
+
+static struct quarters quarters_behind(const struct series *s, size_t end)
 {
 	size_t half = s->count / 2, third = s->count * 3 / 4;
 	size_t quarter = end > s->count / 4 ? end : s->count / 4;
-	double q3 = median_of(s, half, third), q4 = median_of(s, third, s->count);
-	double q2 = half >= quarter + 3 ? median_of(s, quarter, half) : q3;
+	struct quarters q = { .q3 = median_of(s, half, third),
+		              .q4 = median_of(s, third, s->count) };
 
-	return q4 < q3 * (1 - FALL) || (q2 > q3 * STEP && q3 > q4 * STEP);
+	q.q2 = half >= quarter + 3 ? median_of(s, quarter, half) : q.q3;
+	return q;
+}
+
+static bool keeps_falling(const struct series *s, size_t end)
+{
+	struct quarters q = quarters_behind(s, end);
+
+	return q.q4 < q.q3 * (1 - FALL) || (q.q2 > q.q3 * STEP && q.q3 > q.q4 * STEP);
+}
+
+// Work that shrinks to the end: the last quarter is all below the one before, by what is not little
+// beside the excess of the prefix, however clear that is.
+static bool shrinks(const struct series *s, size_t end)
+{
+	size_t third = s->count * 3 / 4;
+	struct quarters q = quarters_behind(s, end);
+
+	return q.q2 >= q.q3 && largest(s->ns + third, s->count - third) < PLUNGE * q.q3 &&
+	       (q.q3 - q.q4) * (double)(s->count - s->count / 2) > WARMUP_SHARE * s->sums[end];
 }
 
 static bool keeps_rising(const struct series *s)
@@ -152,19 +185,33 @@ static bool keeps_rising(const struct series *s)
 	return q4 > q2 * (1 + FALL) && q3 > q2 * (1 + FALL / 4) && q4 > q3 * (1 + FALL / 4);
 }
 
-// Whether as much excess in as few calls appears later as well.
-static bool has_rival(const struct series *s, size_t end)
+// How many times LENGTH calls behind END have as much excess as the first LENGTH, at most TIMES.
+static int comes_again(const struct series *s, size_t length, size_t end, int times)
 {
-	double most = 0;
+	int found = 0;
 
-	if (s->count - end < end)
-		return largest(s->excess + end, s->count - end) > RIVAL * largest(s->excess, end);
-	for (size_t i = end; i + end <= s->count; i++)
-		most = fmax(most, s->sums[i + end] - s->sums[i]);
-	return most > RIVAL * s->sums[end];
+	for (size_t i = end; found < times && i + length <= s->count;) {
+		bool again = s->sums[i + length] - s->sums[i] > RIVAL * s->sums[length];
+		found += again;
+		i += again ? length : 1;
+	}
+	return found;
 }
 
-static enum warmup_verdict judge_prefix(const struct series *s, const struct warmup *w)
+// Whether as much excess in as few calls appears later as well, or, twice, as much as in the
+// stretch that they begin with.
+static bool has_rival(const struct series *s, const struct prefix *p)
+{
+	if (comes_again(s, p->first, p->end, 2) == 2)
+		return true;
+	if (s->count - p->end < p->end)
+		return largest(s->excess + p->end, s->count - p->end) >
+		       RIVAL * largest(s->excess, p->end);
+	return comes_again(s, p->end, p->end, 1);
+}
+
+static enum warmup_verdict judge_prefix(const struct series *s, const struct prefix *p,
+                                        const struct warmup *w)
 {
 	double mean = s->sums[w->calls] / (double)w->calls / s->steady;
 	bool late = w->calls > s->late;
@@ -173,9 +220,9 @@ static enum warmup_verdict judge_prefix(const struct series *s, const struct war
 		return WARMUP_NONE;
 	if (late && !is_short_run(s, w->calls, w->ratio))
 		return WARMUP_NO_STEADY_STATE;
-	if (s->count >= MANY && mean < CLEAR && keeps_falling(s, w->calls))
+	if (s->count >= MANY && (mean < CLEAR ? keeps_falling(s, w->calls) : shrinks(s, w->calls)))
 		return WARMUP_NO_STEADY_STATE;
-	if (has_rival(s, w->calls))
+	if (has_rival(s, p))
 		return WARMUP_NONE;
 	return late ? WARMUP_TOO_SHORT : WARMUP_INCLUDED;
 }
@@ -186,41 +233,41 @@ static bool is_warmup(enum warmup_verdict verdict)
 }
 
 // Where prefixes could end: by two ideas of slow, and after the first call.
-static size_t find_candidates(const struct series *s, size_t ends[3])
+static size_t find_candidates(const struct series *s, struct prefix found[3])
 {
 	size_t count = 0;
-	size_t end = find_prefix(s, s->slow);
+	struct prefix p = find_prefix(s, s->slow);
 
-	if (end)
-		ends[count++] = end;
+	if (p.end)
+		found[count++] = p;
 	if (s->count >= 8 && s->above_95 > s->slow) {
-		end = find_prefix(s, s->above_95);
-		if (end && (count == 0 || ends[0] != end))
-			ends[count++] = end;
+		p = find_prefix(s, s->above_95);
+		if (p.end && (count == 0 || found[0].end != p.end))
+			found[count++] = p;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (ends[i] == 1)
+		if (found[i].end == 1)
 			return count;
 	if (count && s->ns[0] > s->slow)
-		ends[count++] = 1;
+		found[count++] = (struct prefix){ 1, 1 };
 	return count;
 }
 
 // The first candidate that is warm-up; else the one with the most excess.
 static void judge(const struct series *s, struct warmup *w)
 {
-	size_t ends[3];
-	size_t count = find_candidates(s, ends);
+	struct prefix found[3];
+	size_t count = find_candidates(s, found);
 	bool unsteady = false;
 
 	for (size_t i = 0; i < count && !is_warmup(w->verdict); i++) {
 		struct warmup candidate = {
-			.calls = ends[i],
-			.excess = s->sums[ends[i]] / s->total,
-			.ratio = median_of(s, 0, ends[i]) / s->steady,
+			.calls = found[i].end,
+			.excess = s->sums[found[i].end] / s->total,
+			.ratio = median_of(s, 0, found[i].end) / s->steady,
 			.steady_ns = s->steady,
 		};
-		candidate.verdict = judge_prefix(s, &candidate);
+		candidate.verdict = judge_prefix(s, &found[i], &candidate);
 		unsteady |= candidate.verdict == WARMUP_NO_STEADY_STATE;
 		if (is_warmup(candidate.verdict) || i == 0 || candidate.excess > w->excess)
 			*w = candidate;

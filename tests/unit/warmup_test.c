@@ -62,6 +62,41 @@ Test(warmup, periodic)
 	cr_expect_eq(judge(200, NULL).verdict, WARMUP_NONE);
 }
 
+// Bursts of which two fall into the first fifth: later ones are like the first, not like both.
+Test(warmup, bursts)
+{
+	static const size_t bursts[] = { 0, 60, 210, 290 };
+
+	fill(400);
+	for (size_t i = 0; i < COUNT(bursts); i++)
+		for (size_t j = 0; j < 10; j++)
+			ns[bursts[i] + j] = 900 * US;
+	cr_expect_eq(judge(400, NULL).verdict, WARMUP_NONE);
+}
+
+// As in a factorization, where each call has less to do than the one before.
+Test(warmup, work_that_shrinks)
+{
+	for (size_t i = 0; i < 60; i++)
+		ns[i] = (60 - i) * (60 - i) * US;
+	cr_expect_eq(judge(60, NULL).verdict, WARMUP_NO_STEADY_STATE);
+	for (size_t i = 0; i < 60; i++)
+		ns[i] = 2 * US + (i < 4) * 900 * US + (i / 15 == 2) * 4 * US;
+	expect(judge(60, NULL), WARMUP_INCLUDED, 4);
+}
+
+// The end of warm-up is not lost in a noisy series so long that slow calls are never far apart.
+Test(warmup, long_and_noisy)
+{
+	fill(1000);
+	for (size_t i = 0; i < 1000; i++)
+		if (i < 40 || i % 17 == 0)
+			ns[i] = (i < 40 ? 2000 : 500) * US;
+	struct warmup w = judge(1000, NULL);
+	cr_expect_eq(w.verdict, WARMUP_INCLUDED);
+	cr_expect(w.calls >= 40 && w.calls <= 90, "%zu", w.calls);
+}
+
 Test(warmup, compiled_again)
 {
 	fill(100);
