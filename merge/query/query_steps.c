@@ -62,6 +62,7 @@ static int compare_calls(const void *a, const void *b)
 struct candidate {
 	const struct series *series;
 	bool labelled;
+	bool long_enough; // not only for a label
 	uint64_t ns;
 };
 
@@ -88,6 +89,8 @@ static bool is_better(const struct candidate *a, const struct candidate *than)
 		return true;
 	if (a->labelled != than->labelled)
 		return a->labelled;
+	if (a->long_enough != than->long_enough)
+		return a->long_enough;
 	if (enough != (than->series->calls >= STEPS_ENOUGH))
 		return enough;
 	if (a->series->calls != than->series->calls)
@@ -106,7 +109,7 @@ static struct candidate find(const struct profile *p)
 		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN ||
 		    !goes_on(p, s, labelled))
 			continue;
-		struct candidate it = { s, labelled, series_total_ns(s) };
+		struct candidate it = { s, labelled, goes_on(p, s, false), series_total_ns(s) };
 		if (is_better(&it, &best))
 			best = it;
 	}

@@ -11,7 +11,7 @@
  *     STEPS_SPAN of the run, with no pause as long as half of that) the one with the fewest calls,
  *     those with less than STEPS_ENOUGH last. Names that somebody has given (ranges, labels,
  *     functions that --trace names) go before calls of libraries; for them STEPS_SPAN_NAMED is
- *     enough, as a short run may be imports for the most part.
+ *     enough, as a short run may be imports for the most part, if no other goes on for longer.
  *
  * Where there is no such op, steps are the iterations that samples show
  * (merge/query/query_iterations.h).

@@ -160,6 +160,18 @@ Test(query_steps, what_is_not_repeated_until_the_end_is_none)
 	cr_expect(eq(ptr, (void *)s->name, NULL));
 }
 
+// As tests at the end of a training.
+Test(query_steps, one_that_goes_on_all_the_time_goes_before_it)
+{
+	for (int i = 0; i < 40; i++)
+		call("train step", 20);
+	for (int i = 0; i < 20; i++)
+		call("test step", 5);
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_assert(ne(ptr, (void *)s->name, NULL));
+	cr_expect(eq(str, (char *)s->name, "train step"));
+}
+
 Test(query_steps, nor_what_has_a_pause_of_half_its_time)
 {
 	for (int i = 0; i < 10; i++)

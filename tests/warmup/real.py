@@ -92,8 +92,11 @@ def shares(report):
     """{function: per cent of self time} of the first table."""
     table = report.split("hotspots by self time", 1)[-1].split("\n\n")[0]
     rows = re.findall(r"^ *[\d.]+ \w+ +([\d.]+) +~?\S+ +[\d.]+ \w+ +[\d.]+ +(.*)$", table, re.M)
-    return {re.split(r"  +", words)[-2] if "  " in words else words: float(percent)
-            for percent, words in rows}
+    found = {}
+    for percent, words in rows:  # kind, function, and the source, if it is known
+        name = (re.split(r"  +", words) + [words])[1]
+        found[name] = found.get(name, 0) + float(percent)
+    return found
 
 
 class Driver:
