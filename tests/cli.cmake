@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-foreach(module batch_file cpu_clock format job kernel_names launch machine op_wrapper option own_threads rank recorded source state terminal tracks)
+foreach(module batch_file cpu_clock format job kernel_names launch machine op_wrapper option own_threads
+        rank recorded source state terminal tracks)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()
 target_link_libraries(terminal_test PRIVATE util)
