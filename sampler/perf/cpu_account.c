@@ -24,6 +24,9 @@
 // Of CPU time, what switching takes at most: one in so many.
 #define SWITCHING_SHARE 50
 
+// Of a period: a sample that comes so much earlier or later than others is off their grid.
+#define GRID_SHARE 8
+
 // What is kept back of kernel time, at most and as a share, for a tick that comes early.
 #define RESERVE_NS    (8 * NS_PER_MS)
 #define RESERVE_SHARE 8
@@ -81,17 +84,60 @@ static uint64_t beyond(uint64_t value, uint64_t limit)
 	return value > limit ? value - limit : 0;
 }
 
+// A timer that was due while the thread was in the kernel passes a whole period later. One that was
+// due while the machine itself did not run, because a hypervisor had given its CPU to others, comes
+// as soon as it does, and the next one when it would have: between two of the grid's times.
+//
+//	clock    ├──┬──┬──┬──┬──┬──┬──┬──┬──┬──┤
+//	samples     u  u        u  u        kernel: three periods
+//	samples     u  u      u u  u        stolen: two and a part
+static bool is_off_grid(const struct cpu_account *cpu, uint64_t clock_ns, uint64_t period_ns)
+{
+	uint64_t late = beyond(clock_ns, cpu->grid_ns) % period_ns;
+
+	return late > period_ns / GRID_SHARE && late < period_ns - period_ns / GRID_SHARE;
+}
+
+// What others have had of the CPU since the last sample, of OVER_NS: as much of it as this thread
+// is not in the kernel otherwise.
+static uint64_t stolen(const struct cpu_account *cpu, uint64_t clock_ns, uint64_t over_ns,
+                       uint64_t period_ns)
+{
+	double user = (double)cpu->user_samples * (double)period_ns;
+	uint64_t since = beyond(clock_ns, cpu->clock_ns);
+
+	if (!cpu->clock_ns || since <= period_ns || !is_off_grid(cpu, clock_ns, period_ns))
+		return 0;
+	uint64_t lost = at_most(over_ns, since - period_ns);
+	return (uint64_t)((double)lost * user / (user + (double)cpu->callless_ns));
+}
+
+// A sample that comes too early was in time, and the one before it late.
+static void keep_grid(struct cpu_account *cpu, uint64_t clock_ns, uint64_t period_ns)
+{
+	bool early = beyond(clock_ns, cpu->clock_ns) < period_ns - period_ns / GRID_SHARE;
+
+	if (!cpu->clock_ns || early || !is_off_grid(cpu, clock_ns, period_ns))
+		cpu->grid_ns = clock_ns;
+	cpu->clock_ns = clock_ns;
+}
+
 // Where the agent is, time of which it has told nothing for long was none in the kernel.
 static struct cpu_split split_user_sample(struct thread *thread, uint64_t left_ns,
                                           uint64_t period_ns)
 {
-	struct cpu_split split = { .user_ns = take_user(&thread->cpu, left_ns, period_ns) };
-	uint64_t over = left_ns - split.user_ns;
+	struct cpu_account *cpu = &thread->cpu;
+	uint64_t clock = thread->sampled_ns + left_ns;
+	struct cpu_split split = { .user_ns = take_user(cpu, left_ns, period_ns) };
 
+	split.user_ns += stolen(cpu, clock, left_ns - split.user_ns, period_ns);
+	keep_grid(cpu, clock, period_ns);
+	uint64_t over = left_ns - split.user_ns;
 	if (cpu_account_waits(thread))
 		split.user_ns += beyond(over, UNTOLD_NS);
-	else if (over > TOLD_NS && over > noise(&thread->cpu, period_ns))
+	else if (over > TOLD_NS && over > noise(cpu, period_ns))
 		split.callless_ns = over;
+	cpu->callless_ns += split.callless_ns;
 	return split;
 }
 
@@ -183,6 +229,7 @@ void cpu_account_exec(struct thread *thread)
 
 	cpu->last.count = cpu->kernel.count = 0;
 	cpu->sample_ns = cpu->owed_ns = cpu->told_ns = cpu->user_samples = 0;
+	cpu->callless_ns = cpu->clock_ns = 0;
 	cpu->begun_ns = thread->sampled_ns;
 	thread->process->kernel_told =
 		false; // the program may be one that the agent cannot get into
@@ -211,6 +258,7 @@ struct cpu_split cpu_account_switched(struct thread *thread, bool preempted,
 	uint64_t clock = cpu_account_clock(thread, 0);
 	struct cpu_split split = { 0 };
 
+	cpu->clock_ns = 0; // timers that stand still, or are another's, come at other times
 	if (!rules->switches || rules->estimated || preempted || cpu->sample_ns ||
 	    clock > cpu->begun_ns + rules->period_ns)
 		return split;

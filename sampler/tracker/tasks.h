@@ -34,9 +34,9 @@ struct process {
 	uint64_t maps_again_ns; /* do not read /proc/PID/maps again before; unwind/mapper.h */
 	uint64_t maps_wait_ns;
 	uint32_t live_threads;
-	uint64_t samples;      /* on-CPU samples seen */
-	bool kernel_told;      /* one of them told of kernel time that other samples miss */
-	struct op_sites sites; /* where its ops are begun */
+	uint64_t samples;       /* on-CPU samples seen */
+	bool kernel_told;       /* one of them told of kernel time that other samples miss */
+	struct op_sites sites;  /* where its ops are begun */
 	struct patches patches; /* what its agent has changed */
 	struct python python;
 	bool announced;       /* the sink knows it */
@@ -65,6 +65,9 @@ struct cpu_account {
 	uint64_t owed_ns;   /* that samples in user code stand for and did not find on the clock */
 	uint64_t told_ns;   /* kernel time that samples have stood for */
 	uint64_t user_samples;
+	uint64_t callless_ns; /* kernel time of which no tick has told */
+	uint64_t clock_ns; /* its clock at the last sample in user code; 0: it has switched since */
+	uint64_t grid_ns;  /* and at one that came in time; later ones come whole periods later */
 	struct kept_stack last;   /* sample's */
 	struct kept_stack kernel; /* of the last sample in the kernel */
 };

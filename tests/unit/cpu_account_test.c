@@ -200,6 +200,47 @@ Test(cpu_account, uneven_gaps_of_pure_user_time_are_not_taken_for_the_kernel)
 	cr_expect(lt(dbl, (double)kernel / (double)time, 0.04));
 }
 
+// Of each 50 ms a hypervisor takes some; of each 10 the thread spends KERNEL_MS in the kernel, to
+// whose ticks there are no samples. A timer that was due meanwhile comes when it has ended.
+static void run_stolen(uint64_t kernel_ms, uint64_t *callless, uint64_t *user, uint64_t *taken)
+{
+	struct thread thread = running();
+	struct cpu_split split;
+
+	*callless = *user = *taken = 0;
+	for (uint64_t us = 1000, theft = 50000; us < 10000000; us += 1000) {
+		uint64_t late = 0;
+		if (us >= theft) {
+			late = 500 + (uint64_t)rand() % 9000;
+			*taken += late * 1000;
+			theft += 50000;
+		}
+		if ((us + late) / 1000 % 10 >= kernel_ms) {
+			split = sample_at(&thread, (us + late) * 1000, &user_only);
+			*callless += split.callless_ns;
+			*user += split.user_ns;
+		}
+		us += late / 1000 * 1000; // timers that passed meanwhile are not made up for
+	}
+	split = cpu_account_rest(&thread, 10000 * MS, &user_only);
+	*callless += split.callless_ns;
+	*user += split.user_ns;
+}
+
+Test(cpu_account, time_that_a_hypervisor_takes_is_not_kernel_time)
+{
+	uint64_t callless, user, taken;
+
+	srand(3);
+	run_stolen(0, &callless, &user, &taken);
+	cr_expect(gt(u64, taken, 600 * MS));
+	cr_expect(lt(u64, callless, taken / 5), "%zu of %zu ms", (size_t)(callless / MS),
+	          (size_t)(taken / MS));
+	run_stolen(6, &callless, &user, &taken);
+	cr_expect(gt(dbl, (double)callless / (double)(callless + user), 0.5));
+	cr_expect(lt(dbl, (double)callless / (double)(callless + user), 0.66));
+}
+
 Test(cpu_account, after_a_loss_missing_samples_are_unknown_and_not_kernel_time)
 {
 	struct thread thread = running();
