@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "base/share.h"
+#include "merge/idle.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_ops.h"
 #include "merge/scope.h"
@@ -14,8 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TINY_CALLS 10000
-#define TINY_NS    10000 /* the average call takes less */
+#define TINY_CALLS   10000
+#define TINY_NS      10000  /* the average call takes less */
+#define LARGE_NS     100000 /* and more: then what it calls is the library's own business */
+#define AROUND_SHARE 0.2    /* of an op's time, to be known as within another */
+#define AROUND_MAX   8      /* ops within one another that are looked at */
 #define PLAIN_WORK                                                                                 \
 	(ACTIVITY(COPY) | ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(POP) | ACTIVITY(SHIFT))
 
@@ -27,12 +32,14 @@ struct step_of {
 	bool openmp;     // of a runtime of OpenMP's
 	bool python, interpreter, called;
 	bool unoptimized; // the innermost place
+	bool large;       // an op, see LARGE_NS
 };
 
 // The same of a whole path.
 struct state {
 	uint64_t doing;
 	uint32_t place, around, callee, op;
+	bool large; // an op around it, called at that place, is large()
 };
 
 struct asking {
@@ -47,6 +54,7 @@ struct asking {
 	struct step_of *steps; // [location - 1]
 	struct state *states;  // [node - 1]
 	uint32_t *slots;       // [node - 1]
+	bool *idle;            // [node - 1]: see merge/idle.h
 	uint32_t critical;
 };
 
@@ -59,6 +67,7 @@ static void asking_at_scope_end(struct asking *a)
 	free(a->steps);
 	free(a->states);
 	free(a->slots);
+	free(a->idle);
 }
 
 void activities_free(struct activities *a)
@@ -119,8 +128,8 @@ static uint64_t rehash_time(uint32_t id, const void *context)
 	const struct activities *answer = context;
 	const struct activity_time *time = &answer->times[id - 1];
 
-	return hash_of_state(
-		&(struct state){ time->doing, time->place, time->around, time->callee, time->op });
+	return hash_of_state(&(struct state){ time->doing, time->place, time->around, time->callee,
+	                                      time->op, false });
 }
 
 static struct activity_time *add_time(struct asking *a, const struct state *state)
@@ -214,24 +223,66 @@ bool op_is_tiny(const struct op_row *op)
 	return op->calls >= TINY_CALLS && op->total_ns < TINY_NS * op->calls;
 }
 
-static bool is_tiny(const struct asking *a, const struct op *op)
+static const struct op_row *row_of(const struct asking *a, const struct op *op)
 {
 	for (size_t i = 0; i < a->ops->count; i++) {
 		const struct op_row *row = &a->ops->rows[i];
 		if (strcmp(row->name, op->name) == 0 && strcmp(row->domain, op->domain) == 0 &&
 		    strcmp(row->provider, op_provider_name(op->provider)) == 0)
-			return op_is_tiny(row);
+			return row;
+	}
+	return NULL;
+}
+
+// What somebody has given a name to is the program's own.
+static bool is_large(const struct op *op, const struct op_row *row)
+{
+	return row && !op_is_label(op) && row->calls && row->total_ns >= LARGE_NS * row->calls;
+}
+
+// The op around most of the time of op ID; 0: none. Of calls that are known in sum only, which may
+// be most of them, it is not known what was around them.
+static uint32_t op_around(const struct op_table *t, uint32_t id)
+{
+	uint64_t most = 0, all = 0;
+	uint32_t around = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct op_entry *entry = &t->entries[i];
+		if (entry->key.op != id)
+			continue;
+		all += entry->sums.total_ns;
+		if (!entry->key.parent || entry->sums.total_ns < most)
+			continue;
+		most = entry->sums.total_ns;
+		around = entry->key.parent;
+	}
+	return share_of(most, all) >= AROUND_SHARE ? around : 0;
+}
+
+// Those of a large op are not all seen within it, where they came too fast to be kept.
+static bool is_within_large(const struct asking *a, uint32_t id)
+{
+	for (int i = 0; i < AROUND_MAX && (id = op_around(&a->profile->op_table, id)); i++) {
+		const struct op *op = profile_op(a->profile, id);
+		if (op && is_large(op, row_of(a, op)))
+			return true;
 	}
 	return false;
 }
 
-static uint64_t doing_of_op(const struct asking *a, const struct location *location)
+static void take_op(const struct asking *a, const struct location *location, struct step_of *step)
 {
-	const struct op *op = profile_op(a->profile, (uint32_t)location->address);
+	uint32_t id = (uint32_t)location->address;
+	const struct op *op = profile_op(a->profile, id);
+	const struct op_row *row = op ? row_of(a, op) : NULL;
 
 	if (!op)
-		return 0;
-	return activity_of_op(op) | (is_tiny(a, op) ? ACTIVITY(TINY) : 0);
+		return;
+	step->doing = activity_of_op(op);
+	if (row && op_is_tiny(row) && !is_within_large(a, id))
+		step->doing |= ACTIVITY(TINY);
+	step->large = is_large(op, row);
 }
 
 // Its own functions have no names where its symbols are not installed.
@@ -264,7 +315,7 @@ static bool take_location(struct asking *a, uint32_t id)
 	if (location_is_mark(location, MARK_GIL))
 		step->doing = ACTIVITY(GIL);
 	if (location->kind == FRAME_OP)
-		step->doing = doing_of_op(a, location);
+		take_op(a, location, step);
 	if (profile_is_kernel(a->profile, location))
 		step->doing = ACTIVITY(KERNEL);
 	for (uint32_t i = location->place_count; ok && i > 0; i--)
@@ -306,6 +357,7 @@ static void take_node(struct asking *a, uint32_t id)
 		state->doing = around;
 		state->place = step->place;
 		state->callee = 0;
+		state->large = false;
 	}
 	// What a function of Python's was called by is no work on lists or strings any more.
 	if (step->python)
@@ -321,8 +373,18 @@ static void take_node(struct asking *a, uint32_t id)
 	if (!state->callee)
 		state->callee = step->callee;
 	const struct location *l = locations_get(&a->profile->locations, node->location);
-	if (l->kind == FRAME_OP)
-		state->op = (uint32_t)l->address;
+	if (l->kind != FRAME_OP)
+		return;
+	state->op = (uint32_t)l->address;
+	state->large |= step->large;
+	if (state->large)
+		state->doing &= ~ACTIVITY(TINY);
+}
+
+// Of a worker that nobody has anything to do for that is no file's or network's fault.
+static bool waits_for_message(uint32_t metric)
+{
+	return metric == METRIC_OFF_PIPE || metric == METRIC_OFF_NET;
 }
 
 static bool take_cells(struct asking *a, uint32_t id)
@@ -339,6 +401,8 @@ static bool take_cells(struct asking *a, uint32_t id)
 	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {
 		const struct cell *cell = &a->profile->cells.cells[scope->cells[i]];
 		uint64_t ns = scope_ns(scope, cell);
+		if (a->idle[id - 1] && waits_for_message(cell->metric))
+			continue;
 		time->ns[cell->metric] += ns;
 		a->answer->ns[cell->metric] += ns;
 		time->critical_ns[cell->metric] += critical ? ns : 0;
@@ -357,7 +421,8 @@ static bool take_memory(struct asking *a)
 	a->steps = calloc((size_t)p->locations.count + 1, sizeof(*a->steps));
 	a->states = calloc((size_t)p->paths.count + 1, sizeof(*a->states));
 	a->slots = calloc((size_t)p->paths.count + 1, sizeof(*a->slots));
-	return a->names && a->named && a->steps && a->states && a->slots &&
+	a->idle = idle_nodes(p, a->scope->threads, a->scope->first_bin, a->scope->end_bin);
+	return a->names && a->named && a->steps && a->states && a->slots && a->idle &&
 	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
 }
 

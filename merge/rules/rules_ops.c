@@ -313,7 +313,7 @@ const struct rule rules_ops[] = {
 	  .title = "tiny ops",
 	  .formula =
 	          "CPU time of the lines that call ops of less than 10 us on average, 10000 times "
-	          "and more, as a share of the critical thread's time, or of all CPU time where "
+	          "and more, and not by another op of 0.1 ms and more, as a share of the critical thread's time, or of all CPU time where "
 	          "that is more",
 	  .why = "To call an op takes longer than what it does.",
 	  .advice = "Do many at once: whole arrays or batches in place of elements, a fused or "

@@ -161,8 +161,9 @@ const struct rule rules_python[] = {
 	             "the critical thread's time, or of all CPU time",
 	  .why = "A collection walks all objects that may be in cycles, whether there is garbage or "
 	         "not.",
-	  .advice = "Do not call gc.collect() in loops; gc.freeze() what stays for good; raise the "
-	            "thresholds with gc.set_threshold().",
+	  .advice = "Make fewer objects that live long; gc.freeze() what stays for good; raise the "
+	            "thresholds with gc.set_threshold(). Where the program calls gc.collect() "
+	            "itself, not in loops.",
 	  .source = "our choice",
 	  .measure = measure_gc,
 	  .doing = ACTIVITY(GC),

@@ -135,6 +135,25 @@ Test(finding_ops, few_or_long_calls_are_not_tiny)
 	cr_expect_null(finding_of(findings, "OP-TINY"));
 }
 
+// aten::bmm calls aten::select for each of its matrices: that is its own business.
+Test(finding_ops, tiny_ops_of_a_large_one_are_not_the_callers)
+{
+	uint32_t outer = op_of(OP_TORCH, "aten::bmm"), inner = op_of(OP_TORCH, "aten::select");
+
+	call_op(outer, 20, 20 * MS);
+	for (int i = 0; i < 20000; i++)
+		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
+		                                              .op = inner,
+		                                              .parent = outer,
+		                                              .begin_ns = f.now_ns,
+		                                              .end_ns = f.now_ns + 2000,
+		                                              .self_ns = 2000 });
+	add_in_op(inner, 7, 1000);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "OP-TINY"));
+}
+
 Test(finding_ops, the_next_batch)
 {
 	for (uint64_t ms = 50; ms <= 60; ms += 10) {
