@@ -90,8 +90,8 @@ static const struct names table[] = {
 	{ ACTIVITY(POP), "{method 'pop' of 'list' objects}|list_pop*" },
 	{ ACTIVITY(SHIFT),
 	  "{method 'insert' of 'list' objects}|{method 'remove' of 'list' objects}|"
-	  "{method 'index' of 'list' objects}|{method 'count' of 'list' objects}|"
-	  "PySequence_Contains|list_contains|PySequence_IterSearch|ins1|PyUnicode_RichCompare" },
+	  "{method 'index' of 'list' objects}|PySequence_Contains|list_contains|"
+	  "PySequence_IterSearch|ins1|PyUnicode_RichCompare" },
 	{ ACTIVITY(THROW),
 	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
 	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"
@@ -118,7 +118,8 @@ static const struct names table[] = {
 	{ ACTIVITY(SORT), "std::sort*|void std::sort*|std::__introsort_loop*|"
 	                  "void std::__introsort_loop*|std::stable_sort*|void std::stable_sort*|"
 	                  "void std::__adjust_heap*|qsort|qsort_r|msort_with_tmp*|"
-	                  "std::__cxx11::list*::sort*" },
+	                  "std::__cxx11::list*::sort*|{built-in method builtins.sorted}|"
+	                  "{method 'sort' of 'list' objects}|list_sort_impl*|PyList_Sort" },
 	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
 	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
 	                  "dl_sysdep_start*|dl_init|Py_InitializeFromConfig|Py_InitializeEx" },
@@ -130,6 +131,21 @@ static const struct names table[] = {
 	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
 	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },
 	{ ACTIVITY(DEEPCOPY), "copy.py:*" },
+	{ ACTIVITY(SERIALIZE),
+	  "json/__init__.py:*|json/decoder.py:*|json/encoder.py:*|json/scanner.py:*|pickle.py:*|"
+	  "copyreg.py:*|plistlib.py:*|tomllib/_parser.py:*|yaml/__init__.py:*|"
+	  "multiprocessing/reduction.py:*dumps|{built-in method _pickle.*|"
+	  "{method 'dump' of '_pickle.*|{method 'load' of '_pickle.*" },
+	{ ACTIVITY(INSPECT), "inspect.py:*|linecache.py:*|traceback.py:*" },
+	{ ACTIVITY(EXACT), "fractions.py:*|statistics.py:*|_pydecimal.py:*" },
+	{ ACTIVITY(COMPRESS),
+	  "deflate|compress2|deflate_stored|deflate_fast|deflate_slow|deflate_medium|longest_match|"
+	  "BZ2_bzCompress|BZ2_compressBlock|ZSTD_compress*|lzma_stream_buffer_encode|"
+	  "{built-in method zlib.compress}|{method 'compress' of 'zlib*|"
+	  "{method 'compress' of '_*|{method 'compress' of 'zstd*|LZ4_compress*" },
+	{ ACTIVITY(INVERT), "linalg/linalg.py:inv|linalg/_linalg.py:inv|linalg/_basic.py:inv|"
+	                    "{built-in method linalg_inv}|{method 'inverse' of 'torch*" },
+	{ ACTIVITY(FROM_LIST), "{built-in method tensor}|torch::utils::tensor_ctor*" },
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
 	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },

@@ -46,7 +46,8 @@ if(OPENBLAS_FOUND)
   target_link_libraries(fault_tiny_gemm PRIVATE PkgConfig::OPENBLAS)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
-foreach(name array_loop clones collect commits concatenate double_gemm exceptions flushing gil
-        imports insert list_loop loader regex search sleeping subprocesses text tiny_dot tiny_ops)
+foreach(name archive array_loop callers clones collect commits concatenate documents double_gemm
+        exact exceptions flushing gil imports insert inverse list_loop lists loader median regex
+        search sleeping subprocesses text tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()

@@ -133,7 +133,8 @@ const struct rule rules_python[] = {
 	  .measure = measure_python,
 	  .doing = ACTIVITY(PYTHON),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(DEEPCOPY) |
-	               ACTIVITY(LOGGING) | ACTIVITY(DATE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT),
+	               ACTIVITY(LOGGING) | ACTIVITY(DATE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
+	               ACTIVITY(SERIALIZE) | ACTIVITY(INSPECT) | ACTIVITY(EXACT),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-GIL",
 	  .subject = RULES_PYTHON,
@@ -228,6 +229,63 @@ const struct rule rules_python[] = {
 	  .measure = measure_python,
 	  .doing = ACTIVITY(DATE),
 	  .not_doing = ACTIVITY(IMPORT) },
+	{ .id = "PY-SERIALIZE",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "PY-GC" },
+	  .title = "objects are written as bytes and read again",
+	  .formula = "CPU time in Python's json, pickle, plistlib, tomllib and yaml, without "
+	             "imports, as a share of the critical thread's time, or of all CPU time where "
+	             "that is more",
+	  .why = "It walks or makes every object of the document, whether it is asked for or not.",
+	  .advice = "Read a document once and keep what was read; hand to other processes what is "
+	            "needed, not all; use orjson, or yaml's CSafeLoader, where it has to be.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(SERIALIZE),
+	  .not_doing = ACTIVITY(IMPORT),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "PY-INSPECT",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "PY-INTERP", "IO-OPEN", "IO-TINY", "IO-WAIT", "CPU-SYS", "CPU-REGEX" },
+	  .title = "the program looks at its own code",
+	  .formula =
+	          "time in Python's inspect, traceback and linecache, without imports, as a share "
+	          "of the critical thread's time",
+	  .why = "inspect.stack() finds and reads the source file of each caller: it takes "
+	         "milliseconds a call.",
+	  .advice =
+	          "Ask once and keep the answer; for the caller's name take sys._getframe(1), for "
+	          "a stack without its lines inspect.stack(0).",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(INSPECT),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LOGGING) },
+	{ .id = "PY-EXACT",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "MEM-CHURN" },
+	  .title = "exact arithmetic",
+	  .formula =
+	          "CPU time in Python's fractions, statistics and _pydecimal, without imports, as "
+	          "a share of the critical thread's time, or of all CPU time where that is more",
+	  .why = "Each step is a call of Python functions on numbers of any length; floats take a "
+	         "hundredth of it.",
+	  .advice =
+	          "Where 15 digits are enough use floats: sum(), math.fsum(), statistics.fmean(), "
+	          "NumPy; where not, reckon in integers.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(EXACT),
+	  .not_doing = ACTIVITY(IMPORT),
+	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-TRACE",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,

@@ -81,16 +81,32 @@ const struct rule rules_waste[] = {
 	  .threshold = 30,
 	  .title = "sorting",
 	  .formula =
-	          "CPU time in C's and C++'s functions that sort, without comparisons of the "
+	          "CPU time in C's, C++'s and Python's functions that sort, without comparisons of the "
 	          "user's own that are not inlined, as a share of the critical thread's time, or "
 	          "of all CPU time",
 	  .why = "To sort what was in order but for one element costs as much as to sort all of it.",
 	  .advice =
-	          "Sort once, when all of it is there; insert at its place (std::lower_bound), use "
-	          "a heap, or std::nth_element where one element is asked for.",
+	          "Sort once, when all of it is there; insert at its place (std::lower_bound, "
+	          "Python's bisect), use a heap (heapq), or std::nth_element where one element is asked for.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SORT),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-COMPRESS",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "compressing",
+	  .formula = "CPU time in compressing data (zlib, bzip2, zstd, lz4), as a share of the "
+	             "critical thread's time, or of all CPU time where that is more",
+	  .why = "zlib's level 9 takes several times as long as level 1, for some percent less.",
+	  .advice = "Take a lower level (gzip and zipfile of Python have 9 and 6 by default), or "
+	            "zstd, which is faster at the same size; compress beside the work, in threads.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .within = { "PY-INTERP" },
+	  .doing = ACTIVITY(COMPRESS),
 	  .metrics = ON_CPU },
 	{ .id = "CPU-QUADRATIC",
 	  .subject = RULES_CPU,

@@ -54,8 +54,8 @@ static void add_in_op(uint32_t op, unsigned line, uint64_t ms)
 
 Test(finding_ops, without_ops_they_are_not_asked)
 {
-	static const char *const ids[] = { "OP-TINY",   "OP-COPY", "OP-DOUBLE",
-		                           "OP-LOADER", "OP-SYNC", "OP-SHAPES" };
+	static const char *const ids[] = { "OP-TINY", "OP-COPY",   "OP-DOUBLE", "OP-LOADER",
+		                           "OP-SYNC", "OP-SHAPES", "OP-LIST" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -167,6 +167,56 @@ Test(finding_ops, the_next_batch)
 		cleanup(findings) struct findings *findings = look(NULL);
 		cr_expect_eq(finding_of(findings, "OP-LOADER") != NULL, ms > 50, "%lu ms",
 		             (unsigned long)ms);
+	}
+}
+
+// The loader's call took half of the run, and waited for a CPU for nearly all of that.
+Test(finding_ops, what_others_had_of_the_cpus_is_not_the_loaders)
+{
+	uint32_t op = op_of(OP_TORCH, "enumerate(DataLoader)#_Multi");
+
+	call_op(op, 1, 500 * MS);
+	add(&f, 1, METRIC_OFF_RUNNABLE, 400,
+	    "{step train.py:7} > {__next__ /usr/lib/python3.11/torch/utils/data/dataloader.py:628}");
+	add(&f, 1, METRIC_ON_CPU, 600, "{step train.py:7}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "OP-LOADER");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->share, 100. / 600, 0.001, "%f", finding->share);
+}
+
+// A third of it is what it takes to solve the equations.
+Test(finding_ops, inverses_of_matrices)
+{
+	for (uint64_t ms = 300; ms <= 330; ms += 30) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, ms,
+		    "{fit train.py:7} > {inv /usr/lib/python3.11/numpy/linalg/_linalg.py:538}");
+		add(&f, 1, METRIC_ON_CPU, 1000 - ms, "{fit train.py:8}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-INVERSE");
+		cr_expect_eq(finding != NULL, ms > 300, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || (finding->line == 7 && finding->saving_ns == 220 * MS));
+	}
+}
+
+Test(finding_ops, tensors_of_lists)
+{
+	for (uint64_t ms = 200; ms <= 210; ms += 10) {
+		end();
+		begin();
+		call_op(op_of(OP_TORCH, "aten::mm"), 1, 300 * MS);
+		add(&f, 1, METRIC_ON_CPU, ms,
+		    "{batch train.py:7} > torch::utils::tensor_ctor@libc");
+		add(&f, 1, METRIC_ON_CPU, 1000 - ms, "{fit train.py:8}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-LIST");
+		cr_expect_eq(finding != NULL, ms > 200, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || finding->line == 7);
 	}
 }
 

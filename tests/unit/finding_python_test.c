@@ -33,6 +33,16 @@ Test(finding_python, rules_on_what_stacks_do_fire_above_their_thresholds)
 		  "{<module> train.py:3} > {find train.py:14} > {compile " LIB
 		  "re/_compiler.py:738}",
 		  14 },
+		{ "PY-SERIALIZE", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {setting train.py:15} > {loads " LIB
+		  "json/__init__.py:334}",
+		  15 },
+		{ "PY-INSPECT", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {call train.py:16} > {stack " LIB "inspect.py:1755}",
+		  16 },
+		{ "PY-EXACT", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {spread train.py:17} > {_add " LIB "fractions.py:463}",
+		  17 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -64,8 +74,9 @@ Test(finding_python, imports)
 
 Test(finding_python, without_python_they_are_not_asked)
 {
-	static const char *const ids[] = { "PY-INTERP", "PY-GIL",  "PY-GC",   "PY-IMPORT",
-		                           "PY-LOG",    "PY-DATE", "PY-TRACE" };
+	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",  "PY-GC",    "PY-IMPORT",
+		                           "PY-LOG",     "PY-DATE", "PY-TRACE", "PY-SERIALIZE",
+		                           "PY-INSPECT", "PY-EXACT" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
