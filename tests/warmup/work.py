@@ -109,8 +109,8 @@ def training(how):
             torch.nn.functional.mse_loss(model(data), labels).backward()
             optimizer.step()
     step(0) if how == "warm" else None
-    for turn in range(60):
-        step(60 if how == "cold" and turn == 0 else 3)
+    for turn in range(200):  # so many that a share is known to two points
+        step(240 if how == "cold" and turn == 0 else 3)
 
 
 def compiled(how):
