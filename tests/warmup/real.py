@@ -36,6 +36,50 @@ def has(python, module):
     return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
 
 
+LAZY_FUNCTIONS = 200000
+LAZY_PROGRAM = """
+extern void call_all(void);
+static volatile unsigned sink;
+__attribute__((noinline)) static void work(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) sink += i * i;
+}
+__attribute__((noinline)) static void rest(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) sink ^= i;
+}
+int main(void)
+{
+    for (int turn = 0; turn < 30; turn++) { work(6000000); call_all(); rest(3000000); }
+    return 0;
+}
+"""
+
+
+def build_lazy(work):
+    """A program that calls each of many functions of a library once a turn: the first time that it
+    does, the dynamic linker looks the function up. None without a compiler for this machine."""
+    library, calls, main = (os.path.join(work, name) for name in ("lazy.s", "calls.s", "main.c"))
+    numbers = range(LAZY_FUNCTIONS)
+    with open(library, "w", encoding="ascii") as file:
+        file.writelines(f".globl lazy_function_{i}\n.type lazy_function_{i}, @function\n"
+                        f"lazy_function_{i}: ret\n" for i in numbers)
+    with open(calls, "w", encoding="ascii") as file:
+        file.write(".globl call_all\n.type call_all, @function\ncall_all: subq $8, %rsp\n")
+        file.writelines(f"call lazy_function_{i}@PLT\n" for i in numbers)
+        file.write("addq $8, %rsp\nret\n.size call_all, . - call_all\n")
+    with open(main, "w", encoding="ascii") as file:
+        file.write(LAZY_PROGRAM)
+    program, shared = os.path.join(work, "lazy"), os.path.join(work, "liblazy.so")
+    notes = "-Wa,--noexecstack"
+    for command in (["cc", "-shared", notes, "-o", shared, library],
+                    ["cc", "-O1", "-g", notes, "-fcf-protection=none", "-Wl,-z,lazy", "-o", program, main,
+                     calls, shared, "-Wl,-rpath," + work]):
+        if not shutil.which("cc") or subprocess.run(command, capture_output=True).returncode:
+            return None
+    return program
+
+
 def runs(targets, work):
     """(name, how, command, options, truth) of each program that can run here."""
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
@@ -49,7 +93,11 @@ def runs(targets, work):
     for how, truth in (("cold", WARN), ("warm", NONE), ("periodic", NONE), ("growing", SLOWS),
                        ("brief", WARN), ("once", FEW)):
         yield "NVTX", how, [steps, how], [], truth
-    for name in ("imports", "file"):
+    lazy = build_lazy(work)
+    if lazy:
+        yield "C lazy binding", "cold", [lazy], [], WARN
+        yield "C lazy binding", "warm", ["env", "LD_BIND_NOW=1", lazy], [], NONE
+    for name in ("imports", "file", "sqlite"):
         for how, truth in (("cold", WARN), ("warm", NONE)):
             yield f"Python {name}", how, [python, script, name, how], [], truth
     for name, truth in (("collector", NONE), ("growing", SLOWS), ("bimodal", NONE)):

@@ -81,6 +81,27 @@ def file(how):
             spin(150000)
 
 
+def sqlite(how):
+    import sqlite3
+    with tempfile.NamedTemporaryFile(dir=os.environ.get("WORK_DIR", "/var/tmp")) as file:
+        table = sqlite3.connect(file.name)
+        table.execute("pragma journal_mode = off")
+        table.execute("create table blobs (data blob)")
+        for _ in range(300):
+            table.execute("insert into blobs select randomblob(1000000)")
+        table.commit()
+        table.close()
+        os.fsync(file.fileno())
+        if how == "cold":
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        table = sqlite3.connect(file.name)
+        table.execute("pragma cache_size = 100")
+        for turn in range(14):
+            # The last bytes come behind all pages of a row.
+            table.execute("select sum(length(substr(data, 999000, 9))) from blobs").fetchall()
+            spin(150000)
+
+
 def touch(how):
     import numpy as np
     values = np.random.default_rng(1).random(300000)
