@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MAPS = "/tmp/perf-*.map"  # Node leaves one
+# What the programs leave: Node its map; work.py its files, as to free them takes a time of its own.
+LEFT = ("/tmp/perf-*.map", "/var/tmp/bottleneck-warmup-*")
 JAVA_NAMES = ("-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions",
               "-XX:+DumpPerfMapAtExit")
 NODE_NAMES = ("--perf-basic-prof", "--interpreted-frames-native-stack")
@@ -50,7 +51,7 @@ __attribute__((noinline)) static void rest(unsigned count)
 }
 int main(void)
 {
-    for (int turn = 0; turn < 30; turn++) { work(6000000); call_all(); rest(3000000); }
+    for (int turn = 0; turn < 40; turn++) { work(3000000); call_all(); rest(1500000); }
     return 0;
 }
 """
@@ -147,6 +148,10 @@ def shares(report):
     return found
 
 
+def left():
+    return {path for pattern in LEFT for path in glob.glob(pattern)}
+
+
 class Driver:
     def __init__(self, bottleneck, work):
         self.bottleneck = bottleneck
@@ -156,13 +161,13 @@ class Driver:
 
     def run(self, name, how, command, options):
         profile = os.path.join(self.work, re.sub(r"\W", "_", name + how) + ".bneck")
-        maps = set(glob.glob(MAPS))
+        before = left()
         done = subprocess.run([self.bottleneck, "-R", "/dev/null", "-o", profile, *options, "--",
                                *command], env=self.environment, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, cwd=self.work)
         if done.returncode:
             raise SystemExit(f"{command}: status {done.returncode}: {done.stderr}")
-        for path in set(glob.glob(MAPS)) - maps:
+        for path in left() - before:
             os.unlink(path)
         return profile
 
