@@ -47,14 +47,6 @@ static const char *last_part(const char *name)
 	return dot && dot[1] ? dot + 1 : name;
 }
 
-static bool is_in_file(const struct pattern *pattern, const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return !pattern->library || pattern_glob(pattern->library, file) ||
-	       (slash && pattern_glob(pattern->library, slash + 1));
-}
-
 // Where names are bare, "Net.forward" is any forward(); but "Net.*" is not everything.
 static bool is_named(const struct pattern *pattern, const char *name)
 {
@@ -72,7 +64,7 @@ static uint32_t find_pattern(py_object code, const char *name)
 	const char *file = python_events_text(code, python_api_runtime->layout.code_file);
 
 	for (uint32_t i = 0; i < patterns.count; i++)
-		if (wants_python(&patterns.of[i]) && is_in_file(&patterns.of[i], file) &&
+		if (wants_python(&patterns.of[i]) && pattern_is_for(&patterns.of[i], file) &&
 		    is_named(&patterns.of[i], name))
 			return i;
 	return PATTERNS_MAX;

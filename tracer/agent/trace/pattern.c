@@ -154,7 +154,7 @@ bool patterns_parse(struct patterns *p, const char *text)
 	return true;
 }
 
-static bool is_for(const struct pattern *pattern, const char *path)
+bool pattern_is_for(const struct pattern *pattern, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -165,7 +165,7 @@ static bool is_for(const struct pattern *pattern, const char *path)
 bool patterns_want(const struct patterns *p, const char *path)
 {
 	for (uint32_t i = 0; i < p->count; i++)
-		if (is_for(&p->of[i], path))
+		if (pattern_is_for(&p->of[i], path))
 			return true;
 	return false;
 }
@@ -257,7 +257,7 @@ int patterns_match(const struct patterns *p, const char *path, const char *symbo
 		return -1;
 	w.mangled = strncmp(base, "_Z", 2) == 0 || strncmp(base, "_R", 2) == 0;
 	for (uint32_t i = 0; i < p->count; i++) {
-		if (!is_for(&p->of[i], path) || !matches(&p->of[i], &w))
+		if (!pattern_is_for(&p->of[i], path) || !matches(&p->of[i], &w))
 			continue;
 		if (!w.mangled || !demangle(base, DMGL_ANSI | DMGL_PARAMS, name)) {
 			memcpy(name, base, PATTERN_NAME_BYTES - 1);

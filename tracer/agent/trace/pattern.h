@@ -37,6 +37,9 @@ struct patterns {
 /* TEXT: patterns, a line each. False if there are too many. */
 bool patterns_parse(struct patterns *p, const char *text);
 
+/* Whether it is for the file PATH: it names none, or that one, by its path or its name. */
+bool pattern_is_for(const struct pattern *pattern, const char *path);
+
 /* Whether any is for the object that is loaded from PATH. */
 bool patterns_want(const struct patterns *p, const char *path);
 
