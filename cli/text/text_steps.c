@@ -16,6 +16,9 @@
 #define SLOW          1.5 // times the median: worth a row
 #define UNSTEADY      10  // percent of the median that the middle half spreads over
 #define VERY_UNSTEADY 25
+#define NAME_WIDTH    40
+#define FIGURES_WIDTH 40 // of the columns before the words
+#define EXCESS_MAX    600
 #define NOISE_BINS    4 // so far apart durations may look that are known by samples alone
 
 static const struct column columns[] = {
@@ -23,7 +26,7 @@ static const struct column columns[] = {
 	{ "at", COLUMN_NUMBER, 0, 0 },
 	{ "took", COLUMN_NUMBER, 0, 0 },
 	{ "\u00d7 median", COLUMN_NUMBER, 0, 0 },
-	{ "more than others", COLUMN_TEXT, CLIP_MIDDLE, 1 },
+	{ "more than others", COLUMN_TEXT, CLIP_END, 1 },
 };
 
 static const struct column ascii_columns[] = {
@@ -31,7 +34,7 @@ static const struct column ascii_columns[] = {
 	{ "at", COLUMN_NUMBER, 0, 0 },
 	{ "took", COLUMN_NUMBER, 0, 0 },
 	{ "x median", COLUMN_NUMBER, 0, 0 },
-	{ "more than others", COLUMN_TEXT, CLIP_MIDDLE, 1 },
+	{ "more than others", COLUMN_TEXT, CLIP_END, 1 },
 };
 
 static double spread(const struct steps *s)
@@ -90,22 +93,38 @@ static void print_figures(const struct text *text, const struct steps *s)
 		text_say(text, "They vary: compare medians of several runs.");
 }
 
+// "6.04 ms decode app.c:12: locks"
+static int describe_excess(const struct text *text, const struct step_excess *e, char *words,
+                           size_t size)
+{
+	cleanup_free char *name =
+		format_clip(e->name, NAME_WIDTH, CLIP_SYMBOL, text->terminal.ascii);
+	const char *wait = text_wait_kind((enum metric)e->metric);
+	char place[160];
+
+	text_place(e->file, e->line, NULL, place, sizeof(place));
+	return snprintf(words, size, "%s %s%s%s%s%s", format_duration(e->excess_ns).text,
+	                name ? name : e->name, *place ? " " : "", place, *wait ? ": " : "", wait);
+}
+
+// As many as have room in the line, but one at least.
 static int explain(const struct text *text, const struct steps *s, size_t index, char *words,
                    size_t size, struct error *err)
 {
 	struct step_excess excesses[STEP_EXCESSES];
 	int count = steps_explain(text->profile, s, index, excesses, err);
-	size_t used = 0;
+	size_t used = 0, room = text->terminal.width > FIGURES_WIDTH
+	                                ? (size_t)text->terminal.width - FIGURES_WIDTH
+	                                : 0;
 
 	words[0] = '\0';
-	for (int i = 0; i < count && used < size; i++) {
-		const struct step_excess *e = &excesses[i];
-		const char *wait = text_wait_kind((enum metric)e->metric);
-		char place[160];
-		text_place(e->file, e->line, NULL, place, sizeof(place));
-		used += (size_t)snprintf(words + used, size - used, "%s%s %s%s%s%s%s",
-		                         i ? ", " : "", format_duration(e->excess_ns).text, e->name,
-		                         *place ? " " : "", place, *wait ? ": " : "", wait);
+	for (int i = 0; i < count; i++) {
+		char excess[EXCESS_MAX];
+		describe_excess(text, &excesses[i], excess, sizeof(excess));
+		if (i && used + 2 + format_width(excess) > room)
+			break;
+		int length = snprintf(words + used, size - used, "%s%s", i ? ", " : "", excess);
+		used += (size_t)length < size - used ? (size_t)length : size - used - 1;
 	}
 	return count < 0 ? -1 : 0;
 }
@@ -114,7 +133,7 @@ static int add_row(const struct text *text, struct table *table, const struct st
                    size_t index, struct error *err)
 {
 	const struct run_step *step = &s->steps[index];
-	char number[80], ratio[32], at[32], words[600];
+	char number[80], ratio[32], at[32], words[2 * EXCESS_MAX];
 
 	if (explain(text, s, index, words, sizeof(words), err) < 0)
 		return -1;
