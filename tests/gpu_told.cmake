@@ -27,9 +27,10 @@ function(told name fake)
 endfunction()
 
 foreach(name vector_add copies streams callers launch_bound gpu_bound sync_happy idle processes
-        churn driver driver_by_address)
+        churn driver driver_by_address managed faults)
   told(${name} fake -- ./${name})
 endforeach()
+told(variable fake -x untied -- ./variable)
 told(all_launches fake -L 2 -- ./callers)
 told(no_launches fake -L 0 -- ./callers)
 told(graphs fake -x graphs -- ./graphs)
@@ -114,7 +115,7 @@ if(Python3_FOUND)
   add_test(NAME gpu_hardware
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/hardware ${CMAKE_BINARY_DIR}
             --fake --out ${GPU_DIR}/hardware-out
-            --only programs callers clock nodes lines killed buffers)
+            --only programs callers clock nodes managed faults lines killed buffers)
   set_tests_properties(gpu_hardware PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
   set_tests_properties(gpu_kernel_lines gpu_faults PROPERTIES LABELS unit TIMEOUT 600)
 endif()

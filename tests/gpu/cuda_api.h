@@ -17,6 +17,8 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             void *grid_dim, int *warp_size);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
                        size_t size, int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                              int external, size_t size, int constant, int global);
 char __cudaInitModule(void **handle);
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream);
 int __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);

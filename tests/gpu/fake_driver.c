@@ -171,7 +171,9 @@ int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 	void *data = call.refused ? NULL : fake_memory_new(bytes, CUPTI_MEMORY_DEVICE, device);
 	if (!data)
 		return fake_call_end(&call, CUDA_NO_MEMORY);
-	struct fake_block block = { data, bytes, CUPTI_MEMORY_DEVICE, device, false };
+	struct fake_block block = {
+		.data = data, .bytes = bytes, .kind = CUPTI_MEMORY_DEVICE, .device = device
+	};
 	*memory = FAKE_POINTER(data);
 	fake_work_memory(&block, CUPTI_ALLOCATED, NULL, call.correlation);
 	return fake_call_end(&call, 0);

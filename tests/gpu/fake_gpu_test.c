@@ -13,7 +13,7 @@
 static const char *const programs[] = { "vector_add", "copies",     "streams", "graphs",
 	                                "gpu_bound",  "sync_happy", "idle",    "processes",
 	                                "devices",    "churn",      "driver",  "launch_bound",
-	                                "threads",    "managed" };
+	                                "threads",    "managed",    "faults",  "variable" };
 #define PROGRAMS (sizeof(programs) / sizeof(*programs))
 
 static uint64_t count_of(const struct gpu_rows *rows, const char *key)

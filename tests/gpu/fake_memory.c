@@ -16,7 +16,19 @@ static uint64_t used[FAKE_DEVICES_MAX];
 
 static bool is_on_device(uint32_t kind)
 {
-	return kind == CUPTI_MEMORY_DEVICE || kind == CUPTI_MEMORY_MANAGED;
+	return kind == CUPTI_MEMORY_DEVICE || fake_memory_is_managed(kind);
+}
+
+static bool is_in(const struct fake_block *b, const void *address)
+{
+	const uint8_t *a = address;
+
+	return a >= b->data && a < b->data + b->bytes;
+}
+
+static void protect(const struct fake_block *b, bool closed)
+{
+	mprotect(b->data, b->bytes, closed ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 static bool insert(const struct fake_block *b)
@@ -43,9 +55,9 @@ void *fake_memory_new(size_t bytes, enum cupti_memory_kind kind, uint32_t device
 	if (b.data == MAP_FAILED)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	bool is_in = insert(&b);
+	bool has_room = insert(&b);
 	pthread_mutex_unlock(&lock);
-	if (is_in)
+	if (has_room)
 		return b.data;
 	munmap(b.data, b.bytes);
 	return NULL;
@@ -75,24 +87,51 @@ struct fake_block fake_memory_find(const void *address)
 
 	pthread_mutex_lock(&lock);
 	size_t at = array_search(count, i, blocks[i].data <= a);
-	if (at && a - blocks[at - 1].data < (ptrdiff_t)blocks[at - 1].bytes)
+	if (at && is_in(&blocks[at - 1], a))
 		found = blocks[at - 1];
 	pthread_mutex_unlock(&lock);
 	return found;
 }
 
-void fake_memory_move(const void *data, bool to_device, void *context,
-                      void (*moved)(void *context, const struct fake_block *block))
+void fake_memory_move(const void *address, bool to_device, void *context,
+                      void (*moved)(void *context, struct fake_block *block))
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < count; i++) {
 		struct fake_block *b = &blocks[i];
-		if (b->kind != CUPTI_MEMORY_MANAGED || b->is_there == to_device ||
-		    (data && b->data != data))
+		if (!fake_memory_is_managed(b->kind) || b->is_there == to_device ||
+		    (address && !is_in(b, address)))
 			continue;
 		b->is_there = to_device;
+		protect(b, to_device);
 		moved(context, b);
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+// Opens what TO and FROM are in, or closes it again.
+static void open_for_device(const void *to, const void *from, bool closed)
+{
+	for (size_t i = 0; i < count; i++)
+		if (blocks[i].is_there && (is_in(&blocks[i], to) || is_in(&blocks[i], from)))
+			protect(&blocks[i], closed);
+}
+
+void fake_memory_copy(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	open_for_device(to, from, false);
+	memmove(to, from, bytes);
+	open_for_device(to, from, true);
+	pthread_mutex_unlock(&lock);
+}
+
+void fake_memory_set(uint8_t *memory, int value, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	open_for_device(memory, memory, false);
+	memset(memory, value, bytes);
+	open_for_device(memory, memory, true);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a compiled CUDA program calls before main(), and around each <<<>>>.
 #include "tests/gpu/cuda_api.h"
+#include "tests/gpu/fake_call.h"
+#include "tests/gpu/fake_device.h"
 #include "tests/gpu/fake_kernel.h"
+#include "tests/gpu/fake_managed.h"
 
 #include <stddef.h>
 
@@ -45,10 +48,22 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 	(void)constant, (void)global;
 }
 
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                              int external, size_t size, int constant, int global)
+{
+	(void)handle, (void)device, (void)name, (void)external, (void)constant, (void)global;
+	fake_managed_variable(host, size);
+}
+
+// A program calls it before it first touches a variable that is __managed__.
 char __cudaInitModule(void **handle)
 {
 	(void)handle;
-	return 0;
+	if (fake_driver_init())
+		return 0;
+	fake_device_ensure();
+	fake_managed_load();
+	return 1;
 }
 
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream)

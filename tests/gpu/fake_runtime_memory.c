@@ -23,7 +23,9 @@ static int allocate(struct fake_call *call, void **memory, size_t bytes,
 	*memory = call->refused ? NULL : fake_memory_new(bytes, kind, device);
 	if (!*memory)
 		return fake_call_end(call, CUDA_NO_MEMORY);
-	struct fake_block block = { *memory, bytes, kind, device, false };
+	struct fake_block block = {
+		.data = *memory, .bytes = bytes, .kind = kind, .device = device
+	};
 	fake_work_memory(&block, CUPTI_ALLOCATED, stream, call->correlation);
 	return fake_call_end(call, 0);
 }
@@ -77,6 +79,7 @@ int cudaMallocManaged(void **memory, size_t bytes, unsigned int flags)
 {
 	FAKE_CALL(call, cudaMallocManaged, cuMemAllocManaged, NULL, FAKE_POINTER(memory), bytes,
 	          flags);
+	fake_managed_watch();
 	return allocate(&call, memory, bytes, CUPTI_MEMORY_MANAGED, NULL);
 }
 

@@ -122,7 +122,7 @@ static struct fake_span run_copy(struct cuda_stream *s, const struct fake_work *
 		.graph_node = place.node,
 	};
 
-	memmove(w->copy.to, w->copy.from, w->copy.bytes);
+	fake_memory_copy(w->copy.to, w->copy.from, w->copy.bytes);
 	if (place.is_untold)
 		return span;
 	if (kind == CUPTI_COPY_DEVICE_TO_DEVICE && from.device != to.device)
@@ -152,7 +152,7 @@ static struct fake_span run_set(struct cuda_stream *s, const struct fake_work *w
 		.graph_node = place.node,
 	};
 
-	memset(w->set.memory, w->set.value, w->set.bytes);
+	fake_memory_set(w->set.memory, w->set.value, w->set.bytes);
 	if (fake_cupti_wants(CUPTI_KIND_MEMSET) && !place.is_untold)
 		fake_buffers_write_later(&record, sizeof(record), span.end_ns);
 	return span;

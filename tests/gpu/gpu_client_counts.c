@@ -59,8 +59,9 @@ void gpu_client_refused(const char *function, int result)
 
 static const char *memory_name(uint32_t kind)
 {
-	static const char *const names[] = { "unknown", "pageable", "pinned",
-		                             "device",  "array",    "managed" };
+	static const char *const names[] = { "unknown",       "pageable",      "pinned",
+		                             "device",        "array",         "managed",
+		                             "device-static", "managed-static" };
 
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
 }

@@ -24,7 +24,7 @@ Test(nvcc_programs, are_seen_as_they_say)
 	static const char *const programs[] = {
 		"vector_add", "copies",    "streams", "graphs",       "gpu_bound", "sync_happy",
 		"idle",       "processes", "devices", "launch_bound", "churn",     "driver",
-		"callers",    "threads",   "waits",   "managed"
+		"callers",    "threads",   "waits",   "managed",      "faults",    "variable"
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)

@@ -83,7 +83,7 @@ def truths(text):
             sums.add(("jit",), 0, int(words[2]))
         elif kind in ("graph", "set"):
             sums.add((kind,), int(words[3]), int(words[2]))
-        elif kind not in ("line", "modules"):
+        elif kind not in ("line", "modules", "moved", "fault"):
             sums.add((kind, *words[2:-2]), int(words[-1]), int(words[-2]))
     return sums
 

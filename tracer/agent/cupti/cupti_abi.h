@@ -112,6 +112,15 @@ enum cupti_managed_cause {
 	CUPTI_MANAGED_BY_ACCESS = 2
 };
 
+/* Of faults. */
+enum cupti_managed_access {
+	CUPTI_MANAGED_READ = 1,
+	CUPTI_MANAGED_WRITE = 2
+};
+
+#define CUPTI_MANAGED_MAP_THRASHING 2 /* why pages are used from afar */
+#define CUPTI_MANAGED_ON_HOST       1 /* thrashing, throttling: it is the host that does */
+
 enum cupti_copy_kind {
 	CUPTI_COPY_HOST_TO_DEVICE = 1,
 	CUPTI_COPY_DEVICE_TO_HOST = 2,
@@ -317,7 +326,7 @@ struct cupti_managed {
 	uint32_t from, to; /* devices, or CUPTI_HOST; of thrashing FROM is a set of them */
 	uint32_t stream;   /* never valid */
 	uint32_t pid;
-	uint32_t flags; /* of copies: enum cupti_managed_cause */
+	uint32_t flags; /* of copies: enum cupti_managed_cause; of faults: …_access */
 	uint32_t padding;
 };
 
