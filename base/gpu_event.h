@@ -39,6 +39,7 @@ struct gpu_event {
 	uint32_t op;
 	const struct record *record; /* borrowed, valid during the call */
 	struct gpu_call call;
+	struct frame code; /* of GPU_MANAGED_HOST_FAULT: the instruction; module 0: not known */
 };
 
 /* Where and when RECORD ran; false if it is none that runs: a kernel, copy, set or graph. */

@@ -19,6 +19,8 @@
 
 #include "base/record.h"
 
+#include <stdbool.h>
+
 enum gpu_flags {
 	GPU_UNTIMED = 1 << 0, /* CUPTI had no times for it: both are 0 */
 	GPU_ASYNC = 1 << 1    /* copies, memory: the call did not wait for it */
@@ -157,6 +159,12 @@ enum gpu_managed_kind {
 	GPU_MANAGED_KINDS
 };
 
+static inline bool gpu_managed_moves(uint32_t kind)
+{
+	return kind == GPU_MANAGED_TO_DEVICE || kind == GPU_MANAGED_TO_HOST ||
+	       kind == GPU_MANAGED_BETWEEN;
+}
+
 /* Why pages were moved. As CUPTI numbers it. */
 enum gpu_managed_cause {
 	GPU_MANAGED_UNKNOWN = 0,
@@ -168,6 +176,23 @@ enum gpu_managed_cause {
 	GPU_MANAGED_CAUSES
 };
 
+/* What a page fault was about. As CUPTI numbers it. */
+enum gpu_managed_access {
+	GPU_MANAGED_READ = 1,
+	GPU_MANAGED_WRITE = 2,
+	GPU_MANAGED_ATOMIC = 3,
+	GPU_MANAGED_PREFETCH = 4 /* by an instruction that prefetches */
+};
+
+/* Why pages are used from afar. As CUPTI numbers it. */
+enum gpu_managed_map {
+	GPU_MANAGED_MAP_COHERENT = 1,
+	GPU_MANAGED_MAP_THRASHING = 2, /* so that they do no more */
+	GPU_MANAGED_MAP_ADVISED = 3,   /* by the program, or the driver's own rules */
+	GPU_MANAGED_MAP_NO_ROOM = 4,
+	GPU_MANAGED_MAP_EVICTED = 5
+};
+
 #define GPU_MANAGED_HOST UINT32_MAX
 
 struct record_gpu_managed {
@@ -176,7 +201,8 @@ struct record_gpu_managed {
 	uint64_t address;
 	uint64_t value;  /* bytes; DEVICE_FAULT: groups of faults; HOST_FAULT: the instruction */
 	uint32_t kind;   /* enum gpu_managed_kind */
-	uint32_t cause;  /* of what is moved: enum gpu_managed_cause */
+	uint32_t cause;  /* of what is moved: enum gpu_managed_cause; of faults: …_access; of
+	                    REMOTE_MAP: …_map; else 0 */
 	uint32_t device; /* GPU_MANAGED_HOST: none, or several */
 	uint32_t reserved;
 };

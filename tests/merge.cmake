@@ -56,6 +56,7 @@ unit(noise LIBS merge m)
 unit(op_table LIBS merge)
 unit(gpu_busy LIBS merge)
 unit(gpu_idle LIBS merge)
+unit(gpu_touches LIBS merge)
 unit(profile_memory LIBS merge)
 target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)

@@ -198,6 +198,36 @@ static int write_streams(struct sheet *s, const struct exporting *e, struct erro
 	return 0;
 }
 
+static const char *cause_of(const struct gpu_managed_row *row)
+{
+	static const char *const moves[GPU_MANAGED_CAUSES] = {
+		[GPU_MANAGED_ASKED] = "program",    [GPU_MANAGED_ACCESS] = "fault",
+		[GPU_MANAGED_AHEAD] = "foresight",  [GPU_MANAGED_EVICTED] = "eviction",
+		[GPU_MANAGED_OFTEN] = "used-often",
+	};
+	static const char *const accesses[GPU_MANAGED_CAUSES] = {
+		[GPU_MANAGED_READ] = "read",
+		[GPU_MANAGED_WRITE] = "write",
+		[GPU_MANAGED_ATOMIC] = "atomic",
+		[GPU_MANAGED_PREFETCH] = "prefetch",
+	};
+	static const char *const maps[GPU_MANAGED_CAUSES] = {
+		[GPU_MANAGED_MAP_COHERENT] = "coherence", [GPU_MANAGED_MAP_THRASHING] = "thrashing",
+		[GPU_MANAGED_MAP_ADVISED] = "policy",     [GPU_MANAGED_MAP_NO_ROOM] = "no-room",
+		[GPU_MANAGED_MAP_EVICTED] = "eviction",
+	};
+
+	switch (row->kind) {
+	case GPU_MANAGED_HOST_FAULT:
+	case GPU_MANAGED_DEVICE_FAULT:
+		return accesses[row->cause];
+	case GPU_MANAGED_REMOTE_MAP:
+		return maps[row->cause];
+	default:
+		return moves[row->cause];
+	}
+}
+
 static void put_managed(struct sheet *s, const void *data)
 {
 	static const char *const kinds[GPU_MANAGED_KINDS] = {
@@ -210,15 +240,10 @@ static void put_managed(struct sheet *s, const void *data)
 		[GPU_MANAGED_REMOTE_MAP] = "remote-map",
 		[GPU_MANAGED_BETWEEN] = "device-to-device",
 	};
-	static const char *const causes[GPU_MANAGED_CAUSES] = {
-		[GPU_MANAGED_ASKED] = "program",    [GPU_MANAGED_ACCESS] = "fault",
-		[GPU_MANAGED_AHEAD] = "foresight",  [GPU_MANAGED_EVICTED] = "eviction",
-		[GPU_MANAGED_OFTEN] = "used-often",
-	};
 	const struct gpu_managed_row *row = data;
 
 	sheet_text(s, "kind", kinds[row->kind]);
-	sheet_text(s, "cause", causes[row->cause]);
+	sheet_text(s, "cause", cause_of(row));
 	sheet_count(s, "count", row->count);
 	sheet_known(s, "bytes", row->bytes);
 	sheet_known(s, "fault_groups", row->groups);
@@ -240,6 +265,37 @@ static int write_managed(struct sheet *s, const struct exporting *e, struct erro
 		return -1;
 	sheet_rows(s, put_managed, rows->rows, rows->count, sizeof(*rows->rows),
 	           &(struct gpu_managed_row){ 0 });
+	return 0;
+}
+
+static void put_fault(struct sheet *s, const void *data)
+{
+	const struct gpu_fault_row *row = data;
+
+	sheet_text(s, "function", row->function);
+	sheet_text(s, "file", row->file);
+	sheet_known(s, "line", (uint64_t)(row->line > 0 ? row->line : 0));
+	sheet_text(s, "module", row->module);
+	sheet_text(s, "caller", row->caller);
+	sheet_text(s, "caller_file", row->caller_file);
+	sheet_known(s, "caller_line", (uint64_t)(row->caller_line > 0 ? row->caller_line : 0));
+	sheet_count(s, "faults", row->faults);
+	sheet_count(s, "reads", row->reads);
+	sheet_count(s, "writes", row->writes);
+	sheet_count(s, "moves", row->moves);
+	sheet_count(s, "bytes", row->bytes);
+	sheet_count(s, "total_ns", row->ns);
+	sheet_text(s, "process", row->process); // of a merged profile: its rank
+}
+
+static int write_faults(struct sheet *s, const struct exporting *e, struct error *err)
+{
+	cleanup(gpu_fault_rows) struct gpu_fault_rows *rows = query_gpu_faults(e->profile, err);
+
+	if (!rows)
+		return -1;
+	sheet_rows(s, put_fault, rows->rows, rows->count, sizeof(*rows->rows),
+	           &(struct gpu_fault_row){ 0 });
 	return 0;
 }
 
@@ -271,11 +327,8 @@ static int write_lines(struct sheet *s, const struct exporting *e, struct error 
 }
 
 const struct export_table tables_of_gpus[] = {
-	{ "gpus", write_devices },
-	{ "gpu_work", write_works },
-	{ "gpu_idle", write_idle },
-	{ "gpu_streams", write_streams },
-	{ "gpu_lines", write_lines },
-	{ "gpu_managed", write_managed },
-	{ 0 },
+	{ "gpus", write_devices },      { "gpu_work", write_works },
+	{ "gpu_idle", write_idle },     { "gpu_streams", write_streams },
+	{ "gpu_lines", write_lines },   { "gpu_managed", write_managed },
+	{ "gpu_faults", write_faults }, { 0 },
 };

@@ -22,7 +22,8 @@ static const char schema[] =
 	" context INTEGER, stream INTEGER, works INTEGER, busy_ns INTEGER, kernels INTEGER,"
 	" shared_ns INTEGER);"
 	"CREATE TABLE gpu_managed(id INTEGER PRIMARY KEY, kind INTEGER, cause INTEGER,"
-	" device INTEGER, process INTEGER, count INTEGER, ns INTEGER, value INTEGER);"
+	" device INTEGER, process INTEGER, location INTEGER, count INTEGER, ns INTEGER,"
+	" value INTEGER);"
 	"CREATE TABLE gpu_work(id INTEGER PRIMARY KEY, kind INTEGER, op INTEGER, process INTEGER,"
 	" device INTEGER, copy INTEGER, async INTEGER, grid_x INTEGER, grid_y INTEGER,"
 	" grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER, registers INTEGER,"
@@ -99,10 +100,10 @@ static const struct field stream_fields[] = {
 };
 
 static const struct field managed_fields[] = {
-	FIELD(struct gpu_managed, kind),   FIELD(struct gpu_managed, cause),
-	FIELD(struct gpu_managed, device), FIELD(struct gpu_managed, process),
-	FIELD(struct gpu_managed, count),  FIELD(struct gpu_managed, ns),
-	FIELD(struct gpu_managed, value),
+	FIELD(struct gpu_managed, kind),     FIELD(struct gpu_managed, cause),
+	FIELD(struct gpu_managed, device),   FIELD(struct gpu_managed, process),
+	FIELD(struct gpu_managed, location), FIELD(struct gpu_managed, count),
+	FIELD(struct gpu_managed, ns),       FIELD(struct gpu_managed, value),
 };
 
 #define COUNT(array)  (int)(sizeof(array) / sizeof((array)[0]))
@@ -393,7 +394,7 @@ static int take_managed(struct file_reader *r)
 	    !get_fields(r, 1, &m, managed_fields, COUNT(managed_fields)) ||
 	    m.kind >= GPU_MANAGED_KINDS || m.cause >= GPU_MANAGED_CAUSES ||
 	    m.device > g->device_count || m.process > p->threads.process_count ||
-	    !file_reader_add(&r->gpu_managed.count, m.count) ||
+	    m.location > p->locations.count || !file_reader_add(&r->gpu_managed.count, m.count) ||
 	    !file_reader_add(&r->gpu_managed.ns, m.ns) ||
 	    !file_reader_add(&r->gpu_managed.value, m.value))
 		return file_reader_damaged(r, "what was done with managed memory cannot be");

@@ -173,23 +173,81 @@ void gpu_count_sync(struct gpu *g, const struct record_gpu_sync *record)
 	      record->end_ns);
 }
 
-bool gpu_add_managed(struct gpu *g, const struct gpu_managed *more)
+static bool is_alike(const struct gpu_managed *a, const struct gpu_managed *b)
 {
-	for (uint32_t i = 0; i < g->managed_count; i++) {
-		struct gpu_managed *m = &g->managed[i];
-		if (m->kind != more->kind || m->cause != more->cause || m->device != more->device ||
-		    m->process != more->process)
-			continue;
-		m->count += more->count;
-		m->ns += more->ns;
-		m->value += more->value;
-		return true;
+	return a->kind == b->kind && a->cause == b->cause && a->device == b->device &&
+	       a->process == b->process && a->location == b->location;
+}
+
+static struct gpu_managed *find_managed(struct gpu *g, const struct gpu_managed *like)
+{
+	for (uint32_t i = 0; i < g->managed_count; i++)
+		if (is_alike(&g->managed[i], like))
+			return &g->managed[i];
+	return NULL;
+}
+
+// Wherever faults are, there is room for the other kinds.
+static struct gpu_managed *make_managed(struct gpu *g, const struct gpu_managed *like)
+{
+	struct gpu_managed made = *like;
+
+	if (made.location && g->managed_count >= GPU_PLACES_MAX) {
+		made.location = 0;
+		struct gpu_managed *placeless = find_managed(g, &made);
+		if (placeless)
+			return placeless;
 	}
+	made.count = made.ns = made.value = 0;
 	if (g->managed_count == GPU_MANAGED_MAX ||
 	    !array_reserve(&g->managed, &g->managed_capacity, (size_t)g->managed_count + 1))
+		return NULL;
+	g->managed[g->managed_count] = made;
+	return &g->managed[g->managed_count++];
+}
+
+bool gpu_add_managed(struct gpu *g, const struct gpu_managed *more)
+{
+	struct gpu_managed *m = find_managed(g, more);
+
+	if (!m && !(m = make_managed(g, more)))
 		return false;
-	g->managed[g->managed_count++] = *more;
+	m->count += more->count;
+	m->ns += more->ns;
+	m->value += more->value;
 	return true;
+}
+
+bool gpu_place_managed(struct gpu *g, const struct gpu_managed *some, uint32_t location)
+{
+	struct gpu_managed placed = *some, *m = find_managed(g, some);
+
+	if (!m || m->count < some->count || m->ns < some->ns || m->value < some->value)
+		return true; // it was not added: there was no room
+	m->count -= some->count;
+	m->ns -= some->ns;
+	m->value -= some->value;
+	placed.location = location;
+	return gpu_add_managed(g, &placed);
+}
+
+void gpu_keep_locations(const struct gpu *g, bool *kept)
+{
+	size_t faults = g->live.touches.touch_count;
+
+	for (uint32_t i = 0; i < g->managed_count; i++)
+		if (g->managed[i].location)
+			kept[g->managed[i].location - 1] = true;
+	for (size_t i = 0; i < faults && i < GPU_TOUCHES_KEPT; i++)
+		kept[g->live.touches.touches[i].location - 1] = true;
+}
+
+void gpu_move_locations(struct gpu *g, const uint32_t *map)
+{
+	for (uint32_t i = 0; i < g->managed_count; i++)
+		if (g->managed[i].location)
+			g->managed[i].location = map[g->managed[i].location - 1];
+	gpu_touches_move_locations(&g->live.touches, map);
 }
 
 void gpu_count_overhead(struct gpu *g, const struct record_gpu_overhead *record)

@@ -11,6 +11,7 @@
 #include "merge/cells.h"
 #include "merge/gpu/gpu_busy.h"
 #include "merge/gpu/gpu_idle.h"
+#include "merge/gpu/gpu_touches.h"
 #include "merge/gpu/gpu_works.h"
 
 #include <stdbool.h>
@@ -20,8 +21,9 @@
 #define GPU_DEVICES_MAX 256u
 #define GPU_STREAMS_MAX 4096u
 #define GPU_MANAGED_MAX 4096u
-#define GPU_SYNC_KINDS  5  /* enum gpu_sync_kind */
-#define GPU_OVERHEADS   10 /* see gpu_count_overhead() */
+#define GPU_PLACES_MAX  2048u /* rows of them that have a location; more have none */
+#define GPU_SYNC_KINDS  5     /* enum gpu_sync_kind */
+#define GPU_OVERHEADS   10    /* see gpu_count_overhead() */
 
 /* Facts as in struct record_gpu_device; 0 where unknown. */
 struct gpu_device {
@@ -53,10 +55,12 @@ struct gpu_count {
 
 /* What the driver did with managed memory, of one kind, for one cause, by one process. */
 struct gpu_managed {
-	uint32_t kind;    /* enum gpu_managed_kind */
-	uint32_t cause;   /* enum gpu_managed_cause; 0 unless pages moved */
-	uint32_t device;  /* index + 1; 0: none, or several */
-	uint32_t process; /* slot */
+	uint32_t kind;     /* enum gpu_managed_kind */
+	uint32_t cause;    /* as in struct record_gpu_managed */
+	uint32_t device;   /* index + 1; 0: none, or several */
+	uint32_t process;  /* slot */
+	uint32_t location; /* the host's instruction that had a page fault, or that pages were moved
+	                      for; 0: none, or unknown */
 	uint64_t count, ns;
 	uint64_t value; /* bytes; of faults of devices: groups; of faults of the host: 0 */
 };
@@ -76,6 +80,7 @@ struct gpu_live {
 	uint32_t *site_threads; /* [site - 1]: slots */
 	size_t site_count, site_capacity, site_thread_capacity;
 	struct gpu_idle idle;
+	struct gpu_touches touches;
 	uint64_t told_ns;    /* the latest record */
 	uint64_t settled_ns; /* what was before is final */
 	uint64_t gap_begin_ns[GPU_GAPS];
@@ -89,7 +94,7 @@ struct gpu {
 	uint32_t stream_count;
 	size_t stream_capacity;
 	struct gpu_works works;
-	struct gpu_managed *managed; /* each (kind, cause, device, process) once */
+	struct gpu_managed *managed; /* each (kind, cause, device, process, location) once */
 	uint32_t managed_count;
 	size_t managed_capacity;
 	struct histogram latencies; /* from the call to the beginning */
@@ -137,6 +142,14 @@ void gpu_count_sync(struct gpu *g, const struct record_gpu_sync *record);
 
 /* Adds to what is alike. False if there is no room. */
 bool gpu_add_managed(struct gpu *g, const struct gpu_managed *more);
+
+/* SOME, which was added without a location, is of this one. The same. */
+bool gpu_place_managed(struct gpu *g, const struct gpu_managed *some, uint32_t location);
+
+/* Marks the locations that it has in KEPT[location - 1]; and gives each the number MAP[location -
+   1]. */
+void gpu_keep_locations(const struct gpu *g, bool *kept);
+void gpu_move_locations(struct gpu *g, const uint32_t *map);
 /* CUPTI's kinds are 1 << 16, 2 << 16 …; the driver's compiler, which
    is 1, comes last, and what is unknown first. */
 void gpu_count_overhead(struct gpu *g, const struct record_gpu_overhead *record);

@@ -132,6 +132,7 @@ static void add_managed(struct merger *m)
 		struct gpu_managed more = from->managed[i];
 		more.device = merger_number(m->devices, more.device);
 		more.process = merger_number(m->processes, more.process);
+		more.location = merger_number(m->locations, more.location);
 		m->profile->gpu.lost += !gpu_add_managed(&m->profile->gpu, &more);
 	}
 }

@@ -172,10 +172,12 @@ static void drop_locations(struct profile *p)
 	for (uint32_t i = 0; i < p->chains.count; i++)
 		if (p->chains.nodes[i].parent)
 			kept[p->chains.nodes[i].location - 1] = true;
+	gpu_keep_locations(&p->gpu, kept);
 	locations_drop(&p->locations, kept, map);
 	paths_move_locations(&p->paths, map);
 	paths_move_locations(&p->chains, map);
 	op_table_move_callers(&p->op_table, map);
+	gpu_move_locations(&p->gpu, map);
 }
 
 // All that was allocated weighs as much as all time: neither folds the other away.

@@ -367,10 +367,55 @@ static void count_memory(struct profile *p, const struct gpu_event *event, uint3
 		gpu_count_memory(&p->gpu, device, memory);
 }
 
-static bool moves(uint32_t kind)
+// What the flags of a kind of event say.
+static uint32_t cause_of(const struct record_gpu_managed *told)
 {
-	return kind == GPU_MANAGED_TO_DEVICE || kind == GPU_MANAGED_TO_HOST ||
-	       kind == GPU_MANAGED_BETWEEN;
+	bool has_cause = gpu_managed_moves(told->kind) || told->kind == GPU_MANAGED_HOST_FAULT ||
+	                 told->kind == GPU_MANAGED_DEVICE_FAULT ||
+	                 told->kind == GPU_MANAGED_REMOTE_MAP;
+
+	return has_cause && told->cause < GPU_MANAGED_CAUSES ? told->cause : 0;
+}
+
+struct placing {
+	struct profile *profile;
+	uint32_t location;
+};
+
+static void place_move(void *context, const struct gpu_move *move)
+{
+	const struct placing *placing = context;
+	const struct gpu_managed some = {
+		.kind = GPU_MANAGED_TO_HOST,
+		.cause = move->cause,
+		.device = move->device,
+		.process = move->process,
+		.count = 1,
+		.ns = move->ns,
+		.value = move->bytes,
+	};
+	struct gpu *g = &placing->profile->gpu;
+
+	g->lost += !gpu_place_managed(g, &some, placing->location);
+}
+
+// Of a page fault the instruction; of what came to the host for one, that one's.
+static uint32_t location_of(struct profile *p, const struct gpu_event *event,
+                            const struct record_gpu_managed *told, const struct gpu_managed *more)
+{
+	const struct gpu_move move = { told->begin_ns, told->address, more->value, more->ns,
+		                       more->process,  more->device,  more->cause };
+	bool is_fault = told->kind == GPU_MANAGED_HOST_FAULT && event->code.module;
+	uint32_t location = is_fault ? profile_add_location(p, event->code) : 0;
+	const struct gpu_touch fault = { told->begin_ns, told->address, more->process, location };
+	struct placing placing = { p, location };
+
+	if (location)
+		gpu_touches_add(&p->gpu.live.touches, &fault, &placing, place_move);
+	if (told->kind == GPU_MANAGED_TO_HOST &&
+	    (more->cause == GPU_MANAGED_ACCESS || more->cause == GPU_MANAGED_AHEAD))
+		return gpu_touches_move(&p->gpu.live.touches, &move);
+	return location;
 }
 
 static void count_managed(struct profile *p, const struct gpu_event *event, uint32_t process)
@@ -378,16 +423,16 @@ static void count_managed(struct profile *p, const struct gpu_event *event, uint
 	const struct record_gpu_managed *told = (const struct record_gpu_managed *)event->record;
 	struct gpu_managed more = {
 		.kind = told->kind < GPU_MANAGED_KINDS ? told->kind : 0,
+		.cause = cause_of(told),
 		.process = process,
 		.count = 1,
 		.ns = told->end_ns > told->begin_ns ? told->end_ns - told->begin_ns : 0,
 		.value = told->kind == GPU_MANAGED_HOST_FAULT ? 0 : told->value,
 	};
 
-	if (moves(more.kind) && told->cause < GPU_MANAGED_CAUSES)
-		more.cause = told->cause;
 	if (told->device != GPU_MANAGED_HOST)
 		more.device = gpu_device_of(&p->gpu, event->process, process, told->device);
+	more.location = location_of(p, event, told, &more);
 	p->gpu.lost += !gpu_add_managed(&p->gpu, &more);
 }
 

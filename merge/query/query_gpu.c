@@ -2,8 +2,8 @@
 #include "merge/query/query_gpu.h"
 
 #include "base/error.h"
-#include "base/origin.h"
 #include "merge/gpu/gpu_occupancy.h"
+#include "merge/own_place.h"
 #include "merge/scope.h"
 
 #include <errno.h>
@@ -161,32 +161,10 @@ static void fill_kernel(const struct profile *p, const struct group *g, struct g
 			gpu_occupancy(&p->gpu.devices[key->device - 1], &key->shape, &row->limit);
 }
 
-// The innermost caller that is the user's own code, or else the innermost that has a line.
-static const struct place *find_launcher(const struct profile *p, uint32_t node)
-{
-	const struct place *found = NULL;
-
-	for (; node && paths_node(&p->paths, node)->parent;
-	     node = paths_node(&p->paths, node)->parent) {
-		const struct location *location =
-			locations_get(&p->locations, paths_node(&p->paths, node)->location);
-		const struct module *module = modules_get(p->modules, location->module);
-		for (uint32_t i = 0; location->kind != FRAME_OP && i < location->place_count; i++) {
-			const struct place *place = &p->locations.places[location->first_place + i];
-			const char *file = strings_get(p->strings, place->file);
-			if (!file || !place->line)
-				continue;
-			if (!origin_is_foreign(module ? module->path : NULL, file))
-				return place;
-			found = found ? found : place;
-		}
-	}
-	return found;
-}
-
 static void fill_launcher(const struct profile *p, uint32_t node, struct gpu_row *row)
 {
-	const struct place *place = find_launcher(p, node);
+	const struct place *own = own_place_above(p, node);
+	const struct place *place = own ? own : any_place_above(p, node);
 
 	if (!place)
 		return;
@@ -382,14 +360,48 @@ static void fill_calls(const struct gpu *g, struct gpu_facts *facts)
 	facts->queue = span ? (double)queued / (double)span : 0;
 }
 
-static void fill_managed(const struct gpu *g, struct gpu_facts *facts)
+static bool writes(const struct gpu_managed *m)
 {
-	for (uint32_t i = 0; i < g->managed_count; i++) {
-		const struct gpu_managed *m = &g->managed[i];
-		if (!gpu_managed_moves(m->kind) || m->cause == GPU_MANAGED_ASKED)
-			continue;
-		facts->managed_ns += m->ns;
-		facts->managed_bytes += m->value;
+	return m->cause == GPU_MANAGED_WRITE || m->cause == GPU_MANAGED_ATOMIC;
+}
+
+static void add_move(const struct gpu_managed *m, struct gpu_paging *paging)
+{
+	if (m->cause == GPU_MANAGED_ASKED)
+		return;
+	paging->ns += m->ns;
+	paging->bytes += m->value;
+	paging->to_host_ns += m->kind == GPU_MANAGED_TO_HOST ? m->ns : 0;
+	paging->evicted_ns += m->cause == GPU_MANAGED_EVICTED ? m->ns : 0;
+}
+
+static void add_managed(const struct gpu_managed *m, struct gpu_paging *paging)
+{
+	switch (m->kind) {
+	case GPU_MANAGED_TO_DEVICE:
+	case GPU_MANAGED_TO_HOST:
+	case GPU_MANAGED_BETWEEN:
+		add_move(m, paging);
+		break;
+	case GPU_MANAGED_HOST_FAULT:
+		paging->host_faults += m->count;
+		paging->host_writes += writes(m) ? m->count : 0;
+		break;
+	case GPU_MANAGED_DEVICE_FAULT:
+		paging->device_groups += m->value;
+		paging->device_writes += writes(m) ? m->value : 0;
+		break;
+	case GPU_MANAGED_THRASHING:
+		paging->thrashing += m->count;
+		break;
+	case GPU_MANAGED_THROTTLING:
+		paging->throttled_ns += m->ns;
+		break;
+	case GPU_MANAGED_REMOTE_MAP:
+		paging->remote_bytes += m->value;
+		break;
+	default:
+		break;
 	}
 }
 
@@ -434,7 +446,8 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 		facts->busy_ns += facts->devices[i].busy_ns;
 	}
 	fill_calls(g, facts);
-	fill_managed(g, facts);
+	for (uint32_t i = 0; i < g->managed_count; i++)
+		add_managed(&g->managed[i], &facts->managed);
 	fill_troubles(g, facts);
 	return steal(facts);
 }

@@ -111,8 +111,8 @@ CLEANUP(gpu_stream_rows, struct gpu_stream_rows *, gpu_stream_rows_free)
 
 /* What the driver did with managed memory, of one kind, for one cause, in all of the run. */
 struct gpu_managed_row {
-	enum gpu_managed_kind kind;   /* 0: one that CUPTI does not name */
-	enum gpu_managed_cause cause; /* of what moved */
+	enum gpu_managed_kind kind; /* 0: one that CUPTI does not name */
+	uint32_t cause;             /* as in struct record_gpu_managed */
 	bool has_device;
 	uint32_t device;     /* its number */
 	const char *process; /* of a merged profile whose it is; else "" */
@@ -134,8 +134,48 @@ void gpu_managed_rows_free(struct gpu_managed_rows *rows);
 
 CLEANUP(gpu_managed_rows, struct gpu_managed_rows *, gpu_managed_rows_free)
 
-/* Whether it is pages that move. */
-bool gpu_managed_moves(enum gpu_managed_kind kind);
+/*
+ * Code of the host that had page faults, by line: of the user's own line where code was inlined
+ * there. What was moved for a fault is the line's as far as the two were found to belong together.
+ */
+struct gpu_fault_row {
+	const char *function, *file; /* NULL if unknown */
+	int line;
+	const char *module; /* "" if unknown */
+	const char *caller; /* code of others: the user's own function that called it most, by
+	                       samples; NULL: it is the user's own, or no sample tells */
+	const char *caller_file;
+	int caller_line;
+	const char *process;    /* of a merged profile whose it is; else "" */
+	uint64_t reads, writes; /* faults; of atomic and unknown ones neither */
+	uint64_t faults;        /* all */
+	uint64_t moves, bytes;  /* to the host for it */
+	uint64_t ns;            /* that those took */
+};
+
+struct gpu_fault_rows {
+	struct gpu_fault_row *rows; /* most time first */
+	size_t count;
+	uint64_t faults, ns; /* of all rows */
+};
+
+/* Of the whole run. NULL on error. */
+struct gpu_fault_rows *query_gpu_faults(const struct profile *p, struct error *err);
+void gpu_fault_rows_free(struct gpu_fault_rows *rows);
+
+CLEANUP(gpu_fault_rows, struct gpu_fault_rows *, gpu_fault_rows_free)
+
+/* Managed memory in all of the run. */
+struct gpu_paging {
+	uint64_t ns, bytes;                /* pages moved without the program's asking for it */
+	uint64_t to_host_ns;               /* of that */
+	uint64_t evicted_ns;               /* the same: as a GPU had no room */
+	uint64_t thrashing;                /* times that several processors wanted the same pages */
+	uint64_t throttled_ns;             /* for which one of them had to wait */
+	uint64_t remote_bytes;             /* used from afar */
+	uint64_t host_faults, host_writes; /* all; of them */
+	uint64_t device_groups, device_writes; /* the same in groups, of GPUs */
+};
 
 /*
  * All that is known but rows. Below busy_ns everything is of the whole run: it is not kept by time.
@@ -151,7 +191,7 @@ struct gpu_facts {
 	uint64_t stream_waits;        /* streams that were told to wait for others */
 	uint64_t allocations;         /* on devices */
 	uint64_t jit_count, jit_ns;
-	uint64_t managed_ns, managed_bytes;  /* pages moved without the program's asking for it */
+	struct gpu_paging managed;
 	uint64_t overhead_ns;                /* of CUPTI itself, as far as it says */
 	uint64_t overhead_compile_ns;        /* of the driver's compiler */
 	uint64_t losses[GPU_LOSSES];         /* enum gpu_lost */

@@ -13,12 +13,6 @@ void gpu_managed_rows_free(struct gpu_managed_rows *rows)
 	free(rows);
 }
 
-bool gpu_managed_moves(enum gpu_managed_kind kind)
-{
-	return kind == GPU_MANAGED_TO_DEVICE || kind == GPU_MANAGED_TO_HOST ||
-	       kind == GPU_MANAGED_BETWEEN;
-}
-
 static void fill_row(const struct profile *p, const struct gpu_managed *m,
                      struct gpu_managed_row *row)
 {
@@ -65,19 +59,33 @@ static int compare_rows(const void *a, const void *b)
 	return 0;
 }
 
+// Where the program was is another question: query_gpu_faults().
+static bool sum_up(const struct gpu *g, struct gpu *sums)
+{
+	for (uint32_t i = 0; i < g->managed_count; i++) {
+		struct gpu_managed m = g->managed[i];
+		m.location = 0;
+		if (m.count && !gpu_add_managed(sums, &m))
+			return false;
+	}
+	return true;
+}
+
 struct gpu_managed_rows *query_gpu_managed(const struct profile *p, struct error *err)
 {
-	const struct gpu *g = &p->gpu;
+	struct gpu sums = { 0 }; // of its tables this one alone
 	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows = calloc(1, sizeof(*rows));
+	bool summed = sum_up(&p->gpu, &sums);
+	cleanup_free struct gpu_managed *managed = sums.managed;
 
 	if (rows)
-		rows->rows = calloc((size_t)g->managed_count + 1, sizeof(*rows->rows));
-	if (!rows || !rows->rows) {
+		rows->rows = calloc((size_t)sums.managed_count + 1, sizeof(*rows->rows));
+	if (!rows || !rows->rows || !summed) {
 		error_set(err, ENOMEM, "could not list what was done with managed memory");
 		return NULL;
 	}
-	for (uint32_t i = 0; i < g->managed_count; i++)
-		fill_row(p, &g->managed[i], &rows->rows[rows->count++]);
+	for (uint32_t i = 0; i < sums.managed_count; i++)
+		fill_row(p, &managed[i], &rows->rows[rows->count++]);
 	if (rows->count)
 		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_rows);
 	return steal(rows);

@@ -212,18 +212,82 @@ static enum measured measure_pageable(const struct evidence *e, const struct rul
 		(double)bytes / 1e6, finding->value);
 }
 
+// The lines of the host that had pages come back; the words for the first of them, "" if none is
+// known, in PLACE. False if there is no memory.
+static bool add_faults(const struct evidence *e, struct finding *finding, char *place, size_t size)
+{
+	cleanup(gpu_fault_rows) struct gpu_fault_rows *rows = query_gpu_faults(e->profile, NULL);
+
+	*place = '\0';
+	for (size_t i = 0; rows && i < rows->count && i < FINDING_ROWS; i++) {
+		const struct gpu_fault_row *row = &rows->rows[i];
+		const char *function = row->caller ? row->caller : row->function;
+		if (!function)
+			continue;
+		finding_add(finding, &(struct finding_row){
+					     .function = function,
+					     .file = row->caller ? row->caller_file : row->file,
+					     .line = row->caller ? row->caller_line : row->line,
+					     .callee = row->caller ? row->function : NULL,
+					     .ns = row->ns,
+					     .share = share_of(row->ns, e->gpu_wait->span_ns),
+					     .calls = row->faults,
+				     });
+	}
+	if (finding->row_count)
+		finding_place(finding->function, finding->file, finding->line, place, size);
+	return rows;
+}
+
+// What helps depends on who uses the pages, and how.
+static void advise_paging(const struct gpu_paging *p, const char *place, struct finding *finding)
+{
+	bool gpu_reads = p->device_groups && !p->device_writes;
+
+	if (2 * p->evicted_ns > p->ns)
+		finding_advise(
+			finding,
+			"There is more of it than the GPU has room for: work on one part after "
+			"the other, or leave on the host what is used seldom "
+			"(cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetAccessedBy).");
+	else if (gpu_reads && p->host_faults && !p->host_writes)
+		finding_advise(finding, "Host and GPU only read it: cudaMemAdvise() with "
+		                        "cudaMemAdviseSetReadMostly gives each a copy of its own.");
+	else if (p->thrashing)
+		finding_advise(
+			finding,
+			"Give host and GPU what they write in buffers of their own; or let one "
+			"keep the pages and the other reach them from afar "
+			"(cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetAccessedBy).");
+	else if (*place)
+		finding_advise(
+			finding,
+			"cudaMemPrefetchAsync() to the GPU before the kernel, and to the host "
+			"before %s; or cudaMalloc() and explicit copies.",
+			place);
+}
+
 static enum measured measure_managed(const struct evidence *e, const struct rule *rule,
                                      struct finding *finding)
 {
 	(void)rule;
-	if (!has_gpu(e) || !e->gpu->managed_bytes)
+	if (!has_gpu(e) || !e->gpu->managed.bytes)
 		return MEASURED_NOTHING;
-	uint64_t ns = e->gpu->managed_ns, most = e->gpu_wait->span_ns;
+	const struct gpu_paging *paging = &e->gpu->managed;
+	uint64_t ns = paging->ns + paging->throttled_ns, most = e->gpu_wait->span_ns;
+	char thrashed[96] = "", place[300];
 	weigh(e, ns < most ? ns : most, finding);
+	if (!add_faults(e, finding, place, sizeof(place)))
+		return MEASURED_NOTHING;
+	advise_paging(paging, place, finding);
+	if (paging->thrashing)
+		snprintf(thrashed, sizeof(thrashed), "; pages went to and fro %lu time%s",
+		         (unsigned long)paging->thrashing, paging->thrashing == 1 ? "" : "s");
 	return finding_say(finding,
 	                   "%.0f MB of managed memory moved because it was used where it was not, "
-	                   "for %.0f %% of the GPU's time",
-	                   (double)e->gpu->managed_bytes / 1e6, finding->value);
+	                   "for %.0f %% of the GPU's time%s%s%s",
+	                   (double)paging->bytes / 1e6, finding->value, thrashed,
+	                   *place ? "; the host took back most in " : "", place);
 }
 
 static enum measured measure_short(const struct evidence *e, const struct rule *rule,
@@ -452,7 +516,8 @@ const struct rule rules_gpu[] = {
 	  .title = "managed memory moves by page faults",
 	  .formula =
 	          "time for which pages of managed memory moved without the program's having asked "
-	          "for it, as a share of the time from the GPU's first activity to its last",
+	          "for it, or a processor was kept waiting for pages that went to and fro, as a "
+	          "share of the time from the GPU's first activity to its last",
 	  .why = "A kernel that uses a page which is not there stops until the page has come: a few "
 	         "at a time, far slower than one copy.",
 	  .advice = "cudaMemPrefetchAsync() before the kernel and before the host reads; "

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/tracker/tracker_state.h"
 
+#include "base/gpu_event.h"
+#include "base/record_gpu.h"
+#include "sampler/unwind/mapper.h"
+
 void tracker_on_op_begin(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tracker_thread(t, event, true);
@@ -123,11 +127,38 @@ void tracker_on_patch(struct tracker *t, const struct event *event)
 		t->sink.patch(t->sink.context, &patch);
 }
 
+// Code that has come since it was last looked for is looked for again.
+static struct frame frame_at(struct tracker *t, struct process *process, uint64_t pc,
+                             uint64_t time_ns)
+{
+	if (!address_space_find(process->space, pc))
+		mapper_reread(t->modules, process, time_ns);
+	return unwinder_frame(t->unwinder, process->space, (int)process->pid, pc);
+}
+
+// No call is known to have caused it, but of a page fault the instruction is.
+static void give_managed(struct tracker *t, uint32_t number, const struct event *event)
+{
+	const struct record_gpu_managed *managed =
+		(const struct record_gpu_managed *)event->gpu.record;
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+	struct gpu_event told = { .process = number, .record = &managed->head };
+
+	if (managed->kind == GPU_MANAGED_HOST_FAULT && process)
+		told.code = frame_at(t, process, managed->value, event->time_ns);
+	if (t->sink.gpu)
+		t->sink.gpu(t->sink.context, &told);
+}
+
 void tracker_on_gpu(struct tracker *t, const struct event *event)
 {
 	uint32_t process = tracker_process(t, event->pid);
 
-	if (process)
+	if (!process)
+		return;
+	if (event->gpu.record->type == RECORD_GPU_MANAGED)
+		give_managed(t, process, event);
+	else
 		gpu_calls_take(t->gpu, process, event);
 }
 

@@ -511,6 +511,19 @@ const uint64_t *unwinder_stack_pointers(const struct unwinder *u)
 	return u->sps;
 }
 
+struct frame unwinder_frame(struct unwinder *u, struct address_space *space, int pid, uint64_t pc)
+{
+	struct mapping *where = address_space_find(space, pc);
+	const struct unwind_module *module =
+		where ? unwind_modules_get(u->modules, where, pid) : NULL;
+
+	return (struct frame){
+		.address = module ? pc - where->bias : pc,
+		.module = module ? module->id : 0,
+		.kind = FRAME_EXACT,
+	};
+}
+
 const struct unwinder_stats *unwinder_stats(const struct unwinder *u)
 {
 	struct unwind_modules_stats modules;

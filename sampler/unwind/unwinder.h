@@ -75,4 +75,7 @@ size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t t
  */
 const uint64_t *unwinder_stack_pointers(const struct unwinder *u);
 
+/* The instruction at PC in SPACE, of process PID; module 0 if nothing is mapped there. */
+struct frame unwinder_frame(struct unwinder *u, struct address_space *space, int pid, uint64_t pc);
+
 const struct unwinder_stats *unwinder_stats(const struct unwinder *u);

@@ -4,6 +4,7 @@
 
 FAKE names the folder of the fake, PROGRAMS that of the programs; ctest sets them.
 """
+import json
 import os
 import re
 import sqlite3
@@ -279,7 +280,7 @@ class Gpu(harness.Case):
         self.assertEqual(rows, {
             (1, 2): moved["to-device"],  # for page faults
             (2, 1): moved["to-host"],    # asked for
-            (4, 0): (moved["to-device"][0], moved["to-device"][1] // 65536)})
+            (4, 1): (moved["to-device"][0], moved["to-device"][1] // 65536)}) # reading
         self.assertEqual(self.ask("SELECT count(*) FROM gpu_managed WHERE ns < value / 26"
                                   " AND kind < 3"), [(0,)], "25 bytes take a ns")
         words = " ".join(self.report.split())
@@ -290,6 +291,66 @@ class Gpu(harness.Case):
                            "gpu_managed", self.profile]).stdout.decode().splitlines()
         self.assertEqual(table[0], "kind,cause,count,bytes,fault_groups,total_ns,device,pid,process")
         self.assertEqual(len(table), 4, table)
+
+    def faults(self):
+        """By line: how many, bytes, function and its caller."""
+        told = self.bare([harness.BOTTLENECK, "report", "--export", "json", "--table", "gpu_faults",
+                          self.profile])
+        self.assertEqual(told.returncode, 0, told.stderr)
+        rows = json.loads(told.stdout)["tables"]["gpu_faults"]
+        return {f"{os.path.basename(row['caller_file'] or row['file'] or '?')}:"
+                f"{row['caller_line'] or row['line']}": row for row in rows}
+
+    def test_page_faults_of_the_host_are_at_their_lines(self):
+        """memset() is libc's: whose it is, samples have to tell, which may be few."""
+        for last in range(3):
+            out = self.program("faults", FAKE_GBPS="1")
+            true = [words[2:] for words in map(str.split, out.splitlines())
+                    if words[:2] == ["truth", "fault"]]
+            self.assertEqual(len(true), 3, out)
+            ours = self.faults()
+            if all(place in ours for place, _, _ in true) or last == 2:
+                break
+        for place, count, much in true:
+            self.assertIn(place, ours)
+            self.assertEqual((ours[place]["faults"], ours[place]["bytes"]), (int(count), int(much)))
+        (reading, count, _), (writing, _, _), (clearing, _, _) = true
+        self.assertEqual((ours[reading]["function"], ours[reading]["reads"]), ("sum", int(count)))
+        self.assertEqual((ours[writing]["function"], ours[writing]["reads"]), ("fill", 0))
+        self.assertRegex(ours[clearing]["function"], "memset")
+        self.assertEqual(ours[clearing]["caller"], "clear")
+        self.assertRegex(self.report, rf"(?m) {count} +96 MB +reading +sum +{re.escape(reading)}$")
+        self.assertRegex(self.report, rf" writing +\S*memset\S* < clear +{re.escape(clearing)}\n")
+        words = " ".join(self.report.split())
+        self.assertRegex(words, r"GPU-MANAGED .* pages went to and fro 16 times; the host took back "
+                                r"most in sum \(" + re.escape(reading))
+        self.assertIn("Give host and GPU what they write in buffers of their own", words)
+
+    def test_pages_that_thrash_are_told(self):
+        """As tests/gpu/fake_managed.h says: every eighth move, and every third of these."""
+        self.program("faults")
+        rows = {kind: row for kind, *row in self.ask(
+            "SELECT kind, cause, device, sum(count), sum(ns), sum(value) FROM gpu_managed"
+            " WHERE kind IN (5, 6, 7) GROUP BY kind")}
+        size = 4 << 20
+        self.assertEqual(rows[5], [0, 0, 16, 0, 16 * size])
+        self.assertEqual(rows[6], [0, 0, 16, 16 * 100000, 0]) # the host, which had each last fault
+        self.assertEqual(rows[7], [2, 1, 4, 0, 4 * size])
+        words = " ".join(self.report.split())
+        self.assertIn("1.60 ms 16 kept waiting, as pages thrash: the host", words)
+        self.assertIn("16 64 MB thrashing: host and GPU want the same pages", words)
+        self.assertIn("4 16 MB pages used from afar, as they thrashed", words)
+
+    def test_a_managed_variable_is_seen(self):
+        """But for the first tenth of a second or so, until it is known that there is one."""
+        out = self.program("variable")
+        place, count, _ = re.search(r"truth fault (\S+) (\d+) (\d+)", out).groups()
+        row = self.faults()[place]
+        self.assertEqual(row["function"], "main")
+        self.assertGreater(row["faults"], int(count) // 4)
+        self.assertLessEqual(row["faults"], int(count))
+        self.assertEqual(row["bytes"], row["faults"] * (2 << 20))
+        self.assertNotIn("of it were recorded", " ".join(self.report.split()))
 
     def test_who_refuses_to_tell_of_managed_memory_is_named(self):
         for fault, why in (("managed=29", "this device does not support it"),

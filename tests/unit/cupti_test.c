@@ -425,6 +425,31 @@ Test(cupti_records, pages_that_move_say_where_and_why)
 	cr_expect(eq(u64, told->end_ns, 3000));
 }
 
+Test(cupti_records, who_is_kept_waiting_is_the_host_or_a_device)
+{
+	struct cupti_managed throttling = {
+		.kind = CUPTI_KIND_MANAGED,
+		.counter = CUPTI_MANAGED_THROTTLING,
+		.begin_ns = 1000,
+		.end_ns = 3000,
+		.from = 1,
+	};
+
+	memcpy(buffer, &throttling, sizeof(throttling));
+	throttling.flags = CUPTI_MANAGED_ON_HOST;
+	memcpy(buffer + 64, &throttling, sizeof(throttling));
+	strides[CUPTI_KIND_MANAGED] = sizeof(throttling);
+	take(128);
+	const struct record_gpu_managed *told = next_of(RECORD_GPU_MANAGED);
+	cr_assert(told != NULL);
+	cr_expect(eq(u32, told->device, 1));
+	told = next_of(RECORD_GPU_MANAGED);
+	cr_assert(told != NULL);
+	cr_expect(eq(u32, told->device, GPU_MANAGED_HOST));
+	cr_expect(eq(u32, told->cause, 0));
+	cr_expect(eq(u64, told->end_ns - told->begin_ns, 2000));
+}
+
 // CUPTI says to ignore the end there: it may be anything.
 Test(cupti_records, a_fault_of_the_host_has_no_end_and_no_device)
 {

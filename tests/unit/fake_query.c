@@ -347,6 +347,18 @@ void gpu_managed_rows_free(struct gpu_managed_rows *rows)
 	free(rows);
 }
 
+struct gpu_fault_rows *query_gpu_faults(const struct profile *p, struct error *err)
+{
+	(void)p;
+	(void)err;
+	return calloc(1, sizeof(struct gpu_fault_rows));
+}
+
+void gpu_fault_rows_free(struct gpu_fault_rows *rows)
+{
+	free(rows);
+}
+
 struct gpu_stream_rows *query_gpu_streams(const struct profile *p, struct error *err)
 {
 	struct gpu_stream_rows *rows = calloc(1, sizeof(*rows));

@@ -353,6 +353,81 @@ Test(finding_gpu, managed_memory_that_moves_by_itself_is_a_finding)
 	cr_expect(eq(u64, moved->saving_ns, 400 * MS));
 }
 
+// How the pages were used while they moved by themselves.
+struct use {
+	uint32_t kind, cause;
+	uint64_t value;
+};
+
+static void tell_use(const struct use *use, const char *line)
+{
+	const struct record_gpu_managed told = {
+		.head = { .type = RECORD_GPU_MANAGED, .size = sizeof(told) },
+		.begin_ns = f.now_ns,
+		.end_ns = f.now_ns + (gpu_managed_moves(use->kind) ? 300 * MS : 0),
+		.address = 1 << 30,
+		.value = use->value,
+		.kind = use->kind,
+		.cause = use->cause,
+	};
+	struct gpu_event event = { .process = 1, .record = &told.head };
+
+	if (use->kind == GPU_MANAGED_HOST_FAULT)
+		frames_of(&f, line, &event.code);
+	profile_add_gpu(f.profile, &event);
+}
+
+Test(finding_gpu, advice_on_managed_memory_follows_who_uses_it_and_how)
+{
+	static const struct {
+		struct use uses[4];
+		const char *advice, *fact;
+	} table[] = {
+		{ { { GPU_MANAGED_TO_DEVICE, GPU_MANAGED_ACCESS, 64 } },
+		  "cudaMemPrefetchAsync() before the kernel",
+		  "it was not, for 30 % of the GPU's time" },
+		{ { { GPU_MANAGED_HOST_FAULT, GPU_MANAGED_WRITE, 0 },
+		    { GPU_MANAGED_TO_HOST, GPU_MANAGED_ACCESS, 64 },
+		    { GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_READ, 1 } },
+		  "to the host before fill (a.c:7)",
+		  "% of the GPU's time; the host took back most in fill (a.c:7)" },
+		{ { { GPU_MANAGED_HOST_FAULT, GPU_MANAGED_READ, 0 },
+		    { GPU_MANAGED_TO_HOST, GPU_MANAGED_ACCESS, 64 },
+		    { GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_READ, 1 },
+		    { GPU_MANAGED_THRASHING, 0, 64 } },
+		  "cudaMemAdviseSetReadMostly",
+		  "time; pages went to and fro 1 time; the host took back most in fill (a.c:7)" },
+		{ { { GPU_MANAGED_TO_HOST, GPU_MANAGED_ACCESS, 64 },
+		    { GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_WRITE, 1 },
+		    { GPU_MANAGED_THRASHING, 0, 64 } },
+		  "buffers of their own",
+		  "time; pages went to and fro 1 time" },
+		{ { { GPU_MANAGED_TO_HOST, GPU_MANAGED_EVICTED, 64 },
+		    { GPU_MANAGED_THRASHING, 0, 64 } },
+		  "more of it than the GPU has room for",
+		  "" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		begin_anew();
+		set_run(1000);
+		device();
+		kernel("gemm", 0, 1000, 7, site(1, "main a.c:3 > <cudaLaunchKernel>"));
+		for (size_t j = 0; j < 4 && table[i].uses[j].kind; j++)
+			tell_use(&table[i].uses[j], "fill a.c:7");
+		profile_end_gpu(f.profile);
+		name_all(&f);
+		cleanup(findings) struct findings *findings =
+			query_findings(f.profile, &everything, NULL, NULL);
+		const struct finding *moved = finding_of(findings, "GPU-MANAGED");
+		cr_assert(moved != NULL, "row %zu", i);
+		cr_expect(strstr(moved->advice, table[i].advice) != NULL, "row %zu: %s", i,
+		          moved->advice);
+		cr_expect(strstr(moved->fact, table[i].fact) != NULL, "row %zu: %s", i,
+		          moved->fact);
+	}
+}
+
 Test(finding_gpu, managed_memory_that_was_asked_for_is_none)
 {
 	cleanup(findings) struct findings *findings = with_moves(GPU_MANAGED_ASKED, 400);

@@ -47,6 +47,12 @@ static void make_rank(uint32_t number)
 		.cause = GPU_MANAGED_EVICTED,
 	};
 	tell(&move.head, 0, 0);
+	struct record_gpu_managed fault = move;
+	struct gpu_event touched = { .process = 1, .record = &fault.head };
+	fault.kind = GPU_MANAGED_HOST_FAULT;
+	fault.end_ns = fault.begin_ns;
+	frames_of(&f, "fill a.c:11", &touched.code);
+	profile_add_gpu(f.profile, &touched);
 	call("step", 30);
 	add(&f, 1, METRIC_OFF_LOCK, 15, "main a.c:4 > wait a.c:7");
 	profile_end_gpu(f.profile);
@@ -117,11 +123,20 @@ Test(merger_parts, each_rank_has_its_managed_memory)
 	struct error err;
 	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows = query_gpu_managed(merged, &err);
 
-	cr_assert(eq(sz, rows->count, 3));
-	for (size_t i = 0; i < 3; i++) {
+	cr_assert(eq(sz, rows->count, 6));
+	for (size_t i = 0; i < 6; i++) {
 		cr_expect(eq(u64, rows->rows[i].count, 1));
-		cr_expect(eq(u64, rows->rows[i].ns, MS));
+		cr_expect(eq(u64, rows->rows[i].ns, i < 3 ? MS : 0)); // faults take none
 		cr_expect(ne(str, (char *)rows->rows[i].process, ""));
+	}
+	cleanup(gpu_fault_rows) struct gpu_fault_rows *faults = query_gpu_faults(merged, &err);
+	cr_assert(eq(sz, faults->count, 3));
+	for (size_t i = 0; i < 3; i++) {
+		cr_expect(eq(u64, faults->rows[i].faults, 1));
+		cr_expect(eq(str, (char *)faults->rows[i].function, "fill"));
+		cr_expect(eq(int, faults->rows[i].line, 11));
+		cr_expect(ne(str, (char *)faults->rows[i].process,
+		             (char *)faults->rows[(i + 1) % 3].process));
 	}
 }
 

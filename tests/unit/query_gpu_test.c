@@ -365,10 +365,10 @@ static void expect_managed(const struct profile *p)
 	cr_expect(eq(u64, rows->rows[0].bytes, 2000000));
 	cr_expect(eq(dbl, rows->rows[0].bytes_per_s, 1e9));
 	cr_expect(rows->rows[0].has_device);
-	// The instruction is no number of bytes; nor is the kind of access a cause.
+	// The instruction is no number of bytes.
 	cr_expect(eq(int, rows->rows[1].kind, GPU_MANAGED_HOST_FAULT));
 	cr_expect(eq(u64, rows->rows[1].bytes, 0));
-	cr_expect(eq(int, rows->rows[1].cause, 0));
+	cr_expect(eq(u32, rows->rows[1].cause, GPU_MANAGED_WRITE));
 	cr_expect(not(rows->rows[1].has_device));
 	cr_expect(eq(u64, rows->rows[2].groups, 5));
 	cr_expect(eq(u64, rows->rows[2].bytes, 0));
@@ -381,7 +381,7 @@ Test(query_gpu, pages_of_managed_memory_are_summed_by_kind_and_cause)
 	fill();
 	move_pages(GPU_MANAGED_TO_DEVICE, GPU_MANAGED_ACCESS, 0, 1500000);
 	move_pages(GPU_MANAGED_TO_DEVICE, GPU_MANAGED_ACCESS, 0, 500000);
-	move_pages(GPU_MANAGED_HOST_FAULT, 2, GPU_MANAGED_HOST, 0x401234);
+	move_pages(GPU_MANAGED_HOST_FAULT, GPU_MANAGED_WRITE, GPU_MANAGED_HOST, 0x401234);
 	move_pages(GPU_MANAGED_DEVICE_FAULT, 1, 0, 5);
 	expect_managed(f.profile);
 	name_all(&f);
@@ -389,4 +389,108 @@ Test(query_gpu, pages_of_managed_memory_are_summed_by_kind_and_cause)
 	cleanup(profile) struct profile *read = profile_read(path, &err);
 	cr_assert(read != NULL, "%s", err.text);
 	expect_managed(read);
+}
+
+// A page fault at an instruction, written as in a stack, and what came for it at the same time.
+static void touch(const char *frame, uint64_t address, uint32_t access, uint64_t bytes)
+{
+	struct record_gpu_managed told = {
+		.head = { .type = RECORD_GPU_MANAGED, .size = sizeof(told) },
+		.begin_ns = f.now_ns,
+		.end_ns = f.now_ns,
+		.address = address,
+		.kind = GPU_MANAGED_HOST_FAULT,
+		.cause = access,
+		.device = GPU_MANAGED_HOST,
+	};
+	struct gpu_event event = { .process = 1, .record = &told.head };
+
+	frames_of(&f, frame, &event.code);
+	profile_add_gpu(f.profile, &event);
+	event.code = (struct frame){ 0 };
+	told.end_ns += MS;
+	told.kind = GPU_MANAGED_TO_HOST;
+	told.cause = GPU_MANAGED_ACCESS;
+	told.device = 0;
+	told.value = bytes;
+	if (bytes)
+		profile_add_gpu(f.profile, &event);
+}
+
+// "function file:line < caller file:line faults/writes bytes", …
+static const char *faults_of(const struct profile *p)
+{
+	static char text[1024];
+	struct error err = { 0 };
+	cleanup(gpu_fault_rows) struct gpu_fault_rows *rows = query_gpu_faults(p, &err);
+
+	cr_assert(rows != NULL, "%s", err.text);
+	text[0] = '\0';
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct gpu_fault_row *row = &rows->rows[i];
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		         "%s%s %s:%d < %s %s:%d %lu/%lu %lu", i ? ", " : "",
+		         row->function ? row->function : "?", row->file ? row->file : "?",
+		         row->line, row->caller ? row->caller : "?",
+		         row->caller_file ? row->caller_file : "?", row->caller_line,
+		         (unsigned long)row->faults, (unsigned long)row->writes,
+		         (unsigned long)row->bytes);
+	}
+	return text;
+}
+
+Test(query_gpu, page_faults_of_the_host_are_of_their_lines)
+{
+	static const char wanted[] = "sum a.c:9 < ? ?:0 2/0 3000, fill a.c:4 < ? ?:0 1/1 500, "
+				     "fill a.c:5 < ? ?:0 1/0 0";
+	struct error err = { 0 };
+
+	fill();
+	touch("sum a.c:9", 4096, GPU_MANAGED_READ, 1000);
+	touch("fill a.c:4", 1 << 30, GPU_MANAGED_WRITE, 500);
+	f.now_ns += 100 * MS;
+	touch("sum a.c:9", 4096, GPU_MANAGED_READ, 2000);
+	touch("fill a.c:5", 1 << 30, GPU_MANAGED_READ, 0);
+	name_all(&f);
+	cr_expect(eq(str, (char *)faults_of(f.profile), (char *)wanted));
+	cr_assert(eq(int, profile_write(f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	cr_assert(read != NULL, "%s", err.text);
+	cr_expect(eq(str, (char *)faults_of(read), (char *)wanted));
+}
+
+// Who calls it most, wherever in it the samples are.
+Test(query_gpu, faults_in_code_of_others_are_of_who_called_it_by_samples)
+{
+	fill();
+	add(&f, 1, METRIC_ON_CPU, 20, "main a.c:3 > clear a.c:20 > memset@libc");
+	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > reset a.c:30 > memset@libc");
+	add(&f, 1, METRIC_ON_CPU, 90, "main a.c:3 > copy a.c:40 > memcpy@libc");
+	touch("memset@libc", 4096, GPU_MANAGED_WRITE, 1000);
+	touch("qsort@libc", 1 << 30, GPU_MANAGED_WRITE, 0);
+	name_all(&f);
+	cr_expect(eq(str, (char *)faults_of(f.profile),
+	             "memset ?:0 < reset a.c:30 1/1 1000, qsort ?:0 < ? ?:0 1/1 0"));
+}
+
+Test(query_gpu, what_is_done_where_pages_thrash_is_summed)
+{
+	struct error err = { 0 };
+
+	fill();
+	move_pages(GPU_MANAGED_THRASHING, 0, GPU_MANAGED_HOST, 65536);
+	move_pages(GPU_MANAGED_REMOTE_MAP, GPU_MANAGED_MAP_THRASHING, 0, 131072);
+	move_pages(GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_WRITE, 0, 3);
+	move_pages(GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_READ, 0, 4);
+	move_pages(GPU_MANAGED_TO_HOST, GPU_MANAGED_EVICTED, 0, 10);
+	move_pages(GPU_MANAGED_TO_HOST, GPU_MANAGED_ASKED, 0, 20);
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(f.profile, &everything, &err);
+	cr_assert(facts != NULL, "%s", err.text);
+	cr_expect(eq(u64, facts->managed.thrashing, 1));
+	cr_expect(eq(u64, facts->managed.remote_bytes, 131072));
+	cr_expect(eq(u64, facts->managed.device_groups, 7));
+	cr_expect(eq(u64, facts->managed.device_writes, 3));
+	cr_expect(eq(u64, facts->managed.bytes, 10));
+	cr_expect(eq(u64, facts->managed.evicted_ns, MS));
+	cr_expect(eq(u64, facts->managed.to_host_ns, MS));
 }

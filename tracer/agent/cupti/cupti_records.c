@@ -183,11 +183,21 @@ static uint32_t device_of(const struct cupti_managed *theirs)
 		return theirs->to;
 	case CUPTI_MANAGED_TO_HOST:
 	case CUPTI_MANAGED_DEVICE_FAULT:
-	case CUPTI_MANAGED_THROTTLING:
 		return theirs->from;
+	case CUPTI_MANAGED_THROTTLING:
+		return theirs->flags & CUPTI_MANAGED_ON_HOST ? CUPTI_HOST : theirs->from;
 	default:
 		return CUPTI_HOST;
 	}
+}
+
+// What the flags of thrashing and throttling say is in the device.
+static uint32_t cause_of(const struct cupti_managed *theirs)
+{
+	return theirs->counter == CUPTI_MANAGED_THRASHING ||
+	                       theirs->counter == CUPTI_MANAGED_THROTTLING
+	               ? 0
+	               : theirs->flags;
 }
 
 static void take_managed(const void *record)
@@ -204,7 +214,7 @@ static void take_managed(const void *record)
 	ours->address = theirs->address;
 	ours->value = theirs->value;
 	ours->kind = theirs->counter;
-	ours->cause = theirs->flags;
+	ours->cause = cause_of(theirs);
 	ours->device = device_of(theirs);
 	gpu_lane_commit(ours);
 }

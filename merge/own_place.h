@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the user's own code is in a call path: see base/origin.h. For the files of merge/ alone.
+ */
+#pragma once
+
+#include "merge/profile/profile_data.h"
+
+/* The innermost of LOCATION's places that is the user's own, with its line; NULL if none is. */
+const struct place *own_place_at(const struct profile *p, const struct location *location);
+
+/* The same of the path that ends at NODE, from there outwards. */
+const struct place *own_place_above(const struct profile *p, uint32_t node);
+
+/* Anybody's: the innermost one that has a line. */
+const struct place *any_place_above(const struct profile *p, uint32_t node);
