@@ -82,13 +82,15 @@ enum activity {
 	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
 	ACTIVITY_IMPORT,     /* Python's import system, and all that it runs */
 	ACTIVITY_LOADER,     /* a data loader of PyTorch's, and all that it runs */
+	ACTIVITY_WORKER,     /* one of its workers, and all that it runs */
 	ACTIVITY_COUNT
 };
+_Static_assert(ACTIVITY_COUNT <= 64, "a bit each");
 
 #define ACTIVITY(name) (UINT64_C(1) << ACTIVITY_##name)
 
 /* These go on in the user's own code, and are charged to who has begun them. */
-#define ACTIVITIES_AROUND (ACTIVITY(IMPORT) | ACTIVITY(LOADER))
+#define ACTIVITIES_AROUND (ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER))
 
 #define ACTIVITY_NO_PLACE UINT32_MAX
 

@@ -149,6 +149,7 @@ static const struct names table[] = {
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
 	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },
+	{ ACTIVITY(WORKER), "_utils/worker.py:_worker_loop" },
 };
 
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";

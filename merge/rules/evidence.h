@@ -90,6 +90,14 @@ void finding_add(struct finding *finding, const struct finding_row *row);
 void evidence_add_op_place(const struct evidence *evidence, const char *name,
                            struct finding *finding);
 
+/*
+ * Adds the place of the user's own that had most of the time of all threads in what does any of
+ * DOING, which is ACTIVITIES_AROUND, without having begun it. Returns its part of the time of all
+ * such places; 0: there is none.
+ */
+double evidence_add_inner_place(const struct evidence *evidence, uint64_t doing,
+                              struct finding *finding);
+
 /* The time of all threads, waiting or not, at the line where FINDING begins. */
 uint64_t evidence_line_ns(const struct evidence *evidence, const struct finding *finding);
 

@@ -128,6 +128,27 @@ void evidence_add_op_place(const struct evidence *e, const char *name, struct fi
 		add_best(e, rows, whole, finding);
 }
 
+double evidence_add_inner_place(const struct evidence *e, uint64_t doing, struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	cleanup_free struct heap_row *rows = calloc(a->place_count + 1, sizeof(*rows));
+	size_t before = finding->row_count;
+	uint64_t all = 0;
+
+	for (size_t i = 0; rows && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		uint64_t ns = evidence_sum(time->ns, METRICS_OWN);
+		if (!(time->doing & doing) || time->place == ACTIVITY_NO_PLACE ||
+		    time->place == time->around)
+			continue;
+		rows[time->place].ns += ns;
+		all += ns;
+	}
+	if (all)
+		add_best(e, rows, 0, finding);
+	return finding->row_count > before ? (double)finding->rows[before].ns / (double)all : 0;
+}
+
 uint64_t evidence_line_ns(const struct evidence *e, const struct finding *finding)
 {
 	const struct activities *a = e->activities;

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ON_CPU      (1u << METRIC_ON_CPU)
-#define LOADER_NAME "enumerate(DataLoader)"
-#define LOADER_BUSY 0.7  /* of their time, from which workers have enough to do */
-#define CPU_SHORT   0.25 /* of what they have to do, waiting for a free CPU */
-#define HOT_SHARE   0.05 /* of the time in ops, of one whose shapes are counted */
+#define ON_CPU       (1u << METRIC_ON_CPU)
+#define LOADER_NAME  "enumerate(DataLoader)"
+#define LOADER_BUSY  0.7  /* of their time, from which workers have enough to do */
+#define CPU_SHORT    0.25 /* of what they have to do, waiting for a free CPU */
+#define MOST_SHARE   0.5  /* of the work for batches, at one line */
+#define PLACED_SHARE 0.2
+#define HOT_SHARE    0.05 /* of the time in ops, of one whose shapes are counted */
 
 // Collections of garbage are ops, too, but Python's own.
 static bool has_ops(const struct evidence *e, struct finding *finding)
@@ -110,12 +112,28 @@ static uint64_t time_of_loader(const struct evidence *e, const struct op_row *ro
 	return row->total_ns > waited ? row->total_ns - waited : 0;
 }
 
+// "; most of the work is in Images.augment (train.py:15)"
+static void place_loading(const struct evidence *e, struct finding *finding, char *text,
+                          size_t size)
+{
+	double part = evidence_add_inner_place(e, ACTIVITY(LOADER) | ACTIVITY(WORKER), finding);
+	const struct finding_row *row = &finding->rows[finding->row_count - 1];
+	char place[200];
+
+	text[0] = '\0';
+	if (part < PLACED_SHARE)
+		return;
+	finding_place(row->function, row->file, row->line, place, sizeof(place));
+	snprintf(text, size, "; %s of the work is in %s", part >= MOST_SHARE ? "most" : "much",
+	         place);
+}
+
 // What the training thread waits for its next batch, be it for workers or for its own work.
 static enum measured measure_loader(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
 	const struct op_row *row = first_of(e->ops, LOADER_NAME);
-	char place[300];
+	char place[300], inner[250];
 
 	(void)rule;
 	if (!has_ops(e, finding))
@@ -135,8 +153,9 @@ static enum measured measure_loader(const struct evidence *e, const struct rule 
 			     });
 	advise_loader(e, !strstr(row->name, "_SingleProcess"), finding);
 	finding_place(finding->function, row->file, row->line, place, sizeof(place));
-	return finding_say(finding, "waiting for the next batch: %.0f %% of the time, in %s",
-	                   finding->value, place);
+	place_loading(e, finding, inner, sizeof(inner));
+	return finding_say(finding, "waiting for the next batch: %.0f %% of the time, in %s%s",
+	                   finding->value, place, inner);
 }
 
 static uint64_t calls_of_tiny(const struct op_rows *ops)

@@ -220,7 +220,8 @@ Test(finding_ops, tensors_of_lists)
 	}
 }
 
-#define WORKER_LOOP "{_worker_loop /x/torch/utils/data/_utils/worker.py:290}"
+#define LIBRARY     "/usr/lib/python3/"
+#define WORKER_LOOP "{_worker_loop " LIBRARY "torch/utils/data/_utils/worker.py:290}"
 
 // COUNT workers, each of which works, is told what to do, and waits for a CPU for so many ms.
 static void run_workers(uint32_t count, uint64_t work, uint64_t idle, uint64_t runnable)
@@ -231,7 +232,8 @@ static void run_workers(uint32_t count, uint64_t work, uint64_t idle, uint64_t r
 		add(&f, 2 + i, METRIC_ON_CPU, work, WORKER_LOOP " > {decode train.py:4}");
 		add(&f, 2 + i, METRIC_OFF_RUNNABLE, runnable, WORKER_LOOP " > {decode train.py:4}");
 		add(&f, 2 + i, METRIC_OFF_PIPE, idle,
-		    WORKER_LOOP " > {Queue.get /x/multiprocessing/queues.py:113} > poll@libc");
+		    WORKER_LOOP " > {Queue.get " LIBRARY
+		                "multiprocessing/queues.py:113} > poll@libc");
 	}
 }
 
@@ -268,6 +270,35 @@ Test(finding_ops, advice_for_the_workers_of_a_loader)
 		cr_assert(finding != NULL, "row %zu", i);
 		cr_expect(strstr(finding->advice, cases[i].advice) != NULL, "row %zu: %s", i,
 		          finding->advice);
+	}
+}
+
+// In the training process below the loader's call, in a worker below its loop.
+Test(finding_ops, the_line_that_makes_the_samples)
+{
+	static const char *const below[] = { "{step train.py:7} > {__next__ " LIBRARY
+		                             "torch/utils/data/dataloader.py:628} > ",
+		                             "{step train.py:7} > {start " LIBRARY
+		                             "multiprocessing/process.py:121} > " WORKER_LOOP
+		                             " > " };
+
+	for (size_t i = 0; i < 2; i++) {
+		char decode[200], open[200];
+		end();
+		begin();
+		call_op(op_of(OP_TORCH, "enumerate(DataLoader)#_Any"), 1, 600 * MS);
+		snprintf(decode, sizeof(decode), "%s{decode pictures.py:4}", below[i]);
+		snprintf(open, sizeof(open), "%s{open pictures.py:2}", below[i]);
+		add(&f, 1, METRIC_ON_CPU, 400, decode);
+		add(&f, 1, METRIC_OFF_FILE, 100, open);
+		add(&f, 1, METRIC_OFF_PIPE, 400, "{step train.py:7} > poll@libc");
+		finish(900, 8);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-LOADER");
+		cr_assert(finding != NULL);
+		cr_expect(strstr(finding->fact, "; most of the work is in decode (pictures.py:4)"),
+		          "%s", finding->fact);
+		cr_expect_eq(finding->rows[1].line, 4);
 	}
 }
 
