@@ -98,6 +98,30 @@ static void add_kernel(uint64_t begin_ns)
 	                                                .call = { 1, 1, f.now_ns } });
 }
 
+// The host touches a page that is on the GPU, and a megabyte of it comes.
+static void add_fault(uint64_t begin_ns)
+{
+	struct record_gpu_managed told = {
+		.head = { .type = RECORD_GPU_MANAGED, .time_ns = begin_ns },
+		.begin_ns = begin_ns,
+		.end_ns = begin_ns,
+		.address = 1 << 30,
+		.kind = GPU_MANAGED_HOST_FAULT,
+		.cause = GPU_MANAGED_READ,
+		.device = GPU_MANAGED_HOST,
+	};
+	struct gpu_event event = { .process = 1, .record = &told.head };
+
+	frames_of(&f, "take_results results.c:12", &event.code);
+	profile_add_gpu(f.profile, &event);
+	told.end_ns += MS;
+	told.kind = GPU_MANAGED_TO_HOST;
+	told.cause = GPU_MANAGED_ACCESS;
+	told.device = 0;
+	told.value = 1 << 20;
+	profile_add_gpu(f.profile, &event);
+}
+
 static void allocate(uint64_t address, uint64_t bytes)
 {
 	struct frame frames[] = { python("decode", source, 4), python("main", source, 8) };
@@ -120,6 +144,7 @@ static void make_small(void)
 		uint64_t ms = step < WARM_STEPS ? WARM_MS : STEP_MS;
 		uint64_t begin_ns = f.now_ns;
 		add_kernel(begin_ns);
+		add_fault(begin_ns);
 		allocate(0x1000 + 16 * (uint64_t)step, 1 << 20);
 		add_frames(2, METRIC_OFF_LOCK, ms / 2,
 		           (struct frame[]){ python("wait_for", source, 6) }, 1);

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The tables, all of one form: columns with the kind of their values, and rows of values.
-#include "cli/html/html_parts.h"
+#include "cli/html/html_table.h"
 
 #include "base/error.h"
-#include "merge/query/query_gpu.h"
-#include "merge/query/query_gpu_lines.h"
 #include "merge/query/query_ops.h"
 
 #include <errno.h>
 
-#define ROWS_MAX 5000 // of a table; the rest is counted
-
-struct column {
-	const char *key, *title;
-	const char *kind; // "ns", "count", "bytes", "share", "number", "text", "place"
-};
-
-// NOTE may be NULL.
-static void open_table(struct json *j, const char *key, const char *title, const char *note,
-                       const struct column *columns, size_t count)
+void html_open_table(struct json *j, const char *key, const char *title, const char *note,
+                     const struct html_column *columns, size_t count)
 {
 	json_open(j, key, '{');
 	json_put_text(j, "title", title);
@@ -35,18 +25,14 @@ static void open_table(struct json *j, const char *key, const char *title, const
 	json_open(j, "rows", '[');
 }
 
-static void close_table(struct json *j, size_t rows)
+void html_close_table(struct json *j, size_t rows)
 {
 	json_close(j);
-	json_put_count(j, "left_out", rows > ROWS_MAX ? rows - ROWS_MAX : 0);
+	json_put_count(j, "left_out", rows > HTML_ROWS_MAX ? rows - HTML_ROWS_MAX : 0);
 	json_close(j);
 }
 
-#define OPEN_TABLE(j, key, title, note, columns)                                                   \
-	open_table(j, key, title, note, columns, sizeof(columns) / sizeof((columns)[0]))
-
-// 0 is not known, or none.
-static void put_known(struct json *j, uint64_t value)
+void html_put_known(struct json *j, uint64_t value)
 {
 	if (value)
 		json_put_count(j, NULL, value);
@@ -54,7 +40,7 @@ static void put_known(struct json *j, uint64_t value)
 		json_put_null(j, NULL);
 }
 
-static void put_share(struct json *j, uint64_t part, uint64_t all)
+void html_put_share(struct json *j, uint64_t part, uint64_t all)
 {
 	json_put_number(j, NULL, all ? (double)part / (double)all : 0);
 }
@@ -67,14 +53,14 @@ void html_put_place(struct json *j, const char *file, int line, const char *modu
 	}
 	json_open(j, NULL, '[');
 	json_put_text(j, NULL, file);
-	put_known(j, line > 0 ? (uint64_t)line : 0);
+	html_put_known(j, line > 0 ? (uint64_t)line : 0);
 	json_put_text(j, NULL, module);
 	json_close(j);
 }
 
 static int put_functions(const struct html *h, struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct html_column columns[] = {
 		{ "self", "self", "ns" },
 		{ "self_share", "self %", "share" },
 		{ "margin", "±", "share" },
@@ -94,26 +80,26 @@ static int put_functions(const struct html *h, struct error *err)
 
 	if (!rows)
 		return -1;
-	OPEN_TABLE(j, "functions", "Functions", "CPU + waiting, all threads", columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+	HTML_OPEN_TABLE(j, "functions", "Functions", "CPU + waiting, all threads", columns);
+	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t on_cpu = row->self_ns[METRIC_ON_CPU];
 		json_open(j, NULL, '[');
 		json_put_count(j, NULL, row->self);
-		put_share(j, row->self, rows->all);
+		html_put_share(j, row->self, rows->all);
 		json_put_number(j, NULL, row->self ? row->self_margin : 0);
 		json_put_count(j, NULL, row->total);
-		put_share(j, row->total, rows->all);
+		html_put_share(j, row->total, rows->all);
 		json_put_count(j, NULL, on_cpu);
 		json_put_count(j, NULL, row->self > on_cpu ? row->self - on_cpu : 0);
-		put_known(j, row->gpu_total_ns);
-		put_known(j, row->calls);
+		html_put_known(j, row->gpu_total_ns);
+		html_put_known(j, row->calls);
 		json_put_text(j, NULL, text_row_kind(row));
 		json_put_text(j, NULL, row->name);
 		html_put_place(j, row->file, row->line, row->module);
 		json_close(j);
 	}
-	close_table(j, rows->count);
+	html_close_table(j, rows->count);
 	return 0;
 }
 
@@ -133,7 +119,7 @@ struct rows *html_lines(const struct html *h, struct error *err)
 
 static int put_lines(const struct html *h, struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct html_column columns[] = {
 		{ "self", "self", "ns" },       { "self_share", "self %", "share" },
 		{ "total", "total", "ns" },     { "total_share", "total %", "share" },
 		{ "on_cpu", "on a CPU", "ns" }, { "waiting", "waiting", "ns" },
@@ -144,24 +130,24 @@ static int put_lines(const struct html *h, struct error *err)
 
 	if (!rows)
 		return -1;
-	OPEN_TABLE(j, "lines", "Lines", NULL, columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+	HTML_OPEN_TABLE(j, "lines", "Lines", NULL, columns);
+	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t on_cpu = row->self_ns[METRIC_ON_CPU];
 		if (!row->file || !row->line)
 			continue;
 		json_open(j, NULL, '[');
 		json_put_count(j, NULL, row->self);
-		put_share(j, row->self, rows->all);
+		html_put_share(j, row->self, rows->all);
 		json_put_count(j, NULL, row->total);
-		put_share(j, row->total, rows->all);
+		html_put_share(j, row->total, rows->all);
 		json_put_count(j, NULL, on_cpu);
 		json_put_count(j, NULL, row->self > on_cpu ? row->self - on_cpu : 0);
-		put_known(j, row->gpu_total_ns);
+		html_put_known(j, row->gpu_total_ns);
 		html_put_place(j, row->file, row->line, row->module);
 		json_close(j);
 	}
-	close_table(j, rows->count);
+	html_close_table(j, rows->count);
 	return 0;
 }
 
@@ -169,15 +155,15 @@ static void put_op(struct json *j, const struct op_row *row, uint64_t wall_ns)
 {
 	json_open(j, NULL, '[');
 	json_put_count(j, NULL, row->self_ns);
-	put_share(j, row->self_ns, wall_ns);
+	html_put_share(j, row->self_ns, wall_ns);
 	json_put_count(j, NULL, row->total_ns);
 	json_put_count(j, NULL, row->calls);
-	put_known(j, row->median_ns);
-	put_known(j, row->q3_ns - row->q1_ns);
-	put_known(j, row->first_ns);
-	put_known(j, row->max_ns);
-	put_known(j, row->gpu_ns);
-	put_known(j, row->self_allocated_bytes);
+	html_put_known(j, row->median_ns);
+	html_put_known(j, row->q3_ns - row->q1_ns);
+	html_put_known(j, row->first_ns);
+	html_put_known(j, row->max_ns);
+	html_put_known(j, row->gpu_ns);
+	html_put_known(j, row->self_allocated_bytes);
 	if (row->flops && row->total_ns)
 		json_put_number(j, NULL, (double)row->flops / (double)row->total_ns);
 	else
@@ -191,7 +177,7 @@ static void put_op(struct json *j, const struct op_row *row, uint64_t wall_ns)
 
 static int put_ops(const struct html *h, struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct html_column columns[] = {
 		{ "self", "self", "ns" },
 		{ "self_share", "self %", "share" },
 		{ "total", "total", "ns" },
@@ -216,131 +202,16 @@ static int put_ops(const struct html *h, struct error *err)
 	cleanup(op_rows) struct op_rows *rows = query_ops(h->profile, &query, err);
 	if (!rows)
 		return -1;
-	OPEN_TABLE(j, "ops", "Ops", "exact, by shape", columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++)
+	HTML_OPEN_TABLE(j, "ops", "Ops", "exact, by shape", columns);
+	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++)
 		put_op(j, &rows->rows[i], rows->wall_ns);
-	close_table(j, rows->count);
-	return 0;
-}
-
-static void put_gpu_row(struct json *j, const struct gpu_row *row, uint64_t all)
-{
-	json_open(j, NULL, '[');
-	json_put_count(j, NULL, row->total_ns);
-	put_share(j, row->total_ns, all);
-	json_put_count(j, NULL, row->calls);
-	json_put_count(j, NULL, row->average_ns);
-	put_known(j, row->median_ns);
-	put_known(j, row->max_ns);
-	put_known(j, row->bytes);
-	if (row->bytes_per_s > 0)
-		json_put_number(j, NULL, row->bytes_per_s / 1e9);
-	else
-		json_put_null(j, NULL);
-	if (row->occupancy > 0)
-		json_put_number(j, NULL, row->occupancy);
-	else
-		json_put_null(j, NULL);
-	json_put_text(j, NULL, row->name);
-	json_put_text(j, NULL, row->function);
-	html_put_place(j, row->file, row->line, NULL);
-	json_close(j);
-}
-
-static int put_gpu(const struct html *h, struct error *err)
-{
-	static const struct column columns[] = {
-		{ "time", "time", "ns" },
-		{ "share", "%", "share" },
-		{ "calls", "calls", "count" },
-		{ "average", "average", "ns" },
-		{ "median", "median", "ns" },
-		{ "max", "max", "ns" },
-		{ "bytes", "bytes", "bytes" },
-		{ "rate", "GB/s", "number" },
-		{ "occupancy", "occupancy", "share" },
-		{ "name", "on the GPU", "text" },
-		{ "function", "launched by", "text" },
-		{ "place", "where", "place" },
-	};
-	const struct query query = view_query(h->view, BY_FUNCTION, SORT_SELF);
-	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(h->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	OPEN_TABLE(h->j, "gpu", "GPU kernels and copies", "exact", columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++)
-		put_gpu_row(h->j, &rows->rows[i], rows->total_ns);
-	close_table(h->j, rows->count);
-	return 0;
-}
-
-static int put_devices(const struct html *h, struct error *err)
-{
-	static const struct column columns[] = {
-		{ "number", "number", "count" },        { "name", "GPU", "text" },
-		{ "busy_share", "busy %", "share" },    { "busy", "busy", "ns" },
-		{ "kernels", "kernels", "ns" },         { "copies", "copies", "ns" },
-		{ "overlap", "several at once", "ns" }, { "span", "of", "ns" },
-		{ "streams", "streams", "count" },      { "peak", "most memory", "bytes" },
-	};
-	const struct query query = view_query(h->view, BY_FUNCTION, SORT_SELF);
-	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(h->profile, &query, err);
-	struct json *j = h->j;
-
-	if (!facts)
-		return -1;
-	OPEN_TABLE(j, "devices", "GPUs", "from the first activity to the last", columns);
-	for (size_t i = 0; i < facts->device_count; i++) {
-		const struct gpu_device_row *row = &facts->devices[i];
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, row->number);
-		json_put_text(j, NULL, row->name);
-		put_share(j, row->busy_ns, row->span_ns);
-		json_put_count(j, NULL, row->busy_ns);
-		json_put_count(j, NULL, row->kernel_ns);
-		json_put_count(j, NULL, row->copy_ns);
-		json_put_count(j, NULL, row->overlap_ns);
-		json_put_count(j, NULL, row->span_ns);
-		json_put_count(j, NULL, row->streams);
-		put_known(j, row->peak_bytes);
-		json_close(j);
-	}
-	close_table(j, facts->device_count);
-	return 0;
-}
-
-static int put_gpu_lines(const struct html *h, struct error *err)
-{
-	static const struct column columns[] = {
-		{ "samples", "samples", "count" }, { "share", "%", "share" },
-		{ "reason", "mostly", "text" },    { "reason_share", "of it", "share" },
-		{ "kernel", "kernel", "text" },    { "place", "line", "place" },
-	};
-	cleanup(gpu_line_rows) struct gpu_line_rows *rows = query_gpu_lines(h->profile, err);
-	struct json *j = h->j;
-
-	if (!rows)
-		return -1;
-	OPEN_TABLE(j, "gpu_lines", "Lines in kernels", "sampled on the GPU", columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
-		const struct gpu_line *row = &rows->rows[i];
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, row->samples);
-		put_share(j, row->samples, rows->samples);
-		json_put_text(j, NULL, row->reason);
-		put_share(j, row->reason_samples, row->samples);
-		json_put_text(j, NULL, row->kernel);
-		html_put_place(j, row->file, (int)row->line, NULL);
-		json_close(j);
-	}
-	close_table(j, rows->count);
+	html_close_table(j, rows->count);
 	return 0;
 }
 
 static int put_memory(const struct html *h, struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct html_column columns[] = {
 		{ "allocated", "allocated", "bytes" },
 		{ "total", "with callees", "bytes" },
 		{ "peak", "alive at the peak", "bytes" },
@@ -355,8 +226,8 @@ static int put_memory(const struct html *h, struct error *err)
 
 	if (!rows)
 		return -1;
-	OPEN_TABLE(j, "memory", "Memory", "by sampled allocations of the whole run", columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+	HTML_OPEN_TABLE(j, "memory", "Memory", "by sampled allocations of the whole run", columns);
+	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
 		const struct memory_row *row = &rows->rows[i];
 		json_open(j, NULL, '[');
 		json_put_count(j, NULL, row->allocated_bytes);
@@ -368,7 +239,7 @@ static int put_memory(const struct html *h, struct error *err)
 		html_put_place(j, row->file, row->line, row->module);
 		json_close(j);
 	}
-	close_table(j, rows->count);
+	html_close_table(j, rows->count);
 	return 0;
 }
 
@@ -385,7 +256,7 @@ static const char *longest_wait(const struct row *row)
 
 static int put_owners(const struct html *h, enum query_by by, struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct html_column columns[] = {
 		{ "on_cpu", "on a CPU", "ns" },
 		{ "waiting", "waiting", "ns" },
 		{ "runnable", "of it for a CPU", "ns" },
@@ -400,9 +271,9 @@ static int put_owners(const struct html *h, enum query_by by, struct error *err)
 
 	if (!rows)
 		return -1;
-	OPEN_TABLE(j, threads ? "threads" : "processes", threads ? "Threads" : "Processes", NULL,
-	           columns);
-	for (size_t i = 0; i < rows->count && i < ROWS_MAX; i++) {
+	HTML_OPEN_TABLE(j, threads ? "threads" : "processes", threads ? "Threads" : "Processes",
+	                NULL, columns);
+	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t waiting = 0;
 		for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++)
@@ -416,13 +287,13 @@ static int put_owners(const struct html *h, enum query_by by, struct error *err)
 		json_put_count(j, NULL, row->id);
 		json_close(j);
 	}
-	close_table(j, rows->count);
+	html_close_table(j, rows->count);
 	return 0;
 }
 
 static int put_whole(const struct html *h, struct error *err)
 {
-	return put_memory(h, err) < 0 ? -1 : put_gpu_lines(h, err);
+	return put_memory(h, err) < 0 ? -1 : html_tables_gpu_whole(h, err);
 }
 
 int html_tables(const struct html *h, struct error *err)
@@ -431,7 +302,7 @@ int html_tables(const struct html *h, struct error *err)
 
 	json_open(h->j, "tables", '{');
 	if (put_functions(h, err) < 0 || put_lines(h, err) < 0 || put_ops(h, err) < 0 ||
-	    put_gpu(h, err) < 0 || put_devices(h, err) < 0 || put_owners(h, BY_THREAD, err) < 0 ||
+	    html_tables_gpu(h, err) < 0 || put_owners(h, BY_THREAD, err) < 0 ||
 	    put_owners(h, BY_PROCESS, err) < 0 || (h->whole && put_whole(h, err) < 0))
 		failed = -1;
 	json_close(h->j);

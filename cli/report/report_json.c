@@ -3,6 +3,7 @@
 
 #include "cli/json.h"
 #include "cli/report/cut.h"
+#include "cli/report/limits_json.h"
 #include "cli/report/ranks_json.h"
 #include "cli/report/rule_words.h"
 #include "cli/report/verdict.h"
@@ -175,7 +176,7 @@ int report_json(const struct profile *profile, const struct view *view,
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	put_all(&j, profile, &window, &verdict, findings);
-	if (ranks_json(&j, profile, err) < 0)
+	if (limits_json(&j, profile, view, err) < 0 || ranks_json(&j, profile, err) < 0)
 		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;

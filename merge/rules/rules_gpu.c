@@ -11,6 +11,7 @@
 #define FEW_SYNCS   10u
 #define BUSY_ENOUGH 0.8 // of the GPU's time: then waiting for it is as it should be
 #define MUCH_BUSY   0.1
+#define MB          1048576.0 // as the tables count them
 
 static bool has_gpu(const struct evidence *e)
 {
@@ -209,7 +210,7 @@ static enum measured measure_pageable(const struct evidence *e, const struct rul
 		finding,
 		"%.0f MB were copied from or to pageable memory, in %.0f %% of the GPU's "
 		"time",
-		(double)bytes / 1e6, finding->value);
+		(double)bytes / MB, finding->value);
 }
 
 // The lines of the host that had pages come back; the words for the first of them, "" if none is
@@ -286,7 +287,7 @@ static enum measured measure_managed(const struct evidence *e, const struct rule
 	return finding_say(finding,
 	                   "%.0f MB of managed memory moved because it was used where it was not, "
 	                   "for %.0f %% of the GPU's time%s%s%s",
-	                   (double)paging->bytes / 1e6, finding->value, thrashed,
+	                   (double)paging->bytes / MB, finding->value, thrashed,
 	                   *place ? "; the host took back most in " : "", place);
 }
 

@@ -10,6 +10,47 @@ from harness import Case, main, target
 FIRES, SILENT = "CPU-SYS=0", "CPU-SYS=100"  # of a program that makes system calls
 GATE = ["--fail-on", "CPU-SYS"]
 
+TEXT, COUNT, NUMBER = {"type": ["string", "null"]}, {"type": ["integer", "null"], "minimum": 0}, {
+    "type": ["number", "null"]}
+SHARE = {"type": ["number", "null"], "minimum": 0}
+
+
+def row(**members):
+    return {"type": "object", "required": list(members), "properties": members,
+            "additionalProperties": False}
+
+
+def rows(**members):
+    return {"type": "array", "items": row(**members)}
+
+
+# bottleneck-findings(7), JSON.
+REPORT = {
+    "type": "object",
+    "required": ["schema", "schema_version", "verdict", "findings", "rules", "run", "window", "limits"],
+    "properties": {
+        "schema": {"const": "bottleneck-report"},
+        "schema_version": {"const": 1},
+        "verdict": row(sentence={"type": "string"}, next=TEXT),
+        "findings": rows(
+            id={"type": "string"}, severity={"enum": ["info", "warn", "error"]}, title=TEXT,
+            value=NUMBER, threshold=NUMBER, unit={"enum": ["percent", "count", "ratio", "seconds"]},
+            share=SHARE, saving_ns=COUNT, function=TEXT, file=TEXT, line=COUNT, fact=TEXT,
+            advice=TEXT, covered_by=TEXT, evidence=rows(
+                function=TEXT, file=TEXT, line=COUNT, callee=TEXT, ns=COUNT, share=SHARE,
+                calls=COUNT)),
+        "rules": rows(
+            id={"type": "string"}, state={"enum": ["fired", "silent", "off", "not evaluated"]},
+            value=NUMBER, threshold=NUMBER, unit={"enum": ["percent", "count", "ratio", "seconds"]},
+            why=TEXT),
+        "run": {"type": "object", "required": ["command", "wall_ns", "samples", "lost"]},
+        "window": row(from_ns=COUNT, to_ns=COUNT, steady_from_ns=COUNT),
+        "limits": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+        "ranks": {"type": "object"},
+    },
+    "additionalProperties": False,
+}
+
 
 class Gates(Case):
     def status(self, *options, command=None):
@@ -113,6 +154,28 @@ class Json(Case):
         printed = self.verb("report", "--json", *options, done.profile)
         self.assertEqual(printed.returncode, 0, printed.stderr)
         return json.loads(printed.stdout), done
+
+    def test_limits_are_those_of_the_report(self):
+        """But for the last line, which tells where the profile was left."""
+        document, done = self.document([target("system_calls")])
+        text = self.verb("report", "--width", "1000", done.profile).stdout.decode()
+        lines = re.findall(r"(?m)^  (\S.*)$", text[text.rindex("\nlimits"):])
+        self.assertGreater(len(document["limits"]), 1)
+        self.assertEqual(document["limits"], lines)
+        self.assertIn(" samples", document["limits"][0])
+
+    def test_it_is_of_the_form_that_the_page_describes(self):
+        """bottleneck-findings(7), JSON."""
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        document, _ = self.document([target("system_calls")])
+        jsonschema.validate(document, REPORT)
+        for broken in ({**document, "limits": [1]}, {**document, "limits": None},
+                       {k: v for k, v in document.items() if k != "limits"}):
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate(broken, REPORT)
 
     def test_the_same_findings_as_in_the_report(self):
         document, done = self.document([target("system_calls")], "--rule", FIRES)

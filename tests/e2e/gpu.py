@@ -360,6 +360,9 @@ class Gpu(harness.Case):
                 words = " ".join(self.report.split())
                 self.assertIn("migrations of managed memory were not recorded: " + why, words)
                 self.assertEqual(self.ask("SELECT count(*) FROM gpu_managed"), [(0,)])
+                told = self.bare([harness.BOTTLENECK, "report", "--json", self.profile]).stdout
+                self.assertTrue(any("migrations of managed memory were not recorded: " + why in line
+                                    for line in json.loads(told)["limits"]), told)
 
     def test_a_million_kernels_are_all_in_the_table(self):
         self.program("launch_bound", LAUNCHES="1000000", US="0")

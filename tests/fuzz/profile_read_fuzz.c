@@ -47,6 +47,7 @@ static void ask_gpu(const struct profile *p)
 	}
 	gpu_stream_rows_free(query_gpu_streams(p, NULL));
 	gpu_managed_rows_free(query_gpu_managed(p, NULL));
+	gpu_fault_rows_free(query_gpu_faults(p, NULL));
 	gpu_line_rows_free(query_gpu_lines(p, NULL));
 	findings_free(query_findings(p, &(struct query){ 0 }, NULL, NULL));
 }

@@ -242,6 +242,14 @@ def check_tables(b):
     expect(f"80 MB were allocated: {cells(b, 'allocated')}", "80.0 MB" in cells(b, "allocated"))
     b.click("#tables [data-key=gpu]")
     expect(f"the kernel was launched 80 times: {cells(b, 'calls')}", cells(b, "calls") == ["80"])
+    b.click("#tables [data-key=managed]")
+    words = ["device to host, for a page fault", "page faults of the host, reading"]
+    expect(f"pages have moved: {cells(b, 'what')}", cells(b, "what") == words)
+    expect(f"each time: {cells(b, 'times')}", cells(b, "times") == ["80", "80"])
+    b.click("#tables [data-key=faults]")
+    expect(f"their line is known: {cells(b, 'line')}", cells(b, "line") == ["results.c:12"])
+    expect(f"and what came: {cells(b, 'came')}", cells(b, "came") == ["80.0 MB"])
+    expect(f"for whom: {cells(b, 'function')}", cells(b, "function") == ["take_results"])
 
 
 def check_phases(b):

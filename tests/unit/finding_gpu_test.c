@@ -326,7 +326,7 @@ static struct findings *with_moves(enum gpu_managed_cause cause, uint64_t ms)
 		.head = { .type = RECORD_GPU_MANAGED, .size = sizeof(move) },
 		.begin_ns = f.now_ns,
 		.end_ns = f.now_ns + ms * MS,
-		.value = 64000000,
+		.value = 64 << 20,
 		.kind = GPU_MANAGED_TO_DEVICE,
 		.cause = cause,
 	};
