@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
 #include "merge/wanted.h"
+#include "symbolize/jit/jit_compiler.h"
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
@@ -62,11 +63,15 @@ static int keep_facts(struct profile *p, struct symbolizer *s, const struct modu
 {
 	const struct debug_status *status = symbolizer_debug_status(s, module);
 	struct module_facts *facts = &p->facts[module->id - 1];
+	const char *remedy = *status->remedy ? status->remedy : NULL;
+
+	if (module->kind == MODULE_JIT && status->level == DEBUG_NONE)
+		remedy = jit_compiler_remedy(p->modules);
 
 	*facts = (struct module_facts){ .level = (uint8_t)status->level };
 	if (!keep_text(p, *status->source ? status->source : NULL, &facts->source) ||
 	    !keep_text(p, *status->reason ? status->reason : NULL, &facts->reason) ||
-	    !keep_text(p, *status->remedy ? status->remedy : NULL, &facts->remedy))
+	    !keep_text(p, remedy, &facts->remedy))
 		return no_memory(err);
 	return 0;
 }

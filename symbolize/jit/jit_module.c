@@ -214,11 +214,8 @@ int jit_module_resolve(const struct jit_search *search, const uint64_t *addresse
 	if (resolve_by_dump(search, addresses, count, frames, status) < 0 ||
 	    resolve_by_map(search, addresses, count, frames, status) < 0)
 		return error_set(err, ENOMEM, "could not look up code made at run time");
-	if (status->level == DEBUG_NONE) {
+	if (status->level == DEBUG_NONE)
 		snprintf(status->reason, sizeof(status->reason), "no perf-%d.map and no jitdump",
 		         search->pid);
-		snprintf(status->remedy, sizeof(status->remedy),
-		         "turn its map on (node --perf-basic-prof, python -X perf)");
-	}
 	return 0;
 }

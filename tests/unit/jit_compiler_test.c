@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/jit/jit_compiler.h"
+
+#include "base/module.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+static const char *remedy_with(const char *path)
+{
+	cleanup(modules) struct modules *modules = modules_new();
+	struct module libc = { .kind = MODULE_ELF, .path = "/usr/lib/libc.so.6", .fd = -1 };
+	struct module other = { .kind = MODULE_ELF, .path = path, .fd = -1 };
+
+	modules_add(modules, &libc, NULL);
+	modules_add(modules, &other, NULL);
+	return jit_compiler_remedy(modules);
+}
+
+Test(jit_compiler, is_known_by_the_files_that_a_program_has_mapped)
+{
+	static const struct {
+		const char *path, *part;
+	} rows[] = {
+		{ "/usr/bin/node", "--perf-basic-prof" },
+		{ "/usr/lib/jvm/lib/server/libjvm.so", "DumpPerfMapAtExit" },
+		{ "/venv/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so",
+		  "ONEDNN_JIT_PROFILE=2" },
+		{ "/usr/lib/libdnnl.so.2", "ONEDNN_JIT_PROFILE=2" },
+		{ "/usr/lib/node/libz.so.1", "its compiler" },
+		{ "/home/me/app", "its compiler" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *remedy = remedy_with(rows[i].path);
+		cr_expect(strstr(remedy, rows[i].part) != NULL, "%s: %s", rows[i].path, remedy);
+	}
+}
