@@ -124,6 +124,7 @@ static void put_work(struct sheet *s, const void *data)
 	sheet_known(s, "registers", row->shape.registers);
 	sheet_number(s, "occupancy", row->occupancy);
 	sheet_text(s, "occupancy_limit", limit_name(row->limit));
+	sheet_number(s, "multiprocessors_at_work", row->at_work);
 	sheet_bool(s, "tensor_cores", row->tensor_cores);
 	sheet_text(s, "function", row->function);
 	sheet_text(s, "file", row->file);

@@ -27,6 +27,10 @@ static void put_gpu_row(struct json *j, const struct gpu_row *row, uint64_t all)
 		json_put_number(j, NULL, row->occupancy);
 	else
 		json_put_null(j, NULL);
+	if (row->at_work > 0)
+		json_put_number(j, NULL, row->at_work);
+	else
+		json_put_null(j, NULL);
 	json_put_text(j, NULL, row->name);
 	json_put_text(j, NULL, row->function);
 	html_put_place(j, row->file, row->line, NULL);
@@ -45,6 +49,7 @@ static int put_gpu(const struct html *h, struct error *err)
 		{ "bytes", "bytes", "bytes" },
 		{ "rate", "GB/s", "number" },
 		{ "occupancy", "occupancy", "share" },
+		{ "at_work", "SMs at work", "share" },
 		{ "name", "on the GPU", "text" },
 		{ "function", "launched by", "text" },
 		{ "place", "where", "place" },

@@ -18,16 +18,24 @@ static void take_least(uint32_t *blocks, enum gpu_limit *limit, uint32_t most, e
 	*limit = by;
 }
 
-double gpu_occupancy(const struct gpu_device *device, const struct gpu_shape *shape,
-                     enum gpu_limit *limit)
+static uint64_t grid_of(const struct gpu_shape *shape)
+{
+	return (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
+}
+
+static uint32_t warps_of(const struct gpu_device *device, const struct gpu_shape *shape)
 {
 	uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
-	uint64_t grid = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
 
-	*limit = GPU_LIMIT_UNKNOWN;
 	if (!threads || threads > 1024 || !device->max_warps || !device->warp_threads)
 		return 0;
-	uint32_t warps = (uint32_t)(threads + device->warp_threads - 1) / device->warp_threads;
+	return (uint32_t)(threads + device->warp_threads - 1) / device->warp_threads;
+}
+
+// Blocks of WARPS that a multiprocessor has room for, and for want of what no more.
+static uint32_t room_of(const struct gpu_device *device, const struct gpu_shape *shape,
+                        uint32_t warps, enum gpu_limit *limit)
+{
 	uint32_t blocks = device->max_warps / warps;
 	uint32_t registers =
 		round_up(shape->registers * device->warp_threads, REGISTER_UNIT) * warps;
@@ -42,10 +50,39 @@ double gpu_occupancy(const struct gpu_device *device, const struct gpu_shape *sh
 		take_least(&blocks, limit, device->max_registers / registers, GPU_LIMIT_REGISTERS);
 	if (device->max_shared && shared)
 		take_least(&blocks, limit, device->max_shared / shared, GPU_LIMIT_SHARED);
+	return blocks;
+}
+
+double gpu_occupancy(const struct gpu_device *device, const struct gpu_shape *shape,
+                     enum gpu_limit *limit)
+{
+	uint64_t grid = grid_of(shape);
+	uint32_t warps = warps_of(device, shape);
+
+	*limit = GPU_LIMIT_UNKNOWN;
+	if (!warps)
+		return 0;
+	uint32_t blocks = room_of(device, shape, warps, limit);
 	if (device->multiprocessors && grid) {
 		uint64_t each = (grid + device->multiprocessors - 1) / device->multiprocessors;
 		if (each < blocks)
 			take_least(&blocks, limit, (uint32_t)each, GPU_LIMIT_GRID);
 	}
 	return (double)(blocks * warps) / device->max_warps;
+}
+
+double gpu_at_work(const struct gpu_device *device, const struct gpu_shape *shape)
+{
+	uint64_t grid = grid_of(shape);
+	uint32_t warps = warps_of(device, shape);
+	enum gpu_limit limit;
+
+	if (!warps || !grid || !device->multiprocessors)
+		return 0;
+	uint64_t room = (uint64_t)room_of(device, shape, warps, &limit) * device->multiprocessors;
+	if (!room)
+		return 0;
+	uint64_t whole = grid / room, rest = grid % room;
+	double last = (double)rest / device->multiprocessors;
+	return ((double)whole + (last < 1 ? last : 1)) / (double)(whole + (rest > 0));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many warps of a kernel a multiprocessor can hold, of those that it has room for.
+ * How many warps of a kernel a multiprocessor can hold, of those that it has room for; and how many
+ * of the multiprocessors its blocks keep at work.
  *
  * After the occupancy calculation of the CUDA C++ Programming Guide, with the limits that the
  * device itself tells: blocks, warps, registers (handed out in units of 256 a warp) and shared
@@ -15,3 +16,9 @@
 /* 0 … 1; 0 if it is not known. *LIMIT: what is short. */
 double gpu_occupancy(const struct gpu_device *device, const struct gpu_shape *shape,
                      enum gpu_limit *limit);
+
+/*
+ * 0 … 1; 0 if it is not known. Blocks are taken to last alike and to be handed out evenly, in waves
+ * of as many as there is room for: of the last one some multiprocessors may have none.
+ */
+double gpu_at_work(const struct gpu_device *device, const struct gpu_shape *shape);

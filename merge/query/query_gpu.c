@@ -156,9 +156,11 @@ static void fill_kernel(const struct profile *p, const struct group *g, struct g
 	row->shape = key->shape;
 	row->shapes = g->shapes;
 	row->tensor_cores = uses_tensor_cores(row->name);
-	if (key->device)
-		row->occupancy =
-			gpu_occupancy(&p->gpu.devices[key->device - 1], &key->shape, &row->limit);
+	if (!key->device)
+		return;
+	const struct gpu_device *device = &p->gpu.devices[key->device - 1];
+	row->occupancy = gpu_occupancy(device, &key->shape, &row->limit);
+	row->at_work = gpu_at_work(device, &key->shape);
 }
 
 static void fill_launcher(const struct profile *p, uint32_t node, struct gpu_row *row)

@@ -44,6 +44,7 @@ struct gpu_row {
 	size_t shapes;          /* how many it was launched in */
 	double occupancy;       /* 0 … 1, of SHAPE: estimated; 0: unknown */
 	enum gpu_limit limit;   /* of that */
+	double at_work;         /* 0 … 1, the same: of the GPU's multiprocessors; 0: unknown */
 	bool tensor_cores;      /* by its name */
 	uint32_t op;            /* id */
 	const char *function,

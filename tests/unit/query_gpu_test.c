@@ -2,6 +2,7 @@
 #include "merge/query/query_gpu.h"
 
 #include "base/error.h"
+#include "merge/gpu/gpu_occupancy.h"
 #include "merge/profile/profile_data.h"
 #include "tests/unit/gpu_fixture.h"
 
@@ -145,6 +146,37 @@ Test(query_gpu, occupancy_is_what_limits_let_be)
 	// 8 blocks of 8 warps on 4 multiprocessors of 64 warps: 16 of 64.
 	cr_expect(eq(dbl, rows->rows[0].occupancy, 0.25));
 	cr_expect(eq(int, rows->rows[0].limit, GPU_LIMIT_GRID));
+	cr_expect(eq(dbl, rows->rows[0].at_work, 1));
+}
+
+Test(query_gpu, multiprocessors_are_at_work_while_there_are_blocks_for_them)
+{
+	// Of 256 threads each has room for 8 blocks, all for 80.
+	const struct gpu_device device = {
+		.multiprocessors = 10, .max_warps = 64, .warp_threads = 32, .max_blocks = 32
+	};
+	static const struct {
+		uint32_t blocks, threads;
+		double wanted;
+	} table[] = {
+		{ 1, 256, 0.1 },
+		{ 7, 256, 0.7 },
+		{ 10, 256, 1 },
+		{ 79, 256, 1 },
+		{ 80, 256, 1 },
+		{ 81, 256, 0.55 }, // two waves: 10 at work, then 1
+		{ 8001, 256, 100.1 / 101 },
+		{ 0, 256, 0 },
+		{ 10, 0, 0 },
+		{ 21, 1024, 0.55 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct gpu_shape shape = { .grid = { table[i].blocks, 1, 1 },
+			                         .block = { table[i].threads, 1, 1 } };
+		double at_work = gpu_at_work(&device, &shape);
+		cr_expect(ieee_ulp_eq(dbl, at_work, table[i].wanted, 8), "row %zu: %f", i, at_work);
+	}
 }
 
 Test(query_gpu, memory_has_a_peak)
