@@ -29,7 +29,7 @@ _bottleneck_values() {
 	esac
 	case $1 in
 	--budget) echo none ;;
-	--by) echo function line module file thread process op shape stack domain stream ;;
+	--by) echo function line module file thread process op shape stack domain stream kernel ;;
 	--color) echo auto always never ;;
 	--export) _bottleneck_exports ;;
 	--fail-on) echo info warn error; _bottleneck_rules ;;

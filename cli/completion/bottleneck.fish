@@ -73,7 +73,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l debuginfod -d 'fetch
 complete -c bottleneck -s h -l help -d 'print this and exit'
 complete -c bottleneck -n '__bottleneck_runs run' -s V -l version -d 'print the version and exit'
 complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'self total line calls mem flops avg gpu gpu-total' -d 'one table, ranked by self, total, line, mem, gpu, gpu-total; of ops also calls, avg, flops'
-complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process op shape stack domain stream' -d 'function, line, module, file, thread, process; of ops op, shape, stack:N, domain; of GPUs stream'
+complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process op shape stack domain stream kernel' -d 'function, line, module, file, thread, process; of ops op, shape, stack:N, domain; of GPUs stream, kernel'
 complete -c bottleneck -n '__bottleneck_runs run report' -l ops -d 'the table of ops'
 complete -c bottleneck -n '__bottleneck_runs run report' -l call-tree -d 'who calls whom, with shares'
 complete -c bottleneck -n '__bottleneck_runs run report' -s n -l top -x -d 'rows of each table (15)'

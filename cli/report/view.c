@@ -15,9 +15,9 @@ static const char *const phases[] = { "all", "startup", "warmup", "steady",
 	                              NULL }; // enum view_phase
 
 // In the order of enum query_by and enum view_by.
-static const char *const groupings[] = { "function", "line",    "module", "file",
-	                                 "thread",   "process", "op",     "shape",
-	                                 "stack:",   "domain",  "stream", NULL };
+static const char *const groupings[] = { "function", "line",   "module", "file",   "thread",
+	                                 "process",  "op",     "shape",  "stack:", "domain",
+	                                 "stream",   "kernel", NULL };
 
 #define AT(field) offsetof(struct view, field)
 
@@ -114,7 +114,7 @@ static const struct option_spec specs[] = {
 	  .min = 1,
 	  .max = 100,
 	  .help = "function, line, module, file, thread, process; "
-	          "of ops op, shape, stack:N, domain; of GPUs stream" },
+	          "of ops op, shape, stack:N, domain; of GPUs stream, kernel" },
 	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
 	{ .name = "call-tree",
 	  .kind = OPTION_SWITCH,
@@ -253,6 +253,8 @@ enum view_table view_table(const struct view *view)
 		return VIEW_TABLE_OPS;
 	if (view->by.index == VIEW_BY_STREAM)
 		return VIEW_TABLE_STREAMS;
+	if (view->by.index == VIEW_BY_KERNEL)
+		return VIEW_TABLE_KERNELS;
 	if (asks_for_gpu(view))
 		return VIEW_TABLE_GPU;
 	if (view->sort == VIEW_SORT_MEMORY)
@@ -329,7 +331,7 @@ static int check_ops(const struct view *view, struct error *err)
 		                 "and without --ops by %s",
 		                 groupings[by], groupings[by]);
 	if ((by >= 0 && by < VIEW_BY_OP && by != BY_THREAD && by != BY_MODULE && by != BY_LINE) ||
-	    by == VIEW_BY_STREAM)
+	    by == VIEW_BY_STREAM || by == VIEW_BY_KERNEL)
 		return error_set(err, 0,
 		                 "--by %s is not for ops: they go by op, shape, stack:N, domain, "
 		                 "line, module or thread",
@@ -376,9 +378,9 @@ static int check_gpu(const struct view *view, struct error *err)
 	if (view->on_cpu != view->off_cpu)
 		return error_set(err, 0, "--%s-cpu is for samples, not for what ran on GPUs",
 		                 view->on_cpu ? "on" : "off");
-	if (view_table(view) == VIEW_TABLE_STREAMS && view->sort >= 0 && !asks_for_gpu(view))
-		return error_set(err, 0, "--sort %s is not for streams: they go by GPU time",
-		                 sorts[view->sort]);
+	if (view_table(view) != VIEW_TABLE_GPU && view->sort >= 0 && !asks_for_gpu(view))
+		return error_set(err, 0, "--sort %s is not for %ss: they go by GPU time",
+		                 sorts[view->sort], groupings[view->by.index]);
 	if (view_table(view) == VIEW_TABLE_STREAMS && view_is_filtered(view))
 		return error_set(err, 0,
 		                 "--by stream is about the whole run: what ran is not kept by "
@@ -399,7 +401,7 @@ int view_check(const struct view *view, struct error *err)
 		return check_ops(view, err);
 	if (table == VIEW_TABLE_MEMORY)
 		return check_memory(view, err);
-	if (table == VIEW_TABLE_GPU || table == VIEW_TABLE_STREAMS)
+	if (table == VIEW_TABLE_GPU || table == VIEW_TABLE_STREAMS || table == VIEW_TABLE_KERNELS)
 		return check_gpu(view, err);
 	if (view->sort == VIEW_SORT_LINE && view->by.index >= 0 && view->by.index != BY_LINE)
 		return error_set(err, 0,

@@ -33,7 +33,8 @@ enum view_by {
 	VIEW_BY_SHAPE,
 	VIEW_BY_STACK,
 	VIEW_BY_DOMAIN,
-	VIEW_BY_STREAM /* of GPUs */
+	VIEW_BY_STREAM, /* these: of GPUs */
+	VIEW_BY_KERNEL
 };
 
 /* Parts of a run: see merge/query/query_startup.h and merge/query/query_warmup.h. */
@@ -62,7 +63,8 @@ enum view_table {
 	VIEW_TABLE_OPS,
 	VIEW_TABLE_MEMORY,
 	VIEW_TABLE_GPU, /* who launched what ran there */
-	VIEW_TABLE_STREAMS
+	VIEW_TABLE_STREAMS,
+	VIEW_TABLE_KERNELS /* and copies */
 };
 
 struct view {

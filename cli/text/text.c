@@ -139,6 +139,8 @@ static int print_chosen(const struct text *text, struct error *err)
 		failed = text_gpu_rows(text, by, err);
 	else if (table == VIEW_TABLE_STREAMS)
 		failed = text_gpu_streams(text, err);
+	else if (table == VIEW_TABLE_KERNELS)
+		failed = text_gpu_kernels(text, err);
 	if (!failed && view->call_tree)
 		failed = text_tree(text, err);
 	return failed;

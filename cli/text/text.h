@@ -52,6 +52,7 @@ int text_devices(const struct text *text, struct error *err);
 int text_gpu(const struct text *text, struct error *err);
 int text_gpu_rows(const struct text *text, enum query_by by, struct error *err);
 int text_gpu_streams(const struct text *text, struct error *err);
+int text_gpu_kernels(const struct text *text, struct error *err); /* and copies, alone */
 int text_gpu_managed(const struct text *text, struct error *err);
 void text_no_gpu(const struct text *text); /* where a table of one was asked for */
 int text_gpu_limits(const struct text *text, struct error *err);

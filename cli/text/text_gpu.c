@@ -114,6 +114,8 @@ static void print_devices(const struct text *text, const struct gpu_facts *facts
 		text_say(text, "%zu more GPUs are left out: -n %zu shows all",
 		         facts->device_count - shown(text, facts), facts->device_count);
 	bool calls = facts->latency_ns || facts->sync_count || facts->jit_count;
+	if (calls && facts->device_count > 1)
+		text_heading(text, "GPUs", "all together");
 	if (is_windowed(text) && calls)
 		text_say(text, "not kept by time, and of the whole run:");
 	say_calls(text, facts);
@@ -270,6 +272,8 @@ static void add_launch(struct table *table, const struct gpu_row *row)
 	snprintf(cell, sizeof(cell), "%.0f %%", row->occupancy * 100);
 	table_cell(table, row->occupancy > 0 ? cell : "");
 	table_cell(table, limit_name(row->limit));
+	snprintf(cell, sizeof(cell), "%.0f %%", row->at_work * 100);
+	table_cell(table, row->at_work > 0 ? cell : "");
 	table_cell(table, row->tensor_cores ? "yes" : "");
 	snprintf(cell, sizeof(cell), "%zu", row->shapes);
 	table_cell(table, cell);
@@ -286,8 +290,8 @@ static int print_launches(const struct text *text, const struct gpu_rows *rows, 
 		{ "grid", COLUMN_NUMBER },      { "block", COLUMN_NUMBER },
 		{ "registers", COLUMN_NUMBER }, { "shared", COLUMN_NUMBER },
 		{ "occupancy", COLUMN_NUMBER }, { "limited by", COLUMN_WORD },
-		{ "tensor", COLUMN_WORD },      { "shapes", COLUMN_NUMBER },
-		{ "kernel", COLUMN_TEXT },
+		{ "SMs", COLUMN_NUMBER },       { "tensor", COLUMN_WORD },
+		{ "shapes", COLUMN_NUMBER },    { "kernel", COLUMN_TEXT },
 	};
 	struct column columns[COLUMNS_MAX], *end = columns;
 	size_t shown = 0;
@@ -308,11 +312,12 @@ static int print_launches(const struct text *text, const struct gpu_rows *rows, 
 	}
 	if (!shown)
 		return 0;
-	text_heading(text, "GPU launches",
-	             is_windowed(text)
-	                     ? "each kernel as most of its time in the whole run; estimates"
-	                     : "each kernel as most of its time; occupancy and tensor cores are "
-	                       "estimates");
+	text_heading(
+		text, "GPU launches",
+		is_windowed(text)
+			? "each kernel as most of its time in the whole run; estimates"
+			: "each kernel as most of its time; occupancy, multiprocessors at work "
+			  "and tensor cores are estimates");
 	return table_print(table, text->out, 2) < 0 ? out_of_memory(err) : 0;
 }
 
@@ -407,6 +412,25 @@ static int print_waits(const struct text *text, const struct gpu_facts *facts,
 			return -1;
 	}
 	return 0;
+}
+
+int text_gpu_kernels(const struct text *text, struct error *err)
+{
+	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
+	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(text->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	if (!rows->count && view_is_filtered(text->view)) {
+		fputc('\n', text->out);
+		text_say(text, "no GPU ran anything in this part of the run");
+		return 0;
+	}
+	if (!rows->count) {
+		text_no_gpu(text);
+		return 0;
+	}
+	return print_rows(text, rows, err) < 0 ? -1 : print_launches(text, rows, err);
 }
 
 static bool has_streams(const struct gpu_facts *facts)

@@ -21,7 +21,7 @@ def formats():
 VALUES = {
     "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
-           "domain", "stream"},
+           "domain", "stream", "kernel"},
     "color": {"auto", "always", "never"},
     "export": formats(),
     "phase": {"all", "startup", "warmup", "steady"},

@@ -186,9 +186,36 @@ class Gpu(harness.Case):
             self.assertGreater(float(busy), 80, table)
             self.assertGreater(float(at_once), 80, table)
 
+    def test_kernels_have_rows_and_how_they_were_launched(self):
+        self.program("streams")
+        for options in ([], ["--sort", "gpu"]):
+            table = self.table("--by", "kernel", *options)
+            self.assertRegex(table, r"(?m)^ +80\.0 ms +99\.5 +200 +400 us +(400 us +)?(40 MB +)?wide_us +")
+            # One block of 132 multiprocessors: one of them is at work, which has room for 64 warps.
+            self.assertRegex(table, r"(?m)^ +1 +32 +32 +0 B +2 % +small grid +1 % .* wide_us$")
+            self.assertNotIn("hotspots", table)
+        part = self.table("--by", "kernel", "--to", "0.000001")
+        self.assertIn("no GPU ran anything in this part of the run", part)
+        for wrong, why in ((["--sort", "self"], "--sort self is not for kernels"),
+                           (["--on-cpu"], "--on-cpu is for samples"),
+                           (["--ops"], "--by kernel is not for ops")):
+            told = self.bare([harness.BOTTLENECK, "report", "--by", "kernel", *wrong, self.profile])
+            self.assertEqual(told.returncode, 1)
+            self.assertIn(why, told.stderr.decode())
+
+    def test_what_is_of_all_gpus_stands_apart(self):
+        self.program("devices", FAKE_DEVICES="2")
+        second = self.report[self.report.index("\nGPU  1: "):]
+        own, rest = second[1:].split("\n\n", 1)
+        self.assertNotIn("the program waited", own)
+        self.assertRegex(rest, r"\AGPUs  all together\n  from the call to its beginning: ")
+        self.program("copies")
+        self.assertNotIn("all together", self.report)
+
     def test_without_a_gpu_it_is_said_that_nothing_can_be_ranked_by_it(self):
         self.look("true")
-        for options in (["--sort", "gpu"], ["--by", "stream"], ["--sort", "gpu", "--by", "line"]):
+        for options in (["--sort", "gpu"], ["--by", "stream"], ["--by", "kernel"],
+                        ["--sort", "gpu", "--by", "line"]):
             self.assertIn("no GPU: the program ran nothing there", self.table(*options))
 
     def test_a_part_of_the_run_says_what_is_of_all_of_it(self):
@@ -343,9 +370,12 @@ class Gpu(harness.Case):
 
     def test_a_managed_variable_is_seen(self):
         """But for the first tenth of a second or so, until it is known that there is one."""
-        out = self.program("variable")
-        place, count, _ = re.search(r"truth fault (\S+) (\d+) (\d+)", out).groups()
-        row = self.faults()[place]
+        for last in range(3): # on a busy machine that may take longer
+            out = self.program("variable")
+            place, count, _ = re.search(r"truth fault (\S+) (\d+) (\d+)", out).groups()
+            row = self.faults().get(place)
+            if row and row["faults"] > int(count) // 4 or last == 2:
+                break
         self.assertEqual(row["function"], "main")
         self.assertGreater(row["faults"], int(count) // 4)
         self.assertLessEqual(row["faults"], int(count))
