@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "merge/query/query.h"
-#include "tests/replay.h"
+#include "tests/support/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/op.h"
 #include "sampler/op/op_records.h"
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/cupti/cupti_records.h"
 #include "tracer/agent/cupti/gpu_lane.h"

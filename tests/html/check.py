@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Looks at the HTML report in a real browser: check.py HTML_PAGE BOTTLENECK [SCREENSHOTS]
 
-HTML_PAGE makes pages of known runs (tests/html_page.c), BOTTLENECK one of a real run. The browser
+HTML_PAGE makes pages of known runs (tests/html/page.c), BOTTLENECK one of a real run. The browser
 is a headless Chromium. It has to find what the run is known for, and must neither ask for anything
 over a network nor complain. With SCREENSHOTS, a directory, it leaves pictures there.
 """

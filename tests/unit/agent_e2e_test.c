@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "tests/agent_run.h"
+#include "tests/support/agent_run.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

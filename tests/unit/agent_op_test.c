@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/device_bytes.h"
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/threads.h"
 #include "tracer/reader/reader.h"

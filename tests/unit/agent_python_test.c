@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/python/python_code.h"
 #include "tracer/agent/python/python_frames.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "tests/agent_signal.h"
-#include "tests/temporary.h"
+#include "tests/support/agent_signal.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/sample/sample.h"
 

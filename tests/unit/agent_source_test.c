@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/rung_run.h"
+#include "tests/support/rung_run.h"
 
 #include "base/clock.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/cupti/cupti_buffers.h"
 #include "tracer/agent/cupti/cupti_calls.h"

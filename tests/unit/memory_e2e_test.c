@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/record.h"
-#include "tests/agent_run.h"
+#include "tests/support/agent_run.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory/memory.h"
 
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/threads.h"
 #include "tracer/reader/reader.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The file that short processes append their totals to, from both sides.
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
 #include "tracer/reader/reader.h"
 

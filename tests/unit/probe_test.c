@@ -6,7 +6,7 @@
 #include "base/stack.h"
 #include "sampler/unwind/address_space.h"
 #include "sampler/unwind/unwinder.h"
-#include "tests/probe_run.h"
+#include "tests/support/probe_run.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

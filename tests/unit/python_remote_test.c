@@ -5,7 +5,7 @@
 #include "base/code.h"
 #include "sampler/python/python.h"
 #include "sampler/unwind/address_space.h"
-#include "tests/python_image.h"
+#include "tests/support/python_image.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/agent/op/names.h"
 #include "tracer/agent/rings.h"
 #include "tracer/reader/reader.h"

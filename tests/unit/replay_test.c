@@ -2,7 +2,7 @@
 // What a profile takes does not grow with time, whatever the program does.
 #include "base/clock.h"
 #include "merge/query/query.h"
-#include "tests/replay.h"
+#include "tests/support/replay.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

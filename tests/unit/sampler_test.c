@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/sampler.h"
-#include "tests/turns.h"
+#include "tests/support/turns.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/session.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/temporary.h"
+#include "tests/support/temporary.h"
 #include "tracer/reader/target.h"
 
 #include <criterion/criterion.h>

@@ -3,7 +3,7 @@
 #include "cli/diff/diff_report.h"
 
 #include "cli/command.h"
-#include "tests/golden.h"
+#include "tests/support/golden.h"
 #include "tests/unit/fake_profile.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 // Ops, GPUs and memory in the report of a hand-made profile.
 #include "base/clock.h"
 #include "cli/format.h"
-#include "tests/golden.h"
+#include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
 #include <criterion/criterion.h>

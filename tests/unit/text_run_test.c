@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a report tells of a run beside functions: warm-up, steps, ranks, repeats, imports, findings.
 #include "base/clock.h"
-#include "tests/golden.h"
+#include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
 #include <criterion/criterion.h>

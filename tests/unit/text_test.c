@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "cli/format.h"
 #include "symbolize/symbolizer.h"
-#include "tests/golden.h"
+#include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
 #include <criterion/criterion.h>

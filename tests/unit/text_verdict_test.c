@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The sentence that a report of a hand-made profile begins with.
 #include "base/clock.h"
-#include "tests/golden.h"
+#include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
 #include <criterion/criterion.h>

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+foreach(module batch_file cpu_clock format job kernel_names launch machine op_wrapper option own_threads
+        rank recorded source state terminal tracks)
+  unit(${module} LIBS cli reader sampler merge symbolize base)
+endforeach()
+target_link_libraries(terminal_test PRIVATE util)
+
+fuzz(batch_file LIBS cli base)
+
+# A strict reader of JSON is the judge.
+if(JANSSON_FOUND)
+  unit(json LIBS cli base PkgConfig::JANSSON)
+endif()
+
+# What it asks, and whom, is the test's.
+unit(ahead LIBS cli base)
+
+# The report of a hand-made profile: its answers stand in for merge/.
+set(fake_profile unit/fake_profile.c unit/fake_profile_more.c unit/fake_query.c)
+foreach(part text text_ops text_run text_verdict)
+  unit(${part} SOURCES ${fake_profile} support/golden.c unit/text_page.c LIBS cli base)
+endforeach()
+
+# The same of a hand-made comparison.
+unit(text_diff SOURCES ${fake_profile} support/golden.c LIBS cli merge base)
+
+add_test(NAME man
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/man.sh ${PROJECT_SOURCE_DIR}/man
+          $<TARGET_FILE:bottleneck>)
+set_tests_properties(man PROPERTIES TIMEOUT 300)
+
+add_test(NAME rules_tested
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit/rules.sh $<TARGET_FILE:bottleneck>
+          ${CMAKE_CURRENT_SOURCE_DIR})
+set_tests_properties(rules_tested PROPERTIES LABELS unit)

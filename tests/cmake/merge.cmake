@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+foreach(module
+  activity_names
+  callgrind
+  cells
+  columns
+  cycle
+  cycle_recorded
+  locations
+  meetings
+  merger_slots
+  paths
+  spread
+  threads)
+  unit(${module} LIBS merge PkgConfig::ZLIB)
+endforeach()
+
+# unit/merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
+foreach(module
+  account
+  ask_early
+  callables
+  diff
+  file_ops
+  gpu_lines
+  merger
+  profile
+  profile_file
+  query
+  query_counters
+  query_devices
+  query_imports
+  query_iterations
+  query_memory
+  query_ops
+  query_repeats
+  query_slices
+  query_stack_times
+  query_stacks
+  query_timeline)
+  unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+endforeach()
+
+foreach(module finding finding_ops finding_python merger_meetings)
+  unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c
+    LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+endforeach()
+foreach(module finding_gpu merger_parts query_gpu)
+  unit(${module} SOURCES unit/gpu_fixture.c unit/finding_fixture.c unit/merge_fixture.c
+    LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+endforeach()
+
+foreach(module histogram noise)
+  unit(${module} LIBS merge m)
+endforeach()
+foreach(module gpu_busy gpu_idle gpu_touches op_table)
+  unit(${module} LIBS merge)
+endforeach()
+
+# Every allocation of ours can be made to fail.
+unit(profile_memory LIBS merge)
+target_link_options(profile_memory_test PRIVATE
+  -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)
+
+fuzz(callgrind LIBS merge)
+fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+
+# What a profile grows to in hours: replay HOURS prints it.
+unit(replay SOURCES support/replay.c LIBS merge)
+add_executable(replay EXCLUDE_FROM_ALL bench/replay.c support/replay.c)
+target_link_libraries(replay PRIVATE flags merge)
+
+# What findings cost: findings_cost [SERIES [FUNCTIONS [STACKS]]] prints it.
+add_executable(findings_cost EXCLUDE_FROM_ALL bench/findings_cost.c)
+target_link_libraries(findings_cost PRIVATE flags merge)
+
+# What single calls cost: slices COUNT FILE prints it.
+add_executable(slices bench/slices.c)
+target_link_libraries(slices PRIVATE flags merge)
+
+# As many ranks as one likes: ranks COUNT DIRECTORY writes their profiles.
+add_executable(ranks bench/ranks.c)
+target_link_libraries(ranks PRIVATE flags merge)
