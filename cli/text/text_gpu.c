@@ -15,6 +15,7 @@
 
 #define WIDE        100 // terminals below this get fewer columns
 #define COLUMNS_MAX 10
+#define QUEUE_WORTH 0.05 // less is printed as none
 #define GPUS_SHOWN  16
 #define SHARE_WORTH 0.005 // of the busy time, to be told
 #define IDLE_WORTH  0.02  // of the time from the first activity to the last
@@ -65,28 +66,44 @@ static void say_device(const struct text *text, const struct gpu_device_row *d)
 		         d->peak_within ? "" : ", at another time of the run");
 }
 
-static void say_calls(const struct text *text, const struct gpu_facts *facts)
+static bool is_windowed(const struct text *text)
 {
-	if (facts->latency_ns)
+	return text->view->from_ns || text->view->to_ns;
+}
+
+static void say_latency(const struct text *text, const struct gpu_facts *facts)
+{
+	if (is_windowed(text) && facts->latency_average_ns)
+		text_say(
+			text,
+			"from the call to its beginning: %s on average (of the whole run: median %s, "
+			"90 %% below %s); %.1f activities were in the queue on average",
+			format_duration(facts->latency_average_ns).text,
+			format_duration(facts->latency_ns).text,
+			format_duration(facts->latency90_ns).text, facts->queue);
+	else if (is_windowed(text) && facts->queue >= QUEUE_WORTH)
+		text_say(text, "%.1f activities were in the queue on average", facts->queue);
+	else if (facts->latency_ns && !is_windowed(text))
 		text_say(
 			text,
 			"from the call to its beginning: median %s, 90 %% below %s; %.1f activities "
 			"were in the queue on average",
 			format_duration(facts->latency_ns).text,
 			format_duration(facts->latency90_ns).text, facts->queue);
+}
+
+static void say_calls(const struct text *text, const struct gpu_facts *facts)
+{
+	say_latency(text, facts);
 	if (facts->sync_count)
 		text_say(text, "the program waited %s time%s for the GPU, for %s in all",
 		         format_count(facts->sync_count).text, facts->sync_count == 1 ? "" : "s",
 		         format_duration(facts->sync_ns).text);
 	if (facts->jit_count)
-		text_say(text, "the driver compiled or loaded code %s time%s, for %s",
+		text_say(text, "the driver compiled or loaded code %s time%s, for %s%s",
 		         format_count(facts->jit_count).text, facts->jit_count == 1 ? "" : "s",
-		         format_duration(facts->jit_ns).text);
-}
-
-static bool is_windowed(const struct text *text)
-{
-	return text->view->from_ns || text->view->to_ns;
+		         format_duration(facts->jit_ns).text,
+		         is_windowed(text) ? ", in the whole run" : "");
 }
 
 // All of one machine, but not all of hundreds of ranks.
@@ -113,11 +130,10 @@ static void print_devices(const struct text *text, const struct gpu_facts *facts
 	if (shown(text, facts) < facts->device_count)
 		text_say(text, "%zu more GPUs are left out: -n %zu shows all",
 		         facts->device_count - shown(text, facts), facts->device_count);
-	bool calls = facts->latency_ns || facts->sync_count || facts->jit_count;
+	bool calls = facts->latency_ns || facts->queue >= QUEUE_WORTH || facts->sync_count ||
+	             facts->jit_count;
 	if (calls && facts->device_count > 1)
 		text_heading(text, "GPUs", "all together");
-	if (is_windowed(text) && calls)
-		text_say(text, "not kept by time, and of the whole run:");
 	say_calls(text, facts);
 }
 

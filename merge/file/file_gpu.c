@@ -490,7 +490,7 @@ static int read_gpu_cells(struct file_reader *r)
 		                         .metrics = METRIC_COUNT * g->device_count };
 	const struct file_cells states = { .cells = &g->states,
 		                           .nodes = g->device_count,
-		                           .metrics = GPU_STATES };
+		                           .metrics = GPU_STATE_METRICS };
 
 	if (read_cell_table(r, "gpu_idle_chunk", &idle) < 0)
 		return -1;

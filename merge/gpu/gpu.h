@@ -109,8 +109,15 @@ struct gpu {
 	struct cells paths;   /* by node: what it has launched ran so long; the metric is 0 */
 	struct cells idle;    /* by node and gpu_idle_metric(): it waited for its thread, which was
 	                         there */
-	struct cells states;  /* by device index + 1 and enum gpu_state */
+	struct cells states;  /* by device index + 1 and enum gpu_state, enum gpu_call_time */
 	struct gpu_live live;
+};
+
+/* The metrics of cells of states behind enum gpu_state. Stored in profile files: append only. */
+enum gpu_call_time {
+	GPU_HOST_WAITS = GPU_STATES, /* the host waited; of the first device: CUPTI tells none */
+	GPU_QUEUED,                  /* works waited for their beginning, from their calls on */
+	GPU_STATE_METRICS
 };
 
 /* The metric of cells of idle time: which GPU waited (index), and what the thread did. */

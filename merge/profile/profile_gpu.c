@@ -334,8 +334,12 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 	uint32_t work = add_to_work(p, &key, &sums, begin_ns);
 	if (!device || !timed)
 		return;
-	if (queued)
+	if (queued) {
+		const struct interval waiting = { event->call.begin_ns, sums.queued_ns,
+			                          sums.queued_ns, 1 };
 		histogram_add(&g->latencies, sums.queued_ns);
+		g->lost += !profile_add_gpu_interval(p, &g->states, device, GPU_QUEUED, &waiting);
+	}
 	struct gpu_stream *stream = gpu_stream_of(g, device, process, place.context, place.stream);
 	if (stream) {
 		stream->works++;
@@ -436,6 +440,18 @@ static void count_managed(struct profile *p, const struct gpu_event *event, uint
 	p->gpu.lost += !gpu_add_managed(&p->gpu, &more);
 }
 
+static void count_sync(struct profile *p, const struct record_gpu_sync *sync)
+{
+	bool timed = sync->begin_ns && sync->end_ns >= sync->begin_ns;
+	uint64_t ns = timed ? sync->end_ns - sync->begin_ns : 0;
+	const struct interval waiting = { sync->begin_ns, ns, ns, 1 };
+
+	gpu_count_sync(&p->gpu, sync);
+	if (timed && sync->kind != GPU_SYNC_STREAM_WAIT && sync->kind < GPU_SYNC_KINDS)
+		p->gpu.lost +=
+			!profile_add_gpu_interval(p, &p->gpu.states, 1, GPU_HOST_WAITS, &waiting);
+}
+
 static void count_loss(struct gpu *g, const struct record_gpu_lost *lost)
 {
 	if (lost->what < GPU_LOSSES)
@@ -470,7 +486,7 @@ void profile_add_gpu(struct profile *p, const struct gpu_event *event)
 		count_managed(p, event, process);
 		break;
 	case RECORD_GPU_SYNC:
-		gpu_count_sync(&p->gpu, (const struct record_gpu_sync *)record);
+		count_sync(p, (const struct record_gpu_sync *)record);
 		break;
 	case RECORD_GPU_JIT:
 		count_jit(&p->gpu, (const struct record_gpu_jit *)record);

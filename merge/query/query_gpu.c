@@ -306,6 +306,8 @@ static void add_states(const struct profile *p, const struct window *w, struct g
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct cell *cell = &c->cells[i];
+		if (cell->metric >= GPU_STATES)
+			continue;
 		struct gpu_device_row *row = &facts->devices[cell->node - 1];
 		uint64_t *sums[GPU_STATES] = { &row->busy_ns, &row->kernel_ns, &row->copy_ns,
 			                       &row->overlap_ns, &row->copy_hidden_ns };
@@ -344,7 +346,7 @@ static void fill_calls(const struct gpu *g, struct gpu_facts *facts)
 {
 	static const enum gpu_sync_kind host[] = { GPU_SYNC_EVENT, GPU_SYNC_STREAM,
 		                                   GPU_SYNC_CONTEXT };
-	uint64_t queued = 0, span = 0;
+	uint64_t queued = 0, calls = 0;
 
 	for (size_t i = 0; i < sizeof(host) / sizeof(host[0]); i++) {
 		facts->sync_count += g->syncs[host[i]].count;
@@ -353,13 +355,32 @@ static void fill_calls(const struct gpu *g, struct gpu_facts *facts)
 	facts->stream_waits = g->syncs[GPU_SYNC_STREAM_WAIT].count;
 	facts->latency_ns = histogram_quantile(&g->latencies, 0.5);
 	facts->latency90_ns = histogram_quantile(&g->latencies, 0.9);
-	for (uint32_t i = 0; i < g->works.count; i++)
+	for (uint32_t i = 0; i < g->works.count; i++) {
 		queued += g->works.works[i].sums.queued_ns;
-	for (uint32_t i = 0; i < g->device_count; i++)
-		span += g->devices[i].end_ns - g->devices[i].first_ns;
+		calls += g->works.works[i].sums.calls - g->works.works[i].sums.untied;
+	}
+	facts->latency_average_ns = calls ? queued / calls : 0;
 	// Little's law: how many there are on average is how often one comes times how long it
 	// stays.
-	facts->queue = span ? (double)queued / (double)span : 0;
+	facts->queue = facts->span_ns ? (double)queued / (double)facts->span_ns : 0;
+}
+
+// The same of a part of the run; what began in it counts, for as long as it lasted there.
+static void fill_window(const struct gpu *g, const struct window *w, struct gpu_facts *facts)
+{
+	const struct cells *c = &g->states;
+	uint64_t ns[GPU_STATE_METRICS] = { 0 }, count[GPU_STATE_METRICS] = { 0 };
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct cell *cell = &c->cells[i];
+		ns[cell->metric] += cells_between(c, cell, w->first_bin, w->end_bin);
+		if (cell->bin >= w->first_bin && cell->bin < w->end_bin)
+			count[cell->metric] += cell->samples;
+	}
+	facts->sync_count = count[GPU_HOST_WAITS];
+	facts->sync_ns = ns[GPU_HOST_WAITS];
+	facts->latency_average_ns = count[GPU_QUEUED] ? ns[GPU_QUEUED] / count[GPU_QUEUED] : 0;
+	facts->queue = facts->span_ns ? (double)ns[GPU_QUEUED] / (double)facts->span_ns : 0;
 }
 
 static bool writes(const struct gpu_managed *m)
@@ -448,6 +469,8 @@ struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *q
 		facts->busy_ns += facts->devices[i].busy_ns;
 	}
 	fill_calls(g, facts);
+	if (query->from_ns || query->to_ns)
+		fill_window(g, &w, facts);
 	for (uint32_t i = 0; i < g->managed_count; i++)
 		add_managed(&g->managed[i], &facts->managed);
 	fill_troubles(g, facts);

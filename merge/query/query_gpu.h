@@ -179,18 +179,20 @@ struct gpu_paging {
 };
 
 /*
- * All that is known but rows. Below busy_ns everything is of the whole run: it is not kept by time.
+ * All that is known but rows. Below sync_ns everything is of the whole run, as medians are: it is
+ * not kept by time.
  */
 struct gpu_facts {
 	struct gpu_device_row *devices;
 	size_t device_count;
-	uint64_t span_ns, busy_ns; /* over all devices */
-	uint64_t latency_ns,
-		latency90_ns;         /* median and 90 % from a call to its beginning; 0: unknown */
+	uint64_t span_ns, busy_ns;    /* over all devices */
+	uint64_t latency_average_ns;  /* from a call to its beginning; 0: unknown */
 	double queue;                 /* launched and not begun, on average over SPAN_NS */
 	uint64_t sync_count, sync_ns; /* host waits for streams, events, devices */
-	uint64_t stream_waits;        /* streams that were told to wait for others */
-	uint64_t allocations;         /* on devices */
+	uint64_t latency_ns,
+		latency90_ns;  /* median and 90 % from a call to its beginning; 0: unknown */
+	uint64_t stream_waits; /* streams that were told to wait for others */
+	uint64_t allocations;  /* on devices */
 	uint64_t jit_count, jit_ns;
 	struct gpu_paging managed;
 	uint64_t overhead_ns;                /* of CUPTI itself, as far as it says */

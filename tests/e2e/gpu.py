@@ -225,7 +225,8 @@ class Gpu(harness.Case):
         peak = re.search(r"memory: at most (\S+ \S+)", whole)[1]
         waited = re.search(r"the program waited (\S+) time", whole)[1]
         part = self.table("-v", "--from", "0.000001")
-        self.assertIn("not kept by time, and of the whole run:", part)
+        self.assertRegex(" ".join(part.split()), r"to its beginning: \S+ [mu]?s on average \(of the "
+                                                 r"whole run: median \S+ [mu]?s, 90 % below")
         self.assertIn(f"the program waited {waited} time", part)
         self.assertIn("medians of the whole run", part)
         self.assertNotIn("GPU streams", part)
@@ -233,6 +234,30 @@ class Gpu(harness.Case):
         self.assertNotIn("at another time of the run", part)
         early = self.table("--to", "0.000001")
         self.assertRegex(" ".join(early.split()), "allocated by the program, at another time of the run")
+
+    def test_waits_and_the_queue_are_those_of_a_part(self):
+        """Half of the time of a program that does the same all the time."""
+        def calls(*options):
+            words = " ".join(self.table(*options).split())
+            found = re.search(r"([0-9.]+) activities were in the queue on average.*the program waited "
+                              r"([0-9,]+) times? for the GPU, for ([0-9.]+) ms", words)
+            return float(found[1]), int(found[2].replace(",", "")), float(found[3])
+
+        self.program("sync_happy")
+        begin, end, start = self.ask("SELECT first_ns, end_ns, (SELECT value FROM run WHERE key = "
+                                     "'start_ns') FROM gpu_device")[0]
+        middle = f"{((begin + end) / 2 - int(start)) / 1e9:.3f}"
+        whole, first, second = calls(), calls("--to", middle), calls("--from", middle)
+        self.assertEqual(first[1] + second[1], whole[1])
+        self.assertAlmostEqual(first[2] + second[2], whole[2], delta=0.1 + 0.01 * whole[2])
+        self.assertTrue(0 < first[1] < whole[1], first)
+        self.program("gpu_bound") # all is launched at once: 100 wait, then fewer and fewer
+        begin, end, start = self.ask("SELECT first_ns, end_ns, (SELECT value FROM run WHERE key = "
+                                     "'start_ns') FROM gpu_device")[0]
+        late = f"{(begin + (end - begin) * 3 / 4 - int(start)) / 1e9:.3f}"
+        words = " ".join(self.table("--from", late).split())
+        queue = float(re.search(r"([0-9.]+) activities were in the queue", words)[1])
+        self.assertTrue(0.1 * calls()[0] < queue < 0.6 * calls()[0], (queue, calls()))
 
     def test_copies_have_their_rate(self):
         self.program("copies")

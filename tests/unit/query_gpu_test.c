@@ -110,6 +110,66 @@ Test(query_gpu, a_window_has_its_part)
 		eq(str, (char *)rows_of(f.profile, &window), "gemm 1 30 30 (0), relu 1 10 10 (0)"));
 }
 
+static void wait_for_gpu(uint32_t kind, uint64_t begin_ms, uint64_t end_ms)
+{
+	const struct record_gpu_sync sync = {
+		.head = { .type = RECORD_GPU_SYNC, .size = sizeof(sync) },
+		.begin_ns = f.now_ns + begin_ms * MS,
+		.end_ns = f.now_ns + end_ms * MS,
+		.kind = kind,
+	};
+
+	tell(&sync.head, 0, 0);
+}
+
+Test(query_gpu, a_window_has_its_waits)
+{
+	const struct query window = { .from_ns = 20 * MS, .to_ns = 50 * MS };
+	struct error err = { 0 };
+
+	fill();
+	f.now_ns = profile_start_ns(f.profile);
+	wait_for_gpu(GPU_SYNC_CONTEXT, 10, 25);
+	wait_for_gpu(GPU_SYNC_STREAM, 30, 40);
+	wait_for_gpu(GPU_SYNC_EVENT, 45, 55);
+	wait_for_gpu(GPU_SYNC_STREAM_WAIT, 30, 40);
+	cleanup(gpu_facts) struct gpu_facts *all = query_gpu_facts(f.profile, &everything, &err);
+	cleanup(gpu_facts) struct gpu_facts *part = query_gpu_facts(f.profile, &window, &err);
+	cr_assert(all && part, "%s", err.text);
+	cr_expect(eq(u64, all->sync_count, 3));
+	cr_expect(eq(u64, all->sync_ns, 35 * MS));
+	cr_expect(eq(u64, all->stream_waits, 1));
+	cr_expect(eq(u64, part->sync_count, 2), "those that began in it");
+	cr_expect(eq(u64, part->sync_ns, 20 * MS));
+}
+
+Test(query_gpu, a_window_has_its_queue)
+{
+	struct query early = { .to_ns = 100 * MS }, late = { .from_ns = 100 * MS };
+	struct error err = { 0 };
+	uint64_t start = f.now_ns;
+
+	device();
+	uint32_t from = site(1, "main a.c:3 > <cudaLaunchKernel>");
+	kernel("gemm", 60, 100, 7, from); // launched at 0
+	f.now_ns = start + 120 * MS;
+	kernel("gemm", 20, 80, 7, from);
+	profile_end_gpu(f.profile);
+	name_all(&f);
+	early.to_ns += start - profile_start_ns(f.profile);
+	late.from_ns += start - profile_start_ns(f.profile);
+	cleanup(gpu_facts) struct gpu_facts *all = query_gpu_facts(f.profile, &everything, &err);
+	cleanup(gpu_facts) struct gpu_facts *first = query_gpu_facts(f.profile, &early, &err);
+	cleanup(gpu_facts) struct gpu_facts *second = query_gpu_facts(f.profile, &late, &err);
+	cr_assert(all && first && second, "%s", err.text);
+	cr_expect(eq(u64, all->latency_average_ns, 40 * MS));
+	cr_expect(eq(u64, first->latency_average_ns, 60 * MS));
+	cr_expect(eq(u64, second->latency_average_ns, 20 * MS));
+	// Of the GPU's first 40 ms, and of the 100 ms then.
+	cr_expect(eq(dbl, first->queue, 1.5));
+	cr_expect(eq(dbl, second->queue, 0.2));
+}
+
 Test(query_gpu, gpu_time_is_of_who_launched)
 {
 	const struct query by_gpu = { .of = QUERY_GPU, .sort = SORT_TOTAL };
