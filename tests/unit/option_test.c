@@ -200,10 +200,11 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		{ "run --sort line --by module x",
 		  "--sort line ranks source lines: it does not go with --by module" },
 		{ "run --by stack:0 x", "--by \"0\": not a whole number from 1 to 100" },
-		{ "run --by op:2 x", "--by \"op:2\": not one of function, line, module, file, "
-		                     "thread, process, op, shape, stack:N, domain, stream" },
+		{ "run --by op:2 x",
+		  "--by \"op:2\": not one of function, line, module, file, "
+		  "thread, process, op, shape, stack:N, domain, stream, kernel" },
 		{ "run --by sta x", "--by \"sta\": not one of function, line, module, file, "
-		                    "thread, process, op, shape, stack:N, domain, stream" },
+		                    "thread, process, op, shape, stack:N, domain, stream, kernel" },
 		{ "run --ops --sort line x", "--sort line ranks source lines, not ops" },
 		{ "run --sort calls --by file x",
 		  "--by file is not for ops: they go by op, shape, stack:N, domain, line, module or "
