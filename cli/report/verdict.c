@@ -239,22 +239,21 @@ static bool found(const struct evidence *f, struct verdict *v)
 	return false;
 }
 
-// Whoever has the CPUs, and what to look at meanwhile.
+// The CPUs that its threads waited for were busy with its other threads.
+static bool fills_cpus(const struct evidence *f)
+{
+	return share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= OWN_SHARE * f->run->cpus;
+}
+
+// What to do about that, and what to look at meanwhile.
 static bool advise_cpu(const struct evidence *f, struct verdict *v)
 {
 	char place[400], both[64];
 
-	double used = share_of(f->totals->on_cpu_ns, f->run->wall_ns);
-	if (used >= OWN_SHARE * f->run->cpus)
-		advise(v,
-		       "It kept the %u CPU%s that it may use busy by itself: run fewer threads or "
-		       "processes at once, or give it more CPUs.",
-		       f->run->cpus, f->run->cpus == 1 ? "" : "s");
-	else
-		advise(v,
-		       "All of it together used %.1f of %u CPU%s: others had the rest. Measure "
-		       "it on a machine without other work.",
-		       used, f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	advise(v,
+	       "It kept the %u CPU%s that it may use busy by itself: run fewer threads or "
+	       "processes at once, or give it more CPUs.",
+	       f->run->cpus, f->run->cpus == 1 ? "" : "s");
 	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
 	size_t length = strlen(v->next);
 	struct place_sum sum;
@@ -276,7 +275,7 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
 	char name[64];
 
-	if (share_of(waited, f->account.lifetime_ns) < CPU_SHARE)
+	if (!fills_cpus(f) || share_of(waited, f->account.lifetime_ns) < CPU_SHARE)
 		return false;
 	say(v, "%s %% of the time %s was ready to run but had no CPU.",
 	    format_percent(waited, f->account.lifetime_ns).text,
@@ -289,7 +288,7 @@ static bool others_wait_for_cpu(const struct evidence *f, struct verdict *v)
 {
 	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
 
-	if (!f->account.is_main ||
+	if (!fills_cpus(f) || !f->account.is_main ||
 	    share_of(f->account.ns[METRIC_ON_CPU], f->account.lifetime_ns) > 1 - WAIT_SHARE ||
 	    share_of(ready, f->run->wall_ns) < BUSY_SHARE || share_of(waited, ready) < CPU_SHARE)
 		return false;
@@ -340,7 +339,8 @@ static const char *wait_advice(enum metric metric)
 }
 
 // Time spent waiting for children is in the children, which are in the profile. And a main thread
-// that waits while others work is no news: then the question is what those do.
+// that waits while others work, or would if they had a CPU, is no news: then the question is what
+// those do.
 static bool waits(const struct evidence *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
@@ -357,7 +357,8 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	}
 	if (share_of(waited, f->account.lifetime_ns) < WAIT_SHARE)
 		return false;
-	if (f->account.is_main && share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
+	uint64_t ready = f->totals->on_cpu_ns + f->totals->runnable_ns;
+	if (f->account.is_main && share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
 	// Of a tree of all waits: more than half of those for locks.
@@ -417,6 +418,19 @@ static bool nothing_seen(const struct evidence *f, struct verdict *v)
 	return advise(v, "See the limits below; bottleneck check tells what would help.");
 }
 
+// What starts with an import is told by what is imported.
+static bool of_imports(const struct evidence *f, struct verdict *v)
+{
+	for (size_t i = 0; i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		if (strcmp(finding->rule->id, "PY-IMPORT") != 0)
+			continue;
+		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+		return advise(v, "%s", finding->advice);
+	}
+	return false;
+}
+
 static bool asked_for(const struct evidence *f, struct verdict *v)
 {
 	struct place_sum sum;
@@ -424,6 +438,8 @@ static bool asked_for(const struct evidence *f, struct verdict *v)
 
 	if (!asks_most(f, MORE_THAN, &sum))
 		return false;
+	if (strcmp(sum.entry->name, "_find_and_load") == 0 && of_imports(f, v))
+		return true;
 	name_sum(f, &sum, text, sizeof(text));
 	say(v, "%s.", text);
 	if (sum.entry->name[0] == '[' && sum.entry->module)
@@ -492,6 +508,21 @@ static void add_op(const struct evidence *f, struct verdict *v)
 	         *place ? ", mostly called from " : "", place);
 }
 
+// That others had the CPUs is no fault of the program's: it stands behind what is.
+static void add_noise(const struct evidence *f, struct verdict *v)
+{
+	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
+	size_t length = strlen(v->next);
+
+	if (fills_cpus(f) || share_of(ready, f->run->wall_ns) < BUSY_SHARE ||
+	    share_of(waited, ready) < CPU_SHARE)
+		return;
+	snprintf(v->next + length, sizeof(v->next) - length,
+	         "%sFor %s %% of the time that its threads could have run others had the CPUs: "
+	         "measure it on a machine without other work.",
+	         length ? " " : "", format_percent(waited, ready).text);
+}
+
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
 	nothing_measured, found,   waits_for_cpu, others_wait_for_cpu, waits,
 	too_few_samples,  our_own, nothing_seen,  asked_for,           flat,
@@ -538,9 +569,11 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (rules[i](&f, verdict))
-			break;
+	size_t rule = 0;
+	while (rule < sizeof(rules) / sizeof(rules[0]) && !rules[rule](&f, verdict))
+		rule++;
 	add_op(&f, verdict);
+	if (rule < sizeof(rules) / sizeof(rules[0]) && rules[rule] != found)
+		add_noise(&f, verdict);
 	return 0;
 }

@@ -219,10 +219,9 @@ Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
 
 	profile->account.ns[METRIC_ON_CPU] = 20 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_RUNNABLE] = 21234 * NS_PER_MS;
-	expect_verdict(profile, "the main thread was ready to run but had no CPU.");
-	expect_verdict(profile, "of 8 CPUs: others had the rest.");
 	profile->run.cpus = 1;
 	profile->totals.on_cpu_ns = profile->run.wall_ns;
+	expect_verdict(profile, "the main thread was ready to run but had no CPU.");
 	expect_verdict(profile, "It kept the 1 CPU that it may use busy by itself: run fewer");
 	profile->run.samples = 8;
 	char *page =
@@ -232,16 +231,39 @@ Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
 	free(page);
 }
 
+Test(text_verdict, that_others_had_the_cpus_stands_behind_what_the_program_does)
+{
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 20 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_RUNNABLE] = 21234 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 20 * NS_PER_SEC;
+	profile->totals.runnable_ns = 30 * NS_PER_SEC;
+	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+	expect_verdict(profile, "For 60.0 % of the time that its threads could have run others had "
+	                        "the CPUs: measure it on a machine without other work.");
+	profile->totals.runnable_ns = 15 * NS_PER_SEC;
+	char *page =
+		text_page(profile, &(struct view){ .quiet = true, .by = { -1, 0 }, .sort = -1 },
+	                  golden_terminal(200, false, false));
+	cr_expect(not(strstr(page, "others had the CPUs") != NULL), "%s", page);
+	free(page);
+}
+
 Test(text_verdict, threads_that_get_no_cpu_are_told_where_the_main_thread_waits_for_them)
 {
 	struct profile *profile = fake_profile();
 
 	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
-	profile->totals.on_cpu_ns = 10 * NS_PER_SEC;
-	profile->totals.runnable_ns = 30 * NS_PER_SEC;
+	profile->run.cpus = 1;
+	profile->totals.on_cpu_ns = profile->run.wall_ns;
+	profile->totals.runnable_ns = 3 * profile->run.wall_ns;
 	expect_verdict(profile,
 	               "75.0 % of the time that its threads could have run they had no CPU.");
+	profile->run.cpus = 8;
+	expect_verdict(profile, "is spent in deflate_slow");
+	profile->totals.on_cpu_ns = 10 * NS_PER_SEC;
 	profile->totals.runnable_ns = 5 * NS_PER_SEC;
 	expect_verdict(profile, "of the time the main thread waited for sockets or events");
 }
