@@ -336,6 +336,24 @@ static uint64_t interpreting(const struct asking *a, uint32_t location, uint64_t
 	return 0;
 }
 
+// Hands a call on to what the user has called.
+static bool is_dispatcher(const char *name)
+{
+	return strstr(name, ".<locals>.") || strstr(name, "implement_array_function");
+}
+
+// What a line of Python calls is a function of Python's, or one that Python has a name for: the
+// interpreter's own ones on the way there are nobody's choice.
+static uint32_t callee_of(const struct asking *a, const struct state *state,
+                          const struct step_of *step)
+{
+	const char *name = strings_get(a->profile->strings, step->callee);
+
+	if (!name || state->place == ACTIVITY_NO_PLACE || !a->answer->places[state->place].python)
+		return step->callee;
+	return (step->python || name[0] == '{') && !is_dispatcher(name) ? step->callee : 0;
+}
+
 static void take_node(struct asking *a, uint32_t id)
 {
 	const struct path_node *node = paths_node(&a->profile->paths, id);
@@ -371,7 +389,7 @@ static void take_node(struct asking *a, uint32_t id)
 	if (step->openmp && !(state->doing & (ACTIVITY(MUTEX) | ACTIVITY(THREAD))))
 		state->doing |= ACTIVITY(BARRIER) | ACTIVITY(LOOP);
 	if (!state->callee)
-		state->callee = step->callee;
+		state->callee = callee_of(a, state, step);
 	const struct location *l = locations_get(&a->profile->locations, node->location);
 	if (l->kind != FRAME_OP)
 		return;

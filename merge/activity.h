@@ -67,13 +67,15 @@ enum activity {
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
 	ACTIVITY_LOGGING,    /* Python's logging */
 	ACTIVITY_DATE,       /* strptime and its like */
-	ACTIVITY_DEEPCOPY,   /* Python's copy module */
+	ACTIVITY_DEEPCOPY,   /* Python's copy module, and copies of data classes */
 	ACTIVITY_SERIALIZE,  /* Python's json, pickle and their like: objects to bytes, and back */
 	ACTIVITY_INSPECT,    /* Python's inspect, traceback, linecache: looks at code itself */
 	ACTIVITY_EXACT,      /* Python's fractions, statistics: numbers that are no machine's */
 	ACTIVITY_COMPRESS,   /* compresses data */
 	ACTIVITY_INVERT,     /* inverts a matrix */
 	ACTIVITY_FROM_LIST,  /* PyTorch makes a tensor, element by element where it is a list */
+	ACTIVITY_ELEMENT,    /* NumPy takes something out of an array, or puts it in */
+	ACTIVITY_JOINED,     /* an op that makes one tensor of several */
 	ACTIVITY_GC,         /* Python's garbage collection */
 	ACTIVITY_BLAS,       /* an op of linear algebra */
 	ACTIVITY_TENSORS,    /* an op that copies tensors */

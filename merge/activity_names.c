@@ -130,7 +130,8 @@ static const struct names table[] = {
 	  "fmod|lgamma|tgamma" },
 	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
 	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },
-	{ ACTIVITY(DEEPCOPY), "copy.py:*" },
+	{ ACTIVITY(DEEPCOPY), "copy.py:*|dataclasses.py:asdict|dataclasses.py:_asdict_inner|"
+	                      "dataclasses.py:astuple|dataclasses.py:_astuple_inner" },
 	{ ACTIVITY(SERIALIZE),
 	  "json/__init__.py:*|json/decoder.py:*|json/encoder.py:*|json/scanner.py:*|pickle.py:*|"
 	  "copyreg.py:*|plistlib.py:*|tomllib/_parser.py:*|yaml/__init__.py:*|"
@@ -146,12 +147,17 @@ static const struct names table[] = {
 	{ ACTIVITY(INVERT), "linalg/linalg.py:inv|linalg/_linalg.py:inv|linalg/_basic.py:inv|"
 	                    "{built-in method linalg_inv}|{method 'inverse' of 'torch*" },
 	{ ACTIVITY(FROM_LIST), "{built-in method tensor}|torch::utils::tensor_ctor*" },
+	{ ACTIVITY(ELEMENT), "{slot '__getitem__' of 'numpy.ndarray' objects}|"
+	                     "{slot '__setitem__' of 'numpy.ndarray' objects}|"
+	                     "{method 'item' of 'numpy.ndarray' objects}|array_subscript|"
+	                     "array_assign_subscript|array_item" },
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
 	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },
 	{ ACTIVITY(WORKER), "_utils/worker.py:_worker_loop" },
 };
 
+static const char tensor_joins[] = "aten::cat|aten::stack";
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
 
 // Python's files are told by their ends.
@@ -243,6 +249,8 @@ uint64_t activity_of_op(const struct op *op)
 		return strcmp(op->name, "garbage collection") == 0 ? ACTIVITY(GC) : 0;
 	if (algebra && (name[0] == 'd' || name[0] == 'z'))
 		return ACTIVITY(BLAS) | ACTIVITY(DOUBLE);
+	if (op->provider == OP_TORCH && is_in(tensor_joins, op->name, strlen(op->name), NULL))
+		return ACTIVITY(JOINED);
 	if (op->provider == OP_TORCH && is_in(tensor_copies, op->name, strlen(op->name), NULL))
 		return ACTIVITY(TENSORS);
 	return algebra ? ACTIVITY(BLAS) : 0;

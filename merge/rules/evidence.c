@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/function_name.h"
+#include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
 #include "merge/profile/profile_data.h"
@@ -13,8 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NAME  60  // beyond it types go
-#define MOST_SHARE 0.5 // of all imports, by one
+#define LONG_NAME   60  // beyond it types go
+#define MOST_SHARE  0.5 // of all imports, by one
+#define CHAIN_SHARE 0.9 // of an import, by one within it that is the reason for it
 
 static uint64_t run_length(const struct profile *p)
 {
@@ -150,9 +152,36 @@ const char *evidence_thread(const struct evidence *e, char *buffer, size_t size)
 	return buffer;
 }
 
+// What the module of ROW imports itself, if that is nearly all that its import takes.
+static const struct import_row *import_within(const struct import_rows *imports,
+                                              const struct import_row *row)
+{
+	for (size_t i = 0; i < imports->count; i++) {
+		const struct import_row *inner = &imports->rows[i];
+		if (inner != row && inner->importer && strcmp(inner->importer, row->file) == 0 &&
+		    share_of(inner->total, row->total) >= CHAIN_SHARE)
+			return inner;
+	}
+	return NULL;
+}
+
+// Of a chain of the user's own modules the last one's import is what takes the time.
+static const struct import_row *heaviest_import(const struct import_rows *imports)
+{
+	const struct import_row *row = imports->count ? &imports->rows[0] : NULL;
+
+	for (size_t i = 0; i < imports->count && !origin_is_foreign(NULL, row->file); i++) {
+		const struct import_row *inner = import_within(imports, row);
+		if (!inner)
+			break;
+		row = inner;
+	}
+	return row;
+}
+
 bool evidence_import(const struct evidence *e, char *buffer, size_t size)
 {
-	const struct import_row *row = e->imports->count ? &e->imports->rows[0] : NULL;
+	const struct import_row *row = heaviest_import(e->imports);
 
 	if (!row || share_of(row->total, e->imports->all) < MOST_SHARE)
 		return false;

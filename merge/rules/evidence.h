@@ -96,7 +96,7 @@ void evidence_add_op_place(const struct evidence *evidence, const char *name,
  * such places; 0: there is none.
  */
 double evidence_add_inner_place(const struct evidence *evidence, uint64_t doing,
-                              struct finding *finding);
+                                struct finding *finding);
 
 /* The time of all threads, waiting or not, at the line where FINDING begins. */
 uint64_t evidence_line_ns(const struct evidence *evidence, const struct finding *finding);

@@ -104,12 +104,21 @@ static void cover(struct findings *f)
 	}
 }
 
+// What is said of the measurement changes no program: it comes behind what does, unless nothing can
+// be trusted.
+static bool is_aside(const struct finding *finding)
+{
+	return finding->rule->subject == RULES_QUALITY && finding->severity < SEVERITY_ERROR;
+}
+
 static int compare_findings(const void *a, const void *b)
 {
 	const struct finding *left = a, *right = b;
 
 	if (!left->covered != !right->covered)
 		return left->covered ? 1 : -1;
+	if (is_aside(left) != is_aside(right))
+		return is_aside(left) ? 1 : -1;
 	if (left->severity != right->severity)
 		return left->severity < right->severity ? 1 : -1;
 	if (left->saving_ns != right->saving_ns)

@@ -31,16 +31,33 @@ static bool counts(const struct rule *rule, const bool *whole, const struct acti
 	return (!rule->doing || time->doing & rule->doing) && !(time->doing & rule->not_doing);
 }
 
-// Which places do any of what RULE wants all of.
+// Of an op, not of what only has a name.
+static bool is_in_op(const struct evidence *e, const struct activity_time *time)
+{
+	const struct op *op = profile_op(e->profile, time->op);
+
+	return op && !op_is_label(op) && op->provider != OP_PYTHON;
+}
+
+// Which places do more of what RULE wants all of than of other ops.
 static bool *find_places(const struct evidence *e, const struct rule *rule)
 {
 	const struct activities *a = e->activities;
 	bool *whole = calloc(a->place_count + 1, sizeof(*whole));
+	cleanup_free int64_t *more = calloc(a->place_count + 1, sizeof(*more));
 
-	for (size_t i = 0; whole && i < a->time_count; i++)
-		if (a->times[i].place != ACTIVITY_NO_PLACE &&
-		    a->times[i].doing & rule->whole_places)
-			whole[a->times[i].place] = true;
+	for (size_t i = 0; more && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		int64_t ns = (int64_t)evidence_sum(time->ns, METRICS_OWN);
+		if (time->place == ACTIVITY_NO_PLACE)
+			continue;
+		if (time->doing & rule->whole_places)
+			more[time->place] += ns;
+		else if (is_in_op(e, time))
+			more[time->place] -= ns;
+	}
+	for (size_t i = 0; whole && more && i < a->place_count; i++)
+		whole[i] = more[i] > 0;
 	return whole;
 }
 

@@ -75,7 +75,8 @@ struct rule {
 	                         struct finding *finding);
 	/* For rules on what stacks do, see merge/activity.h. */
 	uint64_t doing, not_doing; /* any of the first and none of the second */
-	uint64_t whole_places;     /* all that is done in places that do any of these */
+	uint64_t whole_places;     /* all that is done in places that do more of these than of
+	                              other ops */
 	uint32_t metrics;          /* bits of enum metric; 0: all */
 	bool placed;               /* only what the user's own code does, where it has any */
 };

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Rules on files, pipes, sockets and sleep.
 #include "base/error.h"
+#include "merge/profile/profile_data.h"
 #include "merge/query/query_slices.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
 
-#define ON_CPU      (1u << METRIC_ON_CPU)
-#define FILES       (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
-#define NET         (1u << METRIC_OFF_NET)
-#define SLEEP       (1u << METRIC_OFF_SLEEP)
+#define ON_CPU       (1u << METRIC_ON_CPU)
+#define FILES        (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
+#define NET          (1u << METRIC_OFF_NET)
+#define WAITED_SHARE 0.5 // of the run, by the critical thread for others
+#define SLEEP        (1u << METRIC_OFF_SLEEP)
 
-#define MANY_CALLS  1000
-#define HELD_NS     (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
-#define HELD_END_NS (50 * UINT64_C(1000000))
-#define HELD_LEAST  10
-#define HELD_SHARE  0.5   /* of all that was waited for sockets */
-#define LARGE_BYTES 16384 /* copying that many takes several times as long as the call itself */
+#define MANY_CALLS   1000
+#define HELD_NS      (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
+#define HELD_END_NS  (50 * UINT64_C(1000000))
+#define HELD_LEAST   10
+#define HELD_SHARE   0.5   /* of all that was waited for sockets */
+#define LARGE_BYTES  16384 /* copying that many takes several times as long as the call itself */
 
 // CPU time of all threads in WHAT, as RULE counts it.
 static uint64_t time_in(const struct evidence *e, const struct rule *rule, uint64_t what)
@@ -99,6 +101,61 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 	return finding_say(finding, "%.300s; %u times for some 40 ms", fact, count);
 }
 
+// What the other threads did meanwhile: slept at places of the user's own, or anything else.
+struct others {
+	uint64_t sleep_ns, most_ns, rest_ns;
+	uint32_t place; // that sleeps most
+};
+
+static struct others look_at_others(const struct evidence *e, const struct rule *rule)
+{
+	const uint32_t idle = SLEEP | 1u << METRIC_OFF_LOCK | 1u << METRIC_OFF_RUNNABLE;
+	const struct activities *a = e->activities;
+	struct others others = { .place = ACTIVITY_NO_PLACE };
+
+	for (size_t i = 0; i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		uint64_t ns = time->ns[METRIC_OFF_SLEEP] - time->critical_ns[METRIC_OFF_SLEEP];
+		others.rest_ns += evidence_sum(time->ns, ~idle & ((1u << METRIC_COUNT) - 1));
+		if (time->place == ACTIVITY_NO_PLACE || time->doing & rule->not_doing)
+			continue;
+		others.sleep_ns += ns;
+		if (ns <= others.most_ns)
+			continue;
+		others.most_ns = ns;
+		others.place = time->place;
+	}
+	return others;
+}
+
+// Where nothing else happens, who sleeps is who the critical thread waits for.
+static enum measured measure_sleep(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	uint64_t waited = e->activities->critical_ns[METRIC_OFF_LOCK];
+	struct others others = look_at_others(e, rule);
+	char thread[80], place[300];
+
+	if ((double)waited < WAITED_SHARE * (double)e->wall_ns || others.sleep_ns < waited / 2 ||
+	    others.rest_ns > others.sleep_ns / 2 || others.place == ACTIVITY_NO_PLACE)
+		return measure_doing(e, rule, finding);
+	const struct activity_place *at = &e->activities->places[others.place];
+	const char *function = strings_get(e->profile->strings, at->function);
+	evidence_weigh(e, others.sleep_ns < waited ? others.sleep_ns : waited, 0, finding);
+	finding->value = 100 * finding->share;
+	finding_add(finding, &(struct finding_row){
+				     .function = function ? function : "?",
+				     .file = strings_get(e->profile->strings, at->file),
+				     .line = (int)at->line,
+				     .ns = others.most_ns,
+				     .share = (double)others.most_ns / (double)others.sleep_ns,
+			     });
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding,
+	                   "%s waits for a thread that sleeps: %.0f %% of the time, most in %s",
+	                   evidence_thread(e, thread, sizeof(thread)), finding->value, place);
+}
+
 const struct rule rules_io[] = {
 	{ .id = "IO-WAIT",
 	  .subject = RULES_IO,
@@ -178,13 +235,15 @@ const struct rule rules_io[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .title = "sleeping",
-	  .formula = "time in sleep, usleep, nanosleep and their like, as a share of the critical "
-	             "thread's time",
+	  .formula =
+	          "time in sleep, usleep, nanosleep and their like, as a share of the critical "
+	          "thread's time; where that waits for other threads, and they sleep most of the "
+	          "time, of theirs",
 	  .why = "It does so by its own choice, and what it waits for may be there long before.",
 	  .advice = "Wait for the event itself: a condition variable, a future, poll(2) with a "
 	            "timeout, inotify(7).",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_sleep,
 	  .metrics = SLEEP },
 	{ .id = "IO-NET",
 	  .subject = RULES_IO,

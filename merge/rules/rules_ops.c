@@ -14,6 +14,7 @@
 #define CPU_SHORT    0.25 /* of what they have to do, waiting for a free CPU */
 #define MOST_SHARE   0.5  /* of the work for batches, at one line */
 #define PLACED_SHARE 0.2
+#define FEW_JOINS    30
 #define HOT_SHARE    0.05 /* of the time in ops, of one whose shapes are counted */
 
 // Collections of garbage are ops, too, but Python's own.
@@ -214,6 +215,25 @@ static enum measured measure_of_ops(const struct evidence *e, const struct rule 
 	return has_ops(e, finding) ? measure_doing(e, rule, finding) : MEASURED_LACKS;
 }
 
+// Once at the end of a loop is how it should be.
+static enum measured measure_joins(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	uint64_t calls = 0;
+
+	if (!has_ops(e, finding))
+		return MEASURED_LACKS;
+	for (size_t i = 0; i < e->ops->count; i++)
+		if (strcmp(e->ops->rows[i].name, "aten::cat") == 0)
+			calls += e->ops->rows[i].calls;
+	if (calls < FEW_JOINS)
+		return MEASURED_NOTHING;
+	enum measured measured = measure_doing(e, rule, finding);
+	if (finding->row_count)
+		finding->rows[0].calls = calls;
+	return measured;
+}
+
 static uint64_t self_of_all(const struct op_rows *ops)
 {
 	uint64_t sum = 0;
@@ -350,8 +370,9 @@ const struct rule rules_ops[] = {
 	  .title = "tiny ops",
 	  .formula =
 	          "CPU time of the lines that call ops of less than 10 us on average, 10000 times "
-	          "and more, and not by another op of 0.1 ms and more, as a share of the critical thread's time, or of all CPU time where "
-	          "that is more",
+	          "and more, and not by another op of 0.1 ms and more, where they take most of the "
+	          "time that those lines spend in ops, as a share of the critical thread's time, or "
+	          "of all CPU time where that is more",
 	  .why = "To call an op takes longer than what it does.",
 	  .advice = "Do many at once: whole arrays or batches in place of elements, a fused or "
 	            "compiled function, plain code for a handful of numbers.",
@@ -429,6 +450,24 @@ const struct rule rules_ops[] = {
 	  .within = { "PY-INTERP", "OP-TINY" },
 	  .measure = measure_of_ops,
 	  .doing = ACTIVITY(FROM_LIST),
+	  .metrics = ON_CPU },
+	{ .id = "OP-CAT",
+	  .subject = RULES_OPS,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "tensors are joined again and again",
+	  .formula = "CPU time in PyTorch's cat and stack, called 30 times and more, as a share of "
+	             "the critical thread's time, or of all CPU time where that is more",
+	  .why = "Each call copies all that it joins: what grows by one piece in each turn of a loop "
+	         "is copied as often as there are pieces.",
+	  .advice =
+	          "Keep the pieces in a list and join them once, behind the loop; or take the whole "
+	          "tensor first and write each piece into its part of it.",
+	  .source = "our choice",
+	  .within = { "MEM-COPY", "MEM-FAULT", "OP-COPY", "STAT-DRIFT", "CPU-SYS" },
+	  .measure = measure_joins,
+	  .doing = ACTIVITY(JOINED),
 	  .metrics = ON_CPU },
 	{ .id = "OP-SHAPES",
 	  .subject = RULES_OPS,

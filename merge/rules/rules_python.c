@@ -4,9 +4,11 @@
 #include "merge/profile/profile_data.h"
 #include "merge/rules/evidence.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FEW_IMPORTS_NS UINT64_C(300000000) /* imports that take less are nobody's concern */
+#define LITTLE_SHARE   0.15                /* of a line's time, in the interpreter and in arrays */
 #define GC_OP          "garbage collection"
 
 static bool has_python(const struct evidence *e)
@@ -92,6 +94,86 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 		finding->value, *place ? ", most in " : "", place);
 }
 
+struct line_time {
+	uint64_t all, interpreter, elements;
+};
+
+// Time on a CPU, of the critical thread, by place.
+static struct line_time *time_of_lines(const struct evidence *e)
+{
+	const struct activities *a = e->activities;
+	struct line_time *lines = calloc(a->place_count + 1, sizeof(*lines));
+
+	for (size_t i = 0; lines && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place == ACTIVITY_NO_PLACE || time->doing & ACTIVITY(IMPORT))
+			continue;
+		struct line_time *line = &lines[time->place];
+		uint64_t ns = time->critical_ns[METRIC_ON_CPU];
+		line->all += ns;
+		line->interpreter += time->doing & ACTIVITY(PYTHON) ? ns : 0;
+		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
+	}
+	return lines;
+}
+
+// Where a line of Python takes as long as the array that it asks, it asks for little each time.
+static bool asks_for_little(const struct line_time *line)
+{
+	return (double)line->interpreter > LITTLE_SHARE * (double)line->all &&
+	       (double)line->elements > LITTLE_SHARE * (double)line->all;
+}
+
+static void add_line(const struct evidence *e, size_t place, const struct line_time *line,
+                     uint64_t sum, struct finding *finding)
+{
+	const struct strings *strings = e->profile->strings;
+	const struct activity_place *at = &e->activities->places[place];
+	const char *function = strings_get(strings, at->function);
+
+	finding_add(finding, &(struct finding_row){
+				     .function = function ? function : "?",
+				     .file = strings_get(strings, at->file),
+				     .line = (int)at->line,
+				     .ns = line->all,
+				     .share = (double)line->all / (double)sum,
+			     });
+}
+
+static enum measured measure_elements(const struct evidence *e, const struct rule *rule,
+                                      struct finding *finding)
+{
+	cleanup_free struct line_time *lines = time_of_lines(e);
+	size_t best = 0;
+	uint64_t sum = 0;
+	char place[300];
+
+	(void)rule;
+	if (!lines)
+		return finding_lacks(finding, "there is no memory");
+	if (!has_python(e))
+		return finding_lacks(finding, "no Python code was seen");
+	for (size_t i = 0; i < e->activities->place_count; i++) {
+		if (!asks_for_little(&lines[i]))
+			continue;
+		sum += lines[i].all;
+		best = !lines[best].all || !asks_for_little(&lines[best]) ||
+		                       lines[i].all > lines[best].all
+		               ? i
+		               : best;
+	}
+	if (!sum)
+		return MEASURED_NOTHING;
+	evidence_weigh(e, sum, 0, finding);
+	finding->value = 100 * finding->share;
+	add_line(e, best, &lines[best], sum, finding);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding,
+	                   "NumPy's arrays are asked for their elements one by one: %.0f %% of the "
+	                   "time, most in %s",
+	                   finding->value, place);
+}
+
 // Imports make what stays: that garbage is looked for meanwhile is part of them.
 static enum measured measure_gc(const struct evidence *e, const struct rule *rule,
                                 struct finding *finding)
@@ -136,6 +218,25 @@ const struct rule rules_python[] = {
 	               ACTIVITY(LOGGING) | ACTIVITY(DATE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
 	               ACTIVITY(SERIALIZE) | ACTIVITY(INSPECT) | ACTIVITY(EXACT),
 	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "PY-ELEMENT",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "MEM-CHURN" },
+	  .title = "elements of NumPy's arrays one by one",
+	  .formula =
+	          "CPU time of lines that spend 15 % of theirs in the interpreter itself and 15 % "
+	          "in taking elements out of NumPy's arrays or putting them in, as a share of "
+	          "the critical thread's time",
+	  .why = "Each element becomes an object of its own: 50 to 100 ns, where a whole array takes "
+	         "one.",
+	  .advice =
+	          "Do it for whole arrays at once: slices, masks, numpy.where(); or compile the loop "
+	          "(Numba, Cython); where it has to be Python, take the numbers out first "
+	          "(tolist()).",
+	  .source = "our choice",
+	  .measure = measure_elements },
 	{ .id = "PY-GIL",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,
@@ -193,10 +294,12 @@ const struct rule rules_python[] = {
 	  .threshold = 10,
 	  .within = { "PY-INTERP" },
 	  .title = "objects are copied deeply",
-	  .formula = "time in Python's copy module, as a share of the critical thread's time",
+	  .formula = "time in Python's copy module and in dataclasses.asdict() and astuple(), as a "
+	             "share of the critical thread's time",
 	  .why = "It walks and rebuilds every object that can be reached.",
-	  .advice = "Copy only what changes: dict(d), list(l), dataclasses.replace(), or make the "
-	            "data immutable and share it.",
+	  .advice =
+	          "Copy only what changes: dict(d), list(l), dataclasses.replace(); take the fields "
+	          "that are needed; or make the data immutable and share it.",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(DEEPCOPY) },
@@ -234,7 +337,8 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "PY-GC" },
+	  .severe = 50,
+	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "PY-GC", "CPU-SYS" },
 	  .title = "objects are written as bytes and read again",
 	  .formula = "CPU time in Python's json, pickle, plistlib, tomllib and yaml, without "
 	             "imports, as a share of the critical thread's time, or of all CPU time where "

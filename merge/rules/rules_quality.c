@@ -259,6 +259,7 @@ const struct rule rules_quality[] = {
 	  .threshold = 5,
 	  .severe = 20,
 	  .whole_run = true,
+	  .within = { "STAT-UNSTABLE" },
 	  .title = "others had the CPUs",
 	  .formula = "time that the critical thread was ready to run but had no CPU, as a share of "
 	             "wall time, where the program did not use the CPUs itself; or, where that is "

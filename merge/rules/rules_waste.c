@@ -38,6 +38,7 @@ const struct rule rules_waste[] = {
 	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
 	  .doing = ACTIVITY(THROW),
+	  .not_doing = ACTIVITY(DEEPCOPY), // of their own
 	  .metrics = ON_CPU },
 	{ .id = "CPU-STREAM",
 	  .subject = RULES_CPU,

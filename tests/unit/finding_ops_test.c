@@ -55,7 +55,7 @@ static void add_in_op(uint32_t op, unsigned line, uint64_t ms)
 Test(finding_ops, without_ops_they_are_not_asked)
 {
 	static const char *const ids[] = { "OP-TINY", "OP-COPY",   "OP-DOUBLE", "OP-LOADER",
-		                           "OP-SYNC", "OP-SHAPES", "OP-LIST" };
+		                           "OP-SYNC", "OP-SHAPES", "OP-LIST",   "OP-CAT" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -133,6 +133,43 @@ Test(finding_ops, few_or_long_calls_are_not_tiny)
 	finish(1000, 2);
 	cleanup(findings) struct findings *findings = look(NULL);
 	cr_expect_null(finding_of(findings, "OP-TINY"));
+}
+
+// What a line does beside them is more: to call fewer of them would not help.
+Test(finding_ops, tiny_ops_beside_long_ones_are_not_the_lines_trouble)
+{
+	for (uint64_t ms = 390; ms <= 410; ms += 20) {
+		end();
+		begin();
+		uint32_t tiny = op_of(OP_TORCH, "aten::add"),
+			 long_one = op_of(OP_TORCH, "aten::mm");
+		call_op(tiny, 20000, 2000);
+		call_op(long_one, 20000, 20000);
+		add_in_op(tiny, 7, 400);
+		add_in_op(long_one, 7, ms);
+		add(&f, 1, METRIC_ON_CPU, 200, "{step train.py:7}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "OP-TINY") != NULL, ms < 400, "%lu ms",
+		             (unsigned long)ms);
+	}
+}
+
+Test(finding_ops, tensors_that_are_joined_again_and_again)
+{
+	for (unsigned calls = 10; calls <= 50; calls += 40) {
+		end();
+		begin();
+		uint32_t op = op_of(OP_TORCH, "aten::cat");
+		call_op(op, calls, 5 * MS);
+		add_in_op(op, 7, 210);
+		add(&f, 1, METRIC_ON_CPU, 790, "{step train.py:9}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-CAT");
+		cr_expect_eq(finding != NULL, calls > 30, "%u calls", calls);
+		cr_expect(!finding || finding->line == 7);
+	}
 }
 
 // aten::bmm calls aten::select for each of its matrices: that is its own business.

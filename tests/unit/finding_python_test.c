@@ -5,6 +5,7 @@
 #include "merge/profile/profile_data.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LIB "/usr/lib/python3.11/"
@@ -18,6 +19,10 @@ Test(finding_python, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "PY-DEEPCOPY", METRIC_ON_CPU,
 		  "{<module> train.py:3} > {step train.py:10} > {deepcopy " LIB "copy.py:128}",
 		  10 },
+		{ "PY-DEEPCOPY", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {record train.py:18} > {asdict " LIB
+		  "dataclasses.py:1273} > {_asdict_inner " LIB "dataclasses.py:1300}",
+		  18 },
 		{ "PY-LOG", METRIC_ON_CPU,
 		  "{<module> train.py:3} > {step train.py:11} > {info " LIB
 		  "logging/__init__.py:1477}",
@@ -74,9 +79,9 @@ Test(finding_python, imports)
 
 Test(finding_python, without_python_they_are_not_asked)
 {
-	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",  "PY-GC",    "PY-IMPORT",
-		                           "PY-LOG",     "PY-DATE", "PY-TRACE", "PY-SERIALIZE",
-		                           "PY-INSPECT", "PY-EXACT" };
+	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",     "PY-IMPORT",
+		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",  "PY-SERIALIZE",
+		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -85,6 +90,120 @@ Test(finding_python, without_python_they_are_not_asked)
 		cr_expect_eq(answer_of_rule(findings, ids[i])->state, RULE_UNKNOWN, "%s", ids[i]);
 		cr_expect(strlen(answer_of_rule(findings, ids[i])->why) > 0, "%s", ids[i]);
 	}
+}
+
+// Where a line takes as long as what it asks arrays for, they are asked for single elements.
+Test(finding_python, elements_of_arrays_one_by_one)
+{
+	static const struct {
+		uint64_t line_ms, array_ms;
+		bool fires;
+	} table[] = {
+		{ 200, 300, true }, { 10, 490, false }, { 490, 10, false }, { 80, 80, false }
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, table[i].line_ms, "{smooth train.py:8}");
+		add(&f, 1, METRIC_ON_CPU, table[i].array_ms,
+		    "{smooth train.py:8} > array_subscript@libc");
+		add(&f, 1, METRIC_ON_CPU, 1000 - table[i].line_ms - table[i].array_ms,
+		    "{smooth train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-ELEMENT");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 500 * MS));
+	}
+}
+
+// A consumer that polls: the main thread waits for it, and nothing else happens.
+Test(finding_python, a_thread_that_sleeps_keeps_who_waits_for_it)
+{
+	for (uint64_t busy_ms = 100; busy_ms <= 700; busy_ms += 600) {
+		end();
+		begin();
+		add_thread(&f, 2, 1, 101, "consumer");
+		add_thread(&f, 3, 1, 102, "worker");
+		add(&f, 1, METRIC_OFF_LOCK, 900, "{run train.py:44} > sem_wait@libc");
+		add(&f, 2, METRIC_OFF_SLEEP, 800, "{take train.py:18} > nanosleep@libc");
+		add(&f, 3, METRIC_ON_CPU, busy_ms, "{work train.py:30}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-SLEEP");
+		cr_expect_eq(finding != NULL, busy_ms < 400, "%lu ms", (unsigned long)busy_ms);
+		cr_expect(!finding || (finding->line == 18 && finding->saving_ns == 800 * MS));
+	}
+}
+
+// Neither the interpreter's own functions on the way nor a wrapper is what the line calls.
+Test(finding_python, what_a_line_calls_is_what_is_written_there)
+{
+	static const struct {
+		const char *below, *calls;
+	} table[] = {
+		{ " > PyObject_Vectorcall@libc > {strptime " LIB "_strptime.py:309}",
+		  "which calls strptime" },
+		{ " > {wrap.<locals>.public /usr/lib/python3/dist-packages/numpy/core/o.py:3} > "
+		  "{_strptime " LIB "_strptime.py:309}",
+		  "which calls _strptime" },
+		{ " > PyObject_Vectorcall@libc > mktime@libc", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char stack[300];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "{<module> train.py:3} > {when train.py:12}%s",
+		         table[i].below);
+		add(&f, 1, METRIC_ON_CPU, 1000, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-DATE");
+		cr_assert(finding != NULL, "row %zu", i);
+		const char *calls = strstr(finding->fact, "which calls");
+		cr_expect_eq(calls != NULL, table[i].calls != NULL, "%s", finding->fact);
+		cr_expect(!calls || strcmp(calls, table[i].calls) == 0, "%s", finding->fact);
+	}
+}
+
+// A copy's own exceptions are not for the user to avoid.
+Test(finding_python, what_a_copy_throws_is_its_own)
+{
+	add(&f, 1, METRIC_ON_CPU, 1000,
+	    "{save train.py:5} > {deepcopy " LIB "copy.py:128} > PyErr_SetObject@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-THROW"));
+	cr_expect_not_null(finding_of(findings, "PY-DEEPCOPY"));
+}
+
+// The user's own module that imports it is not the reason.
+Test(finding_python, the_last_of_a_chain_of_imports_is_named)
+{
+	add(&f, 1, METRIC_ON_CPU, 900,
+	    "{<module> /x/main.py:5} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+	    "{<module> /x/plot.py:2} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+	    "{<module> /usr/lib/python3/dist-packages/torch/__init__.py:9}");
+	add(&f, 1, METRIC_ON_CPU, 100, "{<module> /x/main.py:9}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-IMPORT");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "most of it for torch (plot.py:2)") != NULL, "%s",
+	          finding->fact);
+}
+
+// Others' load is above its threshold, and costs more; it is said behind what the program does.
+Test(finding_python, what_is_said_of_the_measurement_comes_last)
+{
+	add(&f, 1, METRIC_ON_CPU, 300, "{loop train.py:9}");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 700, "{loop train.py:9}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_assert_not_null(finding_of(findings, "MEAS-NOISE"));
+	cr_expect_str_eq(findings->items[0].rule->id, "PY-INTERP");
 }
 
 // C functions that Python calls are not the interpreter's own time.
