@@ -26,7 +26,7 @@ static struct told {
 	struct record_memory sum; /* live and peak: the last */
 	uint64_t samples, frees, weight, untracked;
 	double squares; /* of weights */
-	uint64_t last_address, last_freed, last_stack;
+	uint64_t last_address, last_freed, last_stack, longest_stack;
 } told;
 
 static void open_all(void)
@@ -71,6 +71,8 @@ static void take(const struct record *record)
 		told.untracked += (record->flags & ALLOC_UNTRACKED) != 0;
 		told.last_address = alloc->address;
 		told.last_stack = alloc->stack_bytes;
+		if (told.last_stack > told.longest_stack)
+			told.longest_stack = told.last_stack;
 	}
 	if (record->type == RECORD_FREE) {
 		told.frees++;
@@ -436,6 +438,33 @@ Test(memory, ops_know_what_their_thread_allocated)
 		}
 	cr_expect(eq(u64, allocated, 530));
 	cr_expect(eq(u64, self, 30));
+}
+
+static __attribute__((noinline)) void allocate_deep(uint64_t address, size_t bytes)
+{
+	char deep[MEMORY_STACK];
+
+	__asm__ volatile("" : : "r"(deep) : "memory");
+	memory_allocated(at(address), bytes);
+	__asm__ volatile("" : : "r"(deep) : "memory");
+}
+
+// Nobody reads: three times as many as have room with whole stacks.
+Test(memory, stacks_are_cut_before_samples_are_lost)
+{
+	enum {
+		COUNT = 400
+	};
+
+	for (int i = 0; i < COUNT; i++) {
+		memory.budget.taken = 0;
+		allocate_deep(4096 * (1 + (uint64_t)i), 16 * MEAN);
+	}
+	read_of(0);
+	cr_expect(ge(u64, told.samples, COUNT * 9 / 10));
+	cr_expect(ge(u64, told.longest_stack, MEMORY_STACK - 8));
+	cr_expect(le(u64, told.last_stack, MEMORY_STACK / 4));
+	cr_expect(ge(u64, told.last_stack, 256));
 }
 
 Test(memory, a_process_that_allocates_fast_keeps_to_its_budget)

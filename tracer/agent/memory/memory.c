@@ -18,9 +18,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define TELL_MEANS 2 // RECORD_MEMORY after so many means of bytes at the latest
-#define TELL_NS    (5 * NS_PER_MS)
-#define LOOKS      64
+#define TELL_MEANS  2 // RECORD_MEMORY after so many means of bytes at the latest
+#define TELL_NS     (5 * NS_PER_MS)
+#define LOOKS       64
+#define STACK_LEAST 256 // bytes
 
 struct memory memory;
 
@@ -187,12 +188,24 @@ static const struct python_chain *find_python(struct lane *lane)
 	return chain->count ? chain : NULL;
 }
 
+// The fuller the ring, the shorter: rather all samples with the ends of their stacks than some with
+// whole ones.
+static size_t stack_room(struct lane *lane)
+{
+	size_t room = lane_room(lane), stack = MEMORY_STACK;
+
+	for (size_t part = (lane->ring.mask + 1) / 2; room < part && stack > STACK_LEAST; part /= 2)
+		stack /= 4;
+	return stack;
+}
+
 static void write_sample(struct lane *lane, uint64_t address, uint64_t bytes, uint64_t weight)
 {
 	const struct python_chain *python = find_python(lane);
 	bool tracked = memory_table_add(&memory.sampled, address);
+	size_t stack = stack_room(lane);
 	struct record_alloc *record =
-		reserve(lane, RECORD_ALLOC, sizeof(*record) + MEMORY_STACK + python_bytes(python));
+		reserve(lane, RECORD_ALLOC, sizeof(*record) + stack + python_bytes(python));
 
 	if (!record) {
 		if (tracked)
@@ -203,7 +216,7 @@ static void write_sample(struct lane *lane, uint64_t address, uint64_t bytes, ui
 	record->address = address;
 	record->bytes = bytes;
 	record->weight_bytes = weight;
-	fill(record, lane, MEMORY_STACK, python);
+	fill(record, lane, stack, python);
 }
 
 static void sample(struct memory_thread *t, const void *p, size_t bytes)
