@@ -329,6 +329,12 @@ static void handle_ops_before(struct sampler *s, const struct event *event)
 	handle_ops(s, event->time_ns);
 }
 
+static void forget_ended(struct sampler *s, const struct event *event)
+{
+	if (s->ops && event->type == RECORD_EXIT && !tracker_has_process(s->tracker, event->pid))
+		op_source_forget(s->ops, event->pid, event->time_ns);
+}
+
 static bool is_tick(const struct event *event)
 {
 	return event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_ON_CPU;
@@ -358,6 +364,7 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 		handle_tick(s, event);
 	else
 		tracker_handle(s->tracker, event);
+	forget_ended(s, event);
 	uint64_t own = taken - start + stopwatch(timed) - turn;
 	s->window.ticks_ns += tick ? own : 0;
 	s->window.rest_ns += turn - taken + (tick ? 0 : own);

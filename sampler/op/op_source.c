@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/op/op_source.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/agent_records.h"
 #include "sampler/op/op_records.h"
+#include "sampler/proc/proc_task.h"
 #include "tracer/reader/reader.h"
 
 #include <errno.h>
@@ -15,9 +17,17 @@
 #define LIVELY_MS 10
 #define MANY      2000 // records in a round: soon a ring would be full
 
+struct ended {
+	uint32_t pid;
+	bool gone; // and events were right
+	uint64_t time_ns;
+};
+
 struct op_source {
 	struct op_records *records;
 	struct reader *reader;
+	struct ended *ended; // whose files or names may be there yet
+	size_t ended_count, ended_capacity;
 	struct event event;
 	uint64_t counted_ns;
 	uint64_t taken;  /* records of this round */
@@ -42,13 +52,48 @@ void op_source_free(struct op_source *s)
 		return;
 	op_records_free(s->records);
 	reader_free(s->reader);
+	free(s->ended);
 	free(s);
+}
+
+void op_source_forget(struct op_source *s, uint32_t pid, uint64_t time_ns)
+{
+	if (array_reserve(&s->ended, &s->ended_capacity, s->ended_count + 1))
+		s->ended[s->ended_count++] = (struct ended){ .pid = pid, .time_ns = time_ns };
+}
+
+// False once nothing of the process is left. Events may have been lost: who lives on keeps all.
+static bool is_left(struct op_source *s, struct ended *ended)
+{
+	struct proc_task task;
+
+	if (!ended->gone) {
+		ended->gone = !proc_task_lives(ended->pid, ended->time_ns, &task);
+	} else if (!reader_has_process(s->reader, ended->pid)) {
+		op_records_forget(s->records, ended->pid);
+		return false;
+	}
+	// Each time: a last file of it may have been found after the one before.
+	if (ended->gone)
+		reader_process_gone(s->reader, ended->pid);
+	return true;
+}
+
+static void release_ended(struct op_source *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->ended_count; i++)
+		if (is_left(s, &s->ended[i]))
+			s->ended[kept++] = s->ended[i];
+	s->ended_count = kept;
 }
 
 void op_source_poll(struct op_source *s, uint64_t now_ns)
 {
 	s->before = s->taken;
 	s->taken = 0;
+	release_ended(s);
 	reader_poll(s->reader);
 	if (now_ns - s->counted_ns < COUNTS_NS)
 		return;
@@ -106,11 +151,6 @@ int op_source_timeout_ms(const struct op_source *s, int limit_ms)
 	int wait = recent > MANY ? BUSY_MS : recent ? LIVELY_MS : limit_ms;
 
 	return wait < limit_ms ? wait : limit_ms;
-}
-
-void op_source_forget(struct op_source *s, uint32_t pid)
-{
-	reader_process_gone(s->reader, pid);
 }
 
 const char *op_source_note(const struct op_source *s)

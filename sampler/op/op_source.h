@@ -36,8 +36,11 @@ void op_source_conclude(struct op_source *s, uint32_t pid, uint64_t now_ns);
 /* How long the collector may sleep, at most LIMIT_MS. */
 int op_source_timeout_ms(const struct op_source *s, int limit_ms);
 
-/* Process PID is no more, and all of it has been taken. */
-void op_source_forget(struct op_source *s, uint32_t pid);
+/*
+ * As far as events tell, process PID has ended at TIME_NS: its files and names go once it really
+ * has, and all that it has written has been taken. Without memory they stay.
+ */
+void op_source_forget(struct op_source *s, uint32_t pid, uint64_t time_ns);
 
 /* What an agent had to say to the user; "" if nothing. */
 const char *op_source_note(const struct op_source *s);

@@ -5,6 +5,8 @@
  *
  * The tracker keeps tasks, address spaces and the accounts of every thread. It
  * knows no source: events may come from the kernel, the agent, or a test.
+ *
+ * One thread at a time; the sink is called from within it.
  */
 #pragma once
 
@@ -50,6 +52,9 @@ int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_
 void tracker_adjust(struct tracker *t, const struct source_facts *facts);
 
 void tracker_handle(struct tracker *t, const struct event *event);
+
+/* Whether a thread of PID has begun and not ended. */
+bool tracker_has_process(const struct tracker *t, uint32_t pid);
 
 /* Looks at blocked threads, if any are due, and how long until then (at most LIMIT_MS). */
 void tracker_probe(struct tracker *t, uint64_t now_ns);

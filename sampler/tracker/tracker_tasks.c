@@ -5,6 +5,7 @@
 #include "sampler/off_cpu/off_cpu.h"
 #include "sampler/perf/cpu_account.h"
 #include "sampler/proc/proc_task.h"
+#include "sampler/tracker/tracker.h"
 #include "sampler/unwind/mapper.h"
 
 #include <string.h>
@@ -266,6 +267,11 @@ void tracker_on_exit(struct tracker *t, const struct event *event)
 
 	if (thread)
 		end_thread(t, thread, event->time_ns);
+}
+
+bool tracker_has_process(const struct tracker *t, uint32_t pid)
+{
+	return tasks_find_process(t->tasks, pid);
 }
 
 uint32_t tracker_process(struct tracker *t, uint32_t pid)

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -13,6 +14,20 @@ from harness import BOTTLENECK, TIMEOUT, Case, main, need, target
 
 # Sets itself up, says so, and goes on until a signal.
 WAITER = "import signal, sys, time; print('ready', flush=True); time.sleep(600)"
+
+# Has had 12 children, each of which samples itself, and prints how many files without a name
+# bottleneck has mapped: as soon as they are few, or at the end of its patience.
+ENDED_CHILDREN = """
+import os, subprocess, sys, time
+for i in range(12):
+    subprocess.run([sys.executable, '-c', 'for i in range(300000): pass'], check=True)
+for i in range(600):
+    count = open(f'/proc/{os.getppid()}/maps').read().count('(deleted)')
+    if count < 12:
+        break
+    time.sleep(0.1)
+print(count)
+"""
 
 
 class Status(Case):
@@ -320,6 +335,11 @@ class Crowds(Case):
         self.assertEqual(done.status, 0)
         self.assertIn("plugin_a_work", done.report)
         self.assertIn("plugin_b_work", done.report)
+
+    def test_processes_that_have_ended_leave_nothing_mapped(self):
+        done = self.profile_run([sys.executable, "-c", ENDED_CHILDREN], timeout=2 * TIMEOUT)
+        self.assertEqual(done.status, 0)
+        self.assertLess(int(done.out), 12, "of 12 processes with files of their own")
 
     def test_a_target_that_exits_at_once(self):
         for _ in range(20):

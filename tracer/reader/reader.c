@@ -404,6 +404,14 @@ void reader_process_gone(struct reader *r, uint32_t pid)
 		r->files[i]->gone |= r->files[i]->pid == pid;
 }
 
+bool reader_has_process(const struct reader *r, uint32_t pid)
+{
+	for (size_t i = 0; i < r->file_count; i++)
+		if (r->files[i]->pid == pid)
+			return true;
+	return false;
+}
+
 uint64_t reader_dropped(const struct reader *r)
 {
 	uint64_t dropped = r->past_dropped;

@@ -6,7 +6,7 @@
  * size, what its header says), mapped and unlinked; its rings are merged in the
  * order of time. Nothing in them is trusted: records are copied out whole
  * before anyone looks at them, damaged rings are left alone and counted, and a
- * file that the target cuts short takes nobody else down.
+ * file that the target cuts short takes nobody else down. One thread at a time.
  */
 #pragma once
 
@@ -49,6 +49,9 @@ void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns);
 
 /* PID is no more: its files go as soon as they are drained. */
 void reader_process_gone(struct reader *r, uint32_t pid);
+
+/* Whether files of PID are still there. */
+bool reader_has_process(const struct reader *r, uint32_t pid);
 
 /* Records that found no room in their ring; threads that have none; rings found damaged, or cut
  * short by the target. */
