@@ -2,6 +2,8 @@
 /*
  * What rungs 3 and 4 share: a source that follows the target through /proc and,
  * with a directory, reads the agents' rings.
+ *
+ * One thread at a time.
  */
 #pragma once
 

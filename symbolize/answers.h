@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What was found of the addresses of one module, so that each is looked up once.
+ *
+ * The symbols of the chains are the symbolizer's, the list of answers is owned. One thread at a
+ * time.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  *
  * Each function of a cubin is a section of its own, from address 0 on; relocations say which one a
  * piece of the line table is of. nvcc tells of inlined functions in the line table itself.
+ *
+ * One thread at a time.
  */
 #pragma once
 

@@ -2,6 +2,8 @@
 /*
  * Where Python code waits: the Python frames of a blocked thread, at their
  * places in the native stack of the wait.
+ *
+ * One thread at a time: the one that follows the target's.
  */
 #pragma once
 

@@ -9,6 +9,8 @@
  *
  * Wrappers return before the op goes on, so the address that stays in the stack
  * is the owner's.
+ *
+ * One thread at a time.
  */
 #pragma once
 

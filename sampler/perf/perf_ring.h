@@ -8,6 +8,9 @@
  * Each ring is in order by itself, and all share one clock. A record is
  * borrowed: it is given back to the kernel by the next call. It lies in the
  * ring, or, where it wraps around the end, in a buffer of the set's own.
+ *
+ * The rings are the caller's, who maps and unmaps them. One thread at a time reads; the kernel
+ * writes meanwhile.
  */
 #pragma once
 

@@ -20,6 +20,8 @@
  * one Python function to the next. Below them they are marked (FRAME_INTERPRETER_*). Up to CPython
  * 3.10 there are no anchors: each Python function has one call of the interpreter, known by its
  * address.
+ *
+ * One thread at a time.
  */
 #pragma once
 
@@ -54,15 +56,15 @@ struct python_numbers {
 
 /* Zeroed when there is no interpreter. */
 struct python {
-	bool counts; /* its calls are counted */
+	bool counts;  /* its calls are counted */
 	bool samples; /* its agent samples the process, and nobody else */
 	uint32_t version;
 	uint64_t eval_start, eval_end;
 	uint64_t runtime, code_type;
-	struct python_objects told, read; /* by the agent; from outside */
+	struct python_objects told, read;      /* by the agent; from outside */
 	struct python_numbers chains, modules; /* [number]: calls, modules of the registry */
 	struct python_line_memory *lines;
-	uint64_t gil_ns; /* when it was last looked who holds the GIL */
+	uint64_t gil_ns;              /* when it was last looked who holds the GIL */
 	struct python_remote *remote; /* python_remote.h; owned; NULL: not looked at yet */
 };
 

@@ -4,6 +4,8 @@
  *
  * Objects are freed, and others come to lie in their place: one is known by
  * what it consists of. There is a limit to how many are known.
+ *
+ * One thread at a time.
  */
 #pragma once
 

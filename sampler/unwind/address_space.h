@@ -2,8 +2,10 @@
 /*
  * What is mapped where in one process: executable mappings only.
  *
- * The kernel reports maps but no unmaps, so a later mapping replaces what it
- * overlaps. The agent reports both. Lookups remember the last hit: consecutive frames are neighbours.
+ * The kernel reports maps but no unmaps, so a later mapping replaces what it overlaps. The agent
+ * reports both. Lookups remember the last hit: consecutive frames are neighbours.
+ *
+ * One thread at a time.
  */
 #pragma once
 

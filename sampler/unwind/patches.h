@@ -9,6 +9,8 @@
  *	                                           the one that the process has there
  *
  * So neither stubs nor slots ever show up in a stack.
+ *
+ * One thread at a time.
  */
 #pragma once
 

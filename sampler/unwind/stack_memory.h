@@ -5,6 +5,8 @@
  *
  * What is read from the process is a little younger than the sample. Older
  * frames seldom change in that time, but they may: see stack_memory.joined.
+ *
+ * One thread at a time.
  */
 #pragma once
 

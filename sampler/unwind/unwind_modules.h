@@ -3,6 +3,8 @@
  * What the unwinder knows of each module: its file, its table, and what
  * libunwind reads. Made at the first frame in the module; the least recently
  * used go when they need more memory or descriptors than their budget.
+ *
+ * One thread at a time.
  */
 #pragma once
 

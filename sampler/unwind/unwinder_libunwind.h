@@ -3,6 +3,8 @@
  * Stack walks by libunwind's remote interface, over registers and memory that
  * the caller provides. Slow, general, and not ours: it steps where our table
  * has no rule, and it is what our table is tested against.
+ *
+ * One thread at a time.
  */
 #pragma once
 

@@ -6,6 +6,8 @@
  * hold an address the one that was written last counts. Ranges are given from
  * the last to the first, and an address keeps the first that it gets; each is
  * visited once, however the ranges overlap.
+ *
+ * A cover borrows its addresses and owns the rest. One thread at a time.
  */
 #pragma once
 

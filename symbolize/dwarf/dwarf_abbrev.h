@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the entries of .debug_info look like: abbreviation tables and forms.
+ *
+ * A table is read once and lives as long as the tables; it owns its attributes. Offsets and codes
+ * are foreign and may be anything (DWARF 5, 7.5.3). One thread at a time.
  */
 #pragma once
 

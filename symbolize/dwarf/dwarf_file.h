@@ -10,6 +10,9 @@
  * Whoever works through a file that lies (a list that every entry refers to)
  * could be kept busy for ever; so all loops burn fuel, of which there is much
  * more than an honest file needs.
+ *
+ * Units, entries and texts point into the file's sections and live as long as they do. One thread
+ * at a time.
  */
 #pragma once
 

@@ -2,6 +2,9 @@
 /*
  * What the DWARF of one file says of a batch of addresses: functions, inlined
  * calls, files and lines.
+ *
+ * The texts of frames are in SOURCE's paths and names, and live as long as those. One thread at a
+ * time.
  */
 #pragma once
 

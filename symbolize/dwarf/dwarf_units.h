@@ -2,6 +2,8 @@
 /*
  * Which compilation unit an address belongs to: by .debug_aranges where a unit
  * is listed there, else by what its root entry says it covers.
+ *
+ * The file must outlive it. One thread at a time.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  *
  * One walk over the unit's entries for all addresses at once. It goes down only
  * into functions that hold one of them.
+ *
+ * Texts point into the file's sections. One thread at a time for each file.
  */
 #pragma once
 

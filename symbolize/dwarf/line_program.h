@@ -4,6 +4,8 @@
  *
  * One pass of the line number program (DWARF 2 to 5) answers for all addresses
  * that are asked; no table of rows is ever made.
+ *
+ * The sections are borrowed, and foreign: a program that lies ends early. One thread at a time.
  */
 #pragma once
 

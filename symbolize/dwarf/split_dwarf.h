@@ -2,6 +2,9 @@
 /*
  * Split DWARF: the units that the compiler put into .dwo files, or that dwp
  * gathered from them into one .dwp beside the program.
+ *
+ * Files that were opened stay open until it is freed, and so do the units in them. One thread at a
+ * time.
  */
 #pragma once
 

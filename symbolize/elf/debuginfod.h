@@ -2,6 +2,8 @@
 /*
  * Debug files from the servers that DEBUGINFOD_URLS names, through elfutils'
  * libdebuginfod, which is loaded only if it is asked for.
+ *
+ * One thread at a time.
  */
 #pragma once
 

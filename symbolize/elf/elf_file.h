@@ -5,6 +5,8 @@
  * Both classes, little-endian. Nothing in the file is trusted: every offset and
  * size is checked where it is used. What is returned points into the file (or
  * into memory of the struct) and lives until elf_file_close().
+ *
+ * One thread at a time.
  */
 #pragma once
 

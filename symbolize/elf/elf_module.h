@@ -2,6 +2,8 @@
 /*
  * All that is known of the code of one mapped ELF file: the file, what was
  * separated from it, and how to ask them.
+ *
+ * One thread at a time.
  */
 #pragma once
 

@@ -4,6 +4,8 @@
  *
  * The table of .eh_frame_hdr is foreign bytes: it is only read within its bounds, and what it says
  * wrongly is only a wrong answer.
+ *
+ * What is returned is a number and outlives the file. One thread at a time.
  */
 #pragma once
 

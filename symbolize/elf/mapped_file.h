@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file that a module was mapped from, and no other that now has its name.
+ *
+ * Functions without state.
  */
 #pragma once
 

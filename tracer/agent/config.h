@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector asks of the agent:
- * "hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288,calls=0,gpu=0,
- * launches=1".
+ * What the collector asks of the agent, as words in one variable of the environment:
  *
- * Unknown words are skipped, so that an older agent runs under a newer
- * collector; values out of range are clamped.
+ *	hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288,calls=0,gpu=0,launches=1
+ *
+ * Unknown words are skipped, so that an older agent runs under a newer collector; values out of
+ * range are clamped. Functions without state.
  */
 #pragma once
 

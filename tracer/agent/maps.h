@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/self/maps without stdio, from any context.
+ * The mappings of this process, by /proc/self/maps.
+ *
+ * For any thread, and for handlers: it takes no lock, and neither allocates nor opens a stream.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wide strings of the target as UTF-8.
+ * Wide strings of the target as UTF-8: names that NVTX and ITT programs give as wchar_t.
+ *
+ * Functions without state; nothing is allocated.
  */
 #pragma once
 

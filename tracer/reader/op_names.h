@@ -2,7 +2,7 @@
 /*
  * The names of one process's ops, as its agent has left them in a shared file.
  *
- * Nothing in there is trusted: entries are copied and checked one by one.
+ * Nothing in there is trusted: entries are copied and checked one by one. One thread at a time.
  */
 #pragma once
 

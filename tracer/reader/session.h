@@ -2,6 +2,8 @@
 /*
  * The private directory in which the agents leave their rings, and the
  * environment that leads them there. It is removed with all that is in it.
+ *
+ * One thread at a time.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the agent can get into a program.
+ * Whether the agent can get into a program, which is asked before it is started.
+ *
+ * The program is a foreign file: what it says is checked. Functions without state.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as ITT programs hand them over.
+ * Numbers as ITT programs hand them over, in metadata and counters, with the number of their type
+ * in ITT. Functions without state.
  */
 #pragma once
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CPU-time timers, which send our signal (see signals.h) to one thread.
+ *
+ * They are the kernel's own, by system calls alone: any thread, and handlers. The functions are in
+ * signals.c, which alone knows the signal.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions of an ELF file that is in memory as it is on the disk: foreign bytes, which may
- * hold anything. What is borrowed from there lives as long as they do. Nothing is allocated.
+ * hold anything. What is borrowed from there lives as long as they do. Functions without state;
+ * nothing is allocated.
  */
 #pragma once
 

@@ -8,10 +8,11 @@
  * change that, nor would it have. What is loaded later is looked at when a symbol is next looked up
  * with dlsym(), before it can be called by that.
  */
+#include "tracer/agent/wrap/weak.h"
+
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/trace/detour.h"
-#include "tracer/agent/wrap/weak.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
