@@ -69,6 +69,16 @@ target_link_libraries(gpu_driver_by_address PRIVATE dl)
 set_target_properties(gpu_driver_by_address PROPERTIES OUTPUT_NAME driver_by_address
   SKIP_BUILD_RPATH ON RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
 
+# The same as variable, whose variable is known by CUPTI's records alone.
+add_executable(gpu_variable_late gpu/programs/variable.c)
+target_include_directories(gpu_variable_late PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(gpu_variable_late PRIVATE _GNU_SOURCE NO_SECTION)
+target_compile_options(gpu_variable_late PRIVATE -Wall -Wextra -g -O2
+  $<$<BOOL:${WERROR}>:-Werror>)
+target_link_libraries(gpu_variable_late PRIVATE fake_gpu_fake pthread)
+set_target_properties(gpu_variable_late PROPERTIES OUTPUT_NAME variable_late SKIP_BUILD_RPATH ON
+  RUNTIME_OUTPUT_DIRECTORY ${GPU_DIR}/programs)
+
 # gpu_unit(NAME SOURCES...): gpu/NAME_test.c
 function(gpu_unit name)
   add_executable(${name}_test gpu/${name}_test.c ${ARGN})

@@ -27,7 +27,10 @@ static volatile unsigned char *reach(void)
 #else
 KERNEL(count_us)
 
-// What nvcc makes of one.
+// What nvcc makes of one. The section is all that tells of it before it is used.
+#ifndef NO_SECTION
+__attribute__((section("__nv_managed_data__")))
+#endif
 static volatile unsigned char *table;
 static void **module;
 

@@ -4,16 +4,27 @@
 #include "tracer/agent/cupti/cupti_records.h"
 #include "tracer/agent/cupti/cupti_session.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/trace/object_file.h"
+#include "tracer/agent/trace/symbols.h"
 
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NOTE_MAX   256
 #define FIRST_KIND CUPTI_MANAGED_TO_DEVICE
-#define FEW_KINDS  4 // those of CUDA 8
+#define FEW_KINDS  4                     // those of CUDA 8
+#define VARIABLES  "__nv_managed_data__" // nvcc's section of pointers to them
 
 static bool asked;   // atomic: the program has asked for managed memory
-static bool refused; // under the session's lock
+static bool refused; // under the session's lock, as what follows
+
+// The objects that were looked through for variables.
+static struct {
+	unsigned long long adds, subs; // of all that were ever loaded, and unloaded
+	size_t count;
+	bool found;
+} looked;
 
 static const char *reason(int result)
 {
@@ -70,17 +81,65 @@ static int enable(void)
 	return result == CUPTI_OK ? CUPTI_CALL(enable, CUPTI_KIND_MANAGED) : result;
 }
 
-// Variables that are __managed__ are in records alone.
+static bool has_variables(const struct dl_phdr_info *info)
+{
+	const char *name = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+	struct object_file file = object_file_map(name);
+	bool has = file.bytes && symbols_section(file.bytes, file.size, VARIABLES);
+
+	object_file_unmap(&file);
+	return has;
+}
+
+struct walk {
+	size_t index;
+	unsigned long long adds, subs;
+};
+
+// New ones come last.
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct walk *walk = context;
+
+	(void)size;
+	walk->adds = info->dlpi_adds;
+	walk->subs = info->dlpi_subs;
+	if (walk->adds == looked.adds && walk->subs == looked.subs)
+		return 1;
+	if (walk->subs != looked.subs)
+		looked.count = 0;
+	looked.subs = walk->subs;
+	if (walk->index++ < looked.count)
+		return 0;
+	looked.count = walk->index;
+	looked.found = has_variables(info);
+	return looked.found;
+}
+
+// Whether the program has variables that are __managed__, which no call of its own tells.
+static bool find_variables(void)
+{
+	struct walk walk = { 0 };
+
+	if (!looked.found) {
+		dl_iterate_phdr(look, &walk);
+		looked.adds = walk.adds;
+	}
+	return looked.found;
+}
+
+// CUPTI may tell of variables, too, once they are there.
 static bool is_wanted(void)
 {
-	return __atomic_load_n(&asked, __ATOMIC_RELAXED) || cupti_records_have_managed();
+	return __atomic_load_n(&asked, __ATOMIC_RELAXED) || cupti_records_have_managed() ||
+	       find_variables();
 }
 
 void cupti_managed_enable(void)
 {
 	const uint64_t bit = UINT64_C(1) << CUPTI_KIND_MANAGED;
 
-	if (!is_wanted() || refused || !cupti_session.kinds || cupti_session.kinds & bit)
+	if (refused || !cupti_session.kinds || cupti_session.kinds & bit || !is_wanted())
 		return;
 	int result = enable();
 	if (result == CUPTI_OK) {
@@ -93,7 +152,7 @@ void cupti_managed_enable(void)
 
 void cupti_managed_try(void)
 {
-	if (!is_wanted() || !cupti_session_try_lock())
+	if (!cupti_session_try_lock())
 		return;
 	if (cupti_session_is_live())
 		cupti_managed_enable();

@@ -3,8 +3,9 @@
  * Records of managed memory: pages that move between host and devices, and faults on them.
  *
  * They are asked for once the program has such memory, which most programs never do: watching costs
- * the driver something for each page that moves, and some devices refuse it. Pages that move before
- * it is known (of __managed__ variables, in the first tenth of a second) are not told.
+ * the driver something for each page that moves, and some devices refuse it. Of variables that are
+ * __managed__ a section of the program's, or of a library's, tells. Where that is not there, CUPTI's
+ * records of memory do, and pages that moved before, in the first tenth of a second, are not told.
  */
 #pragma once
 
