@@ -210,7 +210,7 @@ static bool take_place(struct asking *a, const struct location *location, const 
 		.python = step->python,
 	};
 	*step = (struct step_of){
-		.doing = step->doing & ACTIVITIES_AROUND,
+		.doing = step->doing & (ACTIVITIES_AROUND | ACTIVITIES_WITHIN),
 		.python = step->python,
 		.unoptimized = step->unoptimized,
 		.place = add_place(a, &own),
@@ -372,7 +372,7 @@ static void take_node(struct asking *a, uint32_t id)
 	if (!around && step->doing & ACTIVITIES_AROUND)
 		state->around = state->place;
 	if (step->place != ACTIVITY_NO_PLACE) {
-		state->doing = around;
+		state->doing &= ACTIVITIES_AROUND | ACTIVITIES_WITHIN;
 		state->place = step->place;
 		state->callee = 0;
 		state->large = false;

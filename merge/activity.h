@@ -74,6 +74,7 @@ enum activity {
 	ACTIVITY_COMPRESS,   /* compresses data */
 	ACTIVITY_INVERT,     /* inverts a matrix */
 	ACTIVITY_FROM_LIST,  /* PyTorch makes a tensor, element by element where it is a list */
+	ACTIVITY_CALLBACK,   /* asyncio's event loop runs a callback, or a step of a task */
 	ACTIVITY_ELEMENT,    /* NumPy takes something out of an array, or puts it in */
 	ACTIVITY_JOINED,     /* an op that makes one tensor of several */
 	ACTIVITY_GC,         /* Python's garbage collection */
@@ -93,6 +94,9 @@ _Static_assert(ACTIVITY_COUNT <= 64, "a bit each");
 
 /* These go on in the user's own code, and are charged to who has begun them. */
 #define ACTIVITIES_AROUND (ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER))
+
+/* These go on there, too, and are charged to what runs within them. */
+#define ACTIVITIES_WITHIN ACTIVITY(CALLBACK)
 
 #define ACTIVITY_NO_PLACE UINT32_MAX
 

@@ -147,6 +147,7 @@ static const struct names table[] = {
 	{ ACTIVITY(INVERT), "linalg/linalg.py:inv|linalg/_linalg.py:inv|linalg/_basic.py:inv|"
 	                    "{built-in method linalg_inv}|{method 'inverse' of 'torch*" },
 	{ ACTIVITY(FROM_LIST), "{built-in method tensor}|torch::utils::tensor_ctor*" },
+	{ ACTIVITY(CALLBACK), "asyncio/events.py:*_run" },
 	{ ACTIVITY(ELEMENT), "{slot '__getitem__' of 'numpy.ndarray' objects}|"
 	                     "{slot '__setitem__' of 'numpy.ndarray' objects}|"
 	                     "{method 'item' of 'numpy.ndarray' objects}|array_subscript|"

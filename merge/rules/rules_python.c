@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WAITS                                                                                      \
+	(1u << METRIC_OFF_LOCK | 1u << METRIC_OFF_FILE | 1u << METRIC_OFF_NET |                    \
+	 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_CHILD |                 \
+	 1u << METRIC_OFF_OTHER)
 #define FEW_IMPORTS_NS UINT64_C(300000000) /* imports that take less are nobody's concern */
-#define LITTLE_SHARE   0.15                /* of a line's time, in the interpreter and in arrays */
+#define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
 #define GC_OP          "garbage collection"
 
 static bool has_python(const struct evidence *e)
@@ -27,6 +31,24 @@ static enum measured measure_python(const struct evidence *e, const struct rule 
 {
 	return has_python(e) ? measure_doing(e, rule, finding)
 	                     : finding_lacks(finding, "no Python code was seen");
+}
+
+// A wait within a callback is one of the whole loop; waiting for events is none.
+static enum measured measure_callbacks(const struct evidence *e, const struct rule *rule,
+                                       struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+	char place[300] = "";
+
+	if (measured != MEASURED)
+		return measured;
+	if (finding->function)
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+	return finding_say(finding,
+	                   "the event loop stands still for %.0f %% of the time, while a callback "
+	                   "waits%s%s",
+	                   finding->value, *place ? ", most in " : "", place);
 }
 
 static enum measured measure_imports(const struct evidence *e, const struct rule *rule,
@@ -226,7 +248,7 @@ const struct rule rules_python[] = {
 	  .within = { "PY-INTERP", "MEM-CHURN" },
 	  .title = "elements of NumPy's arrays one by one",
 	  .formula =
-	          "CPU time of lines that spend 15 % of theirs in the interpreter itself and 15 % "
+	          "CPU time of lines that spend 10 % of theirs in the interpreter itself and 10 % "
 	          "in taking elements out of NumPy's arrays or putting them in, as a share of "
 	          "the critical thread's time",
 	  .why = "Each element becomes an object of its own: 50 to 100 ns, where a whole array takes "
@@ -253,6 +275,23 @@ const struct rule rules_python[] = {
 	  .measure = measure_gil,
 	  .doing = ACTIVITY(GIL),
 	  .metrics = 1u << METRIC_OFF_LOCK },
+	{ .id = "PY-ASYNC",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .within = { "IO-NET", "IO-SLEEP", "IO-WAIT", "IO-SYNC", "CPU-LOCK", "CPU-SPAWN" },
+	  .title = "the event loop stands still",
+	  .formula = "time that the critical thread waits within callbacks and tasks of asyncio's "
+	             "event loop, for anything but a free CPU, as a share of its time",
+	  .why = "One thread runs all tasks: while one of them waits without await, none goes on.",
+	  .advice = "Use what can be awaited (asyncio.sleep(), asyncio.open_connection(), a client "
+	            "made for asyncio), or hand the call to a thread: await asyncio.to_thread().",
+	  .source = "our choice",
+	  .measure = measure_callbacks,
+	  .doing = ACTIVITY(CALLBACK),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(GIL),
+	  .metrics = WAITS },
 	{ .id = "PY-GC",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,

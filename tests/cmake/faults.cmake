@@ -46,8 +46,9 @@ if(OPENBLAS_FOUND)
   target_link_libraries(fault_tiny_gemm PRIVATE PkgConfig::OPENBLAS)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
-foreach(name archive array_loop callers clones collect commits concatenate documents double_gemm
-        exact exceptions flushing gil imports insert inverse list_loop lists loader median regex
-        search sleeping subprocesses text tiny_dot tiny_ops)
+foreach(name archive array_loop callers clones collect commits concatenate consumer documents
+        double_gemm elements event_loop exact exceptions flushing gil imports insert inverse joined
+        list_loop lists loader median records regex search sleeping subprocesses text tiny_dot
+        tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()

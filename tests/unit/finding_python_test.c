@@ -79,9 +79,9 @@ Test(finding_python, imports)
 
 Test(finding_python, without_python_they_are_not_asked)
 {
-	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",     "PY-IMPORT",
-		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",  "PY-SERIALIZE",
-		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT" };
+	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",      "PY-IMPORT",
+		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE",
+		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-ASYNC" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -134,6 +134,30 @@ Test(finding_python, a_thread_that_sleeps_keeps_who_waits_for_it)
 		const struct finding *finding = finding_of(findings, "IO-SLEEP");
 		cr_expect_eq(finding != NULL, busy_ms < 400, "%lu ms", (unsigned long)busy_ms);
 		cr_expect(!finding || (finding->line == 18 && finding->saving_ns == 800 * MS));
+	}
+}
+
+// What it waits for between two callbacks is what it is there for.
+Test(finding_python, an_event_loop_that_waits_within_a_callback)
+{
+	static const char *const run =
+		"{<module> train.py:60} > {_run_once " LIB "asyncio/base_events.py:1922}";
+	char within[300], between[300];
+
+	snprintf(within, sizeof(within),
+	         "%s > {_run " LIB "asyncio/events.py:80} > {quote train.py:36} > recv@libc", run);
+	snprintf(between, sizeof(between), "%s > {select " LIB "selectors.py:468}", run);
+	for (uint64_t ms = 100; ms <= 110; ms += 10) {
+		end();
+		begin();
+		add(&f, 1, METRIC_OFF_NET, ms, within);
+		add(&f, 1, METRIC_OFF_NET, 600, between);
+		add(&f, 1, METRIC_ON_CPU, 400 - ms, within);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-ASYNC");
+		cr_expect_eq(finding != NULL, ms > 100, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || (finding->line == 36 && finding->saving_ns == ms * MS));
 	}
 }
 
