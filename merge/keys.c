@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "merge/syscall_frames.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -257,12 +258,15 @@ int keys_init(struct keys *keys, const struct profile *p, const struct query *qu
 		frames += frame_count(&l->locations[i], wanted);
 	keys->first = calloc((size_t)l->count + 1, sizeof(*keys->first));
 	keys->frames = calloc(frames + 1, sizeof(*keys->frames));
-	bool ok = keys->first && keys->frames;
+	cleanup_free bool *into_kernel = syscall_frames(p);
+	bool ok = keys->first && keys->frames && into_kernel;
 	for (uint32_t i = 0; ok && i < l->count; i++) {
 		uint32_t count = frame_count(&l->locations[i], wanted);
 		keys->first[i + 1] = keys->first[i] + count;
-		ok = !count || add_location(keys, query, wanted, &l->locations[i],
-		                            keys->frames + keys->first[i]);
+		struct key_frame *own = keys->frames + keys->first[i];
+		ok = !count || add_location(keys, query, wanted, &l->locations[i], own);
+		for (uint32_t k = 0; k < count && into_kernel[i]; k++)
+			own[k].hidden = true;
 	}
 	if (ok)
 		return 0;

@@ -588,6 +588,45 @@ Test(query, what_the_interpreter_does_for_a_function_is_that_functions_own)
 	             "hash 7/7, sort 2/2, init 1/1, work 0/9, lookup 0/7, call 0/2, main 0/1"));
 }
 
+// glibc's since 2.41.
+Test(query, who_waits_does_so_in_the_function_that_was_called)
+{
+	add(&f, 1, METRIC_OFF_FILE, 9,
+	    "main a.c:1 > read@libc > __internal_syscall_cancel@libc > __syscall_cancel_arch@libc");
+	add(&f, 1, METRIC_OFF_SLEEP, 4,
+	    "main a.c:2 > clock_nanosleep@libc > __internal_syscall_cancel@libc > "
+	    "__syscall_cancel_arch@libc");
+	add(&f, 1, METRIC_ON_CPU, 2,
+	    "main a.c:1 > read@libc > __internal_syscall_cancel@libc > __syscall_cancel_arch@libc > "
+	    "[kernel]");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .off_cpu = true }),
+	             "read 9/9, clock_nanosleep 4/4, main 0/13"));
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .on_cpu = true }),
+	             "[kernel] 2/2, main 0/2, read 0/2"));
+}
+
+Test(query, the_inside_of_a_c_library_without_symbols_does_not_wait_itself)
+{
+	add(&f, 1, METRIC_OFF_LOCK, 9, "main a.c:1 > lock@libc > ?@libc > ?@libc");
+	add(&f, 1, METRIC_OFF_PIPE, 4, "main a.c:2 > read@libc > ?@libc > ?@libc");
+	// Who is called by nobody known, and the inside of other libraries, stay what they are.
+	add(&f, 1, METRIC_OFF_LOCK, 3, "main a.c:2 > run@libgomp > ?@libgomp");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .off_cpu = true }),
+	             "lock 9/9, read 4/4, [libgomp.so.1] 3/3, main 0/16, run 0/3"));
+}
+
+Test(query, code_without_a_name_that_computes_is_told_apart_from_the_one_that_waits)
+{
+	add(&f, 1, METRIC_ON_CPU, 9, "main a.c:1 > malloc@libc > ?@libc");
+	add(&f, 1, METRIC_OFF_FAULT, 2, "main a.c:1 > malloc@libc > ?@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 1, "?@libc");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .on_cpu = true }),
+	             "[libc.so.6] 9/9, main 0/9, malloc 0/9"));
+}
+
 Test(query, own_code_pays_for_the_libraries_that_it_calls)
 {
 	const struct query own = { .user_code = QUERY_OWN_CODE };
