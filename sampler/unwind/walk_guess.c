@@ -10,6 +10,8 @@
  * above. */
 #define ALIGNED_FRAME_MAX (64u << 10)
 #define SAVED_MAX         256
+/* So many callers are asked whether a guess is right. */
+#define STRICT_FRAMES 8
 
 /* What the walk stands in, to be compared with what a caller says it calls. */
 struct callee {
@@ -25,16 +27,55 @@ static enum walk_step step(struct walk *w)
 	return walk_by_rule(w);
 }
 
-/* A direct call must lead to the function, except through the PLT of another module. Code that
-   was entered by a jump (tail calls, cold parts) fits only the second, lenient round. */
-static bool calls(struct walk *caller, const struct call_site *site, const struct callee *callee)
+/* True if the code at ADDRESS is a stub of a procedure linkage table: "jmp *slot(%rip)". */
+static bool is_stub(struct walk *w, uint64_t address)
 {
-	if (!site->direct || !callee->strict || !callee->start)
-		return true;
-	return site->target == callee->start || caller->module != callee->module;
+	static const uint8_t landing[] = { 0xf3, 0x0f, 0x1e, 0xfa }; // endbr64
+	const struct mapping *mapping = address_space_find(w->space, address);
+	struct unwind_module *module =
+		mapping ? unwind_modules_get(w->modules, (struct mapping *)mapping, w->pid) : NULL;
+	uint8_t code[7], *at = code;
+
+	if (!module || !module->image ||
+	    !image_read_code(module->image, address - mapping->bias, code, sizeof(code)))
+		return false;
+	if (memcmp(at, landing, sizeof(landing)) == 0)
+		at += sizeof(landing);
+	at += *at == 0xf2; // bnd
+	return at[0] == 0xff && (at + 1 == code + sizeof(code) || at[1] == 0x25);
 }
 
-/* True if rbp = SLOT makes sense of the stack for two frames. */
+/* A direct call must lead to the function, or to a stub of another module that may. Code that was
+   entered by a jump (tail calls, cold parts) fits only the second, lenient round. */
+static bool calls(struct walk *caller, const struct call_site *site, const struct callee *callee)
+{
+	if (!site->direct || !callee->strict || !callee->start || site->target == callee->start)
+		return true;
+	return caller->module != callee->module && is_stub(caller, site->target);
+}
+
+/* True if the stack makes sense for COUNT frames more, as far as rules tell. What earlier calls
+   have left there leads to callers of which some are overwritten. */
+static bool leads_on(struct walk *w, int count)
+{
+	struct call_site site;
+
+	for (; count > 0; count--) {
+		if (walk_needs_rbp(w) && !w->has_rbp)
+			return true;
+		enum walk_step next = step(w);
+		if (next != WALK_CALLER || w->exact)
+			return next != WALK_STUCK;
+		if (!walk_call_site(w, w->pc, &site))
+			return false;
+		walk_locate(w);
+		if (w->rule->cfa == CFI_NO_RULE || w->rule->cfa == CFI_UNUSABLE)
+			return true;
+	}
+	return true;
+}
+
+/* True if rbp = SLOT makes sense of the stack. */
 static bool fits(const struct walk *w, uint64_t slot, const struct callee *callee)
 {
 	struct stack_memory memory = *w->memory;
@@ -57,8 +98,7 @@ static bool fits(const struct walk *w, uint64_t slot, const struct callee *calle
 		return true;
 	if (walk_needs_rbp(&trial) && (trial.rbp <= slot || trial.rbp & 7))
 		return false;
-	enum walk_step next = step(&trial);
-	return next == WALK_END || (next == WALK_CALLER && walk_call_site(&trial, trial.pc, &site));
+	return leads_on(&trial, callee->strict ? STRICT_FRAMES : 1);
 }
 
 static struct callee callee_of(struct walk *w)
@@ -93,24 +133,6 @@ bool walk_guess_rbp(struct walk *w)
 		}
 	}
 	return false;
-}
-
-/* True if the code at ADDRESS is a stub of a procedure linkage table: "jmp *slot(%rip)". */
-static bool is_stub(struct walk *w, uint64_t address)
-{
-	static const uint8_t landing[] = { 0xf3, 0x0f, 0x1e, 0xfa }; // endbr64
-	const struct mapping *mapping = address_space_find(w->space, address);
-	struct unwind_module *module =
-		mapping ? unwind_modules_get(w->modules, (struct mapping *)mapping, w->pid) : NULL;
-	uint8_t code[7], *at = code;
-
-	if (!module || !module->image ||
-	    !image_read_code(module->image, address - mapping->bias, code, sizeof(code)))
-		return false;
-	if (memcmp(at, landing, sizeof(landing)) == 0)
-		at += sizeof(landing);
-	at += *at == 0xf2; // bnd
-	return at[0] == 0xff && (at + 1 == code + sizeof(code) || at[1] == 0x25);
 }
 
 static bool is_in_module(const struct walk *w, uint64_t address)

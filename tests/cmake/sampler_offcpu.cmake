@@ -2,6 +2,7 @@
 foreach(level 0 2)
   add_executable(probe_child_o${level} programs/probe_child.c)
   target_link_libraries(probe_child_o${level} PRIVATE util)
+  target_link_options(probe_child_o${level} PRIVATE LINKER:-z,lazy)
 endforeach()
 target_compile_options(probe_child_o0 PRIVATE -O0 -fno-omit-frame-pointer)
 target_compile_options(probe_child_o2 PRIVATE -O2 -fomit-frame-pointer)

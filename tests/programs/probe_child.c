@@ -55,6 +55,27 @@ static void block_pause(void)
 	pause();
 }
 
+static void bind_late(void)
+{
+	sink += getppid();
+}
+
+static void block_among_old_frames(void)
+{
+	volatile char room[8192];
+
+	room[0] = 1;
+	sink += room[0];
+	pause();
+}
+
+// The dynamic linker's frames are still there, where nothing has been written since.
+static void block_old_frames(void)
+{
+	bind_late();
+	block_among_old_frames();
+}
+
 static void block_pipe(void)
 {
 	int ends[2];
@@ -160,14 +181,23 @@ static const struct {
 	const char *name;
 	void (*block)(void);
 } ways[] = {
-	{ "futex", block_futex },     { "nanosleep", block_nanosleep },
-	{ "pause", block_pause },     { "pipe", block_pipe },
-	{ "socket", block_socket },   { "terminal", block_terminal },
-	{ "eventfd", block_eventfd }, { "timerfd", block_timerfd },
-	{ "flock", block_flock },     { "wait", block_wait },
-	{ "poll", block_poll },       { "poll-nothing", block_poll_nothing },
-	{ "epoll", block_epoll },     { "select-nothing", block_select_nothing },
-	{ "fault", block_fault },     { "compute", block_compute },
+	{ "futex", block_futex },
+	{ "nanosleep", block_nanosleep },
+	{ "pause", block_pause },
+	{ "pipe", block_pipe },
+	{ "socket", block_socket },
+	{ "terminal", block_terminal },
+	{ "eventfd", block_eventfd },
+	{ "timerfd", block_timerfd },
+	{ "flock", block_flock },
+	{ "wait", block_wait },
+	{ "poll", block_poll },
+	{ "poll-nothing", block_poll_nothing },
+	{ "epoll", block_epoll },
+	{ "select-nothing", block_select_nothing },
+	{ "fault", block_fault },
+	{ "compute", block_compute },
+	{ "old-frames", block_old_frames },
 };
 
 __attribute__((noinline)) static void descend(int depth, void (*block)(void))

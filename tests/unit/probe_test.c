@@ -39,6 +39,7 @@ static const struct {
 	{ "futex", SYS_futex, METRIC_OFF_LOCK },
 	{ "nanosleep", SYS_clock_nanosleep, METRIC_OFF_SLEEP },
 	{ "pause", SYS_pause, METRIC_OFF_SLEEP },
+	{ "old-frames", SYS_pause, METRIC_OFF_SLEEP },
 	{ "pipe", SYS_read, METRIC_OFF_PIPE },
 	{ "socket", SYS_read, METRIC_OFF_NET },
 	{ "terminal", SYS_read, METRIC_OFF_PIPE },
