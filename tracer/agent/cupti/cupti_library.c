@@ -122,7 +122,14 @@ static int major_of(const char *runtime)
 {
 	const char *number = strstr(runtime, ".so.");
 
-	return number ? atoi(number + strlen(".so.")) : 0;
+	int major = 0;
+
+	if (!number)
+		return 0;
+	// glibc's atoi() is another function since 2.38, which other C libraries do not have.
+	for (number += strlen(".so."); *number >= '0' && *number <= '9' && major < 1000; number++)
+		major = major * 10 + (*number - '0');
+	return major;
 }
 
 // Without a runtime of its own a program gets what the driver can serve.
