@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 foreach(module address_space budget correlations cpu_account follow gpu_calls kernel_map ladder
         last_stack mapper op_records op_site op_stack op_tracker perf_event priority proc_io
-        proc_stat proc_task python tasks thinning timeline tracker wait)
+        proc_stat python tasks thinning timeline tracker wait)
   unit(${module} LIBS sampler)
 endforeach()
+unit(proc_task LIBS sampler tracer_test_support)
 unit(unwind_modules LIBS sampler dl)
 unit(cfi_table LIBS sampler PkgConfig::DW PkgConfig::ELF)
 

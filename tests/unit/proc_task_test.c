@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "sampler/proc/proc_task.h"
+#include "tests/support/temporary.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -72,21 +74,33 @@ Test(proc_task, a_name_that_was_cut_is_made_whole_if_it_is_the_program)
 	cr_expect(eq(str, comm, ""));
 }
 
+// CHILD has begun when it is not called as we are any more.
+static void wait_for_program(pid_t child, char *command, size_t size)
+{
+	for (int ms = 0; ms < 20000; ms++) {
+		proc_task_command((uint32_t)child, "bottleneck_test", command, size);
+		if (strcmp(command, "bottleneck_test") != 0)
+			return;
+		usleep(1000);
+	}
+}
+
 Test(proc_task, a_long_program_name_is_found_through_its_executable)
 {
-	char command[64];
-	char *argv[] = { "/tmp/bottleneck_test_with_a_long_name", "10", NULL };
+	char directory[64], path[128], command[64];
+	char *argv[] = { path, "60", NULL };
 
-	symlink("/bin/sleep", "/tmp/bottleneck_test_with_a_long_name");
+	temporary_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/bottleneck_test_with_a_long_name", directory);
+	cr_assert(symlink("/bin/sleep", path) == 0);
 	pid_t child = fork();
 	if (child == 0) {
 		execv(argv[0], argv);
 		_exit(127);
 	}
-	usleep(100000);
-	proc_task_command((uint32_t)child, "bottleneck_test", command, sizeof(command));
+	wait_for_program(child, command, sizeof(command));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	unlink("/tmp/bottleneck_test_with_a_long_name");
+	temporary_remove(directory);
 	cr_expect(eq(str, command, "bottleneck_test_with_a_long_name"));
 }
