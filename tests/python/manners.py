@@ -37,7 +37,7 @@ Sample = collections.namedtuple("Sample", "pid tid time weight cpu flags frames 
 
 def normal(text):
     """Without what differs from run to run."""
-    return re.sub(rb"0x[0-9a-f]+", b"0x", text)
+    return re.sub(rb"0x[0-9a-f]+|\(pid=\d+\)", b"0x", text)
 
 
 class Told:

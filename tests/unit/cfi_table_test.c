@@ -581,7 +581,8 @@ static void compare_with_libdw(const char *path)
 				          addresses[i]);
 		}
 	}
-	cr_expect(gt(u32, table->rows, 100), "%s", path);
+	// Node may be no more than the way to its library.
+	cr_expect(gt(u32, table->rows, 5), "%s", path);
 	cr_expect(eq(u32, wrong, 0), "%s: %u of %u rows", path, wrong, table->rows);
 	cr_expect(lt(u32, unusable * 100, table->rows), "%s: %u unusable", path, unusable);
 	dwarf_cfi_end(cfi);
