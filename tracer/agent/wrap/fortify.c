@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #define HIDDEN __attribute__((visibility("hidden"), format(printf, 4, 5)))
 
@@ -13,6 +14,11 @@
 HIDDEN int __sprintf_chk(char *text, int flag, size_t size, const char *format, ...);
 __attribute__((visibility("hidden"), format(printf, 5, 6))) int
 __snprintf_chk(char *text, size_t length, int flag, size_t size, const char *format, ...);
+
+__attribute__((visibility("hidden"))) void *__memcpy_chk(void *to, const void *from, size_t length,
+                                                         size_t size);
+__attribute__((visibility("hidden"))) void *__memmove_chk(void *to, const void *from, size_t length,
+                                                          size_t size);
 
 int __sprintf_chk(char *text, int flag, size_t size, const char *format, ...)
 {
@@ -34,5 +40,15 @@ int __snprintf_chk(char *text, size_t length, int flag, size_t size, const char 
 	int wanted = vsnprintf(text, length < size ? length : size, format, args);
 	va_end(args);
 	return wanted;
+}
+
+void *__memcpy_chk(void *to, const void *from, size_t length, size_t size)
+{
+	return memcpy(to, from, length < size ? length : size);
+}
+
+void *__memmove_chk(void *to, const void *from, size_t length, size_t size)
+{
+	return memmove(to, from, length < size ? length : size);
 }
 // NOLINTEND(bugprone-reserved-identifier)
