@@ -100,13 +100,17 @@ static bool find_callers(const struct profile *p, const bool *nameless, bool *fo
 	return more;
 }
 
-// What no caller is known of stays what it is.
+// What is not called by the library's own code, or by somebody unknown, stays what it is: a
+// function that has a name may have been left by a jump.
 static void leave_outermost(const struct profile *p, const bool *nameless, bool *found)
 {
 	for (uint32_t id = 1; id <= p->paths.count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
-		if (node->parent && !paths_node(&p->paths, node->parent)->parent &&
-		    nameless[node->location - 1])
+		const struct path_node *parent =
+			node->parent ? paths_node(&p->paths, node->parent) : NULL;
+		if (parent && nameless[node->location - 1] &&
+		    (!parent->parent ||
+		     !is_libc(p, locations_get(&p->locations, parent->location))))
 			found[node->location - 1] = false;
 	}
 }

@@ -617,6 +617,15 @@ Test(query, the_inside_of_a_c_library_without_symbols_does_not_wait_itself)
 	             "lock 9/9, read 4/4, [libgomp.so.1] 3/3, main 0/16, run 0/3"));
 }
 
+// pthread_join() jumps to the function that waits.
+Test(query, the_inside_of_a_c_library_that_nothing_named_leads_to_is_told)
+{
+	add(&f, 1, METRIC_OFF_LOCK, 9, "main a.c:1 > ?@libc");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .off_cpu = true }),
+	             "[libc.so.6] 9/9, main 0/9"));
+}
+
 Test(query, code_without_a_name_that_computes_is_told_apart_from_the_one_that_waits)
 {
 	add(&f, 1, METRIC_ON_CPU, 9, "main a.c:1 > malloc@libc > ?@libc");
