@@ -38,6 +38,7 @@ foreach(style pointers ints)
   target_link_libraries(mpi_with_tool_${style} PRIVATE mpi_fortran_${style} mpi_fake_${style})
   add_executable(mpi_by_name_${style} mpi/by_name.c)
   mpi_place(mpi_by_name_${style} ${style})
+  target_compile_definitions(mpi_by_name_${style} PRIVATE _GNU_SOURCE)
   target_link_libraries(mpi_by_name_${style} PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 

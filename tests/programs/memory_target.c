@@ -333,6 +333,7 @@ static int run_abort(uint64_t rounds)
 	abort();
 }
 
+#pragma GCC diagnostic ignored "-Wpragmas" // gcc before 12 knows no such recursion
 #pragma GCC diagnostic ignored "-Winfinite-recursion"
 static int overflow(volatile char *before)
 {

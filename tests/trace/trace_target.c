@@ -350,6 +350,7 @@ static void clean(void *argument)
 	cleaned += *(int *)argument;
 }
 
+#pragma GCC diagnostic ignored "-Wpragmas" // gcc before 12 knows no such recursion
 #pragma GCC diagnostic ignored "-Winfinite-recursion"
 NOINLINE static void f_exits(int depth)
 {
