@@ -445,6 +445,9 @@ class Callgrind(Export):
             if match[3] == "PROGRAM TOTALS":
                 whole = (on_cpu, waiting)
                 continue
+            # What a function has of its lines in a file that it includes is in its own row, too.
+            if not match[3].endswith("]"):
+                continue
             name = re.sub(r" \[.*\]$", "", match[3]).split(":")[-1]
             found[name, "on"] += on_cpu
             found[name, "off"] += waiting
