@@ -73,7 +73,10 @@ int cuptiGetVersion(uint32_t *version)
 		return CUPTI_INVALID_PARAMETER;
 	*version = fake_faults()->garbage ? UINT32_MAX
 	                                  : fake_settings_api_version(fake_settings()->cuda);
-	return 0;
+	// As 13.5 does without a driver.
+	if (fake_faults()->result == CUPTI_UNKNOWN)
+		*version = 0;
+	return fake_faults()->result == CUPTI_UNKNOWN ? CUPTI_UNKNOWN : 0;
 }
 
 int cuptiGetResultString(int result, const char **text)

@@ -23,6 +23,7 @@ FAULTS = [
     ("busy=nsys", "vector_add", 'CUPTI is in use by "nsys"; run without it'),
     ("result=35", "vector_add", "GPU activity was not recorded: " + RIGHTS),
     ("result=999", "vector_add", "CUPTI finds no GPU, or no driver that it fits; update the driver (999 "),
+    ("result=15", "vector_add", "CUPTI finds no GPU, or no driver that it fits; update the driver (15 "),
     ("result=43", "vector_add", "does not support this kind of device (virtual, confidential, MIG) (43 "),
     ("deny=10", "vector_add", "1 kind refused: " + RIGHTS),
     ("no-clock=14", "copies", "CUPTI keeps a clock of its own: GPU times are fitted"),

@@ -50,6 +50,7 @@ static const char *reason(int result)
 	case CUPTI_NOT_COMPATIBLE:
 		return "libcupti and the driver do not fit; name another one in " CUPTI_LIBRARY_ENV;
 	case CUPTI_UNKNOWN:
+	case CUPTI_NOT_INITIALIZED: // so say CUPTI 11 and 12
 		return "CUPTI finds no GPU, or no driver that it fits; update the driver";
 	default:
 		return "CUPTI failed";

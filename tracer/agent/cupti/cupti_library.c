@@ -192,7 +192,9 @@ bool cupti_library_open(struct cupti_functions *f, char *why, size_t size)
 		         missing);
 		return false;
 	}
-	if (f->get_version(&version) == CUPTI_OK && version >= CUPTI_VERSION_MIN)
+	// From CUDA 13.5 on it does not tell its version without a driver; nor does the rest work
+	// then, and says so.
+	if (f->get_version(&version) != CUPTI_OK || version >= CUPTI_VERSION_MIN)
 		return true;
 	snprintf(why, size,
 	         NOT_RECORDED "libcupti is older than CUDA 11 (version %u); name another "
