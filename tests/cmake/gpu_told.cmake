@@ -83,6 +83,7 @@ foreach(how finalizes often once)
 endforeach()
 told(other_to_the_end fake -x open:activity ${by_itself} -- ./gpu_other to-the-end)
 told(other_subscribes fake -x gap:calls -x untied -- ./gpu_other subscribes)
+told(other_subscribes_first fake -x gap:calls -x untied -- ./gpu_other subscribes-first)
 
 # As text: kernels are at the end, with the calls that caused them.
 golden(gpu_golden gpu $<TARGET_FILE:gpu_vector_add>)

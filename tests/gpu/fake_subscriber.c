@@ -2,6 +2,7 @@
 #include "tests/gpu/fake_subscriber.h"
 
 #include "tests/gpu/fake_buffers.h"
+#include "tests/gpu/fake_call.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_facts.h"
 #include "tests/gpu/fake_functions.h"
@@ -58,6 +59,7 @@ static int subscribe(void **handle, cupti_callback *callback, void *own, const c
 
 	if (!handle || !callback)
 		return CUPTI_INVALID_PARAMETER;
+	fake_driver_init(); // what is injected may subscribe first
 	pthread_mutex_lock(&subscriber.lock);
 	if (subscriber.callback || *fake_faults()->busy) {
 		result = CUPTI_BUSY;

@@ -172,6 +172,19 @@ static void subscribe(void)
 	before_and_after(15, 30);
 }
 
+// Before anything else: it is CUPTI that has the driver start.
+static void subscribe_first(void)
+{
+	void *subscriber;
+
+	CUDA(cuptiSubscribe(&subscriber, on_call, NULL));
+	CUDA(cuptiEnableDomain(1, subscriber, CUPTI_DOMAIN_RUNTIME));
+	work((const void *)before_us, 5);
+	CUDA(cuptiUnsubscribe(subscriber));
+	work((const void *)after_us, 30);
+	before_and_after(5, 30);
+}
+
 static void finalize(void)
 {
 	work((const void *)before_us, 10);
@@ -195,6 +208,8 @@ int main(int argc, char **argv)
 		profile_to_the_end();
 	else if (!strcmp(how, "subscribes"))
 		subscribe();
+	else if (!strcmp(how, "subscribes-first"))
+		subscribe_first();
 	else if (!strcmp(how, "finalizes"))
 		finalize();
 	else

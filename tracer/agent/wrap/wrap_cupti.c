@@ -95,6 +95,12 @@ static void take_calls_back(void)
 		cupti_session_end_gap(GPU_GAP_CALLS);
 }
 
+// Whether it was refused for us: subscribing had CUPTI start the driver, and so us, first.
+static bool refused_for_us(int result, const void *real, const void *ours)
+{
+	return result == CUPTI_BUSY && concerns_us(real, ours);
+}
+
 // Its answer to a subscription.
 static int keep_subscribed(int result)
 {
@@ -121,8 +127,11 @@ EXPORT int cuptiSubscribe(void **subscriber, cupti_callback *callback, void *own
 
 	if (!real)
 		return CUPTI_NOT_INITIALIZED;
-	if (!concerns_us((void *)real, (void *)cupti_session.f.subscribe))
-		return real(subscriber, callback, own);
+	if (!concerns_us((void *)real, (void *)cupti_session.f.subscribe)) {
+		int result = real(subscriber, callback, own);
+		if (!refused_for_us(result, (void *)real, (void *)cupti_session.f.subscribe))
+			return result;
+	}
 	cupti_session_lock();
 	release_calls();
 	return keep_subscribed(FORWARD(real, subscriber, callback, own));
@@ -136,8 +145,11 @@ EXPORT int cuptiSubscribe_v2(void **subscriber, cupti_callback *callback, void *
 
 	if (!real)
 		return CUPTI_NOT_INITIALIZED;
-	if (!concerns_us((void *)real, (void *)cupti_session.f.subscribe_v2))
-		return real(subscriber, callback, own, wanted);
+	if (!concerns_us((void *)real, (void *)cupti_session.f.subscribe_v2)) {
+		int result = real(subscriber, callback, own, wanted);
+		if (!refused_for_us(result, (void *)real, (void *)cupti_session.f.subscribe_v2))
+			return result;
+	}
 	cupti_session_lock();
 	release_calls();
 	return keep_subscribed(FORWARD(real, subscriber, callback, own, wanted));
