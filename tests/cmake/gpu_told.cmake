@@ -116,7 +116,7 @@ if(Python3_FOUND)
   add_test(NAME gpu_hardware
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/hardware ${CMAKE_BINARY_DIR}
             --fake --out ${GPU_DIR}/hardware-out
-            --only programs callers clock nodes managed faults lines killed buffers)
+            --only probe programs callers clock nodes managed faults lines killed buffers)
   set_tests_properties(gpu_hardware PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
   set_tests_properties(gpu_kernel_lines gpu_faults PROPERTIES LABELS unit TIMEOUT 600)
 endif()
