@@ -12,8 +12,8 @@
  *	truth allocated KIND COUNT BYTES
  *	truth released KIND COUNT BYTES
  *	truth moved WHERE COUNT BYTES      managed memory: to-device, to-host (real GPU: in parts)
- *	truth fault FILE:LINE COUNT BYTES  page faults of the host, and what came for them (real GPU:
- *	                                   at least one, in parts)
+ *	truth fault FILE:LINE COUNT BYTES  page faults of the host, and what came for them (real
+ *	                                   GPU: at least one, in parts)
  *	truth jit COUNT                    compilations by the driver
  *	truth modules COUNT                loaded by the program itself
  *	truth calls COUNT                  launches of kernels and graphs

@@ -4,7 +4,7 @@
  *
  * They are asked for once the program has such memory, which most programs never do: watching costs
  * the driver something for each page that moves, and some devices refuse it. Of variables that are
- * __managed__ a section of the program's, or of a library's, tells. Where that is not there, CUPTI's
+ * __managed__ a section of the program's, or of a library's, tells. Where that is not there,
  * records of memory do, and pages that moved before, in the first tenth of a second, are not told.
  */
 #pragma once
