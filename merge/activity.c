@@ -17,7 +17,8 @@
 #include <string.h>
 
 #define TINY_CALLS   10000
-#define TINY_NS      10000  /* the average call takes less */
+#define TINY_NS      10000 /* the average call takes less */
+#define LONG_NS      20000
 #define LARGE_NS     100000 /* and more: then what it calls is the library's own business */
 #define AROUND_SHARE 0.2    /* of an op's time, to be known as within another */
 #define AROUND_MAX   8      /* ops within one another that are looked at */
@@ -218,9 +219,13 @@ static bool take_place(struct asking *a, const struct location *location, const 
 	return step->place != ACTIVITY_NO_PLACE;
 }
 
+// The average of a few calls during which others had the CPU, and of the first one, is that of no
+// call.
 bool op_is_tiny(const struct op_row *op)
 {
-	return op->calls >= TINY_CALLS && op->total_ns < TINY_NS * op->calls;
+	bool mostly = op->q3_ns && op->q3_ns < TINY_NS && op->total_ns < LARGE_NS * op->calls;
+
+	return op->calls >= TINY_CALLS && (mostly || op->total_ns < TINY_NS * op->calls);
 }
 
 static const struct op_row *row_of(const struct asking *a, const struct op *op)
@@ -282,6 +287,9 @@ static void take_op(const struct asking *a, const struct location *location, str
 	step->doing = activity_of_op(op);
 	if (row && op_is_tiny(row) && !is_within_large(a, id))
 		step->doing |= ACTIVITY(TINY);
+	if (row && !op_is_label(op) && op->provider != OP_PYTHON && row->calls &&
+	    row->self_ns >= LONG_NS * row->calls)
+		step->doing |= ACTIVITY(LONG);
 	step->large = is_large(op, row);
 }
 

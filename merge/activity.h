@@ -81,6 +81,7 @@ enum activity {
 	ACTIVITY_BLAS,       /* an op of linear algebra */
 	ACTIVITY_TENSORS,    /* an op that copies tensors */
 	ACTIVITY_TINY,       /* an op whose calls take a few microseconds */
+	ACTIVITY_LONG,       /* an op that takes some times that itself, without those within it */
 	ACTIVITY_DOUBLE,     /* linear algebra in double precision */
 	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
 	ACTIVITY_IMPORT,     /* Python's import system, and all that it runs */

@@ -31,15 +31,7 @@ static bool counts(const struct rule *rule, const bool *whole, const struct acti
 	return (!rule->doing || time->doing & rule->doing) && !(time->doing & rule->not_doing);
 }
 
-// Of an op, not of what only has a name.
-static bool is_in_op(const struct evidence *e, const struct activity_time *time)
-{
-	const struct op *op = profile_op(e->profile, time->op);
-
-	return op && !op_is_label(op) && op->provider != OP_PYTHON;
-}
-
-// Which places do more of what RULE wants all of than of other ops.
+// Which places do more of what RULE wants all of than of ops that take long.
 static bool *find_places(const struct evidence *e, const struct rule *rule)
 {
 	const struct activities *a = e->activities;
@@ -53,7 +45,7 @@ static bool *find_places(const struct evidence *e, const struct rule *rule)
 			continue;
 		if (time->doing & rule->whole_places)
 			more[time->place] += ns;
-		else if (is_in_op(e, time))
+		else if (time->doing & ACTIVITY(LONG))
 			more[time->place] -= ns;
 	}
 	for (size_t i = 0; whole && more && i < a->place_count; i++)

@@ -76,7 +76,7 @@ struct rule {
 	/* For rules on what stacks do, see merge/activity.h. */
 	uint64_t doing, not_doing; /* any of the first and none of the second */
 	uint64_t whole_places;     /* all that is done in places that do more of these than of
-	                              other ops */
+	                              ops that take long */
 	uint32_t metrics;          /* bits of enum metric; 0: all */
 	bool placed;               /* only what the user's own code does, where it has any */
 };

@@ -369,10 +369,10 @@ const struct rule rules_ops[] = {
 	  .threshold = 20,
 	  .title = "tiny ops",
 	  .formula =
-	          "CPU time of the lines that call ops of less than 10 us on average, 10000 times "
-	          "and more, and not by another op of 0.1 ms and more, where they take most of the "
-	          "time that those lines spend in ops, as a share of the critical thread's time, or "
-	          "of all CPU time where that is more",
+	          "CPU time of the lines that call ops of less than 10 us, on average or in three "
+	          "of four calls, 10000 times and more, and not by another op of 0.1 ms and more, "
+	          "where they take longer than ops of 20 us and more, as a share of the critical "
+	          "thread's time, or of all CPU time where that is more",
 	  .why = "To call an op takes longer than what it does.",
 	  .advice = "Do many at once: whole arrays or batches in place of elements, a fused or "
 	            "compiled function, plain code for a handful of numbers.",

@@ -135,6 +135,23 @@ Test(finding_ops, few_or_long_calls_are_not_tiny)
 	cr_expect_null(finding_of(findings, "OP-TINY"));
 }
 
+// Others had the CPU during a few of them.
+Test(finding_ops, tiny_ops_are_tiny_on_a_busy_machine_too)
+{
+	for (unsigned slow = 1000; slow <= 8000; slow += 7000) {
+		end();
+		begin();
+		uint32_t op = op_of(OP_TORCH, "aten::add");
+		call_op(op, 20000, 2000);
+		call_op(op, slow, 300000);
+		add_in_op(op, 7, 400);
+		add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "OP-TINY") != NULL, slow == 1000, "%u", slow);
+	}
+}
+
 // What a line does beside them is more: to call fewer of them would not help.
 Test(finding_ops, tiny_ops_beside_long_ones_are_not_the_lines_trouble)
 {
@@ -144,7 +161,7 @@ Test(finding_ops, tiny_ops_beside_long_ones_are_not_the_lines_trouble)
 		uint32_t tiny = op_of(OP_TORCH, "aten::add"),
 			 long_one = op_of(OP_TORCH, "aten::mm");
 		call_op(tiny, 20000, 2000);
-		call_op(long_one, 20000, 20000);
+		call_op(long_one, 20000, 30000);
 		add_in_op(tiny, 7, 400);
 		add_in_op(long_one, 7, ms);
 		add(&f, 1, METRIC_ON_CPU, 200, "{step train.py:7}");
