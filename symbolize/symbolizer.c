@@ -299,8 +299,11 @@ void symbolizer_set_progress(struct symbolizer *s,
 
 int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)
 {
+	const char *known = dump_of(s, pid);
 	const char *copy = strings_get(s->paths, strings_add(s->paths, path));
 
+	if (known && known == copy)
+		return 0;
 	if (!copy || !array_reserve(&s->dumps, &s->dump_capacity, s->dump_count + 1))
 		return -1;
 	s->dumps[s->dump_count++] = (struct jitdump_path){ pid, copy };

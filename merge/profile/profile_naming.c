@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // profile_symbolize(): one batch of addresses a module.
 #include "base/error.h"
+#include "base/path.h"
 #include "merge/profile/profile_data.h"
 #include "merge/wanted.h"
 #include "symbolize/jit/jit_compiler.h"
@@ -98,6 +99,29 @@ static int name_module(struct profile *p, struct symbolizer *s, const struct wan
 	return module ? keep_facts(p, s, module, err) : 0;
 }
 
+// "/a/jit-4711.dump"
+static bool is_jitdump(const char *path)
+{
+	const char *name = path_base(path);
+	size_t length = strlen(name);
+
+	return length > 9 && strncmp(name, "jit-", 4) == 0 &&
+	       strcmp(name + length - 5, ".dump") == 0;
+}
+
+// Compilers map their jitdumps, so that it is known where they are: when the process has ended,
+// nothing else tells.
+static int tell_jitdumps(const struct profile *p, struct symbolizer *s, struct error *err)
+{
+	for (uint32_t id = 1; id <= modules_count(p->modules); id++) {
+		const struct module *module = modules_get(p->modules, id);
+		if (is_jitdump(module->path) &&
+		    symbolizer_set_jitdump(s, module->pid, module->path) < 0)
+			return no_memory(err);
+	}
+	return 0;
+}
+
 int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err)
 {
 	cleanup(batch) struct batch batch = {
@@ -110,6 +134,8 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 	if (!batch.wanted || !batch.addresses || !batch.chains || !batch.places ||
 	    !profile_make_facts(p))
 		return no_memory(err);
+	if (tell_jitdumps(p, s, err) < 0)
+		return -1;
 	size_t count = wanted_collect(&p->locations, 0, batch.wanted);
 	for (size_t first = 0, end; first < count; first = end) {
 		end = wanted_module_end(batch.wanted, first, count);

@@ -74,18 +74,23 @@ static char *find_mapped_dump(pid_t pid)
 	return full;
 }
 
+// PLACE becomes PATH; it may be NULL.
+static char *read_at(const char *place, char *path, size_t *size)
+{
+	if (!place)
+		return NULL;
+	snprintf(path, PATH_MAX, "%s", place);
+	return read_file(path, JIT_FILE_BYTES_MAX, size, NULL);
+}
+
 static char *read_dump(const struct jit_search *search, char *path, size_t *size)
 {
-	cleanup_free char *mapped = search->dump ? NULL : find_mapped_dump(search->pid);
-	const char *first = search->dump ? search->dump : mapped;
-
-	if (first) {
-		snprintf(path, PATH_MAX, "%s", first);
-		char *dump = read_file(path, JIT_FILE_BYTES_MAX, size, NULL);
-		if (dump)
-			return dump;
-	}
-	return read_by_pid(search, "jit-", ".dump", path, size);
+	char *dump = read_at(search->dump, path, size);
+	if (dump)
+		return dump;
+	cleanup_free char *mapped = find_mapped_dump(search->pid);
+	dump = read_at(mapped, path, size);
+	return dump ? dump : read_by_pid(search, "jit-", ".dump", path, size);
 }
 
 static const char *intern(struct strings *strings, const char *text, size_t length)

@@ -3,7 +3,7 @@
 import os
 import re
 
-from harness import Case, main, target
+from harness import Case, main, need, target
 
 
 def hotspots(text):
@@ -128,6 +128,27 @@ class Report(Case):
         done = self.profile_run(["python3", "-c", "sum(i * i for i in range(3000000))"])
         self.assertEqual(done.status, 0)
         self.assertIn("python3", done.report.splitlines()[0])
+
+
+# Runs until it has computed for a second, however busy the machine is.
+NODE = """
+function hot(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) * (i % 7); return s; }
+let sum = 0;
+while (process.cpuUsage().user < 1e6) sum += hot(1e6);
+"""
+
+
+class Jit(Case):
+    def test_a_jitdump_is_found_where_the_compiler_has_put_it(self):
+        need("node")
+        done = self.profile_run(["node", "--perf-prof", "-e", NODE])
+        if not any(name.endswith(".dump") for name in os.listdir(self.work)):
+            self.skipTest("this node writes no jitdump")
+        self.assertEqual(done.status, 0)
+        self.assertRegex(done.report, r"JS:\W*hot\b")
+        for name in os.listdir(self.work):
+            if name.startswith(("jit-", "isolate-")):
+                os.unlink(os.path.join(self.work, name))
 
 
 class Check(Case):

@@ -256,6 +256,14 @@ const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
 	return &s->status;
 }
 
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)
+{
+	size_t used = strlen(s->jitdumps);
+
+	snprintf(s->jitdumps + used, sizeof(s->jitdumps) - used, "%d %s;", (int)pid, path);
+	return 0;
+}
+
 const char *rows_text(const struct rows *rows)
 {
 	static char text[STRINGS_MAX];

@@ -35,6 +35,7 @@ struct symbolizer {
 	unsigned resolved; /* batches */
 	bool fails;
 	struct debug_status status;
+	char jitdumps[256]; /* that it was told of, each time: "PID PATH;" */
 };
 
 struct fixture {

@@ -116,6 +116,23 @@ Test(profile, symbolizing_asks_once_a_module_and_only_for_what_is_new)
 	             "late 1/1, memcpy 1/1, main 0/2, work 0/1"));
 }
 
+Test(profile, the_symbolizer_is_told_where_jitdumps_have_been_mapped)
+{
+	static const char *const paths[] = { "/a/jit-7.dump", "/a/jit-.dump", "/a/my-jit-7.dump",
+		                             "/jit-7.dump/x", "/a/jit-8.dump.1" };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		struct module file = {
+			.kind = MODULE_ELF, .path = paths[i], .pid = 4711, .fd = -1
+		};
+		cr_assert(modules_add(f.modules, &file, NULL) != NULL);
+	}
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:1");
+	name_all(&f);
+	// By the process that has mapped it: the name has the number that it has where it lives.
+	cr_expect(eq(str, f.symbolizer.jitdumps, "4711 /a/jit-7.dump;"));
+}
+
 Test(profile, a_symbolizer_that_fails_is_an_error)
 {
 	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:1");
