@@ -53,7 +53,7 @@ struct allocation_site *allocations_append(struct allocations *a, uint32_t node)
 	return site;
 }
 
-static struct allocation_site *site_at(struct allocations *a, uint32_t node)
+struct allocation_site *allocations_site(struct allocations *a, uint32_t node)
 {
 	uint32_t known = allocations_find(a, node);
 
@@ -178,7 +178,8 @@ static bool track(struct allocations *a, uint32_t process, const struct alloc_ev
 {
 	struct allocating_process *p = process_of(a, process);
 
-	if (!p || !event->address || event->untracked || a->block_count >= a->blocks_max || !grow_blocks(p))
+	if (!p || !event->address || event->untracked || a->block_count >= a->blocks_max ||
+	    !grow_blocks(p))
 		return false;
 	p->blocks[find_block(p, event->address)] =
 		(struct allocation_block){ event->address, event->weight_bytes, site };
@@ -190,7 +191,7 @@ static bool track(struct allocations *a, uint32_t process, const struct alloc_ev
 void allocations_add(struct allocations *a, uint32_t process, uint32_t node,
                      const struct alloc_event *event)
 {
-	struct allocation_site *site = site_at(a, node);
+	struct allocation_site *site = allocations_site(a, node);
 
 	if (!site) {
 		a->lost++;

@@ -88,6 +88,9 @@ void allocations_move_nodes(struct allocations *a, const uint32_t *map, uint32_t
 /* Adds what stands in a file. NULL if there is no memory. */
 struct allocation_site *allocations_append(struct allocations *a, uint32_t node);
 
+/* The site of NODE, which is made if there is none. NULL if there is no memory. */
+struct allocation_site *allocations_site(struct allocations *a, uint32_t node);
+
 /* 0: none */
 uint32_t allocations_find(const struct allocations *a, uint32_t node);
 

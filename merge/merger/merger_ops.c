@@ -160,13 +160,6 @@ bool merger_add_ops(struct merger *m)
 	       add_counters(m) && add_call_counts(m);
 }
 
-static struct allocation_site *site_at(struct allocations *a, uint32_t node)
-{
-	uint32_t known = allocations_find(a, node);
-
-	return known ? &a->sites[known - 1] : allocations_append(a, node);
-}
-
 bool merger_add_memory(struct merger *m)
 {
 	const struct allocations *from = &m->part->allocations;
@@ -174,7 +167,7 @@ bool merger_add_memory(struct merger *m)
 
 	for (uint32_t i = 0; i < from->site_count; i++) {
 		const struct allocation_site *site = &from->sites[i];
-		struct allocation_site *kept = site_at(to, m->nodes[site->node - 1]);
+		struct allocation_site *kept = allocations_site(to, m->nodes[site->node - 1]);
 		if (!kept)
 			return false;
 		kept->samples += site->samples;

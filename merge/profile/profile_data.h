@@ -150,6 +150,24 @@ static inline uint64_t profile_start_ns(const struct profile *p)
 	return p->run.start_ns ? p->run.start_ns : p->cells.origin_ns;
 }
 
+/* How long the run took: by its clock, or as far as events tell. */
+static inline uint64_t profile_run_ns(const struct profile *p)
+{
+	uint64_t start = profile_start_ns(p);
+
+	if (p->run.wall_ns)
+		return p->run.wall_ns;
+	return p->last_ns > start ? p->last_ns - start : 0;
+}
+
+/* When TIME_NS was, from the run's start; 0 if before. */
+static inline uint64_t profile_since_start(const struct profile *p, uint64_t time_ns)
+{
+	uint64_t start = profile_start_ns(p);
+
+	return time_ns > start ? time_ns - start : 0;
+}
+
 static inline bool location_is_mark(const struct location *location, uint64_t mark)
 {
 	return location->kind == FRAME_MARK && location->address == mark;

@@ -158,15 +158,6 @@ static bool mostly_waits_for_others(const struct account *account)
 	       account->lifetime_ns / 2;
 }
 
-static uint64_t run_length(const struct profile *p)
-{
-	uint64_t start = profile_start_ns(p);
-
-	if (p->run.wall_ns)
-		return p->run.wall_ns;
-	return p->last_ns > start ? p->last_ns - start : 0;
-}
-
 static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
 	struct part part = { .whole = !from_ns && !to_ns, .to_ns = UINT64_MAX };
@@ -181,7 +172,7 @@ static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t t
 
 static uint64_t length_of(const struct profile *p, const struct part *part)
 {
-	uint64_t start = profile_start_ns(p), end = start + run_length(p);
+	uint64_t start = profile_start_ns(p), end = start + profile_run_ns(p);
 
 	start = part->from_ns > start ? part->from_ns : start;
 	end = part->to_ns < end ? part->to_ns : end;

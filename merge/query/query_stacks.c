@@ -145,13 +145,6 @@ static const char *name_of(const struct profile *p, uint32_t text)
 	return name && *name ? name : "[no name]";
 }
 
-static uint64_t since(const struct profile *p, uint64_t ns)
-{
-	uint64_t start = profile_start_ns(p);
-
-	return ns > start ? ns - start : 0;
-}
-
 static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thread *out)
 {
 	const struct thread_info *info = threads_get(&p->threads, slot);
@@ -165,8 +158,8 @@ static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thr
 		.slot = slot,
 		.process_slot = info->process,
 		.is_main = process && process->pid == info->tid,
-		.begin_ns = since(p, info->start_ns),
-		.end_ns = since(p, info->end_ns ? info->end_ns : p->last_ns),
+		.begin_ns = profile_since_start(p, info->start_ns),
+		.end_ns = profile_since_start(p, info->end_ns ? info->end_ns : p->last_ns),
 	};
 }
 

@@ -83,13 +83,6 @@ static bool prepare(struct asking *a)
 }
 
 // Since the start of the run.
-static uint64_t since(const struct profile *p, uint64_t ns)
-{
-	uint64_t start = profile_start_ns(p);
-
-	return ns > start ? ns - start : 0;
-}
-
 // How many bins of CELLS become one of a lane.
 static uint32_t bins_in_one(const struct asking *a, const struct cells *cells)
 {
@@ -127,8 +120,8 @@ static bool make_lane(const struct asking *a, uint32_t slot, struct timeline_lan
 		.tid = info->tid,
 		.pid = process ? process->pid : 0,
 		.merged = info->merged,
-		.begin_ns = since(p, info->start_ns),
-		.end_ns = since(p, info->end_ns ? info->end_ns : p->last_ns),
+		.begin_ns = profile_since_start(p, info->start_ns),
+		.end_ns = profile_since_start(p, info->end_ns ? info->end_ns : p->last_ns),
 	};
 	return size_lane(a, lane, &p->cells, METRIC_COUNT);
 }
@@ -174,8 +167,8 @@ static bool make_gpu_lanes(const struct asking *a, struct timeline *t)
 			.device = i + 1,
 			.merged = 1,
 			.gpu = true,
-			.begin_ns = since(a->p, device->first_ns),
-			.end_ns = since(a->p, device->end_ns),
+			.begin_ns = profile_since_start(a->p, device->first_ns),
+			.end_ns = profile_since_start(a->p, device->end_ns),
 		};
 		if (!size_lane(a, lane, &gpu->states, GPU_STATES))
 			return false;

@@ -142,11 +142,6 @@ static void measure(const struct asking *a, const struct series *s, struct warmu
 	row->judged.calls = calls;
 }
 
-static bool is_warmup(enum warmup_verdict verdict)
-{
-	return verdict == WARMUP_INCLUDED || verdict == WARMUP_TOO_SHORT;
-}
-
 // The calls of S that are in the window, and their time.
 static uint64_t time_of(const struct asking *a, const struct series *s, uint64_t *calls)
 {
@@ -195,7 +190,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 	row.domain = op->domain;
 	measure(a, s, &row);
 	row.judged.excess = (double)row.excess_ns / (double)ns;
-	if (is_warmup(row.judged.verdict) && row.judged.excess < WARMUP_SHARE)
+	if (warmup_is_included(row.judged.verdict) && row.judged.excess < WARMUP_SHARE)
 		return true; // blocks of calls looked like more than they were
 	row.begin_ns -= row.begin_ns > profile_start_ns(p) ? profile_start_ns(p) : row.begin_ns;
 	row.end_ns -= row.end_ns > profile_start_ns(p) ? profile_start_ns(p) : row.end_ns;
@@ -204,7 +199,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 
 static bool same_kind(enum warmup_verdict a, enum warmup_verdict b)
 {
-	return a == b || (is_warmup(a) && is_warmup(b));
+	return a == b || (warmup_is_included(a) && warmup_is_included(b));
 }
 
 // Whether OP of PROCESS has a row that says the same as VERDICT.
@@ -241,7 +236,7 @@ static uint64_t sum_of(const struct asking *a, enum warmup_verdict verdict)
 		const struct warmup_row *row = &a->rows->rows[i];
 		if (row->nested || row->judged.verdict != verdict)
 			continue;
-		sum += is_warmup(verdict) ? row->excess_ns : row->ns;
+		sum += warmup_is_included(verdict) ? row->excess_ns : row->ns;
 	}
 	return sum;
 }
@@ -293,7 +288,7 @@ static void judge_run(struct asking *a)
 		rows->verdict = WARMUP_NO_STEADY_STATE;
 	else if (all && 2 * sum_of(a, WARMUP_SLOWS_DOWN) >= all)
 		rows->verdict = WARMUP_SLOWS_DOWN;
-	if (rows->verdict != WARMUP_NONE && !is_warmup(rows->verdict) &&
+	if (rows->verdict != WARMUP_NONE && !warmup_is_included(rows->verdict) &&
 	    others_explain(a, rows->verdict))
 		rows->verdict = WARMUP_NONE;
 }
@@ -317,7 +312,7 @@ static void keep_rows(struct warmup_rows *rows)
 		    same_kind(rows->rows[i].judged.verdict, rows->verdict))
 			rows->rows[kept++] = rows->rows[i];
 	rows->count = kept;
-	for (size_t i = 0; is_warmup(rows->verdict) && i < kept; i++)
+	for (size_t i = 0; warmup_is_included(rows->verdict) && i < kept; i++)
 		if (rows->rows[i].end_ns > rows->steady_ns)
 			rows->steady_ns = rows->rows[i].end_ns;
 	if (kept)
@@ -342,7 +337,7 @@ static void measure_steps(const struct steps *s, struct warmup_row *row)
 static bool add_step_row(struct asking *a, const struct steps *s, struct warmup_row *row)
 {
 	measure_steps(s, row);
-	if (is_warmup(row->judged.verdict) && row->judged.excess < WARMUP_SHARE)
+	if (warmup_is_included(row->judged.verdict) && row->judged.excess < WARMUP_SHARE)
 		return true;
 	for (size_t i = 0; i < a->rows->count; i++)
 		a->rows->rows[i].nested |=

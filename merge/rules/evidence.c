@@ -18,15 +18,6 @@
 #define MOST_SHARE  0.5 // of all imports, by one
 #define CHAIN_SHARE 0.9 // of an import, by one within it that is the reason for it
 
-static uint64_t run_length(const struct profile *p)
-{
-	uint64_t start = profile_start_ns(p);
-
-	if (p->run.wall_ns)
-		return p->run.wall_ns;
-	return p->last_ns > start ? p->last_ns - start : 0;
-}
-
 static int look_at_stacks(struct evidence *e, struct error *err)
 {
 	cleanup(scope) struct scope scope = { 0 };
@@ -70,7 +61,7 @@ static int look_at_rest(struct evidence *e, struct error *err)
 int evidence_init(struct evidence *e, const struct profile *p, const struct query *query,
                   struct error *err)
 {
-	uint64_t end = run_length(p);
+	uint64_t end = profile_run_ns(p);
 
 	*e = (struct evidence){ .profile = p, .run = profile_run(p), .query = *query };
 	if (query->to_ns && query->to_ns < end)

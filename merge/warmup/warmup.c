@@ -227,11 +227,6 @@ static enum warmup_verdict judge_prefix(const struct series *s, const struct pre
 	return late ? WARMUP_TOO_SHORT : WARMUP_INCLUDED;
 }
 
-static bool is_warmup(enum warmup_verdict verdict)
-{
-	return verdict == WARMUP_INCLUDED || verdict == WARMUP_TOO_SHORT;
-}
-
 // Where prefixes could end: by two ideas of slow, and after the first call.
 static size_t find_candidates(const struct series *s, struct prefix found[3])
 {
@@ -260,7 +255,7 @@ static void judge(const struct series *s, struct warmup *w)
 	size_t count = find_candidates(s, found);
 	bool unsteady = false;
 
-	for (size_t i = 0; i < count && !is_warmup(w->verdict); i++) {
+	for (size_t i = 0; i < count && !warmup_is_included(w->verdict); i++) {
 		struct warmup candidate = {
 			.calls = found[i].end,
 			.excess = s->sums[found[i].end] / s->total,
@@ -269,10 +264,10 @@ static void judge(const struct series *s, struct warmup *w)
 		};
 		candidate.verdict = judge_prefix(s, &found[i], &candidate);
 		unsteady |= candidate.verdict == WARMUP_NO_STEADY_STATE;
-		if (is_warmup(candidate.verdict) || i == 0 || candidate.excess > w->excess)
+		if (warmup_is_included(candidate.verdict) || i == 0 || candidate.excess > w->excess)
 			*w = candidate;
 	}
-	if (is_warmup(w->verdict))
+	if (warmup_is_included(w->verdict))
 		return;
 	w->verdict = unsteady          ? WARMUP_NO_STEADY_STATE
 	             : keeps_rising(s) ? WARMUP_SLOWS_DOWN

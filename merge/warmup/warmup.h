@@ -30,6 +30,12 @@ enum warmup_verdict {
 	WARMUP_SLOWS_DOWN       /* it became slower all the time */
 };
 
+/* Whether it says that the run includes warm-up. */
+static inline bool warmup_is_included(enum warmup_verdict verdict)
+{
+	return verdict == WARMUP_INCLUDED || verdict == WARMUP_TOO_SHORT;
+}
+
 struct warmup {
 	enum warmup_verdict verdict;
 	size_t calls;     /* slow ones at the start; also where that is no warm-up */

@@ -164,7 +164,7 @@ static bool is_on(void)
 	return agent && agent->on && agent->pid == (uint32_t)getpid();
 }
 
-static py_object none(void)
+py_object python_api_none(void)
 {
 	python_api.Py_IncRef((py_object)python_api._Py_NoneStruct);
 	return (py_object)python_api._Py_NoneStruct;
@@ -215,7 +215,7 @@ static py_object on_collection(py_object self, py_object const *arguments, intpt
 			python_api.PyErr_Clear();
 	}
 	errno = error;
-	return none();
+	return python_api_none();
 }
 
 // What the program has not imported it does not find imported.
@@ -275,7 +275,7 @@ static py_object at_exit(py_object self, py_object unused)
 		__atomic_store_n(&stage, ENDED, __ATOMIC_RELEASE);
 	}
 	errno = error;
-	return none();
+	return python_api_none();
 }
 
 static void register_exit(void)

@@ -109,5 +109,8 @@ bool python_api_ask(int (*function)(void *unused));
 uintptr_t python_api_word(py_object o, unsigned word);
 py_object python_api_type(py_object o);
 
+/* None, as a new reference. */
+py_object python_api_none(void);
+
 /* Something the user should know. */
 void python_api_note(const char *text);

@@ -42,14 +42,6 @@ void python_callers_fork(void)
 	torch_modules_fork();
 }
 
-// At its end the interpreter frees the states of threads that still run.
-static bool is_ending(const struct python_runtime *r, uintptr_t thread)
-{
-	uintptr_t finalizing = guard_pointer(r->runtime, r->layout.runtime_finalizing);
-
-	return finalizing && finalizing != thread;
-}
-
 // The first interpreter, which lives as long as the runtime, is the only one.
 static bool is_alone(const struct python_runtime *r)
 {
@@ -83,7 +75,7 @@ static uintptr_t thread_of(const struct python_runtime *r, const struct op_threa
 
 	if (is_alone(r)) {
 		uintptr_t thread = (uintptr_t)r->own_outside();
-		return thread && !is_ending(r, thread) ? thread : 0;
+		return thread && !python_threads_ending(r, thread) ? thread : 0;
 	}
 	g = guard_of(t);
 	return python_threads_own(r, &g, t->tid, &holds_gil);

@@ -16,12 +16,6 @@ static uint32_t listener_count;
 static py_object watcher; // our profile function, as the program sees it
 static py_object disable; // sys.monitoring.DISABLE
 
-static py_object none(void)
-{
-	python_api.Py_IncRef((py_object)python_api._Py_NoneStruct);
-	return (py_object)python_api._Py_NoneStruct;
-}
-
 const char *python_events_text(py_object code, int32_t offset)
 {
 	py_object text;
@@ -81,7 +75,7 @@ static bool tell_end(py_object code)
 static py_object answer(bool wanted)
 {
 	if (wanted || !disable)
-		return none();
+		return python_api_none();
 	python_api.Py_IncRef(disable);
 	return disable;
 }
@@ -89,13 +83,13 @@ static py_object answer(bool wanted)
 static py_object on_start(py_object self, py_object const *arguments, intptr_t count)
 {
 	(void)self;
-	return count >= 1 ? answer(tell_begin(arguments[0], OP_HERE())) : none();
+	return count >= 1 ? answer(tell_begin(arguments[0], OP_HERE())) : python_api_none();
 }
 
 static py_object on_end(py_object self, py_object const *arguments, intptr_t count)
 {
 	(void)self;
-	return count >= 1 ? answer(tell_end(arguments[0])) : none();
+	return count >= 1 ? answer(tell_end(arguments[0])) : python_api_none();
 }
 
 // Exceptions are told of whether they are wanted or not.
@@ -104,7 +98,7 @@ static py_object on_throw(py_object self, py_object const *arguments, intptr_t c
 	(void)self;
 	if (count >= 1)
 		tell_begin(arguments[0], OP_HERE());
-	return none();
+	return python_api_none();
 }
 
 static py_object on_unwind(py_object self, py_object const *arguments, intptr_t count)
@@ -112,7 +106,7 @@ static py_object on_unwind(py_object self, py_object const *arguments, intptr_t 
 	(void)self;
 	if (count >= 1)
 		tell_end(arguments[0]);
-	return none();
+	return python_api_none();
 }
 
 static struct monitored {
@@ -277,7 +271,7 @@ static py_object on_first_trace(py_object self, py_object const *arguments, intp
 		on_trace(NULL, arguments[0], TRACE_CALL, NULL);
 	python_api.PyErr_Clear();
 	python_api.PyEval_SetProfile(on_trace, watcher);
-	return none();
+	return python_api_none();
 }
 
 static bool trace(void)

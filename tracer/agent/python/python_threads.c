@@ -30,8 +30,7 @@ enum python_init python_threads_check(const struct python_runtime *r, struct gua
 	return PYTHON_READY;
 }
 
-// At its end the interpreter frees the states of threads that still run.
-static bool is_ending(const struct python_runtime *r, uintptr_t thread)
+bool python_threads_ending(const struct python_runtime *r, uintptr_t thread)
 {
 	uintptr_t finalizing = guard_pointer(r->runtime, r->layout.runtime_finalizing);
 
@@ -180,5 +179,5 @@ uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, ui
 	if (!runs(r, current, own) && has_several_interpreters(r, g))
 		thread = find_running(r, g, own);
 	*holds_gil = runs(r, current, thread) && !l->free_threaded;
-	return is_ending(r, thread) ? 0 : thread;
+	return python_threads_ending(r, thread) ? 0 : thread;
 }

@@ -25,6 +25,10 @@ uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, ui
 /* What PyGILState_GetThisThreadState() returns in the calling thread, which is TID. */
 uintptr_t python_threads_bound(const struct python_runtime *r, struct guard *g, uint32_t tid);
 
+/* Whether the interpreter is ending in another thread than that of state THREAD: it then frees the
+   states of threads that still run. */
+bool python_threads_ending(const struct python_runtime *r, uintptr_t thread);
+
 enum python_init {
 	PYTHON_NOT_YET,
 	PYTHON_READY,
