@@ -24,7 +24,8 @@ bool meetings_add(struct meetings *m, const struct meeting *meeting)
 	return true;
 }
 
-uint32_t meetings_common(const struct meetings *m, const struct meetings *other)
+// How many of OTHER are those of M, from the first on.
+static uint32_t count_common(const struct meetings *m, const struct meetings *other)
 {
 	uint32_t count = 0;
 
@@ -37,7 +38,7 @@ uint32_t meetings_common(const struct meetings *m, const struct meetings *other)
 bool meetings_clock(const struct meetings *m, const struct meetings *other,
                     struct meetings_clock *out)
 {
-	uint32_t count = meetings_common(m, other);
+	uint32_t count = count_common(m, other);
 	cleanup_free double *values = calloc((size_t)count + 1, sizeof(*values));
 
 	if (!values)
@@ -79,7 +80,7 @@ bool meetings_join(struct meetings *m, const struct meetings *other)
 				return false;
 		return true;
 	}
-	m->count = meetings_common(m, other);
+	m->count = count_common(m, other);
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct meeting from = other->items[i];
 		// When it began, by the end that all of M know.

@@ -43,9 +43,6 @@ void meetings_fini(struct meetings *m);
 /* False if there is no room. */
 bool meetings_add(struct meetings *m, const struct meeting *meeting);
 
-/* How many of OTHER are those of M, from the first on. */
-uint32_t meetings_common(const struct meetings *m, const struct meetings *other);
-
 /* By how much the clock of OTHER is ahead of M's, as the median says. */
 struct meetings_clock {
 	uint32_t count; /* by so many; below MEETINGS_LEAST: it is not known */

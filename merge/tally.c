@@ -16,7 +16,8 @@ struct walk {
 	uint32_t homeless; // the key of time that no frame owns
 };
 
-uint64_t sums_of(const struct scope *scope, const struct sums *sums)
+// Of the metrics that were asked for.
+static uint64_t sum_of(const struct scope *scope, const struct sums *sums)
 {
 	uint64_t sum = 0;
 
@@ -113,7 +114,7 @@ static struct sums own_sums(const struct walk *w, uint32_t node)
 static void give_self(struct walk *w, uint32_t node, uint32_t root_key)
 {
 	struct sums own = own_sums(w, node);
-	uint64_t sum = sums_of(w->scope, &own);
+	uint64_t sum = sum_of(w->scope, &own);
 	uint32_t owner = w->owners[node - 1];
 	uint32_t key = root_key;
 

@@ -49,6 +49,3 @@ static inline void tallies_at_scope_end(struct tallies *t)
 {
 	tallies_fini(t);
 }
-
-/* The sum of the metrics that were asked for. */
-uint64_t sums_of(const struct scope *scope, const struct sums *sums);

@@ -296,11 +296,6 @@ void cubin_free(struct cubin *c)
 	free(c);
 }
 
-bool cubin_has_lines(const struct cubin *c)
-{
-	return c->row_count > 0;
-}
-
 static const struct function *function_named(const struct cubin *c, const char *name)
 {
 	uint32_t id = strings_find(c->strings, name);

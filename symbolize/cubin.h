@@ -29,9 +29,6 @@ void cubin_free(struct cubin *c); /* NULL is fine */
 
 CLEANUP(cubin, struct cubin *, cubin_free)
 
-/* Whether it has lines at all. */
-bool cubin_has_lines(const struct cubin *c);
-
 /*
  * Where the instruction at OFFSET of FUNCTION (mangled) is of: innermost first, the last one the
  * kernel's own line. Returns how many there are; 0: nothing is known. Texts live as long as C.

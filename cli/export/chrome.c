@@ -61,7 +61,8 @@ static void put_metadata(struct chrome *c, uint32_t pid, uint32_t tid, const cha
 	json_close(c->j);
 }
 
-void chrome_put_process(struct chrome *c, uint32_t pid, const char *name, int64_t place)
+// NAME of process PID, or of a GPU, and where it stands in the list.
+static void put_process(struct chrome *c, uint32_t pid, const char *name, int64_t place)
 {
 	put_metadata(c, pid, 0, "process_name", name);
 	open_event(c, "M", "process_sort_index", pid, 0);
@@ -147,7 +148,7 @@ static bool number_of_process(struct chrome *c, const struct slice_thread *info,
 	if (!number_of(c, who, info->pid ? info->pid : CHROME_NO_PROCESS, pid, &is_new))
 		return false;
 	if (is_new)
-		chrome_put_process(c, *pid, info->process, info->process_slot);
+		put_process(c, *pid, info->process, info->process_slot);
 	return true;
 }
 
@@ -162,7 +163,7 @@ uint32_t chrome_gpu(struct chrome *c, const struct slice_stream *stream)
 	snprintf(name, sizeof(name), "GPU %u %.100s%s%.100s", stream->device_number, stream->device,
 	         *stream->process ? " of " : "", stream->process);
 	if (is_new)
-		chrome_put_process(c, pid, name, GPUS_PLACE + stream->device_id);
+		put_process(c, pid, name, GPUS_PLACE + stream->device_id);
 	return pid;
 }
 

@@ -53,9 +53,6 @@ void chrome_put_slice(struct chrome *c, const struct slice_row *row);
 /* The number that stands for the GPU of a stream; it is named if that was not done yet. */
 uint32_t chrome_gpu(struct chrome *c, const struct slice_stream *stream);
 
-/* NAME of process PID, or of a GPU, and where it stands in the list. */
-void chrome_put_process(struct chrome *c, uint32_t pid, const char *name, int64_t place);
-
 void chrome_put_thread(struct chrome *c, uint32_t pid, uint32_t tid, const char *name);
 
 /* A slice of its own, of CATEGORY. */

@@ -21,7 +21,7 @@ int file_reader_no_memory(struct file_reader *r)
 	return error_set(r->err, ENOMEM, "could not read \"%s\"", r->path);
 }
 
-int file_reader_failed(struct file_reader *r)
+static int failed(struct file_reader *r)
 {
 	if (sqlite3_errcode(r->db) == SQLITE_NOMEM)
 		return file_reader_no_memory(r);
@@ -83,9 +83,10 @@ static int check_schema_version(struct file_reader *r, uint32_t schema)
 	if (!schema)
 		return file_reader_damaged(r, "its schema has no version");
 	if (schema < FILE_SCHEMA) {
-		error_set(r->err, 0,
-		          "\"%s\" was written by an older bottleneck (schema %u, this one reads %d)",
-		          r->path, schema, FILE_SCHEMA);
+		error_set(
+			r->err, 0,
+			"\"%s\" was written by an older bottleneck (schema %u, this one reads %d)",
+			r->path, schema, FILE_SCHEMA);
 		return error_hint(r->err, "Profile the program again.");
 	}
 	return 0;
@@ -138,9 +139,9 @@ static int open_database(struct file_reader *r, unsigned char *bytes, size_t siz
 	if (sqlite3_deserialize(r->db, "main", bytes, (sqlite3_int64)size, (sqlite3_int64)size,
 	                        SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) !=
 	    SQLITE_OK)
-		return file_reader_failed(r);
+		return failed(r);
 	if (sqlite3_exec(r->db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL) != SQLITE_OK)
-		return file_reader_failed(r);
+		return failed(r);
 	return 0;
 }
 
@@ -160,12 +161,12 @@ static int check_is_table(struct file_reader *r, const char *name)
 	sqlite3_stmt *statement = NULL;
 
 	if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return file_reader_failed(r);
+		return failed(r);
 	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
 	int step = sqlite3_step(statement);
 	int result = step == SQLITE_ROW    ? 0
 	             : step == SQLITE_DONE ? file_reader_damaged(r, "a table is missing")
-	                                   : file_reader_failed(r);
+	                                   : failed(r);
 	sqlite3_finalize(statement);
 	return result;
 }
@@ -179,9 +180,7 @@ int file_reader_begin(struct file_reader *r, const char *table)
 	snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY rowid", table);
 	sqlite3_finalize(r->select);
 	r->select = NULL;
-	return sqlite3_prepare_v2(r->db, sql, -1, &r->select, NULL) == SQLITE_OK
-	               ? 0
-	               : file_reader_failed(r);
+	return sqlite3_prepare_v2(r->db, sql, -1, &r->select, NULL) == SQLITE_OK ? 0 : failed(r);
 }
 
 static void add_to_checksum(struct file_reader *r, int column)
@@ -211,7 +210,7 @@ int file_reader_next(struct file_reader *r, int width)
 	if (step == SQLITE_DONE)
 		return 0;
 	if (step != SQLITE_ROW)
-		return file_reader_failed(r);
+		return failed(r);
 	if (sqlite3_column_count(r->select) != width)
 		return file_reader_damaged(r, "a table has other columns");
 	for (int i = 0; i < width; i++)

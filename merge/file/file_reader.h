@@ -60,7 +60,6 @@ struct file_reader {
 
 int file_reader_damaged(struct file_reader *r, const char *what);
 int file_reader_no_memory(struct file_reader *r);
-int file_reader_failed(struct file_reader *r);
 
 /* The bytes of the file, for SQLite to own. NULL on error. */
 unsigned char *file_reader_load(const char *path, size_t *size, struct error *err);

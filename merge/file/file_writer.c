@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int file_writer_failed(struct file_writer *w)
+static int failed(struct file_writer *w)
 {
 	return error_set(w->err, sqlite3_errcode(w->db) == SQLITE_NOMEM ? ENOMEM : 0,
 	                 "could not pack the profile (%s)", sqlite3_errmsg(w->db));
@@ -21,7 +21,7 @@ int file_writer_no_memory(struct file_writer *w)
 
 int file_writer_sql(struct file_writer *w, const char *sql)
 {
-	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : file_writer_failed(w);
+	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(w);
 }
 
 int file_writer_begin(struct file_writer *w, const char *table, int width, bool checked)
@@ -36,9 +36,7 @@ int file_writer_begin(struct file_writer *w, const char *table, int width, bool 
 	w->insert = NULL;
 	w->column = 0;
 	w->checked = checked;
-	return sqlite3_prepare_v2(w->db, sql, -1, &w->insert, NULL) == SQLITE_OK
-	               ? 0
-	               : file_writer_failed(w);
+	return sqlite3_prepare_v2(w->db, sql, -1, &w->insert, NULL) == SQLITE_OK ? 0 : failed(w);
 }
 
 void file_writer_int(struct file_writer *w, int64_t value)
@@ -97,7 +95,7 @@ int file_writer_row(struct file_writer *w)
 {
 	w->column = 0;
 	if (sqlite3_step(w->insert) != SQLITE_DONE)
-		return file_writer_failed(w);
+		return failed(w);
 	sqlite3_reset(w->insert);
 	sqlite3_clear_bindings(w->insert);
 	return 0;

@@ -27,7 +27,6 @@ struct file_writer {
 	struct error *err;
 };
 
-int file_writer_failed(struct file_writer *w);
 int file_writer_no_memory(struct file_writer *w);
 
 int file_writer_sql(struct file_writer *w, const char *sql);

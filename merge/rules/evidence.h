@@ -86,10 +86,6 @@ enum measured finding_lacks(struct finding *finding, const char *format, ...)
 /* Adds a row, and makes the first one where to begin. */
 void finding_add(struct finding *finding, const struct finding_row *row);
 
-/* Adds the places that call ops of this NAME, by the time in them, waiting or not. */
-void evidence_add_op_place(const struct evidence *evidence, const char *name,
-                           struct finding *finding);
-
 /*
  * Adds the place of the user's own that had most of the time of all threads in what does any of
  * DOING, which is ACTIVITIES_AROUND, without having begun it. Returns its part of the time of all
@@ -97,9 +93,6 @@ void evidence_add_op_place(const struct evidence *evidence, const char *name,
  */
 double evidence_add_inner_place(const struct evidence *evidence, uint64_t doing,
                                 struct finding *finding);
-
-/* The time of all threads, waiting or not, at the line where FINDING begins. */
-uint64_t evidence_line_ns(const struct evidence *evidence, const struct finding *finding);
 
 /*
  * For struct rule: the share of the critical thread's time, or of all CPU time where that is more,

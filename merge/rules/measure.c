@@ -118,25 +118,6 @@ static void add_best(const struct evidence *e, struct heap_row *rows, uint64_t w
 	rows[best].ns = 0;
 }
 
-void evidence_add_op_place(const struct evidence *e, const char *name, struct finding *finding)
-{
-	const struct activities *a = e->activities;
-	cleanup_free struct heap_row *rows = calloc(a->place_count + 1, sizeof(*rows));
-	uint64_t whole = 0;
-
-	for (size_t i = 0; rows && i < a->time_count; i++) {
-		const struct activity_time *time = &a->times[i];
-		const struct op *op = profile_op(e->profile, time->op);
-		if (!op || strcmp(op->name, name) != 0)
-			continue;
-		uint64_t ns = evidence_sum(time->ns, METRICS_OWN);
-		rows[time->place == ACTIVITY_NO_PLACE ? a->place_count : time->place].ns += ns;
-		whole += ns;
-	}
-	for (size_t i = 0; rows && i < FINDING_ROWS; i++)
-		add_best(e, rows, whole, finding);
-}
-
 double evidence_add_inner_place(const struct evidence *e, uint64_t doing, struct finding *finding)
 {
 	const struct activities *a = e->activities;
@@ -156,23 +137,6 @@ double evidence_add_inner_place(const struct evidence *e, uint64_t doing, struct
 	if (all)
 		add_best(e, rows, 0, finding);
 	return finding->row_count > before ? (double)finding->rows[before].ns / (double)all : 0;
-}
-
-uint64_t evidence_line_ns(const struct evidence *e, const struct finding *finding)
-{
-	const struct activities *a = e->activities;
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < a->time_count && finding->file; i++) {
-		const struct activity_time *time = &a->times[i];
-		const struct activity_place *place =
-			time->place == ACTIVITY_NO_PLACE ? NULL : &a->places[time->place];
-		const char *file = place ? strings_get(e->profile->strings, place->file) : NULL;
-		// Texts of one profile: the same one is at the same address.
-		if (file == finding->file && (int)place->line == finding->line)
-			sum += evidence_sum(time->ns, METRICS_OWN);
-	}
-	return sum;
 }
 
 // So long that shares of all time and of what is left of it differ.

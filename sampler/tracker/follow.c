@@ -51,7 +51,8 @@ void follow_remove_task(struct follow_proc *p, struct follow_task *task)
 	*task = p->tasks[--p->task_count];
 }
 
-void follow_look(const struct follow_proc *p, struct follow_task *task)
+// Reads TASK's totals from /proc.
+static void look_at(const struct follow_proc *p, struct follow_task *task)
 {
 	uint64_t run, wait;
 	uint64_t before = task->looked_ns;
@@ -108,7 +109,7 @@ struct follow *follow_new(uint32_t root, struct error *err)
 	// Its CPU time until now is ours.
 	struct follow_task *main = follow_add_task(&f->procs[0], root);
 	if (main)
-		follow_look(&f->procs[0], main);
+		look_at(&f->procs[0], main);
 	return steal(f);
 }
 
@@ -141,7 +142,7 @@ void follow_begin(struct follow *f, uint64_t now_ns)
 	f->round++;
 	for (size_t i = 0; i < f->proc_count; i++)
 		for (size_t j = 0; j < f->procs[i].task_count && !f->procs[i].waiting; j++)
-			follow_look(&f->procs[i], &f->procs[i].tasks[j]);
+			look_at(&f->procs[i], &f->procs[i].tasks[j]);
 }
 
 struct listing {
@@ -237,7 +238,7 @@ static void take_image(struct follow *f, struct follow_proc *p, const struct pro
 	struct follow_task *main = follow_task(p, p->pid);
 	if (main && main->told) {
 		// What it has run for until now was for the other program, more or less.
-		follow_look(p, main);
+		look_at(p, main);
 		follow_tell_running(f, p, main, main->looked_ns, main->run_ns, 0);
 		now = main->timeline.emitted_ns;
 	}

@@ -76,9 +76,6 @@ struct follow_proc *follow_add_proc(struct follow *f, uint32_t pid, uint32_t par
 struct follow_task *follow_add_task(struct follow_proc *p, uint32_t tid);
 void follow_remove_task(struct follow_proc *p, struct follow_task *task);
 
-/* Reads TASK's totals from /proc. */
-void follow_look(const struct follow_proc *p, struct follow_task *task);
-
 /* Telling: events are queued for follow_next(). */
 
 /* Of TASK, NULL: of the first thread. Never NULL: without memory the event is lost. */

@@ -265,7 +265,8 @@ void unit_read(const struct unit *unit, const struct abbrev *abbrev, struct curs
 	}
 }
 
-void unit_skip_children(const struct unit *unit, struct cursor *c)
+// Of an entry whose attributes have been skipped.
+static void skip_children(const struct unit *unit, struct cursor *c)
 {
 	for (uint64_t depth = 1; depth && !c->bad;) {
 		const struct abbrev *abbrev = unit_next(unit, c);
@@ -297,7 +298,7 @@ void unit_skip_tree(const struct unit *unit, const struct abbrev *abbrev, struct
 	if (!abbrev->has_children || !abbrev->has_sibling) {
 		unit_skip(unit, abbrev, c);
 		if (abbrev->has_children)
-			unit_skip_children(unit, c);
+			skip_children(unit, c);
 		return;
 	}
 	struct value sibling = { 0 };

@@ -150,9 +150,6 @@ void unit_skip(const struct unit *unit, const struct abbrev *abbrev, struct curs
 void unit_read(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c,
                struct entry *entry);
 
-/* Steps over the children of an entry whose attributes have been skipped. */
-void unit_skip_children(const struct unit *unit, struct cursor *c);
-
 /* Steps over an entry's attributes and children, by its sibling attribute where it has one. */
 void unit_skip_tree(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c);
 

@@ -20,7 +20,8 @@ static bool table_number(struct bytes table, uint64_t base, uint64_t index, unsi
 	return !c.bad;
 }
 
-const char *unit_text(const struct unit *unit, const struct value *value)
+// NULL if it is none.
+static const char *text_of(const struct unit *unit, const struct value *value)
 {
 	const struct dwarf_sections *sections = dwarf_file_sections(unit->file);
 	const struct dwarf_file *alt = dwarf_file_alt(unit->file);
@@ -237,10 +238,10 @@ struct function_name unit_function_name(struct unit *unit, const struct entry *e
 	struct entry origin;
 
 	for (int hop = 0; hop < ORIGINS_MAX; hop++) {
-		const char *linkage = unit_text(unit, &entry->values[SLOT_LINKAGE_NAME]);
+		const char *linkage = text_of(unit, &entry->values[SLOT_LINKAGE_NAME]);
 		name.is_linkage = linkage != NULL;
 		if (linkage || !name.text)
-			name.text = linkage ? linkage : unit_text(unit, &entry->values[SLOT_NAME]);
+			name.text = linkage ? linkage : text_of(unit, &entry->values[SLOT_NAME]);
 		if (!name.decl_unit && unit_number(&entry->values[SLOT_DECL_FILE], &name.decl_file))
 			name.decl_unit = unit;
 		uint64_t offset;
@@ -295,10 +296,10 @@ static void take_root(struct unit *unit, const struct entry *root)
 	value_address(unit, &unit->low_pc_value, &unit->low_pc);
 	unit->has_lines = unit_number(&root->values[SLOT_STMT_LIST], &unit->line_offset);
 	unit_number(&root->values[SLOT_LANGUAGE], &unit->language);
-	unit->unoptimized = producer_is_unoptimized(unit_text(unit, &root->values[SLOT_PRODUCER]));
-	unit->name = unit_text(unit, &root->values[SLOT_NAME]);
-	unit->comp_dir = unit_text(unit, &root->values[SLOT_COMP_DIR]);
-	unit->dwo_name = unit_text(unit, &root->values[SLOT_DWO_NAME]);
+	unit->unoptimized = producer_is_unoptimized(text_of(unit, &root->values[SLOT_PRODUCER]));
+	unit->name = text_of(unit, &root->values[SLOT_NAME]);
+	unit->comp_dir = text_of(unit, &root->values[SLOT_COMP_DIR]);
+	unit->dwo_name = text_of(unit, &root->values[SLOT_DWO_NAME]);
 }
 
 void unit_set_skeleton(struct unit *split, const struct unit *skeleton)

@@ -30,9 +30,6 @@ bool unit_prepare(struct unit *unit);
 /* Whether PRODUCER, a compiler's description of itself and its options, says -O0. */
 bool producer_is_unoptimized(const char *producer);
 
-/* The value as text; NULL if it is none. */
-const char *unit_text(const struct unit *unit, const struct value *value);
-
 /* The value as a number. False if it is not there. */
 bool unit_number(const struct value *value, uint64_t *number);
 

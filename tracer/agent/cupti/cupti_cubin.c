@@ -37,7 +37,8 @@ static bool is_named(const struct image *image, const Elf64_Shdr *names, uint32_
 	       memcmp(text, name, strlen(name) + 1) == 0;
 }
 
-bool cupti_cubin_has_lines(const void *cubin, size_t bytes)
+// Whether the BYTES at CUBIN are an ELF file with a section ".debug_line".
+static bool has_lines(const void *cubin, size_t bytes)
 {
 	struct image image = { cubin, bytes };
 	Elf64_Ehdr header;
@@ -117,7 +118,7 @@ void cupti_cubin_keep(const struct cupti_functions *f, const char *directory,
 	struct cupti_cubin_crc crc = { sizeof(crc), module->bytes, module->cubin, 0 };
 	int error = errno;
 
-	if (f->cubin_crc && *directory && cupti_cubin_has_lines(module->cubin, module->bytes) &&
+	if (f->cubin_crc && *directory && has_lines(module->cubin, module->bytes) &&
 	    (f->cubin_crc(&crc) != CUPTI_OK || !keep(directory, &crc)))
 		gpu_lane_lose(GPU_LOST_CUBIN, 0, 1);
 	errno = error;

@@ -11,9 +11,6 @@
 
 #include <stdbool.h>
 
-/* Whether the BYTES at CUBIN are an ELF file with a section ".debug_line". */
-bool cupti_cubin_has_lines(const void *cubin, size_t bytes);
-
 /* In the callback that tells of MODULE: it may be gone afterwards. DIRECTORY is the session's. */
 void cupti_cubin_keep(const struct cupti_functions *f, const char *directory,
                       const struct cupti_module *module);

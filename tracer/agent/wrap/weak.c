@@ -77,7 +77,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-void weak_look(void)
+static void visit_new(void)
 {
 	struct look look = { 0 };
 	int error = errno;
@@ -99,12 +99,12 @@ void weak_look(void)
 void weak_look_later(void)
 {
 	if (last.begun)
-		weak_look();
+		visit_new();
 }
 
 __attribute__((constructor)) static void unbind_weak(void)
 {
-	weak_look();
+	visit_new();
 }
 
 #endif
