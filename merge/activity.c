@@ -288,7 +288,7 @@ static void take_op(const struct asking *a, const struct location *location, str
 	if (row && op_is_tiny(row) && !is_within_large(a, id))
 		step->doing |= ACTIVITY(TINY);
 	if (row && !op_is_label(op) && op->provider != OP_PYTHON && row->calls &&
-	    row->self_ns >= LONG_NS * row->calls)
+	    row->self_ns >= LONG_NS * row->calls && row->median_ns >= LONG_NS)
 		step->doing |= ACTIVITY(LONG);
 	step->large = is_large(op, row);
 }
