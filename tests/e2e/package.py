@@ -15,7 +15,8 @@ BUILD = os.environ.get("BUILD", "build")
 # All that the C library's package brings and a C program may need.
 GLIBC = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2",
          "librt.so.1", "libresolv.so.2")
-NEWEST_GLIBC = (2, 36)
+NEWEST_GLIBC = (2, 34)  # as README says
+BUILT_ON = (2, 36)  # Debian 12's
 
 
 class Package(Case):
@@ -64,7 +65,7 @@ class Package(Case):
 
     def test_the_tarball_wants_no_newer_c_library(self):
         here = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
-        if here > NEWEST_GLIBC:
+        if here > BUILT_ON:
             self.skipTest("what is built here wants the C library of here")
         root = self.unpack()
         files = [os.path.join(root, "bin/bottleneck"), *glob.glob(root + "/lib*/**/*.so*", recursive=True)]
