@@ -47,7 +47,7 @@ static bool is_python_name(const char *text, char before)
 static bool is_fixed_part(const char *text, char before)
 {
 	return strncmp(text, "(anonymous namespace)", 21) == 0 || strncmp(text, "()", 2) == 0 ||
-	       is_python_name(text, before);
+	       strncmp(text, "<lambda", 7) == 0 || is_python_name(text, before);
 }
 
 static char *fold(const char *text, char opening, const char *mark)
@@ -146,10 +146,24 @@ static const char *skip_type(const char *text)
 	return name;
 }
 
+// The end of the parameters; NULL if the last bracket is that of a type between "<" and ">".
+static char *parameters_end(char *name)
+{
+	char *end = strrchr(name, ')');
+	int depth = 0;
+
+	for (const char *p = end; p && *p; p++) {
+		depth += (*p == '<') - (*p == '>');
+		if (depth < 0)
+			return NULL;
+	}
+	return end;
+}
+
 // Drops what follows the parameters (" const", " [clone .cold]"), and the type before the name.
 static void drop_surroundings(char *name)
 {
-	char *parameters = strrchr(name, ')');
+	char *parameters = parameters_end(name);
 
 	if (!parameters)
 		return;
