@@ -64,6 +64,7 @@ enum activity {
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
+	ACTIVITY_PRELOAD,    /* of these, what LD_PRELOAD asks for, as a profiler does */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
 	ACTIVITY_LOGGING,    /* Python's logging */
 	ACTIVITY_DATE,       /* strptime and its like */

@@ -123,6 +123,7 @@ static const struct names table[] = {
 	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
 	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
 	                  "dl_sysdep_start*|dl_init|Py_InitializeFromConfig|Py_InitializeEx" },
+	{ ACTIVITY(PRELOAD), "do_preload|handle_preload_list|handle_preload" },
 	{ ACTIVITY(FLOAT64),
 	  "exp|exp1|exp2|exp_fma*|ieee754_exp*|log|log1p|log2|log10|log_fma*|ieee754_log*|pow|pow1|"
 	  "pow_fma*|ieee754_pow*|sin|sin_fma*|cos|cos_fma*|sincos*|tan|tan_fma*|tanh|sinh|cosh|asin|"

@@ -162,14 +162,16 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 		if (!busiest || row->self_ns[METRIC_ON_CPU] > busiest->self_ns[METRIC_ON_CPU])
 			busiest = row;
 	}
-	// What a first thread does alone is not divided at all.
+	// What a first thread does alone is not divided at all, and it gives work to the others:
+	// that it has less of it itself says nothing.
 	if (!busiest || is_first(e, busiest->id))
 		return MEASURED_NOTHING;
 	uint64_t most = busiest->self_ns[METRIC_ON_CPU];
 	for (size_t i = 0; i < e->threads->count; i++) {
 		uint64_t ns = e->threads->rows[i].self_ns[METRIC_ON_CPU];
 		bool works = (double)ns >= PART_SHARE * (double)most &&
-		             strcmp(e->threads->rows[i].name, busiest->name) == 0;
+		             strcmp(e->threads->rows[i].name, busiest->name) == 0 &&
+		             !is_first(e, e->threads->rows[i].id);
 		sum += works ? ns : 0;
 		workers += works;
 	}
@@ -214,6 +216,14 @@ static uint64_t blocked_behind(const struct evidence *e, const struct finding *f
 	return sum;
 }
 
+// The lock is that of the C library's only generator of random numbers.
+static bool is_random(const struct finding *finding)
+{
+	const char *callee = finding->rows[0].callee;
+
+	return callee && (strcmp(callee, "rand") == 0 || strcmp(callee, "random") == 0);
+}
+
 // What it waits for behind the lock may be done with it.
 static enum measured measure_lock(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
@@ -224,6 +234,13 @@ static enum measured measure_lock(const struct evidence *e, const struct rule *r
 
 	if (measured != MEASURED || !finding->row_count)
 		return measured;
+	if (is_random(finding)) {
+		finding_advise(finding,
+		               "%s() has one state and one lock for all threads: give each thread "
+		               "a generator of its own (rand_r(3), random_r(3), C++'s <random>).",
+		               finding->rows[0].callee);
+		return measured;
+	}
 	uint64_t waited = finding->rows[0].ns, ns = blocked_behind(e, finding, &line, &callee);
 	if ((double)ns >= HELD_SHARE * (double)waited && callee)
 		finding_advise(finding,
@@ -355,15 +372,15 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "running in the kernel",
-	  .formula = "CPU time in the kernel, as a share of the critical thread's time, or of all "
-	             "CPU time where that is more",
+	  .formula = "CPU time in the kernel, less what it takes to copy data there and back, as a "
+	             "share of the critical thread's time, or of all CPU time where that is more",
 	  .why = "It is spent on system calls, page faults and interrupts, not on the program's "
 	         "own work.",
 	  .advice = "Ask the kernel for less: fewer and larger system calls, less fresh memory.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(KERNEL),
-	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(COPY),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "CPU-IMBALANCE",
 	  .subject = RULES_CPU,
@@ -371,7 +388,8 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.5,
 	  .title = "threads have unequal work",
-	  .formula = "CPU time of the busiest of the threads of one name, by their average",
+	  .formula = "CPU time of the busiest of the threads of one name, by their average; not of "
+	             "the first thread of a process",
 	  .why = "The run is over when the last thread is: the others wait for it.",
 	  .advice = "Cut the work into more and smaller pieces that threads take as they get "
 	            "free (dynamic scheduling).",

@@ -9,6 +9,7 @@
 
 #define ON_CPU       (1u << METRIC_ON_CPU)
 #define FILES        (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
+#define PIPES        (1u << METRIC_OFF_PIPE)
 #define NET          (1u << METRIC_OFF_NET)
 #define WAITED_SHARE 0.5 // of the run, by the critical thread for others
 #define SLEEP        (1u << METRIC_OFF_SLEEP)
@@ -19,6 +20,8 @@
 #define HELD_LEAST   10
 #define HELD_SHARE   0.5   /* of all that was waited for sockets */
 #define LARGE_BYTES  16384 /* copying that many takes several times as long as the call itself */
+#define FEW_BYTES    64    /* on average: less is no message, but a piece of one */
+#define SAME_SHARE   0.5   /* of what was waited for sockets: then it is the program's own work */
 
 // CPU time of all threads in WHAT, as RULE counts it.
 static uint64_t time_in(const struct evidence *e, const struct rule *rule, uint64_t what)
@@ -40,9 +43,13 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 	bool writes = time_in(e, rule, ACTIVITY(WRITE)) > time_in(e, rule, ACTIVITY(READ));
 	uint64_t calls = writes ? e->run->write_calls : e->run->read_calls;
 	uint64_t bytes = writes ? e->run->write_bytes : e->run->read_bytes;
-	enum measured measured = measure_doing(e, rule, finding);
+	struct rule own = *rule;
 	char fact[sizeof(finding->fact)];
 
+	// Bytes of a message, one by one, are read as those of a file.
+	if (calls >= MANY_CALLS && bytes / calls < FEW_BYTES)
+		own.not_doing &= ~ACTIVITY(SOCKET);
+	enum measured measured = measure_doing(e, &own, finding);
 	if (measured != MEASURED || calls < MANY_CALLS)
 		return measured;
 	if (bytes / calls >= LARGE_BYTES)
@@ -80,6 +87,71 @@ static uint32_t held_back(const struct evidence *e)
 	return count >= HELD_LEAST && (double)held >= HELD_SHARE * (double)all ? count : 0;
 }
 
+// That it is the other end of a pipe, and no device, that is waited for.
+static enum measured measure_wait(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+	char fact[sizeof(finding->fact)];
+	uint64_t files = 0, pipes = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->doing & rule->not_doing)
+			continue;
+		files += evidence_sum(time->critical_ns, rule->metrics & ~PIPES);
+		pipes += evidence_sum(time->critical_ns, PIPES);
+	}
+	if (measured != MEASURED || pipes <= files)
+		return measured;
+	finding_advise(finding,
+	               "See what the process at the other end does meanwhile: a pipe is empty, or "
+	               "full, because that one is slower. If both are idle in turns, pass larger "
+	               "pieces, or make the pipe larger (fcntl(2), F_SETPIPE_SZ).");
+	snprintf(fact, sizeof(fact), "%s", finding->fact);
+	return finding_say(finding, "%.300s; most of it for pipes", fact);
+}
+
+// What the other threads do most while the critical one waits for sockets, if they keep CPUs busy,
+// or want to, for most of that time: then one of them may be who is waited for. NULL if not so.
+static const struct activity_time *working_others(const struct evidence *e, uint64_t *ns)
+{
+	const uint32_t work = ON_CPU | 1u << METRIC_OFF_RUNNABLE;
+	const struct activity_time *most = NULL;
+	uint64_t waited = 0, most_ns = 0;
+
+	*ns = 0;
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		uint64_t others =
+			evidence_sum(time->ns, work) - evidence_sum(time->critical_ns, work);
+		waited += evidence_sum(time->critical_ns, NET);
+		*ns += others;
+		if (time->place == ACTIVITY_NO_PLACE || others <= most_ns)
+			continue;
+		most = time;
+		most_ns = others;
+	}
+	return (double)*ns >= SAME_SHARE * (double)waited ? most : NULL;
+}
+
+// Advises to look at WORK, NS of other threads.
+static void advise_on_others(const struct evidence *e, const struct activity_time *work,
+                             uint64_t ns, struct finding *finding)
+{
+	const struct activity_place *place = &e->activities->places[work->place];
+	const struct strings *texts = e->profile->strings;
+	const char *function = strings_get(texts, place->function);
+	char where[300];
+
+	finding_place(function ? function : "?", strings_get(texts, place->file), (int)place->line,
+	              where, sizeof(where));
+	finding_advise(finding,
+	               "Other threads of this run work for %.2f s, most in %.250s: if they are who "
+	               "is waited for, make that faster.",
+	               (double)ns / 1e9, where);
+}
+
 static enum measured measure_net(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
@@ -89,6 +161,10 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 	if (measured != MEASURED || finding->value <= rule->threshold)
 		return measured;
 	uint32_t count = held_back(e);
+	uint64_t work_ns = 0;
+	const struct activity_time *work = working_others(e, &work_ns);
+	if (!count && work)
+		advise_on_others(e, work, work_ns, finding);
 	if (!count)
 		return measured;
 	finding_advise(
@@ -171,7 +247,7 @@ const struct rule rules_io[] = {
 	  .advice = "Read ahead (posix_fadvise, a thread of its own) or in larger pieces, or keep "
 	            "the data in memory.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_wait,
 	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
 	  .metrics = FILES,
 	  .placed = true },
@@ -196,12 +272,14 @@ const struct rule rules_io[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 25,
-	  .within = { "CPU-SYS" },
+	  .within = { "CPU-SYS", "IO-MESSAGES" },
 	  .title = "many small reads or writes",
-	  .formula = "CPU time of system calls that read or write, less what it takes to copy the "
-	             "data, as a share of the critical thread's time, or of all CPU time; not that "
-	             "of sockets, where the kernel's functions are seen, and not where the run's "
-	             "reads, or its writes, are of 16 KB and more on average, by /proc/PID/io",
+	  .formula =
+	          "CPU time of system calls that read or write, less what it takes to copy the "
+	          "data, as a share of the critical thread's time, or of all CPU time; not that "
+	          "of sockets, where the kernel's functions are seen, unless the run's reads, or "
+	          "its writes, are of less than 64 bytes on average, by /proc/PID/io; not where "
+	          "they are of 16 KB and more",
 	  .why = "A system call costs about as much as copying a few kilobytes: with a few bytes "
 	         "each, most of the time is not spent on the data.",
 	  .advice = "Read and write through a buffer of some 64 KB, and do not flush it after each "

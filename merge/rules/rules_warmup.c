@@ -216,14 +216,14 @@ const struct rule rules_warmup[] = {
 	  .threshold = 20,
 	  .whole_run = true,
 	  .title = "most of the run is its start",
-	  .formula = "time in imports of Python's and in the dynamic linker, as a share of the "
-	             "critical thread's time",
+	  .formula = "time in imports of Python's and in the dynamic linker, without that in "
+	             "libraries of LD_PRELOAD, as a share of the critical thread's time",
 	  .why = "Such time is the same however much work follows.",
 	  .advice = "Do more work in one run, import less, or keep the program running.",
 	  .source = "our choice",
 	  .measure = measure_start,
 	  .doing = ACTIVITY(LINK),
-	  .not_doing = ACTIVITY(IMPORT) },
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(PRELOAD) },
 };
 
 const size_t rules_warmup_count = sizeof(rules_warmup) / sizeof(rules_warmup[0]);

@@ -41,7 +41,7 @@ foreach(module
   unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
-foreach(module finding finding_ops finding_python merger_meetings)
+foreach(module finding finding_io finding_ops finding_python merger_meetings)
   unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c
     LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// What rules on waiting and on threads say of programs whose parts wait for each other.
+#include "tests/unit/finding_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(finding_io, .init = begin, .fini = end);
+
+Test(finding_io, the_other_end_of_a_pipe_is_no_device)
+{
+	for (int pipe = 0; pipe <= 1; pipe++) {
+		add(&f, 1, METRIC_OFF_PIPE, pipe ? 400 : 200,
+		    "main a.c:3 > tell a.c:9 > write@libc");
+		add(&f, 1, METRIC_OFF_FILE, 300, "main a.c:3 > load a.c:8 > read@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-WAIT");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->fact, "most of it for pipes") != NULL, pipe);
+		cr_expect_eq(strstr(finding->advice, "at the other end") != NULL, pipe, "%s",
+		             finding->advice);
+		cr_expect_eq(strstr(finding->advice, "Read ahead") != NULL, !pipe);
+		end();
+		begin();
+	}
+}
+
+// A client that waits for a server of the same program, of which WORK_MS are seen.
+static void client_and_server(uint64_t work_ms)
+{
+	add_thread(&f, 10, 1, 110, "server");
+	add(&f, 1, METRIC_OFF_NET, 800, "main a.c:3 > get a.c:9 > read@libc");
+	add(&f, 10, METRIC_ON_CPU, work_ms, "serve a.c:20 > parse a.c:31");
+	add(&f, 10, METRIC_OFF_NET, 800 - work_ms, "serve a.c:20 > read@libc");
+	finish(1000, 2);
+}
+
+Test(finding_io, who_waits_for_a_thread_of_the_same_run_is_told_what_that_does)
+{
+	for (uint64_t work_ms = 300; work_ms <= 500; work_ms += 200) {
+		client_and_server(work_ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-NET");
+		cr_assert(finding != NULL);
+		cr_expect_eq(finding->line, 9);
+		cr_expect_eq(strstr(finding->advice, "work for 0.50 s, most in parse (a.c:31)") !=
+		                     NULL,
+		             work_ms == 500, "%s", finding->advice);
+		end();
+		begin();
+	}
+}
+
+// Reads from a socket, by BYTES.
+static void read_socket(uint64_t bytes)
+{
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 1000 * MS,
+		                 .cpus = 2,
+		                 .samples = 1000,
+		                 .read_calls = 200000,
+		                 .read_bytes = 200000 * bytes };
+
+	add(&f, 1, METRIC_ON_CPU, 500,
+	    "main a.c:3 > get a.c:15 > read@libc > sock_read_iter@kernel");
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding_io, a_message_that_is_read_byte_by_byte_is_tiny_reads)
+{
+	for (uint64_t bytes = 63; bytes <= 64; bytes++) {
+		read_socket(bytes);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "IO-TINY") != NULL, bytes == 63);
+		cr_expect_str_eq(findings->items[0].rule->id,
+		                 bytes == 63 ? "IO-TINY" : "IO-MESSAGES");
+		end();
+		begin();
+	}
+}
+
+Test(finding_io, copying_in_large_pieces_asks_nothing_of_the_kernel_in_vain)
+{
+	add(&f, 1, METRIC_ON_CPU, 500,
+	    "main a.c:3 > load a.c:9 > read@libc > _copy_to_iter@kernel");
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-SYS"));
+}
+
+Test(finding_io, a_first_thread_is_none_of_the_workers)
+{
+	add_thread(&f, 10, 1, 110, "main");
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > read_block a.c:5");
+	add(&f, 10, METRIC_ON_CPU, 1000, "run a.c:30 > hash a.c:31");
+	finish(1000, 8);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-IMBALANCE"));
+}
+
+Test(finding_io, a_generator_with_a_lock_is_not_divided_but_multiplied)
+{
+	add(&f, 1, METRIC_OFF_LOCK, 500,
+	    "main a.c:3 > draw a.c:9 > rand@libc > __lll_lock_wait@libc");
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-LOCK");
+	cr_assert(finding != NULL);
+	cr_expect_eq(finding->line, 9);
+	cr_expect(strstr(finding->advice, "generator of its own"), "%s", finding->advice);
+}
+
+Test(finding_io, libraries_that_are_loaded_ahead_are_not_the_programs_start)
+{
+	for (int ahead = 0; ahead <= 1; ahead++) {
+		add(&f, 1, METRIC_OFF_FILE, 500,
+		    ahead ? "_dl_start@libc > dl_main@libc > handle_preload_list@libc > "
+		            "_dl_map_object@libc"
+		          : "_dl_start@libc > dl_main@libc > _dl_map_object@libc");
+		add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "WARM-INIT") == NULL, ahead);
+		end();
+		begin();
+	}
+}
