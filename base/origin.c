@@ -62,3 +62,12 @@ bool origin_is_foreign(const char *module, const char *file)
 		return true;
 	return file && (begins_with_one(file, sources) || holds_one(file, installed));
 }
+
+bool origin_is_openmp(const char *module)
+{
+	const char *slash = module ? strrchr(module, '/') : NULL;
+	const char *name = slash ? slash + 1 : module;
+
+	return name && (strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libomp", 6) == 0 ||
+	                strncmp(name, "libiomp", 7) == 0);
+}

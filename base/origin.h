@@ -12,3 +12,9 @@
  * runtime (node, perl, java ...). MODULE and FILE may be NULL.
  */
 bool origin_is_foreign(const char *module, const char *file);
+
+/*
+ * True for the runtimes of OpenMP (libgomp, libomp, libiomp5): what they compute themselves is
+ * mostly waiting of threads for each other. MODULE may be NULL.
+ */
+bool origin_is_openmp(const char *module);

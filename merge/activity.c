@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/origin.h"
-#include "base/path.h"
 #include "base/share.h"
 #include "merge/idle.h"
 #include "merge/profile/profile_data.h"
@@ -297,10 +296,8 @@ static void take_op(const struct asking *a, const struct location *location, str
 static bool is_openmp(const struct asking *a, const struct location *location)
 {
 	const struct module *module = modules_get(a->profile->modules, location->module);
-	const char *name = module ? path_base(module->path) : NULL;
 
-	return name && (strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libomp", 6) == 0 ||
-	                strncmp(name, "libiomp", 7) == 0);
+	return module && origin_is_openmp(module->path);
 }
 
 static bool take_location(struct asking *a, uint32_t id)

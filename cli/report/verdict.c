@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/function_name.h"
 #include "base/origin.h"
+#include "base/path.h"
 #include "base/share.h"
 #include "cli/format.h"
 #include "cli/report/place.h"
@@ -459,6 +460,23 @@ static bool flat(const struct evidence *f, struct verdict *v)
 	return advise(v, "Start with the call tree: bottleneck report --call-tree");
 }
 
+// Its own functions have no names where its symbols are not installed; nobody needs them here.
+static bool of_openmp(const struct evidence *f, const struct row *row, const char *called,
+                      struct verdict *v)
+{
+	if (row->name[0] != '[' || !origin_is_openmp(row->module))
+		return false;
+	say(v,
+	    "%s %% of the CPU time is spent in OpenMP's runtime (%s), where threads wait for each "
+	    "other%s%s.",
+	    format_percent(row->self, f->cpu->all).text, path_base(row->module),
+	    *called ? ", mostly in a loop of " : "", called);
+	return advise(v,
+	              "See whether its pieces are equal (schedule(dynamic)) and long enough, and "
+	              "whether there are more threads than free CPUs: then "
+	              "OMP_WAIT_POLICY=passive makes them sleep.");
+}
+
 static bool hot_function(const struct evidence *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
@@ -468,11 +486,13 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 	if (foreign)
 		call = place_caller(f->cpu_tree, row->name);
 	bool caller = call.caller && call.caller->name[0] != '['; // no name, no help
-	char place[400], called[400], both[64];
+	char place[400], called[400] = "", both[64];
 
 	name_row(row, place, sizeof(place));
 	if (caller)
 		name_call(&call, called, sizeof(called));
+	if (of_openmp(f, row, called, v))
+		return true;
 	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
 	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
 	    place, caller ? ", mostly called from " : "", caller ? called : "");
@@ -520,7 +540,10 @@ static void add_noise(const struct evidence *f, struct verdict *v)
 	snprintf(v->next + length, sizeof(v->next) - length,
 	         "%sFor %s %% of the time that its threads could have run others had the CPUs: "
 	         "measure it on a machine without other work.",
-	         length ? " " : "", format_percent(waited, ready).text);
+	         !length                      ? ""
+	         : v->next[length - 1] == '.' ? " "
+	                                      : ". ", // behind a command
+	         format_percent(waited, ready).text);
 }
 
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {

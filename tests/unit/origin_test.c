@@ -54,3 +54,14 @@ Test(origin, of_python)
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		cr_expect(origin_is_foreign(modules[i], "object.c"), "%s", modules[i]);
 }
+
+Test(origin, of_openmp)
+{
+	cr_expect(origin_is_openmp("/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0"));
+	cr_expect(origin_is_openmp("/home/u/site-packages/torch/lib/libgomp-a34b3233.so.1"));
+	cr_expect(origin_is_openmp("/opt/intel/lib/libiomp5.so"));
+	cr_expect(origin_is_openmp("libomp.so.5"));
+	cr_expect(!origin_is_openmp("/usr/lib/libm.so.6"));
+	cr_expect(!origin_is_openmp("/home/u/libgomp/app"));
+	cr_expect(!origin_is_openmp(NULL));
+}

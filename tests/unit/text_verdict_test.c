@@ -333,3 +333,19 @@ Test(text_verdict, the_verdict_names_an_op_that_holds_half_of_the_time)
 	cr_expect(eq(ptr, strstr(page, "in the op"), NULL), "%s", page);
 	free(page);
 }
+
+Test(text_verdict, what_openmp_computes_itself_is_waiting)
+{
+	static const struct row row = { .name = "[libgomp.so.1.0.0]",
+		                        .module = "/usr/lib/libgomp.so.1.0.0",
+		                        .self = 900 * NS_PER_MS,
+		                        .total = 900 * NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	expect_verdict(profile, "90.0 % of the CPU time is spent in OpenMP's runtime "
+	                        "(libgomp.so.1.0.0), where threads wait for each other");
+}
