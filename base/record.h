@@ -41,6 +41,7 @@ enum record_type {
 	RECORD_PYTHON_CHAIN = 25, /* Python frames that call ops; before the first such op */
 	RECORD_TORCH_MODULE = 26, /* what such a frame runs */
 	RECORD_PATCH = 27, /* a function of the program leads to the agent, or is left alone */
+	RECORD_BIRTH = 28, /* a thread is about to make another one */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,
@@ -327,6 +328,13 @@ enum python_flags {
 	PYTHON_SAMPLES = 1 << 0, /* from now on the agent samples the process, and nobody else */
 	PYTHON_COUNTS = 1 << 1   /* it counts calls */
 };
+
+/* The next thread that this one makes begins in the function at START; 0: it was not made. */
+struct record_birth {
+	struct record head;
+	uint64_t start;
+};
+_Static_assert(sizeof(struct record_birth) == 24 + 8, "birth");
 
 /*
  * An interpreter was found, by the process's own agent. Each call of EVAL runs Python functions:

@@ -280,8 +280,8 @@ static const char *short_name(const struct module *program, struct strings *text
 	cleanup_free char *text = NULL;
 
 	if (!program)
-		return "[too short to sample]";
-	if (asprintf(&text, "[too short to sample: %s]", path_base(program->path)) < 0) {
+		return KEY_SHORT_NAME "]";
+	if (asprintf(&text, KEY_SHORT_NAME ": %s]", path_base(program->path)) < 0) {
 		text = NULL;
 		return NULL;
 	}

@@ -16,6 +16,7 @@
 struct error;
 
 /* What rows of KEY_OUTSIDE are called. */
+#define KEY_SHORT_NAME   "[too short to sample"
 #define KEY_OUTSIDE_NAME "[outside user code]"
 
 enum key_group {

@@ -163,6 +163,7 @@ struct event {
 			bool in, preempted;
 		} sched; /* RECORD_SWITCH */
 		uint64_t lost;
+		uint64_t birth; /* RECORD_BIRTH: where the next thread begins; 0: there is none */
 		struct event_op op;
 		struct event_op_end op_end;
 		struct event_op_site op_site;

@@ -7,6 +7,7 @@
 #include "cli/format.h"
 #include "cli/report/place.h"
 #include "cli/table.h"
+#include "merge/keys.h"
 #include "merge/profile/profile.h"
 
 #include <errno.h>
@@ -93,6 +94,12 @@ static bool is_foreign_wait(const struct row *row)
 	return waits && origin_is_foreign(row->module, row->file);
 }
 
+// What ran in threads that were too short for a sample lies below the function that they began in.
+static bool is_brief(const struct row *row)
+{
+	return strncmp(row->name, KEY_SHORT_NAME, strlen(KEY_SHORT_NAME)) == 0;
+}
+
 // Libraries do the work of Python's lines.
 static bool is_foreign_work(const struct row *row)
 {
@@ -104,12 +111,12 @@ static bool is_foreign_work(const struct row *row)
 // caller of the user's own has most of it.
 static bool find_call(const struct layout *layout, const struct row *row, struct place_call *call)
 {
-	bool waits = is_foreign_wait(row);
+	bool ends = is_foreign_wait(row) || is_brief(row);
 
-	if (!layout->calls || !(waits || (layout->python && is_foreign_work(row))))
+	if (!layout->calls || !(ends || (layout->python && is_foreign_work(row))))
 		return false;
 	*call = place_caller(layout->calls, row->name);
-	return call->caller && call->caller->name[0] != '[' && (waits || call->caller->python) &&
+	return call->caller && call->caller->name[0] != '[' && (ends || call->caller->python) &&
 	       (double)call->self >= CALLER_SHARE * (double)row->self;
 }
 
@@ -123,8 +130,10 @@ static bool add_call(struct table *table, const struct layout *layout, const str
 		return false;
 	bool named = is_foreign_wait(row) && !row->gil && call.entry && call.entry->name[0] != '[';
 	bool all = (double)call.self >= WHOLE_SHARE * (double)row->self;
-	snprintf(name, sizeof(name), "%s < %s%s", named ? call.entry->name : row->name,
-	         call.caller->name, all ? "" : ", others");
+	// The caller says which program it is.
+	const char *own = is_brief(row) ? KEY_SHORT_NAME "]" : row->name;
+	snprintf(name, sizeof(name), "%s < %s%s", named ? call.entry->name : own, call.caller->name,
+	         all ? "" : ", others");
 	text_place(call.caller->file, call.line, call.caller->module, place, sizeof(place));
 	table_cell(table, name);
 	table_cell(table, place);
@@ -276,17 +285,20 @@ static bool has_gpu(const struct rows *rows)
 static struct call_tree *calls_of(const struct layout *layout, struct error *err)
 {
 	struct query query = view_query(layout->text->view, BY_FUNCTION, layout->sort);
-	bool needed = layout->python;
+	bool needed = layout->python, brief = false;
 
 	query.without_others = true;
 	if (layout->by != BY_FUNCTION || layout->sort != SORT_SELF)
 		return NULL;
-	if (!layout->python) {
+	for (size_t i = 0; i < layout->rows->count; i++) {
+		const struct row *row = &layout->rows->rows[i];
+		brief |= row->self && is_brief(row);
+		needed |= row->self && (is_brief(row) || is_foreign_wait(row));
+	}
+	if (!layout->python && !brief) {
 		query.on_cpu = false;
 		query.off_cpu = true;
 	}
-	for (size_t i = 0; i < layout->rows->count; i++)
-		needed |= layout->rows->rows[i].self && is_foreign_wait(&layout->rows->rows[i]);
 	return needed ? query_call_tree(layout->text->profile, &query, PATH_SHARE, err) : NULL;
 }
 

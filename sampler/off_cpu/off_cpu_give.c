@@ -253,9 +253,11 @@ static void flush_ready(struct off_cpu *o, struct thread *thread, const struct s
 static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
 	static const struct frame unknown = { MARK_UNKNOWN, 0, FRAME_MARK };
-	const struct frame brief = { MARK_SHORT, thread->process->program, FRAME_MARK };
+	const struct frame brief[] = { { MARK_SHORT, thread->process->program, FRAME_MARK },
+		                       thread->start };
 	const struct cpu_account *cpu = &thread->cpu;
-	struct stack stack = off_cpu_stack_of(thread, METRIC_OFF_RUNNABLE, &brief, 1, 0);
+	struct stack stack = off_cpu_stack_of(thread, METRIC_OFF_RUNNABLE, brief,
+	                                      thread->start.address ? 2 : 1, 0);
 
 	// It waited for a CPU where it had run and would have run on, or at its very start.
 	if (cpu->last.count)

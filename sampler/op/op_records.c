@@ -470,6 +470,9 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 		return true;
 	case RECORD_MEMORY:
 		return take_memory((const struct record_memory *)record, event);
+	case RECORD_BIRTH:
+		event->birth = ((const struct record_birth *)record)->start;
+		return true;
 	case RECORD_PATCH:
 		return take_patch((const struct record_patch *)record, event);
 	case RECORD_GPU_KERNEL ... RECORD_GPU_GAP:

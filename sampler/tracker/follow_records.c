@@ -149,6 +149,12 @@ void follow_record(struct follow *f, const struct record *record)
 	case RECORD_EXIT:
 		on_exit_record(f, p, record);
 		break;
+	case RECORD_BIRTH:
+		task = told_task(f, p, record->tid, record->time_ns);
+		if (task)
+			follow_push(f, RECORD_BIRTH, p, task, record->time_ns)->birth =
+				((const struct record_birth *)record)->start;
+		break;
 	case RECORD_PYTHON:
 	case RECORD_PYTHON_CODE:
 	case RECORD_PYTHON_NAME:

@@ -77,6 +77,9 @@ struct thread {
 	uint32_t number;
 	struct process *process;
 	uint64_t start_ns;
+	struct frame start; /* the function that it began in; address 0: not known */
+	struct frame birth; /* the same, of the thread that it has said it would make, */
+	bool giving_birth;  /* which has not begun yet */
 	char name[64];
 	bool named; /* by the program: what the kernel calls it does not count */
 	bool announced;

@@ -162,6 +162,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_SAMPLE] = tracker_on_sample,
 		[RECORD_MAP] = on_map,
 		[RECORD_EXEC] = tracker_on_exec,
+		[RECORD_BIRTH] = tracker_on_birth,
 		[RECORD_FORK] = tracker_on_fork,
 		[RECORD_EXIT] = tracker_on_exit,
 		[RECORD_SWITCH] = on_switch,

@@ -104,6 +104,10 @@ void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t
 		return;
 	t->stack[0] = mark_of(MARK_SHORT);
 	t->stack[0].module = thread->process->program;
+	if (!count && thread->start.address) {
+		frames = &thread->start;
+		count = 1;
+	}
 	if (frames)
 		memcpy(t->stack + 1, frames, count * sizeof(*frames));
 	stack.count += (uint32_t)(count < STACK_MAX_FRAMES ? count : STACK_MAX_FRAMES - 1);

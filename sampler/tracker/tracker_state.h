@@ -70,6 +70,7 @@ uint32_t tracker_process(struct tracker *t, uint32_t pid);
 void tracker_end_threads(struct tracker *t, struct process *of, struct thread *without,
                          uint64_t time_ns);
 
+void tracker_on_birth(struct tracker *t, const struct event *event);
 void tracker_on_fork(struct tracker *t, const struct event *event);
 void tracker_on_exec(struct tracker *t, const struct event *event);
 void tracker_on_name(struct tracker *t, const struct event *event);

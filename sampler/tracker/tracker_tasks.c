@@ -192,6 +192,22 @@ static void on_new_process(struct tracker *t, struct process *parent, const stru
 	announce_process(t, process, event->time_ns, false);
 }
 
+void tracker_on_birth(struct tracker *t, const struct event *event)
+{
+	struct thread *thread = tracker_thread(t, event, true);
+	struct process *process = thread ? thread->process : NULL;
+
+	if (!thread)
+		return;
+	thread->giving_birth = event->birth != 0;
+	if (!event->birth)
+		return;
+	if (!address_space_find(process->space, event->birth))
+		mapper_reread(t->modules, process, event->time_ns);
+	thread->birth =
+		unwinder_place(t->unwinder, process->space, event->birth, (int)process->pid);
+}
+
 void tracker_on_fork(struct tracker *t, const struct event *event)
 {
 	struct event parent = {
@@ -204,12 +220,17 @@ void tracker_on_fork(struct tracker *t, const struct event *event)
 		return;
 	if (event->pid != parent.pid)
 		on_new_process(t, by->process, event);
+	// What was said of one that did not come to be, or of none, is not for the next one.
+	bool born = event->pid == parent.pid && by->giving_birth;
+	const struct frame start = born ? by->birth : (struct frame){ 0 };
+	by->giving_birth &= !born;
 
 	struct thread *thread = tasks_thread(t->tasks, event->pid, event->tid, event->time_ns);
 	if (!thread || !thread->process->announced) {
 		t->no_memory = true;
 		return;
 	}
+	thread->start = start;
 	rename_thread(thread, by->name);
 	begin_thread(t, thread, event->time_ns, false);
 }
@@ -234,6 +255,8 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 		patches_fini(&process->patches);
 		python_fini(&process->python);
 		last_stack_fini(&thread->last);
+		thread->start = (struct frame){ 0 };
+		thread->giving_birth = false;
 	}
 	address_space_clear(process->space);
 	mapper_reset(process);

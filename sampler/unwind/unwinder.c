@@ -163,6 +163,19 @@ void unwinder_free(struct unwinder *u)
 	free(u);
 }
 
+struct frame unwinder_place(struct unwinder *u, struct address_space *space, uint64_t address,
+                            int pid)
+{
+	struct mapping *where = address_space_find(space, address);
+	const struct unwind_module *module =
+		where ? unwind_modules_get(u->modules, where, pid) : NULL;
+
+	if (!module)
+		return (struct frame){ 0 };
+	return (struct frame){ address - (where->has_bias ? where->bias : 0), module->id,
+		               FRAME_EXACT };
+}
+
 /* False if there is no room; the last place is kept for the mark. */
 static bool push(struct output *out, const struct walk *w)
 {

@@ -62,6 +62,10 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
                        const struct event_sample *sample, int pid, struct frame *frames, size_t max,
                        uint32_t *flags);
 
+/* The code at ADDRESS of the process PID, as if it had been interrupted there. */
+struct frame unwinder_place(struct unwinder *u, struct address_space *space, uint64_t address,
+                            int pid);
+
 /*
  * Completes what the last call of unwinder_unwind() wrote, if it was cut for want of memory, by the
  * thread's LAST whole stack, or keeps it as that. Returns the new count.

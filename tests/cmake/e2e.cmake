@@ -22,6 +22,7 @@ foreach(part
   batch
   batch_examples
   bench
+  births
   completion
   count
   damaged

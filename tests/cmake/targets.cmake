@@ -45,6 +45,12 @@ set_target_properties(target_guards PROPERTIES OUTPUT_NAME guards
 target_compile_definitions(target_guards PRIVATE _GNU_SOURCE)
 target_compile_options(target_guards PRIVATE -Wall -Wextra -g -O2 -fno-optimize-sibling-calls)
 target_link_libraries(target_guards PRIVATE pthread)
+add_executable(target_births targets/births.cc targets/truth.c)
+set_target_properties(target_births PROPERTIES OUTPUT_NAME births
+  RUNTIME_OUTPUT_DIRECTORY ${TARGETS_DIR})
+target_compile_definitions(target_births PRIVATE _GNU_SOURCE)
+target_compile_options(target_births PRIVATE -Wall -Wextra -g -O2)
+target_link_libraries(target_births PRIVATE pthread)
 add_library(truth_guards MODULE targets/guards.c)
 set_target_properties(truth_guards PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${TARGETS_DIR})
 target_compile_definitions(truth_guards PRIVATE _GNU_SOURCE)

@@ -97,6 +97,19 @@ Test(follow, a_thread_is_introduced_once_whoever_speaks_of_it_first)
 	expect_no_more();
 }
 
+Test(follow, where_the_next_thread_begins_is_said_by_who_makes_it)
+{
+	begin_process();
+	((struct record_birth *)memory)->start = 0x5000;
+	give(RECORD_BIRTH, PID, 2000, sizeof(struct record_birth));
+	const struct event *event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(int, (int)event->type, (int)RECORD_BIRTH));
+	cr_expect(eq(u32, event->tid, PID));
+	cr_expect(eq(u64, event->birth, 0x5000));
+	expect_no_more();
+}
+
 Test(follow, samples_bring_the_switches_between_them)
 {
 	begin_process();

@@ -175,6 +175,56 @@ Test(tracker, forks_and_threads_take_their_names_from_who_made_them)
 	             "new P2<P1 app\nthread T2 of P2 boss\nthread T3 of P1 boss\n");
 }
 
+static void give_birth(uint64_t at, uint64_t ms)
+{
+	give((struct event){ .type = RECORD_BIRTH, .birth = at }, PID, PID, ms);
+}
+
+static void live_briefly(uint32_t tid, uint64_t ms)
+{
+	give_fork(PID, tid, PID, ms);
+	give_switch(PID, tid, true, ms);
+	give_exit(PID, tid, ms + 1);
+}
+
+Test(tracker, what_ran_in_a_thread_too_short_for_a_sample_is_below_where_it_began)
+{
+	struct event map = { .type = RECORD_MAP,
+		             .map = { .start = 0x10000,
+		                      .length = 0x1000,
+		                      .protection = PROT_EXEC,
+		                      .path = "//anon" } };
+
+	give_exec(PID, "app", 10);
+	give(map, PID, PID, 10);
+	give_birth(0x10042, 11);
+	story[0] = '\0';
+	live_briefly(7, 12);
+	expect_story(
+		"thread T2 of P1 app\nT2 1 x0: #4@[jit 4194400] =42@[jit 4194400]\nend T2 on 1\n");
+	give_birth(0x10050, 14);
+	live_briefly(8, 15);
+	expect_story(
+		"thread T3 of P1 app\nT3 1 x0: #4@[jit 4194400] =50@[jit 4194400]\nend T3 on 1\n");
+	live_briefly(8, 15); // nobody has said where
+	expect_story("thread T4 of P1 app\nT4 1 x0: #4@[jit 4194400]\nend T4 on 1\n");
+	give_birth(0x10050, 16);
+	give_birth(0, 16); // it could not be made
+	live_briefly(9, 17);
+	expect_story("thread T5 of P1 app\nT5 1 x0: #4@[jit 4194400]\nend T5 on 1\n");
+}
+
+Test(tracker, a_forked_child_begins_nowhere_that_a_thread_does)
+{
+	give_exec(PID, "app", 10);
+	give_birth(0x10042, 11);
+	give_fork(KID, KID, PID, 12);
+	give_switch(KID, KID, true, 12);
+	story[0] = '\0';
+	give_exit(KID, KID, 13);
+	expect_story("T2 1 x0: #4@-\nend T2 on 1\nend P2 at 13\n");
+}
+
 Test(tracker, a_count_of_ops_may_be_the_first_that_is_heard_of_a_process)
 {
 	struct event count = { .type = RECORD_OP_COUNT,

@@ -287,6 +287,17 @@ void agent_write_end(struct agent *a, struct lane *lane)
 		lane_commit(lane, exit, sizeof(*exit));
 }
 
+void agent_write_birth(const struct agent *a, struct lane *lane, uintptr_t start)
+{
+	struct record_birth *birth =
+		(struct record_birth *)agent_reserve(a, lane, RECORD_BIRTH, sizeof(*birth));
+
+	if (!birth)
+		return;
+	birth->start = start;
+	lane_commit(lane, &birth->head, sizeof(*birth));
+}
+
 // Of a thread that a scan has found, the ticks before the first one are not known.
 static uint64_t kernel_ns(struct lane *lane)
 {

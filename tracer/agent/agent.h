@@ -97,6 +97,9 @@ void agent_after_unload(struct agent *a);
 void agent_write_begin(struct agent *a, struct lane *lane);
 void agent_write_end(struct agent *a, struct lane *lane);
 
+/* LANE's thread is about to make one that begins at START; or has not made it, then that is 0. */
+void agent_write_birth(const struct agent *a, struct lane *lane, uintptr_t start);
+
 /* A CPU-time tick of LANE's thread, which is the caller; CONTEXT is the handler's. */
 void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun);
 

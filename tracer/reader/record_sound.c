@@ -161,6 +161,8 @@ bool record_is_sound(const struct record *record)
 		return record->size >= sizeof(struct record_free);
 	case RECORD_MEMORY:
 		return record->size >= sizeof(struct record_memory);
+	case RECORD_BIRTH:
+		return record->size >= sizeof(struct record_birth);
 	case RECORD_PATCH:
 		return patch_is_sound((const struct record_patch *)record);
 	case RECORD_PYTHON:

@@ -16,6 +16,7 @@
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,6 +31,12 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
                              void *dso) __attribute__((weak));
 
 static struct agent agent;
+// std::thread::_M_start_thread(): what its threads begin in stands beside it. 0: there is none.
+#define STD_THREAD                                                                                 \
+	"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"
+#define STD_THREAD_NEAR 4096
+
+static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
 static void before_fork(void)
@@ -81,6 +88,7 @@ __attribute__((constructor)) void wrap_start(void)
 		__register_atfork(before_fork, NULL, after_fork, NULL);
 		threads_start(&agent);
 		op_start(&agent);
+		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
 		if (agent.config.malloc_bytes)
 			wrap_start_memory(&agent);
 		python_callers_start(&agent);
@@ -166,6 +174,31 @@ static void mark_ours(void *(**start)(void *), void **argument)
 	*argument = begin;
 }
 
+// libstdc++ begins all its threads in one function of its own, which calls the third of the virtual
+// functions of ARGUMENT: the name of that one tells what the program wants to be run.
+static uintptr_t start_of(uintptr_t start, void *const *const *argument)
+{
+	uintptr_t known = (uintptr_t)__atomic_load_n(&std_thread, __ATOMIC_RELAXED);
+
+	if (!known || !argument || start - known + STD_THREAD_NEAR > 2 * STD_THREAD_NEAR)
+		return start;
+	return (uintptr_t)(*argument)[2];
+}
+
+// It may live for less than a sample: then that is all that there is to say of it. START is 0 if
+// the thread that was told of last could not be made.
+static void tell_birth(uintptr_t start)
+{
+	struct lane *lane = agent.on ? op_take_lane() : NULL;
+
+	if (!lane)
+		return;
+	int error = errno;
+	agent_write_birth(&agent, lane, start);
+	op_give_lane();
+	errno = error;
+}
+
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start_routine)(void *), void *argument)
 {
@@ -175,14 +208,16 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	trace_look();
 	if (cupti_session_holds((uintptr_t)__builtin_return_address(0)))
 		mark_ours(&start_routine, &argument);
+	tell_birth(start_of((uintptr_t)start_routine, argument));
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, start_routine, argument, stack_size(attributes))
 			 : NULL;
 
-	if (!lane)
-		return next(thread, attributes, start_routine, argument);
-	int result = next(thread, attributes, threads_run, lane);
+	int result = lane ? next(thread, attributes, threads_run, lane)
+	                  : next(thread, attributes, start_routine, argument);
 	if (result != 0)
+		tell_birth(0);
+	if (result != 0 && lane)
 		threads_cancel(lane);
 	return result;
 }
@@ -216,15 +251,16 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argumen
 	create *next = (create *)wrap_next(&next_thrd_create, "thrd_create");
 	self_look();
 	trace_look();
+	tell_birth((uintptr_t)start_routine);
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, (void *(*)(void *))(void *)start_routine,
 	                                   argument, stack_size(NULL))
 			 : NULL;
 
-	if (!lane)
-		return next(thread, start_routine, argument);
-	int result = next(thread, run_c11, lane);
+	int result = lane ? next(thread, run_c11, lane) : next(thread, start_routine, argument);
 	if (result != thrd_success)
+		tell_birth(0);
+	if (result != thrd_success && lane)
 		threads_cancel(lane);
 	return result;
 }
