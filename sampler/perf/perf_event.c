@@ -225,6 +225,7 @@ static void unmap_rings(struct perf_source *s, size_t from)
 {
 	while (s->rings.count > from) {
 		size_t i = --s->rings.count;
+		perf_ring_fini(&s->rings.rings[i]);
 		munmap(s->rings.rings[i].page, map_bytes(bytes_of(s, i)));
 	}
 }

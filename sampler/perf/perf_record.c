@@ -223,3 +223,45 @@ enum perf_verdict perf_record_decode(const struct perf_format *format, const voi
 		return PERF_RECORD_DAMAGED;
 	return is_nobody(out) ? PERF_RECORD_SKIP : PERF_RECORD_EVENT;
 }
+
+// The stack of a sample of SIZE bytes, its last field: [room | room bytes | used]. NULL if there is
+// none.
+static uint8_t *find_stack(const struct perf_format *format, uint8_t *bytes, size_t size)
+{
+	struct cursor b =
+		cursor_of(bytes + SAMPLE_TIME_OFFSET + 16, size - SAMPLE_TIME_OFFSET - 16);
+	uint64_t count = format->kernel ? cursor_u64(&b) : 0;
+
+	cursor_take(&b, count <= UINT16_MAX ? count * 8 : UINT64_MAX);
+	if (cursor_u64(&b) != PERF_SAMPLE_REGS_ABI_NONE)
+		cursor_take(&b, DWARF_REGISTERS * sizeof(uint64_t));
+	return b.bad ? NULL : bytes + (b.at - bytes);
+}
+
+size_t perf_record_shorten(const struct perf_format *format, uint8_t *bytes)
+{
+	struct perf_event_header header;
+	uint64_t room, used;
+
+	memcpy(&header, bytes, sizeof(header));
+	size_t size = header.size;
+	if (header.type != PERF_RECORD_SAMPLE || size < SAMPLE_TIME_OFFSET + 16)
+		return size;
+	uint8_t *stack = find_stack(format, bytes, size);
+	uint8_t *end = bytes + size;
+	if (!stack || (size_t)(end - stack) < sizeof(room) + sizeof(used))
+		return size;
+	memcpy(&room, stack, sizeof(room));
+	memcpy(&used, end - sizeof(used), sizeof(used));
+	if (room != (size_t)(end - stack) - sizeof(room) - sizeof(used) || used > room)
+		return size; // not for us to say what it is
+	uint64_t enough = (used + 7) & ~UINT64_C(7);
+	// Without room there is no word that says how much of it was used.
+	if (!enough || enough >= room)
+		return size;
+	memcpy(stack, &enough, sizeof(enough));
+	memcpy(stack + sizeof(room) + enough, &used, sizeof(used));
+	header.size = (uint16_t)(size - (room - enough));
+	memcpy(bytes, &header, sizeof(header));
+	return header.size;
+}

@@ -40,5 +40,11 @@ enum perf_verdict {
 enum perf_verdict perf_record_decode(const struct perf_format *format, const void *bytes,
                                      size_t size, struct event *out);
 
+/*
+ * Drops what a sample's stack has no use for of the room that it was given, in the whole record at
+ * BYTES. Its size now.
+ */
+size_t perf_record_shorten(const struct perf_format *format, uint8_t *bytes);
+
 /* Where in the record its time is, from its start; 0 if it is too short to have one. */
 size_t perf_record_time_offset(const struct perf_event_header *header);

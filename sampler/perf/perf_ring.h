@@ -9,6 +9,9 @@
  * borrowed: it is given back to the kernel by the next call. It lies in the
  * ring, or, where it wraps around the end, in a buffer of the set's own.
  *
+ * Who gets little of a CPU copies faster than it makes sense of what it copies: the records of a
+ * ring that is half full are kept in memory, and the kernel has its ring back.
+ *
  * The rings are the caller's, who maps and unmaps them. One thread at a time reads; the kernel
  * writes meanwhile.
  */
@@ -33,6 +36,10 @@ struct perf_ring {
 	uint64_t tail;    /* ours: read up to here */
 	uint64_t next_ns; /* time of the record at tail; UINT64_MAX if there is none */
 	struct perf_format format;
+
+	/* Records that were taken out of the ring, older than those that are in it; owned. */
+	uint8_t *kept;
+	size_t kept_from, kept_to, kept_capacity;
 };
 
 struct perf_rings {
@@ -40,11 +47,14 @@ struct perf_rings {
 	size_t count;
 	struct perf_ring *given; /* whose record is out; NULL if none is */
 	uint32_t given_bytes;
+	bool given_kept; /* it is one of those that are kept */
 	uint8_t wrapped[PERF_RECORD_MAX_BYTES];
 };
 
 /* PAGE is followed by DATA_BYTES (a power of two) of data. */
 void perf_ring_init(struct perf_ring *ring, struct perf_event_mmap_page *page, uint64_t data_bytes);
+
+void perf_ring_fini(struct perf_ring *ring);
 
 /* -1 if a ring holds what cannot be. */
 int perf_rings_look(struct perf_rings *set, struct error *err);

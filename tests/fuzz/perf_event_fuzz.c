@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			    PERF_RECORD_EVENT)
 				sink = look_at(&event);
 	(void)sink;
+	perf_ring_fini(&ring);
 	free(page);
 	return 0;
 }

@@ -361,6 +361,8 @@ static void open_two(struct two_rings *t, uint64_t position)
 
 static void close_two(struct two_rings *t)
 {
+	perf_ring_fini(&t->rings[0]);
+	perf_ring_fini(&t->rings[1]);
 	free(t->fake[0].page);
 	free(t->fake[1].page);
 }
@@ -455,6 +457,89 @@ Test(perf_ring, records_that_wrap_come_out_whole_at_every_position)
 			cr_assert(eq(u32, next_tid(&t, 1000), tid), "at %zu", (size_t)position);
 		close_two(&t);
 	}
+}
+
+Test(perf_ring, a_ring_that_is_half_full_is_emptied_and_its_records_keep_their_turn)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	for (uint32_t tid = 1; t.fake[0].head <= RING_DATA / 2; tid += 2)
+		ring_put(&t.fake[0], tid, tid * 10, 40);
+	ring_put(&t.fake[1], 2, 20, 0);
+	uint64_t full = t.fake[0].head;
+	perf_rings_look(&t.set, NULL);
+	cr_expect(eq(u32, next_tid(&t, 1000), 1));
+	cr_expect(eq(u64, t.fake[0].page->data_tail, full), "the kernel has it back");
+	cr_expect(eq(u64, t.fake[1].page->data_tail, 0));
+	ring_put(&t.fake[0], 99, 990, 0);
+	perf_rings_look(&t.set, NULL);
+	cr_expect(eq(u32, next_tid(&t, 1000), 2));
+	cr_expect(eq(u32, next_tid(&t, 1000), 3));
+	uint32_t last = 0, tid;
+	while ((tid = next_tid(&t, 1000)))
+		last = tid;
+	cr_expect(eq(u32, last, 99), "what is in the ring comes after them");
+	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head));
+	close_two(&t);
+}
+
+Test(perf_ring, what_a_storm_of_switches_costs_is_what_its_ring_holds)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	t.rings[0].format.switch_id = 7;
+	for (uint32_t tid = 1; t.fake[0].head <= RING_DATA / 2; tid++)
+		ring_put(&t.fake[0], tid, tid * 10, 40);
+	perf_rings_look(&t.set, NULL);
+	next_tid(&t, 1000);
+	cr_expect(eq(u64, t.fake[0].page->data_tail, 0));
+	close_two(&t);
+}
+
+Test(perf_record, a_sample_without_the_room_that_its_stack_did_not_need_is_the_same)
+{
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000000 };
+	static const uint32_t used[] = { 0, 1, 8, 13, 56, 64 };
+
+	for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++) {
+		struct maker m;
+		struct event before = { 0 }, after = { 0 };
+		make_sample(&m, 1, 500, chain, 2, 64, used[i]);
+		cr_assert(eq(int, decode(&m, &before), PERF_RECORD_EVENT));
+		size_t size = m.size;
+		struct perf_format format = { .kernel = true };
+		m.size = perf_record_shorten(&format, m.bytes);
+		size_t dropped = used[i] ? 64 - (used[i] + 7) / 8 * 8 : 0;
+		cr_expect(eq(sz, m.size, size - dropped), "%u used", used[i]);
+		uint8_t first = before.sample.stack[0];
+		cr_assert(eq(int, decode(&m, &after), PERF_RECORD_EVENT));
+		cr_expect(eq(u32, after.sample.stack_bytes, used[i]));
+		cr_expect(eq(u64, after.time_ns, before.time_ns));
+		cr_expect(eq(u64, after.sample.regs[DWARF_RSP], before.sample.regs[DWARF_RSP]));
+		cr_expect(eq(u32, after.sample.kernel_count, 1));
+		cr_expect(eq(u8, after.sample.stack[0], first));
+	}
+}
+
+Test(perf_record, of_a_sample_that_does_not_hold_together_nothing_is_dropped)
+{
+	struct perf_format format = { .kernel = true };
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000000 };
+	static const uint64_t counts[] = { 1000, UINT64_MAX / 8 + 1, UINT64_MAX };
+	struct maker m;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		make_sample(&m, 1, 500, chain, 1, 64, 8);
+		memcpy(m.bytes + 40, &counts[i], 8); // of the chain
+		cr_expect(eq(sz, perf_record_shorten(&format, m.bytes), m.size));
+		make_sample(&m, 1, 500, chain, 1, 64, 8);
+		memcpy(m.bytes + m.size - 80, &counts[i], 8); // of the stack
+		cr_expect(eq(sz, perf_record_shorten(&format, m.bytes), m.size));
+	}
+	make_sample(&m, 1, 500, chain, 1, 64, 65);
+	cr_expect(eq(sz, perf_record_shorten(&format, m.bytes), m.size));
 }
 
 Test(perf_ring, a_size_that_cannot_be_is_an_error_and_is_not_followed)
