@@ -2,9 +2,35 @@
 #include "sampler/proc/priority.h"
 
 #include <sched.h>
+#include <stdint.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#define EAGER_NICE (-20)
+#define EAGER_NICE     (-20)
+#define SHORT_SLICE_NS 100000 // the shortest that there is
+
+/* Of sched_setattr(2), which older C libraries do not know. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+_Static_assert(sizeof(struct attributes) == 48, "the first version of struct sched_attr");
+
+// Who takes short turns gets them soon: behind five hundred threads after some 2 ms instead of some
+// 500. No privilege is needed. Before Linux 6.12 the kernel has no use for the number.
+static void take_turns_of(uint64_t slice_ns)
+{
+	struct attributes own;
+
+	if (syscall(SYS_sched_getattr, 0, &own, sizeof(own), 0) < 0 || own.policy != SCHED_OTHER)
+		return;
+	own.runtime_ns = slice_ns;
+	syscall(SYS_sched_setattr, 0, &own, 0);
+}
 
 static bool set_policy(int policy, int level)
 {
@@ -19,6 +45,7 @@ void priority_ask(struct priority *p)
 	*p = (struct priority){ .asked = true, .own_nice = getpriority(PRIO_PROCESS, 0) };
 	// Otherwise somebody has chosen a policy for us, as with chrt(1).
 	p->real_time = sched_getscheduler(0) == SCHED_OTHER && set_policy(SCHED_OTHER, 0);
+	take_turns_of(SHORT_SLICE_NS);
 	if (p->real_time)
 		setpriority(PRIO_PROCESS, 0, EAGER_NICE);
 }
@@ -32,8 +59,10 @@ void priority_urgent(struct priority *p)
 
 void priority_eager(struct priority *p)
 {
-	if (p->urgent)
-		p->urgent = !set_policy(SCHED_OTHER, 0);
+	if (!p->urgent || !set_policy(SCHED_OTHER, 0))
+		return;
+	p->urgent = false;
+	take_turns_of(SHORT_SLICE_NS); // forgotten with the policy
 }
 
 void priority_give_back(struct priority *p)
@@ -42,5 +71,6 @@ void priority_give_back(struct priority *p)
 		return;
 	priority_eager(p);
 	setpriority(PRIO_PROCESS, 0, p->own_nice);
+	take_turns_of(0); // the kernel's own
 	p->asked = false;
 }

@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,4 +93,34 @@ Test(priority, leaves_a_policy_alone_that_somebody_has_chosen)
 	priority_give_back(&p);
 	cr_expect(eq(int, policy(), SCHED_BATCH));
 	cr_expect(eq(int, own_nice(), 3));
+}
+
+// 0 where the kernel does not tell.
+static uint64_t slice_ns(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime_ns, deadline_ns, period_ns;
+	} own = { 0 };
+
+	return syscall(SYS_sched_getattr, 0, &own, sizeof(own), 0) == 0 ? own.runtime_ns : 0;
+}
+
+Test(priority, takes_short_turns_while_it_is_asked_for)
+{
+	struct priority p;
+	uint64_t before = slice_ns();
+
+	if (!before)
+		cr_skip_test("this kernel has one slice for all");
+	priority_ask(&p);
+	cr_expect(lt(u64, slice_ns(), before));
+	priority_urgent(&p);
+	priority_eager(&p);
+	cr_expect(lt(u64, slice_ns(), before));
+	priority_give_back(&p);
+	cr_expect(eq(u64, slice_ns(), before));
 }
