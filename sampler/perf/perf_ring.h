@@ -48,7 +48,7 @@ struct perf_rings {
 	struct perf_ring *given; /* whose record is out; NULL if none is */
 	uint32_t given_bytes;
 	bool given_kept; /* it is one of those that are kept */
-	uint8_t wrapped[PERF_RECORD_MAX_BYTES];
+	_Alignas(uint64_t) uint8_t wrapped[PERF_RECORD_MAX_BYTES]; /* as records are in a ring */
 };
 
 /* PAGE is followed by DATA_BYTES (a power of two) of data. */
