@@ -24,6 +24,7 @@ void cfi_section_fini(struct cfi_section *section)
 	free(section->cies);
 	free(section->cie_offsets);
 	hash_fini(&section->index);
+	cfi_search_fini(&section->search);
 	*section = (struct cfi_section){ 0 };
 }
 
@@ -225,12 +226,13 @@ static int64_t find_cie(struct cfi_section *s, uint32_t offset)
 	return s->last_cie;
 }
 
+/* False if ENTRY is a terminator, a CIE, or cannot be read. */
 static bool read_fde(struct cfi_section *section, struct entry *entry, struct cfi_fde *fde)
 {
 	struct cursor *b = &entry->rest;
 	uint64_t cie_at = section->debug_frame ? entry->id : entry->id_at - entry->id;
 
-	if (cie_at >= section->size)
+	if (!cursor_left(b) || entry->is_cie || cie_at >= section->size)
 		return false;
 	int64_t index = find_cie(section, (uint32_t)cie_at);
 	if (index < 0 || !section->cies[index].usable)
@@ -256,11 +258,19 @@ bool cfi_section_next(struct cfi_section *section, struct cfi_fde *fde)
 		if (!read_entry(section, section->next, &entry))
 			break;
 		section->next = entry.end;
-		if (cursor_left(&entry.rest) && !entry.is_cie && read_fde(section, &entry, fde))
+		if (read_fde(section, &entry, fde))
 			return true;
 	}
 	section->next = section->size;
 	return false;
+}
+
+bool cfi_section_at(struct cfi_section *section, uint64_t offset, struct cfi_fde *fde)
+{
+	struct entry entry = { 0 };
+
+	return offset < section->size && read_entry(section, offset, &entry) &&
+	       read_fde(section, &entry, fde);
 }
 
 const struct cfi_cie *cfi_section_cie(const struct cfi_section *section, const struct cfi_fde *fde)

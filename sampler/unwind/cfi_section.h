@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "sampler/unwind/cfi_program.h"
+#include "sampler/unwind/cfi_search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +38,7 @@ struct cfi_section {
 	size_t cie_count, cie_capacity, offset_capacity;
 	struct hash index;
 	uint32_t last_offset, last_cie; /* of the FDE before */
+	struct cfi_search search;       /* filled by who needs it */
 };
 
 /* False if there is no memory. */
@@ -46,6 +48,9 @@ void cfi_section_fini(struct cfi_section *section);
 
 /* The next FDE in the order of the section; false at its end. */
 bool cfi_section_next(struct cfi_section *section, struct cfi_fde *fde);
+
+/* The FDE at OFFSET; false if none is there. */
+bool cfi_section_at(struct cfi_section *section, uint64_t offset, struct cfi_fde *fde);
 
 const struct cfi_cie *cfi_section_cie(const struct cfi_section *section, const struct cfi_fde *fde);
 

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_SHIFT 8
+#define PART_BYTES (1u << CFI_PART_SHIFT)
+
+/* Of code behind START; more is damage. */
+#define CODE_BYTES_MAX (UINT64_C(4) << 30)
 
 /* Between two functions fewer bytes than this are padding, which nothing executes. */
 #define PADDING_MAX 15
@@ -34,14 +37,14 @@ struct recent {
 	bool used;
 };
 
+/* Makes one part. */
 struct builder {
-	struct cfi_section *sections;
-	const struct cfi_table_options *options;
 	struct cfi_table *table;
+	uint64_t start, end; // of the part
 	struct piece *pieces;
 	size_t piece_count, piece_capacity;
-	size_t pc_capacity, row_capacity, rule_capacity;
-	struct hash index; // of rules
+	struct cfi_row *rows;
+	size_t row_count, row_capacity;
 	struct recent recent[RECENT];
 	const struct cfi_section *section; // of the piece at work
 	uint64_t floor;                    // addresses below have got their rule
@@ -189,22 +192,22 @@ static __attribute__((noinline)) uint32_t look_up_rule(struct builder *b, struct
 {
 	struct cfi_table *t = b->table;
 
-	if (hash_is_full(&b->index) && !hash_grow(&b->index, hash_of_rule, t))
+	if (hash_is_full(&t->index) && !hash_grow(&t->index, hash_of_rule, t))
 		b->no_memory = true;
-	if (!array_reserve(&t->rules, &b->rule_capacity, t->rule_count + 1))
+	if (!array_reserve(&t->rules, &t->rule_capacity, t->rule_count + 1))
 		b->no_memory = true;
 	if (b->no_memory)
 		return CFI_NO_RULE;
 
 	t->rules[t->rule_count] = rule; // so that it can be hashed
 	uint32_t at;
-	for (at = hash_start(&b->index, hash_of_rule(t->rule_count + 1, t)); b->index.slots[at];
-	     at = hash_next(&b->index, at))
-		if (memcmp(&t->rules[b->index.slots[at] - 1], &rule, sizeof(rule)) == 0)
-			return b->index.slots[at] - 1;
+	for (at = hash_start(&t->index, hash_of_rule(t->rule_count + 1, t)); t->index.slots[at];
+	     at = hash_next(&t->index, at))
+		if (memcmp(&t->rules[t->index.slots[at] - 1], &rule, sizeof(rule)) == 0)
+			return t->index.slots[at] - 1;
 	if (t->rule_count == RULES_MAX)
 		return CFI_UNUSABLE; // libunwind needs no numbers
-	hash_insert(&b->index, at, ++t->rule_count);
+	hash_insert(&t->index, at, ++t->rule_count);
 	return t->rule_count - 1;
 }
 
@@ -228,20 +231,17 @@ static inline uint32_t number_rule(struct builder *b, struct cfi_rule rule)
 
 static void add_row(struct builder *b, uint64_t address, uint32_t rule)
 {
-	struct cfi_table *t = b->table;
-	uint32_t pc = (uint32_t)(address - t->base);
+	uint16_t pc = (uint16_t)(address - b->start);
 
-	if (t->rows && t->pc[t->rows - 1] == pc)
-		t->rows--; // nothing lies between
-	if (t->rows && t->rule[t->rows - 1] == rule)
+	if (b->row_count && b->rows[b->row_count - 1].pc == pc)
+		b->row_count--; // nothing lies between
+	if (b->row_count && b->rows[b->row_count - 1].rule == rule)
 		return;
-	if (t->rows == UINT32_MAX - 1 || !array_reserve(&t->pc, &b->pc_capacity, t->rows + 1) ||
-	    !array_reserve(&t->rule, &b->row_capacity, t->rows + 1)) {
+	if (!array_reserve(&b->rows, &b->row_capacity, b->row_count + 1)) {
 		b->no_memory = true;
 		return;
 	}
-	t->pc[t->rows] = pc;
-	t->rule[t->rows++] = (uint16_t)rule;
+	b->rows[b->row_count++] = (struct cfi_row){ pc, (uint16_t)rule };
 }
 
 static void take_row(void *context, uint64_t address, const struct cfi_state *state)
@@ -255,18 +255,22 @@ static void take_row(void *context, uint64_t address, const struct cfi_state *st
 
 static bool wanted(const struct builder *b, const struct cfi_fde *fde)
 {
-	const struct cfi_table_options *o = b->options;
-
-	return fde->start >= o->text_start && fde->start + fde->size <= o->text_end &&
-	       fde->start >= o->base && fde->start + fde->size - o->base <= UINT32_MAX;
+	return fde->start >= b->table->start && fde->start + fde->size <= b->table->end;
 }
 
-static bool collect(struct builder *b, uint32_t section)
+/* Takes what describes the part from section NUMBER. False if there is no memory. */
+static bool collect(struct builder *b, uint32_t number)
 {
-	struct piece piece = { .section = section };
+	struct cfi_section *section = &b->table->sections[number];
+	const struct cfi_search *search = &section->search;
+	size_t end = cfi_search_up_to(search, b->end - 1);
+	size_t i = cfi_search_up_to(search, b->start);
 
-	while (cfi_section_next(&b->sections[section], &piece.fde)) {
-		if (!wanted(b, &piece.fde))
+	// The function before may reach into the part.
+	for (i -= i > 0; i < end; i++) {
+		struct piece piece = { .section = number };
+		uint64_t offset = cfi_search_fde(search, i) - section->address;
+		if (!cfi_section_at(section, offset, &piece.fde) || !wanted(b, &piece.fde))
 			continue;
 		if (!array_reserve(&b->pieces, &b->piece_capacity, b->piece_count + 1))
 			return false;
@@ -302,6 +306,8 @@ static uint64_t end_of(const struct builder *b, size_t i)
 	const struct piece *piece = &b->pieces[i];
 	uint64_t end = piece->fde.start + piece->fde.size;
 
+	if (end > b->end)
+		end = b->end;
 	if (i + 1 < b->piece_count && b->pieces[i + 1].section < piece->section &&
 	    b->pieces[i + 1].fde.start < end)
 		return b->pieces[i + 1].fde.start;
@@ -311,12 +317,12 @@ static uint64_t end_of(const struct builder *b, size_t i)
 static void run_piece(struct builder *b, size_t i)
 {
 	const struct piece *piece = &b->pieces[i];
-	const struct cfi_section *section = &b->sections[piece->section];
+	const struct cfi_section *section = &b->table->sections[piece->section];
 	uint64_t end = end_of(b, i);
 
 	if (end <= b->floor)
 		return;
-	if (b->floor && piece->fde.start > b->floor + PADDING_MAX)
+	if (piece->fde.start > b->floor + PADDING_MAX)
 		add_row(b, b->floor, CFI_NO_RULE);
 	b->ceiling = end;
 	b->section = section;
@@ -325,91 +331,134 @@ static void run_piece(struct builder *b, size_t i)
 	b->floor = end;
 }
 
-static bool index_pages(struct cfi_table *t, uint64_t end)
+static void add_rows(struct builder *b)
 {
-	t->low = t->rows ? t->pc[0] : 0;
-	t->high = t->rows ? (uint32_t)(end - t->base) : 0;
-	t->page_shift = PAGE_SHIFT;
-	// A file may claim gigabytes of code with three rows in it.
-	while ((t->high - t->low) >> t->page_shift > (uint64_t)t->rows * 16 + 1024)
-		t->page_shift++;
-	t->page_count = ((t->high - t->low) >> t->page_shift) + 2;
-	t->pages = calloc(t->page_count, sizeof(*t->pages));
-	if (!t->pages)
-		return false;
-
-	uint32_t row = 0;
-	for (uint32_t page = 0; page < t->page_count; page++) {
-		uint64_t start = t->low + ((uint64_t)page << t->page_shift);
-		while (row + 1 < t->rows && t->pc[row + 1] <= start)
-			row++;
-		t->pages[page] = row;
-	}
-	return true;
-}
-
-static void shrink(void **items, size_t bytes)
-{
-	void *smaller = realloc(*items, bytes ? bytes : 1);
-
-	if (smaller)
-		*items = smaller;
-}
-
-static bool build(struct builder *b, size_t section_count)
-{
-	struct cfi_table *t = b->table;
-
-	for (uint32_t cfa = CFI_NO_RULE; cfa <= CFI_UNUSABLE; cfa++) // their numbers are fixed
-		number_rule(b, (struct cfi_rule){ .cfa = (uint8_t)cfa });
-	for (uint32_t i = 0; i < section_count; i++)
-		if (!collect(b, i))
-			return false;
-	sort_pieces(b);
+	add_row(b, b->start, CFI_NO_RULE);
 	for (size_t i = 0; i < b->piece_count && !b->no_memory; i++)
 		run_piece(b, i);
-	if (b->no_memory || !index_pages(t, b->floor))
-		return false;
-	shrink((void **)&t->pc, t->rows * sizeof(*t->pc));
-	shrink((void **)&t->rule, t->rows * sizeof(*t->rule));
-	shrink((void **)&t->rules, t->rule_count * sizeof(*t->rules));
+	if (b->floor < b->end)
+		add_row(b, b->floor, CFI_NO_RULE);
+}
+
+/* The part that holds the rows. NULL if there is no memory. */
+static struct cfi_part *index_rows(const struct builder *b)
+{
+	struct cfi_part *part = malloc(sizeof(*part) + b->row_count * sizeof(*b->rows));
+	size_t row = 0;
+
+	if (!part)
+		return NULL;
+	for (uint32_t page = 0; page <= CFI_PART_PAGES; page++) {
+		while (row + 1 < b->row_count && b->rows[row + 1].pc <= page << CFI_PAGE_SHIFT)
+			row++;
+		part->pages[page] = (uint16_t)row;
+	}
+	memcpy(part->rows, b->rows, b->row_count * sizeof(*b->rows));
+	return part;
+}
+
+static bool make_part(struct cfi_table *t, uint64_t number)
+{
+	uint64_t start = t->start + (number << CFI_PART_SHIFT);
+	struct builder b = {
+		.table = t, .start = start, .end = start + PART_BYTES, .floor = start
+	};
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < t->section_count; i++)
+		ok = collect(&b, i);
+	if (ok) {
+		sort_pieces(&b);
+		add_rows(&b);
+		t->parts[number] = b.no_memory ? NULL : index_rows(&b);
+	}
+	if (t->parts[number])
+		t->bytes += sizeof(struct cfi_part) + b.row_count * sizeof(*b.rows);
+	free(b.pieces);
+	free(b.rows);
+	return t->parts[number];
+}
+
+const struct cfi_rule *cfi_table_rule(struct cfi_table *t, uint64_t address)
+{
+	uint64_t part = (address - t->start) >> CFI_PART_SHIFT;
+
+	if (part >= t->part_count || (!t->parts[part] && !make_part(t, part)))
+		return &t->rules[CFI_NO_RULE];
+	return cfi_table_find(t, address);
+}
+
+/* Those whose numbers are fixed. */
+static bool add_first_rules(struct cfi_table *t)
+{
+	struct builder b = { .table = t };
+
+	for (uint32_t cfa = CFI_NO_RULE; cfa <= CFI_UNUSABLE; cfa++)
+		look_up_rule(&b, (struct cfi_rule){ .cfa = (uint8_t)cfa });
+	return !b.no_memory;
+}
+
+static bool make_searches(struct cfi_table *t)
+{
+	for (size_t i = 0; i < t->section_count; i++) {
+		struct cfi_section *section = &t->sections[i];
+		if (section->search.count)
+			continue;
+		if (!cfi_search_make(&section->search, section))
+			return false;
+		t->bytes += section->search.count * 8;
+	}
 	return true;
 }
 
-struct cfi_table *cfi_table_new(struct cfi_section *sections, size_t section_count,
-                                const struct cfi_table_options *options, struct error *err)
+/* Room for the parts, none of which is made. */
+static bool add_parts(struct cfi_table *t)
 {
-	cleanup(cfi_table) struct cfi_table *table = calloc(1, sizeof(*table));
-	struct builder b = { .sections = sections, .options = options, .table = table };
+	uint64_t size = t->end > t->start ? t->end - t->start : 0;
 
-	bool built = table && hash_init(&b.index, 512);
-	if (built) {
-		table->base = options->base;
-		built = build(&b, section_count);
-	}
-	hash_fini(&b.index);
-	free(b.pieces);
-	if (!built) {
-		error_set(err, ENOMEM, "could not build an unwind table");
+	if (size > CODE_BYTES_MAX)
+		size = CODE_BYTES_MAX;
+	uint64_t count = (size + PART_BYTES - 1) >> CFI_PART_SHIFT;
+	t->parts = calloc(count + 1, sizeof(struct cfi_part *));
+	t->part_count = t->parts ? (uint32_t)count : 0;
+	t->bytes += count * sizeof(struct cfi_part *);
+	return t->parts;
+}
+
+static void fini(struct cfi_table *t)
+{
+	for (uint32_t i = 0; i < t->part_count; i++)
+		free(t->parts[i]);
+	for (size_t i = 0; i < t->section_count; i++)
+		cfi_section_fini(&t->sections[i]);
+	free(t->parts);
+	free(t->rules);
+	hash_fini(&t->index);
+}
+
+struct cfi_table *cfi_table_new(const struct cfi_section *sections, size_t section_count,
+                                uint64_t start, uint64_t end, struct error *err)
+{
+	struct cfi_table *table = malloc(sizeof(*table));
+	struct cfi_table t = {
+		.start = start, .end = end, .section_count = section_count, .bytes = sizeof(t)
+	};
+
+	memcpy(t.sections, sections, section_count * sizeof(*sections));
+	if (!table || !add_parts(&t) || !hash_init(&t.index, 64) || !add_first_rules(&t) ||
+	    !make_searches(&t)) {
+		fini(&t);
+		free(table);
+		error_set(err, ENOMEM, "could not start an unwind table");
 		return NULL;
 	}
-	return steal(table);
+	*table = t;
+	return table;
 }
 
-void cfi_table_free(struct cfi_table *table)
+void cfi_table_free(struct cfi_table *t)
 {
-	if (!table)
-		return;
-	free(table->pc);
-	free(table->rule);
-	free(table->rules);
-	free(table->pages);
-	free(table);
-}
-
-size_t cfi_table_bytes(const struct cfi_table *table)
-{
-	return sizeof(*table) + table->rows * (sizeof(*table->pc) + sizeof(*table->rule)) +
-	       table->rule_count * sizeof(*table->rules) +
-	       table->page_count * sizeof(*table->pages);
+	if (t)
+		fini(t);
+	free(t);
 }

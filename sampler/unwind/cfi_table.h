@@ -3,15 +3,18 @@
  * How to step from a frame to its caller, for every instruction of a module, in
  * a form that is small and quick to search.
  *
- *	pages[]   one per 256 bytes of code: the row that holds at its start
+ *	parts[]   one per 64 KB of code; NULL until somebody asks for a rule in it:
+ *	  |       of a large library most functions are never on a stack
+ *	  v
+ *	pages[]   one per 256 bytes: the row that holds at its start
  *	  |
  *	  v
- *	pc[]      row i holds for the addresses from base + pc[i] up to pc[i + 1]
- *	rule[]    row i's index in rules[]
- *	rules[]   each distinct rule once
+ *	rows[]    each holds for the addresses from its PC up to the next one's, and
+ *	  |       names its rule
+ *	  v
+ *	rules[]   each distinct rule of the module once
  *
- * A table needs about as many bytes as the section it is made of. It is a value
- * that does not change, and it needs neither the section nor the file.
+ * One thread at a time.
  */
 #pragma once
 
@@ -55,57 +58,73 @@ struct cfi_rule {
 };
 _Static_assert(sizeof(struct cfi_rule) == 12, "no padding: rules are compared as bytes");
 
-/* Read by cfi_table_find() and by tests; nobody else should need the fields. */
-struct cfi_table {
-	uint64_t base;      /* what pc[] counts from */
-	uint32_t low, high; /* addresses outside [base + low, base + high) have no rule */
-	uint32_t rows, rule_count, page_count;
-	uint32_t page_shift;
-	uint32_t *pc;
-	uint16_t *rule;
-	struct cfi_rule *rules;
-	uint32_t *pages;
+#define CFI_SECTIONS_MAX 2
+
+#define CFI_PART_SHIFT   16
+#define CFI_PAGE_SHIFT   8
+#define CFI_PART_PAGES   (1 << (CFI_PART_SHIFT - CFI_PAGE_SHIFT))
+
+struct cfi_row {
+	uint16_t pc; /* bytes from the start of the part; of the first row 0 */
+	uint16_t rule;
 };
 
-struct cfi_table_options {
-	uint64_t base;                 /* the lowest address of the module */
-	uint64_t text_start, text_end; /* what claims to describe code elsewhere is left out */
+struct cfi_part {
+	uint16_t pages[CFI_PART_PAGES + 1]; /* the last one: the last row */
+	struct cfi_row rows[];
+};
+
+/* Read by cfi_table_find() and by tests; nobody else should need the fields. */
+struct cfi_table {
+	uint64_t start; /* of the first part */
+	uint32_t part_count, rule_count;
+	struct cfi_part **parts;
+	struct cfi_rule *rules;
+	/* For the parts that are still to be made. */
+	struct cfi_section sections[CFI_SECTIONS_MAX];
+	size_t section_count;
+	uint64_t end;      /* of the code */
+	struct hash index; /* of rules */
+	size_t rule_capacity;
+	size_t bytes; /* in use */
 };
 
 /*
- * Reads SECTIONS to their ends. Where two describe the same code the earlier
- * one holds. NULL if there is no memory. A section without anything usable
- * makes an empty table.
+ * A table for the code from START up to END; what claims to describe other code is
+ * left out. Where two of the SECTIONS describe the same code the earlier one holds.
+ * They become the table's own, also on error, but for their bytes, which must outlive
+ * it; those that have no search table get one. NULL if there is no memory.
  */
-struct cfi_table *cfi_table_new(struct cfi_section *sections, size_t section_count,
-                                const struct cfi_table_options *options, struct error *err);
+struct cfi_table *cfi_table_new(const struct cfi_section *sections, size_t section_count,
+                                uint64_t start, uint64_t end, struct error *err);
 void cfi_table_free(struct cfi_table *table);
 
 CLEANUP(cfi_table, struct cfi_table *, cfi_table_free)
 
-/* Memory in use, in bytes. */
-size_t cfi_table_bytes(const struct cfi_table *table);
-
-/* The rule at ADDRESS (in the module); never NULL. */
+/* The rule at ADDRESS (in the module), NULL if its part has not been made yet. Like the next one's
+   it is valid until another part is made. */
 static inline const struct cfi_rule *cfi_table_find(const struct cfi_table *t, uint64_t address)
 {
-	uint64_t offset = address - t->base;
+	uint64_t offset = address - t->start, part = offset >> CFI_PART_SHIFT;
 
-	if (offset - t->low >= (uint64_t)t->high - t->low)
-		return &t->rules[CFI_NO_RULE];
+	if (part >= t->part_count || !t->parts[part])
+		return NULL;
 
-	uint32_t pc = (uint32_t)offset;
-	uint32_t page = (pc - t->low) >> t->page_shift;
-	uint32_t row = t->pages[page];
-	uint32_t end = t->pages[page + 1] + 1;
+	const struct cfi_part *p = t->parts[part];
+	uint16_t pc = (uint16_t)offset;
+	const struct cfi_row *row = &p->rows[p->pages[pc >> CFI_PAGE_SHIFT]];
+	const struct cfi_row *end = &p->rows[p->pages[(pc >> CFI_PAGE_SHIFT) + 1] + 1];
 	while (end - row > 8) {
-		uint32_t middle = row + (end - row) / 2;
-		if (t->pc[middle] <= pc)
+		const struct cfi_row *middle = row + (end - row) / 2;
+		if (middle->pc <= pc)
 			row = middle;
 		else
 			end = middle;
 	}
-	while (row + 1 < end && t->pc[row + 1] <= pc)
+	while (row + 1 < end && row[1].pc <= pc)
 		row++;
-	return &t->rules[t->rule[row]];
+	return &t->rules[row->rule];
 }
+
+/* The same; makes the part if need be. Never NULL. */
+const struct cfi_rule *cfi_table_rule(struct cfi_table *t, uint64_t address);

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/mapped.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -49,6 +50,8 @@ struct image {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size;
 	struct code_page *code; // CODE_PAGES, by page number; NULL until one is needed
+	struct mapped map;      // of the file, once a section is asked for
+	uint8_t *inflated;      // .debug_frame, if it is compressed
 };
 
 /* Reads exactly SIZE bytes at OFFSET of the file. */
@@ -215,6 +218,8 @@ void image_free(struct image *image)
 	free(image->bytes);
 	free(image->segments);
 	free(image->code);
+	free(image->inflated);
+	mapped_close(&image->map);
 	free(image);
 }
 
@@ -401,32 +406,32 @@ static uint64_t eh_frame_address(const struct image *image)
 	return (head[1] & 0x70) == DW_EH_PE_pcrel ? value + image->eh_frame_hdr + 4 : value;
 }
 
-/* Copies SIZE bytes at ADDRESS, less if the segment ends before. */
-static bool load(const struct image *image, uint64_t address, uint64_t size,
-                 struct image_section *section)
+/* SIZE bytes at OFFSET of the file, in memory; NULL if they are not there or are too many. */
+static const uint8_t *map_file(struct image *image, uint64_t offset, uint64_t size)
+{
+	if (!size || size > SECTION_BYTES_MAX || offset > image->size ||
+	    size > image->size - offset)
+		return NULL;
+	if (image->fd < 0)
+		return image->bytes + offset;
+	if (!image->map.data &&
+	    mapped_open(&image->map, image->fd, image->size, MAPPED_READ, NULL) < 0)
+		return NULL;
+	return image->map.data + offset;
+}
+
+/* SIZE bytes at ADDRESS, less if the segment ends before. */
+static struct image_section section_at(struct image *image, uint64_t address, uint64_t size)
 {
 	const struct segment *s = segment_at(image, address);
 
 	if (!s)
-		return true;
+		return (struct image_section){ 0 };
 	uint64_t into = address - s->address;
 	if (size > s->file_bytes - into)
 		size = s->file_bytes - into;
-	if (size > SECTION_BYTES_MAX || s->offset + into > image->size ||
-	    size > image->size - s->offset - into)
-		return true; // damage
-
-	section->bytes = malloc(size);
-	if (!section->bytes)
-		return false;
-	if (!read_file(image, s->offset + into, section->bytes, size)) {
-		free(section->bytes);
-		section->bytes = NULL;
-		return true;
-	}
-	section->size = size;
-	section->address = address;
-	return true;
+	const uint8_t *bytes = map_file(image, s->offset + into, size);
+	return bytes ? (struct image_section){ bytes, size, address } : (struct image_section){ 0 };
 }
 
 /* Without a section header only the entry of length 0 tells where the entries end. */
@@ -446,89 +451,88 @@ static void cut_at_terminator(struct image_section *section)
 	}
 }
 
-bool image_load_eh_frame(const struct image *image, struct image_section *section)
+struct image_section image_eh_frame(struct image *image)
 {
 	uint64_t address = eh_frame_address(image);
+	struct image_section section = { 0 };
 	struct headers headers;
 
-	*section = (struct image_section){ 0 };
 	read_section_headers(image, &headers);
 	const Elf64_Shdr *header = find_section(&headers, ".eh_frame");
-	bool ok;
 	if (header && (!address || header->sh_addr == address)) {
-		ok = load(image, header->sh_addr, header->sh_size, section);
-	} else {
-		ok = !address || load(image, address, UINT64_MAX, section);
-		if (section->bytes)
-			cut_at_terminator(section);
+		section = section_at(image, header->sh_addr, header->sh_size);
+	} else if (address) {
+		section = section_at(image, address, UINT64_MAX);
+		if (section.bytes)
+			cut_at_terminator(&section);
 	}
 	free_headers(&headers);
-	return ok;
+	return section;
 }
 
-bool image_load_eh_frame_hdr(const struct image *image, struct image_section *section)
+struct image_section image_eh_frame_hdr(struct image *image)
 {
-	*section = (struct image_section){ 0 };
-	return !image->eh_frame_hdr ||
-	       load(image, image->eh_frame_hdr, image->eh_frame_hdr_bytes, section);
+	if (!image->eh_frame_hdr)
+		return (struct image_section){ 0 };
+	return section_at(image, image->eh_frame_hdr, image->eh_frame_hdr_bytes);
 }
 
-/* Has libelf decompress section INDEX. */
-static bool inflate_section(Elf *elf, size_t index, struct image_section *section)
+/* Has libelf decompress section INDEX. Returns its size; 0 if that cannot be. */
+static size_t inflate_section(struct image *image, Elf *elf, size_t index)
 {
 	Elf_Scn *scn = elf_getscn(elf, index);
 	GElf_Shdr header;
 	GElf_Chdr compressed;
 
 	if (!scn || !gelf_getshdr(scn, &header))
-		return true;
+		return 0;
 	if (header.sh_flags & SHF_COMPRESSED) {
 		if (!gelf_getchdr(scn, &compressed) || compressed.ch_size > SECTION_BYTES_MAX ||
 		    compressed.ch_size / COMPRESSION_MAX > header.sh_size ||
 		    elf_compress(scn, 0, 0) < 0)
-			return true;
+			return 0;
 	} else if (elf_compress_gnu(scn, 0, 0) < 0) {
-		return true;
+		return 0;
 	}
 
 	Elf_Data *data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_size)
-		return true;
-	section->bytes = malloc(data->d_size);
-	if (!section->bytes)
-		return false;
-	memcpy(section->bytes, data->d_buf, data->d_size);
-	section->size = data->d_size;
-	return true;
+		return 0;
+	free(image->inflated);
+	image->inflated = malloc(data->d_size);
+	if (!image->inflated)
+		return 0;
+	memcpy(image->inflated, data->d_buf, data->d_size);
+	return data->d_size;
 }
 
-static bool load_compressed(const struct image *image, size_t index, struct image_section *section)
+static struct image_section inflate(struct image *image, size_t index)
 {
 	elf_version(EV_CURRENT);
 	Elf *elf = image->fd >= 0 ? elf_begin(image->fd, ELF_C_READ, NULL)
 	                          : elf_memory((char *)image->bytes, image->size);
-	bool ok = !elf || inflate_section(elf, index, section);
+	size_t size = elf ? inflate_section(image, elf, index) : 0;
 
 	elf_end(elf);
-	return ok;
+	return size ? (struct image_section){ image->inflated, size, 0 }
+	            : (struct image_section){ 0 };
 }
 
-bool image_load_debug_frame(const struct image *image, struct image_section *section)
+struct image_section image_debug_frame(struct image *image)
 {
+	struct image_section section = { 0 };
 	struct headers headers;
-	bool ok = true;
 
-	*section = (struct image_section){ 0 };
 	read_section_headers(image, &headers);
 	const Elf64_Shdr *plain = find_section(&headers, ".debug_frame");
 	const Elf64_Shdr *gnu = plain ? NULL : find_section(&headers, ".zdebug_frame");
 	const Elf64_Shdr *header = plain ? plain : gnu;
 	if (gnu || (plain && plain->sh_flags & SHF_COMPRESSED)) {
-		ok = load_compressed(image, (size_t)(header - headers.sections), section);
+		section = inflate(image, (size_t)(header - headers.sections));
 	} else if (plain) {
-		section->bytes = copy_file(image, plain->sh_offset, plain->sh_size);
-		section->size = section->bytes ? plain->sh_size : 0;
+		section.bytes = map_file(image, plain->sh_offset, plain->sh_size);
+		section.size = section.bytes ? plain->sh_size : 0;
 	}
 	free_headers(&headers);
-	return ok;
+	return section;
 }

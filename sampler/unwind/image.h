@@ -2,9 +2,9 @@
 /*
  * The ELF file that a module's code was mapped from, opened for unwinding.
  *
- * Files are read, never mapped: a file that is cut while we look at it gives an
- * error and not a SIGBUS. Foreign bytes: every offset and size is checked. One
- * thread at a time.
+ * Headers and code are read, sections mapped: what a file does not hold any more,
+ * because it is cut while we look at it, reads as zeros there. Foreign bytes:
+ * every offset and size is checked. One thread at a time.
  */
 #pragma once
 
@@ -19,9 +19,9 @@
 struct error;
 struct image;
 
-/* Bytes of a section, copied and, if need be, decompressed. */
+/* Bytes of a section, if need be decompressed. They are the image's. */
 struct image_section {
-	uint8_t *bytes; /* owned; NULL if there is no such section */
+	const uint8_t *bytes; /* NULL if there is no such section */
 	size_t size;
 	uint64_t address; /* of the first byte, in the module; 0 if it is not loaded */
 };
@@ -65,10 +65,7 @@ void image_text(const struct image *image, uint64_t *start, uint64_t *end);
 /* Its size in bytes; 0 if the file has none. */
 size_t image_build_id(const struct image *image, const uint8_t **id);
 
-/*
- * Load what is there; without it SECTION is empty, and that is no error. False
- * only if there is no memory. The caller frees section->bytes.
- */
-bool image_load_eh_frame(const struct image *image, struct image_section *section);
-bool image_load_eh_frame_hdr(const struct image *image, struct image_section *section);
-bool image_load_debug_frame(const struct image *image, struct image_section *section);
+/* Without the section the answer is empty, and that is no error. */
+struct image_section image_eh_frame(struct image *image);
+struct image_section image_eh_frame_hdr(struct image *image);
+struct image_section image_debug_frame(struct image *image);

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 
-#include <dwarf.h>
 #include <string.h>
 
 struct unwind_modules {
@@ -35,11 +34,8 @@ static void unload(struct unwind_modules *um, struct unwind_module *module)
 {
 	um->bytes -= module->bytes;
 	um->open -= module->image != NULL;
-	image_free(module->image);
 	cfi_table_free(module->table);
-	free(module->eh_frame.bytes);
-	free(module->eh_frame_hdr.bytes);
-	free(module->made);
+	image_free(module->image);
 	*module = (struct unwind_module){ .id = module->id };
 }
 
@@ -80,24 +76,25 @@ static void account(struct unwind_modules *um, struct unwind_module *module, siz
 	evict(um, module);
 }
 
-static struct cfi_table *build_table(const struct image *image)
+static struct cfi_table *open_table(struct unwind_module *module)
 {
-	struct cfi_table_options options = { .base = image_base(image) };
-	struct image_section eh = { 0 }, debug = { 0 };
+	struct image_section eh = image_eh_frame(module->image);
+	struct image_section hdr = image_eh_frame_hdr(module->image);
+	struct image_section debug = image_debug_frame(module->image);
 	struct cfi_section sections[2] = { 0 };
-	struct cfi_table *table = NULL;
+	uint64_t start, end;
 
-	image_text(image, &options.text_start, &options.text_end);
+	module->eh_frame = eh;
+	module->eh_frame_hdr = hdr;
+	image_text(module->image, &start, &end);
 	// One program may have both: .eh_frame from the C library's start-up files only.
-	if (image_load_eh_frame(image, &eh) && image_load_debug_frame(image, &debug) &&
-	    cfi_section_init(&sections[0], eh.bytes, eh.size, eh.address, false) &&
-	    cfi_section_init(&sections[1], debug.bytes, debug.size, 0, true))
-		table = cfi_table_new(sections, 2, &options, NULL);
-	cfi_section_fini(&sections[0]);
-	cfi_section_fini(&sections[1]);
-	free(eh.bytes);
-	free(debug.bytes);
-	return table;
+	if (!cfi_section_init(&sections[0], eh.bytes, eh.size, eh.address, false) ||
+	    !cfi_section_init(&sections[1], debug.bytes, debug.size, start, true)) {
+		cfi_section_fini(&sections[0]);
+		return NULL;
+	}
+	cfi_search_take(&sections[0].search, hdr.bytes, hdr.size, hdr.address);
+	return cfi_table_new(sections, 2, start, end, NULL);
 }
 
 static void open_module(struct unwind_modules *um, struct unwind_module *module,
@@ -107,7 +104,7 @@ static void open_module(struct unwind_modules *um, struct unwind_module *module,
 	uint64_t start = clock_now_ns();
 
 	module->image = known ? image_open(known, where, pid, NULL) : NULL;
-	module->table = module->image ? build_table(module->image) : NULL;
+	module->table = module->image ? open_table(module) : NULL;
 	if (!module->table) {
 		image_free(steal(module->image));
 		module->failed_pid = pid ? pid : -1;
@@ -115,7 +112,7 @@ static void open_module(struct unwind_modules *um, struct unwind_module *module,
 	}
 	um->open++;
 	um->build_ns += clock_now_ns() - start;
-	account(um, module, sizeof(*module) + cfi_table_bytes(module->table));
+	account(um, module, sizeof(*module) + module->table->bytes);
 }
 
 static struct unwind_module *entry_of(struct unwind_modules *um, uint32_t id)
@@ -163,108 +160,35 @@ struct unwind_module *unwind_modules_get(struct unwind_modules *um, struct mappi
 	return module;
 }
 
-/* Takes .eh_frame_hdr's table, if it is of the one form that all linkers write. */
-static bool take_search_table(struct unwind_module *module)
+const struct cfi_rule *unwind_modules_rule(struct unwind_modules *um, struct unwind_module *module,
+                                           uint64_t address)
 {
-	const struct image_section *hdr = &module->eh_frame_hdr;
-	uint32_t count;
+	static const struct cfi_rule none = { .cfa = CFI_NO_RULE };
 
-	if (hdr->size < 12 || hdr->bytes[0] != 1 || (hdr->bytes[1] & 0x0f) != DW_EH_PE_sdata4 ||
-	    hdr->bytes[2] != DW_EH_PE_udata4 ||
-	    hdr->bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
-		return false;
-	memcpy(&count, hdr->bytes + 8, sizeof(count));
-	if (!count || count > (hdr->size - 12) / 8)
-		return false;
-	module->search = (struct search_table){
-		.entries = hdr->bytes + 12,
-		.count = count,
-		.base = hdr->address,
-		.address = hdr->address + 12,
-	};
-	return true;
+	if (!module->table)
+		return &none;
+	const struct cfi_rule *rule = cfi_table_find(module->table, address);
+	if (rule)
+		return rule;
+	size_t before = module->table->bytes;
+	uint64_t start = clock_now_ns();
+	rule = cfi_table_rule(module->table, address);
+	um->build_ns += clock_now_ns() - start;
+	account(um, module, module->table->bytes - before);
+	return rule;
 }
 
-static int compare_starts(const void *a, const void *b)
+uint64_t unwind_module_function(const struct unwind_module *module, uint64_t address)
 {
-	int32_t left, right;
+	const struct cfi_search *search = unwind_module_search(module);
+	size_t count = search ? cfi_search_up_to(search, address) : 0;
 
-	memcpy(&left, a, sizeof(left));
-	memcpy(&right, b, sizeof(right));
-	return left < right ? -1 : left > right;
-}
-
-/* Makes the table that a static program has none of. */
-static bool make_search_table(struct unwind_module *module)
-{
-	const struct image_section *eh = &module->eh_frame;
-	int32_t(*pairs)[2] = NULL;
-	size_t count = 0, capacity = 0;
-	struct cfi_section section;
-	struct cfi_fde fde;
-
-	bool ok = cfi_section_init(&section, eh->bytes, eh->size, eh->address, false);
-	while (ok && cfi_section_next(&section, &fde)) {
-		if (!array_reserve(&pairs, &capacity, count + 1))
-			break;
-		pairs[count][0] = (int32_t)(fde.start - eh->address);
-		pairs[count++][1] = (int32_t)fde.offset;
-	}
-	cfi_section_fini(&section);
-	if (!count) {
-		free(pairs);
-		return false;
-	}
-	qsort(pairs, count, sizeof(*pairs), compare_starts);
-	module->made = (uint8_t *)pairs;
-	module->search = (struct search_table){ .entries = module->made,
-		                                .count = count,
-		                                .base = eh->address };
-	return true;
-}
-
-bool unwind_module_sections(struct unwind_modules *um, struct unwind_module *module)
-{
-	if (!module->has_sections && module->image) {
-		module->has_sections = true;
-		image_load_eh_frame(module->image, &module->eh_frame);
-		image_load_eh_frame_hdr(module->image, &module->eh_frame_hdr);
-		bool ok = module->eh_frame.bytes &&
-		          (take_search_table(module) || make_search_table(module));
-		size_t made = ok && module->made ? module->search.count * 8 : 0;
-		account(um, module, module->eh_frame.size + module->eh_frame_hdr.size + made);
-	}
-	return module->search.count;
-}
-
-uint64_t unwind_module_function(struct unwind_modules *um, struct unwind_module *module,
-                                uint64_t address)
-{
-	if (!unwind_module_sections(um, module))
-		return 0;
-
-	const struct search_table *s = &module->search;
-	int64_t wanted = (int64_t)(address - s->base);
-	size_t low = 0, high = s->count;
-	int32_t start = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int32_t at;
-		memcpy(&at, s->entries + middle * 8, sizeof(at));
-		if (at <= wanted) {
-			start = at;
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low ? s->base + (uint64_t)(int64_t)start : 0;
+	return count ? cfi_search_function(search, count - 1) : 0;
 }
 
 void unwind_modules_stats(const struct unwind_modules *um, struct unwind_modules_stats *stats)
 {
-	*stats =
-		(struct unwind_modules_stats){ .table_bytes = um->bytes, .build_ns = um->build_ns };
-	for (size_t i = 0; i < um->count; i++)
-		stats->tables += um->entries[i] && um->entries[i]->table;
+	*stats = (struct unwind_modules_stats){ .tables = um->open,
+		                                .table_bytes = um->bytes,
+		                                .build_ns = um->build_ns };
 }

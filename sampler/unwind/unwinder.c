@@ -46,16 +46,16 @@ struct output {
 };
 
 /* Copies the word at ADDRESS out of SECTION; bytes beyond its ends are 0. */
-static bool read_section(const struct image_section *section, uint64_t address, uint64_t *word)
+static bool read_section(struct image_section section, uint64_t address, uint64_t *word)
 {
 	uint8_t bytes[8] = { 0 };
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(bytes); i++) {
-		uint64_t into = address + i - section->address;
-		if (into >= section->size)
+		uint64_t into = address + i - section.address;
+		if (into >= section.size)
 			continue;
-		bytes[i] = section->bytes[into];
+		bytes[i] = section.bytes[into];
 		any = true;
 	}
 	if (any)
@@ -73,14 +73,13 @@ static bool read_image(struct image *image, uint64_t address, uint64_t *word)
 /* The search table that we have made for the module that libunwind is looking into. */
 static bool read_made(const struct unwinder *u, uint64_t address, uint64_t *word)
 {
-	const struct unwind_module *module = u->searched;
+	const struct cfi_search *search =
+		address >= MADE_TABLE && u->searched ? unwind_module_search(u->searched) : NULL;
 
-	if (address < MADE_TABLE || !module || !module->made)
+	if (!search || !search->made)
 		return false;
-	struct image_section made = { .bytes = module->made,
-		                      .size = module->search.count * 8,
-		                      .address = MADE_TABLE };
-	return read_section(&made, address, word);
+	struct image_section made = { search->made, search->count * 8, MADE_TABLE };
+	return read_section(made, address, word);
 }
 
 /* What the file mapped at MAPPING has at ADDRESS, there or beside it. */
@@ -92,8 +91,8 @@ static bool read_file(struct unwinder *u, struct mapping *mapping, uint64_t addr
 	if (!module || !module->image)
 		return false;
 	address -= mapping->bias;
-	return read_section(&module->eh_frame_hdr, address, word) ||
-	       read_section(&module->eh_frame, address, word) ||
+	return read_section(module->eh_frame_hdr, address, word) ||
+	       read_section(module->eh_frame, address, word) ||
 	       read_image(module->image, address, word);
 }
 
@@ -120,17 +119,17 @@ static bool libunwind_find(void *context, uint64_t pc, struct unwind_search *fou
 	struct mapping *mapping = address_space_find(u->walk.space, pc);
 	struct unwind_module *module =
 		mapping ? unwind_modules_get(u->modules, mapping, u->walk.pid) : NULL;
+	const struct cfi_search *search = module ? unwind_module_search(module) : NULL;
 
-	if (!module || !unwind_module_sections(u->modules, module))
+	if (!search)
 		return false;
 	u->searched = module;
 	*found = (struct unwind_search){
 		.start = mapping->start,
 		.end = mapping->end,
-		.segment_base = mapping->bias + module->search.base,
-		.table = module->search.address ? mapping->bias + module->search.address
-		                                : MADE_TABLE,
-		.table_count = module->search.count,
+		.segment_base = mapping->bias + search->base,
+		.table = search->made ? MADE_TABLE : mapping->bias + search->address,
+		.table_count = search->count,
 	};
 	return true;
 }
@@ -250,7 +249,7 @@ static enum walk_step step_by_libunwind(struct unwinder *u, size_t depth)
 	}
 	struct walk before = *w;
 	// vfork() has popped its return address into a register: its caller's sp is its own.
-	if (take_cursor(u, w->rule->signal) && w->pc && w->sp + before.exact > before.sp) {
+	if (take_cursor(u, w->rule.signal) && w->pc && w->sp + before.exact > before.sp) {
 		u->stats.libunwind_frames++;
 		return WALK_CALLER;
 	}
@@ -291,10 +290,10 @@ static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 	struct walk *w = &u->walk;
 	enum walk_step step = WALK_STUCK;
 
-	if (w->rule->cfa == CFI_UNUSABLE || (w->rule->cfa == CFI_REGISTER && !w->regs)) {
+	if (w->rule.cfa == CFI_UNUSABLE || (w->rule.cfa == CFI_REGISTER && !w->regs)) {
 		step = step_by_libunwind(u, out->count - 1);
-	} else if (w->rule->cfa != CFI_NO_RULE && ready(u, out)) {
-		if (w->rule->cfa == CFI_UCONTEXT)
+	} else if (w->rule.cfa != CFI_NO_RULE && ready(u, out)) {
+		if (w->rule.cfa == CFI_UCONTEXT)
 			mark_trampoline(out);
 		step = walk_by_rule(w);
 		u->stats.table_frames += step == WALK_CALLER;
@@ -307,7 +306,7 @@ static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 		return walk_by_ucontext(w);
 	}
 	// A rule that leads nowhere says more than a guess by the frame pointer would.
-	return w->rule->cfa <= CFI_UNUSABLE ? step_without_rule(u, out) : WALK_STUCK;
+	return w->rule.cfa <= CFI_UNUSABLE ? step_without_rule(u, out) : WALK_STUCK;
 }
 
 /* Memory that was read later than the registers may hold anything by now. */
@@ -363,11 +362,11 @@ static enum walk_step walk_by_libunwind(struct unwinder *u, struct output *out)
 		walk_locate(w);
 		if (!push(out, w))
 			return WALK_STUCK;
-		bool trampoline = w->rule->cfa == CFI_UCONTEXT ||
-		                  (w->rule->cfa == CFI_NO_RULE && walk_in_trampoline(w));
+		bool trampoline = w->rule.cfa == CFI_UCONTEXT ||
+		                  (w->rule.cfa == CFI_NO_RULE && walk_in_trampoline(w));
 		if (trampoline)
 			mark_trampoline(out);
-		exact = trampoline || w->rule->signal;
+		exact = trampoline || w->rule.signal;
 		enum unwinder_libunwind_step step = unwinder_libunwind_step(u->libunwind);
 		u->stats.libunwind_frames += step == LIBUNWIND_CALLER;
 		if (step != LIBUNWIND_CALLER)
@@ -481,9 +480,8 @@ static bool is_same_function(struct unwinder *u, const struct frame *cut, const 
 
 	if (!module || frame->module != cut->module || cut->module != module->id)
 		return false;
-	uint64_t start = unwind_module_function(u->modules, module, frame_lookup_address(*cut));
-	return start &&
-	       start == unwind_module_function(u->modules, module, frame_lookup_address(*frame));
+	uint64_t start = unwind_module_function(module, frame_lookup_address(*cut));
+	return start && start == unwind_module_function(module, frame_lookup_address(*frame));
 }
 
 // Index in LAST of the caller of the frame that was cut; its count if it is not there.

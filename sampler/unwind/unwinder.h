@@ -2,8 +2,8 @@
 /*
  * From registers and a copy of the stack to frames, while the program runs.
  *
- * The unwinder keeps one compact table per module (sampler/unwind/cfi_table.h), built
- * from .eh_frame or .debug_frame when the first frame of the module turns up.
+ * The unwinder keeps one compact table per module (sampler/unwind/cfi_table.h), made of
+ * .eh_frame or .debug_frame, each part of it when the first frame in that code turns up.
  * Where a table holds no usable rule it asks libunwind for that one step, then
  * tries the frame pointer. One thread at a time.
  */

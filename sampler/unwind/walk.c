@@ -17,8 +17,6 @@ static const uint8_t ucontext_offsets[DWARF_REGISTERS] = {
 /* "call *64(%rax,%rbx,8)" with a 4-byte displacement. */
 #define CALL_BYTES_MAX 7
 
-static const struct cfi_rule no_rule = { .cfa = CFI_NO_RULE };
-
 void walk_enter(struct walk *w)
 {
 	uint64_t inside = w->pc - !w->exact;
@@ -26,7 +24,7 @@ void walk_enter(struct walk *w)
 
 	w->module = mapping ? unwind_modules_get(w->modules, mapping, w->pid) : NULL;
 	w->address = w->pc;
-	w->rule = &no_rule;
+	w->rule = (struct cfi_rule){ .cfa = CFI_NO_RULE };
 	w->map_size = 0;
 	if (!w->module)
 		return;
@@ -34,13 +32,12 @@ void walk_enter(struct walk *w)
 	w->map_size = mapping->end - mapping->start;
 	w->bias = mapping->bias;
 	w->address -= w->bias;
-	if (w->module->table)
-		w->rule = cfi_table_find(w->module->table, inside - w->bias);
+	w->rule = *unwind_modules_rule(w->modules, w->module, inside - w->bias);
 }
 
 bool walk_needs_rbp(const struct walk *w)
 {
-	return w->rule->cfa == CFI_RBP || w->rule->cfa == CFI_RBP_MEMORY;
+	return w->rule.cfa == CFI_RBP || w->rule.cfa == CFI_RBP_MEMORY;
 }
 
 static enum walk_step go(struct walk *w, uint64_t pc, uint64_t sp, bool exact)
@@ -75,7 +72,7 @@ enum walk_step walk_by_ucontext(struct walk *w)
 /* The CFA by w->rule; false if it cannot be had. */
 static bool find_cfa(struct walk *w, uint64_t *cfa)
 {
-	const struct cfi_rule *rule = w->rule;
+	const struct cfi_rule *rule = &w->rule;
 	uint64_t offset = (uint64_t)(int64_t)rule->offset;
 
 	switch (rule->cfa) {
@@ -108,7 +105,7 @@ static bool find_cfa(struct walk *w, uint64_t *cfa)
 
 static void recover_rbp(struct walk *w, uint64_t cfa)
 {
-	const struct cfi_rule *rule = w->rule;
+	const struct cfi_rule *rule = &w->rule;
 	uint64_t offset = (uint64_t)(int64_t)rule->rbp_offset;
 	uint64_t slot = (rule->rbp == CFI_RBP_AT_CFA ? cfa : w->rbp) + offset;
 
@@ -130,15 +127,15 @@ enum walk_step walk_by_rule(struct walk *w)
 {
 	uint64_t cfa, pc;
 
-	if (w->rule->cfa == CFI_OUTERMOST)
+	if (w->rule.cfa == CFI_OUTERMOST)
 		return WALK_END;
-	if (w->rule->cfa == CFI_UCONTEXT)
+	if (w->rule.cfa == CFI_UCONTEXT)
 		return walk_by_ucontext(w);
 	if (!find_cfa(w, &cfa) || (cfa <= w->sp && !w->exact) ||
 	    !stack_memory_read(w->memory, cfa - 8, &pc))
 		return WALK_STUCK;
 	recover_rbp(w, cfa);
-	return go(w, pc, cfa, w->rule->signal);
+	return go(w, pc, cfa, w->rule.signal);
 }
 
 bool walk_in_trampoline(const struct walk *w)
@@ -148,7 +145,7 @@ bool walk_in_trampoline(const struct walk *w)
 	static const uint8_t narrow[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	uint8_t code[sizeof(wide)];
 
-	if (w->rule->cfa == CFI_UCONTEXT)
+	if (w->rule.cfa == CFI_UCONTEXT)
 		return true;
 	if (!w->module || !w->module->image ||
 	    !image_read_code(w->module->image, w->address, code, sizeof(code)))

@@ -32,7 +32,7 @@ struct walk {
 	/* Where that is: see walk_locate(). */
 	struct unwind_module *module; /* NULL: in no mapping */
 	uint64_t address;             /* PC in the module */
-	const struct cfi_rule *rule;  /* never NULL */
+	struct cfi_rule rule;
 	/* The mapping of MODULE: most callers are in the same one. */
 	uint64_t map_start, map_size, bias;
 };
@@ -51,13 +51,16 @@ static inline void walk_locate(struct walk *w)
 {
 	// A call may be the last instruction of its function, and the function of its mapping.
 	uint64_t inside = w->pc - !w->exact;
+	const struct cfi_rule *rule = NULL;
 
-	if (inside - w->map_start >= w->map_size || !w->module->table) {
+	if (inside - w->map_start < w->map_size && w->module->table)
+		rule = cfi_table_find(w->module->table, inside - w->bias);
+	if (!rule) {
 		walk_enter(w);
 		return;
 	}
 	w->address = w->pc - w->bias;
-	w->rule = cfi_table_find(w->module->table, inside - w->bias);
+	w->rule = *rule;
 }
 
 /* By w->rule, which is neither CFI_NO_RULE nor CFI_UNUSABLE. */

@@ -22,7 +22,7 @@ struct callee {
 
 static enum walk_step step(struct walk *w)
 {
-	if (w->rule->cfa == CFI_NO_RULE || w->rule->cfa == CFI_UNUSABLE)
+	if (w->rule.cfa == CFI_NO_RULE || w->rule.cfa == CFI_UNUSABLE)
 		return walk_in_trampoline(w) ? walk_by_ucontext(w) : walk_without_rule(w);
 	return walk_by_rule(w);
 }
@@ -69,7 +69,7 @@ static bool leads_on(struct walk *w, int count)
 		if (!walk_call_site(w, w->pc, &site))
 			return false;
 		walk_locate(w);
-		if (w->rule->cfa == CFI_NO_RULE || w->rule->cfa == CFI_UNUSABLE)
+		if (w->rule.cfa == CFI_NO_RULE || w->rule.cfa == CFI_UNUSABLE)
 			return true;
 	}
 	return true;
@@ -94,7 +94,7 @@ static bool fits(const struct walk *w, uint64_t slot, const struct callee *calle
 	if (!calls(&trial, &site, callee))
 		return false;
 
-	if (trial.rule->cfa == CFI_UNUSABLE)
+	if (trial.rule.cfa == CFI_UNUSABLE)
 		return true;
 	if (walk_needs_rbp(&trial) && (trial.rbp <= slot || trial.rbp & 7))
 		return false;
@@ -108,7 +108,7 @@ static struct callee callee_of(struct walk *w)
 	if (!w->module)
 		return callee;
 	uint64_t inside = w->address - !w->exact;
-	uint64_t start = unwind_module_function(w->modules, w->module, inside);
+	uint64_t start = unwind_module_function(w->module, inside);
 	if (start)
 		callee.start = w->pc - (w->address - start);
 	return callee;
@@ -168,7 +168,7 @@ static bool goes_on(const struct walk *w, struct walk *caller, uint64_t pc, uint
 	trial.has_rbp = caller->has_rbp;
 	trial.rbp = caller->rbp;
 	walk_locate(&trial);
-	if (trial.rule->cfa == CFI_NO_RULE || trial.rule->cfa == CFI_UNUSABLE)
+	if (trial.rule.cfa == CFI_NO_RULE || trial.rule.cfa == CFI_UNUSABLE)
 		return false;
 	if (walk_needs_rbp(&trial) && (!trial.has_rbp || trial.rbp <= sp || trial.rbp & 7))
 		return false;

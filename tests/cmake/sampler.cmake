@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-foreach(module address_space budget correlations cpu_account follow gpu_calls kernel_map ladder
-        last_stack mapper op_records op_site op_stack op_tracker perf_event priority proc_io
+foreach(module address_space budget cfi_search correlations cpu_account follow gpu_calls kernel_map
+        ladder last_stack mapper op_records op_site op_stack op_tracker perf_event priority proc_io
         proc_stat python tasks thinning timeline tracker wait)
   unit(${module} LIBS sampler)
 endforeach()

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: MIT
-// ELF files, good and bad: headers, notes, sections, and the table made of them.
+// ELF files, good and bad: headers, notes, sections, and the rules made of them.
 #include "sampler/unwind/cfi_table.h"
 #include "sampler/unwind/image.h"
 
 #include <string.h>
 
+/* A damaged file may claim gigabytes of code. */
+#define PARTS_MAX 20
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_sections(struct image *image)
+/* The rule at the start of each part of the code. */
+static void ask_for_rules(struct image *image)
 {
-	struct cfi_table_options options = { .base = image_base(image) };
-	struct image_section eh = { 0 }, hdr = { 0 }, debug = { 0 };
+	struct image_section eh = image_eh_frame(image), hdr = image_eh_frame_hdr(image);
+	struct image_section debug = image_debug_frame(image);
 	struct cfi_section sections[2] = { 0 };
+	uint64_t start, end;
 
-	image_text(image, &options.text_start, &options.text_end);
-	if (image_load_eh_frame(image, &eh) && image_load_eh_frame_hdr(image, &hdr) &&
-	    image_load_debug_frame(image, &debug) &&
-	    cfi_section_init(&sections[0], eh.bytes, eh.size, eh.address, false) &&
-	    cfi_section_init(&sections[1], debug.bytes, debug.size, 0, true))
-		cfi_table_free(cfi_table_new(sections, 2, &options, NULL));
-	cfi_section_fini(&sections[0]);
-	cfi_section_fini(&sections[1]);
-	free(eh.bytes);
-	free(hdr.bytes);
-	free(debug.bytes);
+	image_text(image, &start, &end);
+	if (!cfi_section_init(&sections[0], eh.bytes, eh.size, eh.address, false) ||
+	    !cfi_section_init(&sections[1], debug.bytes, debug.size, start, true))
+		return;
+	cfi_search_take(&sections[0].search, hdr.bytes, hdr.size, hdr.address);
+	cleanup(cfi_table) struct cfi_table *table = cfi_table_new(sections, 2, start, end, NULL);
+	for (uint32_t i = 0; table && i < table->part_count && i < PARTS_MAX; i++)
+		cfi_table_rule(table, start + ((uint64_t)i << CFI_PART_SHIFT));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -44,6 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	image_text(image, &start, &end);
 	image_read(image, start, code, sizeof(code));
 	image_read_code(image, end - sizeof(code), code, sizeof(code));
-	read_sections(image);
+	ask_for_rules(image);
 	return 0;
 }

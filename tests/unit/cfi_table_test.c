@@ -76,20 +76,33 @@ static void put_fde(struct writer *w, uint64_t address, uint32_t size, const voi
 	close_entry(w, start);
 }
 
-static struct cfi_table *table_of(const void *bytes, size_t size, bool debug_frame)
+/* A copy of its own size, so that the sanitizer sees a read beyond the end. It lives until the next
+   call. */
+static struct cfi_section section_of(const void *bytes, size_t size, bool debug_frame)
 {
-	struct cfi_table_options options = { .base = 0, .text_end = SECTION_START };
+	static uint8_t *copy;
 	struct cfi_section section;
 
-	// Of its own size, so that the sanitizer sees a read beyond the end.
-	cleanup_free uint8_t *copy = malloc(size ? size : 1);
+	free(copy);
+	copy = malloc(size ? size : 1);
 	cr_assert(copy != NULL);
 	memcpy(copy, bytes, size);
 	cr_assert(cfi_section_init(&section, copy, size, SECTION_START, debug_frame));
-	struct cfi_table *table = cfi_table_new(&section, 1, &options, NULL);
-	cfi_section_fini(&section);
+	return section;
+}
+
+/* The table for the code up to END. */
+static struct cfi_table *table_up_to(uint64_t end, struct cfi_section section)
+{
+	struct cfi_table *table = cfi_table_new(&section, 1, 0, end, NULL);
+
 	cr_assert(table != NULL);
 	return table;
+}
+
+static struct cfi_table *table_of(const void *bytes, size_t size, bool debug_frame)
+{
+	return table_up_to(SECTION_START, section_of(bytes, size, debug_frame));
 }
 
 /* The table of one function of 100 bytes at TEXT with PROGRAM. */
@@ -127,9 +140,9 @@ static const char *rule_text(const struct cfi_rule *rule)
 	return text;
 }
 
-static const char *rule_at(const struct cfi_table *table, uint64_t address)
+static const char *rule_at(struct cfi_table *table, uint64_t address)
 {
-	return rule_text(cfi_table_find(table, address));
+	return rule_text(cfi_table_rule(table, address));
 }
 
 #define OPS(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
@@ -298,7 +311,7 @@ Test(cfi_table, functions_may_come_in_any_order)
 	}
 	cleanup(cfi_table) struct cfi_table *table = table_of(w.bytes, w.size, false);
 	for (uint64_t i = 0; i < 9; i++)
-		cr_expect(eq(i32, cfi_table_find(table, TEXT + 100 * i + 50)->offset,
+		cr_expect(eq(i32, cfi_table_rule(table, TEXT + 100 * i + 50)->offset,
 		             (int32_t)(16 + 8 * i)));
 }
 
@@ -354,7 +367,6 @@ Test(cfi_table, debug_frame_has_absolute_addresses_and_cies_by_offset)
 Test(cfi_table, of_two_sections_the_first_holds_and_the_second_fills_the_gaps)
 {
 	struct writer first = { .size = 0 }, second = { .size = 0 };
-	struct cfi_table_options options = { .base = 0, .text_end = SECTION_START };
 	struct cfi_section sections[2];
 
 	put_cie(&first, "zR");
@@ -364,9 +376,8 @@ Test(cfi_table, of_two_sections_the_first_holds_and_the_second_fills_the_gaps)
 	put_fde(&second, TEXT + 100, 300, (uint8_t[]){ DW_CFA_def_cfa_offset, 64 }, 2);
 	cfi_section_init(&sections[0], first.bytes, first.size, SECTION_START, false);
 	cfi_section_init(&sections[1], second.bytes, second.size, SECTION_START, false);
-	cleanup(cfi_table) struct cfi_table *table = cfi_table_new(sections, 2, &options, NULL);
-	cfi_section_fini(&sections[0]);
-	cfi_section_fini(&sections[1]);
+	cleanup(cfi_table) struct cfi_table *table =
+		cfi_table_new(sections, 2, 0, SECTION_START, NULL);
 	cr_expect(eq(str, (char *)rule_at(table, TEXT + 50), "rsp+32"));
 	cr_expect(eq(str, (char *)rule_at(table, TEXT + 150), "rsp+16"));
 	cr_expect(eq(str, (char *)rule_at(table, TEXT + 350), "rsp+64"));
@@ -375,7 +386,6 @@ Test(cfi_table, of_two_sections_the_first_holds_and_the_second_fills_the_gaps)
 Test(cfi_table, code_that_is_not_in_the_modules_text_is_left_out)
 {
 	struct writer w = { .size = 0 };
-	struct cfi_table_options options = { .base = TEXT, .text_start = TEXT, .text_end = -1ul };
 	struct cfi_section section;
 
 	put_cie(&w, "zR");
@@ -383,15 +393,13 @@ Test(cfi_table, code_that_is_not_in_the_modules_text_is_left_out)
 	put_fde(&w, TEXT, 20, "", 0);
 	// A section that is mapped 2 GB above TEXT reaches code more than 4 GB above it.
 	cfi_section_init(&section, w.bytes, w.size, SECTION_START + 0x180000000, false);
-	cleanup(cfi_table) struct cfi_table *far = cfi_table_new(&section, 1, &options, NULL);
-	cfi_section_fini(&section);
-	cr_expect(eq(u32, far->rows, 0));
+	cleanup(cfi_table) struct cfi_table *far =
+		cfi_table_new(&section, 1, TEXT, UINT64_MAX, NULL);
 	cr_expect(eq(str, (char *)rule_at(far, TEXT + 0x180000000), "none"));
 
-	options.text_end = SECTION_START;
 	cfi_section_init(&section, w.bytes, w.size, SECTION_START, false);
-	cleanup(cfi_table) struct cfi_table *near = cfi_table_new(&section, 1, &options, NULL);
-	cfi_section_fini(&section);
+	cleanup(cfi_table) struct cfi_table *near =
+		cfi_table_new(&section, 1, TEXT, SECTION_START, NULL);
 	cr_expect(eq(str, (char *)rule_at(near, 0x10), "none"));
 	cr_expect(eq(str, (char *)rule_at(near, TEXT), "rsp+8"));
 }
@@ -402,7 +410,6 @@ Test(cfi_table, more_rules_than_there_are_numbers_become_unusable)
 		ROWS = 70000
 	};
 	struct writer w = { .size = 0 };
-	struct cfi_table_options options = { .base = 0, .text_end = UINT64_C(1) << 40 };
 	struct cfi_section section;
 
 	// One function with ROWS rules: advance 1, CFA offset 16 + i.
@@ -425,29 +432,58 @@ Test(cfi_table, more_rules_than_there_are_numbers_become_unusable)
 
 	cr_assert(at <= size + 4);
 	cfi_section_init(&section, bytes, at, SECTION_START, false);
-	cleanup(cfi_table) struct cfi_table *table = cfi_table_new(&section, 1, &options, NULL);
-	cfi_section_fini(&section);
-	cr_expect(eq(u32, table->rule_count, 65536));
-	cr_expect(eq(i32, cfi_table_find(table, TEXT)->offset, 16));
-	cr_expect(eq(i32, cfi_table_find(table, TEXT + 60000)->offset, 60016));
+	cleanup(cfi_table) struct cfi_table *table = table_up_to(SECTION_START, section);
+	cr_expect(eq(i32, cfi_table_rule(table, TEXT)->offset, 16));
+	cr_expect(eq(i32, cfi_table_rule(table, TEXT + 60000)->offset, 60016));
 	cr_expect(eq(str, (char *)rule_at(table, TEXT + ROWS - 1), "unusable"));
+	cr_expect(eq(u32, table->rule_count, 65536));
 }
 
-Test(cfi_table, a_huge_function_takes_no_huge_index)
+Test(cfi_table, only_what_is_asked_for_is_made)
 {
 	struct writer w = { .size = 0 };
-	struct cfi_table_options options = { .base = 0, .text_end = UINT64_C(1) << 33 };
-	struct cfi_section section;
 
+	// A file may claim gigabytes of code with two rows in it.
 	put_cie(&w, "zR");
 	put_fde(&w, TEXT, 0x6fffffff,
 	        (uint8_t[]){ DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16 }, 3);
-	cfi_section_init(&section, w.bytes, w.size, SECTION_START, false);
-	cleanup(cfi_table) struct cfi_table *table = cfi_table_new(&section, 1, &options, NULL);
-	cfi_section_fini(&section);
-	cr_expect(lt(sz, cfi_table_bytes(table), 65536));
+	cleanup(cfi_table) struct cfi_table *table =
+		table_up_to(UINT64_C(1) << 33, section_of(w.bytes, w.size, false));
+	size_t bytes = table->bytes;
+	cr_expect(lt(sz, bytes, 1 << 20));
+	cr_expect(eq(ptr, (void *)cfi_table_find(table, TEXT), NULL));
 	cr_expect(eq(str, (char *)rule_at(table, TEXT), "rsp+8"));
 	cr_expect(eq(str, (char *)rule_at(table, TEXT + 0x6ffffffe), "rsp+16"));
+	cr_expect(eq(str, (char *)rule_at(table, TEXT + 0x6fffffff), "none"));
+	cr_expect(lt(sz, table->bytes, bytes + 2000), "two parts");
+	bytes = table->bytes;
+	cr_expect(
+		eq(ptr, (void *)cfi_table_find(table, TEXT), (void *)cfi_table_rule(table, TEXT)));
+	cr_expect(eq(sz, table->bytes, bytes));
+	cr_expect(eq(ptr, (void *)cfi_table_find(table, TEXT + 0x10000), NULL));
+}
+
+Test(cfi_table, a_function_may_lie_in_several_parts)
+{
+	enum {
+		PART = 1 << CFI_PART_SHIFT
+	};
+	static const uint8_t large[] = { DW_CFA_def_cfa_offset, 16, DW_CFA_advance_loc4, 0, 0, 1, 0,
+		                         DW_CFA_def_cfa_offset, 24 };
+	struct writer w = { .size = 0 };
+
+	put_cie(&w, "zR");
+	put_fde(&w, PART - 8, 3 * PART, large, sizeof(large));
+	put_fde(&w, 4 * PART - 8, 16, (uint8_t[]){ DW_CFA_def_cfa_offset, 32 }, 2);
+	cleanup(cfi_table) struct cfi_table *table = table_of(w.bytes, w.size, false);
+	cr_expect(eq(str, (char *)rule_at(table, 4 * PART + 8), "none"));
+	cr_expect(eq(str, (char *)rule_at(table, 4 * PART + 7), "rsp+32"));
+	cr_expect(eq(str, (char *)rule_at(table, 4 * PART - 8), "rsp+32"));
+	cr_expect(eq(str, (char *)rule_at(table, 4 * PART - 9), "rsp+24"));
+	cr_expect(eq(str, (char *)rule_at(table, 2 * PART - 8), "rsp+24"));
+	cr_expect(eq(str, (char *)rule_at(table, 2 * PART - 9), "rsp+16"));
+	cr_expect(eq(str, (char *)rule_at(table, PART - 8), "rsp+16"));
+	cr_expect(eq(str, (char *)rule_at(table, PART - 9), "none"));
 }
 
 Test(cfi_table, a_section_cut_anywhere_is_read_as_far_as_it_goes)
@@ -531,61 +567,89 @@ static const char *libdw_text(Dwarf_CFI *cfi, uint64_t address)
 	return text;
 }
 
-static struct cfi_table *table_of_file(const char *path)
+/* The table of IMAGE's .eh_frame, searched by the table of .eh_frame_hdr or by one that we make. */
+static struct cfi_table *table_of_image(struct image *image, bool by_hdr)
 {
-	struct module module = { .kind = MODULE_ELF, .path = path, .fd = -1 };
-	struct cfi_table_options options;
-	struct image_section eh;
+	struct image_section eh = image_eh_frame(image), hdr = image_eh_frame_hdr(image);
 	struct cfi_section section;
-	struct mapping where = { 0 };
-	cleanup(image) struct image *image = image_open(&module, &where, 0, NULL);
+	uint64_t start, end;
 
-	if (!image)
-		return NULL;
-	cr_assert(image_load_eh_frame(image, &eh));
-	options.base = image_base(image);
-	image_text(image, &options.text_start, &options.text_end);
 	cfi_section_init(&section, eh.bytes, eh.size, eh.address, false);
-	struct cfi_table *table = cfi_table_new(&section, 1, &options, NULL);
-	cfi_section_fini(&section);
-	free(eh.bytes);
-	return table;
+	image_text(image, &start, &end);
+	if (by_hdr && !cfi_search_take(&section.search, hdr.bytes, hdr.size, hdr.address)) {
+		cfi_section_fini(&section);
+		return NULL;
+	}
+	return cfi_table_new(&section, 1, start, end, NULL);
+}
+
+/* Calls VISIT with the first and the last address of each row. From the last part to the first, so
+   that each is made before the one whose functions reach into it. */
+static void visit_rows(struct cfi_table *table,
+                       void (*visit)(void *context, uint64_t first, uint64_t last), void *context)
+{
+	for (uint32_t i = table->part_count; i-- > 0;) {
+		uint64_t start = table->start + ((uint64_t)i << CFI_PART_SHIFT);
+		cfi_table_rule(table, start);
+		const struct cfi_part *part = table->parts[i];
+		uint32_t last = part->pages[CFI_PART_PAGES];
+		for (uint32_t row = 0; row <= last; row++)
+			visit(context, start + part->rows[row].pc,
+			      start + (row < last ? part->rows[row + 1].pc : 1 << CFI_PART_SHIFT) -
+			              1);
+	}
+}
+
+struct comparison {
+	const char *path;
+	struct cfi_table *table, *other; // of a search table that we made
+	Dwarf_CFI *cfi;
+	uint32_t rows, wrong, unusable;
+};
+
+static void compare_row(void *context, uint64_t first, uint64_t last)
+{
+	struct comparison *c = context;
+	uint64_t addresses[2] = { first, last };
+
+	c->rows++;
+	c->unusable += cfi_table_rule(c->table, first)->cfa == CFI_UNUSABLE;
+	for (int i = 0; i < 2; i++) {
+		const char *theirs = libdw_text(c->cfi, addresses[i]);
+		const char *ours = rule_at(c->table, addresses[i]);
+		// Where padding begins our rows run on; libdw's end with the function.
+		bool same = strcmp(ours, theirs) == 0 || (i == 1 && strcmp(theirs, "none") == 0);
+		if (!same && c->wrong++ < 5)
+			cr_expect(eq(str, (char *)ours, (char *)theirs), "%s at %lx", c->path,
+			          addresses[i]);
+		c->wrong += c->other && memcmp(cfi_table_rule(c->table, addresses[i]),
+		                               cfi_table_rule(c->other, addresses[i]),
+		                               sizeof(struct cfi_rule)) != 0;
+	}
 }
 
 static void compare_with_libdw(const char *path)
 {
-	cleanup(cfi_table) struct cfi_table *table = table_of_file(path);
 	cleanup_close int fd = open(path, O_RDONLY);
-	uint32_t wrong = 0, unusable = 0;
+	cleanup(image) struct image *image = fd < 0 ? NULL : image_of_file(dup(fd), NULL);
 
-	if (!table || fd < 0) {
+	if (!image) {
 		fprintf(stderr, "%s: not here, skipped\n", path);
 		return;
 	}
+	cleanup(cfi_table) struct cfi_table *table = table_of_image(image, true);
+	cleanup(cfi_table) struct cfi_table *other = table_of_image(image, false);
+	cr_assert(table && other, "%s", path);
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);
-	cr_assert(cfi != NULL, "%s", path);
-	for (uint32_t row = 0; row < table->rows; row++) {
-		uint64_t end = row + 1 < table->rows ? table->pc[row + 1] : table->high;
-		// Where padding begins our rows run on; libdw's end with the function.
-		uint64_t addresses[2] = { table->base + table->pc[row], table->base + end - 1 };
-		unusable += table->rule[row] == CFI_UNUSABLE;
-		for (int i = 0; i < 2; i++) {
-			const char *theirs = libdw_text(cfi, addresses[i]);
-			const char *ours = rule_at(table, addresses[i]);
-			if (strcmp(ours, theirs) == 0 || (i == 1 && strcmp(theirs, "none") == 0))
-				continue;
-			if (wrong++ < 5)
-				cr_expect(eq(str, (char *)ours, (char *)theirs), "%s at %lx", path,
-				          addresses[i]);
-		}
-	}
+	struct comparison c = { path, table, other, dwarf_getcfi_elf(elf), 0, 0, 0 };
+	cr_assert(c.cfi != NULL, "%s", path);
+	visit_rows(table, compare_row, &c);
 	// Node may be no more than the way to its library.
-	cr_expect(gt(u32, table->rows, 5), "%s", path);
-	cr_expect(eq(u32, wrong, 0), "%s: %u of %u rows", path, wrong, table->rows);
-	cr_expect(lt(u32, unusable * 100, table->rows), "%s: %u unusable", path, unusable);
-	dwarf_cfi_end(cfi);
+	cr_expect(gt(u32, c.rows, 5), "%s", path);
+	cr_expect(eq(u32, c.wrong, 0), "%s: %u of %u rows", path, c.wrong, c.rows);
+	cr_expect(lt(u32, c.unusable * 100, c.rows), "%s: %u unusable", path, c.unusable);
+	dwarf_cfi_end(c.cfi);
 	elf_end(elf);
 }
 

@@ -258,7 +258,6 @@ Test(image, a_mapping_is_located_by_the_segment_it_was_mapped_from)
 Test(image, a_section_ends_where_the_file_says)
 {
 	struct module module = module_of("/proc/self/exe", 0);
-	struct image_section eh, hdr, debug;
 	struct error err = { 0 };
 	struct stat status;
 
@@ -266,20 +265,15 @@ Test(image, a_section_ends_where_the_file_says)
 	module.inode = status.st_ino;
 	cleanup(image) struct image *image = open_module(&module, 0, &err);
 	cr_assert(image != NULL, "%s", err.text);
-	cr_expect(image_load_eh_frame(image, &eh));
-	cr_expect(image_load_eh_frame_hdr(image, &hdr));
-	cr_expect(image_load_debug_frame(image, &debug));
-	cr_expect(gt(sz, eh.size, 100));
-	cr_expect(gt(sz, hdr.size, 12));
-	cr_expect(eq(ptr, debug.bytes, NULL), "this program has .eh_frame only");
-	free(eh.bytes);
-	free(hdr.bytes);
+	cr_expect(gt(sz, image_eh_frame(image).size, 100));
+	cr_expect(gt(sz, image_eh_frame_hdr(image).size, 12));
+	cr_expect(eq(ptr, (void *)image_debug_frame(image).bytes, NULL), "it has .eh_frame only");
 }
 
 Test(image, a_compressed_debug_frame_is_the_same_as_a_plain_one)
 {
 	static const char *const builds[] = { "scene_debug_frame", "scene_debug_frame_gz" };
-	struct image_section sections[2];
+	size_t sizes[2];
 
 	for (int i = 0; i < 2; i++) {
 		char path[PATH_MAX];
@@ -287,10 +281,24 @@ Test(image, a_compressed_debug_frame_is_the_same_as_a_plain_one)
 		struct module module = module_of(path, 0);
 		cleanup(image) struct image *image = open_module(&module, 0, NULL);
 		cr_assert(image != NULL);
-		cr_assert(image_load_debug_frame(image, &sections[i]));
-		cr_assert(gt(sz, sections[i].size, 100));
+		sizes[i] = image_debug_frame(image).size;
+		cr_assert(gt(sz, sizes[i], 100));
 	}
-	cr_expect(eq(sz, sections[0].size, sections[1].size));
-	free(sections[0].bytes);
-	free(sections[1].bytes);
+	cr_expect(eq(sz, sizes[0], sizes[1]));
+}
+
+Test(image, what_a_file_does_not_hold_any_more_reads_as_zeros)
+{
+	const char *path = in_directory("cut");
+
+	copy_scene("scene", path);
+	struct module module = module_of(path, 0);
+	cleanup(image) struct image *image = open_module(&module, 0, NULL);
+	cr_assert(image != NULL);
+	struct image_section before = image_eh_frame(image);
+	cr_assert(gt(sz, before.size, 100));
+	cr_expect(ne(int, before.bytes[0], 0));
+	cr_assert(eq(int, truncate(path, 0), 0));
+	for (size_t i = 0; i < before.size; i++)
+		cr_assert(eq(int, before.bytes[i], 0));
 }

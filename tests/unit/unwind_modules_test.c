@@ -37,7 +37,7 @@ static struct unwind_modules_stats stats_of(const struct unwind_modules *um)
 	return stats;
 }
 
-Test(unwind_modules, a_table_is_built_once_and_kept)
+Test(unwind_modules, a_file_is_opened_once_and_kept)
 {
 	cleanup(modules) struct modules *modules = register_libraries();
 	cleanup(unwind_modules) struct unwind_modules *um =
@@ -50,8 +50,17 @@ Test(unwind_modules, a_table_is_built_once_and_kept)
 		cr_assert(unwind_modules_get(um, &mappings[i % LIBRARIES], 0)->table != NULL);
 	cr_expect(eq(ptr, unwind_modules_get(um, &mappings[0], 0)->table, (void *)table));
 	cr_expect(eq(u64, stats_of(um).tables, LIBRARIES));
-	cr_expect(gt(u64, stats_of(um).table_bytes, cfi_table_bytes(table)));
+	cr_expect(gt(u64, stats_of(um).table_bytes, table->bytes));
 	cr_expect(mappings[0].has_bias);
+}
+
+/* An address in the library's code. */
+static uint64_t some_code(const struct unwind_module *module)
+{
+	uint64_t start, end;
+
+	image_text(module->image, &start, &end);
+	return start + (end - start) / 2;
 }
 
 Test(unwind_modules, beyond_the_budget_the_least_recently_used_go_and_come_back)
@@ -60,12 +69,30 @@ Test(unwind_modules, beyond_the_budget_the_least_recently_used_go_and_come_back)
 	cleanup(unwind_modules) struct unwind_modules *um = unwind_modules_new(modules, 1, 100);
 
 	for (int i = 0; i < 10; i++) {
-		const struct unwind_module *m = unwind_modules_get(um, &mappings[i % LIBRARIES], 0);
+		struct unwind_module *m = unwind_modules_get(um, &mappings[i % LIBRARIES], 0);
 		cr_assert(m && m->table, "the one that is asked for is there");
+		cr_expect(ne(i32, unwind_modules_rule(um, m, some_code(m))->cfa, CFI_NO_RULE));
 		cr_expect(eq(u64, stats_of(um).tables, 1));
-		cr_expect(lt(u64, stats_of(um).table_bytes,
-		             cfi_table_bytes(m->table) + 2 * sizeof(*m)));
+		cr_expect(eq(u64, stats_of(um).table_bytes, m->table->bytes + sizeof(*m)));
 	}
+}
+
+Test(unwind_modules, what_is_made_of_a_table_later_counts_towards_the_budget)
+{
+	cleanup(modules) struct modules *modules = register_libraries();
+	cleanup(unwind_modules) struct unwind_modules *um =
+		unwind_modules_new(modules, UNWIND_BUDGET_BYTES, UNWIND_OPEN_MAX);
+
+	unwind_modules_get(um, &mappings[0], 0);
+	unwind_modules_get(um, &mappings[1], 0);
+	cleanup(unwind_modules) struct unwind_modules *tight =
+		unwind_modules_new(modules, stats_of(um).table_bytes, UNWIND_OPEN_MAX);
+	const struct unwind_module *libm = unwind_modules_get(tight, &mappings[1], 0);
+	struct unwind_module *libc = unwind_modules_get(tight, &mappings[0], 0);
+	cr_assert(libm->table && libc->table);
+	unwind_modules_rule(tight, libc, some_code(libc));
+	cr_expect(eq(ptr, libm->table, NULL), "used least recently");
+	cr_expect(libc->table != NULL);
 }
 
 Test(unwind_modules, no_more_files_are_open_than_allowed)
@@ -117,7 +144,7 @@ Test(unwind_modules, the_start_of_a_function_is_found_from_inside)
 	cr_assert(handle && dladdr(dlsym(handle, "qsort"), &info) != 0);
 	dlclose(handle);
 	uint64_t start = (uint64_t)info.dli_saddr - (uint64_t)info.dli_fbase;
-	cr_expect(eq(u64, unwind_module_function(um, libc, start), start));
-	cr_expect(eq(u64, unwind_module_function(um, libc, start + 3), start));
-	cr_expect(eq(u64, unwind_module_function(um, libc, 0), 0));
+	cr_expect(eq(u64, unwind_module_function(libc, start), start));
+	cr_expect(eq(u64, unwind_module_function(libc, start + 3), start));
+	cr_expect(eq(u64, unwind_module_function(libc, 0), 0));
 }
