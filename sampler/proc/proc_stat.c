@@ -10,8 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define FIELD_STATE   3 // numbered as in proc(5)
-#define FIELD_PARENT  4
+#define FIELD_PARENT  4 // numbered as in proc(5)
 #define FIELD_THREADS 20
 #define FIELD_START   22
 #define FIELD_STACK   28

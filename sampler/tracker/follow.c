@@ -13,6 +13,7 @@
 
 #define ROUND_MIN_NS    (10 * NS_PER_MS)
 #define ROUND_MAX_NS    (200 * NS_PER_MS)
+#define LOOKS_MAX_NS    NS_PER_SEC      // between looks at each thread, however many there are
 #define COST_SHARE      50              // a round takes at most one in so many of the time
 #define SLACK_LOOKED_NS (5 * NS_PER_MS) // the kernel adds up a running thread's time at its tick
 #define LOOK_ALL_ROUNDS 16              // threads and children are listed at least so often
@@ -140,7 +141,8 @@ void follow_begin(struct follow *f, uint64_t now_ns)
 	f->previous_round_ns = f->round_ns ? f->round_ns : now_ns;
 	f->round_ns = now_ns;
 	f->round++;
-	for (size_t i = 0; i < f->proc_count; i++)
+	f->looking = now_ns >= f->looks_due_ns;
+	for (size_t i = 0; f->looking && i < f->proc_count; i++)
 		for (size_t j = 0; j < f->procs[i].task_count && !f->procs[i].waiting; j++)
 			look_at(&f->procs[i], &f->procs[i].tasks[j]);
 }
@@ -314,7 +316,7 @@ static void list_children(struct follow *f, uint32_t pid)
 		struct follow_proc *p = follow_proc(f, pid);
 		if (!p || i >= p->task_count)
 			return;
-		if (all || p->tasks[i].recent_ns)
+		if (all || (f->looking && p->tasks[i].recent_ns))
 			proc_stat_children(pid, p->tasks[i].tid, on_listed_child, &listing);
 	}
 }
@@ -355,6 +357,11 @@ static void tell_gone(struct follow *f, struct follow_proc *p)
 	*p = f->procs[--f->proc_count];
 }
 
+static uint64_t at_most(uint64_t ns, uint64_t limit_ns)
+{
+	return ns < limit_ns ? ns : limit_ns;
+}
+
 void follow_end(struct follow *f, uint64_t read_until_ns, void (*gone)(void *context, uint32_t pid),
                 void *context)
 {
@@ -376,11 +383,13 @@ void follow_end(struct follow *f, uint64_t read_until_ns, void (*gone)(void *con
 		tell_gone(f, &f->procs[i]);
 		gone(context, pid);
 	}
-	uint64_t cost = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * 2; // the looks at its beginning
-	uint64_t wait = cost * COST_SHARE;
-	if (wait < ROUND_MIN_NS)
-		wait = ROUND_MIN_NS;
-	f->due_ns = f->round_ns + (wait < ROUND_MAX_NS ? wait : ROUND_MAX_NS);
+	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	if (f->looking) {
+		cost *= 2; // the looks at its beginning
+		f->looks_due_ns = f->round_ns + at_most(cost * COST_SHARE, LOOKS_MAX_NS);
+	}
+	uint64_t wait = at_most(cost * COST_SHARE, ROUND_MAX_NS);
+	f->due_ns = f->round_ns + (wait > ROUND_MIN_NS ? wait : ROUND_MIN_NS);
 }
 
 uint64_t follow_due_ns(const struct follow *f)

@@ -43,6 +43,6 @@ void follow_end(struct follow *f, uint64_t read_until_ns, void (*gone)(void *con
 /* NULL if there are no more. */
 const struct event *follow_next(struct follow *f);
 
-/* When the next round is due: looking takes a fiftieth of a CPU, or what five rounds a second take.
- */
+/* When the next round is due: looking takes a fiftieth of a CPU, or what five rounds a second take,
+   of which one looks at each thread. */
 uint64_t follow_due_ns(const struct follow *f);

@@ -55,6 +55,8 @@ struct follow {
 	size_t queue_at, queue_count, queue_capacity;
 	uint32_t round;
 	uint64_t round_ns, previous_round_ns, due_ns;
+	bool looking; /* in this round, at each thread */
+	uint64_t looks_due_ns;
 	uint64_t read_until_ns; /* older records have all been given */
 	/* Of events that are not from records, as the queue outlives all else. */
 	struct strings *names;

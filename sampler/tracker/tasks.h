@@ -102,6 +102,7 @@ void tasks_free(struct tasks *t);
 
 CLEANUP(tasks, struct tasks *, tasks_free)
 
+/* NULL if it is not followed. */
 struct process *tasks_find_process(struct tasks *t, uint32_t pid);
 struct thread *tasks_find_thread(struct tasks *t, uint32_t pid, uint32_t tid);
 

@@ -2,9 +2,11 @@
 #include "sampler/tracker/follow.h"
 
 #include "base/clock.h"
+#include "sampler/proc/proc_io.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -195,6 +197,54 @@ Test(follow, a_process_that_vanished_ends_a_round_later)
 	follow_end(follow, clock_now_ns(), on_gone, NULL);
 	cr_expect(eq(u32, gone_pid, PID));
 	expect(RECORD_EXIT, PID);
+}
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take_held(void *argument)
+{
+	pthread_mutex_lock(&held);
+	pthread_mutex_unlock(&held);
+	return argument;
+}
+
+// How often files are read in a round at AT_NS.
+static uint64_t reads_of_round(uint64_t at_ns)
+{
+	struct proc_io before, after;
+
+	cr_assert(proc_io_read((uint32_t)getpid(), &before));
+	follow_begin(follow, at_ns);
+	follow_end(follow, at_ns, on_gone, NULL);
+	cr_assert(proc_io_read((uint32_t)getpid(), &after));
+	while (follow_next(follow))
+		;
+	return after.read_calls - before.read_calls;
+}
+
+Test(follow, many_threads_are_looked_at_less_often_than_there_are_rounds)
+{
+	static pthread_t threads[300];
+	struct record *record = (struct record *)memory;
+	uint64_t now = clock_now_ns();
+
+	pthread_mutex_lock(&held);
+	for (size_t i = 0; i < 300; i++)
+		cr_assert(pthread_create(&threads[i], NULL, take_held, NULL) == 0);
+	memset(memory, 0, sizeof(memory));
+	*record = (struct record){ .size = 64,
+		                   .type = RECORD_EXEC,
+		                   .pid = (uint32_t)getpid(),
+		                   .tid = (uint32_t)getpid(),
+		                   .time_ns = now };
+	follow_record(follow, record);
+	reads_of_round(now); // finds them
+	cr_expect(ge(u64, reads_of_round(now + 2 * NS_PER_SEC), 300));
+	cr_expect(lt(u64, reads_of_round(now + 2 * NS_PER_SEC + 11 * NS_PER_MS), 100));
+	cr_expect(ge(u64, reads_of_round(now + 4 * NS_PER_SEC), 300));
+	pthread_mutex_unlock(&held);
+	for (size_t i = 0; i < 300; i++)
+		pthread_join(threads[i], NULL);
 }
 
 Test(follow, what_is_unmapped_is_passed_on)

@@ -221,6 +221,13 @@ Test(off_cpu, whatever_comes_the_sums_are_exact)
 
 Test(off_cpu, the_collector_sleeps_longer_when_no_thread_blocks)
 {
+	// What a look costs puts off the next one, and the first in a process costs more.
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(11 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xa);
+	finish(MS, 12 * MS);
 	for (int samples = 0; samples < 2; samples++) {
 		start(samples);
 		off_cpu_begin(o, &thread, MS);
