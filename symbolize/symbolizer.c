@@ -7,7 +7,6 @@
 #include "base/strings.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"
-#include "symbolize/dwarf/package.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/elf/elf_module.h"
 #include "symbolize/jit/jit_module.h"
@@ -319,17 +318,4 @@ const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
 	if (!known)
 		return &unknown;
 	return known->elf ? elf_module_status(known->elf) : &known->status;
-}
-
-void symbolizer_remedy(struct symbolizer *s, const struct module *module, char *buffer, size_t size)
-{
-	const struct debug_status *status = symbolizer_debug_status(s, module);
-	char package[128], debug[160];
-
-	snprintf(buffer, size, "%s", status->remedy);
-	if (strncmp(status->remedy, "install ", 8) != 0 ||
-	    !package_of(NULL, module->path, package, sizeof(package)))
-		return;
-	package_debug_name(package, debug, sizeof(debug));
-	snprintf(buffer, size, "install %s", debug);
 }

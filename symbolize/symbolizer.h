@@ -49,7 +49,7 @@ struct debug_status {
 	char source[256]; /* the file the best of it came from; "" if none */
 	char reason[256]; /* why not more: "build-id of ... differs", "no debug information"; or ""
 	                   */
-	char remedy[256]; /* "install libfoo1-dbgsym", "compile with -g"; or "" */
+	char remedy[256]; /* "install its debug symbols ...", "compile with -g"; or "" */
 };
 
 struct symbolizer_options {
@@ -88,14 +88,6 @@ void symbolizer_set_progress(struct symbolizer *s,
  * there is no memory.
  */
 int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path);
-
-/*
- * What would bring MODULE's missing debug information, more exactly than its status says:
- * looks for the package that owns the file, which takes some milliseconds, so it is for the
- * few modules that matter. BUFFER is "" if nothing is missing.
- */
-void symbolizer_remedy(struct symbolizer *s, const struct module *module, char *buffer,
-                       size_t size);
 
 /* What MODULE could tell. Only after symbolizer_resolve() for it; else level NONE. */
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,

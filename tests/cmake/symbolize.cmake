@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
-        function_start jit_compiler jit_map jitdump line_program package symbolizer)
+        function_start jit_compiler jit_map jitdump line_program symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 # NVIDIA's own library says what lines it finds, without a driver.

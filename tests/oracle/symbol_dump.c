@@ -142,10 +142,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < count; i++)
 		print_chain(addresses[i], &chains[i]);
 	const struct debug_status *status = symbolizer_debug_status(s, &module);
-	char remedy[256];
-	symbolizer_remedy(s, &module, remedy, sizeof(remedy));
 	fprintf(stderr, "level %d\nsource %s\nreason %s\nremedy %s\nseconds %.4f\n", status->level,
-	        status->source, status->reason, remedy, (double)(end - start) / 1e9);
+	        status->source, status->reason, status->remedy, (double)(end - start) / 1e9);
 	if (!is_same_early(&options, &module, addresses, count, chains, status)) {
 		fprintf(stderr, "what is looked up early differs\n");
 		return 1;
