@@ -51,7 +51,7 @@ static struct elf_symbol read_symbol(struct cursor *c, bool is_64, struct bytes 
 	}
 	symbol.type = ELF64_ST_TYPE(info);
 	symbol.binding = ELF64_ST_BIND(info);
-	symbol.name = bytes_string(names, name);
+	symbol.name = name < names.size ? (const char *)names.data + name : NULL;
 	return symbol;
 }
 
@@ -116,11 +116,16 @@ static void consider(struct search *s, const struct elf_symbol *symbol)
 {
 	size_t at = lower_bound(s, symbol->start);
 
-	if (at == s->count || !is_function(s->elf, symbol))
+	if (at == s->count)
+		return;
+	// Most symbols are told to be no answer without a look at their names, of which there may
+	// be a hundred megabytes.
+	bool covers = s->addresses[at] < symbol->start + symbol->size;
+	if ((!covers && symbol->start < s->nearest[at].start) || !is_function(s->elf, symbol))
 		return;
 	struct candidate candidate = { symbol->start, symbol->start + symbol->size, symbol->name,
 		                       rank_of(symbol) };
-	if (s->addresses[at] < candidate.end && is_better(&candidate, &s->covering[at]))
+	if (covers && is_better(&candidate, &s->covering[at]))
 		s->covering[at] = candidate;
 	if (!symbol->size) {
 		// Goes up to the next symbol, but not beyond its section.
@@ -168,10 +173,19 @@ static void give_names(const struct search *s, struct symbol_name *names)
 	}
 }
 
+// NAMES without what no NUL ends, so that there is a text at each offset.
+static struct bytes whole_names(struct bytes names)
+{
+	const uint8_t *last = names.size ? memrchr(names.data, '\0', names.size) : NULL;
+
+	return bytes_slice(names, 0, last ? (size_t)(last - names.data) + 1 : 0);
+}
+
 static void read_table(struct search *s, const struct elf_section *section)
 {
 	struct cursor c = cursor_at(elf_file_contents(s->elf, section), 0);
-	struct bytes names = elf_file_contents(s->elf, elf_file_section(s->elf, section->link));
+	struct bytes names =
+		whole_names(elf_file_contents(s->elf, elf_file_section(s->elf, section->link)));
 	bool is_64 = elf_file_is_64(s->elf);
 	size_t size = is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 

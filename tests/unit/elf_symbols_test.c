@@ -17,7 +17,9 @@ struct row {
 #define DATA(bind)  ELF64_ST_INFO(STB_##bind, STT_OBJECT)
 #define TEXT        1 /* number of the section .text, at 0x1000, 0x1000 bytes */
 
-static struct elf_file *make(struct elf_builder *b, const struct row *rows, size_t count)
+/* Of the names the last MISSING bytes are left out. */
+static struct elf_file *make_cut(struct elf_builder *b, const struct row *rows, size_t count,
+                                 size_t missing)
 {
 	Elf64_Sym symbols[32] = { 0 };
 	char names[1024] = "";
@@ -38,9 +40,14 @@ static struct elf_file *make(struct elf_builder *b, const struct row *rows, size
 	}
 	elf_builder_add(b, ".symtab", SHT_SYMTAB, symbols, (count + 1) * sizeof(symbols[0]))
 		->sh_link = 3;
-	elf_builder_add(b, ".strtab", SHT_STRTAB, names, sizeof(names));
+	elf_builder_add(b, ".strtab", SHT_STRTAB, names, used - missing);
 	elf_builder_finish(b);
 	return elf_file_from_memory((struct bytes){ b->bytes, b->used }, NULL, NULL);
+}
+
+static struct elf_file *make(struct elf_builder *b, const struct row *rows, size_t count)
+{
+	return make_cut(b, rows, count, 0);
 }
 
 static const char *name_at(struct elf_file *elf, uint64_t address, char buffer[64])
@@ -85,6 +92,20 @@ Test(elf_symbols, the_symbol_that_covers_an_address_names_it)
 		cr_expect(eq(str, (char *)name_at(elf, expected[i].address, buffer),
 		             (char *)expected[i].name),
 		          "%#lx", expected[i].address);
+}
+
+Test(elf_symbols, a_name_that_does_not_end_is_none)
+{
+	static const struct row rows[] = {
+		{ "whole", 0x1000, 0x10, FUNC(GLOBAL), TEXT },
+		{ "cut", 0x1010, 0x10, FUNC(GLOBAL), TEXT },
+	};
+	static struct elf_builder builder;
+	cleanup(elf_file) struct elf_file *elf = make_cut(&builder, rows, 2, 1);
+	char buffer[64];
+
+	cr_expect(eq(str, (char *)name_at(elf, 0x1000, buffer), "whole"));
+	cr_expect(eq(str, (char *)name_at(elf, 0x1010, buffer), "(none)"));
 }
 
 Test(elf_symbols, a_batch_gives_what_single_addresses_give)
