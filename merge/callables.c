@@ -61,6 +61,7 @@ struct module_names {
 	struct function_starts *starts;
 	struct named *named; // sorted
 	size_t count, capacity;
+	bool checked; // that nobody else jumps to what has a name by a jump
 };
 
 struct applying {
@@ -219,6 +220,47 @@ static struct named *named_of(const struct applying *a, const struct location *l
 	return found && found->name ? found : NULL;
 }
 
+// Functions that Python calls by no name, as of types, may jump to where one with a name does.
+struct sharing {
+	struct module_names *module;
+	uint64_t from;
+};
+
+static bool drop_shared(void *context, uint64_t to)
+{
+	const struct sharing *s = context;
+	struct named *named = find_named(s->module, to);
+
+	if (!named || !named->by_jump || to == s->from)
+		return true;
+	const struct named *from = find_named(s->module, s->from);
+	// What is exported is there for C: Python calls what stands in its types.
+	if (from ? from->name != named->name
+	         : !function_starts_exported(s->module->starts, s->from))
+		named->name = 0;
+	return true;
+}
+
+static void drop_all_shared(struct module_names *m)
+{
+	for (size_t i = 0; i < function_starts_count(m->starts); i++) {
+		struct sharing sharing = { m, function_starts_at(m->starts, i) };
+		function_starts_jumps(m->starts, sharing.from, drop_shared, &sharing);
+	}
+	m->checked = true;
+}
+
+// Only where samples have met a name that is by a jump: to look through a library takes a while.
+static struct named *named_for_sure(struct applying *a, const struct location *l)
+{
+	struct named *named = named_of(a, l);
+	struct module_names *m = named ? &a->modules[l->module - 1] : NULL;
+
+	if (named && named->by_jump && !m->checked)
+		drop_all_shared(m);
+	return named && named->name ? named : NULL;
+}
+
 static bool prepare(struct applying *a)
 {
 	struct profile *p = a->profile;
@@ -229,7 +271,7 @@ static bool prepare(struct applying *a)
 	if (!a->modules || !a->named || !a->below || !sort_names(a))
 		return false;
 	for (uint32_t i = 0; i < p->locations.count; i++)
-		a->named[i] = named_of(a, &p->locations.locations[i]);
+		a->named[i] = named_for_sure(a, &p->locations.locations[i]);
 	return true;
 }
 

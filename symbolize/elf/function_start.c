@@ -83,7 +83,12 @@ uint64_t function_starts_address(const struct function_starts *f, uint64_t offse
 	return 0;
 }
 
-static uint64_t start_at(const struct function_starts *f, size_t index)
+size_t function_starts_count(const struct function_starts *f)
+{
+	return f->count;
+}
+
+uint64_t function_starts_at(const struct function_starts *f, size_t index)
 {
 	return f->base + (uint64_t)(int64_t)read_i32(f->entries + index * ENTRY_BYTES);
 }
@@ -91,14 +96,29 @@ static uint64_t start_at(const struct function_starts *f, size_t index)
 // How many begin at or before ADDRESS.
 static size_t count_before(const struct function_starts *f, uint64_t address)
 {
-	return array_search(f->count, i, start_at(f, i) <= address);
+	return array_search(f->count, i, function_starts_at(f, i) <= address);
 }
 
 uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
 {
 	size_t before = count_before(f, address);
 
-	return before ? start_at(f, before - 1) : 0;
+	return before ? function_starts_at(f, before - 1) : 0;
+}
+
+bool function_starts_exported(const struct function_starts *f, uint64_t start)
+{
+	const struct elf_section *section = elf_file_find(f->elf, ".dynsym");
+	struct bytes bytes =
+		section ? elf_file_contents(f->elf, section) : (struct bytes){ NULL, 0 };
+	Elf64_Sym symbol;
+
+	for (size_t at = 0; bytes.size - at >= sizeof(symbol); at += sizeof(symbol)) {
+		memcpy(&symbol, bytes.data + at, sizeof(symbol));
+		if (symbol.st_shndx != SHN_UNDEF && symbol.st_value == start)
+			return true;
+	}
+	return false;
 }
 
 // The code from START on, to the next function or the end of its section.
@@ -116,8 +136,8 @@ static struct bytes code_of(const struct function_starts *f, uint64_t start)
 		if (offset >= bytes.size)
 			break;
 		uint64_t size = bytes.size - offset;
-		if (next < f->count && start_at(f, next) - start < size)
-			size = start_at(f, next) - start;
+		if (next < f->count && function_starts_at(f, next) - start < size)
+			size = function_starts_at(f, next) - start;
 		return (struct bytes){ bytes.data + offset, size < CODE_MAX ? size : CODE_MAX };
 	}
 	return (struct bytes){ NULL, 0 };

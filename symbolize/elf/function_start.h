@@ -34,5 +34,12 @@ uint64_t function_starts_address(const struct function_starts *f, uint64_t offse
 void function_starts_jumps(const struct function_starts *f, uint64_t start,
                            bool (*visit)(void *context, uint64_t to), void *context);
 
+/* How many functions and parts of functions there are, and where one begins; by address. */
+size_t function_starts_count(const struct function_starts *f);
+uint64_t function_starts_at(const struct function_starts *f, size_t index);
+
+/* Whether the function that begins at START is one that other files may call by its name. */
+bool function_starts_exported(const struct function_starts *f, uint64_t start);
+
 /* The start of the function that holds ADDRESS; 0 if unknown. */
 uint64_t function_starts_find(const struct function_starts *f, uint64_t address);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 void call_machinery(void), sorted(void), sort(void), alone(void), jumper(void), behind(void);
+void outer(void), shared(void);
 __asm__(".pushsection .text\n"
         ".macro function name\n"
         "	.globl \\name\n"
@@ -31,6 +32,20 @@ __asm__(".pushsection .text\n"
         "	.cfi_startproc\n"
         "	.byte 0xe9\n"
         "	.long behind - . - 4\n"
+        "	.cfi_endproc\n"
+        "	nop\n"
+        "	function shared\n"
+        ".globl outer\n"
+        "outer:\n"
+        "	.cfi_startproc\n"
+        "	.byte 0xe9\n"
+        "	.long shared - . - 4\n"
+        "	.cfi_endproc\n"
+        "	nop\n"
+        "without_a_name:\n"
+        "	.cfi_startproc\n"
+        "	.byte 0xe9\n"
+        "	.long shared - . - 4\n"
         "	.cfi_endproc\n"
         "	nop\n"
         "	function the_end\n"
@@ -202,6 +217,18 @@ Test(callables, a_function_that_jumps_is_known_by_where_it_jumps_to)
 	const struct frame frames[] = { in(&s, behind, FRAME_INTERPRETER_EXACT), s.python };
 	spend(&s, 5, frames, 2);
 	cr_expect(eq(str, (char *)rows(&s), "{method 'replace' of 'str' objects} 5/5, work 0/5"));
+	end(&s);
+}
+
+Test(callables, but_not_if_another_function_jumps_there_too)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, outer, "{method 'outer' of 'numpy.ufunc' objects}");
+	const struct frame frames[] = { in(&s, shared, FRAME_INTERPRETER_EXACT), s.python };
+	spend(&s, 5, frames, 2);
+	cr_expect(eq(str, (char *)rows(&s), "work 5/5"));
 	end(&s);
 }
 
