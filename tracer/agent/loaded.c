@@ -34,6 +34,22 @@ bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address)
 	return false;
 }
 
+struct loaded_span loaded_span(const struct dl_phdr_info *info)
+{
+	struct loaded_span span = { UINTPTR_MAX, 0 };
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		span.start = start < span.start ? start : span.start;
+		span.end =
+			start + segment->p_memsz > span.end ? start + segment->p_memsz : span.end;
+	}
+	return span;
+}
+
 bool loaded_of(const struct dl_phdr_info *info, struct loaded *out)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -20,6 +20,12 @@ struct loaded {
 /* False if it has no dynamic section. */
 bool loaded_of(const struct dl_phdr_info *info, struct loaded *out);
 
+/* From the start of its first segment to the end of its last. Without any, END is 0. */
+struct loaded_span {
+	uintptr_t start, end;
+};
+struct loaded_span loaded_span(const struct dl_phdr_info *info);
+
 bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address);
 
 /* The function or object NAME as others get it who ask for no version; NULL if it defines none. */

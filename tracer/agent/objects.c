@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/objects.h"
 
+#include "tracer/agent/loaded.h"
+
 #include <link.h>
 
 #define PAGE ((uintptr_t)4096)
@@ -11,22 +13,13 @@ struct look {
 	bool unchanged;
 };
 
-// False if it has nothing in memory.
-static bool extent(const struct dl_phdr_info *info, uintptr_t *start, uintptr_t *end)
+// In whole pages.
+static struct loaded_span pages_of(const struct dl_phdr_info *info)
 {
-	*start = UINTPTR_MAX;
-	*end = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t low = info->dlpi_addr + segment->p_vaddr;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (low < *start)
-			*start = low & ~(PAGE - 1);
-		if (low + segment->p_memsz > *end)
-			*end = (low + segment->p_memsz + PAGE - 1) & ~(PAGE - 1);
-	}
-	return *end > *start;
+	struct loaded_span span = loaded_span(info);
+
+	return (struct loaded_span){ span.start & ~(PAGE - 1),
+		                     (span.end + PAGE - 1) & ~(PAGE - 1) };
 }
 
 static void note(struct objects *o, uintptr_t start, uintptr_t end)
@@ -43,7 +36,6 @@ static void note(struct objects *o, uintptr_t start, uintptr_t end)
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct look *look = context;
-	uintptr_t start, end;
 
 	(void)size;
 	look->loads = info->dlpi_adds;
@@ -52,8 +44,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 		look->loads == look->objects->loads && look->unloads == look->objects->unloads;
 	if (look->unchanged)
 		return 1; // the first object tells: no more of them are asked for
-	if (extent(info, &start, &end))
-		note(look->objects, start, end);
+	struct loaded_span span = pages_of(info);
+	if (span.end > span.start)
+		note(look->objects, span.start, span.end);
 	return 0;
 }
 

@@ -215,17 +215,8 @@ static int look_for_bounds(struct dl_phdr_info *info, size_t size, void *context
 	(void)size;
 	if (!loaded_holds(info, search->inside))
 		return 0;
-	search->found = (struct cupti_bounds){ UINTPTR_MAX, 0 };
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr;
-		if (p->p_type != PT_LOAD)
-			continue;
-		if (start < search->found.low)
-			search->found.low = start;
-		if (start + p->p_memsz > search->found.high)
-			search->found.high = start + p->p_memsz;
-	}
+	struct loaded_span span = loaded_span(info);
+	search->found = (struct cupti_bounds){ span.start, span.end };
 	return 1;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory/allocator.h"
 
+#include "tracer/agent/loaded.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -58,15 +60,12 @@ struct object_search {
 static int contains(struct dl_phdr_info *object, size_t size, void *context)
 {
 	struct object_search *search = context;
-	uintptr_t offset = search->address - object->dlpi_addr;
 
 	(void)size;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-		if (part->p_type == PT_LOAD && offset - part->p_vaddr < part->p_memsz)
-			search->found = object->dlpi_phdr;
-	}
-	return search->found != NULL;
+	if (!loaded_holds(object, search->address))
+		return 0;
+	search->found = object->dlpi_phdr;
+	return 1;
 }
 
 // NULL if unknown. Not dladdr(), which looks at each symbol there is.

@@ -47,20 +47,6 @@ static bool is_alone(void)
 	return stat("/proc/self/task", &status) == 0 && status.st_nlink <= 3;
 }
 
-static void measure(const struct dl_phdr_info *info, struct trace_object *object)
-{
-	object->start = UINTPTR_MAX;
-	object->end = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t low = info->dlpi_addr + p->p_vaddr;
-		if (p->p_type != PT_LOAD)
-			continue;
-		object->start = low < object->start ? low : object->start;
-		object->end = low + p->p_memsz > object->end ? low + p->p_memsz : object->end;
-	}
-}
-
 static struct trace_object *find(const struct trace_object *wanted)
 {
 	for (uint32_t i = 0; i < object_count; i++)
@@ -106,7 +92,8 @@ static void patch(const struct look *look, const struct dl_phdr_info *info,
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct look *look = context;
-	struct trace_object object = { .seen = true };
+	struct loaded_span span = loaded_span(info);
+	struct trace_object object = { .start = span.start, .end = span.end, .seen = true };
 
 	(void)size;
 	look->loads = info->dlpi_adds;
@@ -114,7 +101,6 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 	if (look->loads == loads && look->unloads == unloads)
 		return 1; // the first object tells: no more of them are asked for
 	const char *name = info->dlpi_name ? info->dlpi_name : "";
-	measure(info, &object);
 	object.name = hash_bytes(name, strlen(name));
 	struct trace_object *known = find(&object);
 	if (known) {

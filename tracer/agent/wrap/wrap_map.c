@@ -31,9 +31,7 @@ static bool counting;
 static struct memory_maps maps;
 
 // Who maps for himself: the allocator, and we.
-static struct extent {
-	uintptr_t start, end;
-} objects[OBJECTS];
+static struct loaded_span objects[OBJECTS];
 
 // Before anything is known: there may be no dlsym() in the middle of an allocator.
 static long system_call(long number, long a, long b, long c, long d, long e, long f)
@@ -145,26 +143,17 @@ EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
 
 struct search {
 	uintptr_t address;
-	struct extent *found;
+	struct loaded_span *found;
 };
 
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
 	const struct search *search = context;
-	struct extent all = { UINTPTR_MAX, 0 };
 
 	(void)size;
 	if (!loaded_holds(info, search->address))
 		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-		uintptr_t end = start + info->dlpi_phdr[i].p_memsz;
-		if (info->dlpi_phdr[i].p_type != PT_LOAD)
-			continue;
-		all.start = start < all.start ? start : all.start;
-		all.end = end > all.end ? end : all.end;
-	}
-	*search->found = all;
+	*search->found = loaded_span(info);
 	return 1;
 }
 
