@@ -139,16 +139,6 @@ py_object python_api_type(py_object o)
 	return type;
 }
 
-void python_api_note(const char *text)
-{
-	struct op_thread *t = op_enter();
-
-	if (!t)
-		return;
-	op_note(t, text);
-	op_leave(t);
-}
-
 static int stage_now(void)
 {
 	return __atomic_load_n(&stage, __ATOMIC_ACQUIRE);
@@ -315,11 +305,11 @@ static void listen(void)
 	bool traced = python_trace_start(agent), told = python_events_start();
 
 	if (agent->config.count_calls && !(counted && told))
-		python_api_note("calls of Python functions are not counted: the interpreter does "
-		                "not let us");
+		op_say("calls of Python functions are not counted: the interpreter does "
+		       "not let us");
 	if (traced && !told)
-		python_api_note("functions of Python's are not traced: the interpreter does not "
-		                "let us");
+		op_say("functions of Python's are not traced: the interpreter does not "
+		       "let us");
 }
 
 // In the main thread, under the GIL, between two bytecodes.

@@ -111,6 +111,3 @@ py_object python_api_type(py_object o);
 
 /* None, as a new reference. */
 py_object python_api_none(void);
-
-/* Something the user should know. */
-void python_api_note(const char *text);

@@ -48,9 +48,7 @@ static uint64_t walks, spent_ns;
 static intptr_t modules_seen;
 
 // Where the interpreter's own code is: its slots are part of Python.
-static struct {
-	uintptr_t start, end;
-} interpreter;
+static struct loaded_span interpreter;
 
 struct walk {
 	struct agent *agent;
@@ -218,19 +216,34 @@ static void add_function(struct walk *w, py_object function)
 	add(w, (uintptr_t)method->function, name, hash_text(name));
 }
 
+// A dictionary that no other thread changes meanwhile: without a GIL, a copy. NULL if there is
+// none.
+static py_object hold_still(py_object dict)
+{
+	if (!dict || !python_api_runtime->layout.free_threaded)
+		return dict;
+	py_object copy = python_api.PyDict_Copy(dict);
+	if (!copy)
+		python_api.PyErr_Clear();
+	return copy;
+}
+
+static void let_go(py_object held)
+{
+	if (held && python_api_runtime->layout.free_threaded)
+		python_api.Py_DecRef(held);
+}
+
 static void visit_module(struct walk *w, py_object module)
 {
-	py_object dict = is_module(module) ? python_api.PyModule_GetDict(module) : NULL;
+	py_object dict = is_module(module) ? hold_still(python_api.PyModule_GetDict(module)) : NULL;
 	py_object key, value;
 	intptr_t at = 0;
 
-	if (dict && python_api_runtime->layout.free_threaded)
-		dict = python_api.PyDict_Copy(dict);
 	while (dict && python_api.PyDict_Next(dict, &at, &key, &value))
 		if (is_a(value, python_api.PyCFunction_Type))
 			add_function(w, value);
-	if (dict && python_api_runtime->layout.free_threaded)
-		python_api.Py_DecRef(dict);
+	let_go(dict);
 }
 
 // PyDescrObject: type, name, qualified name; then the definition. Those of the class itself are
@@ -260,21 +273,13 @@ static void add_static(struct walk *w, py_object holder)
 	add(w, (uintptr_t)method_of(function)->function, name, hash_text(name));
 }
 
-// The object that holds the interpreter's loop, from its first segment to the end of its last.
+// The object that holds the interpreter's loop.
 static int find_interpreter(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	(void)size, (void)unused;
 	if (!loaded_holds(info, python_api_runtime->eval_start))
 		return 0;
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (!interpreter.start)
-			interpreter.start = start;
-		interpreter.end = start + segment->p_memsz;
-	}
+	interpreter = loaded_span(info);
 	return 1;
 }
 
@@ -342,11 +347,10 @@ static py_object dict_of(py_object type)
 		if (dict)
 			python_api.Py_IncRef(dict);
 	}
-	if (!dict || !python_api_runtime->layout.free_threaded)
-		return dict;
-	py_object copy = python_api.PyDict_Copy(dict);
-	python_api.Py_DecRef(dict);
-	return copy;
+	py_object held = hold_still(dict);
+	if (held != dict)
+		python_api.Py_DecRef(dict);
+	return held;
 }
 
 static void visit_type(struct walk *w, py_object type)
@@ -405,13 +409,14 @@ static void visit_all_types(struct walk *w)
 
 static void visit_modules(struct walk *w, py_object modules)
 {
-	py_object key, value;
+	py_object held = hold_still(modules), key, value;
 	intptr_t at = 0;
 
-	while (python_api.PyDict_Next(modules, &at, &key, &value) && !w->cut) {
+	while (held && python_api.PyDict_Next(held, &at, &key, &value) && !w->cut) {
 		visit_module(w, value);
 		w->cut |= is_late(w);
 	}
+	let_go(held);
 }
 
 // Of a program that is too short for a walk: what a start and a compiler spend their time in.
@@ -466,7 +471,6 @@ void python_names_walk(struct agent *a, bool last)
 	visit_all_types(&w);
 	spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	if (w.cut && last)
-		python_api_note(
-			"some of Python's C functions have no names of Python's: there were "
-			"too many");
+		op_say("some of Python's C functions have no names of Python's: there were "
+		       "too many");
 }

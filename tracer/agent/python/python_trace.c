@@ -197,8 +197,8 @@ bool python_trace_start(struct agent *a)
 	    python_api.set_code_extra && take_memory())
 		extra_index = python_api.request_code_extra(NULL);
 	if (extra_index < 0) {
-		python_api_note("functions of Python's are not traced: the interpreter does not "
-		                "let us");
+		op_say("functions of Python's are not traced: the interpreter does not "
+		       "let us");
 		return false;
 	}
 	agent = a;
@@ -209,6 +209,6 @@ bool python_trace_start(struct agent *a)
 void python_trace_check(void)
 {
 	if (agent && python_events_lost())
-		python_api_note("the program has set a profile function of its own: calls of "
-		                "Python's functions are missing from then on");
+		op_say("the program has set a profile function of its own: calls of "
+		       "Python's functions are missing from then on");
 }
