@@ -5,6 +5,7 @@
 #include "tracer/agent/python/python_frames.h"
 #include "tracer/agent/python/python_guard.h"
 #include "tracer/agent/python/python_text.h"
+#include "tracer/agent/python/python_threads.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -237,6 +238,71 @@ Test(agent_python, a_frame_that_was_just_taken_from_the_stack_has_returned)
 	struct python_frames frames = start();
 	cr_assert(python_frames_enter(&frames, registers));
 	expect_step(&frames, &code, 6, &stack[0]);
+}
+
+// push_chunk() of CPython 3.11 is interrupted; the thread has no frame yet.
+Test(agent_python, a_thread_that_just_gets_its_first_chunk_is_in_no_frame)
+{
+	uint64_t registers[DWARF_REGISTERS] = { 0 };
+
+	begin(11);
+	put_cframe(&stack[0], NULL, NULL);
+	put(&thread, runtime.layout.thread_frame, at(&stack[0]));
+	put(&thread, runtime.layout.thread_top, 0);
+	struct python_frames frames = start();
+	cr_expect(not(python_frames_enter(&frames, registers)));
+	expect_end(&frames);
+}
+
+// What is left of its chunk is less than a frame, and then there may be no more memory.
+Test(agent_python, a_frame_is_not_read_beyond_its_chunk)
+{
+	uint64_t registers[DWARF_REGISTERS] = { 0 };
+	uintptr_t last = at(&chunk) + sizeof(chunk) - 8;
+
+	begin(11);
+	runtime.eval_start = 0x400000; // and it is not in there
+	put_cframe(&stack[0], (void *)last, NULL);
+	put(&thread, runtime.layout.thread_frame, at(&stack[0]));
+	put(&thread, runtime.layout.thread_top, last);
+	struct python_frames frames = start();
+	cr_expect(python_frames_enter(&frames, registers));
+	cr_expect(eq(ulong, frames.frame, last), "it is left to the walk, which refuses it");
+	expect_end(&frames);
+}
+
+static void *own_thread(void)
+{
+	return &thread;
+}
+
+// It runs, and gives back the memory of its frames: 3.13, whose interpreter tells its own layout.
+Test(agent_python, the_frames_of_another_interpreters_thread_are_not_looked_at)
+{
+	struct block interpreters[2] = { 0 }, other = { 0 };
+	uintptr_t *gone =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool holds_gil;
+
+	begin(12);
+	struct python_layout *l = &runtime.layout;
+	l->version = PYTHON_VERSION(13);
+	l->cframe_current = l->cframe_previous = -1;
+	struct block all = { 0 };
+	put(&all, l->runtime_interpreters, at(&interpreters[0]));
+	put(&interpreters[0], l->interpreter_next, at(&interpreters[1]));
+	put(&interpreters[0], l->interpreter_threads, at(&thread));
+	put(&interpreters[1], l->interpreter_threads, at(&other));
+	gone[PYTHON_CHUNK_SIZE / 8] = 2 * PAGE;
+	put(&other, l->thread_chunk, at(gone));
+	put(&other, l->thread_top, at(gone) + 2 * PAGE);
+	put(&other, l->thread_frame, at(gone) + PAGE);
+	cr_assert(eq(int, mprotect((char *)gone + PAGE, PAGE, PROT_NONE), 0));
+	runtime.runtime = at(&all);
+	runtime.own = own_thread;
+	cr_expect(eq(ulong, python_threads_own(&runtime, &guard, 1, &holds_gil), at(&thread)));
+	cr_expect(not(holds_gil));
+	munmap(gone, 2 * PAGE);
 }
 
 Test(agent_python, a_thread_of_its_own_copy_of_the_bytecode_is_in_its_code)

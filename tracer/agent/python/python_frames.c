@@ -86,7 +86,9 @@ bool python_frames_start(struct python_frames *f, const struct python_runtime *r
 	if (!guard_readable(guard, thread, (size_t)l->thread_bytes))
 		return false;
 	if (l->thread_chunk >= 0 && enter_chunk(f, guard_pointer(thread, l->thread_chunk))) {
-		f->dead_low = guard_pointer(thread, l->thread_top);
+		// A thread's first chunk is there before the top of its frames is.
+		uintptr_t top = guard_pointer(thread, l->thread_top);
+		f->dead_low = top > guard->chunk_low ? top : guard->chunk_low;
 		f->dead_high = guard->chunk_high;
 	}
 	f->frame = guard_pointer(thread, l->thread_frame);
@@ -167,7 +169,8 @@ bool python_frames_enter(struct python_frames *f, const uint64_t registers[DWARF
 	const struct python_runtime *r = f->runtime;
 
 	// 3.11 takes a frame from its stack before it ceases to be the current one.
-	if (r->layout.frame_entry >= 0 && f->frame == f->dead_low && f->frame < f->dead_high)
+	if (r->layout.frame_entry >= 0 && f->frame == f->dead_low &&
+	    guard_within(f->frame, (size_t)r->layout.frame_bytes, f->dead_low, f->dead_high))
 		f->frame = guard_pointer(f->frame, r->layout.frame_previous);
 	if (r->layout.cframe_current < 0 ||
 	    !guard_within(registers[DWARF_RIP], 1, r->eval_start, r->eval_start + PROLOGUE) ||

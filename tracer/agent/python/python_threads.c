@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/python/python_threads.h"
 
-#include "tracer/agent/python/python_frames.h"
-
 #define INTERPRETERS_MAX 256
 #define THREADS_MAX      1024               // of all interpreters
 #define SEARCHED         ((size_t)64 << 10) // of the stack, for a frame of 3.8 to 3.10
-#define FRAMES_MAX       1024               // to the first shim
 
 static uintptr_t first_interpreter(const struct python_runtime *r)
 {
@@ -61,25 +58,17 @@ static uintptr_t find_on_stack(const struct guard *g, uintptr_t value)
 static uintptr_t place_on_stack(const struct python_runtime *r, struct guard *g, uintptr_t thread)
 {
 	const struct python_layout *l = &r->layout;
-	struct python_frames frames;
-	struct python_step step;
 
 	if (!guard_readable(g, thread, (size_t)l->thread_bytes))
 		return UINTPTR_MAX;
 	uintptr_t newest = guard_pointer(thread, l->thread_frame);
-	if (l->cframe_current >= 0)
-		return guard_within(newest, 1, g->stack_low, g->stack_high) ? newest : UINTPTR_MAX;
-	if (l->frame_owner < 0)
+	if (l->cframe_current < 0)
 		return find_on_stack(g, newest);
-	if (!python_frames_start(&frames, r, g, thread))
-		return UINTPTR_MAX;
-	for (int i = 0; i < FRAMES_MAX && python_frames_next(&frames, &step); i++)
-		if (step.anchor)
-			return step.anchor;
-	return UINTPTR_MAX;
+	return guard_within(newest, 1, g->stack_low, g->stack_high) ? newest : UINTPTR_MAX;
 }
 
-// Other threads may change the lists meanwhile: all is guarded, and counts.
+// Up to 3.11. Other threads may change the lists meanwhile: all is guarded, and counts. From 3.12
+// on the state that a thread runs becomes its own one.
 static uintptr_t find_running(const struct python_runtime *r, struct guard *g, uintptr_t fallback)
 {
 	const struct python_layout *l = &r->layout;
@@ -176,7 +165,7 @@ uintptr_t python_threads_own(const struct python_runtime *r, struct guard *g, ui
 	if (!own || !guard_readable(g, own, (size_t)l->thread_bytes))
 		return 0;
 	uintptr_t current = l->thread_status < 0 ? (uintptr_t)r->current() : 0;
-	if (!runs(r, current, own) && has_several_interpreters(r, g))
+	if (l->thread_status < 0 && own != current && has_several_interpreters(r, g))
 		thread = find_running(r, g, own);
 	*holds_gil = runs(r, current, thread) && !l->free_threaded;
 	return python_threads_ending(r, thread) ? 0 : thread;

@@ -4,8 +4,8 @@
  *
  * A thread may have several, one for each (sub)interpreter that it has run, and
  * with several interpreters one may be run by another thread than it was made
- * in. The one whose call of the interpreter stands lowest on the thread's stack
- * is the one that it runs. For handlers.
+ * in. Up to 3.11 the one whose call of the interpreter stands lowest on the
+ * thread's stack is the one that it runs. For handlers.
  */
 #pragma once
 
