@@ -134,6 +134,11 @@ Test(agent_seccomp, what_ends_us_or_lies_to_us_is_not_for_us)
 		{ SYS_openat, SECCOMP_RET_USER_NOTIF, false },
 		{ SYS_timer_settime, SECCOMP_RET_KILL_PROCESS, false },
 		{ SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS, false },
+		{ SYS_prlimit64, SECCOMP_RET_KILL_PROCESS, false },
+		{ SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS, false },
+		{ SYS_perf_event_open, SECCOMP_RET_ERRNO | 1, true },
+		{ SYS_ioctl, SECCOMP_RET_TRAP, false },
+		{ SYS_sigaltstack, SECCOMP_RET_KILL_THREAD, false },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/sample/seccomp.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -211,11 +213,17 @@ static const struct seccomp_call wanted[] = {
 	{ SYS_read, 0, { 0 } },
 	{ SYS_write, 0, { 0 } },
 	{ SYS_close, 0, { 0 } },
+	{ SYS_fstat, 0, { 0 } },
 	{ SYS_newfstatat, 0, { 0 } },
 	{ SYS_getdents64, 0, { 0 } },
+	{ SYS_getrusage, 0, { 0 } },
+	{ SYS_prlimit64, 0, { 0 } },
 	{ SYS_ftruncate, 0, { 0 } },
 	{ SYS_fallocate, 0, { 0 } },
+	{ SYS_unlink, 0, { 0 } },
 	{ SYS_munmap, 0, { 0 } },
+	{ SYS_mprotect, 1 << 2, { 0, 0, PROT_NONE } },
+	{ SYS_sigaltstack, 0, { 0 } },
 	{ SYS_sched_yield, 0, { 0 } },
 	{ SYS_nanosleep, 0, { 0 } },
 	{ SYS_tgkill, 1 << 2, { 0, 0, 0 } },
@@ -223,10 +231,24 @@ static const struct seccomp_call wanted[] = {
 	{ SYS_madvise, 1 << 2, { 0, 0, MADV_POPULATE_WRITE } },
 	{ SYS_madvise, 1 << 2, { 0, 0, MADV_RANDOM } },
 	{ SYS_madvise, 1 << 2, { 0, 0, MADV_WIPEONFORK } },
+	{ SYS_madvise, 1 << 2, { 0, 0, MADV_DONTFORK } },
 	{ SYS_mmap, 1 << 2 | 1 << 3, { 0, 0, PROT_READ | PROT_WRITE, MAP_SHARED } },
 	{ SYS_mmap,
 	  1 << 2 | 1 << 3,
 	  { 0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS } },
+	{ SYS_mmap,
+	  1 << 2 | 1 << 3,
+	  { 0,
+	    0,
+	    PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE } },
+	// Of traps, which a forked child begins anew.
+	{ SYS_perf_event_open, 0, { 0 } },
+	{ SYS_uname, 0, { 0 } },
+	{ SYS_fcntl, 1 << 1, { 0, F_DUPFD_CLOEXEC } },
+	{ SYS_ioctl, 1 << 1, { 0, PERF_EVENT_IOC_ID } },
+	{ SYS_ioctl, 1 << 1, { 0, PERF_EVENT_IOC_DISABLE } },
+	{ SYS_ioctl, 1 << 1, { 0, PERF_EVENT_IOC_ENABLE } },
 };
 
 // A failure without an error would be taken for success.
