@@ -5,6 +5,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/main_stack.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/trap.h"
 #include "tracer/agent/task_list.h"
@@ -83,6 +84,7 @@ static void end(void *argument)
 	disarm(lane);
 	ended = true;
 	mine = NULL;
+	own_stack_release(); // no handler takes another one any more
 	agent_write_end(agent, lane);
 	rings_release(lane);
 	op_untraced = untraced;
@@ -123,6 +125,7 @@ void threads_start(struct agent *a)
 	struct lane *lane = rings_claim_patiently(&a->rings, own_tid());
 	if (!lane)
 		return;
+	own_stack_take();
 	adopt(lane);
 	arm(lane, lane->tid);
 }
@@ -225,6 +228,7 @@ void *threads_run(void *argument)
 	stack_low = lane->stack_low ? stack_high - lane->stack_low : stack_high;
 	blocked = lane->blocked;
 	__atomic_store_n(&lane->tid, tid, __ATOMIC_RELEASE);
+	own_stack_take();
 	agent_write_begin(agent, lane);
 	adopt(lane);
 	arm(lane, tid);
@@ -409,7 +413,7 @@ static void account(const struct lane *lane, uint64_t start_ns)
 		                   __ATOMIC_RELAXED);
 }
 
-void threads_tick(const void *context, uint32_t overrun)
+void threads_tick(void *context, uint32_t overrun)
 {
 	bool untraced = op_untraced;
 
@@ -417,14 +421,16 @@ void threads_tick(const void *context, uint32_t overrun)
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
-	if (lane)
+	if (lane) {
+		own_stack_take_later(context);
 		agent_tick(agent, lane, context, overrun);
+	}
 	account(lane, start_ns);
 	leave(lane);
 	op_untraced = untraced;
 }
 
-void threads_trap(const void *context, bool waited)
+void threads_trap(void *context, bool waited)
 {
 	bool untraced = op_untraced;
 
@@ -432,8 +438,10 @@ void threads_trap(const void *context, bool waited)
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
-	if (lane && agent->self == SELF_TRAPS)
+	if (lane && agent->self == SELF_TRAPS) {
+		own_stack_take_later(context);
 		agent_trap(agent, lane, context, waited);
+	}
 	account(lane, start_ns);
 	leave(lane);
 	op_untraced = untraced;
@@ -444,6 +452,7 @@ static void begin_now(void)
 {
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
+	own_stack_take();
 	if (own_tid() == agent->pid && stack_high == 0)
 		find_main_stack();
 	if (mine) {

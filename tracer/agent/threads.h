@@ -48,8 +48,8 @@ void threads_hush(void);
 bool threads_are_hushed(void);
 
 /* A tick of the calling thread, by its timer, or by a trap that has WAITED or has not. */
-void threads_tick(const void *context, uint32_t overrun);
-void threads_trap(const void *context, bool waited);
+void threads_tick(void *context, uint32_t overrun);
+void threads_trap(void *context, bool waited);
 
 /* Which of our signals the target believes to be blocked in this thread: 1 << enum signals_kind. */
 unsigned threads_blocked(void);

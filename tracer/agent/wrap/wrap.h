@@ -31,8 +31,14 @@ void wrap_stop(const char *why);
 /* libc's own syscall(), found now: the hooks of malloc() call it, and dlsym() calls those. */
 void *wrap_find_syscall(void) __attribute__((visibility("hidden")));
 
-/* Finds libc's exec functions. */
+/*
+ * Find libc's functions that handlers and children of fork() and vfork() call, too: that is no
+ * place for dlsym(), which waits for a lock that another thread may have had.
+ */
+void wrap_start_close(void);
 void wrap_start_exec(void);
+void wrap_start_exit(void);
+bool wrap_find_signals(void);
 
 /* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */
 bool wrap_start_signals(enum signals_kind kind);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/python/python_api.h"
+#include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/signals.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
 
-static void *next_sigaction, *next_signal, *next_sigprocmask, *next_pthread_sigmask;
+static void *next_sigaction, *next_signal, *next_sigprocmask, *next_pthread_sigmask,
+	*next_sigaltstack;
 
 void *wrap_next(void **cache, const char *name)
 {
@@ -28,12 +30,16 @@ static signals_mask_function *libc_sigmask(void)
 	return (signals_mask_function *)wrap_next(&next_pthread_sigmask, "pthread_sigmask");
 }
 
-bool wrap_start_signals(enum signals_kind kind)
+bool wrap_find_signals(void)
 {
-	// The others are found now, as their first call may come from a handler of the target's.
 	return libc_sigaction() && libc_sigmask() && wrap_next(&next_signal, "signal") &&
 	       wrap_next(&next_sigprocmask, "sigprocmask") &&
-	       signals_start(kind, libc_sigaction(), libc_sigmask());
+	       wrap_next(&next_sigaltstack, "sigaltstack");
+}
+
+bool wrap_start_signals(enum signals_kind kind)
+{
+	return wrap_find_signals() && signals_start(kind, libc_sigaction(), libc_sigmask());
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
@@ -64,4 +70,10 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	return signals_mask(libc_sigmask(), how, set, old);
+}
+
+EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	return own_stack_alternate(
+		(own_stack_function *)wrap_next(&next_sigaltstack, "sigaltstack"), stack, old);
 }
