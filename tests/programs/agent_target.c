@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
@@ -153,6 +155,46 @@ static int run_fork(void)
 	return 0;
 }
 
+static int looking[2], looked[2];
+
+static int look_long(struct dl_phdr_info *info, size_t size, void *context)
+{
+	char byte = 0;
+
+	(void)info, (void)size, (void)context;
+	return write(looking[1], &byte, 1) + read(looked[0], &byte, 1) != 0;
+}
+
+static void *look_at_objects(void *argument)
+{
+	dl_iterate_phdr(look_long, NULL);
+	return argument;
+}
+
+// While another thread has the loader's lock. What a child may do, it does for the first time.
+static int run_fork_among_loads(void)
+{
+	struct stat status;
+	pthread_t thread;
+	sigset_t none;
+	char byte;
+
+	if (pipe(looking) < 0 || pipe(looked) < 0 ||
+	    pthread_create(&thread, NULL, look_at_objects, NULL) != 0 ||
+	    read(looking[0], &byte, 1) != 1)
+		return 1;
+	sigemptyset(&none);
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(10);
+		close(looked[0]);
+		_exit(fstat(looked[1], &status) + sigprocmask(SIG_SETMASK, &none, NULL) +
+		      (signal(SIGUSR1, SIG_IGN) == SIG_ERR) + 3);
+	}
+	printf("fork %d\n", status_of(child));
+	return write(looked[1], &byte, 1) != 1 || pthread_join(thread, NULL) != 0;
+}
+
 static int run_close_fds(void)
 {
 	for (int fd = 3; fd < 1024; fd++)
@@ -244,6 +286,76 @@ static int run_alternate_stack(void)
 	raise(SIGUSR1);
 	burn(60);
 	puts("back");
+	return 0;
+}
+
+// As oneDNN's kernels for products of matrices do: the stack pointer walks through a buffer.
+static void *point_elsewhere(void *argument)
+{
+	static const size_t size = 65536;
+	unsigned char *buffer = malloc(size);
+	uint64_t turns = 300000000;
+	size_t changed = 0;
+
+	memset(buffer, 0x5a, size);
+	__asm__ volatile("mov %%rsp, %%rbx\n\t"
+	                 "mov %1, %%rsp\n"
+	                 "1:\tdec %0\n\t"
+	                 "jnz 1b\n\t"
+	                 "mov %%rbx, %%rsp"
+	                 : "+r"(turns)
+	                 : "r"(buffer + size / 2)
+	                 : "rbx", "cc", "memory");
+	for (size_t i = 0; i < size; i++)
+		changed += buffer[i] != 0x5a;
+	printf("%zu bytes changed\n", changed);
+	free(buffer);
+	return argument;
+}
+
+static void tell_alternate_stack(void)
+{
+	stack_t seen;
+
+	sigaltstack(NULL, &seen);
+	printf("%d %d %zu\n", seen.ss_flags, seen.ss_sp != NULL, seen.ss_size);
+}
+
+static int run_stack_elsewhere(void)
+{
+	static char stack[16384];
+	const stack_t own = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	const stack_t none = { .ss_flags = SS_DISABLE };
+	pthread_t thread;
+
+	point_elsewhere(NULL);
+	pthread_create(&thread, NULL, point_elsewhere, NULL);
+	pthread_join(thread, NULL);
+	tell_alternate_stack();
+	sigaltstack(&own, NULL);
+	tell_alternate_stack();
+	sigaltstack(&none, NULL);
+	tell_alternate_stack();
+	point_elsewhere(NULL);
+	return 0;
+}
+
+// The smallest that there may be, which no signal of the program's ever uses.
+static int run_tiny_alternate_stack(void)
+{
+	static char stack[2048];
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) }, told;
+
+	printf("%d", sigaltstack(&alternate, NULL));
+	burn(100);
+	printf(" %d", sigaltstack(NULL, &told));
+	printf(" %d %zu %d", told.ss_sp == stack, told.ss_size, told.ss_flags);
+	alternate.ss_flags = SS_DISABLE;
+	printf(" %d", sigaltstack(&alternate, &told));
+	printf(" %d %zu %d", told.ss_sp == stack, told.ss_size, told.ss_flags);
+	printf(" %d", sigaltstack(NULL, &told));
+	printf(" %d\n", told.ss_flags);
+	burn(20);
 	return 0;
 }
 
@@ -479,11 +591,14 @@ int main(int argc, char **argv)
 		{ "main-exits-first", run_main_exits_first },
 		{ "vfork", run_vfork },
 		{ "fork", run_fork },
+		{ "fork-among-loads", run_fork_among_loads },
 		{ "close-fds", run_close_fds },
 		{ "clearenv", run_clearenv },
 		{ "handlers", run_handlers },
 		{ "killed-by-ours", run_killed_by_ours },
 		{ "alternate-stack", run_alternate_stack },
+		{ "stack-elsewhere", run_stack_elsewhere },
+		{ "tiny-alternate-stack", run_tiny_alternate_stack },
 		{ "coroutine", run_coroutine },
 		{ "killed", run_killed },
 		{ "quick-exit", run_quick_exit },

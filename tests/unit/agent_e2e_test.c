@@ -75,6 +75,11 @@ Test(agent_e2e, forked_children_sample_themselves)
 	expect_weight(0.8);
 }
 
+Test(agent_e2e, a_forked_child_waits_for_no_lock_of_the_loaders)
+{
+	run_mode("fork-among-loads");
+}
+
 Test(agent_e2e, closing_all_descriptors_does_not_matter)
 {
 	run_mode("close-fds");
@@ -108,6 +113,19 @@ Test(agent_e2e, alternate_stacks_and_coroutines_are_copied)
 	expect_weight(0.85);
 	// It has but three frames above the end of its stack.
 	cr_expect(ge(u64, with.stack_bytes / with.samples, 64));
+}
+
+Test(agent_e2e, what_the_stack_pointer_points_to_need_not_be_a_stack)
+{
+	run_mode("stack-elsewhere");
+	cr_expect(strstr(with.output, "0 bytes changed") == with.output, "%s", with.output);
+	expect_weight(0.85);
+}
+
+Test(agent_e2e, an_alternate_stack_may_be_as_small_as_the_kernel_allows)
+{
+	run_mode("tiny-alternate-stack");
+	expect_weight(0.85);
 }
 
 Test(agent_e2e, what_a_killed_process_wrote_is_kept)

@@ -11,6 +11,15 @@
 
 static void *next_close, *next_close_range, *next_closefrom, *next_fstat, *next_fstat64;
 
+void wrap_start_close(void)
+{
+	wrap_next(&next_close, "close");
+	wrap_next(&next_close_range, "close_range");
+	wrap_next(&next_closefrom, "closefrom");
+	wrap_next(&next_fstat, "fstat");
+	wrap_next(&next_fstat64, "fstat64");
+}
+
 EXPORT int close(int fd)
 {
 	typedef int function(int);

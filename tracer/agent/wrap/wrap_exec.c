@@ -18,7 +18,6 @@ static void *next_execve, *next_execv, *next_execvp, *next_execvpe, *next_fexecv
 
 void wrap_start_exec(void)
 {
-	// A child of vfork() is no place for dlsym().
 	wrap_next(&next_execve, "execve");
 	wrap_next(&next_execv, "execv");
 	wrap_next(&next_execvp, "execvp");

@@ -364,9 +364,6 @@ void wrap_start_memory(struct agent *a)
 {
 	if (calls.malloc == early_malloc && !find())
 		return;
-	// Found now, as their first call may come from a handler.
-	wrap_next(&next_exit, "_exit");
-	wrap_next(&next_exit_c99, "_Exit");
 	const char *obstacle = allocator_obstacle();
 	if (obstacle) {
 		op_say(obstacle);
@@ -454,6 +451,12 @@ EXPORT void *pvalloc(size_t size)
 EXPORT size_t malloc_usable_size(void *p)
 {
 	return calls.malloc_usable_size(p);
+}
+
+void wrap_start_exit(void)
+{
+	wrap_next(&next_exit, "_exit");
+	wrap_next(&next_exit_c99, "_Exit");
 }
 
 static _Noreturn void leave(void **next, const char *name, int status)

@@ -94,7 +94,10 @@ __attribute__((constructor)) void wrap_start(void)
 		python_callers_start(&agent);
 		cupti_start(&agent);
 		torch_look();
+		wrap_find_signals();
+		wrap_start_close();
 		wrap_start_exec();
+		wrap_start_exit();
 		self_start(&agent, wrap_start_signals);
 		python_api_start(&agent);
 		trace_start(&agent);
