@@ -439,6 +439,17 @@ Test(agent_op, deeper_than_is_kept_is_counted)
 	cr_expect(gt(u64, times[1].total, 0), "and all is well afterwards");
 }
 
+// A sanitizer looks on.
+Test(agent_op, without_an_op_that_is_kept_nothing_ends_quickly)
+{
+	for (int i = 0; i < OP_DEPTH_MAX + 2; i++)
+		begin("a");
+	cr_expect(not(op_ends_quickly(op_own, 0)), "none of the open ones began so early");
+	for (int i = 0; i < OP_DEPTH_MAX + 2; i++)
+		end();
+	cr_expect(not(op_ends_quickly(op_own, 0)), "none is open");
+}
+
 static struct op_range range;
 
 static void *end_range(void *unused)

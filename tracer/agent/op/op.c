@@ -340,9 +340,10 @@ bool op_begins_quickly(const struct op_thread *t, uint64_t caller)
 
 bool op_ends_quickly(const struct op_thread *t, uint64_t begin_ns)
 {
+	if (!t->depth || t->depth > OP_DEPTH_MAX)
+		return false;
 	const struct op_open *open = &t->open[t->depth - 1];
-
-	if (!t->depth || t->depth > OP_DEPTH_MAX || open->begin_ns != begin_ns)
+	if (open->begin_ns != begin_ns)
 		return false;
 	const struct op_twin *twin = &t->twins[open->name % OP_TWINS];
 	return open->written || (twin->name == open->name && twin->twin);
