@@ -5,7 +5,7 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   return()
 endif()
 
-foreach(module displace intruders pattern symbols x86)
+foreach(module displace intruders object_file pattern symbols x86)
   unit(${module} LIBS agent_core)
 endforeach()
 unit(patches LIBS sampler)

@@ -32,34 +32,56 @@ void object_file_unmap(struct object_file *file)
 		munmap((void *)file->bytes, file->size);
 }
 
+static size_t padded(uint32_t size)
+{
+	return ((size_t)size + 3) & ~(size_t)3;
+}
+
+// Among the notes of BYTES from AT on, the last of which may lack its padding. NULL if it is not
+// there; else ID_BYTES receives its size.
+static const uint8_t *find_build_id(const uint8_t *at, size_t bytes, size_t *id_bytes)
+{
+	while (bytes >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+		size_t id = sizeof(*note) + padded(note->n_namesz);
+		size_t size = id + padded(note->n_descsz);
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+		    id + note->n_descsz <= bytes) {
+			*id_bytes = note->n_descsz;
+			return at + id;
+		}
+		if (size >= bytes)
+			return NULL;
+		at += size;
+		bytes -= size;
+	}
+	return NULL;
+}
+
 bool object_file_debug_path(const struct dl_phdr_info *info, char *path, size_t size)
 {
 	static const char digits[] = "0123456789abcdef", folder[] = "/usr/lib/debug/.build-id/";
+	const uint8_t *id = NULL;
+	size_t id_bytes;
 
-	for (int i = 0; i < info->dlpi_phnum; i++) {
+	for (int i = 0; i < info->dlpi_phnum && !id; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr),
-			      *end = at + p->p_memsz;
-		while (p->p_type == PT_NOTE && (size_t)(end - at) > sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			const uint8_t *id = at + sizeof(*note) + ((note->n_namesz + 3) & ~3u);
-			at = id + ((note->n_descsz + 3) & ~3u);
-			if (note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 || at > end ||
-			    note->n_descsz < 2 || sizeof(folder) + 2 * note->n_descsz + 8 > size)
-				continue;
-			char *to = path + sizeof(folder) - 1;
-			memcpy(path, folder, sizeof(folder));
-			for (uint32_t k = 0; k < note->n_descsz; k++) {
-				*to++ = digits[id[k] >> 4];
-				*to++ = digits[id[k] & 15];
-				if (k == 0)
-					*to++ = '/';
-			}
-			memcpy(to, ".debug", sizeof(".debug"));
-			return true;
-		}
+		if (p->p_type == PT_NOTE)
+			id = find_build_id((const uint8_t *)(info->dlpi_addr + p->p_vaddr),
+			                   p->p_memsz, &id_bytes);
 	}
-	return false;
+	if (!id || id_bytes < 2 || sizeof(folder) + 2 * id_bytes + 8 > size)
+		return false;
+	char *to = path + sizeof(folder) - 1;
+	memcpy(path, folder, sizeof(folder));
+	for (size_t k = 0; k < id_bytes; k++) {
+		*to++ = digits[id[k] >> 4];
+		*to++ = digits[id[k] & 15];
+		if (k == 0)
+			*to++ = '/';
+	}
+	memcpy(to, ".debug", sizeof(".debug"));
+	return true;
 }
 
 bool object_file_is_go(const struct object_file *file)
