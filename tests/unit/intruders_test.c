@@ -75,7 +75,22 @@ Test(intruders, what_is_in_the_middle_of_an_instruction_is_no_jump)
 
 	put(216, lea, sizeof(lea));
 	cr_expect(not(intruded()));
-	put(230, outside, sizeof(outside)); // in no function: it may be one
+	put(230, outside, sizeof(outside)); // in no function, but behind g
 	code[231] = 258 - 232;
 	cr_expect(intruded());
+}
+
+Test(intruders, between_functions_instructions_are_read_from_the_last_one_before)
+{
+	static const uint8_t move_and_test[] = { 0x4c, 0x89, 0xe3, 0x1d, 0x01, 0x00, 0x00, 0x00 };
+	static const uint8_t unknown = 0x06; // no instruction of 64 bits
+
+	put(228, move_and_test, sizeof(move_and_test)); // jrcxz, to 261, is at 230
+	cr_expect(not(intruded()));
+	code[226] = unknown;
+	cr_expect(intruded(), "what is not read may be a jump");
+	put(100, move_and_test, 2);
+	code[150] = 0xeb;
+	code[151] = 106;
+	cr_expect(intruded(), "before all functions nothing is read");
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define FILTER_BITS 65536
-#define NEAR        130 // what a jump of one byte reaches, with its own two
+#define NEAR        130   // what a jump of one byte reaches, with its own two
+#define GAP         65536 // of code without names, that is read
 
 struct search {
 	const struct intruder_code *code;
@@ -44,26 +45,41 @@ static uint64_t size_of(const struct search *s, const struct symbol *f)
 	return f->size ? f->size : symbols_next(s->symbols, f->address) - f->address;
 }
 
-// Whether an instruction begins at ADDRESS. What belongs to no function might.
-static bool is_instruction(const struct search *s, uint64_t address)
+// Where instructions are known to begin, at or before ADDRESS: at the function that it is in, or,
+// where only some functions have names, behind the last one before it. 0: nowhere.
+static uint64_t known_start(const struct search *s, uint64_t address)
 {
 	const struct intruder_code *all = s->code;
+	uint64_t start = 0;
 
 	for (size_t i = 0; i < s->symbols->count; i++) {
 		struct symbol f;
 		if (!symbols_function(s->symbols, i, &f) || f.address < all->address ||
 		    f.address > address)
 			continue;
-		uint64_t size = size_of(s, &f), wanted = address - f.address, at = 0;
-		if (wanted >= size || size > all->address + all->size - f.address)
+		uint64_t size = size_of(s, &f);
+		if (size > all->address + all->size - f.address)
 			continue;
-		const uint8_t *code = all->bytes + (f.address - all->address);
-		struct x86 x;
-		while (at < wanted && x86_decode(code + at, size - at, &x))
-			at += x.length;
-		return at <= wanted; // less: not all of it is known
+		if (address - f.address < size)
+			return f.address;
+		if (f.address + size > start)
+			start = f.address + size;
 	}
-	return true;
+	return address - start <= GAP ? start : 0;
+}
+
+// Whether an instruction begins at ADDRESS. Where that is not known, one might.
+static bool is_instruction(const struct search *s, uint64_t address)
+{
+	uint64_t start = known_start(s, address);
+
+	if (!start)
+		return true;
+	size_t at = start - s->code->address, wanted = address - s->code->address;
+	struct x86 x;
+	while (at < wanted && x86_decode(s->code->bytes + at, s->code->size - at, &x))
+		at += x.length;
+	return at <= wanted; // less: not all of it is known
 }
 
 // A jump at FROM, if one is there.
