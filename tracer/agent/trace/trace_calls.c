@@ -6,6 +6,7 @@
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/trace/detour.h"
+#include "tracer/agent/trace/trace_slots.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,8 +18,6 @@
 
 #include <cpuid.h>
 
-#define BLOCK      64                  // slots that a thread takes at a time
-#define GRAVES     65536               // a power of two
 #define STACK_SIZE (UINT64_C(8) << 20) // what is farther apart is on different stacks
 #define HIDDEN     __attribute__((visibility("hidden")))
 #define OWN        static __thread __attribute__((tls_model("initial-exec")))
@@ -31,32 +30,7 @@
 #define UNWIND_CLEANUP  2
 #define UNWIND_CONTINUE 8
 
-enum call_state {
-	CALL_FREE,
-	CALL_OPEN,
-	CALL_BURIED,  // left, as it seems; see GRAVES
-	CALL_OURS,    // not of the program
-	CALL_RETURNED // in another thread than it began in
-};
-
-// What a slot stands for. The unwind rule and the slots know the size, and the first field; the
-// collector the first two.
-struct call {
-	uint64_t return_address;
-	uint64_t stack;    // of its frame: the CFA
-	uint64_t begin_ns; // of its op; 0: it has none
-	struct own *owner; // NULL: its thread is gone
-	uint32_t generation;
-	uint32_t below; // the call that was open when it began, or the next one that is free; 0:
-	                // none
-	int state;      // enum call_state; atomic
-	bool bound;     // for good to this stack and return address
-	uint64_t unused[2];
-};
-_Static_assert(sizeof(struct call) == 64, "the slots know");
-
 struct own {
-	uint32_t free; // slots, linked; 0: none
 	uint32_t top;  // the open call that began last; 0: none
 	uint32_t left; // the slot that an unwinder is reading; 0: none
 	bool has_bounds;
@@ -69,16 +43,9 @@ struct trace_frame {
 	uint64_t return_address;
 };
 
-HIDDEN struct call trace_calls[TRACE_SLOTS];
 struct trace_function trace_functions[TRACE_FUNCTIONS + 1];
 
-// Calls that were left, by what they return to: a slot is found again by the next such call. What
-// finds its place taken is not used again.
-static uint32_t graves[GRAVES]; // atomic
-static uint32_t given;          // atomic: slots that have been given to threads
-static uint32_t returned;       // atomic: slots of threads that are gone, linked
-static bool buried;             // atomic: there have ever been any
-static uint32_t state;          // what trace_keeping_all() keeps; 0: nothing
+static uint32_t state; // what trace_keeping_all() keeps; 0: nothing
 static void (*loaded)(void);
 OWN struct own own;
 
@@ -100,97 +67,16 @@ static void keeping_all(void (*function)(void *), void *argument)
 	errno = error;
 }
 
-static bool is_slot(uint64_t address)
-{
-	return address - (uint64_t)trace_slots < (uint64_t)TRACE_SLOTS * TRACE_SLOT_BYTES;
-}
-
-static uint32_t slot_at(uint64_t address)
-{
-	return (uint32_t)((address - (uint64_t)trace_slots) / TRACE_SLOT_BYTES);
-}
-
-static uint64_t slot_address(uint32_t slot)
-{
-	return (uint64_t)trace_slots + (uint64_t)slot * TRACE_SLOT_BYTES;
-}
-
-static uint32_t *grave_of(uint64_t stack, uint64_t return_address)
-{
-	uint64_t hash = (stack ^ return_address << 20) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &graves[hash >> 48];
-}
-_Static_assert(GRAVES == 1 << 16, "the hash above");
-
-static void bury(uint32_t slot)
-{
-	struct call *call = &trace_calls[slot];
-
-	call->bound = true;
-	__atomic_store_n(&buried, true, __ATOMIC_RELAXED);
-	__atomic_store_n(&call->state, CALL_BURIED, __ATOMIC_RELEASE);
-	__atomic_store_n(grave_of(call->stack, call->return_address), slot, __ATOMIC_RELEASE);
-}
-
-// 0 if there is none for calls that return there.
-static uint32_t dig_up(uint64_t stack, uint64_t return_address)
-{
-	if (!__atomic_load_n(&buried, __ATOMIC_RELAXED))
-		return 0;
-	uint32_t *grave = grave_of(stack, return_address);
-	uint32_t slot = __atomic_load_n(grave, __ATOMIC_ACQUIRE);
-
-	if (!slot || trace_calls[slot].stack != stack ||
-	    trace_calls[slot].return_address != return_address ||
-	    !__atomic_compare_exchange_n(grave, &slot, 0, false, __ATOMIC_ACQ_REL,
-	                                 __ATOMIC_RELAXED))
-		return 0;
-	return slot;
-}
-
-static void put_free(uint32_t slot)
-{
-	trace_calls[slot].below = own.free;
-	__atomic_store_n(&trace_calls[slot].state, CALL_FREE, __ATOMIC_RELAXED);
-	own.free = slot;
-}
-
-// What is bound waits for its like.
-static void release(uint32_t slot)
-{
-	if (trace_calls[slot].bound)
-		bury(slot);
-	else
-		put_free(slot);
-}
-
-static void take_block(void)
-{
-	own.free = __atomic_exchange_n(&returned, 0, __ATOMIC_ACQUIRE);
-	if (own.free || __atomic_load_n(&given, __ATOMIC_RELAXED) >= TRACE_SLOTS)
-		return;
-	uint32_t first = __atomic_fetch_add(&given, BLOCK, __ATOMIC_RELAXED);
-	// Number 0 is none.
-	for (uint32_t i = BLOCK; i > 0; i--)
-		if (first + i - 1 && first + i - 1 < TRACE_SLOTS)
-			put_free(first + i - 1);
-}
-
 static uint32_t take_slot(uint64_t stack, uint64_t return_address)
 {
-	uint32_t slot = dig_up(stack, return_address);
+	uint32_t slot = trace_slot_dig_up(stack, return_address);
 
 	if (slot)
 		return slot;
-	if (!own.free)
-		take_block();
-	slot = own.free;
-	if (slot)
-		own.free = trace_calls[slot].below;
+	slot = trace_slot_take();
 	// Not before: a handler's call in the middle of an unwinder's work is not to get it.
 	if (own.left)
-		release(own.left);
+		trace_slot_release(own.left);
 	own.left = 0;
 	return slot;
 }
@@ -230,7 +116,7 @@ static bool is_in_place(const struct call *call, uint32_t slot)
 	struct iovec remote = { (void *)(call->stack - 8), sizeof(word) };
 
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(word) &&
-	       word == slot_address(slot);
+	       word == trace_slot_address(slot);
 }
 
 // Whether a call that is open cannot be so any more, as the frame of another ends at STACK. One of
@@ -262,9 +148,9 @@ static void leave_behind(struct op_thread *t, uint64_t stack)
 		own.top = call->below;
 		end_op(t, call, 0);
 		if (gone)
-			release(slot);
+			trace_slot_release(slot);
 		else
-			bury(slot);
+			trace_slot_bury(slot);
 	}
 }
 
@@ -298,7 +184,7 @@ static uint64_t stack_of(const struct trace_frame *frame)
 static bool is_ours(uint64_t address)
 {
 	return address - (uint64_t)__ehdr_start < (uint64_t)(_end - __ehdr_start) &&
-	       !is_slot(address);
+	       !trace_slot_is(address);
 }
 
 // What we call, and what that calls, is no part of the program. Without a slot only the former is.
@@ -313,7 +199,7 @@ static void enter_ours(struct trace_frame *frame)
 	call->stack = stack_of(frame);
 	call->owner = &own;
 	__atomic_store_n(&call->state, CALL_OURS, __ATOMIC_RELAXED);
-	frame->return_address = slot_address(slot);
+	frame->return_address = trace_slot_address(slot);
 }
 
 struct entry {
@@ -326,8 +212,9 @@ static uint32_t find_jumped(const struct trace_frame *frame)
 {
 	uint64_t address = frame->return_address;
 
-	return is_slot(address) && trace_calls[slot_at(address)].stack == stack_of(frame)
-	               ? slot_at(address)
+	return trace_slot_is(address) &&
+	                       trace_calls[trace_slot_at(address)].stack == stack_of(frame)
+	               ? trace_slot_at(address)
 	               : 0;
 }
 
@@ -340,7 +227,7 @@ static void open_call(struct op_thread *t, struct trace_frame *frame, uint32_t s
 
 	call->begin_ns = begin_ns;
 	call->generation = t->generation;
-	if (is_slot(frame->return_address) || !begin_ns)
+	if (trace_slot_is(frame->return_address) || !begin_ns)
 		return;
 	call->return_address = return_address;
 	call->stack = here.stack;
@@ -349,7 +236,7 @@ static void open_call(struct op_thread *t, struct trace_frame *frame, uint32_t s
 	__atomic_store_n(&call->state, CALL_OPEN, __ATOMIC_RELAXED);
 	own.top = slot;
 	// The collector knows of the op by now, whoever sees the slot in the stack.
-	frame->return_address = slot_address(slot);
+	frame->return_address = trace_slot_address(slot);
 }
 
 static void begin(void *argument)
@@ -372,7 +259,7 @@ static void begin(void *argument)
 		uint64_t before = frame->return_address;
 		open_call(t, frame, slot, name, before);
 		if (frame->return_address == before)
-			release(slot);
+			trace_slot_release(slot);
 	} else {
 		op_count_timeless(t, name);
 	}
@@ -386,12 +273,12 @@ static bool begins_quickly(const struct entry *entry)
 	const struct op_thread *t = op_own;
 	uint64_t stack = stack_of(frame), caller = frame->return_address;
 
-	if (!t || t->inside || t->generation != *op_witness || own.left || !own.free ||
-	    !detour_known(&entry->function->known, t))
+	if (!t || t->inside || t->generation != *op_witness || own.left ||
+	    !trace_slots_are_left() || !detour_known(&entry->function->known, t))
 		return false;
 	if (own.top) {
 		const struct call *top = &trace_calls[own.top];
-		bool jumped = caller == slot_address(own.top) && top->stack == stack;
+		bool jumped = caller == trace_slot_address(own.top) && top->stack == stack;
 		if ((top->stack <= stack && !jumped) || top->state != CALL_OPEN ||
 		    (jumped && !op_ends_quickly(t, top->begin_ns)))
 			return false;
@@ -418,7 +305,7 @@ void trace_begin(struct trace_frame *frame)
 	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
 	if (f->shared && is_ours(frame->return_address)) {
 		enter_ours(frame);
-		op_untraced = is_slot(frame->return_address);
+		op_untraced = trace_slot_is(frame->return_address);
 		return;
 	}
 	if (f == trace_functions)
@@ -439,7 +326,7 @@ static void return_elsewhere(struct call *call, uint32_t slot)
 	if (call->owner)
 		__atomic_store_n(&call->state, CALL_RETURNED, __ATOMIC_RELEASE);
 	else
-		release(slot);
+		trace_slot_release(slot);
 }
 
 static void close_call(void *argument)
@@ -454,7 +341,7 @@ static void close_call(void *argument)
 		leave_behind(t, call->stack - 1);
 		end_op(t, call, OP_RETURNED);
 		unlink_call(slot);
-		release(slot);
+		trace_slot_release(slot);
 	}
 	if (t)
 		op_leave(t);
@@ -471,13 +358,13 @@ static bool closes_quickly(const struct call *call)
 
 void trace_end(struct trace_frame *frame)
 {
-	struct call *call = &trace_calls[slot_at(frame->return_address)];
+	struct call *call = &trace_calls[trace_slot_at(frame->return_address)];
 
 	// Before the op ends: whoever sees the slot in the stack finds the op.
 	frame->return_address = call->return_address;
 	__asm__ volatile("" ::: "memory");
 	if (call->state == CALL_OURS) {
-		release((uint32_t)(call - trace_calls));
+		trace_slot_release((uint32_t)(call - trace_calls));
 		op_untraced = false;
 		return;
 	}
@@ -522,7 +409,7 @@ static void leave_call(uint32_t slot)
 		end_op(t, call, OP_RETURNED);
 		unlink_call(slot);
 		if (own.left)
-			release(own.left);
+			trace_slot_release(own.left);
 		own.left = slot;
 	}
 	if (t)
@@ -541,8 +428,8 @@ int trace_personality(int version, int actions, uint64_t class, void *exception,
 	op_untraced = true;
 	get_address *get = find_get_address(__builtin_return_address(0));
 	uint64_t address = get ? get(context) : 0;
-	if (is_slot(address))
-		leave_call(slot_at(address));
+	if (trace_slot_is(address))
+		leave_call(trace_slot_at(address));
 	op_untraced = false;
 	errno = error;
 	return UNWIND_CONTINUE;
@@ -582,7 +469,7 @@ static void let_go(uint32_t slot)
 
 	call->begin_ns = 0;
 	if (on_own_stack(call->stack, call->stack))
-		release(slot);
+		trace_slot_release(slot);
 	else
 		__atomic_store_n(&call->owner, NULL, __ATOMIC_RELEASE);
 }
@@ -594,17 +481,7 @@ void trace_calls_thread_end(void)
 		own.top = trace_calls[slot].below;
 		let_go(slot);
 	}
-	uint32_t last = own.free;
-	if (!last)
-		return;
-	while (trace_calls[last].below)
-		last = trace_calls[last].below;
-	uint32_t others = __atomic_load_n(&returned, __ATOMIC_RELAXED);
-	do
-		trace_calls[last].below = others;
-	while (!__atomic_compare_exchange_n(&returned, &others, own.free, true, __ATOMIC_RELEASE,
-	                                    __ATOMIC_RELAXED));
-	own.free = 0;
+	trace_slots_thread_end();
 }
 
 #endif
