@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNNAMED          "(unnamed)"
-#define has(a, field, t) (offsetof(t, field) + sizeof((a)->field) <= (a)->size)
+#define UNNAMED "(unnamed)"
 
 struct counter {
 	struct nvtx_domain *domain;
@@ -61,7 +60,7 @@ static void keep(struct nvtx_domain *d, uint64_t id, const struct nvtx_counter_a
 	c->domain = d;
 	c->name = store_text(a->name ? a->name : UNNAMED, PROTOCOL_NAME_TEXT);
 	c->schema = a->schema;
-	c->delta = has(a, semantics, struct nvtx_counter_attributes) && is_delta(a->semantics);
+	c->delta = NVTX_HAS(a, semantics, struct nvtx_counter_attributes) && is_delta(a->semantics);
 	if (c->name)
 		table_put(&counters, key_of(d, id), c);
 }
@@ -137,10 +136,11 @@ static void read_sample(struct op_thread *t, struct counter *c, const void *data
                         struct op_here here)
 {
 	const struct nvtx_payload sample = { c->schema, bytes, data };
-	struct nvtx_event event = { .text = NULL };
+	struct nvtx_event event;
 
 	if (bytes < nvtx_payload_bytes(c->domain, c->schema))
 		return; // it is cut: which numbers are there?
+	nvtx_event_clear(&event);
 	nvtx_payload_read(&event, c->domain, &sample, 1);
 	if (event.count == 1)
 		mark(t, c, c->name, event.kind, change(c, event.kind, event.values[0]), here);
@@ -154,9 +154,9 @@ static uint64_t hook_register(const void *domain, const struct nvtx_counter_attr
 	function *forward = NVTX_THEIRS(function, counters[NVTX_COUNTER_REGISTER]);
 	uint64_t id = forward ? forward(domain, a) : 0;
 
-	if (!a || !has(a, name, struct nvtx_counter_attributes))
+	if (!a || !NVTX_HAS(a, name, struct nvtx_counter_attributes))
 		return id;
-	if (!forward && has(a, id, struct nvtx_counter_attributes))
+	if (!forward && NVTX_HAS(a, id, struct nvtx_counter_attributes))
 		id = a->id;
 	if (!id)
 		id = NVTX_SCHEMA_DYNAMIC_FIRST + __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);

@@ -66,14 +66,14 @@ static bool take_ns(const struct op_thread *t, const struct nvtx_domain *domain,
 static void submit(struct op_thread *t, struct nvtx_domain *d, const struct nvtx_payload *payloads,
                    size_t count, struct op_here here)
 {
-	struct nvtx_event event = { .text = NULL };
+	struct nvtx_event event;
 	struct nvtx_times times;
 	uint64_t ns;
 
+	nvtx_event_clear(&event);
 	nvtx_payload_read(&event, d, payloads, count);
 	nvtx_payload_times(&times, d, payloads, count);
-	uint32_t name = event.string ? nvtx_string_name(t, d, event.string, event.category)
-	                             : nvtx_name(t, d, event.text, event.category);
+	uint32_t name = nvtx_event_name(t, d, &event);
 	struct op_details details = { event.kind, (uint16_t)event.count, event.values };
 	if (take_ns(t, d, &times, &ns))
 		op_count(t, name, ns);

@@ -2,22 +2,19 @@
 #include "tracer/agent/nvtx/nvtx_hooks.h"
 
 #include "tracer/agent/nvtx/nvtx_deferred.h"
+#include "tracer/agent/nvtx/nvtx_event.h"
 #include "tracer/agent/nvtx/nvtx_names.h"
 #include "tracer/agent/nvtx/nvtx_object.h"
 #include "tracer/agent/nvtx/nvtx_payload.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/ranges.h"
 #include "tracer/agent/utf8.h"
-#include "tracer/protocol.h"
 
 #include <stdbool.h>
-#include <string.h>
 
-#define INLINE           static inline __attribute__((always_inline))
-#define unlikely(x)      __builtin_expect(!!(x), 0)
-#define TEXT_BYTES       (PROTOCOL_NAME_TEXT + 1)
-#define RESOURCE         "resource" // the category that says what such a mark is
-#define has(a, field, t) (offsetof(t, field) + sizeof((a)->field) <= (a)->size)
+#define INLINE      static inline __attribute__((always_inline))
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define RESOURCE    "resource" // the category that says what such a mark is
 
 struct nvtx_functions nvtx_theirs;
 
@@ -49,93 +46,6 @@ static int pop(struct op_thread *t, const struct nvtx_domain *d)
 	return depth ? (int)depth - 1 : NVTX_ERROR;
 }
 
-// What is said by a message: TEXT_BYTES of BUFFER are for a wide one.
-static void read_message(struct nvtx_event *event, int type, union nvtx_message message,
-                         char *buffer)
-{
-	if (type == NVTX_MESSAGE_NARROW)
-		event->text = message.narrow;
-	else if (type == NVTX_MESSAGE_WIDE)
-		event->text = utf8_from_wide(buffer, TEXT_BYTES, message.wide);
-	else if (type == NVTX_MESSAGE_STRING)
-		event->string = nvtx_string_of(message.string);
-}
-
-static void set_value(struct nvtx_event *event, uint16_t kind, uint64_t value)
-{
-	event->kind = kind;
-	event->count = 1;
-	event->values[0] = value;
-}
-
-static void set_real(struct nvtx_event *event, double real)
-{
-	set_value(event, OP_DETAIL_DOUBLE, 0);
-	memcpy(event->values, &real, sizeof(real));
-}
-
-static void read_value(struct nvtx_event *event, const struct nvtx_domain *d,
-                       const struct nvtx_attributes *a)
-{
-	switch (a->payload_type) {
-	case NVTX_PAYLOAD_U64:
-		set_value(event, OP_DETAIL_UNSIGNED, a->payload.u64);
-		break;
-	case NVTX_PAYLOAD_I64:
-		set_value(event, OP_DETAIL_SIGNED, a->payload.u64);
-		break;
-	case NVTX_PAYLOAD_DOUBLE:
-		set_real(event, a->payload.real);
-		break;
-	case NVTX_PAYLOAD_U32:
-		set_value(event, OP_DETAIL_UNSIGNED, a->payload.u32);
-		break;
-	case NVTX_PAYLOAD_I32:
-		set_value(event, OP_DETAIL_SIGNED, (uint64_t)(int64_t)a->payload.i32);
-		break;
-	case NVTX_PAYLOAD_FLOAT:
-		set_real(event, (double)a->payload.real32);
-		break;
-	case NVTX_PAYLOAD_EXTENDED:
-		if (a->payload_count > 0)
-			nvtx_payload_read(event, d, a->payload.extended, (size_t)a->payload_count);
-		break;
-	default:
-		break;
-	}
-}
-
-static void clear(struct nvtx_event *event)
-{
-	event->text = NULL;
-	event->string = NULL;
-	event->category = 0;
-	event->count = 0;
-	event->kind = OP_DETAIL_NONE;
-}
-
-// Fields beyond the size that the program has given are not there.
-static void read_attributes(struct nvtx_event *event, const struct nvtx_domain *d,
-                            const struct nvtx_attributes *a, char *buffer)
-{
-	clear(event);
-	if (!a)
-		return;
-	if (has(a, category, struct nvtx_attributes))
-		event->category = a->category;
-	if (has(a, message, struct nvtx_attributes))
-		read_message(event, a->message_type, a->message, buffer);
-	if (a->payload_type && has(a, payload, struct nvtx_attributes))
-		read_value(event, d, a);
-}
-
-static uint32_t event_name(struct op_thread *t, struct nvtx_domain *d, struct nvtx_event *event)
-{
-	if (event->string)
-		return nvtx_string_name(t, d, event->string, event->category);
-	return nvtx_name(t, d, event->text, event->category);
-}
-
 // What becomes of an event: it begins an op or a range, or is a mark.
 typedef int64_t event_use(struct op_thread *t, const struct nvtx_domain *d, uint32_t name,
                           struct op_here here, const struct op_details *details);
@@ -159,16 +69,16 @@ INLINE int64_t with_event(struct op_thread *t, struct nvtx_domain *d, struct nvt
 {
 	struct op_details details = { event->kind, (uint16_t)event->count, event->values };
 
-	return use(t, d, event_name(t, d, event), here, event->count ? &details : NULL);
+	return use(t, d, nvtx_event_name(t, d, event), here, event->count ? &details : NULL);
 }
 
 INLINE int64_t with_attributes(struct op_thread *t, struct nvtx_domain *d,
                                const struct nvtx_attributes *a, struct op_here here, event_use *use)
 {
 	struct nvtx_event event;
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 
-	read_attributes(&event, d, a, buffer);
+	nvtx_event_read(&event, d, a, buffer);
 	return with_event(t, d, &event, here, use);
 }
 
@@ -178,7 +88,7 @@ INLINE int64_t with_payloads(struct op_thread *t, struct nvtx_domain *d,
 {
 	struct nvtx_event event;
 
-	clear(&event);
+	nvtx_event_clear(&event);
 	nvtx_payload_read(&event, d, payloads, count);
 	return with_event(t, d, &event, here, use);
 }
@@ -186,7 +96,7 @@ INLINE int64_t with_payloads(struct op_thread *t, struct nvtx_domain *d,
 INLINE int64_t with_wide(struct op_thread *t, const wchar_t *text, struct op_here here,
                          event_use *use)
 {
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 	const char *narrow = utf8_from_wide(buffer, sizeof(buffer), text);
 
 	return use(t, nameless(), nvtx_name(t, nameless(), narrow, 0), here, NULL);
@@ -433,12 +343,12 @@ static void mark_resource(struct op_thread *t, struct nvtx_domain *d, const char
 static void name_resource(const void *domain, const struct nvtx_resource *r, struct op_here here)
 {
 	struct nvtx_event event;
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 
-	clear(&event);
-	if (!r || !has(r, message, struct nvtx_resource))
+	nvtx_event_clear(&event);
+	if (!r || !NVTX_HAS(r, message, struct nvtx_resource))
 		return;
-	read_message(&event, r->message_type, r->message, buffer);
+	nvtx_event_read_message(&event, r->message_type, r->message, buffer);
 	const char *text = event.string ? event.string->text : event.text;
 	if (text && r->identifier_type == NVTX_RESOURCE_THREAD) {
 		nvtx_names_thread((uint32_t)r->identifier, text);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/nvtx/nvtx_names.h"
 
+#include "tracer/agent/nvtx/nvtx_event.h"
 #include "tracer/agent/nvtx/nvtx_hooks.h"
 #include "tracer/agent/nvtx/nvtx_object.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/utf8.h"
-#include "tracer/protocol.h"
-
-#define TEXT_BYTES (PROTOCOL_NAME_TEXT + 1)
 
 typedef void name_category_narrow(uint32_t category, const char *text);
 void nvtx_names_category_narrow(uint32_t category, const char *text)
@@ -23,7 +21,7 @@ void nvtx_names_category_narrow(uint32_t category, const char *text)
 static void create_wide_category(const struct nvtx_domain *d, uint32_t category,
                                  const wchar_t *text)
 {
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 
 	nvtx_category_create(d, category, utf8_from_wide(buffer, sizeof(buffer), text));
 }
@@ -84,7 +82,7 @@ typedef void name_thread_wide(uint32_t tid, const wchar_t *text);
 void nvtx_names_thread_wide(uint32_t tid, const wchar_t *text)
 {
 	name_thread_wide *forward = NVTX_THEIRS(name_thread_wide, core[NVTX_NAME_OS_THREAD_W]);
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 
 	nvtx_names_thread(tid, utf8_from_wide(buffer, sizeof(buffer), text));
 	if (forward)
@@ -108,7 +106,7 @@ typedef const void *domain_create_wide(const wchar_t *text);
 const void *nvtx_names_domain_create_wide(const wchar_t *text)
 {
 	domain_create_wide *forward = NVTX_THEIRS(domain_create_wide, core2[NVTX_DOMAIN_CREATE_W]);
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 	const void *ours = nvtx_domain_create(utf8_from_wide(buffer, sizeof(buffer), text));
 	const void *handle = forward ? forward(text) : ours;
 
@@ -135,7 +133,7 @@ const void *nvtx_names_string_create_wide(const void *domain, const wchar_t *tex
 {
 	string_create_wide *forward =
 		NVTX_THEIRS(string_create_wide, core2[NVTX_DOMAIN_REGISTER_STRING_W]);
-	char buffer[TEXT_BYTES];
+	char buffer[NVTX_TEXT_BYTES];
 	const void *ours = nvtx_string_create(nvtx_domain_of(domain),
 	                                      utf8_from_wide(buffer, sizeof(buffer), text));
 	const void *handle = forward ? forward(domain, text) : ours;

@@ -10,17 +10,8 @@
 #pragma once
 
 #include "tracer/agent/nvtx/nvtx_abi.h"
+#include "tracer/agent/nvtx/nvtx_event.h"
 #include "tracer/agent/nvtx/nvtx_object.h"
-
-/* What an event says. */
-struct nvtx_event {
-	const char *text;           /* NULL: none */
-	struct nvtx_string *string; /* instead of it */
-	uint32_t category;          /* 0: none */
-	uint32_t count;
-	uint16_t kind; /* enum op_detail of VALUES */
-	uint64_t values[OP_DETAILS_MAX];
-};
 
 /* The id under which payloads will name it. 0: refused. */
 uint64_t nvtx_payload_register(const struct nvtx_domain *domain, const struct nvtx_schema *schema);
