@@ -121,10 +121,9 @@ static struct itt_domain *hook_domain_create(const char *name)
 	if (known && is_called(known->name, name))
 		return (struct itt_domain *)known;
 	struct itt_domain *d = store_take(sizeof(*d));
-	if (!d)
+	if (!d || !(d->name = store_text(name, PROTOCOL_NAME_TEXT)))
 		return NULL;
 	d->flags = 1;
-	d->name = store_text(name, PROTOCOL_NAME_TEXT);
 	d->reserved_pointer = itt_owner_called(name);
 	d->reserved = ITT_MADE;
 	table_put(&texts, text_key(ITT_DOMAIN, name), d);
@@ -142,9 +141,8 @@ static struct itt_string *hook_string_create(const char *text)
 	if (known && is_called(known->text, text))
 		return (struct itt_string *)known;
 	struct itt_made_string *made = store_take(sizeof(*made));
-	if (!made)
+	if (!made || !(made->seen.text = store_text(text, PROTOCOL_NAME_TEXT)))
 		return NULL;
-	made->seen.text = store_text(text, PROTOCOL_NAME_TEXT);
 	made->seen.reserved = ITT_MADE;
 	table_put(&texts, text_key(ITT_STRING, text), made);
 	return &made->seen;
