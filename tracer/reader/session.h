@@ -37,6 +37,7 @@ void session_free(struct session *s); /* NULL is fine */
 
 CLEANUP(session, struct session *, session_free)
 
+/* Its path, the session's own. */
 const char *session_directory(const struct session *s);
 
 /*

@@ -21,7 +21,6 @@
 #define STRAYS      16
 
 #define OWN         static __thread __attribute__((tls_model("initial-exec")))
-#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 // at::RecordFunctionCallback, the same from 1.13 to 2.15. A start returns a unique_ptr<>, which the

@@ -14,7 +14,6 @@
 #define TAG_INTEGER 5
 #define LIST_MAX    8 // numbers of a list that is told
 
-#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define INLINE      static inline __attribute__((always_inline)) // on the path of every op
 
