@@ -37,7 +37,7 @@ static const struct names table[] = {
 	                  "{built-in method posix.fsync}|{built-in method posix.fdatasync}" },
 	{ ACTIVITY(READ),
 	  "read|pread|pread64|readv|preadv|preadv64|libc_read|libc_pread*|ksys_read|"
-	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*|getdents*" },
+	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*" },
 	{ ACTIVITY(WRITE),
 	  "write|pwrite|pwrite64|writev|pwritev|libc_write|libc_pwrite*|ksys_write|"
 	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*" },
@@ -50,13 +50,14 @@ static const struct names table[] = {
 	  "{built-in method _socket.getaddrinfo}" },
 	{ ACTIVITY(OPEN),
 	  "open|open64|openat|openat64|libc_open*|stat|stat64|fstat*|lstat*|newfstatat|"
-	  "access|readdir*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
+	  "access|readdir*|getdents*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
 	  "{built-in method posix.stat}|{built-in method posix.open}|"
 	  "{built-in method io.open}|{built-in method posix.listdir}" },
 	{ ACTIVITY(SLEEP), "nanosleep|clock_nanosleep*|usleep|sleep|thrd_sleep|libc_nanosleep|"
 	                   "{built-in method time.sleep}|std::this_thread::sleep_*" },
 	{ ACTIVITY(POLL),
 	  "poll|ppoll|select|pselect*|epoll_wait|epoll_pwait*|libc_poll|libc_select*|"
+	  "pause|libc_pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait|runtime.netpoll|"
 	  "{method 'poll' of 'select.*|{built-in method select.*" },
 	{ ACTIVITY(SPAWN),
 	  "fork|libc_fork|vfork|libc_vfork|posix_spawn*|spawni*|execve|execv*|popen|pclose|system|"

@@ -5,6 +5,7 @@
 #include "base/origin.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Whether code at LOCATION may be the user's. What is not known may be.
 static bool may_be_own(const struct profile *p, const struct location *location)
@@ -167,11 +168,21 @@ static bool begins_process(const struct profile *p, const struct location *locat
 	return profile_is_python(p, location, "_bootstrap", "multiprocessing/process.py");
 }
 
+// A thread that the kernel keeps in a process for io_uring: none of its code runs there.
+static bool is_of_io_uring(const struct profile *p, uint32_t slot)
+{
+	const char *name = strings_get(p->strings, threads_get(&p->threads, slot)->name);
+
+	return name && (strncmp(name, "iou-sqp-", 8) == 0 || strncmp(name, "iou-wrk-", 8) == 0);
+}
+
 static uint8_t state_of(const struct profile *p, const struct lives *lives, const bool *threads,
                         uint32_t slot)
 {
 	if (!threads[slot - 1])
 		return 0;
+	if (is_of_io_uring(p, slot))
+		return WANTED | FOR_WORK;
 	if (is_first(p, slot))
 		return WANTED;
 	return WANTED | ONLY_FOREIGN | (hardly_ran(lives, slot) ? HARDLY_RAN : 0);

@@ -13,6 +13,9 @@
  * work: in a stack without any code of the user's below the function in which such a process
  * begins.
  *
+ * The threads that the kernel keeps in a process for io_uring, which have no stack of the user's,
+ * wait for work wherever they wait.
+ *
  * A thread of the program's own that was on a CPU for less than IDLE_RUNS of its life waits in
  * vain, too, where it waits for a condition, a semaphore or a message. One that waits for a mutex
  * does not: somebody keeps it from its work.

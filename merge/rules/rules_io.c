@@ -11,7 +11,7 @@
 #define FILES        (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
 #define PIPES        (1u << METRIC_OFF_PIPE)
 #define NET          (1u << METRIC_OFF_NET)
-#define WAITED_SHARE 0.5 // of the run, by the critical thread for others
+#define WAITED_SHARE 0.5 // of the run, by the critical thread for others; of files, for the disk
 #define SLEEP        (1u << METRIC_OFF_SLEEP)
 
 #define MANY_CALLS   1000
@@ -112,44 +112,56 @@ static enum measured measure_wait(const struct evidence *e, const struct rule *r
 	return finding_say(finding, "%.300s; most of it for pipes", fact);
 }
 
-// What the other threads do most while the critical one waits for sockets, if they keep CPUs busy,
-// or want to, for most of that time: then one of them may be who is waited for. NULL if not so.
-static const struct activity_time *working_others(const struct evidence *e, uint64_t *ns)
+// What the other threads work, if they keep CPUs busy, or want to, for most of the time that the
+// critical one spends in WAITS (bits): then one of them may be who is waited for; 0 if not so. MOST
+// is what they do most in code of the user's own; NULL: nothing.
+static uint64_t work_of_others(const struct evidence *e, uint32_t waits,
+                               const struct activity_time **most)
 {
 	const uint32_t work = ON_CPU | 1u << METRIC_OFF_RUNNABLE;
-	const struct activity_time *most = NULL;
-	uint64_t waited = 0, most_ns = 0;
+	uint64_t waited = 0, worked = 0, most_ns = 0;
 
-	*ns = 0;
+	*most = NULL;
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
 		uint64_t others =
 			evidence_sum(time->ns, work) - evidence_sum(time->critical_ns, work);
-		waited += evidence_sum(time->critical_ns, NET);
-		*ns += others;
+		waited += evidence_sum(time->critical_ns, waits);
+		worked += others;
 		if (time->place == ACTIVITY_NO_PLACE || others <= most_ns)
 			continue;
-		most = time;
+		*most = time;
 		most_ns = others;
 	}
-	return (double)*ns >= SAME_SHARE * (double)waited ? most : NULL;
+	return (double)worked >= SAME_SHARE * (double)waited ? worked : 0;
 }
 
-// Advises to look at WORK, NS of other threads.
-static void advise_on_others(const struct evidence *e, const struct activity_time *work,
-                             uint64_t ns, struct finding *finding)
+// Advises to look at what others do, if that may be what is waited for in WAITS.
+static void advise_on_others(const struct evidence *e, uint32_t waits, struct finding *finding)
 {
-	const struct activity_place *place = &e->activities->places[work->place];
-	const struct strings *texts = e->profile->strings;
-	const char *function = strings_get(texts, place->function);
+	const struct activity_time *most;
+	uint64_t worked = work_of_others(e, waits, &most);
 	char where[300];
 
+	if (!worked)
+		return;
+	if (!most) {
+		finding_advise(finding,
+		               "Other threads of this run work for %.2f s: if they are who is "
+		               "waited for, make that faster; bottleneck report --by thread shows "
+		               "them.",
+		               (double)worked / 1e9);
+		return;
+	}
+	const struct activity_place *place = &e->activities->places[most->place];
+	const struct strings *texts = e->profile->strings;
+	const char *function = strings_get(texts, place->function);
 	finding_place(function ? function : "?", strings_get(texts, place->file), (int)place->line,
 	              where, sizeof(where));
 	finding_advise(finding,
 	               "Other threads of this run work for %.2f s, most in %.250s: if they are who "
 	               "is waited for, make that faster.",
-	               (double)ns / 1e9, where);
+	               (double)worked / 1e9, where);
 }
 
 static enum measured measure_net(const struct evidence *e, const struct rule *rule,
@@ -161,12 +173,10 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 	if (measured != MEASURED || finding->value <= rule->threshold)
 		return measured;
 	uint32_t count = held_back(e);
-	uint64_t work_ns = 0;
-	const struct activity_time *work = working_others(e, &work_ns);
-	if (!count && work)
-		advise_on_others(e, work, work_ns, finding);
-	if (!count)
+	if (!count) {
+		advise_on_others(e, NET, finding);
 		return measured;
+	}
 	finding_advise(
 		finding,
 		"That is as long as a receiver holds acknowledgements back, for which a "
@@ -175,6 +185,37 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 		"for several things at once.");
 	snprintf(fact, sizeof(fact), "%s", finding->fact);
 	return finding_say(finding, "%.300s; %u times for some 40 ms", fact, count);
+}
+
+// Who waits while the rest of the run works is not idle: make(1) waits so for its compilers.
+static enum measured measure_idle(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	const struct activity_time *most;
+
+	return work_of_others(e, rule->metrics, &most) ? MEASURED_NOTHING
+	                                               : measure_doing(e, rule, finding);
+}
+
+// What a directory holds comes from the disk but once.
+static enum measured measure_open(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+	uint64_t waited = 0, all = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (!(time->doing & rule->doing) || time->doing & rule->not_doing)
+			continue;
+		waited += evidence_sum(time->critical_ns, FILES);
+		all += evidence_sum(time->critical_ns, FILES | ON_CPU);
+	}
+	if (measured == MEASURED && (double)waited > WAITED_SHARE * (double)all)
+		finding_advise(finding,
+		               "Most of it is waiting for the disk: look at a second run first, "
+		               "which finds directories in memory. Else look up fewer files.");
+	return measured;
 }
 
 // What the other threads did meanwhile: slept at places of the user's own, or anything else.
@@ -213,8 +254,12 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 	char thread[80], place[300];
 
 	if ((double)waited < WAITED_SHARE * (double)e->wall_ns || others.sleep_ns < waited / 2 ||
-	    others.rest_ns > others.sleep_ns / 2 || others.place == ACTIVITY_NO_PLACE)
-		return measure_doing(e, rule, finding);
+	    others.rest_ns > others.sleep_ns / 2 || others.place == ACTIVITY_NO_PLACE) {
+		enum measured measured = measure_doing(e, rule, finding);
+		if (measured == MEASURED && finding->value > rule->threshold)
+			advise_on_others(e, SLEEP, finding);
+		return measured;
+	}
 	const struct activity_place *at = &e->activities->places[others.place];
 	const char *function = strings_get(e->profile->strings, at->function);
 	evidence_weigh(e, others.sleep_ns < waited ? others.sleep_ns : waited, 0, finding);
@@ -242,13 +287,16 @@ const struct rule rules_io[] = {
 	  .formula =
 	          "time blocked in system calls on files, block devices, pipes and terminals, and "
 	          "in page faults that read from disk, as a share of the critical thread's time; "
-	          "without the program's start, and of the user's own code if there is any",
+	          "without the program's start and looking up files, and of the user's own code "
+	          "if there is any",
 	  .why = "The thread does nothing while the device, or the other end, works.",
-	  .advice = "Read ahead (posix_fadvise, a thread of its own) or in larger pieces, or keep "
-	            "the data in memory.",
+	  .advice = "Look at a second run first: it finds in memory what this one has read. Read "
+	            "ahead (posix_fadvise, a thread of its own) or in larger pieces, or keep the "
+	            "data in memory.",
 	  .source = "our choice",
 	  .measure = measure_wait,
-	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) |
+	               ACTIVITY(OPEN), // a rule of its own
 	  .metrics = FILES,
 	  .placed = true },
 	{ .id = "IO-SYNC",
@@ -295,7 +343,7 @@ const struct rule rules_io[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .within = { "CPU-SYS", "IO-WAIT" },
+	  .within = { "CPU-SYS" },
 	  .title = "files are looked up and opened all the time",
 	  .formula =
 	          "time in open, close, stat, readdir and their like, as a share of the critical "
@@ -303,7 +351,7 @@ const struct rule rules_io[] = {
 	  .why = "Each of them walks the path through the file system.",
 	  .advice = "Keep files open, list a directory once, and remember what was found.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_open,
 	  .doing = ACTIVITY(OPEN),
 	  .not_doing = ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) | ACTIVITY(SPAWN) |
 	               ACTIVITY(CONNECT) },
@@ -322,6 +370,7 @@ const struct rule rules_io[] = {
 	            "timeout, inotify(7).",
 	  .source = "our choice",
 	  .measure = measure_sleep,
+	  .not_doing = ACTIVITY(POLL),
 	  .metrics = SLEEP },
 	{ .id = "IO-NET",
 	  .subject = RULES_IO,
@@ -382,12 +431,13 @@ const struct rule rules_io[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
 	  .title = "waiting for something to do",
-	  .formula = "time blocked in poll, select and epoll, as a share of the critical thread's "
-	             "time",
+	  .formula = "time blocked in poll, select and epoll, and in waiting for signals, as a "
+	             "share of the critical thread's time; only where the rest of the run works "
+	             "for less than half of it",
 	  .why = "A server that has nothing to do is not slow; a client that waits is.",
 	  .advice = "If it is not meant to be idle, look at who should answer.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_idle,
 	  .doing = ACTIVITY(POLL),
 	  .metrics = NET | SLEEP },
 };

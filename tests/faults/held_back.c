@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +21,9 @@ struct request {
 	char body[120];
 };
 
-static ssize_t receive(int fd, struct request *r)
+static bool receive(int fd, struct request *r)
 {
-	return recv(fd, r, sizeof(*r), MSG_WAITALL); // fault: IO-NET
+	return recv(fd, r, sizeof(*r), MSG_WAITALL) == sizeof(*r); // fault: IO-NET
 }
 
 static void *serve(void *argument)
@@ -30,7 +31,7 @@ static void *serve(void *argument)
 	int fd = accept(*(int *)argument, NULL, NULL);
 	struct request r;
 
-	while (receive(fd, &r) == sizeof(r) && send(fd, &r, sizeof(r), MSG_NOSIGNAL) > 0)
+	while (receive(fd, &r) && send(fd, &r, sizeof(r), MSG_NOSIGNAL) > 0)
 		;
 	close(fd);
 	return NULL;
@@ -76,7 +77,7 @@ static void run(void (*write_request)(int, const struct request *))
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		struct request r = { sizeof(r), i, "" }, answer;
 		write_request(fd, &r);
-		if (receive(fd, &answer) == sizeof(answer))
+		if (receive(fd, &answer))
 			sum += answer.number;
 	}
 	close(fd);

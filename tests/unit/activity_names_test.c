@@ -14,6 +14,7 @@ Test(activity_names, names_of_functions_tell_what_they_do)
 		{ "fsync", NULL, ACTIVITY(SYNC) },
 		{ "__fsync", NULL, ACTIVITY(SYNC) },
 		{ "memcpy@GLIBC_2.14", NULL, ACTIVITY(COPY) },
+		{ "getdents64", NULL, ACTIVITY(OPEN) },
 		{ "__memmove_avx_unaligned_erms", NULL, ACTIVITY(COPY) },
 		{ "___pthread_mutex_lock", NULL, ACTIVITY(MUTEX) },
 		{ "pthread_cond_clockwait", NULL, ACTIVITY(CONDITION) },

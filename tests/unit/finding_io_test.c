@@ -20,7 +20,7 @@ Test(finding_io, the_other_end_of_a_pipe_is_no_device)
 		cr_expect_eq(strstr(finding->fact, "most of it for pipes") != NULL, pipe);
 		cr_expect_eq(strstr(finding->advice, "at the other end") != NULL, pipe, "%s",
 		             finding->advice);
-		cr_expect_eq(strstr(finding->advice, "Read ahead") != NULL, !pipe);
+		cr_expect_eq(strstr(finding->advice, "a second run") != NULL, !pipe);
 		end();
 		begin();
 	}
@@ -50,6 +50,82 @@ Test(finding_io, who_waits_for_a_thread_of_the_same_run_is_told_what_that_does)
 		end();
 		begin();
 	}
+}
+
+// A main thread that polls for a worker, of which WORK_MS are seen in STACK: pools do so.
+static void pool(uint64_t work_ms, const char *stack)
+{
+	end();
+	begin();
+	add_thread(&f, 10, 1, 110, "worker");
+	add(&f, 1, METRIC_OFF_SLEEP, 800, "main a.c:3 > fit a.c:9 > nanosleep@libc");
+	add(&f, 10, METRIC_ON_CPU, work_ms, stack);
+	finish(1000, 2);
+}
+
+Test(finding_io, who_sleeps_while_others_work_is_told_what_they_do)
+{
+	static const struct {
+		uint64_t work_ms;
+		const char *stack, *advice;
+	} table[] = {
+		{ 300, "serve a.c:20 > parse a.c:31", "Wait for the event itself" },
+		{ 500, "serve a.c:20 > parse a.c:31", "work for 0.50 s, most in parse (a.c:31)" },
+		{ 500, "tree@libc", "work for 0.50 s: if they are who is waited for" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		pool(table[i].work_ms, table[i].stack);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-SLEEP");
+		cr_assert(finding != NULL);
+		cr_expect_eq(finding->line, 9);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+	}
+}
+
+Test(finding_io, who_waits_for_processes_of_the_same_run_is_not_idle)
+{
+	for (uint64_t work_ms = 300; work_ms <= 500; work_ms += 200) {
+		add_thread(&f, 10, 1, 110, "cc1");
+		add(&f, 1, METRIC_OFF_NET, 800, "main a.c:3 > acquire a.c:9 > pselect@libc");
+		add(&f, 10, METRIC_ON_CPU, work_ms, "parse c.c:31");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "IO-IDLE") == NULL, work_ms == 500);
+		end();
+		begin();
+	}
+}
+
+Test(finding_io, directories_that_come_from_the_disk_are_in_memory_the_next_time)
+{
+	for (int disk = 0; disk <= 1; disk++) {
+		add(&f, 1, METRIC_OFF_FILE, disk ? 500 : 300,
+		    "main a.c:3 > walk a.c:9 > readdir@libc");
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > walk a.c:9 > readdir@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-OPEN");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "a second run") != NULL, disk, "%s",
+		             finding->advice);
+		end();
+		begin();
+	}
+}
+
+Test(finding_io, waiting_for_directories_does_not_stand_for_waiting_for_what_is_read)
+{
+	add(&f, 1, METRIC_OFF_FILE, 500, "main a.c:3 > look a.c:9 > read@libc");
+	add(&f, 1, METRIC_OFF_FILE, 200, "main a.c:3 > walk a.c:19 > readdir@libc");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > walk a.c:19 > readdir@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *waiting = finding_of(findings, "IO-WAIT");
+	cr_assert(waiting != NULL && finding_of(findings, "IO-OPEN") != NULL);
+	cr_expect(waiting->covered == NULL);
+	cr_expect_eq(waiting->saving_ns, 500 * MS);
 }
 
 // Reads from a socket, by BYTES.
@@ -128,5 +204,29 @@ Test(finding_io, libraries_that_are_loaded_ahead_are_not_the_programs_start)
 		cr_expect_eq(finding_of(findings, "WARM-INIT") == NULL, ahead);
 		end();
 		begin();
+	}
+}
+
+// Ten answers that take MS each.
+static void answers_after(uint64_t ms)
+{
+	end();
+	begin();
+	for (int i = 0; i < 10; i++) {
+		add(&f, 1, METRIC_OFF_NET, ms, "main a.c:3 > ask a.c:18 > read@libc");
+		f.now_ns += ms * MS;
+	}
+	finish(10 * ms, 2);
+}
+
+Test(finding_io, acknowledgements_that_are_held_back_are_told)
+{
+	for (uint64_t ms = 20; ms <= 60; ms += 20) {
+		answers_after(ms);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-NET");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "TCP_NODELAY") != NULL, ms == 40);
+		cr_expect_eq(strstr(finding->fact, "10 times for some 40 ms") != NULL, ms == 40);
 	}
 }

@@ -115,6 +115,23 @@ Test(query, threads_of_the_program_that_wait_for_work_that_never_comes_are_idle)
 	cr_expect(eq(u64, rows->idle_ns, 60000 * MS));
 }
 
+Test(query, what_the_kernel_keeps_for_io_uring_is_idle_without_a_stack)
+{
+	const struct query query = { .without_others = true };
+
+	add_thread(&f, 2, 1, 101, "iou-sqp-100");
+	add_thread(&f, 3, 1, 102, "worker");
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1");
+	add(&f, 2, METRIC_OFF_OTHER, 900, "[unknown]");
+	add(&f, 3, METRIC_OFF_OTHER, 30, "[unknown]");
+	end_thread(2, 1, 900);
+	end_thread(3, 1, 30);
+	name_all(&f);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+	cr_expect(eq(u64, rows->idle_ns, 900 * MS));
+	cr_expect(eq(u64, rows->all, 40 * MS));
+}
+
 // A thread that works at first, 100 ms, and then waits for work until the end.
 Test(query, a_thread_that_worked_before_the_window_and_never_again_is_idle_in_it)
 {
