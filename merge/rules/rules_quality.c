@@ -65,10 +65,15 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 		return finding_lacks(finding, "the run has not ended in order");
 	if (cpu < OVERHEAD_NS_MIN)
 		return MEASURED_NOTHING;
-	if (cpus_were_full(run, cpu))
+	bool full = cpus_were_full(run, cpu);
+	if (full)
 		cost += run->collector_cpu_ns;
 	finding->value = percent_of(cost, cpu);
-	if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
+	if (full && run->collector_cpu_ns > cost / 2)
+		finding_advise(finding, "Most of it is bottleneck itself, which found no idle CPU; "
+		                        "what it reads of each library it reads once. Leave it a "
+		                        "CPU, let the run do more work, or lower the rate: -F 199.");
+	else if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
 		finding_advise(finding, "Most of it is in hooks of ops and allocations: leave out "
 		                        "what you do not need (--no-malloc, --no-torch, "
 		                        "--no-blas, --no-ops).");

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Rules on processes and threads that are started for very little.
+#include "base/cleanup.h"
 #include "merge/profile/profile_data.h"
 #include "merge/rules/evidence.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OWN              (((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE))
@@ -26,6 +29,24 @@ static uint64_t process_life(const struct profile *p)
 		count++;
 	}
 	return count ? sum / count : UINT64_MAX;
+}
+
+// " (142 of them basename)", which run most often; "" if that is not known.
+static void name_processes(const struct profile *p, char *text, size_t size)
+{
+	cleanup_free uint32_t *counts = calloc(strings_count(p->strings) + 1u, sizeof(*counts));
+	uint32_t most = 0;
+
+	*text = '\0';
+	for (size_t i = 1; counts && i < p->threads.process_count; i++) {
+		const struct process_info *info = &p->threads.processes[i];
+		counts[info->command] += info->merged;
+		if (info->command && counts[info->command] > counts[most])
+			most = info->command;
+	}
+	if (most)
+		snprintf(text, size, " (%u of them %.60s)", counts[most],
+		         strings_get(p->strings, most));
 }
 
 static uint64_t thread_life(const struct profile *p)
@@ -54,7 +75,7 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
                                        struct finding *finding)
 {
 	uint64_t life = process_life(e->profile);
-	char place[300] = "";
+	char place[200] = "", names[100];
 
 	if (e->totals.processes < PROCESSES_LEAST || life >= PROCESS_SHORT_NS)
 		return MEASURED_NOTHING;
@@ -73,10 +94,11 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
+	name_processes(e->profile, names, sizeof(names));
 	return finding_say(finding,
-	                   "%u processes that live for %.1f ms on average are started and waited "
-	                   "for: %.0f %% of the time%s%s",
-	                   e->totals.processes - 1, (double)life / 1e6, finding->value,
+	                   "%u processes%s that live for %.1f ms on average are started and "
+	                   "waited for: %.0f %% of the time%s%s",
+	                   e->totals.processes - 1, names, (double)life / 1e6, finding->value,
 	                   *place ? ", most in " : "", place);
 }
 

@@ -128,6 +128,12 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 	finding->share = start < 1 ? start : 1;
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
 	finding->value = 100 * finding->share;
+	if (!e->imports->all) {
+		finding_advise(finding, "Do more work in one run, link fewer libraries, or keep "
+		                        "the program running.");
+		return finding_say(finding, "%.0f %% of the run was dynamic linking",
+		                   finding->value);
+	}
 	return finding_say(finding,
 	                   "%.0f %% of the run was its start: imports %.0f %%%s, dynamic linking "
 	                   "%.0f %%",

@@ -446,8 +446,9 @@ Test(finding_ops, an_op_with_many_shapes)
 static void start_processes(unsigned count, uint64_t life_ms)
 {
 	for (unsigned i = 0; i < count; i++) {
-		add_process(&f, 2 + i, 200 + i, "basename");
-		add_thread(&f, 2 + i, 2 + i, 200 + i, "basename");
+		const char *name = i ? "basename" : "dirname";
+		add_process(&f, 2 + i, 200 + i, name);
+		add_thread(&f, 2 + i, 2 + i, 200 + i, name);
 		add(&f, 1, METRIC_OFF_CHILD, life_ms, "main a.c:3 > run a.c:9 > wait4@libc");
 		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > posix_spawn@libc");
 		f.now_ns += life_ms * MS;
@@ -474,6 +475,8 @@ Test(finding_ops, many_short_processes)
 		const struct finding *finding = finding_of(findings, "CPU-SPAWN");
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || finding->line == 8);
+		cr_expect(!finding || strstr(finding->fact, "(39 of them basename)"), "%s",
+		          finding ? finding->fact : "");
 	}
 }
 

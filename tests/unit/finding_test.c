@@ -5,6 +5,7 @@
 #include "tests/unit/finding_fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,6 +51,36 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		expect_planted(&table[i]);
+}
+
+Test(finding, to_wait_for_a_signal_is_no_sleep)
+{
+	static const char *const calls[] = { "__sigsuspend", "__libc_pause", "sigwaitinfo" };
+	char stack[100];
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > serve a.c:19 > %s@libc", calls[i]);
+		add(&f, 1, METRIC_OFF_SLEEP, 900, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect(finding_of(findings, "IO-SLEEP") == NULL, "%s", calls[i]);
+		cr_expect(finding_of(findings, "IO-IDLE") != NULL, "%s", calls[i]);
+	}
+}
+
+// Go's scheduler, which does so whether the program has sockets or not.
+Test(finding, to_look_for_events_is_no_wait_for_an_answer)
+{
+	add(&f, 1, METRIC_OFF_NET, 900,
+	    "main.work main.go:9 > runtime.mcall /usr/lib/go/src/runtime/asm.s:4 > "
+	    "runtime.netpoll /usr/lib/go/src/runtime/netpoll_epoll.go:126 > "
+	    "runtime.epollwait /usr/lib/go/src/runtime/sys.s:7");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect(finding_of(findings, "IO-NET") == NULL);
+	cr_expect(finding_of(findings, "IO-IDLE") != NULL);
 }
 
 // A third of the kernel's time each: neither of them is most of it.
@@ -160,232 +191,6 @@ Test(finding, waits_of_libraries_count_where_own_code_is_hardly_seen)
 	}
 }
 
-static void threads_of(unsigned count, uint64_t each_ms, uint64_t last_ms, uint64_t runnable_ms)
-{
-	for (unsigned i = 0; i < count; i++) {
-		add_thread(&f, 10 + i, 1, 110 + i, "worker");
-		add(&f, 10 + i, METRIC_ON_CPU, i + 1 == count ? last_ms : each_ms,
-		    "run a.c:30 > work a.c:31");
-		if (runnable_ms)
-			add(&f, 10 + i, METRIC_OFF_RUNNABLE, runnable_ms,
-			    "run a.c:30 > work a.c:31");
-	}
-}
-
-// They wait for each other, MS in each.
-static void threads_meet(unsigned count, uint64_t ms, const char *stack)
-{
-	for (unsigned i = 0; i < count; i++)
-		add(&f, 10 + i, METRIC_OFF_LOCK, ms, stack);
-}
-
-Test(finding, threads_with_unequal_work)
-{
-	threads_of(4, 500, 833, 0); // 1.43 times the average
-	finish(1000, 8);
-	cleanup(findings) struct findings *silent = look(NULL);
-	cr_expect_null(finding_of(silent, "CPU-IMBALANCE"));
-	end();
-	begin();
-	threads_of(4, 500, 1000, 0); // 1.6 times
-	finish(1000, 8);
-	cleanup(findings) struct findings *fired = look(NULL);
-	const struct finding *finding = finding_of(fired, "CPU-IMBALANCE");
-	cr_assert(finding != NULL);
-	cr_expect_float_eq(finding->value, 1.6, 0.01);
-	cr_expect_eq(finding->saving_ns / MS, 375);
-}
-
-Test(finding, more_threads_than_cpus)
-{
-	threads_of(4, 500, 500, 250); // (2 + 1) of 2 CPUs
-	threads_meet(4, 50, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
-	finish(1000, 2);
-	cleanup(findings) struct findings *silent = look(NULL);
-	cr_expect_null(finding_of(silent, "CPU-OVERSUB"));
-	end();
-	begin();
-	threads_of(4, 500, 500, 260);
-	threads_meet(4, 50, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
-	finish(1000, 2);
-	cleanup(findings) struct findings *fired = look(NULL);
-	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
-}
-
-// The main thread waits 400 ms for a thread that computes WORK_MS and lacks a CPU for QUEUE_MS.
-static bool finds_loops(uint64_t work_ms, uint64_t queue_ms)
-{
-	end();
-	begin();
-	add_thread(&f, 2, 1, 102, "app");
-	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > loop a.c:40");
-	add(&f, 1, METRIC_OFF_LOCK, 400, "main a.c:3 > loop a.c:39 > GOMP_parallel@libgomp");
-	add(&f, 2, METRIC_ON_CPU, work_ms, "loop a.c:40");
-	if (queue_ms)
-		add(&f, 2, METRIC_OFF_RUNNABLE, queue_ms, "loop a.c:40");
-	finish(800, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	const struct finding *finding = finding_of(findings, "CPU-LOOPS");
-	cr_expect(!finding || finding->line == 39);
-	cr_expect(!finding || finding->saving_ns == 200 * MS);
-	return finding;
-}
-
-Test(finding, parallel_loops_whose_threads_wait_for_one)
-{
-	cr_expect(finds_loops(800, 0));
-	cr_expect(finds_loops(600, 200));
-	cr_expect(!finds_loops(410, 390), "others had the CPU");
-}
-
-Test(finding, parallel_loops_of_libraries_are_theirs)
-{
-	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:40");
-	add(&f, 1, METRIC_OFF_LOCK, 400,
-	    "main a.c:3 > work a.c:39 > matmul@libc > GOMP_parallel@libgomp");
-	finish(800, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_expect_null(finding_of(findings, "CPU-LOOPS"));
-}
-
-Test(finding, waiting_for_a_lock_of_openmp_is_no_end_of_a_loop)
-{
-	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > loop a.c:40");
-	add(&f, 1, METRIC_OFF_LOCK, 500,
-	    "main a.c:3 > loop a.c:41 > GOMP_critical_start@libgomp > wait@libgomp");
-	finish(1000, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_expect_null(finding_of(findings, "CPU-LOOPS"));
-	cr_expect(finding_of(findings, "CPU-LOCK") != NULL);
-}
-
-Test(finding, many_threads_that_do_not_wait_for_each_other_are_no_fault)
-{
-	threads_of(4, 500, 500, 400);
-	threads_meet(4, 100, "run a.c:30 > end a.c:33 > pthread_join@libc");
-	finish(1000, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
-}
-
-// Ten answers that take MS each.
-static void answers_after(uint64_t ms)
-{
-	end();
-	begin();
-	for (int i = 0; i < 10; i++) {
-		add(&f, 1, METRIC_OFF_NET, ms, "main a.c:3 > ask a.c:18 > read@libc");
-		f.now_ns += ms * MS;
-	}
-	finish(10 * ms, 2);
-}
-
-Test(finding, acknowledgements_that_are_held_back_are_told)
-{
-	for (uint64_t ms = 20; ms <= 60; ms += 20) {
-		answers_after(ms);
-		cleanup(findings) struct findings *findings = look(NULL);
-		const struct finding *finding = finding_of(findings, "IO-NET");
-		cr_assert(finding != NULL);
-		cr_expect_eq(strstr(finding->advice, "TCP_NODELAY") != NULL, ms == 40);
-		cr_expect_eq(strstr(finding->fact, "10 times for some 40 ms") != NULL, ms == 40);
-	}
-}
-
-// LINE of the same function is behind the lock or before it.
-static void expect_held(int line, bool told)
-{
-	char stack[100];
-
-	end();
-	begin();
-	snprintf(stack, sizeof(stack), "main a.c:3 > save a.c:%d > fsync@libc", line);
-	add(&f, 1, METRIC_OFF_LOCK, 500, "main a.c:3 > save a.c:20 > pthread_mutex_lock@libc");
-	add_thread(&f, 2, 1, 102, "worker");
-	add(&f, 2, METRIC_OFF_FILE, 400, stack);
-	finish(1000, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	const struct finding *finding = finding_of(findings, "CPU-LOCK");
-	cr_assert(finding != NULL);
-	cr_expect_eq(strstr(finding->advice, "waits in fsync, 0.40 s in all") != NULL, told,
-	             "line %d: %s", line, finding->advice);
-}
-
-Test(finding, what_is_waited_for_behind_a_lock_is_told)
-{
-	expect_held(22, true);
-	expect_held(18, false);
-}
-
-Test(finding, where_others_have_the_cpus_the_queue_is_theirs)
-{
-	threads_of(4, 20, 20, 950);
-	finish(1000, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
-}
-
-Test(finding, several_threads_that_leave_cpus_idle)
-{
-	threads_of(4, 1000, 1000, 0);
-	finish(1000, 8);
-	cleanup(findings) struct findings *silent = look(NULL);
-	cr_expect_null(finding_of(silent, "CPU-POOR"), "50 %% is not below 50 %%");
-	end();
-	begin();
-	threads_of(4, 900, 900, 0);
-	finish(1000, 8);
-	cleanup(findings) struct findings *fired = look(NULL);
-	const struct finding *finding = finding_of(fired, "CPU-POOR");
-	cr_assert(finding != NULL);
-	cr_expect_float_eq(finding->value, 45, 0.01);
-	cr_expect_eq(finding->saving_ns, 550 * MS);
-}
-
-Test(finding, one_thread_on_many_cpus)
-{
-	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
-	finish(1000, 8);
-	cleanup(findings) struct findings *fired = look(NULL);
-	const struct finding *finding = finding_of(fired, "CPU-SERIAL");
-	cr_assert(finding != NULL);
-	cr_expect_eq(finding->severity, SEVERITY_INFO);
-	cr_expect_eq(finding->saving_ns, 875 * MS);
-	end();
-	begin();
-	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
-	finish(1000, 2);
-	cleanup(findings) struct findings *silent = look(NULL);
-	cr_expect_null(finding_of(silent, "CPU-SERIAL"));
-}
-
-Test(finding, a_flat_profile)
-{
-	char stack[64];
-
-	for (int i = 0; i < 25; i++) {
-		snprintf(stack, sizeof(stack), "main a.c:3 > work%d a.c:%d", i, 10 + i);
-		add(&f, 1, METRIC_ON_CPU, 40, stack);
-	}
-	finish(1000, 2);
-	cleanup(findings) struct findings *silent = look(NULL);
-	cr_expect_null(finding_of(silent, "CPU-FLAT"), "4.0 %% is not below 4 %%");
-	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > other a.c:90");
-	finish(1030, 2);
-	cleanup(findings) struct findings *fired = look(NULL);
-	cr_expect(finding_of(fired, "CPU-FLAT") != NULL);
-}
-
-// What optimized code does for such code is not slow for that.
-Test(finding, callees_of_unoptimized_code_are_not_unoptimized)
-{
-	add(&f, 1, METRIC_ON_CPU, 900, "main a.c:3 > %slow a.c:11 > memcpy@libc");
-	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > %slow a.c:11");
-	finish(1000, 2);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_expect_null(finding_of(findings, "CPU-DEBUG"));
-}
-
 Test(finding, a_saved_profile_has_the_same_findings)
 {
 	char path[64];
@@ -436,257 +241,6 @@ Test(finding, severity_ranks_before_saving)
 	cr_expect_str_eq(findings->items[0].rule->id, "CPU-LOCK");
 	cr_expect_str_eq(findings->items[1].rule->id, "IO-WAIT");
 	cr_expect_str_eq(findings->items[2].rule->id, "CPU-SERIAL");
-}
-
-// A run of one second of 100 samples, but for what CHANGE makes of it.
-static struct findings *look_at_run(void (*change)(struct run *))
-{
-	struct run run = {
-		.start_ns = 1000 * MS,
-		.wall_ns = 1000 * MS,
-		.command = "app",
-		.cpus = 2,
-		.rung = 1,
-		.samples = 100,
-		.target_cpu_ns = 1000 * MS,
-		.off_cpu_exact = true,
-		.complete = true,
-	};
-
-	end();
-	begin();
-	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
-	change(&run);
-	name_all(&f);
-	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
-	return look(NULL);
-}
-
-static void lose_one(struct run *run)
-{
-	run->samples = 99;
-	run->lost = 1;
-}
-
-static void lose_two(struct run *run)
-{
-	run->samples = 98;
-	run->lost = 2;
-}
-
-static void lose_many(struct run *run)
-{
-	run->samples = 89;
-	run->lost = 11;
-}
-
-static void cost_five_percent(struct run *run)
-{
-	run->handlers_ns = 20 * MS;
-	run->hooks_ops_ns = 20 * MS;
-	run->hooks_memory_ns = 10 * MS;
-}
-
-static void cost_six_percent(struct run *run)
-{
-	run->handlers_ns = 60 * MS;
-}
-
-static void cost_a_quarter(struct run *run)
-{
-	run->handlers_ns = 250 * MS;
-}
-
-static void cost_others_nothing(struct run *run)
-{
-	run->collector_cpu_ns = 300 * MS;
-	run->machine_cpus = 4;
-	run->machine_busy_ns = 3500 * MS;
-}
-
-static void cost_on_a_full_machine(struct run *run)
-{
-	run->collector_cpu_ns = 60 * MS;
-	run->machine_cpus = 4;
-	run->machine_busy_ns = 3600 * MS;
-}
-
-static void cost_on_its_only_cpu(struct run *run)
-{
-	run->collector_cpu_ns = 60 * MS;
-	run->cpus = 1;
-}
-
-static void take_a_second(struct run *run)
-{
-	run->wall_ns = 1000 * MS;
-}
-
-static void take_half_a_second(struct run *run)
-{
-	run->wall_ns = 500 * MS;
-}
-
-static void take_no_time(struct run *run)
-{
-	run->wall_ns = 50 * MS;
-}
-
-static void see_the_kernel(struct run *run)
-{
-	run->rung = 1;
-}
-
-static void see_no_kernel(struct run *run)
-{
-	run->rung = 2;
-	run->rung_remedy = "Lower the setting.";
-}
-
-static void see_waits_only(struct run *run)
-{
-	run->rung = 4;
-}
-
-static void see_one_sample(struct run *run)
-{
-	run->samples = 1;
-}
-
-struct judged {
-	const char *id;
-	void (*change)(struct run *);
-	int severity; // -1: silent
-};
-
-Test(finding, rules_on_the_measurement)
-{
-	static const struct judged table[] = {
-		{ "MEAS-LOST", lose_one, -1 },
-		{ "MEAS-LOST", lose_two, SEVERITY_WARN },
-		{ "MEAS-LOST", lose_many, SEVERITY_ERROR },
-		{ "MEAS-OVERHEAD", cost_five_percent, -1 },
-		{ "MEAS-OVERHEAD", cost_six_percent, SEVERITY_INFO },
-		{ "MEAS-OVERHEAD", cost_a_quarter, SEVERITY_WARN },
-		{ "MEAS-OVERHEAD", cost_others_nothing, -1 },
-		{ "MEAS-OVERHEAD", cost_on_a_full_machine, SEVERITY_INFO },
-		{ "MEAS-OVERHEAD", cost_on_its_only_cpu, SEVERITY_INFO },
-		{ "MEAS-SHORT", take_a_second, -1 },
-		{ "MEAS-SHORT", take_half_a_second, SEVERITY_INFO },
-		{ "MEAS-SHORT", take_no_time, SEVERITY_WARN },
-		{ "MEAS-FALLBACK", see_the_kernel, -1 },
-		{ "MEAS-FALLBACK", see_no_kernel, SEVERITY_INFO },
-		{ "MEAS-FALLBACK", see_waits_only, SEVERITY_WARN },
-		{ "MEAS-EMPTY", see_one_sample, -1 },
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		cleanup(findings) struct findings *findings = look_at_run(table[i].change);
-		const struct finding *finding = finding_of(findings, table[i].id);
-		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity,
-		             "row %zu: %s", i, table[i].id);
-		cr_expect(!finding || !finding->saving_ns, "%s saves nothing", table[i].id);
-	}
-}
-
-Test(finding, nothing_measured)
-{
-	finish(1000, 2);
-	const struct run run = { .start_ns = 1000 * MS, .wall_ns = 100 * MS, .command = "app" };
-	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_assert(findings->shown > 0);
-	cr_expect_str_eq(findings->items[0].rule->id, "MEAS-EMPTY");
-	cr_expect_eq(findings->items[0].severity, SEVERITY_ERROR);
-}
-
-// On a processor that others have for a part of the time.
-static void share_cpu(uint64_t waited_ms)
-{
-	end();
-	begin();
-	add(&f, 1, METRIC_ON_CPU, 1000 - waited_ms, "main a.c:3 > work a.c:5");
-	add(&f, 1, METRIC_OFF_RUNNABLE, waited_ms, "main a.c:3 > work a.c:5");
-	finish(1000, 2);
-}
-
-Test(finding, others_on_the_cpus)
-{
-	static const struct {
-		uint64_t waited_ms;
-		int severity;
-	} table[] = {
-		{ 50, -1 }, { 60, SEVERITY_INFO }, { 200, SEVERITY_INFO }, { 210, SEVERITY_WARN }
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		share_cpu(table[i].waited_ms);
-		cleanup(findings) struct findings *findings = look(NULL);
-		const struct finding *finding = finding_of(findings, "MEAS-NOISE");
-		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "%lu ms",
-		             (unsigned long)table[i].waited_ms);
-	}
-}
-
-// Of two seconds that the machine's CPUs had work, STEAL_MS were another machine's.
-static void lose_to_hypervisor(uint64_t steal_ms, bool alone)
-{
-	struct run run = { .start_ns = 1000 * MS,
-		           .wall_ns = 1000 * MS,
-		           .cpus = alone ? 1 : 2,
-		           .samples = 1000,
-		           .off_cpu_exact = true,
-		           .machine_cpus = 2,
-		           .machine_busy_ns = (2000 - steal_ms) * MS,
-		           .machine_steal_ns = steal_ms * MS };
-
-	end();
-	begin();
-	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
-	name_all(&f);
-	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
-}
-
-Test(finding, cpus_that_the_hypervisor_gives_to_others)
-{
-	static const struct {
-		uint64_t steal_ms;
-		bool alone;
-		int severity;
-	} table[] = {
-		{ 0, false, -1 },
-		{ 100, false, -1 },
-		{ 120, false, SEVERITY_INFO },
-		{ 120, true, SEVERITY_INFO }, // also where the program has all CPUs itself
-		{ 500, false, SEVERITY_WARN },
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		lose_to_hypervisor(table[i].steal_ms, table[i].alone);
-		cleanup(findings) struct findings *findings = look(NULL);
-		const struct finding *finding = finding_of(findings, "MEAS-NOISE");
-		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "row %zu",
-		             i);
-		cr_expect(!finding || strstr(finding->fact, "hypervisor") != NULL);
-	}
-}
-
-Test(finding, files_without_names)
-{
-	for (int i = 0; i < 2; i++) {
-		add(&f, 1, METRIC_ON_CPU, i ? 1 : 100, "main a.c:3 > ?@libc");
-		add(&f, 1, METRIC_ON_CPU, i ? 0 : 900, "main a.c:3 > work a.c:5");
-		f.symbolizer.status = (struct debug_status){ .level = DEBUG_LINES };
-		finish(1000, 2);
-		// The fixture has one status for all: that of the C library alone is wanted.
-		f.symbolizer.status =
-			(struct debug_status){ .level = DEBUG_NONE, .remedy = "install libc-dbg" };
-		for (uint32_t id = 1; id <= modules_count(f.modules); id++)
-			if (strstr(modules_get(f.modules, id)->path, "libc"))
-				f.profile->facts[id - 1].level = DEBUG_NONE;
-		cleanup(findings) struct findings *findings = look(NULL);
-		cr_expect_eq(finding_of(findings, "MEAS-SYMBOLS") != NULL, i == 1, "%d", i);
-	}
 }
 
 Test(finding, warm_up_is_in_the_profile)

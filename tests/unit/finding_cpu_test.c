@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Findings on CPUs, threads and locks.
+#include "tests/unit/finding_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(finding_cpu, .init = begin, .fini = end);
+
+static void threads_of(unsigned count, uint64_t each_ms, uint64_t last_ms, uint64_t runnable_ms)
+{
+	for (unsigned i = 0; i < count; i++) {
+		add_thread(&f, 10 + i, 1, 110 + i, "worker");
+		add(&f, 10 + i, METRIC_ON_CPU, i + 1 == count ? last_ms : each_ms,
+		    "run a.c:30 > work a.c:31");
+		if (runnable_ms)
+			add(&f, 10 + i, METRIC_OFF_RUNNABLE, runnable_ms,
+			    "run a.c:30 > work a.c:31");
+	}
+}
+
+// They wait for each other, MS in each.
+static void threads_meet(unsigned count, uint64_t ms, const char *stack)
+{
+	for (unsigned i = 0; i < count; i++)
+		add(&f, 10 + i, METRIC_OFF_LOCK, ms, stack);
+}
+
+Test(finding_cpu, threads_with_unequal_work)
+{
+	threads_of(4, 500, 833, 0); // 1.43 times the average
+	finish(1000, 8);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-IMBALANCE"));
+	end();
+	begin();
+	threads_of(4, 500, 1000, 0); // 1.6 times
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-IMBALANCE");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 1.6, 0.01);
+	cr_expect_eq(finding->saving_ns / MS, 375);
+}
+
+Test(finding_cpu, more_threads_than_cpus)
+{
+	threads_of(4, 500, 500, 250); // (2 + 1) of 2 CPUs
+	threads_meet(4, 50, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-OVERSUB"));
+	end();
+	begin();
+	threads_of(4, 500, 500, 260);
+	threads_meet(4, 50, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
+}
+
+// The main thread waits 400 ms for a thread that computes WORK_MS and lacks a CPU for QUEUE_MS.
+static bool finds_loops(uint64_t work_ms, uint64_t queue_ms)
+{
+	end();
+	begin();
+	add_thread(&f, 2, 1, 102, "app");
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > loop a.c:40");
+	add(&f, 1, METRIC_OFF_LOCK, 400, "main a.c:3 > loop a.c:39 > GOMP_parallel@libgomp");
+	add(&f, 2, METRIC_ON_CPU, work_ms, "loop a.c:40");
+	if (queue_ms)
+		add(&f, 2, METRIC_OFF_RUNNABLE, queue_ms, "loop a.c:40");
+	finish(800, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-LOOPS");
+	cr_expect(!finding || finding->line == 39);
+	cr_expect(!finding || finding->saving_ns == 200 * MS);
+	return finding;
+}
+
+Test(finding_cpu, parallel_loops_whose_threads_wait_for_one)
+{
+	cr_expect(finds_loops(800, 0));
+	cr_expect(finds_loops(600, 200));
+	cr_expect(!finds_loops(410, 390), "others had the CPU");
+}
+
+Test(finding_cpu, parallel_loops_of_libraries_are_theirs)
+{
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:40");
+	add(&f, 1, METRIC_OFF_LOCK, 400,
+	    "main a.c:3 > work a.c:39 > matmul@libc > GOMP_parallel@libgomp");
+	finish(800, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-LOOPS"));
+}
+
+Test(finding_cpu, waiting_for_a_lock_of_openmp_is_no_end_of_a_loop)
+{
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > loop a.c:40");
+	add(&f, 1, METRIC_OFF_LOCK, 500,
+	    "main a.c:3 > loop a.c:41 > GOMP_critical_start@libgomp > wait@libgomp");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-LOOPS"));
+	cr_expect(finding_of(findings, "CPU-LOCK") != NULL);
+}
+
+Test(finding_cpu, many_threads_that_do_not_wait_for_each_other_are_no_fault)
+{
+	threads_of(4, 500, 500, 400);
+	threads_meet(4, 100, "run a.c:30 > end a.c:33 > pthread_join@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
+}
+
+// LINE of the same function is behind the lock or before it.
+static void expect_held(int line, bool told)
+{
+	char stack[100];
+
+	end();
+	begin();
+	snprintf(stack, sizeof(stack), "main a.c:3 > save a.c:%d > fsync@libc", line);
+	add(&f, 1, METRIC_OFF_LOCK, 500, "main a.c:3 > save a.c:20 > pthread_mutex_lock@libc");
+	add_thread(&f, 2, 1, 102, "worker");
+	add(&f, 2, METRIC_OFF_FILE, 400, stack);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-LOCK");
+	cr_assert(finding != NULL);
+	cr_expect_eq(strstr(finding->advice, "waits in fsync, 0.40 s in all") != NULL, told,
+	             "line %d: %s", line, finding->advice);
+}
+
+Test(finding_cpu, what_is_waited_for_behind_a_lock_is_told)
+{
+	expect_held(22, true);
+	expect_held(18, false);
+}
+
+Test(finding_cpu, where_others_have_the_cpus_the_queue_is_theirs)
+{
+	threads_of(4, 20, 20, 950);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
+}
+
+Test(finding_cpu, several_threads_that_leave_cpus_idle)
+{
+	threads_of(4, 1000, 1000, 0);
+	finish(1000, 8);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-POOR"), "50 %% is not below 50 %%");
+	end();
+	begin();
+	threads_of(4, 900, 900, 0);
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-POOR");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 45, 0.01);
+	cr_expect_eq(finding->saving_ns, 550 * MS);
+}
+
+Test(finding_cpu, one_thread_on_many_cpus)
+{
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 8);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-SERIAL");
+	cr_assert(finding != NULL);
+	cr_expect_eq(finding->severity, SEVERITY_INFO);
+	cr_expect_eq(finding->saving_ns, 875 * MS);
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-SERIAL"));
+}
+
+Test(finding_cpu, a_flat_profile)
+{
+	char stack[64];
+
+	for (int i = 0; i < 25; i++) {
+		snprintf(stack, sizeof(stack), "main a.c:3 > work%d a.c:%d", i, 10 + i);
+		add(&f, 1, METRIC_ON_CPU, 40, stack);
+	}
+	finish(1000, 2);
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "CPU-FLAT"), "4.0 %% is not below 4 %%");
+	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > other a.c:90");
+	finish(1030, 2);
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "CPU-FLAT") != NULL);
+}
+
+// What optimized code does for such code is not slow for that.
+Test(finding_cpu, callees_of_unoptimized_code_are_not_unoptimized)
+{
+	add(&f, 1, METRIC_ON_CPU, 900, "main a.c:3 > %slow a.c:11 > memcpy@libc");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > %slow a.c:11");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-DEBUG"));
+}
