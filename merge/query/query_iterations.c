@@ -2,6 +2,7 @@
 #include "merge/query/query_iterations.h"
 
 #include "base/error.h"
+#include "base/origin.h"
 #include "merge/keys.h"
 #include "merge/profile/profile_data.h"
 #include "merge/tiers.h"
@@ -428,6 +429,31 @@ static bool take(const struct search *s, const struct cycle *cycle, struct itera
 	return true;
 }
 
+// Code of the user's own, or that a compiler has made of it while the program ran.
+static bool is_users(const struct search *s, uint32_t line)
+{
+	const struct profile *p = s->profile;
+	const struct key *key = line == ROOT ? NULL : key_of(s, line);
+
+	if (!key || key->group != KEY_CODE)
+		return false;
+	const struct module *module = modules_get(p->modules, key->module);
+	if (key->python || !module || module->kind == MODULE_JIT)
+		return true;
+	return !origin_is_foreign(module->path, strings_get(p->strings, key->file));
+}
+
+// What a library's functions, or an interpreter's, do in turns is their own affair, or chance.
+static bool is_users_loop(const struct search *s, uint32_t caller, uint32_t phases)
+{
+	bool users = is_users(s, caller);
+
+	for (int phase = 1; phase < ELSEWHERE && !users; phase++)
+		users = s->phases[phase] && (phases & UINT32_C(1) << (phase - 1)) &&
+		        is_users(s, s->phases[phase]);
+	return users;
+}
+
 // From the outermost caller inwards, as long as nearly all is below one of them.
 static int find(struct search *s, struct iterations *found, struct error *err)
 {
@@ -439,7 +465,8 @@ static int find(struct search *s, struct iterations *found, struct error *err)
 		add_times(s);
 		look(s);
 		if (!cycle_find(&cycle, s->looks, s->look_count) ||
-		    (cycle.count && !take(s, &cycle, found)))
+		    (cycle.count && is_users_loop(s, line, cycle.phases) &&
+		     !take(s, &cycle, found)))
 			return error_set(err, ENOMEM, "could not look for iterations");
 	}
 	return 0;

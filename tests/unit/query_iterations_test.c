@@ -127,16 +127,28 @@ Test(query_iterations, where_no_line_tells_calls_apart_the_first_may_be_before_t
 
 Test(query_iterations, a_function_is_the_same_however_it_was_compiled)
 {
-	for (int i = 0; i < 12; i++) {
-		run(i ? 5 : 50,
-		    i ? "JS:*turn t.js:1 > JS:^load t.js:4" : "JS:~turn t.js:1 > JS:~load t.js:4");
-		run(10, i % 2 ? "JS:*turn t.js:1 > JS:*work t.js:9"
-		              : "JS:^turn t.js:1 > JS:+work t.js:9");
+	static const char *const stacks[][4] = {
+		{ "JS:~turn t.js:1 > JS:~load t.js:4", "JS:*turn t.js:1 > JS:^load t.js:4",
+		  "JS:^turn t.js:1 > JS:+work t.js:9", "JS:*turn t.js:1 > JS:*work t.js:9" },
+		{ "LazyCompile:~turn t.js:1 > LazyCompile:~load t.js:4",
+		  "LazyCompile:*turn t.js:1 > Function:^load t.js:4",
+		  "Function:^turn t.js:1 > Function:^work t.js:9",
+		  "LazyCompile:*turn t.js:1 > LazyCompile:*work t.js:9" },
+	};
+
+	for (size_t version = 0; version < 2; version++) {
+		const char *const *stack = stacks[version];
+		end();
+		begin();
+		for (int i = 0; i < 12; i++) {
+			run(i ? 5 : 50, stack[i > 0]);
+			run(10, stack[2 + i % 2]);
+		}
+		cleanup(iterations) struct iterations *found = ask_for();
+		cr_assert(eq(sz, found->count, 12));
+		cr_expect(eq(u64, found->items[0].ns, 60 * found->bin_ns));
+		cr_expect(eq(u64, found->items[11].ns, 15 * found->bin_ns));
 	}
-	cleanup(iterations) struct iterations *found = ask_for();
-	cr_assert(eq(sz, found->count, 12));
-	cr_expect(eq(u64, found->items[0].ns, 60 * found->bin_ns));
-	cr_expect(eq(u64, found->items[11].ns, 15 * found->bin_ns));
 }
 
 Test(query_iterations, a_wait_is_a_phase_like_any_other)
@@ -194,6 +206,24 @@ Test(query_iterations, of_one_line_no_iteration_can_be_told)
 	run(300, "main a.c:7 > work a.c:40");
 	cleanup(iterations) struct iterations *found = ask_for();
 	cr_expect(eq(sz, found->count, 0));
+}
+
+Test(query_iterations, a_loop_of_a_library_is_none_unless_the_user_calls_it)
+{
+	for (int own = 0; own < 2; own++) {
+		const char *first = own ? "main > memcmp ../sysdeps/memcmp.S:122"
+		                        : "main /usr/src/m.c:3 > memcmp ../sysdeps/memcmp.S:122";
+		const char *next = own ? "main > memcmp ../sysdeps/memcmp.S:141"
+		                       : "main /usr/src/m.c:3 > memcmp ../sysdeps/memcmp.S:141";
+		end();
+		begin();
+		for (int i = 0; i < 12; i++) {
+			run(5, first);
+			run(10, next);
+		}
+		cleanup(iterations) struct iterations *found = ask_for();
+		cr_expect(eq(sz, found->count, own ? 12 : 0));
+	}
 }
 
 Test(query_iterations, an_empty_profile_has_none)
