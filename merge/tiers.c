@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "JS:"
-
 struct tiers {
 	const struct key_table *table;
 	const struct strings *strings;
@@ -19,15 +17,28 @@ static void tiers_at_scope_end(struct tiers *t)
 	hash_fini(&t->index);
 }
 
+// NAME without how its code was made; NULL: it does not say.
+static const char *without_tier(const char *name)
+{
+	// Up to Node 18 it is one of the last four, and a function may have several of them.
+	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
+		                             "Script:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t length = strlen(kinds[i]);
+		if (strncmp(name, kinds[i], length) == 0)
+			return name[length] && strchr("~^+*", name[length]) ? name + length + 1
+			                                                    : NULL;
+	}
+	return NULL;
+}
+
 // The name of the function of KEY without its tier; NULL: it has none.
 static const char *name_of(const struct tiers *t, const struct key *key)
 {
 	const char *name = key->group == KEY_CODE ? strings_get(t->strings, key->function) : NULL;
 
-	if (!name || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
-		return NULL;
-	name += strlen(PREFIX);
-	return *name && strchr("~^+*", *name) ? name + 1 : NULL;
+	return name ? without_tier(name) : NULL;
 }
 
 static uint64_t hash_of(const struct key *key, const char *name)

@@ -3,7 +3,8 @@
  * Functions that a machine compiles again and again, faster code each time, as one.
  *
  * V8 names its code after how it was made: "JS:~load" is interpreted, "JS:^load", "JS:+load" and
- * "JS:*load" are what its compilers made of it, at the same line of the same file.
+ * "JS:*load" are what its compilers made of it, at the same line of the same file. Up to Node 18
+ * they are "LazyCompile:~load", "Function:^load", "LazyCompile:*load".
  */
 #pragma once
 

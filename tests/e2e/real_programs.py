@@ -21,7 +21,7 @@ import tempfile
 import time
 
 from harness import BOTTLENECK
-from profile_file import ProfileFile, plain_name
+from profile_file import JAVASCRIPT, ProfileFile, plain_name
 
 POINTS = 1.5
 ROUNDS_MIN, ROUNDS_MAX = 3, 12
@@ -203,7 +203,7 @@ def run_once(prefix, program, directory, scale):
 def function_name(name, module):
     """One name for what perf and we call by different aliases of one address; code without a name
     counts for its module."""
-    if name.startswith("JS:"):
+    if name.startswith(JAVASCRIPT):
         return name.split(" ")[0]  # without the position
     name = re.sub(r"^(__GI_+)?(_*libc_)?", "", plain_name(name)).replace("memcpy", "memmove")
     name = ALIASES.get(name, name)
