@@ -310,7 +310,7 @@ static const char *name_of_op(const struct profile *p, uint32_t id)
 	return op ? op->name : "[unknown op]";
 }
 
-static const char *name_of_slot(const struct profile *p, uint32_t text)
+const char *key_task_name(const struct profile *p, uint32_t text)
 {
 	const char *name = strings_get(p->strings, text);
 
@@ -341,10 +341,10 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 	case KEY_OP:
 		return name_of_op(p, key->module);
 	case KEY_THREAD:
-		return name_of_slot(p, threads_get(&p->threads, key->module)->name);
+		return key_task_name(p, threads_get(&p->threads, key->module)->name);
 	case KEY_PROCESS:
 		process = threads_process(&p->threads, key->module);
-		return name_of_slot(p, process ? process->command : 0);
+		return key_task_name(p, process ? process->command : 0);
 	default:
 		return fixed[key->group];
 	}

@@ -102,3 +102,6 @@ uint32_t key_table_add(struct key_table *table, const struct key *key);
 /* What KEY is called. New texts go to TEXTS. NULL if there is no memory. */
 const char *key_name(const struct profile *p, const struct key *key, struct strings *texts);
 const char *key_module(const struct profile *p, const struct key *key);
+
+/* The same of a thread or a process, whose name is the string TEXT. */
+const char *key_task_name(const struct profile *p, uint32_t text);

@@ -64,7 +64,7 @@ bool *scope_choose_threads(const struct profile *p, const struct query *query, s
 		return steal(threads);
 	error_set(err, 0, "no %s \"%s\" in this profile", query->thread ? "thread" : "process",
 	          query->thread ? query->thread : query->process);
-	error_hint(err, "Names and numbers are those of the report by %s.",
+	error_hint(err, "bottleneck report --by %s lists them.",
 	           query->thread ? "thread" : "process");
 	return NULL;
 }

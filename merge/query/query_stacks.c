@@ -138,21 +138,14 @@ static bool fill_frames(const struct stack_collector *c, struct stacks *stacks,
 	return true;
 }
 
-static const char *name_of(const struct profile *p, uint32_t text)
-{
-	const char *name = strings_get(p->strings, text);
-
-	return name && *name ? name : "[no name]";
-}
-
 static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thread *out)
 {
 	const struct thread_info *info = threads_get(&p->threads, slot);
 	const struct process_info *process = threads_process(&p->threads, info->process);
 
 	*out = (struct stack_thread){
-		.name = name_of(p, info->name),
-		.process = name_of(p, process ? process->command : 0),
+		.name = key_task_name(p, info->name),
+		.process = key_task_name(p, process ? process->command : 0),
 		.tid = info->tid,
 		.pid = process ? process->pid : 0,
 		.slot = slot,
