@@ -63,6 +63,11 @@ bool origin_is_foreign(const char *module, const char *file)
 	return file && (begins_with_one(file, sources) || holds_one(file, installed));
 }
 
+bool origin_is_python(const char *module)
+{
+	return module && (strstr(module, "/bin/python3") || strstr(module, "/libpython3."));
+}
+
 bool origin_is_openmp(const char *module)
 {
 	const char *slash = module ? strrchr(module, '/') : NULL;

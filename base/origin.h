@@ -18,3 +18,6 @@ bool origin_is_foreign(const char *module, const char *file);
  * mostly waiting of threads for each other. MODULE may be NULL.
  */
 bool origin_is_openmp(const char *module);
+
+/* True for the interpreter of Python itself, a program or libpython. MODULE may be NULL. */
+bool origin_is_python(const char *module);

@@ -55,6 +55,14 @@ Test(origin, of_python)
 		cr_expect(origin_is_foreign(modules[i], "object.c"), "%s", modules[i]);
 }
 
+Test(origin, of_pythons_interpreter)
+{
+	cr_expect(origin_is_python("/usr/bin/python3.11"));
+	cr_expect(origin_is_python("/opt/lib/libpython3.13.so.1.0"));
+	cr_expect(!origin_is_python("/usr/lib/python3/dist-packages/numpy/core/_multiarray.so"));
+	cr_expect(!origin_is_python(NULL));
+}
+
 Test(origin, of_openmp)
 {
 	cr_expect(origin_is_openmp("/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0"));
