@@ -285,11 +285,35 @@ static char *drop_types(const char *plain, size_t width)
 	return bare;
 }
 
+// "{ndarray.sum}" of "{method 'sum' of 'numpy.ndarray' objects}", "{builtins.len}" of "{built-in
+// method builtins.len}"; where that does not fit either, "{sum}", "{len}". NULL: it is no such
+// name, or there is no memory.
+static char *shorten_called(const char *text, size_t width)
+{
+	char name[128], type[128], *out = NULL;
+	int length = -1;
+
+	if (sscanf(text, "{%*[a-z] '%127[^']' of '%127[^']' objects}", name, type) == 2)
+		length = asprintf(&out, "{%s.%s}",
+		                  strrchr(type, '.') ? strrchr(type, '.') + 1 : type, name);
+	else if (sscanf(text, "{built-in method %127[^}]}", name) == 1)
+		length = asprintf(&out, "{%s}", name);
+	if (length < 0)
+		return NULL;
+	const char *dot = strrchr(out, '.');
+	if (dot && format_width(out) > width)
+		memmove(out + 1, dot + 1, strlen(dot));
+	return out;
+}
+
 // What tells functions apart is their name, not the types that it was made for; of a long name the
 // end, not the namespaces.
 static char *clip_name(const char *text, size_t width, bool ascii)
 {
 	const char *mark = ascii ? "..." : "\u2026";
+	cleanup_free char *called = format_width(text) > width ? shorten_called(text, width) : NULL;
+	if (called)
+		return format_clip(called, width, CLIP_MIDDLE, ascii);
 	cleanup_free char *plain = function_name_fold(text, '(', mark);
 	if (!plain || format_width(plain) <= width)
 		return steal(plain);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "cli/format.h"
 
+#include <ctype.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -90,6 +91,24 @@ const char *terminal_style(const struct terminal *t, enum style style)
 	return t->color ? sequences[style] : "";
 }
 
+// A number and its unit stay together.
+static size_t word_length(const char *words)
+{
+	static const char *const units[] = {
+		"%", "s", "ms", "us", "ns", "B", "KB", "MB", "GB", "Hz"
+	};
+	size_t length = strcspn(words, " ");
+
+	if (!length || !isdigit((unsigned char)words[length - 1]) || words[length] != ' ')
+		return length;
+	const char *next = words + length + 1;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strncmp(next, units[i], strlen(units[i])) == 0 &&
+		    !isalnum((unsigned char)next[strlen(units[i])]))
+			return length + 1 + strcspn(next, " ");
+	return length;
+}
+
 void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int column, int indent)
 {
 	cleanup_free char *clean = format_clean(words, t->ascii);
@@ -98,7 +117,7 @@ void terminal_wrap(const struct terminal *t, FILE *out, const char *words, int c
 	// Without memory they are not shown: they may hold names of the program's own.
 	words = clean ? clean : "";
 	while (*words) {
-		size_t blanks = strspn(words, " "), length = strcspn(words + blanks, " ");
+		size_t blanks = strspn(words, " "), length = word_length(words + blanks);
 		char *word = strndup(words + blanks, length);
 		size_t width = word ? format_width(word) : length;
 

@@ -229,6 +229,11 @@ Test(format, a_long_symbol_keeps_the_functions_own_name)
 		{ 28, "a_rather_long_function_of_c < another_function_that_is_long",
 		  "a_rat…of_c < another…is_long" },
 		{ 10, "broken<name(that<never ends", "broke…ends" },
+		{ 40, "{method 'sum' of 'numpy.ndarray' objects}", "{ndarray.sum}" },
+		{ 30, "{slot '__getitem__' of 'numpy.ndarray' objects} < distances",
+		  "{__getitem__} < distances" },
+		{ 20, "{built-in method builtins.len}", "{builtins.len}" },
+		{ 10, "{built-in method builtins.len}", "{len}" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -100,16 +100,27 @@ Test(terminal, without_a_locale_it_is_utf8_and_with_c_it_is_ascii)
 	cr_expect(not(terminal_of(file, 0, COLOR_AUTO).ascii));
 }
 
-Test(terminal, words_are_broken_at_blanks)
+static void expect_wrapped(const char *words, int indent, const char *expected)
 {
 	struct terminal t = { .width = 20 };
 	char *page = NULL;
 	size_t size;
 	FILE *out = open_memstream(&page, &size);
 
-	terminal_wrap(&t, out, "one two three four five sixsixsixsixsixsixsixsix seven", 0, 4);
+	terminal_wrap(&t, out, words, 0, indent);
 	fclose(out);
-	cr_expect(eq(str, page,
-	             "one two three four\n    five\n    sixsixsixsixsixsixsixsix\n    seven\n"));
+	cr_expect(eq(str, page, (char *)expected));
 	free(page);
+}
+
+Test(terminal, words_are_broken_at_blanks)
+{
+	expect_wrapped("one two three four five sixsixsixsixsixsixsixsix seven", 4,
+	               "one two three four\n    five\n    sixsixsixsixsixsixsixsix\n    seven\n");
+}
+
+Test(terminal, a_number_and_its_unit_stay_together)
+{
+	expect_wrapped("it took the CPU 88 %, or 1.4 ms so 2 mice", 0,
+	               "it took the CPU\n88 %, or 1.4 ms so 2\nmice\n");
 }
