@@ -92,6 +92,7 @@ int html_summary(const struct html *h, struct error *err)
 	json_close(h->j);
 	report_json_findings(h->j, findings);
 	json_put_count(h->j, "rules_asked", rules_asked(findings));
+	json_put_count(h->j, "rules", rule_count());
 	json_put_count(h->j, "findings_from_ns", findings->from_ns);
 	return put_account(h, err);
 }

@@ -64,7 +64,8 @@ const findings = {
       el('h2', { id: 'findings-title' }, own.length > 1 ? 'Findings, worst first' : 'Findings'),
       el('span', { class: 'dim' }, note)));
     if (!own.length)
-      section.append(el('p', {}, `Nothing stood out: ${phase.rules_asked} rules were asked.`));
+      section.append(el('p', {},
+        `Nothing stood out: ${phase.rules_asked} of ${phase.rules} rules could be asked.`));
     section.append(this.list(own.slice(0, this.SHOWN), 1));
     if (own.length > this.SHOWN)
       section.append(el('details', { class: 'more' }, el('summary', {}, `${own.length - this.SHOWN} more`),

@@ -328,8 +328,9 @@ static const char *wait_advice(enum metric metric)
 				    "program.",
 		[METRIC_OFF_SLEEP] = "It does so by its own choice: wait for the event itself "
 				     "instead, or sleep less.",
-		[METRIC_OFF_FAULT] = "Memory comes from disk: use less of it, read files in order, "
-				     "or look for swapping.",
+		[METRIC_OFF_FAULT] =
+			"Look at a second run first, which finds files in memory. Else "
+			"use less memory, read files in order, or look for swapping.",
 		[METRIC_OFF_STOPPED] = "It was stopped from outside: measure it again without "
 				       "that.",
 		[METRIC_OFF_GPU] = "Give the GPU work in larger pieces, and do not wait for each.",
@@ -339,9 +340,9 @@ static const char *wait_advice(enum metric metric)
 	                      : "See where it waits: bottleneck report --off-cpu --call-tree.";
 }
 
-// Time spent waiting for children is in the children, which are in the profile. And a main thread
-// that waits while others work, or would if they had a CPU, is no news: then the question is what
-// those do.
+// Time spent waiting for children is in the children, which are in the profile. And a thread that
+// waits while others work, or would if they had a CPU, is no news: then the question is what those
+// do.
 static bool waits(const struct evidence *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
@@ -359,7 +360,7 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	if (share_of(waited, f->account.lifetime_ns) < WAIT_SHARE)
 		return false;
 	uint64_t ready = f->totals->on_cpu_ns + f->totals->runnable_ns;
-	if (f->account.is_main && share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
+	if (share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
 	// Of a tree of all waits: more than half of those for locks.
@@ -378,6 +379,29 @@ static bool waits(const struct evidence *f, struct verdict *v)
 	if (gil)
 		return advise(v, "One thread at a time runs Python: use processes, or libraries "
 		                 "that work without the GIL.");
+	return advise(v, "%s", wait_advice(most));
+}
+
+// Nor do the processes that it waits for: then there is nothing to sample.
+static bool children_wait(const struct evidence *f, struct verdict *v)
+{
+	const uint64_t *ns = f->account.ns;
+	const struct row *row = f->both->count ? &f->both->rows[0] : NULL;
+	uint64_t ready = f->totals->on_cpu_ns + f->totals->runnable_ns;
+	enum metric most = METRIC_ON_CPU;
+	char place[400];
+
+	if (!row || share_of(ns[METRIC_OFF_CHILD], f->account.lifetime_ns) < WAIT_SHARE ||
+	    share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
+		return false;
+	for (int m = METRIC_ON_CPU; m < METRIC_COUNT; m++)
+		if (row->self_ns[m] > row->self_ns[most])
+			most = (enum metric)m;
+	if (most == METRIC_ON_CPU || share_of(row->self_ns[most], f->both->all) < WAIT_SHARE)
+		return false;
+	name_row(row, place, sizeof(place));
+	say(v, "%s %% of the time the processes that it started %s, in %s.",
+	    format_percent(row->self_ns[most], f->both->all).text, wait_phrase(most), place);
 	return advise(v, "%s", wait_advice(most));
 }
 
@@ -406,6 +430,19 @@ static bool our_own(const struct evidence *f, struct verdict *v)
 	    format_percent(row->self, f->cpu->all).text);
 	return advise(v, "Trace fewer functions, or switch off what the limits name: --no-malloc, "
 	                 "--no-ops ...");
+}
+
+// Code that a compiler made while the program ran, and told nobody of.
+static bool nameless_jit(const struct evidence *f, struct verdict *v)
+{
+	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+
+	if (!row || strcmp(row->name, "[jit]") != 0 || !is_mark(row) ||
+	    share_of(row->self, f->cpu->all) < ASKED_SHARE)
+		return false;
+	say(v, "%s %% of the CPU time is spent in code without names that a JIT compiler made.",
+	    format_percent(row->self, f->cpu->all).text);
+	return advise(v, "Have its names written first: see the limits below.");
 }
 
 static bool nothing_seen(const struct evidence *f, struct verdict *v)
@@ -504,8 +541,8 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 		                 "fresh memory.");
 	if (caller)
 		return advise(v, "Call it less often or with less work, starting there.");
-	// Of Python the hot lines are the user's own.
-	if (row->file && !(foreign && row->python))
+	// The hot lines are the user's own.
+	if (row->file && !foreign)
 		return advise(v, "Start there: its lines are under \"hot lines\", its callers in "
 		                 "bottleneck report --call-tree");
 	return advise(v, "See who calls it: bottleneck report --call-tree");
@@ -547,8 +584,8 @@ static void add_noise(const struct evidence *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct evidence *, struct verdict *) = {
-	nothing_measured, found,   waits_for_cpu, others_wait_for_cpu, waits,
-	too_few_samples,  our_own, nothing_seen,  asked_for,           flat,
+	nothing_measured, found,   waits_for_cpu, others_wait_for_cpu, waits,     children_wait,
+	too_few_samples,  our_own, nameless_jit,  nothing_seen,        asked_for, flat,
 	hot_function,
 };
 

@@ -116,6 +116,13 @@ void text_place(const char *file, int line, const char *module, char *buffer, si
 		buffer[0] = '\0';
 }
 
+const char *text_beside(const char *name, const char *place)
+{
+	if (strcmp(place, name) != 0)
+		return place;
+	return strcmp(name, "[kernel]") == 0 ? "" : "code without names";
+}
+
 // The tables that the options name, and nothing beside them but the limits.
 static int print_chosen(const struct text *text, struct error *err)
 {

@@ -88,3 +88,6 @@ const char *text_row_kind(const struct row *row);
 
 /* "dir/file.c:88" without the directories, or the module in brackets; "" if nothing is known. */
 void text_place(const char *file, int line, const char *module, char *buffer, size_t size);
+
+/* What stands beside NAME: PLACE, unless NAME is that already, which is so of code without names. */
+const char *text_beside(const char *name, const char *place);

@@ -177,7 +177,7 @@ static void add_name(struct table *table, const struct layout *layout, const str
 		return;
 	text_place(row->file, row->next.line ? row->next.line : row->base.line, row->module, place,
 	           sizeof(place));
-	table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
+	table_cell(table, text_beside(row->name, place));
 }
 
 static void add_row(struct table *table, const struct layout *layout, const struct diff_row *row)

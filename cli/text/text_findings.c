@@ -90,8 +90,10 @@ static void print_nothing(const struct text *text, const struct findings *f)
 		asked++;
 		seen[rule_at(i)->subject] = true;
 	}
+	// The others ask for what this profile does not hold, as Python or a GPU.
 	size_t used = (size_t)snprintf(words, sizeof(words),
-	                               "Nothing stood out. %zu rules were asked, about ", asked);
+	                               "Nothing stood out. %zu of %zu rules could be asked, about ",
+	                               asked, rule_count());
 	const char *gap = "";
 	for (size_t s = 0; s < RULE_SUBJECTS; s++) {
 		if (!seen[s] || used >= sizeof(words))

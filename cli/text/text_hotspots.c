@@ -148,8 +148,7 @@ static void add_name(struct table *table, const struct layout *layout, const str
 	if (layout->by != BY_FUNCTION)
 		return;
 	text_place(row->file, row->line, row->module, place, sizeof(place));
-	// Code without a name is called after its module already.
-	table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
+	table_cell(table, text_beside(row->name, place));
 }
 
 static void add_row(struct table *table, const struct layout *layout, const struct row *row)
@@ -218,6 +217,13 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 	return count;
 }
 
+// Where a wait was too short for its Python functions to be seen, the interpreter's own stand there.
+static bool is_interpreter(const struct layout *layout, const struct row *row)
+{
+	return layout->python && !row->python && !row->called &&
+	       !layout->text->view->interpreter && origin_is_python(row->module);
+}
+
 // The rows that are worth their line. Those of equal rank keep the query's order.
 static size_t add_rows(struct table *table, const struct layout *layout)
 {
@@ -231,7 +237,8 @@ static size_t add_rows(struct table *table, const struct layout *layout)
 		uint64_t ranked = layout->sort == SORT_SELF ? row->self : row->total;
 		if (!ranked || ranked < least)
 			break;
-		if (whole_report && layout->sort == SORT_TOTAL && text_is_startup(row->name))
+		if (whole_report && layout->sort == SORT_TOTAL &&
+		    (text_is_startup(row->name) || is_interpreter(layout, row)))
 			continue;
 		add_row(table, layout, row);
 		added++;

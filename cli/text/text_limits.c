@@ -19,6 +19,7 @@
 
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
+#define PROCESSES_MANY  100
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
 #define MEMORY_SHARE    0.01             /* nor bytes whose end is not known */
 #define UNSEEN_NS_MIN   NS_PER_SEC       /* shorter runs are asked for more work anyway */
@@ -299,6 +300,11 @@ int text_limits(const struct text *text, const struct totals *totals, struct err
 	text_heading(text, "limits", cut ? "of the whole run" : "");
 	print_figures(text, run, totals);
 	text_overhead(text);
+	if (totals->processes >= PROCESSES_MANY)
+		text_say(text,
+		         "what each of the %s processes takes longer to start is not in that: see "
+		         "bottleneck-ops(7)",
+		         format_count(totals->processes).text);
 	print_rung(text, run);
 	if (run->rung == RUNG_PERF_USER)
 		print_callless(text, totals);

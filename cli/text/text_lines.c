@@ -3,6 +3,7 @@
 #include "cli/text/text.h"
 
 #include "base/error.h"
+#include "base/origin.h"
 #include "cli/format.h"
 #include "cli/report/source.h"
 #include "cli/table.h"
@@ -44,19 +45,29 @@ static uint64_t ranked(const struct text *text, const struct row *row)
 	return text->view->sort == VIEW_SORT_TOTAL ? row->total : row->self;
 }
 
-// Returns true if the source is newer than the program.
+// A line of a library's, of which there is nothing to be read, says less than its function.
+static bool is_wanted(const struct text *text, const struct row *row, const char *line)
+{
+	return *line || view_table(text->view) != VIEW_TABLE_NONE ||
+	       !origin_is_foreign(row->module, row->file);
+}
+
+// False if ROW is not worth a line. *ANY_NEWER if its source is newer than the program.
 static bool add_row(const struct text *text, struct table *table, const struct layout *layout,
-                    const struct row *row)
+                    const struct row *row, bool *any_newer)
 {
 	const struct rows *rows = layout->rows;
 	char place[512], line[512] = "", marked[520];
 	bool newer = false;
 
-	text_place(row->file, row->line, row->module, place, sizeof(place));
 	if (!source_line(row->file, profile_run(text->profile)->directory, row->line, row->module,
 	                 line, sizeof(line), &newer))
 		line[0] = '\0';
+	if (!is_wanted(text, row, line))
+		return false;
+	text_place(row->file, row->line, row->module, place, sizeof(place));
 	snprintf(marked, sizeof(marked), "%s%s", newer ? "! " : "", line);
+	*any_newer |= newer;
 	table_row(table, STYLE_PLAIN);
 	table_cell(table, format_time(ranked(text, row), format_time_unit(rows->all)).text);
 	table_cell(table, format_percent(ranked(text, row), rows->all).text);
@@ -68,7 +79,7 @@ static bool add_row(const struct text *text, struct table *table, const struct l
 				: "");
 	table_cell(table, place);
 	table_cell(table, marked);
-	return newer;
+	return true;
 }
 
 static size_t add_rows(const struct text *text, struct table *table, const struct layout *layout,
@@ -84,9 +95,7 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 			break;
 		if (!row->file || !row->line)
 			continue; // code without lines is named in the limits
-		if (add_row(text, table, layout, row))
-			*newer = true;
-		added++;
+		added += add_row(text, table, layout, row, newer);
 	}
 	return added;
 }

@@ -129,7 +129,7 @@ static void add_names(struct table *table, const struct layout *layout,
 	text_place(row->file, row->line, row->module, place, sizeof(place));
 	if (layout->by != MEMORY_BY_LINE) {
 		table_cell(table, row->name);
-		table_cell(table, strcmp(place, row->name) == 0 ? "" : place);
+		table_cell(table, text_beside(row->name, place));
 		return;
 	}
 	if (!row->file || !source_line(row->file, profile_run(layout->text->profile)->directory,

@@ -73,13 +73,16 @@ static void count_calls(const struct text *text, uint64_t calls[OP_PROVIDERS])
 static void add_providers(const struct text *text, struct words *w)
 {
 	const struct run *run = profile_run(text->profile);
-	uint64_t calls[OP_PROVIDERS] = { 0 };
+	uint64_t calls[OP_PROVIDERS] = { 0 }, others_ns = run->hooks_ns[0];
 	const char *before = ": ", *unit = " calls";
 
 	count_calls(text, calls);
 	for (uint32_t i = 1; i < OP_PROVIDERS; i++) {
-		if (!calls[i] && !run->hooks_ns[i])
+		// It has looked for what it would see.
+		if (!calls[i]) {
+			others_ns += run->hooks_ns[i];
 			continue;
+		}
 		add(w, "%s%s ", before, op_provider_name((enum op_provider)i));
 		if (run->hooks_ns[i])
 			add_sampled(text, w, run->hooks_ns[i]);
@@ -89,10 +92,10 @@ static void add_providers(const struct text *text, struct words *w)
 		before = ", ";
 		unit = "";
 	}
-	if (!run->hooks_ns[0] || run->hooks_ns[0] == run->hooks_ops_ns)
+	if (!others_ns || others_ns == run->hooks_ops_ns)
 		return;
 	add(w, "%sothers ", before);
-	add_sampled(text, w, run->hooks_ns[0]);
+	add_sampled(text, w, others_ns);
 }
 
 // It knows what it does in calls of the program's, where samples see the program.

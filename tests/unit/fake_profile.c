@@ -61,6 +61,11 @@ static const struct row lines[] = {
 	  .module = "/home/u/bin/pack",
 	  ON_CPU(7000, 7000) },
 	{ .name = "?", ON_CPU(6000, 6000) },
+	{ .name = "read.c:26", // no text, and no line of the user's: by line alone
+	  .file = "../sysdeps/unix/sysv/linux/read.c",
+	  .line = 26,
+	  .module = "/usr/lib/libc.so.6",
+	  ON_CPU(500, 500) },
 	{ .name = "gone.c:7",
 	  .file = "/nowhere/gone.c",
 	  .line = 7,

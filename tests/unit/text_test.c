@@ -50,6 +50,50 @@ Test(text, no_line_is_wider_than_the_terminal)
 	}
 }
 
+Test(text, the_interpreter_is_no_row_by_total_time_beside_python)
+{
+	static const struct row rows[] = { { .name = "step",
+		                             .file = "/src/train.py",
+		                             .python = true,
+		                             .total = 3 * NS_PER_SEC,
+		                             .total_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC } },
+		                           { .name = "pymain_main",
+		                             .module = "/usr/bin/python3.11",
+		                             .total = 2 * NS_PER_SEC,
+		                             .total_ns = { [METRIC_ON_CPU] =
+		                                                   2 * NS_PER_SEC } } };
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	for (int shown = 0; shown <= 1; shown++) {
+		view.interpreter = shown;
+		char *page = text_page(profile, &view, golden_terminal(100, false, false));
+		cr_expect(ne(ptr, strstr(page, "step"), NULL));
+		cr_expect_eq(strstr(page, "pymain_main") != NULL, shown, "%s", page);
+		free(page);
+	}
+}
+
+Test(text, code_without_names_is_told_to_be_that)
+{
+	static const struct row rows[] = { { .name = "[libfoo.so]",
+		                             .module = "/opt/x/libfoo.so",
+		                             .self = 3 * NS_PER_SEC,
+		                             .total = 3 * NS_PER_SEC,
+		                             .self_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC } } };
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->functions = rows;
+	profile->function_count = 1;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(ne(ptr, strstr(page, "native  [libfoo.so]  code without names\n"), NULL), "%s",
+	          page);
+	free(page);
+}
+
 Test(text, the_call_tree)
 {
 	struct view view = view_default();
@@ -287,7 +331,7 @@ Test(text, an_empty_profile_says_so)
 
 Test(text, limits_tell_all_that_went_wrong)
 {
-	struct profile *profile = fake_profile();
+	struct profile *profile = fake_profile_with_ops();
 	struct view view = view_default();
 
 	view.quiet = true;

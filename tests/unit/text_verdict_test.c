@@ -194,13 +194,17 @@ Test(text_verdict, the_other_end_of_a_pipe_may_be_in_the_profile)
 	expect_verdict(profile, "bottleneck report --by process");
 }
 
-Test(text_verdict, a_main_thread_that_waits_while_others_work_is_no_verdict)
+// Nor is one of a make(1) that another has started.
+Test(text_verdict, a_thread_that_waits_while_others_work_is_no_verdict)
 {
-	struct profile *profile = fake_profile();
+	for (int is_main = 0; is_main < 2; is_main++) {
+		struct profile *profile = fake_profile();
 
-	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
-	profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
-	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+		profile->account.is_main = is_main;
+		profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+		profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
+		expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+	}
 }
 
 Test(text_verdict, waiting_for_children_is_not_a_verdict)
@@ -211,6 +215,50 @@ Test(text_verdict, waiting_for_children_is_not_a_verdict)
 	profile->account.ns[METRIC_OFF_LOCK] = 0;
 	profile->account.ns[METRIC_OFF_CHILD] = 28801 * NS_PER_MS;
 	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+}
+
+Test(text_verdict, children_that_wait_are_told_by_what_for)
+{
+	static const struct row row = { .name = "poll",
+		                        .file = "/src/fetch.c",
+		                        .line = 7,
+		                        .self = 39 * NS_PER_SEC,
+		                        .total = 39 * NS_PER_SEC,
+		                        .self_ns = { [METRIC_OFF_NET] = 39 * NS_PER_SEC } };
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 0;
+	profile->account.ns[METRIC_OFF_CHILD] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	profile->totals.runnable_ns = 0;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->all = 40 * NS_PER_SEC;
+	profile->run.samples = 20;
+	expect_verdict(profile, "97.5 % of the time the processes that it started waited for "
+	                        "sockets or events, in poll (fetch.c:7).");
+	profile->all = 100 * NS_PER_SEC;
+	expect_verdict(profile, "Only 20 samples on a CPU");
+}
+
+Test(text_verdict, code_of_a_jit_compiler_without_names_comes_before_what_has_some)
+{
+	static struct row rows[] = { { .name = "[jit]",
+		                       .self = 3 * NS_PER_SEC,
+		                       .total = 3 * NS_PER_SEC,
+		                       .self_ns = { [METRIC_ON_CPU] = 3 * NS_PER_SEC } },
+		                     { .name = "collect",
+		                       .self = 2 * NS_PER_SEC,
+		                       .total = 2 * NS_PER_SEC,
+		                       .self_ns = { [METRIC_ON_CPU] = 2 * NS_PER_SEC } } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
+	expect_verdict(profile, "30.0 % of the CPU time is spent in code without names that a JIT "
+	                        "compiler made.");
 }
 
 Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
