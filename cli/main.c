@@ -10,15 +10,8 @@
 
 // clang-format off: a command is a line, however many there are
 static const struct command *const commands[] = {
-	&command_run,
-	&command_report,
-	&command_diff,
-	&command_bench,
-	&command_count,
-	&command_batch,
-	&command_merge,
-	&command_check,
-	&command_explain,
+	&command_run,   &command_report, &command_diff,  &command_bench,   &command_count,
+	&command_batch, &command_merge,  &command_check, &command_explain,
 };
 // clang-format on
 
@@ -49,16 +42,13 @@ static int print_help(void)
 }
 
 // A stream that was closed for us would become one of our own files, and get the report. The
-// target must not see the stand-ins: for it they stay closed.
+// target must not see the stand-ins: for it they stay closed. What is to be read cannot be
+// written: that a report is lost is to be noticed.
 static void occupy_streams(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 int main(int argc, char **argv)

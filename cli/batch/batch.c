@@ -14,6 +14,7 @@
 #include "cli/run/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,9 +133,11 @@ static int work(const struct batch_options *options, const struct display *displ
 		.results = results,
 		.count = file->count,
 	};
+	// What was done is told in any case.
+	struct error late;
 	int failed = run_all(&runner, options, file, results, err);
-	if (!failed)
-		failed = write_all(&output, options, display, err);
+	if (write_all(&output, options, display, failed ? &late : err) < 0)
+		failed = -1;
 	if (runner.stopped_by) {
 		batch_runner_close(&runner);
 		job_die(runner.stopped_by);
@@ -152,13 +155,22 @@ static int check(const char *path, const struct batch_file *file, struct error *
 	return 0;
 }
 
+// The same of what is written at the end.
+static int check_output(const char *path, struct error *err)
+{
+	cleanup_close int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+	return path && fd < 0 ? error_set(err, errno, "could not write \"%s\"", path) : 0;
+}
+
 static int batch(const struct batch_options *options, const struct display *display,
                  const char *path, struct error *err)
 {
 	cleanup(batch_file) struct batch_file *file = batch_file_read(path, err);
 	cleanup_free char *directory = NULL;
 
-	if (!file || check(path, file, err) < 0)
+	if (!file || check(path, file, err) < 0 || check_output(options->junit, err) < 0 ||
+	    check_output(options->json, err) < 0)
 		return -1;
 	const char *stem = strcmp(path, "-") == 0 ? "batch" : path_base(path);
 	if (options->output)

@@ -9,6 +9,7 @@
 #include "cli/format.h"
 #include "cli/report/cut.h"
 #include "cli/report/view.h"
+#include "cli/run/run_options.h"
 #include "cli/words.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
@@ -133,11 +134,38 @@ static void release(struct attempt *a)
 		wordfree(&a->command);
 }
 
+// That they are options of bottleneck run, and none of those that are ours.
+static int check_options(const struct attempt *a, struct error *err)
+{
+	static char name[] = "run", command[] = "true";
+	size_t count = a->options.we_wordc;
+	cleanup_free char **argv = calloc(count + 3, sizeof(*argv));
+	struct run_options options;
+
+	if (!argv)
+		return error_set(err, ENOMEM, "could not make the command");
+	argv[0] = name;
+	for (size_t i = 0; i < count; i++)
+		argv[1 + i] = a->options.we_wordv[i];
+	argv[1 + count] = command;
+	if (run_options_parse(&options, (int)count + 2, argv, err) < 0)
+		return error_wrap(err, "options");
+	if (options.output || options.report_file)
+		return error_set(err, 0,
+		                 "options: -%c belongs to the batch, see -o of bottleneck batch",
+		                 options.output ? 'o' : 'R');
+	if (options.argv[0] != command)
+		return error_set(err, 0, "options: \"%s\" is none", options.argv[0]);
+	return 0;
+}
+
 int batch_check(const struct batch_job *job, struct error *err)
 {
 	struct attempt a = { .job = job };
 	int failed = prepare(&a, err);
 
+	if (failed == 0)
+		failed = check_options(&a, err);
 	release(&a);
 	return failed;
 }

@@ -92,6 +92,25 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+static int could_not_run(const char *program, int reason, int *status, struct error *err)
+{
+	bool path = strchr(program, '/') != NULL;
+
+	*status = EXIT_CANNOT_RUN;
+	if (reason == ENOENT && path && access(program, F_OK) == 0)
+		return error_set(err, 0,
+		                 "could not run \"%s\": the interpreter or dynamic linker that it "
+		                 "names is not there",
+		                 program);
+	if (reason == ENOENT)
+		*status = EXIT_NOT_FOUND;
+	error_set(err, reason, "could not run \"%s\"", program);
+	if (reason == ENOENT && !path)
+		error_hint(err, "It is neither a program in PATH nor a command of bottleneck, see "
+		                "--help.");
+	return -1;
+}
+
 int launch_release(struct launch *launch, const char *program, int *status, struct error *err)
 {
 	int reason = 0;
@@ -106,10 +125,9 @@ int launch_release(struct launch *launch, const char *program, int *status, stru
 	close_fd(&launch->gate);
 	if (got != sizeof(reason) && !reason)
 		return 0;
-	*status = reason == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 	waitpid(launch->pid, NULL, 0);
 	launch->pid = -1;
-	return error_set(err, reason, "could not run \"%s\"", program);
+	return could_not_run(program, reason, status, err);
 }
 
 void launch_close(struct launch *launch)

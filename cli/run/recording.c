@@ -351,8 +351,8 @@ static void note_troubles(struct recording *r)
 		            "the run");
 	if (c->background)
 		add_fact(r,
-		         "%u process%s of the program still running in the background (%s%s): not "
-		         "followed beyond its end",
+		         "%u process%s still running in the background when the program ended "
+		         "(%s%s): not followed any further",
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
 	if (r->session)
@@ -363,7 +363,8 @@ static void note_troubles(struct recording *r)
 		add_fact(r, "%s", note);
 	uint64_t lost = sampler_status(r->sampler)->lost_ops;
 	if (lost)
-		add_fact(r, "%s records of ops and allocations were lost", format_count(lost).text);
+		add_fact(r, "%s record%s of ops and allocations lost", format_count(lost).text,
+		         lost == 1 ? " was" : "s were");
 	note_unseen_threads(r);
 	if (c->broken.text[0])
 		add_fact(r, "sampling ended early: %s",

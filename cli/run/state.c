@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +74,11 @@ int state_check_output(const char *path, struct error *err)
 
 	if (!directory)
 		return error_set(err, ENOMEM, "could not write \"%s\"", path);
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	bool exists = stat(path, &st) == 0;
+	if (exists && S_ISDIR(st.st_mode))
 		return error_set(err, EISDIR, "could not write \"%s\"", path);
+	if (exists && !S_ISREG(st.st_mode))
+		return error_set(err, 0, "cannot write \"%s\": it is not a regular file", path);
 	if (slash && !slash[1])
 		return error_set(err, EISDIR, "could not write \"%s\"", path);
 	if (access(directory, W_OK | X_OK) < 0)

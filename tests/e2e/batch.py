@@ -178,16 +178,30 @@ class Batch(Case):
         with self.assertRaises(ProcessLookupError):
             os.kill(int(printed), 0)
 
+    def test_a_full_disk_does_not_take_the_summary_away(self):
+        os.makedirs(self.path("runs/batch.done"))
+        done = self.batch("--resume", text="[a]\ncommand = true\n")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"batch.done", done.stderr)
+        self.assertIn(b"1 of 1 commands passed", done.stdout)
+
     def test_what_cannot_be_is_told_before_anything_runs(self):
         mark = self.path("ran")
         first = f"[a]\ncommand = touch {mark}\n"
         for text, words in ((first + "[b]\n", ("line 3", '"b"')),
                             (first + "[b]\ncommand = x\nrepeat = many\n", ("line 5", "many")),
                             (first + "[b]\ncommand = 'x\n", ("line 3", "closed")),
-                            (first + "[b]\ncommand = x | y\n", ("line 3", "shell"))):
+                            (first + "[b]\ncommand = x | y\n", ("line 3", "shell")),
+                            (first + "[b]\ncommand = x\noptions = --frob\n",
+                             ("line 3", "--frob")),
+                            (first + "[b]\ncommand = x\noptions = -F 99 -o y\n",
+                             ("line 3", "-o belongs to the batch")),
+                            (first + "[b]\ncommand = x\noptions = y\n", ("line 3", '"y"'))):
             done = self.batch(text=text)
             self.assertEqual(done.returncode, 125, text)
             self.assert_clean_message(done, *words)
+        done = self.batch("--junit", "/no/such/junit.xml", text=first)
+        self.assert_clean_message(done, "/no/such/junit.xml")
         self.assertFalse(os.path.exists(mark))
         self.assert_clean_message(self.verb("batch", "/no/such/list"), "/no/such/list")
         self.assert_clean_message(self.verb("batch"), "file")

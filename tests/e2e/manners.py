@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
 from harness import BOTTLENECK, TIMEOUT, Case, main, need, target
 
@@ -69,6 +68,15 @@ class Status(Case):
         done = self.verb("--", self.work)
         self.assertEqual(done.returncode, 126)
 
+    def test_a_script_whose_interpreter_is_not_there_is_126(self):
+        path = os.path.join(self.work, "script")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/no/such/interpreter\n")
+        os.chmod(path, 0o755)
+        done = self.verb("--", path)
+        self.assertEqual(done.returncode, 126)
+        self.assert_clean_message(done, path, "interpreter")
+
     def test_a_wrong_option_is_125_and_one_line(self):
         for wrong in (["--no-such-option", "true"], ["-F", "0", "true"], ["-F", "x", "true"],
                       ["-F", "-5", "true"], ["--unwinder=none", "true"], ["-F"], ["-o"]):
@@ -114,6 +122,18 @@ class Streams(Case):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             done = self.bare(["sh", "-c", f'exec "$0" sh -c "exit 5" {closed}', BOTTLENECK])
             self.assertEqual(done.returncode, 5, closed)
+
+    def test_a_report_that_nobody_can_get_is_told(self):
+        kept = self.profile_run(["true"]).profile
+        done = self.bare(["sh", "-c", 'exec "$0" report "$1" >&-', BOTTLENECK, kept])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"could not write", done.stderr)
+
+    def test_what_is_no_file_is_refused_before_the_program_runs(self):
+        done = self.verb("-o", "/dev/full", "touch", "ran")
+        self.assertEqual(done.returncode, 125)
+        self.assert_clean_message(done, "/dev/full", "regular file")
+        self.assertFalse(os.path.exists(os.path.join(self.work, "ran")))
 
     def test_a_report_on_stdout_leaves_what_stands_in_its_file(self):
         done = self.bare(["sh", "-c", '{ echo before; "$0" -R - printf "no newline"; } > all',
