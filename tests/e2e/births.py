@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Threads that are shorter than a sample's period are told of by the function that they began in."""
-import os
 import re
 import unittest
 

@@ -4,7 +4,6 @@ where nothing but the C library is."""
 import glob
 import os
 import shutil
-import subprocess
 import tarfile
 import tempfile
 import unittest

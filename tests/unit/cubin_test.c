@@ -168,12 +168,12 @@ Test(cubin, cupti_says_the_same)
 		library ? (int (*)(struct correlation *))dlsym(library,
 	                                                       "cuptiGetSassToSourceCorrelation")
 			: NULL;
-	cleanup(cubin) struct cubin *cubin = open_cubin(DATA "lines.cubin");
-	struct bytes image = load(DATA "lines.cubin");
-	struct cubin_place places[CUBIN_PLACES];
 
 	if (!ask)
 		cr_skip("there is no libcupti here");
+	cleanup(cubin) struct cubin *cubin = open_cubin(DATA "lines.cubin");
+	struct bytes image = load(DATA "lines.cubin");
+	struct cubin_place places[CUBIN_PLACES];
 	for (uint64_t at = 0; at < 0xa00; at += 0x10) {
 		struct correlation c = { sizeof(c), image.data, "_Z5linesPfPKfi", image.size, 0, at,
 			                 NULL,      NULL };

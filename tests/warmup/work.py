@@ -4,7 +4,6 @@ work; the cold one pays for something in its first turns that the warm one has p
 import os
 import sys
 import tempfile
-import time
 
 
 def spin(count):
