@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "tracer/agent/main_stack.h"
 #include "tracer/agent/maps.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 Test(agent_maps, a_line_is_taken_apart)
@@ -62,4 +64,14 @@ Test(agent_maps, this_very_function_lies_in_one_mapping)
 	cr_assert(maps_each(visit, &found));
 	cr_expect(gt(int, found.count, 5));
 	cr_expect(eq(int, found.hits, 1));
+}
+
+Test(agent_maps, the_main_threads_stack_ends_below_the_environment)
+{
+	uintptr_t low = 0, high = 0, frame = (uintptr_t)__builtin_frame_address(0);
+
+	main_stack_find(&low, &high);
+	cr_expect(low < frame && frame < high);
+	// The kernel puts the program's name above all.
+	cr_expect(lt(ulong, high, getauxval(AT_EXECFN)));
 }

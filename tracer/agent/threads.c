@@ -322,6 +322,8 @@ static struct lane *claim_main(uint32_t tid)
 
 	if (!lane)
 		return NULL;
+	if (!stack_high)
+		find_main_stack();
 	lane->modes = agent->begun;
 	lane->cpu_ns = begun_cpu_ns;
 	if (fork_timer >= 0) {

@@ -21,7 +21,7 @@
 #define TELL_MEANS  2 // RECORD_MEMORY after so many means of bytes at the latest
 #define TELL_NS     (5 * NS_PER_MS)
 #define LOOKS       64
-#define STACK_LEAST 256 // bytes
+#define STACK_LEAST 1024 // bytes, some 300 of which are our own frames
 
 struct memory memory;
 
