@@ -127,8 +127,9 @@ def faults(bottleneck, folder, command, text, has_source):
     here = sum(row[2] for row in ours if row[1] in hot)
     if own < 1e8 or here < COMPARED * own:
         yield f"{own / 1e6} ms of own time, {here / 1e6} ms on {sorted(hot)}: {ours}"
-    # Where most of a function's own time was, or of its total; a sample may meet its return.
-    if not any(row[0] == "outer" and row[2] in (call, call + 1) for row in functions):
+    # Where most of a function's own time was, or of its total; a sample may meet it as it begins,
+    # or returns.
+    if not any(row[0] == "outer" and row[2] in (call - 1, call, call + 1) for row in functions):
         yield f"outer() calls at line {call}: {[r for r in functions if r[0] == 'outer']}"
     line = first + 5
     name = f"{file if file.startswith('<') else os.path.basename(file)}:{line}"
