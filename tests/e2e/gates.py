@@ -160,7 +160,7 @@ class Json(Case):
         document, done = self.document([target("system_calls")])
         text = self.verb("report", "--width", "1000", done.profile).stdout.decode()
         lines = re.findall(r"(?m)^  (\S.*)$", text[text.rindex("\nlimits"):])
-        self.assertGreater(len(document["limits"]), 1)
+        self.assertTrue(document["limits"])
         self.assertEqual(document["limits"], lines)
         self.assertIn(" samples", document["limits"][0])
 

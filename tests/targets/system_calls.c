@@ -6,13 +6,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MS UINT64_C(1000000)
+
 static int at_work;
 
+// As long as it takes, whatever a call costs on this machine.
 static NOINLINE void long_calls(int fd)
 {
 	static char buffer[1 << 20];
 
-	for (int i = 0; i < 700; i++) {
+	for (uint64_t end = truth_cpu() + 40 * MS; truth_cpu() < end;) {
 		if (read(fd, buffer, sizeof(buffer)) < 0)
 			return;
 	}
@@ -20,8 +23,10 @@ static NOINLINE void long_calls(int fd)
 
 static NOINLINE void short_calls(void)
 {
-	for (int i = 0; i < 100000; i++)
-		syscall(SYS_getppid);
+	for (uint64_t end = truth_cpu() + 40 * MS; truth_cpu() < end;) {
+		for (int i = 0; i < 1000; i++)
+			syscall(SYS_getppid);
+	}
 }
 
 static NOINLINE uint64_t work(uint64_t n)
