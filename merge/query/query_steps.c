@@ -63,6 +63,7 @@ struct candidate {
 	const struct series *series;
 	bool labelled;
 	bool long_enough; // not only for a label
+	bool critical;    // of the process whose time the run takes, not of one that helps it
 	uint64_t ns;
 };
 
@@ -91,6 +92,8 @@ static bool is_better(const struct candidate *a, const struct candidate *than)
 		return a->labelled;
 	if (a->long_enough != than->long_enough)
 		return a->long_enough;
+	if (a->critical != than->critical)
+		return a->critical;
 	if (enough != (than->series->calls >= STEPS_ENOUGH))
 		return enough;
 	if (a->series->calls != than->series->calls)
@@ -98,9 +101,20 @@ static bool is_better(const struct candidate *a, const struct candidate *than)
 	return a->ns > than->ns;
 }
 
+// The process of the thread that the run takes the time of; 0: no thread was seen.
+static uint32_t critical_process(const struct profile *p)
+{
+	struct account account;
+
+	return query_account(p, &account, NULL) < 0
+	               ? 0
+	               : threads_get(&p->threads, account.slot)->process;
+}
+
 static struct candidate find(const struct profile *p)
 {
 	struct candidate best = { 0 };
+	uint32_t critical = critical_process(p);
 
 	for (uint32_t i = 0; i < p->series.count; i++) {
 		const struct series *s = &p->series.series[i];
@@ -109,7 +123,8 @@ static struct candidate find(const struct profile *p)
 		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN ||
 		    !goes_on(p, s, labelled))
 			continue;
-		struct candidate it = { s, labelled, goes_on(p, s, false), series_total_ns(s) };
+		struct candidate it = { s, labelled, goes_on(p, s, false), s->process == critical,
+			                series_total_ns(s) };
 		if (is_better(&it, &best))
 			best = it;
 	}

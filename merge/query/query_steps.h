@@ -12,6 +12,8 @@
  *     those with less than STEPS_ENOUGH last. Names that somebody has given (ranges, labels,
  *     functions that --trace names) go before calls of libraries; for them STEPS_SPAN_NAMED is
  *     enough, as a short run may be imports for the most part, if no other goes on for longer.
+ *     Then what the process of the critical thread calls goes before what others do for it, as
+ *     those that load its data.
  *
  * Where there is no such op, steps are the iterations that samples show
  * (merge/query/query_iterations.h).

@@ -100,6 +100,31 @@ Test(query_steps, from_one_call_to_the_next)
 	cr_expect(eq(u64, s->max_ns, 52 * MS));
 }
 
+// Each of four workers makes a quarter of the batches.
+Test(query_steps, the_process_that_takes_the_time_goes_before_its_helpers)
+{
+	const struct op *make = ops_add(
+		f.ops,
+		&(struct op){ .provider = OP_BLAS, .domain = "", .category = "", .name = "make" });
+
+	add_process(&f, 2, 200, "worker");
+	add_thread(&f, 2, 2, 200, "worker");
+	for (int i = 0; i < 40; i++) {
+		if (i % 4 == 0)
+			profile_add_op(f.profile, &(struct op_event){ .thread = 2,
+			                                              .op = make->id,
+			                                              .begin_ns = f.now_ns,
+			                                              .end_ns = f.now_ns + MS,
+			                                              .self_ns = MS });
+		library_call(OP_BLAS, "train", 10);
+	}
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:1");
+	add(&f, 2, METRIC_ON_CPU, 10, "main a.c:1");
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_expect(eq(str, (char *)s->name, "train"));
+	cr_expect(eq(u64, s->calls, 40));
+}
+
 Test(query_steps, what_has_a_name_goes_before_calls_of_libraries)
 {
 	for (int i = 0; i < 12; i++) {
