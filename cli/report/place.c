@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 1024
-#define SUMS_MAX  256 // of functions of the user's own: what a tree leaves out is less than that
+#define DEPTH_MAX  1024
+#define DIRECT_MAX 256
+#define SUMS_MAX   256 // of functions of the user's own: what a tree leaves out is less than that
 
 // One node of the user's code may stand above FUNCTION on many paths: the best single one is a
 // fair answer, because children are merged by function.
@@ -77,6 +78,46 @@ struct place_call place_caller(const struct call_tree *tree, const char *functio
 	search_below(&search, first, NULL, NULL, 0);
 	search.best.self = search.sum;
 	return search.best;
+}
+
+struct direct {
+	const char *function;
+	struct place_direct callers[DIRECT_MAX];
+	size_t count;
+};
+
+static void add_direct(struct direct *d, const char *name, uint64_t self)
+{
+	size_t i = 0;
+
+	while (i < d->count && strcmp(d->callers[i].name, name) != 0)
+		i++;
+	if (i == DIRECT_MAX)
+		return;
+	d->count += i == d->count;
+	d->callers[i].name = name;
+	d->callers[i].self += self;
+}
+
+static void direct_below(struct direct *d, const struct call_node *caller, int depth)
+{
+	for (const struct call_node *c = caller->child; c && depth < DEPTH_MAX; c = c->next) {
+		if (strcmp(c->name, d->function) == 0 && depth > 0)
+			add_direct(d, caller->name, c->self);
+		direct_below(d, c, depth + 1);
+	}
+}
+
+struct place_direct place_direct_caller(const struct call_tree *tree, const char *function)
+{
+	struct direct direct = { .function = function };
+	struct place_direct most = { 0 };
+
+	direct_below(&direct, call_tree_root(tree), 0);
+	for (size_t i = 0; i < direct.count; i++)
+		if (direct.callers[i].self > most.self)
+			most = direct.callers[i];
+	return most;
 }
 
 struct sums {

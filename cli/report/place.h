@@ -23,6 +23,15 @@ struct place_call {
 /* The caller below which most time of FUNCTION was spent. */
 struct place_call place_caller(const struct call_tree *tree, const char *function);
 
+/* One that calls a function itself, whoever's it is. NAME is borrowed from the tree. */
+struct place_direct {
+	const char *name; /* NULL: nobody is known to */
+	uint64_t self;    /* of the function, called by it */
+};
+
+/* The one that most of FUNCTION's self time is called by. */
+struct place_direct place_direct_caller(const struct call_tree *tree, const char *function);
+
 /*
  * A function of the user's own with all that it calls of libraries and the kernel, until they call
  * code of the user's own again: what the user's code asks for, whatever runs it.

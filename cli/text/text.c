@@ -85,7 +85,7 @@ const char *text_row_kind(const struct row *row)
 	if (kind != METRIC_ON_CPU)
 		return text_wait_kind(kind);
 	if (!row->module && !row->file)
-		return ""; // a mark: not code
+		return row->kernel ? "kernel" : ""; // a mark: not code of the program's
 	if (row->python)
 		return "python";
 	if (row->called)

@@ -140,6 +140,31 @@ static bool add_call(struct table *table, const struct layout *layout, const str
 	return true;
 }
 
+// The kernel's time where its own functions were not seen.
+static bool is_kernel(const struct row *row)
+{
+	return row->kernel && !row->module && !row->file;
+}
+
+// "[kernel] < read", and how much of it that is: what the kernel worked for most. False if nobody
+// knows.
+static bool add_kernels_caller(struct table *table, const struct layout *layout,
+                               const struct row *row)
+{
+	char name[512], share[64];
+
+	if (!layout->calls || !is_kernel(row))
+		return false;
+	struct place_direct most = place_direct_caller(layout->calls, row->name);
+	if (!most.name)
+		return false;
+	snprintf(name, sizeof(name), "%s < %s", row->name, most.name);
+	snprintf(share, sizeof(share), "%s %% of it", format_percent(most.self, row->self).text);
+	table_cell(table, name);
+	table_cell(table, share);
+	return true;
+}
+
 static void add_name(struct table *table, const struct layout *layout, const struct row *row)
 {
 	char place[512];
@@ -178,7 +203,7 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 		const char *kind = text_row_kind(row);
 		table_styled(table, kind, strstr(kind, "wait") ? STYLE_WAIT : STYLE_PLAIN);
 	}
-	if (!add_call(table, layout, row))
+	if (!add_call(table, layout, row) && !add_kernels_caller(table, layout, row))
 		add_name(table, layout, row);
 }
 
@@ -217,11 +242,12 @@ static size_t make_columns(const struct layout *layout, struct column *columns)
 	return count;
 }
 
-// Where a wait was too short for its Python functions to be seen, the interpreter's own stand there.
+// Where a wait was too short for its Python functions to be seen, the interpreter's own stand
+// there.
 static bool is_interpreter(const struct layout *layout, const struct row *row)
 {
-	return layout->python && !row->python && !row->called &&
-	       !layout->text->view->interpreter && origin_is_python(row->module);
+	return layout->python && !row->python && !row->called && !layout->text->view->interpreter &&
+	       origin_is_python(row->module);
 }
 
 // The rows that are worth their line. Those of equal rank keep the query's order.
@@ -292,21 +318,23 @@ static bool has_gpu(const struct rows *rows)
 static struct call_tree *calls_of(const struct layout *layout, struct error *err)
 {
 	struct query query = view_query(layout->text->view, BY_FUNCTION, layout->sort);
-	bool needed = layout->python, brief = false;
+	bool on_cpu = layout->python, waits = false;
 
 	query.without_others = true;
 	if (layout->by != BY_FUNCTION || layout->sort != SORT_SELF)
 		return NULL;
 	for (size_t i = 0; i < layout->rows->count; i++) {
 		const struct row *row = &layout->rows->rows[i];
-		brief |= row->self && is_brief(row);
-		needed |= row->self && (is_brief(row) || is_foreign_wait(row));
+		on_cpu |= row->self && (is_brief(row) || is_kernel(row));
+		waits |= row->self && is_foreign_wait(row);
 	}
-	if (!layout->python && !brief) {
+	if (!on_cpu) {
 		query.on_cpu = false;
 		query.off_cpu = true;
 	}
-	return needed ? query_call_tree(layout->text->profile, &query, PATH_SHARE, err) : NULL;
+	if (!on_cpu && !waits)
+		return NULL;
+	return query_call_tree(layout->text->profile, &query, PATH_SHARE, err);
 }
 
 // What was left out of the table that is ranked by it.

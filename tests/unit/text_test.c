@@ -60,8 +60,7 @@ Test(text, the_interpreter_is_no_row_by_total_time_beside_python)
 		                           { .name = "pymain_main",
 		                             .module = "/usr/bin/python3.11",
 		                             .total = 2 * NS_PER_SEC,
-		                             .total_ns = { [METRIC_ON_CPU] =
-		                                                   2 * NS_PER_SEC } } };
+		                             .total_ns = { [METRIC_ON_CPU] = 2 * NS_PER_SEC } } };
 	struct profile *profile = fake_profile();
 	struct view view = view_default();
 
@@ -237,6 +236,36 @@ Test(text, a_wait_in_a_library_is_named_by_who_called_it)
 	expect_wait_row(60, 40, "pthread_mutex_lock < collect_results, others  pool.c:120");
 	expect_wait_row(40, 0, "futex_wait  [libc.so.6]");
 	expect_wait_row(20, 80, "futex_wait < push, others  pool.c:120");
+}
+
+Test(text, kernel_time_is_told_by_what_it_was_for)
+{
+	const struct row row = { .name = "[kernel]",
+		                 .kernel = true,
+		                 .self = 100 * NS_PER_SEC,
+		                 .total = 100 * NS_PER_SEC,
+		                 .self_ns = { [METRIC_ON_CPU] = 100 * NS_PER_SEC } };
+	struct call_node leaves[3], callers[3] = { { .name = "read" },
+		                                   { .name = "fill(int)" },
+		                                   { .name = "read", .line = 7 } };
+	struct call_node main = { .name = "main", .child = callers };
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	for (size_t i = 0; i < 3; i++) {
+		leaves[i] = (struct call_node){ .name = "[kernel]",
+			                        .kernel = true,
+			                        .self = (10 + 20 * i) * NS_PER_SEC };
+		callers[i].child = &leaves[i];
+		callers[i].next = i < 2 ? &callers[i + 1] : NULL;
+	}
+	profile->tree = &main;
+	profile->functions = &row;
+	profile->function_count = 1;
+	char *page = text_page(profile, &view, golden_terminal(120, false, false));
+	cr_expect(ne(ptr, strstr(page, "kernel  [kernel] < read  60.0 % of it\n"), NULL), "%s",
+	          page);
+	free(page);
 }
 
 Test(text, generated_code_is_a_limit_only_if_there_is_something_to_say)
