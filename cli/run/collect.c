@@ -21,6 +21,7 @@
 
 #define POLL_LIMIT_MS 1000
 #define STACK_BYTES   ((size_t)8 << 20)
+#define IO_NS         (50 * NS_PER_MS)
 
 static uint64_t usage_cpu_ns(const struct rusage *usage)
 {
@@ -77,19 +78,25 @@ static void take_time(struct collect *c)
 	recorded_tell(&c->sink->recorded, &c->run);
 }
 
-// While the target is a zombie: its counts go with it.
+// Of a zombie root alone may read them: for others what was read last has to do.
 static void take_io(struct collect *c)
 {
 	struct proc_io io;
-	siginfo_t info = { 0 };
 
-	if (waitid(P_PID, (id_t)c->launch->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-	    info.si_pid != c->launch->pid || !proc_io_read((uint32_t)c->launch->pid, &io))
+	if (!proc_io_read((uint32_t)c->launch->pid, &io))
 		return;
 	c->run.read_bytes = io.read_bytes;
 	c->run.read_calls = io.read_calls;
 	c->run.write_bytes = io.write_bytes;
 	c->run.write_calls = io.write_calls;
+}
+
+static void take_io_if_due(struct collect *c, uint64_t now_ns)
+{
+	if (now_ns < c->io_due_ns)
+		return;
+	take_io(c);
+	c->io_due_ns = now_ns + IO_NS;
 }
 
 // True when the target has ended.
@@ -139,6 +146,7 @@ static int step(struct collect *c, struct error *err)
 		return 1;
 	if (cpu_clock_maybe(&c->clock, clock_now_ns()))
 		cpu_clock_tell(&c->clock, &c->run);
+	take_io_if_due(c, clock_now_ns());
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
 	recorded_tell(&c->sink->recorded, &c->run);

@@ -37,6 +37,7 @@ struct collect {
 	uint32_t background; /* processes of the target that were still running at its end */
 	char background_name[64];
 	struct cpu_clock clock;
+	uint64_t io_due_ns; /* when bytes and calls are read next */
 	struct error broken; /* why sampling ended early; text is "" if it did not */
 };
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import unittest
 
@@ -77,6 +78,15 @@ class User(AsUser):
                 self.assertIn("hot_a", done.report)
                 if level >= 2:
                     self.assertIn("perf_event_paranoid", done.report)
+
+    def test_what_was_read_is_known_before_it_ends(self):
+        """Afterwards root alone may look."""
+        need("dd")
+        done = self.run_as_user(["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=200000"])
+        self.assertEqual(done.status, 0, done.err)
+        run = dict(sqlite3.connect(done.profile).execute("SELECT key, value FROM run"))
+        self.assertGreater(run["read_calls"], 100000)
+        self.assertNotIn("mall reads", done.report)
 
     def test_a_file_of_another_user_is_refused_with_a_message(self):
         if not self.user:
