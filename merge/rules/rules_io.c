@@ -50,6 +50,9 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 	if (calls >= MANY_CALLS && bytes / calls < FEW_BYTES)
 		own.not_doing &= ~ACTIVITY(SOCKET);
 	enum measured measured = measure_doing(e, &own, finding);
+	// What children have done may not be told; where copying is not seen either, nobody knows.
+	if (measured == MEASURED && calls < MANY_CALLS && !e->run->kernel_stacks)
+		return MEASURED_NOTHING;
 	if (measured != MEASURED || calls < MANY_CALLS)
 		return measured;
 	if (bytes / calls >= LARGE_BYTES)
@@ -327,7 +330,7 @@ const struct rule rules_io[] = {
 	          "data, as a share of the critical thread's time, or of all CPU time; not that "
 	          "of sockets, where the kernel's functions are seen, unless the run's reads, or "
 	          "its writes, are of less than 64 bytes on average, by /proc/PID/io; not where "
-	          "they are of 16 KB and more",
+	          "they are of 16 KB and more, or nothing tells how large they are",
 	  .why = "A system call costs about as much as copying a few kilobytes: with a few bytes "
 	         "each, most of the time is not spent on the data.",
 	  .advice = "Read and write through a buffer of some 64 KB, and do not flush it after each "

@@ -25,6 +25,7 @@ void finish(uint64_t wall_ms, uint32_t cpus)
 		.start_ns = 1000 * MS,
 		.wall_ns = wall_ms * MS,
 		.command = "app",
+		.kernel_stacks = true,
 		.cpus = cpus,
 		.samples = 1000,
 		.off_cpu_exact = true,

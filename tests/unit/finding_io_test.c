@@ -158,6 +158,25 @@ Test(finding_io, a_message_that_is_read_byte_by_byte_is_tiny_reads)
 	}
 }
 
+Test(finding_io, reads_of_which_nobody_knows_the_size_are_not_told_to_be_small)
+{
+	struct run run = {
+		.start_ns = 1000 * MS, .wall_ns = 1000 * MS, .cpus = 2, .samples = 1000
+	};
+
+	for (int seen = 0; seen <= 1; seen++) {
+		add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > get a.c:15 > read@libc > [kernel]");
+		add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+		name_all(&f);
+		run.kernel_stacks = seen;
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "IO-TINY") != NULL, seen);
+		end();
+		begin();
+	}
+}
+
 Test(finding_io, copying_in_large_pieces_asks_nothing_of_the_kernel_in_vain)
 {
 	add(&f, 1, METRIC_ON_CPU, 500,

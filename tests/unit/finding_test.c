@@ -105,6 +105,7 @@ static void read_by(uint64_t calls, uint64_t bytes)
 		                 .wall_ns = 1000 * MS,
 		                 .cpus = 2,
 		                 .samples = 1000,
+		                 .kernel_stacks = true,
 		                 .read_calls = calls,
 		                 .read_bytes = calls * bytes,
 		                 .write_calls = 1000000,
