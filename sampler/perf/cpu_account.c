@@ -21,6 +21,9 @@
 // What it leaves untold at most where it is, with what is kept back.
 #define UNTOLD_NS (24 * NS_PER_MS)
 
+// More periods than these without a sample are no timer that is late.
+#define LATE_SAMPLES 4
+
 // Of CPU time, what switching takes at most: one in so many.
 #define SWITCHING_SHARE 50
 
@@ -122,7 +125,26 @@ static void keep_grid(struct cpu_account *cpu, uint64_t clock_ns, uint64_t perio
 	cpu->clock_ns = clock_ns;
 }
 
-// Where the agent is, time of which it has told nothing for long was none in the kernel.
+// Time since the last sample that was in the kernel, whatever the agent tells of it. Where threads
+// take turns, a tick in the kernel ends many a turn, and the next one begins after it: ticks are
+// too few then. Timers that are late, or another thread's, never let as many periods pass.
+static uint64_t surely_kernel(const struct cpu_account *cpu, uint64_t clock_ns, uint64_t period_ns)
+{
+	bool switched = cpu->seen_ns && !cpu->clock_ns;
+	uint64_t since = switched ? beyond(clock_ns, cpu->seen_ns) : 0;
+
+	return since > LATE_SAMPLES * period_ns ? since - period_ns : 0;
+}
+
+// Where the agent is, other time of which it has told nothing for long was none in the kernel.
+static void split_untold(struct cpu_account *cpu, uint64_t over_ns, struct cpu_split *split)
+{
+	split->callless_ns = at_most(beyond(over_ns, UNTOLD_NS + TOLD_NS), cpu->untold_ns);
+	cpu->untold_ns -= split->callless_ns;
+	split->user_ns +=
+		beyond(over_ns - split->callless_ns, UNTOLD_NS + at_most(cpu->untold_ns, TOLD_NS));
+}
+
 static struct cpu_split split_user_sample(struct thread *thread, uint64_t left_ns,
                                           uint64_t period_ns)
 {
@@ -131,10 +153,12 @@ static struct cpu_split split_user_sample(struct thread *thread, uint64_t left_n
 	struct cpu_split split = { .user_ns = take_user(cpu, left_ns, period_ns) };
 
 	split.user_ns += stolen(cpu, clock, left_ns - split.user_ns, period_ns);
+	cpu->untold_ns += surely_kernel(cpu, clock, period_ns);
+	cpu->seen_ns = clock;
 	keep_grid(cpu, clock, period_ns);
 	uint64_t over = left_ns - split.user_ns;
 	if (cpu_account_waits(thread))
-		split.user_ns += beyond(over, UNTOLD_NS);
+		split_untold(cpu, over, &split);
 	else if (over > TOLD_NS && over > noise(cpu, period_ns))
 		split.callless_ns = over;
 	cpu->callless_ns += split.callless_ns;
@@ -159,6 +183,7 @@ static struct cpu_split split_kernel_sample(struct thread *thread, uint64_t left
 	kernel = kernel < 0 ? 0 : kernel > left ? left : kernel;
 	thread->process->kernel_told = true;
 	cpu->told_ns += (uint64_t)kernel;
+	cpu->untold_ns = beyond(cpu->untold_ns, (uint64_t)kernel);
 	return (struct cpu_split){ .kernel_ns = (uint64_t)kernel };
 }
 
@@ -229,7 +254,7 @@ void cpu_account_exec(struct thread *thread)
 
 	cpu->last.count = cpu->kernel.count = 0;
 	cpu->sample_ns = cpu->owed_ns = cpu->told_ns = cpu->user_samples = 0;
-	cpu->callless_ns = cpu->clock_ns = 0;
+	cpu->callless_ns = cpu->untold_ns = cpu->clock_ns = cpu->seen_ns = 0;
 	cpu->begun_ns = thread->sampled_ns;
 	thread->process->kernel_told =
 		false; // the program may be one that the agent cannot get into

@@ -18,6 +18,8 @@
  * for a tick that the agent has seen fall into the kernel: such a tick comes to
  * each caller as often as the kernel works for it. What it would take of the
  * user time that is not sampled yet, the next samples take back.
+ * Ticks are too few where threads take turns: where periods of a thread that was
+ * switched meanwhile passed without a sample, it was in the kernel all the same.
  *
  *	clock    ├──┬──┬───────────────┬──┬────────┬──┤
  *	samples     u  u               u  u        u  u     one period each

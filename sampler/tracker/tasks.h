@@ -66,8 +66,10 @@ struct cpu_account {
 	uint64_t told_ns;   /* kernel time that samples have stood for */
 	uint64_t user_samples;
 	uint64_t callless_ns; /* kernel time of which no tick has told */
-	uint64_t clock_ns; /* its clock at the last sample in user code; 0: it has switched since */
-	uint64_t grid_ns;  /* and at one that came in time; later ones come whole periods later */
+	uint64_t untold_ns;   /* the same, of which one may tell yet */
+	uint64_t seen_ns;     /* its clock at the last sample in user code; 0: there was none */
+	uint64_t clock_ns;    /* the same; 0: it has switched since */
+	uint64_t grid_ns; /* and at one that came in time; later ones come whole periods later */
 	struct kept_stack last;   /* sample's */
 	struct kept_stack kernel; /* of the last sample in the kernel */
 };

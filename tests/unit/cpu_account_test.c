@@ -293,6 +293,32 @@ Test(cpu_account, where_the_agent_tells_of_no_kernel_time_there_was_none)
 	free_stacks(&thread);
 }
 
+// Of each 10 ms the thread is in the kernel for 7, in which others get the CPU for a while; of the
+// ticks there the agent sees a third.
+Test(cpu_account, where_threads_take_turns_ticks_in_the_kernel_are_too_few)
+{
+	struct thread thread = running();
+	uint64_t user = 0, kernel = 0, callless = 0;
+
+	for (uint64_t ms = 0; ms < 3000; ms += 10) {
+		struct cpu_split split = { 0 };
+		for (uint64_t i = 1; i <= 3; i++) {
+			split = sample_at(&thread, (ms + i) * MS, &user_only);
+			user += split.user_ns;
+			callless += split.callless_ns;
+		}
+		cpu_account_switched(&thread, true, &user_only);
+		if (ms % 30)
+			continue;
+		split = tick_at(&thread, (ms + 10) * MS, 8 * MS);
+		kernel += split.kernel_ns;
+	}
+	double all = (double)(user + kernel + callless);
+	cr_expect(lt(dbl, (double)user / all, 0.33), "%f", (double)user / all);
+	cr_expect(gt(dbl, (double)user / all, 0.27), "%f", (double)user / all);
+	free_stacks(&thread);
+}
+
 Test(cpu_account, a_rest_after_ticks_in_the_kernel_belongs_to_the_last_of_them)
 {
 	struct thread thread = running();
