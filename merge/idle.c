@@ -125,25 +125,32 @@ static void add_bins(struct lives *l, const struct profile *p, const uint32_t *s
 	}
 }
 
-// Of the bins FIRST up to END.
-static bool lives_init(struct lives *l, const struct profile *p, uint32_t first, uint32_t end)
+// [node - 1]: the thread that it is of. NULL if there is no memory.
+static uint32_t *find_slots(const struct profile *p)
 {
-	size_t threads = p->threads.thread_count + (size_t)1;
-	cleanup_free uint32_t *slots = calloc((size_t)p->paths.count + 1, sizeof(*slots));
+	uint32_t *slots = calloc((size_t)p->paths.count + 1, sizeof(*slots));
 
-	l->ns = calloc(threads, sizeof(*l->ns));
-	l->on_cpu = calloc(threads, sizeof(*l->on_cpu));
-	if (!slots || !l->ns || !l->on_cpu)
-		return false;
-	if (is_whole(p, first, end)) {
-		add_whole(l, p);
-		return true;
-	}
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
+	for (uint32_t id = 1; slots && id <= p->paths.count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
 		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
 	}
-	add_bins(l, p, slots, first, end);
+	return slots;
+}
+
+// Of the bins FIRST up to END.
+static bool lives_init(struct lives *l, const struct profile *p, const uint32_t *slots,
+                       uint32_t first, uint32_t end)
+{
+	size_t threads = p->threads.thread_count + (size_t)1;
+
+	l->ns = calloc(threads, sizeof(*l->ns));
+	l->on_cpu = calloc(threads, sizeof(*l->on_cpu));
+	if (!l->ns || !l->on_cpu)
+		return false;
+	if (is_whole(p, first, end))
+		add_whole(l, p);
+	else
+		add_bins(l, p, slots, first, end);
 	return true;
 }
 
@@ -211,14 +218,73 @@ static bool *idle_of(const uint8_t *states, uint32_t count)
 	return idle;
 }
 
+// A wait of a thread, of which the stack was not seen.
+static bool is_unseen(const struct profile *p, uint32_t id)
+{
+	const struct path_node *node = paths_node(&p->paths, id);
+
+	return node->parent && !paths_node(&p->paths, node->parent)->parent &&
+	       location_is_mark(locations_get(&p->locations, node->location), MARK_UNKNOWN);
+}
+
+// Waits in the bins FIRST up to END whose stacks were seen: [slot - 1].
+struct waits {
+	uint64_t *ns, *idle;
+};
+
+static void waits_at_scope_end(struct waits *w)
+{
+	free(w->ns);
+	free(w->idle);
+}
+
+static bool waits_init(struct waits *w, const struct profile *p, const uint32_t *slots,
+                       const bool *idle, uint32_t first, uint32_t end)
+{
+	size_t threads = p->threads.thread_count + (size_t)1;
+	const struct cells *cells = &p->cells;
+
+	w->ns = calloc(threads, sizeof(*w->ns));
+	w->idle = calloc(threads, sizeof(*w->idle));
+	for (uint32_t i = 0; w->ns && w->idle && i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		uint32_t slot = slots[cell->node - 1];
+		if (!metric_may_be_idle(cell->metric) || !slot || slot > p->threads.thread_count ||
+		    is_unseen(p, cell->node))
+			continue;
+		uint64_t ns = cells_between(cells, cell, first, end); // modulo 2^64
+		w->ns[slot - 1] += ns;
+		w->idle[slot - 1] += idle[cell->node - 1] ? ns : 0;
+	}
+	return w->ns && w->idle;
+}
+
+// Those that were not seen are as those that were, if these are all alike.
+static bool add_unseen(const struct profile *p, const uint32_t *slots, bool *idle, uint32_t first,
+                       uint32_t end)
+{
+	cleanup(waits) struct waits waits = { 0 };
+
+	if (!waits_init(&waits, p, slots, idle, first, end))
+		return false;
+	for (uint32_t id = 1; id <= p->paths.count; id++) {
+		uint32_t slot = is_unseen(p, id) ? slots[id - 1] : 0;
+		if (slot && slot <= p->threads.thread_count && waits.idle[slot - 1] &&
+		    (double)waits.idle[slot - 1] >= IDLE_ALIKE * (double)waits.ns[slot - 1])
+			idle[id - 1] = true;
+	}
+	return true;
+}
+
 bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, uint32_t end)
 {
 	cleanup(lives) struct lives lives = { 0 };
 	const struct wanted_names names = find_names(p);
 	uint32_t count = p->paths.count;
 	cleanup_free uint8_t *states = calloc((size_t)count + 1, sizeof(*states));
+	cleanup_free uint32_t *slots = find_slots(p);
 
-	if (!states || !lives_init(&lives, p, first, end))
+	if (!states || !slots || !lives_init(&lives, p, slots, first, end))
 		return NULL;
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
@@ -229,5 +295,6 @@ bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, u
 			states[id - 1] = next_state(p, &names, above,
 			                            locations_get(&p->locations, node->location));
 	}
-	return idle_of(states, count);
+	cleanup_free bool *idle = idle_of(states, count);
+	return idle && add_unseen(p, slots, idle, first, end) ? steal(idle) : NULL;
 }

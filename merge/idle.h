@@ -19,12 +19,16 @@
  * A thread of the program's own that was on a CPU for less than IDLE_RUNS of its life waits in
  * vain, too, where it waits for a condition, a semaphore or a message. One that waits for a mutex
  * does not: somebody keeps it from its work.
+ *
+ * Waits of which the stack was not seen, as many short ones, are idle in a thread whose other waits
+ * are, for IDLE_ALIKE of their time.
  */
 #pragma once
 
 #include "merge/profile/profile_data.h"
 
-#define IDLE_RUNS 0.002
+#define IDLE_RUNS  0.002
+#define IDLE_ALIKE 0.95
 
 /*
  * [node - 1]: whether a wait there is one, if metric_may_be_idle(). Only of the THREADS [slot - 1]

@@ -132,6 +132,27 @@ Test(query, what_the_kernel_keeps_for_io_uring_is_idle_without_a_stack)
 	cr_expect(eq(u64, rows->all, 40 * MS));
 }
 
+// Of short waits nobody has seen the stacks.
+Test(query, waits_without_stacks_are_idle_in_a_thread_that_is)
+{
+	const struct query query = { .without_others = true };
+
+	for (uint32_t busy = 0; busy <= 1; busy++) {
+		add_thread(&f, 2, 1, 101, "pool");
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1");
+		add(&f, 2, METRIC_OFF_LOCK, 800, "clone@libc > pool@libc > futex@libc");
+		add(&f, 2, METRIC_OFF_LOCK, 200,
+		    busy ? "take a.c:7 > futex@libc" : "pool@libc > futex@libc");
+		add(&f, 2, METRIC_OFF_OTHER, 300, "[unknown]");
+		end_thread(2, 10, 1300);
+		name_all(&f);
+		cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+		cr_expect(eq(u64, rows->idle_ns, busy ? 800 * MS : 1300 * MS));
+		end();
+		begin();
+	}
+}
+
 // A thread that works at first, 100 ms, and then waits for work until the end.
 Test(query, a_thread_that_worked_before_the_window_and_never_again_is_idle_in_it)
 {
