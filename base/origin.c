@@ -63,6 +63,14 @@ bool origin_is_foreign(const char *module, const char *file)
 	return file && (begins_with_one(file, sources) || holds_one(file, installed));
 }
 
+bool origin_is_installed(const char *module)
+{
+	static const char *const programs[] = { "/usr/bin/", "/bin/",         "/usr/sbin/",
+		                                "/sbin/",    "/usr/libexec/", NULL };
+
+	return module && begins_with_one(module, programs);
+}
+
 bool origin_is_python(const char *module)
 {
 	return module && (strstr(module, "/bin/python3") || strstr(module, "/libpython3."));

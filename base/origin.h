@@ -19,5 +19,8 @@ bool origin_is_foreign(const char *module, const char *file);
  */
 bool origin_is_openmp(const char *module);
 
+/* True for a program that the system brought, as /usr/bin/make. MODULE may be NULL. */
+bool origin_is_installed(const char *module);
+
 /* True for the interpreter of Python itself, a program or libpython. MODULE may be NULL. */
 bool origin_is_python(const char *module);

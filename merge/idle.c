@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANCESTORS_MAX 64
+
 // Whether code at LOCATION may be the user's. What is not known may be.
 static bool may_be_own(const struct profile *p, const struct location *location)
 {
@@ -26,6 +28,19 @@ static bool may_be_own(const struct profile *p, const struct location *location)
 	return !location->place_count && (!path || !origin_is_foreign(path, NULL));
 }
 
+// Whether it may be code of somebody who works on it: not of the system's programs, unless their
+// source is known.
+static bool may_be_worked_on(const struct profile *p, const struct location *location)
+{
+	const struct place *places = locations_places(&p->locations, location);
+	const struct module *module = modules_get(p->modules, location->module);
+	bool installed = module && origin_is_installed(module->path);
+
+	for (uint32_t i = 0; i < location->place_count; i++)
+		installed &= !places[i].file;
+	return !installed && may_be_own(p, location);
+}
+
 static bool is_first(const struct profile *p, uint32_t slot)
 {
 	const struct thread_info *info = threads_get(&p->threads, slot);
@@ -43,6 +58,9 @@ static const char *const calls_for_work[] = {
 	"sem_wait",
 	"sem_timedwait",
 	"sem_clockwait",
+	"mq_receive",
+	"msgrcv",
+	// From here on also to be told of children, by signals and the ends of pipes.
 	"epoll_wait",
 	"epoll_pwait",
 	"poll",
@@ -52,11 +70,12 @@ static const char *const calls_for_work[] = {
 	"sigwait",
 	"sigwaitinfo",
 	"sigtimedwait",
-	"mq_receive",
-	"msgrcv",
+	"sigsuspend",
+	"pause",
 };
 
-#define CALLS (sizeof(calls_for_work) / sizeof(calls_for_work[0]))
+#define CALLS        (sizeof(calls_for_work) / sizeof(calls_for_work[0]))
+#define CALLS_THREAD 9 // of them, that tell of threads alone
 
 struct wanted_names {
 	uint32_t ids[CALLS]; /* strings; 0: no such name is in the profile */
@@ -71,13 +90,14 @@ static struct wanted_names find_names(const struct profile *p)
 	return names;
 }
 
-static bool waits_for_work(const struct profile *p, const struct wanted_names *names,
-                           const struct location *location)
+// In one of the calls from number FIRST on.
+static bool waits_in(const struct profile *p, const struct wanted_names *names, size_t first,
+                     const struct location *location)
 {
 	const struct place *places = locations_places(&p->locations, location);
 
 	for (uint32_t i = 0; i < location->place_count; i++)
-		for (size_t n = 0; places[i].function && n < CALLS; n++)
+		for (size_t n = first; places[i].function && n < CALLS; n++)
 			if (places[i].function == names->ids[n])
 				return true;
 	return false;
@@ -154,6 +174,27 @@ static bool lives_init(struct lives *l, const struct profile *p, const uint32_t 
 	return true;
 }
 
+// [process slot - 1]: what all that it has started, and what these have, were on a CPU. NULL if
+// there is no memory.
+static uint64_t *work_of_children(const struct profile *p, const struct lives *l)
+{
+	const struct threads *t = &p->threads;
+	uint64_t *work = calloc(t->process_count + (size_t)1, sizeof(*work));
+
+	for (uint32_t slot = 1; work && slot <= t->thread_count; slot++) {
+		const struct process_info *process =
+			threads_process(t, threads_get(t, slot)->process);
+		// What a file says of parents may be anything.
+		for (int depth = 0; process && depth < ANCESTORS_MAX; depth++) {
+			uint32_t parent = process->parent;
+			process = threads_process(t, parent);
+			if (process)
+				work[parent - 1] += l->on_cpu[slot - 1];
+		}
+	}
+	return work;
+}
+
 static bool hardly_ran(const struct lives *l, uint32_t slot)
 {
 	double life = (double)l->ns[slot - 1];
@@ -166,7 +207,8 @@ enum state {
 	WANTED = 1,       // the thread
 	ONLY_FOREIGN = 2, // none of them is the user's code
 	HARDLY_RAN = 4,   // the thread
-	FOR_WORK = 8      // one of them waits for work
+	FOR_WORK = 8,     // one of them waits for work
+	PARENT = 16       // the thread: children work while it waits; nobody works on it
 };
 
 // A process of Python's multiprocessing begins there; forked, it has its parent's stack above.
@@ -183,15 +225,24 @@ static bool is_of_io_uring(const struct profile *p, uint32_t slot)
 	return name && (strncmp(name, "iou-sqp-", 8) == 0 || strncmp(name, "iou-wrk-", 8) == 0);
 }
 
-static uint8_t state_of(const struct profile *p, const struct lives *lives, const bool *threads,
-                        uint32_t slot)
+static bool is_parent(const struct profile *p, const struct lives *lives, const uint64_t *work,
+                      uint32_t slot)
+{
+	uint32_t process = threads_get(&p->threads, slot)->process;
+	double waited = (double)(lives->ns[slot - 1] - lives->on_cpu[slot - 1]);
+
+	return process && waited > 0 && (double)work[process - 1] >= IDLE_PARENT * waited;
+}
+
+static uint8_t state_of(const struct profile *p, const struct lives *lives, const uint64_t *work,
+                        const bool *threads, uint32_t slot)
 {
 	if (!threads[slot - 1])
 		return 0;
 	if (is_of_io_uring(p, slot))
 		return WANTED | FOR_WORK;
 	if (is_first(p, slot))
-		return WANTED;
+		return WANTED | (is_parent(p, lives, work, slot) ? PARENT : 0);
 	return WANTED | ONLY_FOREIGN | (hardly_ran(lives, slot) ? HARDLY_RAN : 0);
 }
 
@@ -202,9 +253,12 @@ static uint8_t next_state(const struct profile *p, const struct wanted_names *na
 		return state | ONLY_FOREIGN;
 	if (state & ONLY_FOREIGN && may_be_own(p, location))
 		state &= (uint8_t)~ONLY_FOREIGN;
+	if (state & PARENT && may_be_worked_on(p, location))
+		state &= (uint8_t)~PARENT;
 	if (location_is_mark(location, MARK_GIL)) // it has work, and is kept from it
 		return 0;
-	if (state & HARDLY_RAN && waits_for_work(p, names, location))
+	if ((state & HARDLY_RAN && waits_in(p, names, 0, location)) ||
+	    (state & PARENT && waits_in(p, names, CALLS_THREAD, location)))
 		state |= FOR_WORK;
 	return state;
 }
@@ -286,11 +340,14 @@ bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, u
 
 	if (!states || !slots || !lives_init(&lives, p, slots, first, end))
 		return NULL;
+	cleanup_free uint64_t *work = work_of_children(p, &lives);
+	if (!work)
+		return NULL;
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct path_node *node = paths_node(&p->paths, id);
 		uint8_t above = node->parent ? states[node->parent - 1] : 0;
 		if (!node->parent)
-			states[id - 1] = state_of(p, &lives, threads, node->location);
+			states[id - 1] = state_of(p, &lives, work, threads, node->location);
 		else if (above)
 			states[id - 1] = next_state(p, &names, above,
 			                            locations_get(&p->locations, node->location));

@@ -20,6 +20,11 @@
  * vain, too, where it waits for a condition, a semaphore or a message. One that waits for a mutex
  * does not: somebody keeps it from its work.
  *
+ * The first thread of a process that others of the run work for, children and theirs, for
+ * IDLE_PARENT of the time that it waits, waits for them where it waits for any event or signal in a
+ * stack without any code of the user's, as make(1) does. Where it calls wait(2) that is a metric of
+ * its own.
+ *
  * Waits of which the stack was not seen, as many short ones, are idle in a thread whose other waits
  * are, for IDLE_ALIKE of their time.
  */
@@ -27,8 +32,9 @@
 
 #include "merge/profile/profile_data.h"
 
-#define IDLE_RUNS  0.002
-#define IDLE_ALIKE 0.95
+#define IDLE_RUNS   0.002
+#define IDLE_ALIKE  0.95
+#define IDLE_PARENT 0.5
 
 /*
  * [node - 1]: whether a wait there is one, if metric_may_be_idle(). Only of the THREADS [slot - 1]

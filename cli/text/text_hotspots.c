@@ -344,8 +344,10 @@ static void print_idle(const struct layout *layout)
 
 	if (layout->sort != SORT_SELF || (double)rows->idle_ns < IDLE_SHARE * (double)rows->all)
 		return;
-	text_say(layout->text, "without %s in which idle threads waited for work (see --off-cpu)",
-	         format_duration(rows->idle_ns).text);
+	text_say(
+		layout->text,
+		"without %s in which threads only waited for work, or for children (see --off-cpu)",
+		format_duration(rows->idle_ns).text);
 }
 
 int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,

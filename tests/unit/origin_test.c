@@ -55,6 +55,15 @@ Test(origin, of_python)
 		cr_expect(origin_is_foreign(modules[i], "object.c"), "%s", modules[i]);
 }
 
+Test(origin, of_programs_of_the_system)
+{
+	cr_expect(origin_is_installed("/usr/bin/make"));
+	cr_expect(origin_is_installed("/bin/sh"));
+	cr_expect(!origin_is_installed("/home/u/usr/bin/make"));
+	cr_expect(!origin_is_installed("/usr/local/bin/app"));
+	cr_expect(!origin_is_installed(NULL));
+}
+
 Test(origin, of_pythons_interpreter)
 {
 	cr_expect(origin_is_python("/usr/bin/python3.11"));

@@ -132,6 +132,49 @@ Test(query, what_the_kernel_keeps_for_io_uring_is_idle_without_a_stack)
 	cr_expect(eq(u64, rows->all, 40 * MS));
 }
 
+// As make(1) waits for its compilers.
+Test(query, a_parent_whose_children_work_waits_for_them)
+{
+	const struct query query = { .without_others = true };
+
+	for (uint32_t busy = 0; busy <= 1; busy++) {
+		profile_add_process(f.profile, &(struct process_event){ .process = 2,
+		                                                        .parent = 1,
+		                                                        .pid = 200,
+		                                                        .command = "cc" });
+		add_thread(&f, 2, 2, 200, "cc");
+		add(&f, 1, METRIC_OFF_NET, 800, "start@libc > take@app > pselect@libc");
+		add(&f, 1, METRIC_OFF_NET, 200, "start@libc > main a.c:1 > pselect@libc");
+		add(&f, 1, METRIC_OFF_NET, 100, "start@libc > ask@app > recv@libc");
+		add(&f, 2, METRIC_ON_CPU, 600, "compile b.c:5");
+		end_thread(1, 0, 1100);
+		end_thread(2, busy ? 600 : 500, 0);
+		name_all(&f);
+		cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+		cr_expect(eq(u64, rows->idle_ns, busy ? 800 * MS : 0));
+		end();
+		begin();
+	}
+}
+
+// As a damaged file may tell of its processes; a sanitizer looks on.
+Test(query, a_parent_may_be_anybody)
+{
+	const struct query query = { .without_others = true };
+	static const uint32_t parents[] = { 1, 2, 1000000 };
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
+		f.profile->threads.processes[0].parent = parents[i];
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1");
+		end_thread(1, 10, 0);
+		name_all(&f);
+		cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+		cr_expect(eq(u64, rows->all, 10 * MS));
+		end();
+		begin();
+	}
+}
+
 // Of short waits nobody has seen the stacks.
 Test(query, waits_without_stacks_are_idle_in_a_thread_that_is)
 {
