@@ -322,8 +322,6 @@ static struct lane *claim_main(uint32_t tid)
 
 	if (!lane)
 		return NULL;
-	if (!stack_high)
-		find_main_stack();
 	lane->modes = agent->begun;
 	lane->cpu_ns = begun_cpu_ns;
 	if (fork_timer >= 0) {
@@ -361,6 +359,16 @@ static struct lane *find_lane(uint32_t tid)
 		agent_write_begin(agent, lane);
 	adopt(lane);
 	return lane;
+}
+
+void threads_bound_stack(struct lane *lane)
+{
+	if (lane->stack_high || lane->tid != agent->pid)
+		return;
+	if (!stack_high)
+		find_main_stack();
+	lane->stack_low = stack_low;
+	lane->stack_high = stack_high;
 }
 
 struct lane *threads_lane(void)

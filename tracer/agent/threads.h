@@ -47,6 +47,12 @@ void threads_at_end(void (*function)(void));
 void threads_hush(void);
 bool threads_are_hushed(void);
 
+/*
+ * Before a stack is copied into the calling thread's LANE: finds where that of a process's first
+ * thread ends, which nobody needs of most short processes. For handlers.
+ */
+void threads_bound_stack(struct lane *lane);
+
 /* A tick of the calling thread, by its timer, or by a trap that has WAITED or has not. */
 void threads_tick(void *context, uint32_t overrun);
 void threads_trap(void *context, bool waited);

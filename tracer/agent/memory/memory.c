@@ -7,6 +7,7 @@
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/sample/registers.h"
 #include "tracer/agent/sample/sample.h"
+#include "tracer/agent/threads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -166,6 +167,7 @@ static void fill(struct record_alloc *record, struct lane *lane, size_t room,
 	size_t most = agent->config.stack_bytes < room ? agent->config.stack_bytes : room;
 
 	record->reserved = 0;
+	threads_bound_stack(lane);
 	registers_here(record->regs);
 	record->stack_bytes =
 		(uint32_t)sample_copy_stack(record + 1, lane, record->regs[DWARF_RSP], most);

@@ -7,6 +7,7 @@
 #include "tracer/agent/op/op_state.h"
 #include "tracer/agent/sample/registers.h"
 #include "tracer/agent/sample/sample.h"
+#include "tracer/agent/threads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -173,6 +174,7 @@ static __attribute__((noinline)) void write_site(struct op_thread *t, uint32_t n
 	site->stack = here.stack;
 	site->caller = here.caller;
 	site->name = name;
+	threads_bound_stack(t->lane);
 	registers_here(site->regs);
 	site->stack_bytes =
 		(uint32_t)sample_copy_stack(site + 1, t->lane, site->regs[DWARF_RSP], SITE_STACK);
