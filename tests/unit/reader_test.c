@@ -296,6 +296,28 @@ Test(reader, counts_are_of_their_own_program_though_the_last_record_was_anothers
 	rings_abandon(&other);
 }
 
+// A sanitizer looks on.
+Test(reader, names_of_processes_that_ended_together_go_together)
+{
+	static struct names names, others;
+	static struct rings other;
+
+	cr_assert(rings_start(&other, directory, 90, 6));
+	uint32_t name = count_one_call(&names, rings, "mine");
+	uint32_t another = count_one_call(&others, &other, "another's");
+	reader_poll(reader);
+	rings_abandon(rings);
+	rings_abandon(&other);
+	reader_process_gone(reader, 77);
+	reader_process_gone(reader, 90);
+	for (int i = 0; i < 3; i++)
+		reader_poll(reader);
+	uint32_t found = 0;
+	for (const struct record *r; (r = reader_next(reader, UINT64_MAX, NULL));)
+		found += r->type == RECORD_OP_COUNT;
+	cr_expect(eq(u32, found, 2), "of %u and %u", name, another);
+}
+
 Test(reader, a_file_that_is_cut_short_ends_alone_and_is_counted)
 {
 	static const struct {

@@ -223,9 +223,11 @@ static bool is_same_image(const struct ring_file *a, const struct ring_file *b)
 
 static bool has_rings(const struct reader *r, const struct ring_file *names)
 {
-	for (size_t i = 0; i < r->file_count; i++)
-		if (!r->files[i]->names && is_same_image(r->files[i], names))
+	for (size_t i = 0; i < r->file_count; i++) {
+		const struct ring_file *file = r->files[i];
+		if (file && !file->names && is_same_image(file, names))
 			return true;
+	}
 	return false;
 }
 
@@ -242,6 +244,7 @@ static void close_names(struct reader *r)
 		}
 		tell_counts(r, file->names, clock_now_ns());
 		close_file(r, file);
+		r->files[i] = NULL; // the next ones look through all of them
 	}
 	r->file_count = kept;
 }
