@@ -46,6 +46,13 @@ target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)
 e2e(e2e_seccomp seccomp)
 set_property(TEST e2e_seccomp APPEND PROPERTY ENVIRONMENT
              "SECCOMP_TARGET=$<TARGET_FILE:seccomp_target>")
+add_executable(forks_beside programs/forks_beside.c)
+target_compile_definitions(forks_beside PRIVATE _GNU_SOURCE)
+target_compile_options(forks_beside PRIVATE -O2 -g)
+target_link_libraries(forks_beside PRIVATE ${CMAKE_DL_LIBS} pthread)
+e2e(e2e_forks_beside forks_beside)
+set_property(TEST e2e_forks_beside APPEND PROPERTY ENVIRONMENT
+             "FORKS_BESIDE=$<TARGET_FILE:forks_beside>")
 # Work of known amounts: pairs of runs with known differences.
 add_executable(diff_target programs/diff_target.c)
 target_include_directories(diff_target PRIVATE ${PROJECT_SOURCE_DIR})

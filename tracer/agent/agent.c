@@ -2,6 +2,7 @@
 #include "tracer/agent/agent.h"
 
 #include "base/clock.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/python/python_api.h"
@@ -244,21 +245,31 @@ static bool may_speak(const struct agent *a)
 
 void agent_before_unload(struct agent *a)
 {
-	if (!may_speak(a) || !lock_patiently(&a->speaking))
+	if (!may_speak(a))
 		return;
+	loader_enter(); // a child's list of objects is whole
+	if (!lock_patiently(&a->speaking)) {
+		loader_leave();
+		return;
+	}
 	a->loaded |= objects_look(&a->objects, write_unmap, a);
 	// What lives for less than a sample is not worth the cost.
 	if (a->loaded && a->process && clock_now_ns() >= a->maps_due_ns)
 		write_maps(a);
 	unlock(&a->speaking);
+	loader_leave();
 }
 
 void agent_after_unload(struct agent *a)
 {
-	if (!may_speak(a) || !lock_patiently(&a->speaking))
+	if (!may_speak(a))
 		return;
-	a->loaded |= objects_look(&a->objects, write_unmap, a);
-	unlock(&a->speaking);
+	loader_enter();
+	if (lock_patiently(&a->speaking)) {
+		a->loaded |= objects_look(&a->objects, write_unmap, a);
+		unlock(&a->speaking);
+	}
+	loader_leave();
 }
 
 // Who samples the program otherwise is told of its threads by the kernel.

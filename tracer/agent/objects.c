@@ -2,6 +2,7 @@
 #include "tracer/agent/objects.h"
 
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 
 #include <link.h>
 
@@ -57,7 +58,7 @@ bool objects_look(struct objects *o, void (*gone)(void *context, uintptr_t start
 
 	for (uint32_t i = 0; i < o->count; i++)
 		o->known[i].seen = false;
-	dl_iterate_phdr(visit, &look);
+	loader_each(visit, &look);
 	if (look.unchanged)
 		return false;
 	for (uint32_t i = o->count; i-- > 0;) {

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -48,7 +49,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 
 static bool find_loaded(struct search *search)
 {
-	return dl_iterate_phdr(look, search) != 0;
+	return loader_each(look, search) != 0;
 }
 
 static void *open_loaded(void)
@@ -224,7 +225,7 @@ struct cupti_bounds cupti_library_bounds(const struct cupti_functions *f)
 {
 	struct bounds_search search = { (uintptr_t)f->enable, { 0, 0 } };
 
-	dl_iterate_phdr(look_for_bounds, &search);
+	loader_each(look_for_bounds, &search);
 	return search.found;
 }
 

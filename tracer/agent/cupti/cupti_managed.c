@@ -3,6 +3,7 @@
 
 #include "tracer/agent/cupti/cupti_records.h"
 #include "tracer/agent/cupti/cupti_session.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/trace/object_file.h"
 #include "tracer/agent/trace/symbols.h"
@@ -122,7 +123,7 @@ static bool find_variables(void)
 	struct walk walk = { 0 };
 
 	if (!looked.found) {
-		dl_iterate_phdr(look, &walk);
+		loader_each(look, &walk);
 		looked.adds = walk.adds;
 	}
 	return looked.found;

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/protocol.h"
 
 #include <dlfcn.h>
@@ -164,7 +165,7 @@ static enum owner owner_of(uintptr_t address)
 {
 	struct search search = { address - 1, OWNER_PROGRAM };
 
-	dl_iterate_phdr(look, &search);
+	loader_each(look, &search);
 	return search.owner;
 }
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -175,7 +176,7 @@ static int search_objects(struct dl_phdr_info *info, size_t size, void *context)
 	(void)info;
 	(void)size;
 	o->caller = OBJECTS_MAX;
-	dl_iterate_phdr(add_object, search);
+	loader_each(add_object, search);
 	for (uint32_t i = 0; i < o->need_count; i++)
 		o->needed[i] = (uint16_t)find_object(o, o->needs[i]);
 	if (o->caller < o->count)
@@ -193,7 +194,7 @@ static void *ask_scope(const char *name, uint64_t caller, bool near)
 	if (memory == MAP_FAILED)
 		return NULL;
 	search.objects = memory;
-	dl_iterate_phdr(search_objects, &search);
+	loader_each(search_objects, &search);
 	munmap(memory, size);
 	return search.found;
 }
@@ -223,10 +224,12 @@ void *definition_find(const char *name, uint64_t caller)
 	struct definers definers = { .name = name };
 	int error = errno;
 
-	dl_iterate_phdr(add_definer, &definers);
+	loader_each(add_definer, &definers);
 	void *found = definers.first;
 	if (definers.count > 1) {
+		loader_enter();
 		found = dlsym(RTLD_NEXT, name);
+		loader_leave();
 		found = found ? found : ask_scope(name, caller, false);
 		found = found ? found : definers.first;
 	}
@@ -238,7 +241,7 @@ void *definition_first(const char *name)
 {
 	struct definers definers = { .name = name };
 
-	dl_iterate_phdr(add_definer, &definers);
+	loader_each(add_definer, &definers);
 	return definers.first;
 }
 
@@ -266,7 +269,7 @@ void *definition_behind_us(const char *name)
 {
 	struct behind search = { .name = name };
 
-	dl_iterate_phdr(find_behind, &search);
+	loader_each(find_behind, &search);
 	return search.found ? search.found : search.before;
 }
 
@@ -313,6 +316,6 @@ bool definition_path(const void *address, char *path, uint32_t size)
 {
 	struct path wanted = { (uintptr_t)address, path, size, false };
 
-	dl_iterate_phdr(find_path, &wanted);
+	loader_each(find_path, &wanted);
 	return wanted.found;
 }

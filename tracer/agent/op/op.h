@@ -128,6 +128,13 @@ struct op_thread {
 void op_start(struct agent *a);
 void op_fork(struct agent *a);
 
+/*
+ * This process has just been forked: puts back all that threads of the parent may have held or left
+ * half done, in every part of the agent. FUNCTION does so for what is not linked everywhere.
+ */
+void op_start_child(struct agent *a);
+void op_when_forked(void (*function)(void));
+
 /* No hook gets in any more: the agent is about to be off. */
 void op_stop(void);
 

@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op_state.h"
 #include "tracer/agent/python/python.h"
+#include "tracer/agent/python/python_api.h"
 #include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 
@@ -40,6 +42,7 @@ static OWN bool lent;       // the thread's lane: op_take_lane()
 
 struct agent *op_agent;
 struct names op_names;
+static void (*when_forked)(void);
 static uint32_t generation; // of this process; grows with each fork
 // The kernel wipes it in a child, of which no handler may have told.
 uint32_t *op_witness;
@@ -204,6 +207,24 @@ static struct op_thread *begin_again(void)
 	return t;
 }
 
+void op_when_forked(void (*function)(void))
+{
+	when_forked = function;
+}
+
+void op_start_child(struct agent *a)
+{
+	loader_fork(); // before anything that may walk
+	op_fork(a);
+	agent_fork(a);
+	threads_fork(a);
+	python_fork();
+	python_api_fork();
+	self_fork();
+	if (when_forked)
+		when_forked();
+}
+
 // The target has called clone() or fork() by itself.
 static void notice_fork(void)
 {
@@ -211,11 +232,7 @@ static void notice_fork(void)
 
 	if (*op_witness == generation)
 		return;
-	op_fork(a);
-	agent_fork(a);
-	threads_fork(a);
-	python_fork();
-	self_fork();
+	op_start_child(a);
 }
 
 struct op_thread *op_enter_slowly(void)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_code.h"
@@ -76,7 +77,7 @@ static void look(void)
 	const char *why = NULL;
 	uint64_t now = 0;
 
-	dl_iterate_phdr(read_loads, &now);
+	loader_each(read_loads, &now);
 	if (now == loads)
 		return;
 	loads = now;
@@ -100,7 +101,9 @@ bool python_look(uint16_t flags)
 	    __atomic_compare_exchange_n(&looking, &idle, 1, false, __ATOMIC_ACQUIRE,
 	                                __ATOMIC_RELAXED)) {
 		record_flags = flags;
+		loader_enter(); // a child knows all that the last look found, or nothing of it
 		look();
+		loader_leave();
 		__atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
 	}
 	return state_now() == UNCHECKED || state_now() == CHECKED;

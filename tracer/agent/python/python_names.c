@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/python_api.h"
 #include "tracer/agent/python/python_runtime.h"
@@ -286,7 +287,7 @@ static int find_interpreter(struct dl_phdr_info *info, size_t size, void *unused
 static bool is_interpreters(uintptr_t address)
 {
 	if (!interpreter.start)
-		dl_iterate_phdr(find_interpreter, NULL);
+		loader_each(find_interpreter, NULL);
 	return address >= interpreter.start && address < interpreter.end;
 }
 

@@ -2,6 +2,7 @@
 #include "tracer/agent/python/python_runtime.h"
 
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/system.h"
 
 #include <dlfcn.h>
@@ -40,7 +41,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 static bool is_defined(struct search *search, const char *name)
 {
 	*search = (struct search){ .name = name };
-	return dl_iterate_phdr(visit, search) != 0;
+	return loader_each(visit, search) != 0;
 }
 
 // It may have been loaded for somebody alone (RTLD_LOCAL, as plugins are). It stays, if it did so

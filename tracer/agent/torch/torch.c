@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/ranges.h"
 #include "tracer/agent/torch/torch_label.h"
@@ -308,7 +309,7 @@ static void attach(void)
 	static int attached; // atomic
 	struct library library = { 0 };
 
-	dl_iterate_phdr(look_at, &library);
+	loader_each(look_at, &library);
 	if (!library.found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
 		return;
 	if (!library.add_callback) {
@@ -327,7 +328,7 @@ void torch_look(void)
 
 	if (!op_is_on(OP_TORCH))
 		return;
-	dl_iterate_phdr(look_at_count, &now);
+	loader_each(look_at_count, &now);
 	if (__atomic_exchange_n(&adds, now, __ATOMIC_RELAXED) != now)
 		attach();
 	errno = error;

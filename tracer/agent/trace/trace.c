@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/trace/pattern.h"
@@ -120,7 +121,7 @@ static void look_around(bool loading)
 
 	for (uint32_t i = 0; i < object_count; i++)
 		objects[i].seen = false;
-	if (dl_iterate_phdr(visit, &look) && look.loads == loads && look.unloads == unloads)
+	if (loader_each(visit, &look) && look.loads == loads && look.unloads == unloads)
 		return;
 	for (uint32_t i = object_count; i-- > 0;) {
 		if (objects[i].seen)
@@ -138,7 +139,9 @@ static void look_if_idle(bool loading)
 	if (!agent->on || agent->pid != (uint32_t)getpid() ||
 	    __atomic_exchange_n(&looking, 1, __ATOMIC_ACQUIRE))
 		return;
+	loader_enter(); // a child has its functions patched, or not
 	look_around(loading);
+	loader_leave();
 	__atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
 }
 
@@ -164,6 +167,11 @@ void trace_look(void)
 	errno = error;
 }
 
+void trace_fork(void)
+{
+	looking = 0;
+}
+
 static int hook_loader(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
@@ -181,7 +189,7 @@ void trace_start(struct agent *a)
 	trace_calls_start(on_loader);
 	threads_at_end(trace_calls_thread_end);
 	if (&_r_debug && _r_debug.r_brk)
-		dl_iterate_phdr(hook_loader, NULL);
+		loader_each(hook_loader, NULL);
 	trace_look();
 }
 
@@ -193,6 +201,10 @@ void trace_start(struct agent *a)
 }
 
 void trace_look(void)
+{
+}
+
+void trace_fork(void)
 {
 }
 

@@ -14,3 +14,6 @@ void trace_start(struct agent *a);
 
 /* The program is about to have another thread. Not for handlers. Keeps errno. */
 void trace_look(void);
+
+/* This process has been forked. */
+void trace_fork(void);

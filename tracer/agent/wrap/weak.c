@@ -11,6 +11,7 @@
 #include "tracer/agent/wrap/weak.h"
 
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/trace/detour.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -82,13 +83,13 @@ static void visit_new(void)
 	struct look look = { 0 };
 	int error = errno;
 
-	dl_iterate_phdr(count, &look);
+	loader_each(count, &look);
 	bool same = __atomic_load_n(&last.subs, __ATOMIC_RELAXED) == look.subs;
 	if (last.begun && same && __atomic_load_n(&last.adds, __ATOMIC_RELAXED) == look.adds)
 		return;
 	// New ones come last; where some have gone, nobody knows which is where.
 	look.from = same ? __atomic_load_n(&last.seen, __ATOMIC_RELAXED) : 0;
-	dl_iterate_phdr(visit, &look);
+	loader_each(visit, &look);
 	__atomic_store_n(&last.seen, look.count, __ATOMIC_RELAXED);
 	__atomic_store_n(&last.subs, look.subs, __ATOMIC_RELAXED);
 	__atomic_store_n(&last.adds, look.adds, __ATOMIC_RELAXED);

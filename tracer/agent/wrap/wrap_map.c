@@ -3,6 +3,7 @@
 // mappings of nothing that may be written to. Reserved addresses (PROT_NONE, MAP_NORESERVE) and
 // stacks are not memory yet. What the allocator itself maps is counted where it hands it out.
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
 #include "tracer/agent/memory/memory_maps.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -163,8 +164,8 @@ void wrap_start_map(const void *allocator)
 	struct search theirs = { (uintptr_t)allocator, &objects[0] };
 	struct search ours = { (uintptr_t)&visit, &objects[1] };
 
-	dl_iterate_phdr(visit, &theirs);
-	dl_iterate_phdr(visit, &ours);
+	loader_each(visit, &theirs);
+	loader_each(visit, &ours);
 	next_mmap = (map_function *)wrap_next(&map_place, "mmap");
 	next_munmap = (unmap_function *)wrap_next(&unmap_place, "munmap");
 	next_mremap = (remap_function *)wrap_next(&remap_place, "mremap");

@@ -8,6 +8,7 @@
  * start and, as weak.h looks at it, later.
  */
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
 #include "tracer/agent/wrap/wrap.h"
 
@@ -147,7 +148,7 @@ void wrap_start_new(const void *of)
 {
 	bool some = false;
 
-	dl_iterate_phdr(find_theirs, (void *)of);
+	loader_each(find_theirs, (void *)of);
 	// Where the program has its own, that is what is called.
 	for (int i = 0; i < FUNCTIONS; i++) {
 		if (theirs[i] && dlsym(RTLD_DEFAULT, functions[i].name) != theirs[i])
@@ -157,5 +158,5 @@ void wrap_start_new(const void *of)
 	if (!some)
 		return;
 	allocator = of;
-	dl_iterate_phdr(bind_all, NULL);
+	loader_each(bind_all, NULL);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tracer/agent/loader.h"
 #include "tracer/agent/python/python_api.h"
 #include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/signals.h"
@@ -14,7 +15,9 @@ void *wrap_next(void **cache, const char *name)
 	void *found = __atomic_load_n(cache, __ATOMIC_RELAXED);
 
 	if (!found) {
+		loader_enter();
 		found = dlsym(RTLD_NEXT, name);
+		loader_leave();
 		__atomic_store_n(cache, found, __ATOMIC_RELAXED);
 	}
 	return found;

@@ -2,6 +2,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/cupti/cupti.h"
 #include "tracer/agent/cupti/cupti_session.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
@@ -39,6 +40,14 @@ static struct agent agent;
 static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
+// Of what op_start_child() does not know.
+static void start_child(void)
+{
+	memory_fork();
+	cupti_fork();
+	trace_fork();
+}
+
 static void before_fork(void)
 {
 	int error = errno;
@@ -47,6 +56,7 @@ static void before_fork(void)
 	op_untraced = true;
 	if (agent.on)
 		memory_prepare_fork();
+	loader_before_fork();
 	op_untraced = untraced;
 	errno = error;
 }
@@ -58,14 +68,9 @@ static void after_fork(void)
 
 	op_untraced = true;
 	if (agent.on) {
-		op_fork(&agent);
-		agent_fork(&agent);
-		threads_fork(&agent);
-		python_fork();
-		python_api_fork();
-		self_fork();
-		memory_fork();
-		cupti_fork();
+		op_start_child(&agent);
+	} else {
+		loader_fork();
 	}
 	op_untraced = untraced;
 	errno = error;
@@ -85,7 +90,8 @@ __attribute__((constructor)) void wrap_start(void)
 	    wrap_find_syscall() &&
 	    (config_parse(config).frequency_hz == 0 || wrap_start_signals(SIGNALS_TIMER)) &&
 	    agent_start(&agent, directory, config)) {
-		__register_atfork(before_fork, NULL, after_fork, NULL);
+		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
+		op_when_forked(start_child);
 		threads_start(&agent);
 		op_start(&agent);
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
@@ -131,6 +137,7 @@ void wrap_stop(const char *why)
 		agent_write_maps(&agent);
 	op_stop();
 	agent.on = false;
+	loader_hush();
 	// A program that it becomes, or starts, lives under the same filter.
 	if (directory)
 		*directory = '\0';
