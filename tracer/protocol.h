@@ -117,6 +117,12 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
 #define PROTOCOL_TOTALS_FILE "totals"
 
 /*
+ * The collector holds a lock on this file (F_OFD_SETLK, F_WRLCK) for as long as it lives. Where
+ * the file is there and not locked, nobody reads the rings: agents make no files.
+ */
+#define PROTOCOL_ALIVE_FILE "collector"
+
+/*
  * A cubin with lines (see base/record_gpu.h, RECORD_GPU_PC), by its CRC: whole, as it is renamed
  * when it is.
  */

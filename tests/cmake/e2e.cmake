@@ -23,6 +23,7 @@ foreach(part
   batch_examples
   bench
   births
+  collector_killed
   completion
   count
   damaged

@@ -90,9 +90,24 @@ static size_t file_bytes(const struct rings *r)
 	return protocol_ring_offset(RINGS_PER_FILE, r->data_bytes);
 }
 
+// Killed, it could not take the directory along: what is written there would stay for ever.
+static bool collector_is_gone(const struct rings *r)
+{
+	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_ALIVE_FILE)];
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	put_text(put_text(path, r->directory), "/" PROTOCOL_ALIVE_FILE);
+	int fd = system_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	bool gone = syscall(SYS_fcntl, fd, F_OFD_GETLK, &all) == 0 && all.l_type == F_UNLCK;
+	system_close(fd);
+	return gone;
+}
+
 static void *make_file(struct rings *r, const char *path, size_t size)
 {
-	if (!size_is_allowed(size))
+	if (!size_is_allowed(size) || collector_is_gone(r))
 		return NULL;
 	int fd = system_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -143,6 +158,8 @@ void rings_append_totals(const struct rings *r, const struct record *record)
 	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_TOTALS_FILE)];
 	struct stat status;
 
+	if (collector_is_gone(r))
+		return;
 	put_text(put_text(path, r->directory), "/" PROTOCOL_TOTALS_FILE);
 	int fd = system_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)

@@ -101,7 +101,8 @@ static void add_files(struct reader *r)
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(directory));)
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_TOTALS_FILE) != 0)
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_TOTALS_FILE) != 0 &&
+		    strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0)
 			add_file(r, entry->d_name);
 	closedir(directory);
 }

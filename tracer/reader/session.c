@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/op.h"
 #include "tracer/protocol.h"
+#include "tracer/reader/dead_runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 
 struct session {
 	char directory[200]; /* fits the agent's, see tracer/agent/rings.h */
+	int alive;           // see dead_runs.h
 	struct session_options options;
 	char library[PATH_MAX];
 };
@@ -42,6 +44,9 @@ static int make_anywhere(struct session *s, struct error *err)
 {
 	const char *parents[] = { getenv("XDG_RUNTIME_DIR"), "/tmp" };
 
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+		if (is_usable(parents[i]))
+			dead_runs_remove(parents[i]);
 	errno = ENOENT;
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
 		if (is_usable(parents[i]) && make_directory(s, parents[i]))
@@ -69,11 +74,13 @@ struct session *session_new(const struct session_options *options, struct error 
 			"Install bottleneck in a directory without blanks and colons in its name.");
 		return NULL;
 	}
+	s->alive = -1;
 	strcpy(s->library, options->library);
 	s->options = *options;
 	s->options.library = s->library;
 	if (make_anywhere(s, err) < 0)
 		return NULL;
+	s->alive = dead_runs_hold(s->directory);
 	return steal(s);
 }
 
@@ -100,6 +107,8 @@ void session_free(struct session *s)
 	if (s->directory[0]) {
 		empty(s->directory);
 		rmdir(s->directory);
+		if (s->alive >= 0)
+			close(s->alive); // not before: a parallel start would take it for dead
 	}
 	free(s);
 }
