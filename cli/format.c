@@ -188,12 +188,22 @@ static int32_t decode(const char *text, size_t *bytes)
 	return (int32_t)code;
 }
 
-// What a terminal would obey rather than show.
-static bool is_control(int32_t code)
+// Controls, line ends, and those of Unicode's category Cf that change the direction of text or take
+// no room.
+bool format_is_control(uint32_t code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x61c, 0x61c },
+		{ 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
 }
 
 static size_t code_width(int32_t code)
@@ -220,7 +230,7 @@ static size_t clean_one(char *to, const char *from, size_t bytes, int32_t code, 
 		to[1] = (char)(code + '@');
 		return 2;
 	}
-	if (code < 0 || is_control(code) || (ascii && code >= 0x80)) {
+	if (code < 0 || format_is_control((uint32_t)code) || (ascii && code >= 0x80)) {
 		const char *mark = ascii ? "?" : "\uFFFD";
 		for (bytes = 0; mark[bytes]; bytes++)
 			to[bytes] = mark[bytes];

@@ -50,6 +50,9 @@ void format_tenths(const uint64_t *parts, size_t count, unsigned *tenths);
 /* Columns that TEXT takes on a terminal. */
 size_t format_width(const char *text);
 
+/* Whether a terminal would obey, or hide, the character rather than show it. */
+bool format_is_control(uint32_t code);
+
 /* TEXT without control characters, broken UTF-8 and direction marks. NULL if there is no memory. */
 char *format_clean(const char *text, bool ascii);
 

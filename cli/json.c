@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/json.h"
 
+#include "cli/format.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -52,6 +54,22 @@ static unsigned markup(const unsigned char *text, int length)
 	return 0;
 }
 
+static unsigned code_of(const unsigned char *text, int length)
+{
+	unsigned code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+
+	for (int i = 1; i < length; i++)
+		code = code << 6 | (text[i] & 0x3fu);
+	return code;
+}
+
+static void put_surrogates(FILE *out, unsigned code)
+{
+	code -= 0x10000;
+	fprintf(out, "\\u%04x\\u%04x", 0xd800 | code >> 10, 0xdc00 | (code & 0x3ff));
+}
+
+// Documents are read on terminals, too: what those would obey or hide is escaped.
 static void put_character(const struct json *j, const unsigned char *text, int length)
 {
 	FILE *out = j->out;
@@ -65,8 +83,10 @@ static void put_character(const struct json *j, const unsigned char *text, int l
 	}
 	if (j->in_page && markup(text, length))
 		fprintf(out, "\\u%04x", markup(text, length));
-	else if (length == 1 && (text[0] < 0x20 || text[0] == 0x7f))
-		fprintf(out, "\\u%04x", text[0]);
+	else if (length < 4 && format_is_control(code_of(text, length)))
+		fprintf(out, "\\u%04x", code_of(text, length));
+	else if (format_is_control(code_of(text, length)))
+		put_surrogates(out, code_of(text, length));
 	else
 		fwrite(text, 1, (size_t)length, out);
 }

@@ -130,6 +130,8 @@ Test(format, what_a_terminal_would_obey_does_not_get_through)
 		{ "cut\xe6\xbc", "cut\uFFFD\uFFFD", "cut??" },
 		{ "over\xc0\xafly", "over\uFFFD\uFFFDly", "over??ly" },
 		{ "rtl\u202etxt", "rtl\uFFFDtxt", "rtl?txt" },
+		{ "soft\u00adhyphen\u200b", "soft\uFFFDhyphen\uFFFD", "soft?hyphen?" },
+		{ "tag\U000e0041", "tag\uFFFD", "tag?" },
 		{ "größe", "größe", "gr??e" },
 	};
 

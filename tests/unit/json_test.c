@@ -74,6 +74,15 @@ Test(json, what_is_not_there_is_null)
 	json_decref(root);
 }
 
+Test(json, what_a_terminal_would_obey_is_escaped)
+{
+	json_open(&j, NULL, '[');
+	json_put_text(&j, NULL, "\033\x7f\xc2\x9b\u202e\U000e0041");
+	json_close(&j);
+	json_decref(read_back());
+	cr_expect(strstr(page, "\"\\u001b\\u007f\\u009b\\u202e\\udb40\\udc41\""), "%s", page);
+}
+
 Test(json, texts_of_all_kinds)
 {
 	static const struct {
@@ -84,6 +93,8 @@ Test(json, texts_of_all_kinds)
 		{ "\b\f\n\r\t\x01\x1b\x7f", "\b\f\n\r\t\x01\x1b\x7f" },
 		{ "gr\xc3\xbc\xc3\x9f \xe6\x97\xa5 \xf0\x9f\x98\x80",
 		  "gr\xc3\xbc\xc3\x9f \xe6\x97\xa5 \xf0\x9f\x98\x80" },
+		{ "\xc2\x85 \u202e \u2066 \ufeff \U000e0041",
+		  "\xc2\x85 \u202e \u2066 \ufeff \U000e0041" },
 		{ "\xff", "\xef\xbf\xbd" },
 		{ "a\xc3", "a\xef\xbf\xbd" },
 		{ "\xe6\x97", "\xef\xbf\xbd\xef\xbf\xbd" },
