@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/bench/repeat_run.h"
+#include "cli/command.h"
 #include "cli/run/job.h"
 #include "merge/callgrind.h"
 #include "merge/counts.h"
@@ -12,10 +13,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <paths.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define COUNTS "counts."
@@ -52,6 +57,34 @@ static void make_alike(void)
 	if (now >= 0)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
 	setenv("PYTHONHASHSEED", "0", 0);
+}
+
+static bool is_program(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+// Valgrind would say it itself, with the name as it is.
+static int find_program(const char *name, struct error *err)
+{
+	const char *paths = getenv("PATH");
+	char path[PATH_MAX];
+
+	if (strchr(name, '/') && is_program(name))
+		return 0;
+	if (strchr(name, '/'))
+		return error_set(err, access(name, F_OK) < 0 ? errno : EACCES,
+		                 "could not run \"%s\"", name);
+	for (paths = paths ? paths : _PATH_DEFPATH; *paths; paths += *paths == ':') {
+		int length = (int)strcspn(paths, ":");
+		snprintf(path, sizeof(path), "%.*s%s%s", length, paths, length ? "/" : "", name);
+		if (is_program(path))
+			return 0;
+		paths += length;
+	}
+	return error_set(err, ENOENT, "could not run \"%s\"", name);
 }
 
 static int run(char *const *argv, const char *directory, struct job *job, int *status,
@@ -153,6 +186,10 @@ int callgrind_run(char *const *argv, struct job *job, struct profile *profile, i
 	char directory[PATH_MAX];
 
 	*status = -1;
+	if (find_program(argv[0], err) < 0) {
+		*status = W_EXITCODE(err->errnum == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, 0);
+		return -1;
+	}
 	if (make_directory(directory, sizeof(directory), err) < 0)
 		return -1;
 	int failed = run(argv, directory, job, status, err);
