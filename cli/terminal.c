@@ -81,14 +81,55 @@ struct terminal terminal_of(FILE *out, int width, enum color_when color)
 	};
 }
 
+static const char *const sequences[STYLE_COUNT] = {
+	[STYLE_PLAIN] = "\033[0m",  [STYLE_BOLD] = "\033[1m",  [STYLE_DIM] = "\033[2m",
+	[STYLE_HOT] = "\033[1;31m", [STYLE_WARM] = "\033[33m", [STYLE_WAIT] = "\033[36m",
+};
+
 const char *terminal_style(const struct terminal *t, enum style style)
 {
-	static const char *const sequences[STYLE_COUNT] = {
-		[STYLE_PLAIN] = "\033[0m",  [STYLE_BOLD] = "\033[1m",  [STYLE_DIM] = "\033[2m",
-		[STYLE_HOT] = "\033[1;31m", [STYLE_WARM] = "\033[33m", [STYLE_WAIT] = "\033[36m",
-	};
-
 	return t->color ? sequences[style] : "";
+}
+
+void terminal_print(const struct terminal *t, FILE *out, const char *format, ...)
+{
+	cleanup_free char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	// Without memory nothing is shown: what was not checked must not get through.
+	cleanup_free char *clean = text ? format_clean(text, t->ascii) : NULL;
+	fputs(clean ? clean : "", out);
+}
+
+// Bytes of the style that TEXT begins with; 0: it begins with none.
+static size_t style_length(const struct terminal *t, const char *text)
+{
+	for (size_t i = 0; t->color && i < STYLE_COUNT; i++)
+		if (strncmp(text, sequences[i], strlen(sequences[i])) == 0)
+			return strlen(sequences[i]);
+	return 0;
+}
+
+void terminal_put(const struct terminal *t, FILE *out, const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		size_t length = *text == '\n' ? 1 : style_length(t, text);
+		if (length) {
+			fwrite(text, 1, length, out);
+			text += length;
+			continue;
+		}
+		const char *from = text++;
+		while (text < end && *text != '\n' && !style_length(t, text))
+			text++;
+		terminal_print(t, out, "%.*s", (int)(text - from), from);
+	}
 }
 
 // A number and its unit stay together.

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define TERMINAL_WIDTH_DEFAULT 100
@@ -49,6 +50,19 @@ void terminal_set_locale(void);
 
 /* The escape sequence that begins STYLE, "" without colour. STYLE_PLAIN ends them all. */
 const char *terminal_style(const struct terminal *t, enum style style);
+
+/*
+ * The three ways in which text that may hold foreign names (of programs, files, functions, hosts,
+ * devices) gets to a terminal. None of them passes on what a terminal obeys: control characters,
+ * C1, broken UTF-8, marks that hide text or change its direction.
+ */
+
+/* What FORMAT makes, within one line: line ends are replaced, too. FORMAT itself has none. */
+__attribute__((format(printf, 3, 4))) void terminal_print(const struct terminal *t, FILE *out,
+                                                          const char *format, ...);
+
+/* A finished text of SIZE bytes: its lines and the sequences of terminal_style() stay. */
+void terminal_put(const struct terminal *t, FILE *out, const char *text, size_t size);
 
 /*
  * Prints WORDS, without what a terminal would obey, broken at blanks, from COLUMN on, where the

@@ -2,6 +2,7 @@
 #include "cli/whole.h"
 
 #include "base/error.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,10 @@ int whole_open(struct whole *whole, const char *what, struct error *err)
 
 static int put(const struct whole *whole, FILE *out, struct error *err)
 {
-	fwrite(whole->bytes, 1, whole->size, out);
+	if (whole->text)
+		terminal_put(whole->text, out, whole->bytes, whole->size);
+	else
+		fwrite(whole->bytes, 1, whole->size, out);
 	if (fflush(out) != 0 || ferror(out))
 		return error_set(err, errno, "could not write %s", whole->what);
 	return 0;

@@ -9,8 +9,8 @@
  *	int failed = print(whole.out, err);
  *	return whole_print(&whole, failed, stdout, err);
  *
- * Who opens one prints it, whether it failed or not: that frees what it holds. One thread at a
- * time.
+ * Who opens one prints it, whether it failed or not: that frees what it holds. What a terminal
+ * would obey of a text is left out, see terminal_put(). One thread at a time.
  */
 #pragma once
 
@@ -18,9 +18,11 @@
 #include <stdio.h>
 
 struct error;
+struct terminal;
 
 struct whole {
-	FILE *out; /* where to print */
+	FILE *out;                   /* where to print */
+	const struct terminal *text; /* what is printed is text for it; NULL: it is data */
 	const char *what;
 	char *bytes;
 	size_t size;

@@ -57,10 +57,14 @@ static const struct option_spec specs[] = {
 // A line on stderr when a command begins and when it has ended: a batch may take hours.
 static void tell(const struct batch_job *job, const struct batch_result *result)
 {
-	fprintf(stderr, "%s: %s%s%s%s\n", job->name,
-	        result->kept ? "passed before" : batch_outcome_name(result->outcome),
-	        result->runs ? ", " : "", result->runs ? format_duration(result->wall_ns).text : "",
-	        *result->message ? ": see below" : "");
+	const struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
+
+	terminal_print(&terminal, stderr, "%s: %s%s%s%s", job->name,
+	               result->kept ? "passed before" : batch_outcome_name(result->outcome),
+	               result->runs ? ", " : "",
+	               result->runs ? format_duration(result->wall_ns).text : "",
+	               *result->message ? ": see below" : "");
+	fputc('\n', stderr);
 }
 
 static int run_one(struct batch_runner *runner, const struct batch_options *options,

@@ -51,10 +51,14 @@ int batch_print_table(const struct batch_output *o, const struct terminal *termi
 		print_row(table, &o->jobs[i], &o->results[i]);
 		passed += o->results[i].outcome == BATCH_PASSED;
 	}
-	fprintf(out, "batch %s: %zu of %zu commands passed\n\n", o->name, passed, o->count);
+	terminal_print(terminal, out, "batch %s: %zu of %zu commands passed", o->name, passed,
+	               o->count);
+	fputs("\n\n", out);
 	if (!table || table_print(table, out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the summary");
-	fprintf(out, "\n  profiles and reports: %s\n", o->directory);
+	fputc('\n', out);
+	terminal_print(terminal, out, "  profiles and reports: %s", o->directory);
+	fputc('\n', out);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/run/machine.h"
 #include "cli/run/state.h"
 #include "cli/text/text.h"
+#include "cli/whole.h"
 #include "cli/words.h"
 #include "merge/profile/profile.h"
 #include "merge/repeats.h"
@@ -302,10 +303,9 @@ static int save(const struct bench *b, char *path, size_t size, struct error *er
 static int conclude(struct bench *b, const struct terminal *terminal, struct error *err)
 {
 	struct view view = view_default();
-	struct text text = {
-		.out = stdout, .profile = b->profile, .view = &view, .terminal = *terminal
-	};
+	struct text text = { .profile = b->profile, .view = &view, .terminal = *terminal };
 	struct machine now = machine_now();
+	struct whole page;
 	char path[PATH_MAX];
 
 	b->run.wall_ns = clock_now_ns() - b->run.start_ns;
@@ -314,13 +314,19 @@ static int conclude(struct bench *b, const struct terminal *terminal, struct err
 	machine_tell(&b->machine, &now, &b->run);
 	if (profile_set_run(b->profile, &b->run, err) < 0)
 		return -1;
-	int shown =
-		b->options->json ? repeats_json(b->profile, stdout, err) : text_repeats(&text, err);
-	if (shown < 0)
+	if (whole_open(&page, "the report", err) < 0)
+		return -1;
+	page.text = b->options->json ? NULL : terminal;
+	text.out = page.out;
+	int failed = b->options->json ? repeats_json(b->profile, page.out, err)
+	                              : text_repeats(&text, err);
+	if (whole_print(&page, failed, stdout, err) < 0)
 		return -1;
 	if (save(b, path, sizeof(path), err) == 0) {
-		if (!b->options->json)
-			printf("  profile: %s (bottleneck report)\n", path);
+		if (b->options->json)
+			return 0;
+		terminal_print(terminal, stdout, "  profile: %s (bottleneck report)", path);
+		putchar('\n');
 		return 0;
 	}
 	if (b->options->output)

@@ -352,6 +352,7 @@ static int print(struct diff_report *report, const struct diff_options *options,
 
 	if (counts < 0 || whole_open(&page, "the comparison", err) < 0)
 		return -1;
+	page.text = options->json ? NULL : &terminal;
 	int failed = counts ? print_counts(report, options, &terminal, page.out, err)
 	                    : print_times(report, options, &terminal, page.out, err);
 	return whole_print(&page, failed, stdout, err);

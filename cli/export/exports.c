@@ -131,20 +131,15 @@ static int write_one(const struct request *request, struct exporting *e, struct 
 // What the view leaves out, in words. NULL if there is no memory.
 static char *words_of_cut(const struct view *view, const struct profile *profile)
 {
-	char *words = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&words, &size);
-
-	if (!memory)
-		return NULL;
-	cut_print(view, profile, memory);
+	char *words = cut_words(view, profile), *both = NULL;
 	const char *missed = cut_missed(view);
-	if (missed)
-		fprintf(memory, "%s%s", ftell(memory) > 0 ? "; " : "", missed);
-	if (fclose(memory) == 0)
+
+	if (!words || !missed)
 		return words;
+	if (asprintf(&both, "%s%s%s", words, *words ? "; " : "", missed) < 0)
+		both = NULL;
 	free(words);
-	return NULL;
+	return both;
 }
 
 int exports_write(const struct profile *profile, const struct view *view,

@@ -6,8 +6,6 @@
 
 #include "cli/report/view.h"
 
-#include <stdio.h>
-
 struct error;
 struct findings;
 struct profile;
@@ -27,9 +25,9 @@ int cut_resolve(struct view *view, const struct profile *profile, struct error *
 int cut_steady(const struct view *view, const struct profile *profile, uint64_t *ns,
                struct error *err);
 
-/* Prints what VIEW, which is resolved, leaves of the run: "only waiting, thread main"; nothing if
-   that is all of it. */
-void cut_print(const struct view *view, const struct profile *profile, FILE *out);
+/* What VIEW, which is resolved, leaves of the run: "only waiting, thread main"; "" if that is all
+   of it. The caller frees it; NULL if there is no memory. */
+char *cut_words(const struct view *view, const struct profile *profile);
 
 /* "no warm-up was found: all of the run is shown", where VIEW, which is resolved, asked for a part
    that is not there; else NULL. */

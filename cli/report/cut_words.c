@@ -4,6 +4,7 @@
 #include "merge/profile/profile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 // The window, how much of the run that is, and what it was meant to be.
 static void put_window(const struct view *view, const struct profile *profile, const char *sep,
@@ -28,10 +29,15 @@ static void put_window(const struct view *view, const struct profile *profile, c
 		        format_count(view->skip_first).text, view->skip_first == 1 ? "" : "s");
 }
 
-void cut_print(const struct view *view, const struct profile *profile, FILE *out)
+char *cut_words(const struct view *view, const struct profile *profile)
 {
 	const char *sep = "only";
+	char *words = NULL;
+	size_t size;
+	FILE *out = open_memstream(&words, &size);
 
+	if (!out)
+		return NULL;
 	if (view->on_cpu != view->off_cpu)
 		fprintf(out, "%s %s", sep, view->on_cpu ? "time on a CPU" : "waiting"), sep = ",";
 	if (view->process)
@@ -40,6 +46,10 @@ void cut_print(const struct view *view, const struct profile *profile, FILE *out
 		fprintf(out, "%s thread %s", sep, view->thread), sep = ",";
 	if (view->from_ns || view->to_ns)
 		put_window(view, profile, sep, out);
+	if (fclose(out) == 0)
+		return words;
+	free(words);
+	return NULL;
 }
 
 const char *cut_missed(const struct view *view)

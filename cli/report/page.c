@@ -57,7 +57,7 @@ static int put(const struct page *page, struct error *err)
 		fputc('\n', out); // the program may not have ended its last line
 	else if (ftruncate(fileno(out), 0) < 0)
 		errno = 0; // a pipe or a device: it was empty
-	fwrite(page->bytes, 1, page->size, out);
+	terminal_put(&page->text.terminal, out, page->bytes, page->size);
 	return fflush(out) == 0 ? 0 : error_set(err, errno, "could not write the report");
 }
 

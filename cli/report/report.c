@@ -105,6 +105,7 @@ static int print_page(const struct profile *profile, const struct view *view, bo
 		.terminal = display_terminal(&view->display, stdout),
 		.limits = limits,
 	};
+	page.text = json ? NULL : &text.terminal;
 	return whole_print(&page, print_form(&text, json, err), stdout, err);
 }
 

@@ -13,11 +13,14 @@ void text_heading(const struct text *text, const char *name, const char *note)
 {
 	const struct terminal *t = &text->terminal;
 
-	fprintf(text->out, "\n%s%s%s", terminal_style(t, STYLE_BOLD), name,
-	        terminal_style(t, STYLE_PLAIN));
-	if (note && *note)
-		fprintf(text->out, "  %s%s%s", terminal_style(t, STYLE_DIM), note,
-		        terminal_style(t, STYLE_PLAIN));
+	fprintf(text->out, "\n%s", terminal_style(t, STYLE_BOLD));
+	terminal_print(t, text->out, "%s", name);
+	fputs(terminal_style(t, STYLE_PLAIN), text->out);
+	if (note && *note) {
+		fprintf(text->out, "  %s", terminal_style(t, STYLE_DIM));
+		terminal_print(t, text->out, "%s", note);
+		fputs(terminal_style(t, STYLE_PLAIN), text->out);
+	}
 	fputc('\n', text->out);
 }
 

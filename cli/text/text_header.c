@@ -50,18 +50,21 @@ static void print_recorded(const struct text *text)
 
 	if (!run->recorded_to_ns && !range)
 		return;
-	fprintf(text->out, "  recorded: %s from %.3f to %.3f s%s%s\n",
-	        format_duration(run->recorded_ns).text, (double)run->recorded_from_ns / 1e9,
-	        (double)run->recorded_to_ns / 1e9, range ? ", while open: " : "",
-	        range ? range : "");
+	terminal_print(&text->terminal, text->out, "  recorded: %s from %.3f to %.3f s%s%s",
+	               format_duration(run->recorded_ns).text, (double)run->recorded_from_ns / 1e9,
+	               (double)run->recorded_to_ns / 1e9, range ? ", while open: " : "",
+	               range ? range : "");
+	fputc('\n', text->out);
 }
 
 static void print_filter(const struct text *text)
 {
+	cleanup_free char *words = NULL;
+
 	if (!view_is_filtered(text->view))
 		return;
-	fputs("  ", text->out);
-	cut_print(text->view, text->profile, text->out);
+	words = cut_words(text->view, text->profile);
+	terminal_print(&text->terminal, text->out, "  %s", words ? words : "");
 	fputc('\n', text->out);
 }
 
@@ -99,9 +102,11 @@ void text_header(const struct text *text, const struct totals *totals)
 	fprintf(text->out, "%sbottleneck: %s%s", terminal_style(t, STYLE_BOLD),
 	        command ? command : "?", terminal_style(t, STYLE_PLAIN));
 	if (one_line)
-		fprintf(text->out, " %s %s\n", t->dot, facts);
+		fprintf(text->out, " %s ", t->dot);
 	else
-		fprintf(text->out, "\n  %s\n", facts);
+		fputs("\n  ", text->out);
+	terminal_print(t, text->out, "%s", facts);
+	fputc('\n', text->out);
 	print_recorded(text);
 	print_filter(text);
 }

@@ -40,7 +40,8 @@ endforeach()
 e2e(e2e_export export)
 e2e(e2e_chrome chrome)
 e2e(e2e_firefox firefox)
-set_property(TEST e2e_chrome e2e_firefox APPEND PROPERTY ENVIRONMENT
+e2e(e2e_hostile_text hostile_text)
+set_property(TEST e2e_chrome e2e_firefox e2e_hostile_text APPEND PROPERTY ENVIRONMENT
              "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")
 add_executable(seccomp_target programs/seccomp_target.c)
 target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)

@@ -124,3 +124,48 @@ Test(terminal, a_number_and_its_unit_stay_together)
 	expect_wrapped("it took the CPU 88 %, or 1.4 ms so 2 mice", 0,
 	               "it took the CPU\n88 %, or 1.4 ms so 2\nmice\n");
 }
+
+static char *printed(const struct terminal *t, const char *text, bool whole)
+{
+	char *bytes = NULL;
+	size_t size;
+	FILE *out = open_memstream(&bytes, &size);
+
+	if (whole)
+		terminal_put(t, out, text, strlen(text));
+	else
+		terminal_print(t, out, "%s", text);
+	fclose(out);
+	return bytes;
+}
+
+Test(terminal, a_line_holds_nothing_that_is_obeyed)
+{
+	const struct terminal t = { .width = 80, .color = true };
+	static const struct {
+		const char *foreign, *shown;
+	} rows[] = {
+		{ "plain \u00e9", "plain \u00e9" },
+		{ "\033[31mred\033[0m", "^[[31mred^[[0m" },
+		{ "two\nlines\r", "two^Jlines^M" },
+		{ "\x9b\xff\a", "\uFFFD\uFFFD^G" },
+		{ "\u202e\u200b\u00ad", "\uFFFD\uFFFD\uFFFD" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cleanup_free char *line = printed(&t, rows[i].foreign, false);
+		cr_assert(eq(str, line, (char *)rows[i].shown));
+	}
+}
+
+Test(terminal, a_text_keeps_its_lines_and_our_styles_alone)
+{
+	static const char text[] = "\033[1mname\033[0m \033[31m\033]0;x\a\n\u202e\nend";
+	struct terminal t = { .width = 80, .color = true };
+	cleanup_free char *colored = printed(&t, text, true);
+	t.color = false;
+	cleanup_free char *plain = printed(&t, text, true);
+
+	cr_expect(eq(str, colored, "\033[1mname\033[0m ^[[31m^[]0;x^G\n\uFFFD\nend"));
+	cr_expect(eq(str, plain, "^[[1mname^[[0m ^[[31m^[]0;x^G\n\uFFFD\nend"));
+}
