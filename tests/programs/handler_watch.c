@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUR_OFFSET 21 // see tracer/agent/sample/signals.c
+
 
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern void *__libc_malloc(size_t size);
@@ -55,7 +55,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 	if (!next)
 		next = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(
 			RTLD_NEXT, "sigaction");
-	if (!action || (number != SIGTRAP && number != SIGRTMIN + OUR_OFFSET) ||
+	if (!action || (number != SIGTRAP && number != SIGURG) ||
 	    !(action->sa_flags & SA_SIGINFO))
 		return next(number, action, old);
 	watched = *action;

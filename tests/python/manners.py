@@ -133,6 +133,16 @@ class Signals(Case):
     def test_a_blocked_sigtrap_waits_for_the_thread_that_wants_it(self):
         self.polite("blocked_waits_for_a_thread")
 
+    def test_own_sigurg(self):
+        """Which is that of the timers."""
+        for name in ("own_urgent_handler", "urgent_does_nothing", "urgent_waits",
+                     "urgent_waits_for_a_thread", "urgent_again_and_again"):
+            for before in (), (NO_PERF,):
+                with self.subTest(name=name, before=before):
+                    told = self.polite(name, before=before)
+        self.assertTrue(any("blocks SIGURG" in note for note in told.notes), told.notes)
+        self.assertGreater(told.seconds() / (told.cpu / 1e9), 0.5, "it is sampled in between")
+
     def test_own_handlers_of_all_kinds(self):
         self.polite("own_signals")
 

@@ -37,15 +37,15 @@ def burn(seconds=0.1):
     return total
 
 
-def own_trap_handler():
+def own_trap_handler(number=signal.SIGTRAP):
     seen = []
-    signal.signal(signal.SIGTRAP, lambda number, frame: seen.append(number))
+    signal.signal(number, lambda got, frame: seen.append(got))
     for _ in range(5):
         burn(0.02)
-        os.kill(os.getpid(), signal.SIGTRAP)
-        signal.raise_signal(signal.SIGTRAP)
+        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
         time.sleep(0)
-    print(len(seen), set(seen), signal.getsignal(signal.SIGTRAP).__name__)
+    print(len(seen), set(seen), signal.getsignal(number).__name__)
 
 
 def trap_kills():
@@ -81,56 +81,82 @@ def thread_local_libraries():
     print(len(kept))
 
 
-def blocked_waits():
-    """A blocked SIGTRAP is pending until it is asked for."""
-    signal.signal(signal.SIGTRAP, lambda number, frame: print("handled", number))
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTRAP])
+def blocked_waits(number=signal.SIGTRAP):
+    """A blocked signal is pending until it is asked for."""
+    signal.signal(number, lambda got, frame: print("handled", got))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [number])
     burn(0.05)
-    os.kill(os.getpid(), signal.SIGTRAP)
-    print(signal.SIGTRAP in signal.sigpending())
-    print(signal.sigwait([signal.SIGTRAP]))
-    print(signal.SIGTRAP in signal.sigpending())
-    os.kill(os.getpid(), signal.SIGTRAP)
+    os.kill(os.getpid(), number)
+    print(number in signal.sigpending())
+    print(signal.sigwait([number]))
+    print(number in signal.sigpending())
+    os.kill(os.getpid(), number)
     print("still blocked")
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTRAP])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     print("unblocked")
     burn(0.05)
 
 
-def blocked_again_and_again():
-    """Nobody else's SIGTRAP is pending, comes instead of the program's own, or loses it."""
+def blocked_again_and_again(number=signal.SIGTRAP):
+    """Nobody else's signal is pending, comes instead of the program's own, or loses it."""
     counts = collections.Counter()
-    signal.signal(signal.SIGTRAP, lambda number, frame: counts.update(["handled"]))
+    signal.signal(number, lambda got, frame: counts.update(["handled"]))
     for _ in range(100):
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTRAP])
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
         burn(0.0005)
-        counts["pending before"] += signal.SIGTRAP in signal.sigpending()
-        os.kill(os.getpid(), signal.SIGTRAP)
+        counts["pending before"] += number in signal.sigpending()
+        os.kill(os.getpid(), number)
         burn(0.0005)
-        counts["pending"] += signal.SIGTRAP in signal.sigpending()
-        info = signal.sigwaitinfo([signal.SIGTRAP])
+        counts["pending"] += number in signal.sigpending()
+        info = signal.sigwaitinfo([number])
         counts[info.si_code, info.si_pid == os.getpid()] += 1
         burn(0.0005)
-        counts["pending after"] += signal.SIGTRAP in signal.sigpending()
-        signal.raise_signal(signal.SIGTRAP)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTRAP])
+        counts["pending after"] += number in signal.sigpending()
+        signal.raise_signal(number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     burn(0.1)
     print(sorted(counts.items(), key=str))
 
 
-def blocked_waits_for_a_thread():
+def blocked_waits_for_a_thread(number=signal.SIGTRAP):
     """The usual way: all threads block, and one waits."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTRAP, signal.SIGUSR1])
+    signal.pthread_sigmask(signal.SIG_BLOCK, [number, signal.SIGUSR1])
     got = []
-    waiter = threading.Thread(target=lambda: got.append(signal.sigwait([signal.SIGTRAP])))
+    waiter = threading.Thread(target=lambda: got.append(signal.sigwait([number])))
     worker = threading.Thread(target=burn, args=(0.2,))
     waiter.start()
     worker.start()
     time.sleep(0.05)
-    os.kill(os.getpid(), signal.SIGTRAP)
+    os.kill(os.getpid(), number)
     waiter.join(10)
     worker.join()
     print(got)
+
+
+def own_urgent_handler():
+    own_trap_handler(signal.SIGURG)
+
+
+def urgent_waits():
+    blocked_waits(signal.SIGURG)
+
+
+def urgent_again_and_again():
+    blocked_again_and_again(signal.SIGURG)
+
+
+def urgent_waits_for_a_thread():
+    blocked_waits_for_a_thread(signal.SIGURG)
+
+
+def urgent_does_nothing():
+    print(signal.getsignal(signal.SIGURG))
+    for _ in range(3):
+        burn(0.02)
+        os.kill(os.getpid(), signal.SIGURG)
+    signal.signal(signal.SIGURG, signal.SIG_IGN)
+    os.kill(os.getpid(), signal.SIGURG)
+    print("alive", signal.getsignal(signal.SIGURG))
 
 
 def own_signals():

@@ -27,6 +27,7 @@
 OWN struct lane *mine;
 OWN bool ended; // a last tick may still be under way
 OWN unsigned blocked;
+OWN bool paused; // its timer
 OWN uintptr_t stack_low, stack_high;
 
 static struct agent *agent;
@@ -135,7 +136,7 @@ void threads_fork(struct agent *a)
 	// The child inherits no timer. Its lane comes with its first tick.
 	agent = a;
 	mine = NULL;
-	ended = false;
+	ended = paused = false;
 	armed = pending = ticking = 0;
 	scanning = 0;
 	fork_timer = -1;
@@ -536,4 +537,32 @@ unsigned threads_blocked(void)
 void threads_set_blocked(unsigned now_blocked)
 {
 	blocked = now_blocked;
+}
+
+static int own_timer(void)
+{
+	if (mine)
+		return mine->tid == own_tid() ? mine->timer : -1;
+	return agent && own_tid() == agent->pid ? fork_timer : -1;
+}
+
+void threads_pause_timer(void)
+{
+	int timer = own_timer();
+
+	if (timer < 0 || paused)
+		return;
+	paused = true;
+	ticker_pause(timer);
+	op_say("a thread blocks SIGURG and was sent one: it was not sampled until it let that in");
+}
+
+void threads_resume_timer(void)
+{
+	int error = errno, timer = paused ? own_timer() : -1;
+
+	if (timer >= 0)
+		ticker_resume(timer, agent->period_ns);
+	paused = false;
+	errno = error;
 }

@@ -61,6 +61,13 @@ void threads_trap(void *context, bool waited);
 unsigned threads_blocked(void);
 void threads_set_blocked(unsigned blocked);
 
+/*
+ * The calling thread's timer, while a signal of the target's own waits that has the number of ours;
+ * and when it does not wait any more. For handlers; errno may change.
+ */
+void threads_pause_timer(void);
+void threads_resume_timer(void);
+
 /* All threads have ticks from now on. Not for handlers. False: there are none to be had. */
 bool threads_start_traps(void);
 bool threads_start_timers(void);

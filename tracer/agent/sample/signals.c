@@ -15,8 +15,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-// Few programs use real-time signals, and those that do take the first or the last ones.
-#define OUR_OFFSET 21
+// Of the signals that do nothing by default, few programs use this one, and Go takes it for the
+// same. A program that resets its action in a way we do not see loses our ticks, and nothing else.
+#define OUR_TIMER SIGURG
 
 // <signal.h> has them from glibc 2.38 on.
 #define OUR_TRAP_PERF 6
@@ -27,10 +28,26 @@ struct trap_info {
 	uint32_t type, flags;
 };
 
+/*
+ * What the target has asked for, which handlers read while other threads may write. Who writes
+ * takes a place that is not in use, and keeps it until it is. Who reads sees by the version whether
+ * the place was written meanwhile: then another one is in use.
+ */
+#define PLACES 8
+struct place {
+	int taken;        // atomic
+	uint32_t version; // atomic; odd: it is being written
+	struct sigaction action;
+};
+struct target {
+	uint32_t used; // atomic: of the places
+	struct place places[PLACES];
+};
+
 struct ours {
 	int number; // 0: off
 	bool (*is_tick)(const siginfo_t *info);
-	struct sigaction target;
+	struct target target;
 };
 
 static bool is_timer_tick(const siginfo_t *info);
@@ -67,6 +84,52 @@ uint64_t signals_trap_mark(void)
 	return (uint64_t)(uintptr_t)&tick_mark;
 }
 
+static struct sigaction target_action(const struct ours *ours)
+{
+	struct sigaction action;
+
+	for (;;) {
+		uint32_t used = __atomic_load_n(&ours->target.used, __ATOMIC_ACQUIRE);
+		const struct place *place = &ours->target.places[used];
+		uint32_t version = __atomic_load_n(&place->version, __ATOMIC_ACQUIRE);
+		memcpy(&action, &place->action, sizeof(action));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(version & 1) && __atomic_load_n(&place->version, __ATOMIC_RELAXED) == version)
+			return action;
+	}
+}
+
+static uint32_t take_place(struct target *t)
+{
+	for (uint32_t i = 0;; i = (i + 1) % PLACES) {
+		if (__atomic_exchange_n(&t->places[i].taken, 1, __ATOMIC_ACQUIRE))
+			continue;
+		if (i != __atomic_load_n(&t->used, __ATOMIC_ACQUIRE))
+			return i;
+		__atomic_store_n(&t->places[i].taken, 0, __ATOMIC_RELEASE);
+	}
+}
+
+// Returns the action that it replaces.
+static struct sigaction set_target_action(struct ours *ours, const struct sigaction *action)
+{
+	struct target *t = &ours->target;
+	uint32_t used, taken = take_place(t);
+	struct place *place = &t->places[taken];
+	struct sigaction before;
+
+	__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
+	memcpy(&place->action, action, sizeof(*action));
+	__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
+	do {
+		used = __atomic_load_n(&t->used, __ATOMIC_ACQUIRE);
+		before = target_action(ours);
+	} while (!__atomic_compare_exchange_n(&t->used, &used, taken, false, __ATOMIC_ACQ_REL,
+	                                      __ATOMIC_RELAXED));
+	__atomic_store_n(&place->taken, 0, __ATOMIC_RELEASE);
+	return before;
+}
+
 static struct ours *find(int number)
 {
 	for (int i = 0; number && i < SIGNALS_KINDS; i++)
@@ -80,12 +143,14 @@ static unsigned bit(const struct ours *ours)
 	return 1u << (ours - all);
 }
 
-// What the default action of our signals does: end the process, by this very signal. It is
-// blocked while its handler runs, and so comes when that has returned.
+// The default action of SIGTRAP: to end the process, by this very signal. It is blocked while its
+// handler runs, and so comes when that has returned. Of the other there is none.
 static void die(int number)
 {
 	struct sigaction fatal = { .sa_handler = SIG_DFL };
 
+	if (number == OUR_TIMER)
+		return;
 	libc_action(number, &fatal, NULL);
 	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
@@ -105,12 +170,13 @@ static void set_mask(const struct sigaction *action, int number, const void *con
 // The signal is the target's own: do what it asked for.
 static void forward(struct ours *ours, int number, siginfo_t *info, void *context)
 {
-	struct sigaction action = ours->target;
+	struct sigaction action = target_action(ours), reset = action;
 
 	wake_tell(&action);
 	set_mask(&action, number, context);
+	reset.sa_handler = SIG_DFL;
 	if (action.sa_flags & SA_RESETHAND)
-		ours->target.sa_handler = SIG_DFL;
+		set_target_action(ours, &reset);
 	if (action.sa_flags & SA_SIGINFO)
 		action.sa_sigaction(number, info, context);
 	else if (action.sa_handler == SIG_DFL)
@@ -163,12 +229,17 @@ static void defer(const struct ours *ours, int number, siginfo_t *info, void *co
 	ucontext_t *uc = context;
 
 	// The kernel does not let an instruction's signal wait.
-	if (info->si_code > 0) {
+	if (number == SIGTRAP && info->si_code > 0) {
 		die(number);
 		return;
 	}
-	if (ours == &all[SIGNALS_TRAP])
+	if (ours == &all[SIGNALS_TRAP]) {
 		leave_traps(uc);
+	} else {
+		// What asks for the signal that waits must not get a tick.
+		threads_pause_timer();
+		drop_ticks(ours);
+	}
 	sigaddset(&uc->uc_sigmask, number);
 	send_again(number, info);
 }
@@ -194,8 +265,9 @@ static void tick(const struct ours *ours, const siginfo_t *info, void *context)
 		threads_trap(context, was_async(info));
 	else
 		threads_tick(context, info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+	struct sigaction target = target_action(ours);
 	// A timer interrupts calls by itself.
-	wake_end(wake, context, libc_action, &ours->target, ours == &all[SIGNALS_TRAP]);
+	wake_end(wake, context, libc_action, &target, ours == &all[SIGNALS_TRAP]);
 	if (!threads_are_hushed())
 		leave_main_its_own(context);
 }
@@ -224,9 +296,9 @@ static bool install(const struct ours *ours)
 	// SIGSYS: a seccomp filter may trap our system calls, too. SIGTRAP does wait: a tick of one
 	// kind must not come into the handler of the other.
 	static const int raised[] = { SIGSEGV, SIGBUS, SIGSYS, SIGILL, SIGFPE };
-	const struct sigaction *target = &ours->target;
+	const struct sigaction target = target_action(ours);
 	// SA_RESTART is for the target's own use of the signal: ticks come only while it runs.
-	bool target_interrupts = wake_handles(target) && !(target->sa_flags & SA_RESTART);
+	bool target_interrupts = wake_handles(&target) && !(target.sa_flags & SA_RESTART);
 	struct sigaction action = {
 		.sa_sigaction = handler,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | (target_interrupts ? 0 : SA_RESTART),
@@ -245,14 +317,16 @@ bool signals_start(enum signals_kind kind, signals_action_function *real_action,
                    signals_mask_function *real_mask)
 {
 	struct ours *ours = &all[kind];
-	int number = kind == SIGNALS_TRAP ? SIGTRAP : SIGRTMIN + OUR_OFFSET;
+	int number = kind == SIGNALS_TRAP ? SIGTRAP : OUR_TIMER;
+	struct sigaction target;
 	sigset_t set, before;
 
 	if (ours->number)
 		return true;
 	libc_action = real_action;
-	if (number > SIGRTMAX || libc_action(number, NULL, &ours->target) < 0)
+	if (libc_action(number, NULL, &target) < 0)
 		return false;
+	set_target_action(ours, &target);
 	ours->number = number;
 	if (!install(ours)) {
 		ours->number = 0;
@@ -275,6 +349,16 @@ bool signals_is_ours(int number)
 	return find(number);
 }
 
+static bool set_timer(int ticker, uint64_t period_ns)
+{
+	struct timespec period = { (time_t)(period_ns / 1000000000),
+		                   (long)(period_ns % 1000000000) };
+	// The first tick that hits the thread counts, so that short threads have their fair chance.
+	struct itimerspec setting = { .it_interval = period, .it_value = { 0, period_ns ? 1 : 0 } };
+
+	return syscall(SYS_timer_settime, ticker, 0, &setting, NULL) == 0;
+}
+
 bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
 {
 	// The kernel's name for the CPU clock of one thread; see clock_getcpuclockid(3).
@@ -284,17 +368,12 @@ bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
 		.sigev_signo = all[SIGNALS_TIMER].number,
 		.sigev_value.sival_ptr = &tick_mark,
 	};
-	struct timespec period = { (time_t)(period_ns / 1000000000),
-		                   (long)(period_ns % 1000000000) };
-	// The first tick that hits the thread counts, so that short threads have their fair chance.
-	struct itimerspec setting = { .it_interval = period, .it_value = { 0, 1 } };
-
 	*ticker = -1;
 	event._sigev_un._tid = (pid_t)tid;
 	// Not timer_create(): glibc's may allocate.
 	if (!event.sigev_signo || syscall(SYS_timer_create, clock, &event, ticker) < 0)
 		return false;
-	if (syscall(SYS_timer_settime, *ticker, 0, &setting, NULL) == 0)
+	if (set_timer(*ticker, period_ns))
 		return true;
 	ticker_stop(*ticker);
 	*ticker = -1;
@@ -304,6 +383,16 @@ bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker)
 void ticker_stop(int ticker)
 {
 	syscall(SYS_timer_delete, ticker);
+}
+
+void ticker_pause(int ticker)
+{
+	set_timer(ticker, 0);
+}
+
+void ticker_resume(int ticker, uint64_t period_ns)
+{
+	set_timer(ticker, period_ns);
 }
 
 // Takes our signals out of SET, and returns which it held.
@@ -356,11 +445,9 @@ int signals_action(signals_action_function *real, int number, const struct sigac
 
 	if (!ours)
 		return other_action(real, number, action, old);
-	struct sigaction before = ours->target;
-	if (action) {
-		ours->target = *action;
+	struct sigaction before = action ? set_target_action(ours, action) : target_action(ours);
+	if (action)
 		install(ours);
-	}
 	if (old)
 		*old = before;
 	return 0;
@@ -386,5 +473,7 @@ int signals_mask(signals_mask_function *real, int how, const sigset_t *set, sigs
 		threads_set_blocked(before);
 	else if (old)
 		put_ours(old, before);
+	if (before & ~threads_blocked() & bit(&all[SIGNALS_TIMER]))
+		threads_resume_timer();
 	return result;
 }

@@ -16,3 +16,7 @@
  */
 bool ticker_start(uint32_t tid, uint64_t period_ns, int *ticker);
 void ticker_stop(int ticker);
+
+/* No ticks until it goes on; as when it was started. */
+void ticker_pause(int ticker);
+void ticker_resume(int ticker, uint64_t period_ns);
