@@ -65,5 +65,11 @@ void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object);
 /* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
 void wrap_start_map(const void *allocator);
 
+/* The functions that set what is done with signals, one by one; NULL behind the last. */
+const char *wrap_signal_names(size_t i);
+
+/* Copies SIZE bytes that the kernel would find at FROM; false if it would not. */
+bool wrap_peek(void *to, const void *from, size_t size);
+
 /* The function of ours that stands in front of FOUND, which CUPTI has under NAME; else FOUND. */
 void *wrap_cupti_choose(const char *name, void *found) __attribute__((visibility("hidden")));

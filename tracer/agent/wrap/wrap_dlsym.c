@@ -76,6 +76,22 @@ static struct choice choose_cupti(find_symbol *real, void *handle, const char *n
 	return (struct choice){ wrap_cupti_choose(name, real(handle, name)), 1 };
 }
 
+// Who asks libc itself, as Python's ctypes does, is to get ours of what it would set aside by its
+// own; unless somebody stands between us and libc, who may be asking in order to be the next.
+static const void *find_signal_function(find_symbol *real, void *handle, const char *name)
+{
+	const char *known;
+
+	for (size_t i = 0; (known = wrap_signal_names(i)); i++) {
+		if (strcmp(known, name) != 0)
+			continue;
+		const struct loaded us = { (uintptr_t)__ehdr_start, _DYNAMIC, "" };
+		void *found = real(handle, name);
+		return found && found == real(RTLD_NEXT, name) ? loaded_define(&us, name) : NULL;
+	}
+	return NULL;
+}
+
 struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 {
 	find_symbol *real = real_dlsym();
@@ -85,6 +101,11 @@ struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 		asked_for(name);
 	if (name && real && handle != RTLD_NEXT && strncmp(name, "cupti", strlen("cupti")) == 0)
 		return choose_cupti(real, handle, name, caller);
+	if (!ours && name && real && handle != RTLD_NEXT && handle != RTLD_DEFAULT) {
+		const void *function = find_signal_function(real, handle, name);
+		if (function)
+			return (struct choice){ (void *)function, 1 };
+	}
 	if (!ours)
 		return (struct choice){ real, 0 };
 	void *found = handle == RTLD_DEFAULT ? (void *)ours : real(handle, name);

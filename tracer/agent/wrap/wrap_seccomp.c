@@ -17,7 +17,7 @@
 #define COUNT_MAX 4096 // the kernel's
 
 // What the kernel will find at FROM; false if it will find nothing.
-static bool peek(void *to, const void *from, size_t size)
+bool wrap_peek(void *to, const void *from, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)from, size };
 	ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
@@ -33,7 +33,7 @@ static bool lets_us_be(const struct sock_fprog *filter)
 
 	if (copy == MAP_FAILED)
 		return false;
-	bool fine = filter->len <= COUNT_MAX && peek(copy, filter->filter, bytes) &&
+	bool fine = filter->len <= COUNT_MAX && wrap_peek(copy, filter->filter, bytes) &&
 	            seccomp_lets_us_be(copy, filter->len);
 	munmap(copy, COUNT_MAX * sizeof(*filter->filter));
 	return fine;
@@ -44,7 +44,7 @@ static void before_filter(const void *argument)
 	struct sock_fprog filter;
 
 	// Libraries ask with a null pointer what there is: that will be an error.
-	if (argument && peek(&filter, argument, sizeof(filter)) && !lets_us_be(&filter))
+	if (argument && wrap_peek(&filter, argument, sizeof(filter)) && !lets_us_be(&filter))
 		wrap_stop("a process forbids itself, by a seccomp filter, what it takes to be "
 		          "looked at from within: it was not, from then on");
 }
@@ -105,6 +105,8 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         "syscall:\n"
         ".cfi_startproc\n"
         "	endbr64\n"
+        "	cmpq $13, %rdi\n" // SYS_rt_sigaction
+        "	je wrap_raw_action\n"
         "	cmpq $317, %rdi\n" // SYS_seccomp
         "	je 1f\n"
         "	movq next_syscall(%rip), %rax\n"
@@ -151,4 +153,4 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         ".size syscall, .-syscall\n"
         ".popsection\n");
 
-_Static_assert(SYS_seccomp == 317, "as above");
+_Static_assert(SYS_seccomp == 317 && SYS_rt_sigaction == 13, "as above");
