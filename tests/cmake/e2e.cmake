@@ -55,6 +55,16 @@ target_link_libraries(forks_beside PRIVATE ${CMAKE_DL_LIBS} pthread)
 e2e(e2e_forks_beside forks_beside)
 set_property(TEST e2e_forks_beside APPEND PROPERTY ENVIRONMENT
              "FORKS_BESIDE=$<TARGET_FILE:forks_beside>")
+add_executable(signal_reset programs/signal_reset.c)
+add_library(signal_reset_library MODULE programs/signal_reset.c)
+foreach(name signal_reset signal_reset_library)
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(${name} PRIVATE -g -Wno-deprecated-declarations)
+endforeach()
+e2e(e2e_signal_resets signal_resets)
+set_property(TEST e2e_signal_resets APPEND PROPERTY ENVIRONMENT
+             "SIGNAL_RESET=$<TARGET_FILE:signal_reset>"
+             "SIGNAL_RESET_LIBRARY=$<TARGET_FILE:signal_reset_library>")
 # Work of known amounts: pairs of runs with known differences.
 add_executable(diff_target programs/diff_target.c)
 target_include_directories(diff_target PRIVATE ${PROJECT_SOURCE_DIR})

@@ -3,6 +3,7 @@
 add_executable(self_report tools/self_report.c)
 target_link_libraries(self_report PRIVATE agent_run)
 unit(agent_trap LIBS agent_core)
+unit(raw_action LIBS agent_core)
 
 # Never sanitized: they load the agent.
 add_executable(self_embed programs/self_embed.c)

@@ -20,17 +20,19 @@ Test(precedence, a_status_tells_the_state_what_waits_and_what_is_blocked)
 {
 	struct precedence_status status;
 
-	cr_assert(parse("Name:\tState:\nState:\tR (running)\nSigPnd:\t0000000000000001\n"
-	                "ShdPnd:\t000000000000200a\nSigBlk:\tfffffffe7ffbfeff\nSigIgn:\t0\n",
-	                &status));
+	cr_assert(parse(
+		"Name:\tState:\nState:\tR (running)\nTracerPid:\t4711\nSigPnd:\t0000000000000001\n"
+		"ShdPnd:\t000000000000200a\nSigBlk:\tfffffffe7ffbfeff\nSigIgn:\t0\n",
+		&status));
 	cr_expect(eq(chr, status.state, 'R'));
+	cr_expect(eq(u64, status.tracer, 4711));
 	cr_expect(eq(u64, status.shared, 0x200a));
 	cr_expect(eq(u64, status.blocked, 0xfffffffe7ffbfeff));
 }
 
 Test(precedence, what_is_cut_is_not_there)
 {
-	const char *whole = "State:\tS (sleeping)\nShdPnd:\t02\nSigBlk:\t04\n";
+	const char *whole = "State:\tS (sleeping)\nTracerPid:\t0\nShdPnd:\t02\nSigBlk:\t04\n";
 	struct precedence_status status;
 
 	cr_assert(parse(whole, &status));
@@ -68,15 +70,15 @@ Test(precedence, a_signal_is_the_main_threads_while_that_is_awake_and_lets_it_in
 		struct precedence_status status;
 		bool is_due;
 	} rows[] = {
-		{ "on its way", { 'R', one, 0 }, true },
-		{ "asleep: it was not woken for it", { 'S', one, 0 }, false },
-		{ "stopped", { 'T', one, 0 }, false },
-		{ "ended", { 'Z', one, 0 }, false },
-		{ "blocks it", { 'R', one, one }, false },
-		{ "in a handler of ours, which blocks all", { 'R', one, UINT64_MAX }, true },
-		{ "waits for the caller alone", { 'R', 0, 0 }, false },
-		{ "blocked by the caller", { 'R', BIT(SIGHUP), 0 }, false },
-		{ "one of two", { 'R', one | BIT(SIGHUP), BIT(SIGHUP) }, true },
+		{ "on its way", { 'R', one, 0, 0 }, true },
+		{ "asleep: it was not woken for it", { 'S', one, 0, 0 }, false },
+		{ "stopped", { 'T', one, 0, 0 }, false },
+		{ "ended", { 'Z', one, 0, 0 }, false },
+		{ "blocks it", { 'R', one, one, 0 }, false },
+		{ "in a handler of ours, which blocks all", { 'R', one, UINT64_MAX, 0 }, true },
+		{ "waits for the caller alone", { 'R', 0, 0, 0 }, false },
+		{ "blocked by the caller", { 'R', BIT(SIGHUP), 0, 0 }, false },
+		{ "one of two", { 'R', one | BIT(SIGHUP), BIT(SIGHUP), 0 }, true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

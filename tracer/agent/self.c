@@ -4,8 +4,10 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/python.h"
+#include "tracer/agent/sample/raw_action.h"
 #include "tracer/agent/sample/trap.h"
 #include "tracer/agent/threads.h"
+#include "tracer/agent/wrap/precedence.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -19,10 +21,18 @@ static void set(enum agent_self self)
 	__atomic_store_n(&agent->self, self, __ATOMIC_RELEASE);
 }
 
+// A debugger stops its program at each SIGTRAP.
+static bool is_traced(void)
+{
+	struct precedence_status status;
+
+	return precedence_read((uint32_t)getpid(), &status) && status.tracer;
+}
+
 // Whoever is ticked by timers anyway stays with them.
 static bool start_traps(void)
 {
-	if (agent_tells(agent) || !start_signals(SIGNALS_TRAP))
+	if (agent_tells(agent) || is_traced() || raw_action_look() || !start_signals(SIGNALS_TRAP))
 		return false;
 	set(SELF_TRAPS); // before the first tick
 	return threads_start_traps();
@@ -53,8 +63,20 @@ void self_leave_traps(void)
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
+static void leave_for_raw_actions(void)
+{
+	trap_stop();
+	if (start_timers())
+		op_say("a process with Python loaded code that sets signals behind libc's back: from "
+		       "then on it was sampled by timers, which tick at the kernel's rate");
+	else
+		self_stop();
+}
+
 static void look_for_ticks(void)
 {
+	if (agent->self == SELF_TRAPS && raw_action_look())
+		leave_for_raw_actions();
 	if (agent->self != SELF_TRAPS || trap_is_alive())
 		return;
 	trap_stop();

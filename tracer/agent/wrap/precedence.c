@@ -33,15 +33,16 @@ static const char *find_field(const char *text, const char *end, const char *nam
 	return NULL;
 }
 
-static bool find_set(const char *text, const char *end, const char *name, uint64_t *out)
+static bool find_number(const char *text, const char *end, const char *name, unsigned base,
+                        uint64_t *out)
 {
 	const char *at = find_field(text, end, name);
 
 	if (!at)
 		return false;
 	*out = 0;
-	for (; digit_value(*at) < 16; at++)
-		*out = *out << 4 | (uint64_t)digit_value(*at);
+	for (; (unsigned)digit_value(*at) < base; at++)
+		*out = *out * base + (uint64_t)digit_value(*at);
 	return true;
 }
 
@@ -50,8 +51,9 @@ bool precedence_parse(const char *text, size_t length, struct precedence_status 
 	const char *end = text + length, *state = find_field(text, end, "State:\t");
 	struct precedence_status found = { 0 };
 
-	if (!state || !find_set(text, end, "ShdPnd:\t", &found.shared) ||
-	    !find_set(text, end, "SigBlk:\t", &found.blocked))
+	if (!state || !find_number(text, end, "TracerPid:\t", 10, &found.tracer) ||
+	    !find_number(text, end, "ShdPnd:\t", 16, &found.shared) ||
+	    !find_number(text, end, "SigBlk:\t", 16, &found.blocked))
 		return false;
 	found.state = *state;
 	*out = found;
@@ -87,7 +89,7 @@ static char *put_number(char *at, uint32_t number)
 }
 
 // Not inlined: its memory is on the stack only where it is needed.
-__attribute__((noinline)) static bool read_status(uint32_t tid, struct precedence_status *out)
+__attribute__((noinline)) bool precedence_read(uint32_t tid, struct precedence_status *out)
 {
 	char path[48], text[STATUS_MAX];
 
@@ -117,7 +119,7 @@ void precedence_give(uint64_t blocked, uint64_t ours)
 		return;
 	for (int i = 0; i < TURNS_MAX; i++) {
 		uint64_t mine = find_pending() & ~blocked;
-		if (!mine || !read_status(pid, &status) || !precedence_is_due(&status, mine, ours))
+		if (!mine || !precedence_read(pid, &status) || !precedence_is_due(&status, mine, ours))
 			return;
 		syscall(SYS_nanosleep, &pause, NULL);
 	}

@@ -19,10 +19,14 @@ struct precedence_status {
 	char state;      /* as in /proc/PID/status: R, S, ...; 0 if unknown */
 	uint64_t shared; /* that wait for the process: 1 << (number - 1) */
 	uint64_t blocked;
+	uint64_t tracer; /* TracerPid: who debugs it; 0: nobody */
 };
 
 /* Of a thread's /proc/PID/task/TID/status. False: something is not there. */
 bool precedence_parse(const char *text, size_t length, struct precedence_status *out);
+
+/* The same of thread TID of this process. */
+bool precedence_read(uint32_t tid, struct precedence_status *out);
 
 /*
  * Whether one of SIGNALS waits for the process, and the thread of STATUS is about to take it. Who
