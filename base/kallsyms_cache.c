@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,17 +177,21 @@ static bool write_all(FILE *out, const struct header *header,
 void kallsyms_cache_write(const char *file, uint64_t key, const struct kallsyms_table *t)
 {
 	cleanup_free struct kallsyms_function *chosen = calloc(t->count + 1, sizeof(*chosen));
-	cleanup_free char *temporary = NULL;
+	struct new_file new;
 
-	if (!key || !chosen || !t->text_bytes || asprintf(&temporary, "%s.XXXXXX", file) < 0)
+	if (!key || !chosen || !t->text_bytes || new_file_open(&new, file, 0600) < 0)
 		return;
 	struct header header = { .magic = MAGIC, .key = key, .text_bytes = t->text_bytes };
 	header.count = choose(t, chosen);
-	cleanup_close int fd = mkostemp(temporary, O_CLOEXEC);
-	cleanup_fclose FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	int fd = fcntl(new.fd, F_DUPFD_CLOEXEC, 0); // a stream closes its own
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	bool written = out && write_all(out, &header, chosen, t->text);
 	if (out)
-		steal_fd(&fd);
-	if (fd >= 0 ||
-	    (out && (!write_all(out, &header, chosen, t->text) || rename(temporary, file) < 0)))
-		unlink(temporary);
+		fclose(out);
+	else if (fd >= 0)
+		close(fd);
+	if (written)
+		new_file_commit_unsynced(&new);
+	else
+		new_file_discard(&new);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/temporary.h"
 #include "cli/command.h"
+#include "cli/inherited.h"
 #include "cli/run/run_options.h"
 #include "cli/terminal.h"
 
@@ -56,6 +58,8 @@ int main(int argc, char **argv)
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
 	occupy_streams();
+	inherited_take();
+	temporary_catch_signals();
 	terminal_set_locale();
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return print_help();

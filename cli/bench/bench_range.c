@@ -2,6 +2,7 @@
 #include "cli/bench/bench_range.h"
 
 #include "base/error.h"
+#include "base/temporary.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_ops.h"
 #include "merge/repeats.h"
@@ -31,13 +32,16 @@ int bench_range_open(struct bench_range *range, const char *glob, const struct o
 		return error_hint(err, "Name another directory in TMPDIR.");
 	}
 	close(fd);
+	temporary_add(range->path);
 	return 0;
 }
 
 void bench_range_close(struct bench_range *range)
 {
-	if (range->path[0])
+	if (range->path[0]) {
 		unlink(range->path);
+		temporary_forget(range->path);
+	}
 	range->path[0] = '\0';
 }
 

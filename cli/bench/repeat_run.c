@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/inherited.h"
 #include "cli/run/job.h"
 #include "merge/repeats.h"
 
@@ -39,6 +40,7 @@ static int set_signals(posix_spawnattr_t *attributes, const struct job *job)
 	sigemptyset(&plain);
 	if (job->old_pipe.sa_handler == SIG_DFL)
 		sigaddset(&plain, SIGPIPE);
+	inherited_defaults(&plain);
 	posix_spawnattr_setsigdefault(attributes, &plain);
 	posix_spawnattr_setsigmask(attributes, &job->old_mask);
 	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

@@ -13,10 +13,12 @@
 
 static int cannot_write(const char *path, struct error *err)
 {
+	if (errno == ELOOP)
+		return error_set(
+			err, 0, "cannot write \"%s\": it is a symbolic link of another user", path);
 	return error_set(err, errno, "could not write \"%s\"", path);
 }
 
-// A symbolic link is followed: its target is replaced, as any other program would do it.
 static bool is_regular(const char *path)
 {
 	struct stat status;
@@ -85,44 +87,36 @@ static FILE *open_gzip(int fd)
 	return out;
 }
 
-// As open() would have made it. The umask can only be read by setting it.
-static mode_t new_file_mode(const char *path)
+// The arguments of the program, which may be secrets, are in it.
+static mode_t new_file_mode(bool shared)
 {
-	struct stat status;
-	mode_t mask = umask(0);
+	mode_t mask = umask(0); // it can only be read by setting it
 
 	umask(mask);
-	return stat(path, &status) == 0 ? status.st_mode & 0777 : 0666 & ~mask;
+	return shared ? 0666 & ~mask : 0600;
 }
 
 static int open_file(struct destination *d, struct error *err)
 {
-	char real[PATH_MAX];
-
 	if (!is_regular(d->path)) {
-		d->fd = open(d->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		d->fd = new_file_open_in_place(d->path, 0600);
 		return d->fd < 0 ? cannot_write(d->path, err) : 0;
 	}
-	const char *path = realpath(d->path, real) ? real : d->path;
-	size_t length = (size_t)snprintf(d->temporary, sizeof(d->temporary), "%s.XXXXXX", path);
-	if (length >= sizeof(d->temporary)) {
-		d->temporary[0] = '\0';
-		errno = ENAMETOOLONG;
+	if (new_file_open(&d->file, d->path, new_file_mode(d->shared)) < 0)
 		return cannot_write(d->path, err);
-	}
-	d->fd = mkostemp(d->temporary, O_CLOEXEC);
-	if (d->fd >= 0 && fchmod(d->fd, new_file_mode(path)) == 0)
-		return 0;
-	if (d->fd < 0)
-		d->temporary[0] = '\0';
-	return cannot_write(d->path, err);
+	d->is_new = true;
+	d->fd = fcntl(d->file.fd, F_DUPFD_CLOEXEC, 0); // a stream closes its own
+	return d->fd < 0 ? cannot_write(d->path, err) : 0;
 }
 
-int destination_open(struct destination *d, const char *path, bool gzip, struct error *err)
+int destination_open(struct destination *d, const char *path, bool gzip, bool shared,
+                     struct error *err)
 {
 	size_t length = path ? strlen(path) : 0;
 
-	*d = (struct destination){ .fd = -1, .path = path ? path : "standard output" };
+	*d = (struct destination){ .fd = -1,
+		                   .path = path ? path : "standard output",
+		                   .shared = shared };
 	gzip |= length > 3 && strcmp(path + length - 3, ".gz") == 0;
 	if (path ? open_file(d, err) < 0 : (d->fd = dup(STDOUT_FILENO)) < 0)
 		return path ? -1 : cannot_write(d->path, err);
@@ -132,7 +126,6 @@ int destination_open(struct destination *d, const char *path, bool gzip, struct 
 
 int destination_finish(struct destination *d, struct error *err)
 {
-	char real[PATH_MAX];
 	bool failed = fflush(d->out) != 0 || ferror(d->out);
 	int cause = errno;
 
@@ -146,12 +139,10 @@ int destination_finish(struct destination *d, struct error *err)
 	errno = cause;
 	if (failed)
 		return cannot_write(d->path, err);
-	if (!d->temporary[0])
+	if (!d->is_new)
 		return 0;
-	if (rename(d->temporary, realpath(d->path, real) ? real : d->path) < 0)
-		return cannot_write(d->path, err);
-	d->temporary[0] = '\0';
-	return 0;
+	d->is_new = false;
+	return new_file_commit_unsynced(&d->file) < 0 ? cannot_write(d->path, err) : 0;
 }
 
 void destination_close(struct destination *d)
@@ -160,7 +151,7 @@ void destination_close(struct destination *d)
 		fclose(d->out);
 	else if (d->fd >= 0)
 		close(d->fd);
-	if (d->temporary[0])
-		unlink(d->temporary);
+	if (d->is_new)
+		new_file_discard(&d->file);
 	*d = (struct destination){ .fd = -1 };
 }

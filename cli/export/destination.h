@@ -10,8 +10,8 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/new_file.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -19,16 +19,22 @@ struct error;
 
 struct destination {
 	FILE *out;
-	int fd;                   /* of the file; -1: standard output */
-	const char *path;         /* borrowed */
-	char temporary[PATH_MAX]; /* "" if there is none */
+	int fd;           /* of the file; -1: standard output */
+	const char *path; /* borrowed */
+	bool shared;      /* a new file is for others, too, as the umask says */
+	bool is_new;      /* FILE is there, and not yet in its place */
+	struct new_file file;
 };
 
 /* Whether PATH, a file or a DIRECTORY, can be written, without doing so. -1 if not. */
 int destination_check(const char *path, bool directory, struct error *err);
 
-/* PATH NULL: standard output. Compressed if GZIP, or if PATH ends in ".gz". */
-int destination_open(struct destination *d, const char *path, bool gzip, struct error *err);
+/*
+ * PATH NULL: standard output. Compressed if GZIP, or if PATH ends in ".gz". Who else may read a
+ * file that was not there: nobody, or SHARED, whom the umask lets.
+ */
+int destination_open(struct destination *d, const char *path, bool gzip, bool shared,
+                     struct error *err);
 
 /* All has been written to d->out: the file gets its name. */
 int destination_finish(struct destination *d, struct error *err);

@@ -4,6 +4,7 @@
 #include "cli/export/destination.h"
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
+#include "cli/report/view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static int write_file(const struct export_table *table, const struct exporting *
 		path = NULL;
 		return error_set(err, ENOMEM, "could not name a file");
 	}
-	if (destination_open(&destination, path, false, err) < 0 ||
+	if (destination_open(&destination, path, false, e->view->shared, err) < 0 ||
 	    write_table(table, e, destination.out, err) < 0)
 		return -1;
 	return destination_finish(&destination, err);
@@ -42,7 +43,7 @@ static int write_csv(const struct exporting *e, struct error *err)
 		table = tables_find(e->table, err);
 		return table ? write_table(table, e, e->out, err) : -1;
 	}
-	if (mkdir(e->directory, 0777) < 0 && errno != EEXIST)
+	if (mkdir(e->directory, e->view->shared ? 0777 : 0700) < 0 && errno != EEXIST)
 		return error_set(err, errno, "could not make the directory \"%s\"", e->directory);
 	for (size_t i = 0; (table = tables_at(e->profile, i)); i++)
 		if (write_file(table, e, err) < 0)

@@ -120,7 +120,8 @@ static int write_one(const struct request *request, struct exporting *e, struct 
 		e->directory = request->path;
 		return request->exporter->write(e, err);
 	}
-	if (destination_open(&destination, request->path, request->exporter->gzip, err) < 0)
+	if (destination_open(&destination, request->path, request->exporter->gzip, e->view->shared,
+	                     err) < 0)
 		return -1;
 	e->out = destination.out;
 	if (request->exporter->write(e, err) < 0)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/temporary.h"
 #include "cli/bench/repeat_run.h"
 #include "cli/command.h"
 #include "cli/run/job.h"
@@ -31,8 +32,10 @@ static int make_directory(char *path, size_t size, struct error *err)
 	const char *base = getenv("TMPDIR");
 
 	snprintf(path, size, "%s/bottleneck-count-XXXXXX", base && *base ? base : "/tmp");
-	if (mkdtemp(path))
+	if (mkdtemp(path)) {
+		temporary_add(path);
 		return 0;
+	}
 	error_set(err, errno, "could not make the directory \"%s\"", path);
 	return error_hint(err, "Name another place in TMPDIR.");
 }
@@ -47,6 +50,7 @@ static void remove_directory(const char *path)
 	if (directory)
 		closedir(directory);
 	rmdir(path);
+	temporary_forget(path);
 }
 
 // Programs that the program starts would inherit the setting; it is for them, too.
@@ -112,12 +116,8 @@ static int run(char *const *argv, const char *directory, struct job *job, int *s
 	memcpy(command + heads, argv, words * sizeof(*argv));
 	make_alike();
 	const struct repeat_run wanted = { .argv = command, .own_streams = true, .job = job };
-	if (repeat_run(&wanted, &repeat, err) < 0) {
-		if (err->errnum != ENOENT)
-			return -1;
-		error_set(err, ENOENT, "could not run valgrind, which counts");
-		return error_hint(err, "Install the package valgrind.");
-	}
+	if (repeat_run(&wanted, &repeat, err) < 0)
+		return -1;
 	*status = repeat.status;
 	return 0;
 }
@@ -186,6 +186,10 @@ int callgrind_run(char *const *argv, struct job *job, struct profile *profile, i
 	char directory[PATH_MAX];
 
 	*status = -1;
+	if (find_program("valgrind", err) < 0) {
+		error_set(err, ENOENT, "could not run valgrind, which counts");
+		return error_hint(err, "Install the package valgrind.");
+	}
 	if (find_program(argv[0], err) < 0) {
 		*status = W_EXITCODE(err->errnum == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, 0);
 		return -1;

@@ -2,6 +2,7 @@
 #include "cli/run/job.h"
 
 #include "base/error.h"
+#include "cli/inherited.h"
 #include "cli/run/proc_state.h"
 
 #include <errno.h>
@@ -43,6 +44,7 @@ void job_restore(const struct job *job)
 {
 	sigaction(SIGCHLD, &job->old_child, NULL);
 	sigaction(SIGPIPE, &job->old_pipe, NULL);
+	inherited_restore();
 	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "base/stop.h"
+
+static int wanted; // atomic
+
+void stop_want(int signal)
+{
+	int none = 0;
+
+	__atomic_compare_exchange_n(&wanted, &none, signal, false, __ATOMIC_RELAXED,
+	                            __ATOMIC_RELAXED);
+}
+
+int stop_signal(void)
+{
+	return __atomic_load_n(&wanted, __ATOMIC_RELAXED);
+}
