@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,21 +16,64 @@
 #define LAST_RUN "bottleneck/last.bneck"
 #define KALLSYMS "bottleneck/kallsyms"
 
-static int path_of(const char *file, char *buffer, size_t size, struct error *err)
+// Whose PATH is, or would be: of what there is of it.
+static uid_t owner_of(const char *path)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int length;
+	cleanup_free char *copy = strdup(path);
+	struct stat status;
 
-	// The specification has relative paths ignored.
-	if (state && *state == '/')
-		length = snprintf(buffer, size, "%s/%s", state, file);
-	else if (home && *home == '/')
-		length = snprintf(buffer, size, "%s/.local/state/%s", home, file);
-	else
-		return error_set(err, 0, "neither XDG_STATE_HOME nor HOME is set");
+	while (copy && stat(copy, &status) < 0) {
+		char *slash = strrchr(copy, '/');
+		if (!slash || slash == copy)
+			return 0;
+		*slash = '\0';
+	}
+	return copy ? status.st_uid : geteuid();
+}
+
+// Root that was handed another user's environment (sudo -E) would make things there that are the
+// other's to move, and that he cannot remove; and it would follow his links.
+static bool is_foreign(const char *path)
+{
+	return geteuid() == 0 && owner_of(path) != 0;
+}
+
+static int put(const char *directory, const char *below, const char *file, char *buffer,
+               size_t size, struct error *err)
+{
+	int length = snprintf(buffer, size, "%s%s/%s", directory, below, file);
+
 	if (length < 0 || (size_t)length >= size)
 		return error_set(err, ENAMETOOLONG, "could not keep the last run");
 	return 0;
+}
+
+bool state_is_moved(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	return state && *state == '/' ? is_foreign(state)
+	                              : home && *home == '/' && is_foreign(home);
+}
+
+static int path_of(const char *file, char *buffer, size_t size, struct error *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state_is_moved()) {
+		const struct passwd *self = getpwuid(geteuid());
+		if (self && self->pw_dir[0] == '/' && !is_foreign(self->pw_dir))
+			return put(self->pw_dir, "/.local/state", file, buffer, size, err);
+		error_set(err, 0, "the home directory belongs to another user");
+		return error_hint(err, "Name a file with -o FILE, or set XDG_STATE_HOME to a "
+		                       "directory of yours.");
+	}
+	// The specification has relative paths ignored.
+	if (state && *state == '/')
+		return put(state, "", file, buffer, size, err);
+	if (home && *home == '/')
+		return put(home, "/.local/state", file, buffer, size, err);
+	return error_set(err, 0, "neither XDG_STATE_HOME nor HOME is set");
 }
 
 int state_path(char *buffer, size_t size, struct error *err)

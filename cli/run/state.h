@@ -6,9 +6,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
+
+/*
+ * Whether the environment names another user's directory, which root does not use: then it is the
+ * same below root's own home.
+ */
+bool state_is_moved(void);
 
 /* Writes the path into BUFFER; makes nothing. -1 if the environment names no home. */
 int state_path(char *buffer, size_t size, struct error *err);

@@ -27,6 +27,8 @@ foreach(part
   completion
   count
   damaged
+  endings
+  foreign_places
   gates
   manners
   merge

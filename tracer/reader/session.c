@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/op.h"
+#include "base/temporary.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/dead_runs.h"
 
@@ -21,7 +22,8 @@ struct session {
 	char library[PATH_MAX];
 };
 
-// Somewhere of ours alone: what others can rename things in must at least be sticky.
+// A directory of ours in which nobody else can rename things, or a sticky one of ours or of root's,
+// as /tmp is. By root, too, which may write to those of all others.
 static bool is_usable(const char *parent)
 {
 	struct stat status;
@@ -29,7 +31,9 @@ static bool is_usable(const char *parent)
 	if (!parent || parent[0] != '/' || stat(parent, &status) < 0 || !S_ISDIR(status.st_mode) ||
 	    access(parent, W_OK | X_OK) < 0)
 		return false;
-	return !(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX;
+	if (status.st_uid != geteuid() && (status.st_uid != 0 || !(status.st_mode & S_ISVTX)))
+		return false;
+	return !(status.st_mode & (S_IWGRP | S_IWOTH)) || status.st_mode & S_ISVTX;
 }
 
 static bool make_directory(struct session *s, const char *parent)
@@ -81,6 +85,7 @@ struct session *session_new(const struct session_options *options, struct error 
 	if (make_anywhere(s, err) < 0)
 		return NULL;
 	s->alive = dead_runs_hold(s->directory);
+	temporary_add(s->directory);
 	return steal(s);
 }
 
@@ -107,6 +112,7 @@ void session_free(struct session *s)
 	if (s->directory[0]) {
 		empty(s->directory);
 		rmdir(s->directory);
+		temporary_forget(s->directory);
 		if (s->alive >= 0)
 			close(s->alive); // not before: a parallel start would take it for dead
 	}
