@@ -7,6 +7,8 @@
 #include "cli/batch/batch_file.h"
 #include "cli/command.h"
 #include "cli/format.h"
+#include "cli/inherited.h"
+#include "cli/message.h"
 #include "cli/report/cut.h"
 #include "cli/report/view.h"
 #include "cli/run/run_options.h"
@@ -38,6 +40,7 @@ struct attempt {
 	pid_t pid;
 	int status; // of wait(2)
 	bool timed_out;
+	int stopped_by; // SIGTTIN or SIGTTOU
 };
 
 const char *batch_outcome_name(enum batch_outcome outcome)
@@ -49,6 +52,7 @@ const char *batch_outcome_name(enum batch_outcome outcome)
 		[BATCH_GATE] = "gate",
 		[BATCH_FAILED] = "failed",
 		[BATCH_TIMEOUT] = "timeout",
+		[BATCH_STOPPED] = "stopped",
 		[BATCH_CRASHED] = "crashed",
 		[BATCH_ERROR] = "error",
 	};
@@ -59,6 +63,7 @@ const char *batch_outcome_name(enum batch_outcome outcome)
 int batch_runner_open(struct batch_runner *runner, const char *directory, struct error *err)
 {
 	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+	const struct sigaction plain = { .sa_handler = SIG_DFL };
 
 	*runner = (struct batch_runner){ 0 };
 	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
@@ -69,11 +74,14 @@ int batch_runner_open(struct batch_runner *runner, const char *directory, struct
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaddset(&runner->waited, signals[i]);
 	sigprocmask(SIG_BLOCK, &runner->waited, &runner->old_mask);
+	// Where it is ignored, children leave no status, and nobody is told of their ends.
+	sigaction(SIGCHLD, &plain, &runner->old_child);
 	return 0;
 }
 
 void batch_runner_close(struct batch_runner *runner)
 {
+	sigaction(SIGCHLD, &runner->old_child, NULL);
 	sigprocmask(SIG_SETMASK, &runner->old_mask, NULL);
 }
 
@@ -211,6 +219,8 @@ __attribute__((noreturn)) static void run_child(const struct batch_runner *runne
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	setpgid(0, 0);
+	inherited_restore();
+	sigaction(SIGCHLD, &runner->old_child, NULL);
 	sigprocmask(SIG_SETMASK, &runner->old_mask, NULL);
 	for (size_t i = 0; i < a->job->environment.count; i++)
 		if (putenv((char *)a->job->environment.items[i]) != 0)
@@ -241,12 +251,42 @@ static struct timespec time_until(uint64_t deadline_ns)
 	return (struct timespec){ (time_t)(left / NS_PER_SEC), (long)(left % NS_PER_SEC) };
 }
 
+// Who reads from the terminal, or sets it, in the background is stopped, and nobody would continue
+// it. By another signal somebody has stopped it who means to continue it.
+static void take_stop(struct attempt *a, int signal, bool *ending, uint64_t *deadline)
+{
+	if (signal != SIGTTIN && signal != SIGTTOU) {
+		message_warn("%s was stopped by %s: kill -CONT -%d lets it go on", a->job->name,
+		             signal == SIGSTOP ? "SIGSTOP" : "SIGTSTP", (int)a->pid);
+		return;
+	}
+	a->stopped_by = signal;
+	*ending = true;
+	*deadline = clock_now_ns() + GRACE_NS;
+	kill(-a->pid, SIGTERM); // waits until they go on
+	kill(-a->pid, SIGCONT);
+}
+
+static bool has_ended(struct attempt *a, bool *ending, uint64_t *deadline)
+{
+	pid_t got;
+
+	while ((got = waitpid(a->pid, &a->status, WNOHANG | WUNTRACED)) == a->pid &&
+	       WIFSTOPPED(a->status)) {
+		if (*ending)
+			end_attempt(a, true);
+		else
+			take_stop(a, WSTOPSIG(a->status), ending, deadline);
+	}
+	return got != 0;
+}
+
 static void await(struct batch_runner *runner, struct attempt *a)
 {
 	uint64_t deadline = a->job->timeout_ns ? clock_now_ns() + a->job->timeout_ns : 0;
 	bool ending = false;
 
-	while (waitpid(a->pid, &a->status, WNOHANG) == 0) {
+	while (!has_ended(a, &ending, &deadline)) {
 		struct timespec left = time_until(deadline);
 		int got = sigtimedwait(&runner->waited, NULL, deadline ? &left : NULL);
 		bool late = got < 0 && errno == EAGAIN;
@@ -311,7 +351,11 @@ static void judge(const struct attempt *a, const struct profile *profile,
 {
 	char text[96];
 
-	if (a->timed_out) {
+	if (a->stopped_by) {
+		snprintf(text, sizeof(text), "%s: it wanted the terminal",
+		         a->stopped_by == SIGTTIN ? "SIGTTIN" : "SIGTTOU");
+		say(result, BATCH_STOPPED, 128 + a->stopped_by, text);
+	} else if (a->timed_out) {
 		snprintf(text, sizeof(text), "took longer than %s",
 		         format_duration(a->job->timeout_ns).text);
 		say(result, BATCH_TIMEOUT, STATUS_TIMEOUT, text);

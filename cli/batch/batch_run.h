@@ -26,6 +26,7 @@ enum batch_outcome {
 	BATCH_GATE,         /* 90 */
 	BATCH_FAILED,       /* with a status of its own */
 	BATCH_TIMEOUT,
+	BATCH_STOPPED, /* it wanted the terminal, which would have stopped it for ever */
 	BATCH_CRASHED, /* by a signal */
 	BATCH_ERROR    /* it could not be run, or not be profiled: from here on worse is higher */
 };
@@ -47,6 +48,7 @@ struct batch_runner {
 	char directory[PATH_MAX]; /* absolute: of the files */
 	sigset_t waited;          /* blocked: SIGCHLD, and what ends a batch */
 	sigset_t old_mask;
+	struct sigaction old_child; /* of SIGCHLD */
 	int stopped_by; /* the signal that ended the batch; 0: none */
 };
 
