@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/kallsyms.h"
+#include "base/stop.h"
 #include "base/strings.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"
@@ -277,16 +278,24 @@ static int look_up_rest(struct symbolizer *s, const struct module *module,
 	return 0;
 }
 
+static int stopped(struct error *err)
+{
+	return error_set(err, ECANCELED, "not all functions have their names");
+}
+
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err)
 {
+	if (stop_is_wanted())
+		return stopped(err);
 	report_progress(s, module);
 	struct known_module *known = get_module(s, module, err);
 	if (!known)
 		return -1;
-	if (count && known->answers.count)
-		return look_up_rest(s, module, known, addresses, count, chains, err);
-	return look_up(s, module, known, addresses, count, chains, err);
+	int failed = count && known->answers.count
+	                     ? look_up_rest(s, module, known, addresses, count, chains, err)
+	                     : look_up(s, module, known, addresses, count, chains, err);
+	return !failed && stop_is_wanted() ? stopped(err) : failed;
 }
 
 void symbolizer_set_progress(struct symbolizer *s,

@@ -71,8 +71,9 @@ CLEANUP(symbolizer, struct symbolizer *, symbolizer_free)
 /*
  * Looks up ADDRESSES (ascending, distinct, already stepped back into the call
  * by frame_lookup_address()) in MODULE and fills one chain for each. What is not known is an
- * empty chain, not an error; -1 only if there is no memory. What was found in a file is
- * remembered: to ask for it again costs next to nothing.
+ * empty chain, not an error; -1 only if there is no memory, or if the end of the process is wanted
+ * (base/stop.h, ECANCELED). What was found in a file is remembered: to ask for it again costs next
+ * to nothing.
  */
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err);

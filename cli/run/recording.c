@@ -6,11 +6,13 @@
 #include "base/error.h"
 #include "base/kallsyms.h"
 #include "base/op.h"
+#include "base/stop.h"
 #include "cli/capability.h"
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/run/agent_path.h"
 #include "cli/run/cubins.h"
+#include "cli/run/ending.h"
 #include "cli/run/op_wrapper.h"
 #include "cli/run/progress.h"
 #include "cli/run/state.h"
@@ -411,7 +413,13 @@ int recording_symbolize(struct recording *r, struct error *err)
 	progress.wanted = progress.wanted && !r->options->view.quiet;
 	int failed = symbolize(r, &progress, err);
 	progress_end(&progress);
-	return failed;
+	if (!failed || !stop_is_wanted())
+		return failed;
+	add_fact(r,
+	         "%s came before all functions had their names: bottleneck report looks for the "
+	         "others",
+	         ending_signal());
+	return profile_set_run(r->profile, &r->collect.run, err);
 }
 
 int recording_save(struct recording *r, struct error *err)
@@ -430,7 +438,10 @@ int recording_save(struct recording *r, struct error *err)
 		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report %s)", r->path,
 		         r->path);
 	else
-		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report)", r->path);
+		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report)%s", r->path,
+		         state_is_moved() ? ": the home directory of the environment belongs to "
+		                            "another user"
+		                          : "");
 	return 0;
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "base/new_file.h"
 #include "cli/command.h"
 #include "cli/export/exports.h"
 #include "cli/file_name.h"
+#include "cli/inherited.h"
 #include "cli/message.h"
 #include "cli/rank.h"
 #include "cli/report/cut.h"
 #include "cli/report/gate.h"
 #include "cli/report/page.h"
+#include "cli/run/ending.h"
 #include "cli/run/recording.h"
 
 #include <errno.h>
@@ -29,10 +32,11 @@ static FILE *open_report(const struct run_options *options, struct error *err)
 		return stderr;
 	if (strcmp(path, "-") == 0)
 		return stdout;
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	fd = new_file_open_in_place(path, options->view.shared ? 0666 : 0600);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file) {
-		error_set(err, errno, "could not write \"%s\"", path);
+		error_set(err, errno == ELOOP ? 0 : errno, "could not write \"%s\"%s", path,
+		          errno == ELOOP ? ": it is a symbolic link of another user" : "");
 		return NULL;
 	}
 	steal_fd(&fd);
@@ -47,6 +51,7 @@ static int conclude(struct recording *r, const struct rule_limits *limits, FILE 
 	struct page page;
 	struct error err;
 
+	ending_begin();
 	job_close(&r->job);
 	if (recording_symbolize(r, &err) < 0)
 		message_error(NULL, &err);
@@ -58,7 +63,10 @@ static int conclude(struct recording *r, const struct rule_limits *limits, FILE 
 	const char *kept = report == stderr && r->kept[0] ? r->kept : NULL;
 	if (wanted && page_print(&page, kept, &err) < 0)
 		message_error(NULL, &err);
-	if (exports_write(r->profile, &r->options->view, limits, &err) < 0)
+	if (ending_signal() && r->options->view.exports.count)
+		message_warn("%s came: no file is exported. bottleneck report --export does so",
+		             ending_signal());
+	else if (exports_write(r->profile, &r->options->view, limits, &err) < 0)
 		message_error(NULL, &err);
 	struct view view = r->options->view;
 	int status = cut_resolve(&view, r->profile, &err);
@@ -135,6 +143,7 @@ static int run_unprofiled(char **argv)
 {
 	struct error err;
 
+	inherited_restore();
 	execvp(argv[0], argv);
 	int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 	error_set(&err, errno, "could not run \"%s\"", argv[0]);

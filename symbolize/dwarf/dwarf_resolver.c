@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/strings.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf/dwarf_units.h"
@@ -302,7 +303,7 @@ static bool run_all(struct dwarf_resolver *r, const uint64_t *addresses, size_t 
 	}
 	qsort(owned, found, sizeof(*owned), by_unit);
 	bool good = true;
-	for (size_t i = 0, end; good && i < found; i = end) {
+	for (size_t i = 0, end; good && i < found && !stop_is_wanted(); i = end) {
 		struct batch batch;
 		for (end = i; end < found && owned[end].unit == owned[i].unit; end++)
 			;

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "symbolize/dwarf/unit_values.h"
 
 #include <errno.h>
@@ -84,9 +85,9 @@ static bool read_all(struct dwarf_units *units, struct dwarf_file *file)
 	struct range_list list = { 0 };
 	bool good = listed != NULL;
 
-	while (good && !c.bad && cursor_left(&c))
+	while (good && !c.bad && cursor_left(&c) && !stop_is_wanted())
 		good = read_set(units, file, &c, listed);
-	for (size_t i = 0; good && i < count; i++)
+	for (size_t i = 0; good && i < count && !stop_is_wanted(); i++)
 		if (!listed[i])
 			good = cover_by_root(units, dwarf_file_unit(file, i), &list);
 	free(list.items);

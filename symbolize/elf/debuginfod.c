@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/stop.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -69,7 +70,7 @@ static int on_progress(struct client *client, long done, long size)
 	const struct debuginfod *d = data_of(client);
 	char what[256];
 
-	if (!d || clock_now_ns() > d->file_end_ns)
+	if (!d || clock_now_ns() > d->file_end_ns || stop_is_wanted())
 		return 1;
 	if (!d->progress)
 		return 0;
