@@ -2,7 +2,7 @@
 # The real binary on real commands: see e2e/harness.py.
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT Python3_FOUND OR NOT TARGET bottleneck)
-  message(STATUS "No end-to-end tests: they need Python 3 and the program")
+  not_tested("the whole program, by end-to-end tests: they need Python 3")
   return()
 endif()
 

@@ -96,6 +96,8 @@ set(truth_sources ${CMAKE_CURRENT_SOURCE_DIR}/targets/truth.c)
 if(CLANG)
   derived(inlines_clang inlines COMMAND ${CLANG} -g -O2 -D_GNU_SOURCE -o inlines_clang
     ${CMAKE_CURRENT_SOURCE_DIR}/targets/inlines.c ${truth_sources})
+else()
+  not_tested("clang's programs: clang is not installed")
 endif()
 if(MUSL_GCC)
   derived(recursion_musl recursion COMMAND ${MUSL_GCC} -g -O2 -fno-optimize-sibling-calls
@@ -104,6 +106,8 @@ if(MUSL_GCC)
   derived(recursion_musl_static recursion COMMAND ${MUSL_GCC} -static -g -O2
     -fno-optimize-sibling-calls -D_GNU_SOURCE -o recursion_musl_static
     ${CMAKE_CURRENT_SOURCE_DIR}/targets/recursion.c ${truth_sources})
+else()
+  not_tested("programs for another C library: musl-gcc is not installed")
 endif()
 
 get_property(names GLOBAL PROPERTY TRUTH_TARGETS)

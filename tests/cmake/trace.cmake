@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # --trace: functions of the program's own as ops.
 if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
-  message(STATUS "--trace is for x86-64: no tests of it")
+  not_tested("--trace: it is for x86-64")
   return()
 endif()
 
@@ -29,7 +29,7 @@ if(ZYDIS_4)
            $<TARGET_FILE:x86_oracle> $<TARGET_FILE:bottleneck>)
   set_tests_properties(x86_oracle PROPERTIES LABELS unit TIMEOUT 120)
 else()
-  message(STATUS "Instructions are tested without Zydis 4: it is not there")
+  not_tested("the decoder of instructions against Zydis: version 4 is not installed")
 endif()
 
 # Neither our flags nor sanitized: what compilers make of programs.

@@ -54,4 +54,4 @@ class Births(harness.Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

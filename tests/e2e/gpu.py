@@ -447,4 +447,4 @@ class Gpu(harness.Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -366,4 +366,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--python"]:
         PYTHON = sys.argv[2]
         del sys.argv[1:3]
-    unittest.main()
+    unittest.main(verbosity=2)

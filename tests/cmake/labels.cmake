@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# The labels by which tests/run chooses.
+#
+# quick: what --quick runs. All unit tests but a few that take longer than all
+# others together, and of each folder with scripts the one that finds most in a few seconds.
+set(quick_not gpu_hardware gpu_told_million nvcc_programs nvcc_programs_build)
+set(quick_too
+  e2e_report_options
+  e2e_bench # bench/
+  e2e_mpi_ops # mpi/
+  e2e_ops_truth # ops/
+  e2e_warmup # warmup/
+  fault_strcat # faults/
+  html_browser # html/
+  python_survival_hooks_kernel python_survival_hooks_agent # python/
+  trace_real # trace/
+  truth_shares truth_threads_no_perf # targets/
+  unwind_oracle) # oracle/
+
+get_property(all_tests DIRECTORY PROPERTY TESTS)
+foreach(name ${all_tests})
+  get_property(labels TEST ${name} PROPERTY LABELS)
+  if(("unit" IN_LIST labels OR name IN_LIST quick_too) AND NOT name IN_LIST quick_not)
+    set_property(TEST ${name} APPEND PROPERTY LABELS quick)
+  endif()
+endforeach()
+
+# These wait for most of their time, and measure no time: tests/run starts them at once, ahead of
+# the others, instead of having each of them hold a CPU back from the tests that compute.
+foreach(name e2e_batch e2e_terminal e2e_transparency e2e_transparency_no_perf fake_cuda
+        gpu_told_killed gpu_told_slow_flush html_browser python_cpython_agent python_cpython_kernel
+        python_survival_waits_agent python_survival_waits_kernel)
+  if(name IN_LIST all_tests)
+    set_property(TEST ${name} APPEND PROPERTY LABELS waits)
+  endif()
+endforeach()
+# A machine that has not run them yet knows no better order: the longest first, so that none of them
+# is alone at the end.
+foreach(name agent_e2e e2e_chrome e2e_gpu e2e_manners e2e_ops_providers e2e_package e2e_privileges
+        e2e_real_programs e2e_seccomp elf_mutation man nvcc_programs_build python_cfunctions
+        python_exact_timers python_exact_traps python_manners_handlers python_manners_signals
+        python_manners_threads python_manners_versions python_origins python_survive sampler
+        symbol_oracle)
+  if(name IN_LIST all_tests)
+    set_property(TEST ${name} PROPERTY COST 10)
+  endif()
+endforeach()
