@@ -13,4 +13,5 @@ endfunction()
 if(Python3_FOUND AND TARGET bottleneck)
   driver(hostile_mix ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/hostile/mix.py
          $<TARGET_FILE:bottleneck> $<TARGET_FILE:hostile>)
+  driver(fuzz_all ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run --build ${PROJECT_BINARY_DIR}/fuzz)
 endif()
