@@ -122,6 +122,7 @@ class Ops(Mpi):
         self.assertEqual(self.shapes(profiles[1]), {})
 
     def test_fortran(self):
+        need("gfortran")
         for use in ("use mpi", "use mpi_f08"):
             program = self.build(FORTRAN.format(use=use), "mpifort", "app.f90")
             rows = self.shapes(self.ranks(program, count=1)[0])

@@ -22,7 +22,12 @@ run() { # run PATTERN COMMAND…: if the command is there
 sql='create table t(a, b);
 with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) insert into t select x, x * x from c;
 select sum(a), sum(b) from t; select count(*) from t x join t y on x.a = y.b;'
-run 'libsqlite3*:*' sqlite3 :memory: "$sql"
+# Ubuntu 22.04 links it into the program.
+if ldd "$(command -v sqlite3)" 2>/dev/null | grep -q libsqlite3; then
+	run 'libsqlite3*:*' sqlite3 :memory: "$sql"
+else
+	run '*' sqlite3 :memory: "$sql"
+fi
 run 'libcrypto*:EVP_*' openssl dgst -sha256 /bin/sh
 run 'libcrypto*:*' openssl enc -aes-256-cbc -pbkdf2 -pass pass:x -S 0011223344556677 -in /bin/sh -a
 run _PyEval_EvalFrameDefault /usr/bin/python3 -c 'import json; print(len(json.dumps(list(range(2000)))))'
