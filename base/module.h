@@ -31,6 +31,8 @@ struct module {
 	const char *path; /* as the target saw it: "/usr/lib/x.so", "[vdso]", "[kernel]", "[jit
 	                     4711]" */
 	pid_t pid;        /* JIT: whose memory; others: a process that mapped it */
+	bool user_known;  /* of JIT: whose process it is, which decides what files about it count */
+	uid_t user;
 	dev_t device;     /* of the mapped file; 0 if unknown */
 	ino_t inode;      /* 0 if unknown */
 	uint8_t build_id[BUILD_ID_MAX];

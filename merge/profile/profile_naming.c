@@ -66,7 +66,7 @@ static int keep_facts(struct profile *p, struct symbolizer *s, const struct modu
 	struct module_facts *facts = &p->facts[module->id - 1];
 	const char *remedy = *status->remedy ? status->remedy : NULL;
 
-	if (module->kind == MODULE_JIT && status->level == DEBUG_NONE)
+	if (module->kind == MODULE_JIT && status->level == DEBUG_NONE && !remedy)
 		remedy = jit_compiler_remedy(p->modules);
 
 	*facts = (struct module_facts){ .level = (uint8_t)status->level };

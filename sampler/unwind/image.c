@@ -3,10 +3,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/inflated.h"
 #include "base/mapped.h"
 
 #include <dwarf.h>
 #include <elf.h>
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -18,9 +20,6 @@
 #define SECTIONS_MAX      100000
 #define NOTES_BYTES_MAX   (64u << 10)
 #define SECTION_BYTES_MAX (512u << 20)
-
-/* zlib and zstd reach about 1000; a larger claim is damage. */
-#define COMPRESSION_MAX 2000
 
 /* Code is looked at a few bytes at a time, again and again in the same places. */
 #define CODE_PAGES      16
@@ -477,21 +476,35 @@ struct image_section image_eh_frame_hdr(struct image *image)
 	return section_at(image, image->eh_frame_hdr, image->eh_frame_hdr_bytes);
 }
 
+/* What a section of the older kind, "ZLIB" and a big-endian size, claims to hold. */
+static uint64_t gnu_size(Elf_Scn *scn)
+{
+	Elf_Data *data = elf_rawdata(scn, NULL);
+	uint64_t size;
+
+	if (!data || data->d_size < 4 + sizeof(size))
+		return UINT64_MAX;
+	memcpy(&size, (const char *)data->d_buf + 4, sizeof(size));
+	return be64toh(size);
+}
+
 /* Has libelf decompress section INDEX. Returns its size; 0 if that cannot be. */
 static size_t inflate_section(struct image *image, Elf *elf, size_t index)
 {
 	Elf_Scn *scn = elf_getscn(elf, index);
 	GElf_Shdr header;
 	GElf_Chdr compressed;
+	uint64_t most = inflated_max(image->size);
 
+	if (most > SECTION_BYTES_MAX)
+		most = SECTION_BYTES_MAX;
 	if (!scn || !gelf_getshdr(scn, &header))
 		return 0;
 	if (header.sh_flags & SHF_COMPRESSED) {
-		if (!gelf_getchdr(scn, &compressed) || compressed.ch_size > SECTION_BYTES_MAX ||
-		    compressed.ch_size / COMPRESSION_MAX > header.sh_size ||
+		if (!gelf_getchdr(scn, &compressed) || compressed.ch_size > most ||
 		    elf_compress(scn, 0, 0) < 0)
 			return 0;
-	} else if (elf_compress_gnu(scn, 0, 0) < 0) {
+	} else if (gnu_size(scn) > most || elf_compress_gnu(scn, 0, 0) < 0) {
 		return 0;
 	}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "base/foreign_file.h"
 #include "sampler/unwind/image.h"
 
 #include <dirent.h>
@@ -53,9 +54,9 @@ static struct image *open_descriptor(int fd, const struct module *module, struct
 
 static struct image *open_path(const char *path, const struct module *module, struct error *err)
 {
-	// Not blocking: the path may lead to a FIFO by now.
-	return open_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), module,
-	                       err);
+	int fd = foreign_open(path, NULL, NULL, err);
+
+	return fd < 0 ? NULL : open_descriptor(fd, module, err);
 }
 
 /* What the process still maps is there to open, even if no path leads to it any more. */

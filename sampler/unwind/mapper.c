@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #define REREAD_FIRST_WAIT_NS (100 * NS_PER_MS)
@@ -68,6 +69,20 @@ static struct module *module_of_file(struct modules *modules, const struct event
 	return add_module(modules, &wanted, map);
 }
 
+// While it lives: its number can be anybody's later. Its directory in /proc is its effective user's
+// even if the files in there are root's.
+static void note_user(struct module *module)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", module->pid);
+	if (stat(path, &st) < 0)
+		return;
+	module->user_known = true;
+	module->user = st.st_uid;
+}
+
 static struct module *module_of(struct modules *modules, const struct event_map *map, uint32_t pid)
 {
 	char name[32];
@@ -81,7 +96,10 @@ static struct module *module_of(struct modules *modules, const struct event_map 
 
 	snprintf(name, sizeof(name), "[jit %u]", pid);
 	struct module jit = { .kind = MODULE_JIT, .path = name, .pid = (pid_t)pid };
-	return add_module(modules, &jit, map);
+	struct module *module = add_module(modules, &jit, map);
+	if (module)
+		note_user(module);
+	return module;
 }
 
 bool mapper_add(struct modules *modules, struct process *process, const struct event_map *map)

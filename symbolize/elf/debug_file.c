@@ -7,6 +7,10 @@
 
 #include <zlib.h>
 
+// A second's work. A file may claim any size and hold nothing (sparse): without a build-id, which
+// compilers have written for fifteen years, debug information was not that large.
+#define SUMMED_BYTES_MAX ((size_t)1 << 30)
+
 // ".build-id/ab/cdef.debug". False if ID is too short for that.
 static bool build_id_path(struct bytes id, char *buffer, size_t size)
 {
@@ -41,14 +45,22 @@ static bool has_checksum(const struct elf_file *elf, uint32_t wanted)
 	return crc == wanted;
 }
 
-static bool is_wanted(const struct elf_file *elf, const struct wanted *wanted)
+// If not, WHY not.
+static bool is_wanted(const struct elf_file *elf, const struct wanted *wanted, const char **why)
 {
 	struct bytes id = elf_file_build_id(elf);
 
+	*why = "is of another build";
 	// The build-id says as much as the checksum, without reading all of the file.
 	if (wanted->build_id.size && id.size)
 		return bytes_equal(id, wanted->build_id);
-	return wanted->has_crc && has_checksum(elf, wanted->crc);
+	if (!wanted->has_crc)
+		return false;
+	if (elf_file_image(elf).size > SUMMED_BYTES_MAX) {
+		*why = "is too large for a checksum, and has no build-id";
+		return false;
+	}
+	return has_checksum(elf, wanted->crc);
 }
 
 // Tries ROOT and PATH, then PATH alone.
@@ -62,13 +74,14 @@ static struct elf_file *try_path(const char *root, const char *path, const struc
 		if (snprintf(full, sizeof(full), "%s%s", roots[i], path) >= (int)sizeof(full))
 			continue;
 		cleanup(elf_file) struct elf_file *elf = elf_file_open(full, NULL);
+		const char *because;
 		if (!elf)
 			continue;
-		if (is_wanted(elf, wanted)) {
+		if (is_wanted(elf, wanted, &because)) {
 			snprintf(found, PATH_MAX, "%s", path);
 			return steal(elf);
 		}
-		snprintf(why, size, "\"%.180s\" is of another build", path);
+		snprintf(why, size, "\"%.180s\" %s", path, because);
 	}
 	return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/inflated.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +15,6 @@
 #define RATIO_SLACK     ((uint64_t)1 << 20)
 #define LARGE_BYTES     ((size_t)256 << 10) // worth a library's loading
 #define XZ_MEMORY_BYTES ((uint64_t)256 << 20)
-#define XZ_OUTPUT_BYTES ((size_t)512 << 20)
 
 static bool inflate_by_zlib(struct bytes in, uint8_t *out, size_t size)
 {
@@ -89,21 +89,22 @@ uint8_t *decompress(enum compression how, struct bytes in, uint64_t size, struct
 	return steal(out);
 }
 
-// Decodes until the input ends, doubling the room for the output.
-static lzma_ret unxz_all(lzma_stream *stream, uint8_t **out, size_t *room)
+// Decodes until the input ends, doubling the room for the output, up to MOST.
+static lzma_ret unxz_all(lzma_stream *stream, uint8_t **out, size_t *room, size_t most)
 {
 	lzma_ret code;
 
 	while ((code = lzma_code(stream, LZMA_FINISH)) == LZMA_OK) {
 		if (stream->avail_out)
 			continue;
-		uint8_t *grown = *room < XZ_OUTPUT_BYTES ? realloc(*out, *room * 2) : NULL;
+		size_t more = *room < most - *room ? *room : most - *room;
+		uint8_t *grown = more ? realloc(*out, *room + more) : NULL;
 		if (!grown)
 			return LZMA_MEM_ERROR;
 		stream->next_out = grown + *room;
-		stream->avail_out = *room;
+		stream->avail_out = more;
 		*out = grown;
-		*room *= 2;
+		*room += more;
 	}
 	return code;
 }
@@ -111,7 +112,7 @@ static lzma_ret unxz_all(lzma_stream *stream, uint8_t **out, size_t *room)
 uint8_t *decompress_xz(struct bytes in, size_t *size, struct error *err)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
-	size_t room = in.size * 4 + 4096;
+	size_t most = inflated_max(in.size), room = in.size < most / 4 ? in.size * 4 + 4096 : most;
 	cleanup_free uint8_t *out = malloc(room);
 
 	if (!out || lzma_stream_decoder(&stream, XZ_MEMORY_BYTES, 0) != LZMA_OK) {
@@ -122,11 +123,11 @@ uint8_t *decompress_xz(struct bytes in, size_t *size, struct error *err)
 	stream.avail_in = in.size;
 	stream.next_out = out;
 	stream.avail_out = room;
-	lzma_ret code = unxz_all(&stream, &out, &room);
+	lzma_ret code = unxz_all(&stream, &out, &room, most);
 	*size = stream.total_out;
 	lzma_end(&stream);
 	if (code != LZMA_STREAM_END) {
-		error_set(err, 0, "the compressed small symbol table is damaged");
+		error_set(err, 0, "the compressed small symbol table is damaged or too large");
 		return NULL;
 	}
 	return steal(out);

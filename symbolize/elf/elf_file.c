@@ -2,12 +2,13 @@
 #include "symbolize/elf/elf_file.h"
 
 #include "base/error.h"
+#include "base/foreign_file.h"
+#include "base/inflated.h"
 #include "base/mapped.h"
 #include "symbolize/elf/decompress.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 
 #define SHRANK "the file shrank while it was read"
 
@@ -28,6 +29,7 @@ struct elf_file {
 	size_t section_count;
 	struct inflated *inflated;
 	size_t inflated_count;
+	uint64_t inflated_bytes; // of all, as they claim
 	char trouble[ERROR_TEXT_SIZE];
 };
 
@@ -176,13 +178,10 @@ struct elf_file *elf_file_open_fd(int fd, struct error *err)
 
 struct elf_file *elf_file_open(const char *path, struct error *err)
 {
-	// A path can lead anywhere: to a FIFO that nobody writes, for one.
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup_close int fd = foreign_open(path, NULL, NULL, err);
 
-	if (fd < 0) {
-		error_set(err, errno, "could not open \"%s\"", path);
+	if (fd < 0)
 		return NULL;
-	}
 	struct elf_file *elf = elf_file_open_fd(fd, err);
 	if (!elf)
 		error_wrap(err, "\"%s\"", path);
@@ -265,6 +264,23 @@ static bool is_compressed(const struct elf_section *section)
 	return (section->flags & SHF_COMPRESSED) || strncmp(section->name, ".zdebug_", 8) == 0;
 }
 
+// What was not good for its claim counts, too: it took the time.
+static bool may_inflate(struct elf_file *elf, uint64_t size, struct error *err)
+{
+	uint64_t most = inflated_max(elf->image.size);
+
+	if (size > most - elf->inflated_bytes) {
+		error_set(err, 0,
+		          "the compressed sections claim to hold more than %llu MB, of a file of "
+		          "%llu MB",
+		          (unsigned long long)most >> 20,
+		          (unsigned long long)elf->image.size >> 20);
+		return false;
+	}
+	elf->inflated_bytes += size;
+	return true;
+}
+
 static struct bytes inflate_section(struct elf_file *elf, const struct elf_section *section)
 {
 	struct cursor c = cursor_at(raw_contents(elf, section), 0);
@@ -273,7 +289,7 @@ static struct bytes inflate_section(struct elf_file *elf, const struct elf_secti
 	uint64_t size;
 	uint8_t *out = NULL;
 
-	if (compression_header(elf, section, &c, &how, &size))
+	if (compression_header(elf, section, &c, &how, &size) && may_inflate(elf, size, &err))
 		out = decompress(how, (struct bytes){ c.at, cursor_left(&c) }, size, &err);
 	if (!out) {
 		snprintf(elf->trouble, sizeof(elf->trouble), "%s: %s", section->name, err.text);

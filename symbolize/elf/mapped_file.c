@@ -2,11 +2,11 @@
 #include "symbolize/elf/mapped_file.h"
 
 #include "base/error.h"
+#include "base/foreign_file.h"
 #include "symbolize/elf/debug_file.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 
 static int changed(const struct module *module, struct error *err)
@@ -53,11 +53,9 @@ static struct elf_file *open_path(const struct module *module, const char *root,
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s%s", root, module->path);
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		error_set(err, errno, "could not open \"%s\"", module->path);
+	cleanup_close int fd = foreign_open(path, NULL, NULL, err);
+	if (fd < 0)
 		return NULL;
-	}
 	return open_checked(module, fd, err);
 }
 

@@ -2,6 +2,8 @@
 #include "symbolize/jit/jit_module.h"
 
 #include "base/error.h"
+#include "base/foreign_file.h"
+#include "base/mapped.h"
 #include "base/strings.h"
 #include "symbolize/demangle.h"
 #include "symbolize/elf/read_file.h"
@@ -11,7 +13,8 @@
 #include <errno.h>
 #include <limits.h>
 
-#define JIT_FILE_BYTES_MAX ((size_t)2 << 30)
+// Maps of large servers have some ten MB; dumps hold the code itself.
+#define JIT_FILE_BYTES_MAX ((size_t)512 << 20)
 
 // The process's number where it lives, which names its files; PID itself if that is unknown.
 static pid_t inner_pid(pid_t pid)
@@ -35,20 +38,53 @@ static pid_t inner_pid(pid_t pid)
 	return (pid_t)inner;
 }
 
-// Reads NAME with the pid in it, here or in the process's own root.
-static char *read_by_pid(const struct jit_search *search, const char *format_before,
-                         const char *format_after, char *path, size_t *size)
+// What a compiler wrote, while we read it; the path it was found at, or why it is not taken.
+struct jit_file {
+	struct mapped map;
+	char path[PATH_MAX];
+	char refusal[256]; // "" unless there is a file that must not be believed
+};
+
+static void jit_file_at_scope_end(struct jit_file *file)
+{
+	mapped_close(&file->map);
+}
+
+// What anybody can write to in /tmp is believed only of the process's own user, or of root. It is
+// mapped, as a file of any size may be there: only what is looked at takes memory.
+static bool open_at(const struct jit_search *search, const char *path, struct jit_file *file)
+{
+	const struct foreign_rules rules = { .no_links = true,
+		                             .owned = true,
+		                             .user = search->user,
+		                             .max_bytes = JIT_FILE_BYTES_MAX };
+	struct error err = { 0 };
+	struct stat st;
+	cleanup_close int fd = foreign_open(path, &rules, &st, &err);
+
+	if (fd < 0 && err.errnum != ENOENT && err.errnum != ENOTDIR && !*file->refusal)
+		error_message(&err, file->refusal, sizeof(file->refusal));
+	if (fd < 0 || !st.st_size)
+		return false;
+	if (mapped_open(&file->map, fd, (size_t)st.st_size, MAPPED_READ, NULL) < 0)
+		return false;
+	snprintf(file->path, sizeof(file->path), "%s", path);
+	return true;
+}
+
+// Opens the file with the pid in its name, here or in the process's own root.
+static bool open_by_pid(const struct jit_search *search, const char *before, const char *after,
+                        struct jit_file *file)
 {
 	pid_t inner = inner_pid(search->pid);
+	char path[PATH_MAX];
 
-	snprintf(path, PATH_MAX, "%s/%s%d%s", search->directory, format_before, search->pid,
-	         format_after);
-	char *text = read_file(path, JIT_FILE_BYTES_MAX, size, NULL);
-	if (text)
-		return text;
-	snprintf(path, PATH_MAX, "/proc/%d/root%s/%s%d%s", search->pid, search->directory,
-	         format_before, inner, format_after);
-	return read_file(path, JIT_FILE_BYTES_MAX, size, NULL);
+	snprintf(path, sizeof(path), "%s/%s%d%s", search->directory, before, search->pid, after);
+	if (open_at(search, path, file))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/root%s/%s%d%s", search->pid, search->directory,
+	         before, inner, after);
+	return open_at(search, path, file);
 }
 
 // A compiler maps its dump, which is how others find it: perf-record(1) does the same.
@@ -74,23 +110,13 @@ static char *find_mapped_dump(pid_t pid)
 	return full;
 }
 
-// PLACE becomes PATH; it may be NULL.
-static char *read_at(const char *place, char *path, size_t *size)
+static bool open_dump(const struct jit_search *search, struct jit_file *file)
 {
-	if (!place)
-		return NULL;
-	snprintf(path, PATH_MAX, "%s", place);
-	return read_file(path, JIT_FILE_BYTES_MAX, size, NULL);
-}
-
-static char *read_dump(const struct jit_search *search, char *path, size_t *size)
-{
-	char *dump = read_at(search->dump, path, size);
-	if (dump)
-		return dump;
+	if (search->dump && open_at(search, search->dump, file))
+		return true;
 	cleanup_free char *mapped = find_mapped_dump(search->pid);
-	dump = read_at(mapped, path, size);
-	return dump ? dump : read_by_pid(search, "jit-", ".dump", path, size);
+	return (mapped && open_at(search, mapped, file)) ||
+	       open_by_pid(search, "jit-", ".dump", file);
 }
 
 static const char *intern(struct strings *strings, const char *text, size_t length)
@@ -98,10 +124,10 @@ static const char *intern(struct strings *strings, const char *text, size_t leng
 	return strings_get(strings, strings_add_bytes(strings, text, length));
 }
 
-static bool is_text(const char *text)
+static bool is_text(const char *text, uint32_t length)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ')
+	for (uint32_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ')
 			return false;
 	return true;
 }
@@ -118,8 +144,8 @@ static void set_source(const struct jit_search *search, const struct jitdump_hit
 	if (jit_map_source(name, &file, &line)) {
 		frame->file = intern(search->paths, file.text, file.length);
 		frame->line = hit->line ? hit->line : line;
-	} else if (hit->file && is_text(hit->file)) {
-		frame->file = intern(search->paths, hit->file, strlen(hit->file));
+	} else if (hit->file && is_text(hit->file, hit->file_length)) {
+		frame->file = intern(search->paths, hit->file, hit->file_length);
 	}
 }
 
@@ -130,8 +156,7 @@ static int add_dump_frames(const struct jit_search *search, const struct jitdump
 		struct frame_found frame = { 0 };
 		if (!hits[i].name)
 			continue;
-		struct jit_name name = { .text = hits[i].name,
-			                 .length = (uint32_t)strlen(hits[i].name) };
+		struct jit_name name = { .text = hits[i].name, .length = hits[i].name_length };
 		set_source(search, &hits[i], &name, &frame);
 		frame.function = demangler_name(search->names, name.text, name.length);
 		if (!frame.function || !frames_add(frames, i, frame))
@@ -157,24 +182,34 @@ static int add_map_frames(const struct jit_search *search, struct jit_name *name
 	return 0;
 }
 
+// What there is of the kind, and is not taken, is the reason for what is missing.
+static void tell_refusal(const struct jit_file *file, struct debug_status *status)
+{
+	if (!*file->refusal || *status->reason)
+		return;
+	snprintf(status->reason, sizeof(status->reason), "%s", file->refusal);
+	snprintf(status->remedy, sizeof(status->remedy),
+	         "remove that file if it is not the program's, and profile again");
+}
+
 static int resolve_by_dump(const struct jit_search *search, const uint64_t *addresses, size_t count,
                            struct frames *frames, struct debug_status *status)
 {
-	char path[PATH_MAX];
-	size_t size;
-	cleanup_free char *dump = read_dump(search, path, &size);
+	cleanup(jit_file) struct jit_file file = { 0 };
 
-	if (!dump)
+	if (!open_dump(search, &file)) {
+		tell_refusal(&file, status);
 		return 0;
+	}
 	cleanup_free struct jitdump_hit *hits = calloc(count + 1, sizeof(*hits));
 	int found = -1;
 	if (hits)
-		found = jitdump_find((struct bytes){ (uint8_t *)dump, size }, addresses, count,
-		                     hits);
+		found = jitdump_find((struct bytes){ file.map.data, file.map.size }, addresses,
+		                     count, hits);
 	if (found <= 0)
 		return found;
 	status->level = DEBUG_LINES;
-	snprintf(status->source, sizeof(status->source), "%.255s", path);
+	snprintf(status->source, sizeof(status->source), "%.255s", file.path);
 	return add_dump_frames(search, hits, count, frames);
 }
 
@@ -194,19 +229,19 @@ static void tell_reused(const struct jit_name *names, size_t count, struct debug
 static int resolve_by_map(const struct jit_search *search, const uint64_t *addresses, size_t count,
                           struct frames *frames, struct debug_status *status)
 {
-	char path[PATH_MAX];
-	size_t size;
-	cleanup_free char *map = read_by_pid(search, "perf-", ".map", path, &size);
+	cleanup(jit_file) struct jit_file file = { 0 };
 
-	if (!map)
+	if (!open_by_pid(search, "perf-", ".map", &file)) {
+		tell_refusal(&file, status);
 		return 0;
+	}
 	cleanup_free struct jit_name *names = calloc(count + 1, sizeof(*names));
-	if (!names ||
-	    jit_map_find((struct bytes){ (uint8_t *)map, size }, addresses, count, names) < 0)
+	if (!names || jit_map_find((struct bytes){ file.map.data, file.map.size }, addresses, count,
+	                           names) < 0)
 		return -1;
 	if (status->level < DEBUG_SYMBOLS) {
-		status->level = DEBUG_SYMBOLS;
-		snprintf(status->source, sizeof(status->source), "%.255s", path);
+		*status = (struct debug_status){ .level = DEBUG_SYMBOLS };
+		snprintf(status->source, sizeof(status->source), "%.255s", file.path);
 		tell_reused(names, count, status);
 	}
 	return add_map_frames(search, names, count, frames);
@@ -219,7 +254,9 @@ int jit_module_resolve(const struct jit_search *search, const uint64_t *addresse
 	if (resolve_by_dump(search, addresses, count, frames, status) < 0 ||
 	    resolve_by_map(search, addresses, count, frames, status) < 0)
 		return error_set(err, ENOMEM, "could not look up code made at run time");
-	if (status->level == DEBUG_NONE)
+	if (status->level == DEBUG_LINES)
+		status->reason[0] = status->remedy[0] = '\0'; // nothing is missing
+	if (status->level == DEBUG_NONE && !*status->reason)
 		snprintf(status->reason, sizeof(status->reason), "no perf-%d.map and no jitdump",
 		         search->pid);
 	return 0;

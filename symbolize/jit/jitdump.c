@@ -17,6 +17,7 @@ struct code {
 	uint64_t original; // where it was when its lines were written
 	uint64_t index;    // the compiler's own number for it
 	const char *name;
+	uint32_t name_length;
 	struct bytes lines; // entries of a debug record; may be empty
 };
 
@@ -36,6 +37,14 @@ static bool add(struct dump *dump, struct code code)
 	return true;
 }
 
+static const char *read_text(struct cursor *c, uint32_t *length)
+{
+	const char *text = cursor_string(c);
+
+	*length = text ? (uint32_t)((const char *)c->at - text - 1) : 0;
+	return text;
+}
+
 static bool read_load(struct dump *dump, struct cursor *c)
 {
 	cursor_skip(c, 8); // pid, tid
@@ -44,7 +53,7 @@ static bool read_load(struct dump *dump, struct cursor *c)
 	code.original = code.start;
 	code.size = cursor_u64(c);
 	code.index = cursor_u64(c);
-	code.name = cursor_string(c);
+	code.name = read_text(c, &code.name_length);
 	if (dump->lines_start == code.start)
 		code.lines = dump->lines;
 	dump->lines = (struct bytes){ 0 };
@@ -114,19 +123,24 @@ static void find_line(const struct code *code, uint64_t address, struct jitdump_
 {
 	struct cursor c = cursor_at(code->lines, 0);
 	const char *file = NULL;
+	uint32_t file_length = 0;
 
 	address = address - code->start + code->original + bias_of(code);
 	while (cursor_left(&c) >= 17) {
 		uint64_t start = cursor_u64(&c);
 		int line = (int)cursor_u32(&c);
 		cursor_skip(&c, 4); // discriminator
-		const char *name = cursor_string(&c);
+		uint32_t length;
+		const char *name = read_text(&c, &length);
 		if (c.bad || start > address)
 			return;
 		// "\xff" stands for the name of the entry before.
-		if (name[0] != '\xff' || name[1] != '\0')
+		if (length != 1 || name[0] != '\xff') {
 			file = name;
+			file_length = length;
+		}
 		hit->file = file;
+		hit->file_length = file_length;
 		hit->line = line > 0 ? line : 0;
 	}
 }
@@ -152,6 +166,7 @@ int jitdump_find(struct bytes bytes, const uint64_t *addresses, size_t count,
 		const struct code *code = &dump.items[i - 1];
 		for (size_t at; (at = cover_take(&cover, code->start, code->size)) < count;) {
 			hits[at].name = code->name;
+			hits[at].name_length = code->name_length;
 			find_line(code, addresses[at], &hits[at]);
 		}
 	}

@@ -10,7 +10,9 @@
 struct jitdump_hit {
 	const char *name; /* in the dump; NULL if unknown */
 	const char *file; /* in the dump; NULL if unknown */
-	int line;         /* 0 if unknown */
+	/* What they are ended by may be overwritten at any time. */
+	uint32_t name_length, file_length;
+	int line; /* 0 if unknown */
 };
 
 /*

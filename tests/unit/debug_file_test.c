@@ -194,3 +194,23 @@ Test(debug_file, the_small_symbol_table_is_unpacked)
 		packed[size / 2] ^= 0x55; // the second time it is damaged
 	}
 }
+
+// Who has no build-id has debug information of another time, which was not that large.
+Test(debug_file, a_huge_file_is_not_summed_up)
+{
+	static struct elf_builder debug, program;
+	struct directory d;
+	char path[128], found[PATH_MAX], why[256] = "";
+
+	setup(&d);
+	build_debug(&debug, NULL);
+	save(&d, "program.debug", &debug);
+	snprintf(path, sizeof(path), "%s/program.debug", d.path);
+	cr_assert(eq(int, truncate(path, (off_t)3 << 30), 0));
+	struct debug_search search = { d.program, "", "/nonexistent" };
+	cleanup(elf_file) struct elf_file *elf = build_program(&program, NULL, checksum(&debug));
+	cr_expect(eq(ptr, debug_file_find(elf, &search, found, why, sizeof(why)), NULL));
+	cr_expect(ne(ptr, strstr(why, "program.debug\" is too large for a checksum"), NULL), "%s",
+	          why);
+	teardown(&d);
+}

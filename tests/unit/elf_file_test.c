@@ -182,3 +182,48 @@ Test(elf_file, a_file_that_is_cut_short_while_it_is_read_says_so)
 	cr_expect(eq(uint, sum, 0));
 	cr_expect(eq(str, (char *)elf_file_trouble(elf), "the file shrank while it was read"));
 }
+
+// As many sections as like, all of the same few bytes, which become a hundred megabytes each.
+Test(elf_file, what_all_sections_become_together_is_bounded)
+{
+	enum {
+		SECTIONS = 12,
+		EACH = 100 << 20
+	};
+	uLongf packed = 200 << 10;
+	size_t headers = sizeof(Elf64_Ehdr), names = headers + SECTIONS * sizeof(Elf64_Shdr);
+	size_t data = names + 512, size = data + sizeof(Elf64_Chdr) + packed, whole = 0;
+	uint8_t *file = calloc(1, size), *zeros = calloc(1, EACH);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)file;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(file + headers);
+
+	cr_assert(file != NULL && zeros != NULL);
+	cr_assert(eq(int, compress(file + data + sizeof(Elf64_Chdr), &packed, zeros, EACH), Z_OK));
+	free(zeros);
+	memcpy(header->e_ident, ELFMAG, SELFMAG);
+	header->e_ident[EI_CLASS] = ELFCLASS64;
+	header->e_ident[EI_DATA] = ELFDATA2LSB;
+	header->e_shoff = headers;
+	header->e_shentsize = sizeof(Elf64_Shdr);
+	header->e_shnum = SECTIONS;
+	header->e_shstrndx = 1;
+	*(Elf64_Chdr *)(file + data) = (Elf64_Chdr){ ELFCOMPRESS_ZLIB, 0, EACH, 1 };
+	sections[1] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = 512 };
+	for (unsigned i = 2; i < SECTIONS; i++) {
+		snprintf((char *)file + names + 16 * i, 16, ".debug_%u", i);
+		sections[i] = (Elf64_Shdr){ .sh_name = 16 * i,
+			                    .sh_type = SHT_PROGBITS,
+			                    .sh_flags = SHF_COMPRESSED,
+			                    .sh_offset = data,
+			                    .sh_size = sizeof(Elf64_Chdr) + packed };
+	}
+	cleanup(elf_file) struct elf_file *elf =
+		elf_file_from_memory((struct bytes){ file, size }, file, NULL);
+	cr_assert(elf != NULL);
+	for (size_t i = 2; i < SECTIONS; i++)
+		whole += elf_file_contents(elf, elf_file_section(elf, i)).size;
+	cr_expect(eq(sz, whole, (size_t)2 * EACH));
+	const char *trouble = elf_file_trouble(elf);
+	cr_expect(strstr(trouble, "claim to hold more than 256 MB, of a file of 0 MB") != NULL,
+	          "\"%s\"", trouble);
+}

@@ -196,7 +196,7 @@ Test(image, what_is_no_elf_file_is_refused_with_a_reason)
 		const char *path, *text;
 	} rows[] = {
 		{ "/etc/passwd", "\"/etc/passwd\": not an ELF file" },
-		{ "/dev/null", "\"/dev/null\": not a regular file" },
+		{ "/dev/null", "\"/dev/null\" is not a regular file" },
 		{ "/no/such/file", "could not open \"/no/such/file\"" },
 		{ "relative", "\"relative\" is no absolute path" },
 	};

@@ -406,6 +406,48 @@ Test(files, without_a_map_it_is_said_what_there_is_none_of, .init = setup, .fini
 	             "no perf-4711.map and no jitdump"));
 }
 
+// /tmp is everybody's: what is there may be a trap of another user's.
+Test(files, a_map_that_may_be_a_trap_is_refused_and_named, .init = setup, .fini = teardown)
+{
+	static const char text[] = "1000 100 JS:*evil /etc/shadow:1:1\n";
+	static const char *const kinds[] = { "symbolic link", "hard link", "600 MB", "fifo",
+		                             "belongs to uid 65534" };
+	static const char *const words[] = { "is a symbolic link", "is a hard link to another file",
+		                             "has 600 MB, and at most 512 MB are read",
+		                             "is not a regular file", "belongs to uid 65534" };
+	char path[96], target[96];
+
+	snprintf(path, sizeof(path), "%s/perf-4711.map", directory);
+	snprintf(target, sizeof(target), "%s/target", directory);
+	for (int i = 0; i < 5; i++) {
+		struct symbolizer_options options = { .jit_directory = directory };
+		cleanup(symbolizer) struct symbolizer *s = start(&options);
+		struct module jit = {
+			.id = 1, .kind = MODULE_JIT, .path = "[jit 4711]", .pid = 4711, .fd = -1
+		};
+		unlink(path);
+		write_file(target, text, strlen(text));
+		if (i == 0)
+			cr_assert(eq(int, symlink(target, path), 0));
+		else if (i == 1)
+			cr_assert(eq(int, link(target, path), 0));
+		else if (i == 3)
+			cr_assert(eq(int, mkfifo(path, 0600), 0));
+		else
+			write_file(path, text, strlen(text));
+		if (i == 2)
+			cr_assert(eq(int, truncate(path, 600 << 20), 0));
+		if (i == 4 && chown(path, 65534, 65534) < 0)
+			continue; // only root can give files away
+		cr_expect(eq(u32, resolve(s, &jit, 0x1010).count, 0), "%s", kinds[i]);
+		const struct debug_status *status = symbolizer_debug_status(s, &jit);
+		cr_expect(strstr(status->reason, words[i]) != NULL, "%s: %s", kinds[i],
+		          status->reason);
+		cr_expect(strstr(status->reason, path) != NULL, "%s", status->reason);
+		cr_expect(strstr(status->remedy, "remove that file") != NULL, "%s", status->remedy);
+	}
+}
+
 Test(files, kernel_addresses_are_named_or_the_remedy_is, .init = setup, .fini = teardown)
 {
 	static const char *const texts[] = {
