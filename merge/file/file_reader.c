@@ -145,30 +145,57 @@ static int open_database(struct file_reader *r, unsigned char *bytes, size_t siz
 	return 0;
 }
 
+// True if SQL, about which there is a TEXT, finds a row; -1 on error.
+static int finds(struct file_reader *r, const char *sql, const char *text)
+{
+	sqlite3_stmt *statement = NULL;
+
+	if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return failed(r);
+	if (text)
+		sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
+	int step = sqlite3_step(statement);
+	int result = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : failed(r);
+	sqlite3_finalize(statement);
+	return result;
+}
+
+// A virtual table is code of SQLite's modules that runs on what is in the file. What a row of the
+// schema says of itself need not be what its text makes, so the text decides.
+static int check_schema(struct file_reader *r)
+{
+	int other = finds(r,
+	                  "SELECT 1 FROM sqlite_schema WHERE sql NOT GLOB 'CREATE TABLE *'"
+	                  " AND sql NOT GLOB 'CREATE VIEW *'",
+	                  NULL);
+
+	if (other > 0)
+		return file_reader_damaged(r, "it holds something else than tables");
+	return other;
+}
+
 int file_reader_open(struct file_reader *r, unsigned char *bytes, size_t size)
 {
 	if (check_header(r, bytes, size) < 0) {
 		sqlite3_free(bytes);
 		return -1;
 	}
-	return open_database(r, bytes, size);
+	if (open_database(r, bytes, size) < 0)
+		return -1;
+	return check_schema(r);
 }
 
 // A view in the place of a table could compute for ever, or anything.
 static int check_is_table(struct file_reader *r, const char *name)
 {
-	static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?";
-	sqlite3_stmt *statement = NULL;
+	int found = finds(r,
+	                  "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?1"
+	                  " AND rootpage > 0 AND sql GLOB 'CREATE TABLE '||?1||'(*'",
+	                  name);
 
-	if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return failed(r);
-	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-	int step = sqlite3_step(statement);
-	int result = step == SQLITE_ROW    ? 0
-	             : step == SQLITE_DONE ? file_reader_damaged(r, "a table is missing")
-	                                   : failed(r);
-	sqlite3_finalize(statement);
-	return result;
+	if (!found)
+		return file_reader_damaged(r, "a table is missing");
+	return found < 0 ? -1 : 0;
 }
 
 int file_reader_begin(struct file_reader *r, const char *table)

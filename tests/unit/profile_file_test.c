@@ -421,6 +421,16 @@ Test(profile_file, changes_to_a_profile_are_noticed)
 		"DROP TABLE run; CREATE VIEW run AS WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL"
 		" SELECT i+1 FROM x) SELECT 'cpus' AS key, i AS value FROM x",
 		"DROP TABLE run; CREATE TABLE run(key TEXT, value, PRIMARY KEY(key)) WITHOUT ROWID",
+		"DROP TABLE run; CREATE VIRTUAL TABLE run USING fts4(key, value);"
+		" INSERT INTO run VALUES('cpus', 1)",
+		"CREATE VIRTUAL TABLE beside USING fts4(key, value)",
+		"CREATE TRIGGER t AFTER INSERT ON run BEGIN SELECT 1; END",
+		// A row that says that it is a table, of a text that makes another thing.
+		"DROP TABLE run; CREATE TABLE beside(key TEXT, value);"
+		" PRAGMA writable_schema=ON;"
+		" UPDATE sqlite_schema SET name='run' WHERE name='beside';"
+		" INSERT INTO sqlite_schema VALUES('table', 'zzz', 'zzz', 0,"
+		" 'CREATE VIRTUAL TABLE run USING fts4(key, value)')",
 	};
 
 	fill();
