@@ -9,16 +9,34 @@
 #include <math.h>
 #include <string.h>
 
-// Quoted where it has to be, and where a reader might take blanks away.
+// Spreadsheets compute what begins like this, which can send the table to somebody: OWASP, CSV
+// Injection. The last four are the same in full width.
+static bool is_formula(const char *text)
+{
+	static const char *const beginnings[] = { "=",      "+",      "-",      "@",     "\t",
+		                                  "\r",     "\n",     "\uff1d", "\uff0b", "\uff0d",
+		                                  "\uff20" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+// Quoted where it has to be, and where a reader might take blanks away. A formula begins with an
+// apostrophe, which makes it text.
 static void put_field(struct sheet *s, const char *text)
 {
 	size_t length = strlen(text);
 
-	if (!strpbrk(text, "\",\r\n") && *text != ' ' && (!length || text[length - 1] != ' ')) {
+	if (is_formula(text)) {
+		fputs("\"'", s->out);
+	} else if (!strpbrk(text, "\",\r\n") && *text != ' ' && (!length || text[length - 1] != ' ')) {
 		fputs(text, s->out);
 		return;
+	} else {
+		fputc('"', s->out);
 	}
-	fputc('"', s->out);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', s->out);

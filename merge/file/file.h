@@ -18,6 +18,9 @@ struct run;
 #define FILE_BYTES_MAX      (INT64_C(1) << 30)
 /* The most nodes, cells, locations, places, texts. */
 #define FILE_ROWS_MAX (1u << 22)
+/* The most calls of a call path: some more than STACK_MAX_FRAMES. What repeats a path for each of
+   its calls, as most formats of others do, grows with the square of this alone. */
+#define FILE_DEPTH_MAX 2048
 
 /* Blobs of rows. Columns in the order of bottleneck-profile(5). */
 #define NODE_WIDTH      2

@@ -285,6 +285,20 @@ static int take_node(struct file_reader *r, struct columns *c, uint32_t row)
 	return added == id ? 0 : file_reader_damaged(r, "a call path is there twice");
 }
 
+static int check_depths(struct file_reader *r, const struct paths *paths)
+{
+	cleanup_free uint16_t *depths = calloc((size_t)paths->count + 1, sizeof(*depths));
+
+	if (!depths)
+		return file_reader_no_memory(r);
+	for (uint32_t id = 1; id <= paths->count; id++) {
+		depths[id] = depths[paths_node(paths, id)->parent] + 1;
+		if (depths[id] > FILE_DEPTH_MAX)
+			return file_reader_damaged(r, "a call path is deeper than any can be");
+	}
+	return 0;
+}
+
 static int read_cells(struct file_reader *r)
 {
 	struct profile *p = r->profile;
@@ -322,7 +336,7 @@ static int read_all(struct file_reader *r)
 	    file_reader_chunks(r, "location_chunk", LOCATION_WIDTH, LOCATION_DELTAS,
 	                       take_location) < 0 ||
 	    file_reader_chunks(r, "node_chunk", NODE_WIDTH, NODE_DELTAS, take_node) < 0 ||
-	    read_cells(r) < 0)
+	    check_depths(r, &r->profile->paths) < 0 || read_cells(r) < 0)
 		return -1;
 	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_gpu(r) < 0 ||
 	    read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||

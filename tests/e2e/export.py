@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 
@@ -200,6 +201,22 @@ class Csv(Export):
             with open(os.path.join(place, name), "rb") as file:
                 tables[name.removesuffix(".csv")] = csv_rows(file.read())
         return tables
+
+    def test_what_a_spreadsheet_would_compute_is_text(self):
+        for name in ("=cmd|'x'!A1", "+1", "-1", "@SUM(1)", "\uff1d1", '=a","b'):
+            program = self.path(name)
+            os.symlink(shutil.which("sleep"), program)
+            done = self.profile_run([program, "0.05"])
+            self.assertEqual(done.status, 0, done.err)
+            rows = csv_rows(self.export("csv", "--table", "processes", profile=done.profile))
+            names = [cell for row in rows for cell in row if name in cell]
+            self.assertTrue(names, rows)
+            for row in rows[1:]:
+                for cell in row:
+                    self.assertFalse(cell.startswith(("=", "@", "\uff1d")), cell)
+                    if cell.startswith(("+", "-")):
+                        float(cell)
+            os.unlink(done.profile)
 
     def test_they_are_the_tables_of_json(self):
         tables = self.tables()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "merge/file/file.h"
+#include "merge/profile/profile_data.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -440,6 +441,30 @@ Test(profile_file, changes_to_a_profile_are_noticed)
 		cr_expect(strstr(refusal(), "is damaged: ") != NULL, "%s: \"%s\"", changes[i],
 		          refusal());
 	}
+}
+
+// Stacks have at most STACK_MAX_FRAMES; what is deeper would grow with its square in other formats.
+Test(profile_file, a_call_path_that_is_too_deep_is_refused)
+{
+	static struct frame frames[STACK_MAX_FRAMES];
+	struct stack stack = { .thread = 1,
+		               .frames = frames,
+		               .metric = METRIC_ON_CPU,
+		               .time_ns = 1100 * MS,
+		               .weight_ns = MS };
+
+	for (size_t i = 0; i < STACK_MAX_FRAMES; i++)
+		frames[i] = (struct frame){ 0x1000 + i, 0, FRAME_EXACT };
+	fill();
+	stack.count = STACK_MAX_FRAMES;
+	profile_add_stack(f.profile, &stack);
+	write_profile();
+	profile_free(read_profile());
+	struct paths *paths = &f.profile->paths;
+	for (uint32_t node = paths->count, i = 0; i < 2048; i++)
+		node = paths_child(paths, node, paths_node(paths, node)->location);
+	write_profile();
+	cr_expect(strstr(refusal(), "deeper than any can be") != NULL, "\"%s\"", refusal());
 }
 
 Test(profile_file, a_file_that_is_cut_off_anywhere_is_refused)
