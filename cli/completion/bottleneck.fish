@@ -104,6 +104,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info wa
 complete -c bottleneck -n '__bottleneck_runs run report' -l max-events -x -d 'of --export chrome and firefox, the first ones, or 0: all (400000)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l strict -d 'exit with 92 if what was measured cannot be trusted'
 complete -c bottleneck -n '__bottleneck_runs run report' -l export -xa '(__bottleneck_exports)' -d 'for other programs; see bottleneck-export(7)'
+complete -c bottleneck -n '__bottleneck_runs run report' -l source -d 'show source files that need not be those of the run, too'
 complete -c bottleneck -n '__bottleneck_runs run report' -l umask -d 'let others read new files, as the umask says, not you alone'
 complete -c bottleneck -n '__bottleneck_runs run report' -l table -x -d 'export this table alone, as csv or json'
 complete -c bottleneck -n '__bottleneck_runs report' -l json -d 'the findings for programs'

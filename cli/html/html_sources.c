@@ -83,9 +83,10 @@ static void put_stretches(struct json *j, FILE *source, const struct hot *hot, s
 static void put_file(const struct html *h, const struct hot *hot, size_t count)
 {
 	const struct row *row = hot->row;
+	const struct source_scope scope = source_scope_of(h->profile, h->view);
 	bool newer = false;
 	cleanup_fclose FILE *source =
-		source_open(row->file, profile_run(h->profile)->directory, row->module, &newer);
+		source_open(&scope, row->file, row->module, &newer);
 
 	if (!source)
 		return;

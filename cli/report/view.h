@@ -75,6 +75,7 @@ struct view {
 	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;
 	bool interpreter;
+	bool source; /* source text of files that need not be what was recorded, too */
 	bool shared; /* new files are for others, too, as the umask says */
 	const char *thread, *process, *hide, *user_code; /* as in struct query */
 	uint64_t from_ns, to_ns;

@@ -412,6 +412,8 @@ int recording_symbolize(struct recording *r, struct error *err)
 	progress_start(&progress, &terminal);
 	progress.wanted = progress.wanted && !r->options->view.quiet;
 	int failed = symbolize(r, &progress, err);
+	if (!failed && !profile_stamp_sources(r->profile))
+		failed = error_set(err, ENOMEM, "could not name what was seen");
 	progress_end(&progress);
 	if (!failed || !stop_is_wanted())
 		return failed;

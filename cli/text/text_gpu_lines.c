@@ -42,8 +42,9 @@ static void put_source(const struct text *text, const struct gpu_line *line, cha
 {
 	bool newer = false;
 
-	if (!line->file || !source_line(line->file, profile_run(text->profile)->directory,
-	                                (int)line->line, NULL, source, size, &newer))
+	const struct source_scope scope = source_scope_of(text->profile, text->view);
+	if (!line->file ||
+	    !source_line(&scope, line->file, (int)line->line, NULL, source, size, &newer))
 		*source = '\0';
 }
 

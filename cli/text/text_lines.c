@@ -45,6 +45,11 @@ static uint64_t ranked(const struct text *text, const struct row *row)
 	return text->view->sort == VIEW_SORT_TOTAL ? row->total : row->self;
 }
 
+// Of source text: some is newer than the program, some is not shown.
+struct doubts {
+	bool newer, kept_back;
+};
+
 // A line of a library's, of which there is nothing to be read, says less than its function.
 static bool is_wanted(const struct text *text, const struct row *row, const char *line)
 {
@@ -52,22 +57,23 @@ static bool is_wanted(const struct text *text, const struct row *row, const char
 	       !origin_is_foreign(row->module, row->file);
 }
 
-// False if ROW is not worth a line. *ANY_NEWER if its source is newer than the program.
+// False if ROW is not worth a line.
 static bool add_row(const struct text *text, struct table *table, const struct layout *layout,
-                    const struct row *row, bool *any_newer)
+                    const struct row *row, struct doubts *doubts)
 {
 	const struct rows *rows = layout->rows;
 	char place[512], line[512] = "", marked[520];
 	bool newer = false;
 
-	if (!source_line(row->file, profile_run(text->profile)->directory, row->line, row->module,
-	                 line, sizeof(line), &newer))
+	struct source_scope scope = source_scope_of(text->profile, text->view);
+	scope.kept_back = &doubts->kept_back;
+	if (!source_line(&scope, row->file, row->line, row->module, line, sizeof(line), &newer))
 		line[0] = '\0';
 	if (!is_wanted(text, row, line))
 		return false;
 	text_place(row->file, row->line, row->module, place, sizeof(place));
 	snprintf(marked, sizeof(marked), "%s%s", newer ? "! " : "", line);
-	*any_newer |= newer;
+	doubts->newer |= newer;
 	table_row(table, STYLE_PLAIN);
 	table_cell(table, format_time(ranked(text, row), format_time_unit(rows->all)).text);
 	table_cell(table, format_percent(ranked(text, row), rows->all).text);
@@ -83,7 +89,7 @@ static bool add_row(const struct text *text, struct table *table, const struct l
 }
 
 static size_t add_rows(const struct text *text, struct table *table, const struct layout *layout,
-                       bool *newer)
+                       struct doubts *doubts)
 {
 	const struct rows *rows = layout->rows;
 	uint64_t least = (uint64_t)(view_min_share(text->view, false) * (double)rows->all);
@@ -95,7 +101,7 @@ static size_t add_rows(const struct text *text, struct table *table, const struc
 			break;
 		if (!row->file || !row->line)
 			continue; // code without lines is named in the limits
-		added += add_row(text, table, layout, row, newer);
+		added += add_row(text, table, layout, row, doubts);
 	}
 	return added;
 }
@@ -121,7 +127,8 @@ static struct rows *rows_of(const struct text *text, enum query_sort sort, bool 
 int text_lines(const struct text *text, struct error *err)
 {
 	bool total = text->view->sort == VIEW_SORT_TOTAL;
-	bool newer = false, own_code;
+	struct doubts doubts = { 0 };
+	bool own_code;
 	cleanup(rows) struct rows *rows =
 		rows_of(text, total ? SORT_TOTAL : SORT_SELF, &own_code, err);
 
@@ -133,13 +140,16 @@ int text_lines(const struct text *text, struct error *err)
 		table_new(layout.columns, layout.count, &text->terminal);
 	if (!table)
 		return error_set(err, ENOMEM, "could not print the report");
-	if (!add_rows(text, table, &layout, &newer))
+	if (!add_rows(text, table, &layout, &doubts))
 		return 0;
 	text_heading(text, total ? "hot lines by total time" : "hot lines",
 	             own_code ? "of your own code, with the libraries that they call" : "");
 	if (table_print(table, text->out, 2) < 0)
 		return error_set(err, ENOMEM, "could not print the report");
-	if (newer)
+	if (doubts.kept_back)
+		fputs("  source that need not be what was recorded is left out: --source shows it\n",
+		      text->out);
+	if (doubts.newer)
 		fputs("  ! the source is newer than the program: the line may have moved\n",
 		      text->out);
 	return 0;

@@ -132,8 +132,10 @@ static void add_names(struct table *table, const struct layout *layout,
 		table_cell(table, text_beside(row->name, place));
 		return;
 	}
-	if (!row->file || !source_line(row->file, profile_run(layout->text->profile)->directory,
-	                               row->line, row->module, line, sizeof(line), &newer))
+	const struct source_scope scope =
+		source_scope_of(layout->text->profile, layout->text->view);
+	if (!row->file || !source_line(&scope, row->file, row->line, row->module, line,
+	                               sizeof(line), &newer))
 		line[0] = '\0';
 	table_cell(table, *place ? place : row->name);
 	table_cell(table, line);

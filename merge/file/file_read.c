@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct run_field *find_field(const char *key)
 {
@@ -341,7 +342,7 @@ static int read_all(struct file_reader *r)
 	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_gpu(r) < 0 ||
 	    read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||
 	    read_repeats(r) < 0 || read_slices(r) < 0 || read_instructions(r) < 0 ||
-	    read_ranks(r) < 0)
+	    read_ranks(r) < 0 || read_sources(r) < 0)
 		return -1;
 	return check_checksum(r);
 }
@@ -371,11 +372,21 @@ static int read_run(struct file_reader *r)
 	return 0;
 }
 
+// Its directory and its host are texts of the file: who cannot write as us cannot make it ours.
+static bool is_foreign(const struct profile *p, uid_t owner)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	return owner != geteuid() || !p->run.host || strcmp(p->run.host, host) != 0;
+}
+
 static struct profile *read_by(const char *path, int (*read)(struct file_reader *),
                                struct error *err)
 {
 	size_t size;
-	unsigned char *bytes = file_reader_load(path, &size, err);
+	uid_t owner;
+	unsigned char *bytes = file_reader_load(path, &size, &owner, err);
 	if (!bytes)
 		return NULL;
 
@@ -388,6 +399,7 @@ static struct profile *read_by(const char *path, int (*read)(struct file_reader 
 	int result = file_reader_open(&r, bytes, size) < 0 ? -1 : read(&r);
 	sqlite3_finalize(r.select);
 	sqlite3_close(r.db);
+	p->foreign = is_foreign(p, owner);
 	return result == 0 ? steal(p) : NULL;
 }
 

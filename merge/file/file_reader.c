@@ -28,7 +28,7 @@ static int failed(struct file_reader *r)
 	return file_reader_damaged(r, sqlite3_errmsg(r->db));
 }
 
-unsigned char *file_reader_load(const char *path, size_t *size, struct error *err)
+unsigned char *file_reader_load(const char *path, size_t *size, uid_t *owner, struct error *err)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -47,6 +47,7 @@ unsigned char *file_reader_load(const char *path, size_t *size, struct error *er
 		return NULL;
 	}
 	*size = (size_t)st.st_size;
+	*owner = st.st_uid;
 	unsigned char *bytes = sqlite3_malloc64(*size + 1);
 	for (size_t done = 0; bytes && done < *size;) {
 		ssize_t n = read(fd, bytes + done, *size - done);

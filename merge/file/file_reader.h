@@ -61,8 +61,8 @@ struct file_reader {
 int file_reader_damaged(struct file_reader *r, const char *what);
 int file_reader_no_memory(struct file_reader *r);
 
-/* The bytes of the file, for SQLite to own. NULL on error. */
-unsigned char *file_reader_load(const char *path, size_t *size, struct error *err);
+/* The bytes of the file, for SQLite to own, and whose it is. NULL on error. */
+unsigned char *file_reader_load(const char *path, size_t *size, uid_t *owner, struct error *err);
 
 /* Takes over BYTES in any case. */
 int file_reader_open(struct file_reader *r, unsigned char *bytes, size_t size);
@@ -132,6 +132,9 @@ int read_instructions(struct file_reader *r);
 /* Runs of whole commands: merge/file/file_repeats.c. */
 bool take_repeat_fact(struct file_reader *r, const char *key, int64_t value);
 int read_repeats(struct file_reader *r);
+
+/* Source files: merge/file/file_sources.c. */
+int read_sources(struct file_reader *r);
 
 /* Ranks: merge/file/file_ranks.c. */
 bool take_rank_fact(struct file_reader *r, const char *key, int64_t value);

@@ -37,6 +37,7 @@ static const char schema[] =
 	"CREATE TABLE location_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE node_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE cell_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
+	"CREATE TABLE source(file INTEGER, bytes INTEGER, modified_ns INTEGER);"
 	"CREATE TABLE checksum(crc32 INTEGER);"
 	"CREATE TABLE function(id INTEGER PRIMARY KEY, name INTEGER, label TEXT, module INTEGER,"
 	" file INTEGER, line INTEGER, kernel INTEGER, inlined INTEGER, samples INTEGER, " TIMES ");"
@@ -330,7 +331,8 @@ static int write_all(struct file_writer *w)
 	    write_tree(w) < 0 || write_cells(w) < 0 || write_ops(w) < 0 || write_counters(w) < 0 ||
 	    write_series(w) < 0 || write_gpu(w) < 0 || write_memory(w) < 0 || write_python(w) < 0 ||
 	    write_gpu_lines(w) < 0 || write_repeats(w) < 0 || write_slices(w) < 0 ||
-	    write_instructions(w) < 0 || write_ranks(w) < 0 || write_checksum(w) < 0)
+	    write_instructions(w) < 0 || write_ranks(w) < 0 || write_sources(w) < 0 ||
+	    write_checksum(w) < 0)
 		return -1;
 	// Before the names are known, those tables would only hold modules.
 	if (profile_is_symbolized(w->profile) && (write_functions(w) < 0 || write_lines(w) < 0 ||

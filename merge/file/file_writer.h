@@ -92,6 +92,9 @@ int write_memory_facts(struct file_writer *w);
 int write_memory(struct file_writer *w);
 int write_memory_rows(struct file_writer *w);
 
+/* Source files: merge/file/file_sources.c. */
+int write_sources(struct file_writer *w);
+
 /* Counted instructions: merge/file/file_counts.c. */
 int write_instruction_facts(struct file_writer *w);
 int write_instructions(struct file_writer *w);

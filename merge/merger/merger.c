@@ -290,6 +290,7 @@ static bool add_tables(struct merger *m)
 	       merger_add_modules(m) && merger_add_op_names(m) && merger_add_threads(m) &&
 	       merger_add_locations(m) && merger_add_nodes(m) && merger_add_chains(m) &&
 	       merger_add_ops(m) && merger_add_memory(m) && merger_add_counts(m) &&
+	       merger_add_sources(m) &&
 	       merger_add_gpu(m) && merger_add_gpu_lines(m);
 }
 

@@ -78,6 +78,7 @@ bool merger_add_modules(struct merger *m);
 bool merger_add_op_names(struct merger *m);
 bool merger_add_threads(struct merger *m);
 bool merger_add_locations(struct merger *m);
+bool merger_add_sources(struct merger *m);
 bool merger_add_nodes(struct merger *m);
 bool merger_add_cells(struct merger *m);
 bool merger_add_chains(struct merger *m);

@@ -96,6 +96,7 @@ void profile_free(struct profile *p)
 	ranks_fini(&p->ranks);
 	slices_fini(&p->slices);
 	counts_fini(&p->counts);
+	sources_fini(&p->sources);
 	cells_fini(&p->cells);
 	paths_fini(&p->paths);
 	paths_fini(&p->chains);

@@ -26,6 +26,7 @@ struct early;
 struct error;
 struct ops;
 struct profile;
+struct stat;
 struct symbolizer;
 
 /* Facts about the run, 0 or NULL where unknown; profile_set_run() copies the texts. */
@@ -147,6 +148,21 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 void profile_ask_early(struct profile *p, struct early *early);
 
 bool profile_is_symbolized(const struct profile *p);
+
+/* Keeps how the source files of all that is named are now. Of a run that has just been recorded.
+   False if there is no memory. */
+bool profile_stamp_sources(struct profile *p);
+
+/* Whether a file of PATH, as the profile has it, that is now as ST says is what was recorded. */
+enum source_trust {
+	SOURCE_AS_IT_WAS, /* as large and as old as it was then */
+	SOURCE_CHANGED,
+	SOURCE_UNKNOWN, /* it was not there then, or nobody looked */
+	SOURCE_FOREIGN  /* the same, of a profile of another user or machine: its paths may be meant
+	                   to show what is in a file of the reader's */
+};
+enum source_trust profile_trusts_source(const struct profile *p, const char *path,
+                                        const struct stat *st);
 
 /*
  * Writes bottleneck-profile(5) to a temporary name beside PATH and renames it,

@@ -22,6 +22,7 @@
 #include "merge/ranks.h"
 #include "merge/repeats.h"
 #include "merge/slices.h"
+#include "merge/sources.h"
 #include "merge/threads.h"
 #include "merge/warmup/series.h"
 
@@ -81,6 +82,8 @@ struct profile {
 	uint32_t held_count;
 	struct slices slices;
 	struct counts counts;
+	struct sources sources;
+	bool foreign; /* somebody else may have written it: see profile_trusts_source() */
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */

@@ -4,7 +4,7 @@ import os
 import stat
 import unittest
 
-from harness import BOTTLENECK, NOBODY, Case, main, need
+from harness import BOTTLENECK, NOBODY, Case, main, need, target
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
@@ -100,6 +100,66 @@ class ForeignPlaces(Case):
         self.assertEqual(stat.S_IMODE(os.stat(page).st_mode), 0o664, "it was there")
         self.assertEqual(self.verb(f"--export=csv={table}", "--", "true").returncode, 0)
         self.assertEqual(stat.S_IMODE(os.stat(table).st_mode), 0o700)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class ForeignNames(Case):
+    """What others have written is not believed: neither names of code nor paths of sources."""
+
+    def test_the_map_of_another_user(self):
+        secret = self.path("secret")
+        with open(secret, "w", encoding="ascii") as file:
+            file.write("the secret of root\n")
+        os.chmod(secret, 0o600)
+        planted = "/tmp/perf-$!.map"
+        with open(self.path("map"), "w", encoding="ascii") as file:
+            file.write(f"1000 7fffffffffff JS:*evil_name {secret}:1:1")
+        script = (f'"$0" & sleep 0.2; rm {planted}; cp {self.path("map")} {planted}; chown {NOBODY} {planted}; wait; echo {planted}')
+        page = self.path("page.html")
+        done = self.profile_run(["sh", "-c", script, target("jit")], f"--export=html={page}")
+        planted = done.out.decode().split()[-1]
+        self.assertEqual(done.status, 0, done.err)
+        with open(page, encoding="utf-8") as file:
+            shown = done.report + file.read()
+        self.assertFalse("evil_name" in shown)
+        self.assertFalse("the secret of root" in shown)
+        self.assertIn(f'"{planted}" belongs to uid {NOBODY}', " ".join(done.report.split()))
+        os.unlink(planted)
+
+    def shown(self, profile, *options):
+        page = self.path("page.html")
+        done = self.verb("report", *options, f"--export=html={page}", profile)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(page, encoding="utf-8") as file:
+            text = self.verb("report", *options, profile).stdout.decode()
+            return ("sum(map(abs" in text, "sum(map(abs" in file.read())
+
+    def test_source_text(self):
+        program = self.path("app.py")
+        with open(program, "w", encoding="ascii") as file:
+            file.write("def f(): return sum(map(abs, range(900000)))\n"
+                       "for _ in range(20): f()\n")
+        os.chmod(program, 0o644)
+        profile = self.profile_run(["python3", program]).profile
+        self.assertEqual(self.shown(profile), (True, True))
+        # As large and as old as in the run: it does not matter whose profile it is.
+        os.chown(profile, NOBODY, NOBODY)
+        self.assertEqual(self.shown(profile), (True, True))
+        os.utime(program, (1000, 1000))
+        self.assertEqual(self.shown(profile), (False, False))
+        self.assertIn("--source shows it", self.verb("report", profile).stdout.decode())
+        self.assertEqual(self.shown(profile, "--source"), (True, True))
+        # Of root's own run it is shown, unless others may not read it.
+        os.chown(profile, 0, 0)
+        self.assertEqual(self.shown(profile), (True, True))
+        os.chmod(program, 0o600)
+        self.assertEqual(self.shown(profile), (False, False))
+        self.assertEqual(self.shown(profile, "--source"), (True, True))
+        os.chmod(program, 0o644)
+        os.chown(profile, NOBODY, NOBODY)
+        merged = self.path("merged.bneck")
+        self.verb("merge", "-o", merged, profile)
+        self.assertEqual(self.shown(merged), (True, True))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+static const struct source_scope anywhere = { .all = true };
 static char path[] = "/tmp/source-test-XXXXXX";
 
 static void write_source(const char *text)
@@ -33,12 +34,12 @@ Test(source, a_line_comes_without_its_indent)
 	bool newer;
 
 	write_source("one\n\t  two = 2;\t\r\nthree");
-	cr_assert(source_line(path, NULL, 2, NULL, line, sizeof(line), &newer));
+	cr_assert(source_line(&anywhere, path, 2, NULL, line, sizeof(line), &newer));
 	cr_expect(eq(str, line, "two = 2;"));
-	cr_assert(source_line(path, NULL, 3, NULL, line, sizeof(line), &newer));
+	cr_assert(source_line(&anywhere, path, 3, NULL, line, sizeof(line), &newer));
 	cr_expect(eq(str, line, "three"));
-	cr_expect(not(source_line(path, NULL, 4, NULL, line, sizeof(line), &newer)));
-	cr_expect(not(source_line(path, NULL, 0, NULL, line, sizeof(line), &newer)));
+	cr_expect(not(source_line(&anywhere, path, 4, NULL, line, sizeof(line), &newer)));
+	cr_expect(not(source_line(&anywhere, path, 0, NULL, line, sizeof(line), &newer)));
 }
 
 Test(source, a_long_line_is_cut_and_counted_once)
@@ -47,9 +48,9 @@ Test(source, a_long_line_is_cut_and_counted_once)
 	bool newer;
 
 	write_source("0123456789012345678901234567890\nnext\n");
-	cr_assert(source_line(path, NULL, 1, NULL, line, sizeof(line), &newer));
+	cr_assert(source_line(&anywhere, path, 1, NULL, line, sizeof(line), &newer));
 	cr_expect(eq(str, line, "0123456"));
-	cr_assert(source_line(path, NULL, 2, NULL, line, sizeof(line), &newer));
+	cr_assert(source_line(&anywhere, path, 2, NULL, line, sizeof(line), &newer));
 	cr_expect(eq(str, line, "next"));
 }
 
@@ -59,8 +60,9 @@ Test(source, a_relative_path_starts_where_the_program_ran)
 	bool newer;
 
 	write_source("here\n");
-	cr_expect(source_line(path + 5, "/tmp", 1, NULL, line, sizeof(line), &newer));
-	cr_expect(not(source_line(path + 5, NULL, 1, NULL, line, sizeof(line), &newer)));
+	struct source_scope there = { .directory = "/tmp", .all = true };
+	cr_expect(source_line(&there, path + 5, 1, NULL, line, sizeof(line), &newer));
+	cr_expect(not(source_line(&anywhere, path + 5, 1, NULL, line, sizeof(line), &newer)));
 }
 
 Test(source, it_is_said_if_the_source_is_newer_than_the_program)
@@ -72,10 +74,10 @@ Test(source, it_is_said_if_the_source_is_newer_than_the_program)
 
 	write_source("here\n");
 	utime(path, &late);
-	cr_assert(source_line(path, NULL, 1, "/proc/self/exe", line, sizeof(line), &newer));
+	cr_assert(source_line(&anywhere, path, 1, "/proc/self/exe", line, sizeof(line), &newer));
 	cr_expect(newer);
 	utime(path, &old);
-	cr_assert(source_line(path, NULL, 1, "/proc/self/exe", line, sizeof(line), &newer));
+	cr_assert(source_line(&anywhere, path, 1, "/proc/self/exe", line, sizeof(line), &newer));
 	cr_expect(not(newer));
 }
 
@@ -87,7 +89,7 @@ Test(source, only_regular_files_are_read)
 	write_source("");
 	unlink(path);
 	cr_assert(eq(int, mkfifo(path, 0600), 0));
-	cr_expect(not(source_line(path, NULL, 1, NULL, line, sizeof(line), &newer)));
-	cr_expect(not(source_line("/dev/zero", NULL, 1, NULL, line, sizeof(line), &newer)));
-	cr_expect(not(source_line("/tmp", NULL, 1, NULL, line, sizeof(line), &newer)));
+	cr_expect(not(source_line(&anywhere, path, 1, NULL, line, sizeof(line), &newer)));
+	cr_expect(not(source_line(&anywhere, "/dev/zero", 1, NULL, line, sizeof(line), &newer)));
+	cr_expect(not(source_line(&anywhere, "/tmp", 1, NULL, line, sizeof(line), &newer)));
 }
