@@ -129,6 +129,7 @@ static int step(struct collect *c, struct error *err)
 		{ .fd = c->broken.text[0] ? -1 : sampler_fd(c->sampler), .events = POLLIN },
 		{ .fd = c->job->fd, .events = POLLIN },
 		{ .fd = c->launch->pidfd, .events = POLLIN },
+		{ .fd = c->job->witness.fd, .events = POLLIN },
 	};
 	uint64_t now_ns = clock_now_ns();
 	int timeout_ms = c->broken.text[0] ? POLL_LIMIT_MS : sampler_timeout_ms(c->sampler);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals and job control, so that the target lives in its shell and on its
- * terminal as if we were not there.
+ * terminal as if bottleneck were not there.
  *
- * The target shares our process group. What the terminal sends (Ctrl-C,
- * Ctrl-\, Ctrl-Z) reaches both of us, and is the target's business. What is
- * sent to us alone is passed on; a witness tells it from what was sent to the
- * whole group. When the target stops, we stop, so that the
- * shell sees its job stop; when we are continued, so is the target.
+ * The target stays in the process group in which bottleneck was started, and
+ * gets what the terminal (Ctrl-C, Ctrl-\, Ctrl-Z) or kill(2) sends to that
+ * group. bottleneck itself leaves the group, so that a target that kills its
+ * own group loses no profile; a witness stays there and reports what is sent.
+ * What is sent to bottleneck alone is passed on. The leader of a session
+ * cannot leave its group: then the witness tells which signals were the
+ * group's, and SIGKILL to the group ends bottleneck, too.
+ *
+ * When the target stops, bottleneck stops, so that the shell sees its job stop;
+ * when it is continued, so is the target.
  */
 #pragma once
 
@@ -24,14 +29,20 @@ struct job {
 	int fd; /* signalfd: readable when there is something for job_handle() */
 	sigset_t handled;
 	sigset_t old_mask; /* as we were started: the target gets them back */
-	struct sigaction old_child, old_pipe;
+	struct sigaction old_child, old_pipe, old_output;
+	pid_t group; /* in which we were started: the target's */
+	bool apart;  /* we are in another one */
 	struct witness witness;
+	sigset_t seen;       /* by the witness, and not yet by us */
 	pid_t child;         /* the target; 0 when there is none (yet, or any more) */
 	unsigned interrupts; /* SIGINTs so far */
 };
 
 /* From here on signals wait in the descriptor. Before the launch. */
 int job_open(struct job *job, struct error *err);
+
+/* In the forked child, first: it joins the group in which bottleneck was started. */
+void job_join(const struct job *job);
 
 /* In the forked child, before its exec: signals as bottleneck found them. */
 void job_restore(const struct job *job);

@@ -32,6 +32,7 @@ __attribute__((noreturn)) static void run_child(const int gate[2], const int exe
                                                 char *const *argv, const struct session *session,
                                                 const struct job *job)
 {
+	job_join(job);
 	// Our copy of the writing end would keep the gate open after the parent's death.
 	close(gate[1]);
 	wait_for_gate(gate[0]);

@@ -1,86 +1,88 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run/witness.h"
 
-#include "cli/run/proc_state.h"
-
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-// A group is signalled in one go, but one member may wake up before the last one has its signal.
-#define GROUP_DELAY_NS 2000000
-
-static void forget(const sigset_t *watched)
+static void report(int to, pid_t collector, int signals)
 {
-	struct timespec now = { 0, 0 };
+	struct signalfd_siginfo info;
 
-	while (sigtimedwait(watched, NULL, &now) > 0)
-		;
+	while (read(signals, &info, sizeof(info)) == sizeof(info)) {
+		unsigned char number = (unsigned char)info.ssi_signo;
+		// Nobody else continues a collector that is not in the group.
+		if (number == SIGCONT && getppid() == collector)
+			kill(collector, SIGCONT);
+		else if (number != SIGCHLD && write(to, &number, 1) != 1)
+			_exit(0);
+	}
 }
 
-__attribute__((noreturn)) static void watch(int pipe, int answer, const sigset_t *watched)
+__attribute__((noreturn)) static void watch(int life, int to, pid_t collector,
+                                            const sigset_t *watched)
 {
-	char byte;
-
 	// The target's streams are not ours to keep open: a reader waits for their end.
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		close(fd);
-	while (read(pipe, &byte, 1) == 1) {
-		forget(watched);
-		if (write(answer, &byte, 1) != 1)
+	int signals = signalfd(-1, watched, SFD_NONBLOCK);
+	struct pollfd fds[] = { { .fd = life, .events = POLLIN },
+		                { .fd = signals, .events = POLLIN } };
+
+	while (signals >= 0 && (poll(fds, 2, -1) > 0 || errno == EINTR)) {
+		if (fds[0].revents)
 			break;
+		report(to, collector, signals);
 	}
 	_exit(0);
 }
 
 void witness_start(struct witness *w, const sigset_t *watched)
 {
-	int to[2], from[2];
+	pid_t collector = getpid();
+	int life[2], seen[2];
 
-	*w = (struct witness){ .pid = 0, .pipe = -1, .answer = -1 };
-	if (pipe2(to, O_CLOEXEC) < 0)
+	*w = (struct witness){ .pid = 0, .fd = -1, .life = -1 };
+	if (pipe2(life, O_CLOEXEC) < 0)
 		return;
-	if (pipe2(from, O_CLOEXEC) < 0) {
-		close(to[0]);
-		close(to[1]);
+	if (pipe2(seen, O_CLOEXEC | O_NONBLOCK) < 0) {
+		close(life[0]);
+		close(life[1]);
 		return;
 	}
 	w->pid = fork();
 	if (w->pid == 0) {
-		close(to[1]);
-		watch(to[0], from[1], watched);
+		close(life[1]);
+		close(seen[0]);
+		watch(life[0], seen[1], collector, watched);
 	}
-	close(to[0]);
-	close(from[1]);
-	w->pipe = to[1];
-	w->answer = from[0];
+	close(life[0]);
+	close(seen[1]);
+	w->life = life[1];
+	w->fd = seen[0];
 	if (w->pid < 0)
 		witness_stop(w);
 }
 
 void witness_stop(struct witness *w)
 {
-	if (w->pipe >= 0)
-		close(w->pipe);
-	if (w->answer >= 0)
-		close(w->answer);
-	if (w->pid > 0)
+	if (w->life >= 0)
+		close(w->life);
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->pid > 0) {
+		kill(w->pid, SIGCONT); // somebody may have stopped the whole group
 		waitpid(w->pid, NULL, 0);
-	*w = (struct witness){ .pid = 0, .pipe = -1, .answer = -1 };
+	}
+	*w = (struct witness){ .pid = 0, .fd = -1, .life = -1 };
 }
 
-bool witness_saw(struct witness *w, int signal)
+int witness_next(struct witness *w)
 {
-	struct timespec delay = { 0, GROUP_DELAY_NS };
-	char byte = 0;
+	unsigned char number;
 
-	if (w->pid <= 0)
-		return false;
-	nanosleep(&delay, NULL);
-	kill(w->pid, SIGCONT); // somebody may have stopped the whole group
-	bool saw = proc_signal_mask(w->pid, "ShdPnd") >> (signal - 1) & 1;
-	if (saw && (write(w->pipe, &byte, 1) != 1 || read(w->answer, &byte, 1) != 1))
-		witness_stop(w);
-	return saw;
+	return w->pid > 0 && read(w->fd, &number, 1) == 1 ? number : 0;
 }

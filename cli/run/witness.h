@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells a signal that was sent to our process group from one that was sent to
- * us alone.
+ * Reports the signals that are sent to the target's process group.
  *
- * The kernel does not say. But the witness, a child of ours that does nothing,
- * is in the group too: what it got as well has also reached the target, and
- * must not be passed on to it a second time.
+ * The kernel does not say whether a signal was sent to one process or to its whole group. The
+ * witness, a child that does nothing else, stays in the group: what it gets, the target has got as
+ * well. It also continues the collector, which may have left the group, when the group is
+ * continued.
  */
 #pragma once
 
@@ -14,14 +14,14 @@
 #include <sys/types.h>
 
 struct witness {
-	pid_t pid;  /* 0 if there is none: then nothing was ever seen */
-	int pipe;   /* a byte: forget what you saw; its end ends the witness */
-	int answer; /* a byte: done */
+	pid_t pid; /* 0 if there is none: then no signal was ever sent to the group */
+	int fd;    /* readable when there is something for witness_next() */
+	int life;  /* its end ends the witness */
 };
 
 /* WATCHED signals wait in the witness, and are blocked in the caller already. */
 void witness_start(struct witness *w, const sigset_t *watched);
 void witness_stop(struct witness *w);
 
-/* True if the witness got SIGNAL too since it was last asked. */
-bool witness_saw(struct witness *w, int signal);
+/* The next signal that the group got; 0 if there is none (any more). */
+int witness_next(struct witness *w);

@@ -299,6 +299,23 @@ class Signals(Case):
         os.killpg(run.pid, signal.SIGINT)
         self.assertEqual(run.wait(TIMEOUT), 1)
 
+    def test_a_target_that_kills_its_group_leaves_its_report(self):
+        # As a shell starts a job: the leader of a group, but not of a session.
+        done = self.profile_run(["sh", "-c", "sleep 60 & kill -KILL 0"], preexec_fn=os.setpgrp)
+        self.assertEqual(done.status, -signal.SIGKILL)
+        self.assertIn("killed by SIGKILL", done.report)
+        # As a script starts it: in the group of the script, which is killed, too.
+        path = self.path("killed-script")
+        script = subprocess.run(
+            ["sh", "-c", '"$0" -o "$1" -R "$1.txt" sh -c "kill -KILL 0"; echo not here',
+             BOTTLENECK, path],
+            preexec_fn=os.setpgrp, capture_output=True, timeout=TIMEOUT, env=self.environment())
+        self.assertEqual((script.returncode, script.stdout), (-signal.SIGKILL, b""))
+        deadline = time.monotonic() + TIMEOUT
+        while not os.path.exists(path):
+            self.assertLess(time.monotonic(), deadline, "no profile is written")
+            time.sleep(0.05)
+
     def pending(self, run):
         """The signals that RUN has been sent and has not looked at yet, as a mask."""
         with open(f"/proc/{run.pid}/status", encoding="utf-8") as file:

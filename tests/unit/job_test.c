@@ -19,6 +19,7 @@ static pid_t start_counter(struct job *job, int ignored)
 	cr_assert(eq(int, pipe(ready), 0));
 	pid_t pid = fork();
 	if (pid == 0) {
+		job_join(job);
 		sigset_t counted;
 		int count = 0;
 		struct timespec limit = { 0, 300000000 };
@@ -75,25 +76,75 @@ Test(job, what_was_sent_to_the_group_arrives_once)
 	setpgid(0, 0);
 	cr_assert(eq(int, job_open(&job, NULL), 0));
 	pid_t pid = start_counter(&job, 0);
-	kill(0, SIGTERM);
-	handle_soon(&job);
+	kill(-job.group, SIGTERM);
+	struct pollfd fd = { .fd = job.witness.fd, .events = POLLIN };
+	cr_assert(eq(int, poll(&fd, 1, 1000), 1));
+	job_handle(&job);
 	cr_expect(eq(int, wait_for(pid), 1));
 	job_close(&job);
 }
 
-Test(job, the_witness_forgets_what_it_was_asked_about)
+Test(job, the_witness_reports_each_signal_of_the_group_once)
 {
 	struct job job;
 
 	setpgid(0, 0);
 	cr_assert(eq(int, job_open(&job, NULL), 0));
-	kill(0, SIGTERM);
-	cr_expect(witness_saw(&job.witness, SIGTERM));
-	cr_expect(not(witness_saw(&job.witness, SIGTERM)));
-	job.child = start_counter(&job, 0);
-	job_handle(&job);
-	wait_for(job.child);
+	kill(-job.group, SIGTERM);
+	struct pollfd fd = { .fd = job.witness.fd, .events = POLLIN };
+	cr_assert(eq(int, poll(&fd, 1, 1000), 1));
+	cr_expect(eq(int, witness_next(&job.witness), SIGTERM));
+	cr_expect(eq(int, witness_next(&job.witness), 0));
 	job_close(&job);
+}
+
+// In a process that leads a group and no session: 0 if it outlives the group, and returns to it.
+static int outlive_group(void)
+{
+	struct job job;
+
+	setpgid(0, 0);
+	if (job_open(&job, NULL) < 0 || !job.apart || getpgrp() == job.group)
+		return 1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		job_join(&job);
+		kill(0, SIGKILL);
+		_exit(0);
+	}
+	if (wait_for(pid) != -SIGKILL)
+		return 2;
+	job_close(&job);
+	return getpgrp() == job.group ? 0 : 3;
+}
+
+Test(job, a_group_that_is_killed_leaves_us_alive)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(outlive_group());
+	cr_expect(eq(int, wait_for(pid), 0));
+}
+
+Test(job, the_leader_of_a_session_shares_the_group)
+{
+	struct job job;
+	int status;
+	pid_t leader = fork();
+
+	if (leader == 0) {
+		setsid();
+		job_open(&job, NULL);
+		pid_t pid = start_counter(&job, 0);
+		kill(0, SIGTERM);
+		handle_soon(&job);
+		int arrived = wait_for(pid);
+		job_close(&job);
+		_exit(job.apart ? 98 : arrived);
+	}
+	cr_assert(eq(int, waitpid(leader, &status, 0), leader));
+	cr_expect(eq(int, WEXITSTATUS(status), 1));
 }
 
 Test(job, a_second_interrupt_kills_who_does_not_listen)
