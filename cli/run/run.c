@@ -153,9 +153,10 @@ static int run_unprofiled(char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct run_options options;
-	struct names names;
-	struct recording recording;
+	// Once a process, and larger than the stack may be: ulimit -s.
+	static struct run_options options;
+	static struct names names;
+	static struct recording recording;
 	struct error err;
 
 	if (run_options_parse(&options, argc, argv, &err) < 0) {

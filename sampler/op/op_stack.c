@@ -2,6 +2,7 @@
 #include "sampler/op/op_stack.h"
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/code.h"
 #include "base/hash.h"
 
@@ -337,9 +338,10 @@ static void put(struct frame *frames, size_t at, size_t max, struct frame frame)
 size_t op_stack_place(const struct op_stack *s, struct frame *frames, const uint64_t *sps,
                       size_t count, size_t max)
 {
-	struct placement places[OP_STACK_MAX];
-
 	if (!s->count || !count)
+		return count;
+	cleanup_free struct placement *places = calloc(s->count, sizeof(*places));
+	if (!places)
 		return count;
 	size_t found = find_places(s, frames, sps, count, places);
 	size_t leaf = first_code(sps, count);
