@@ -113,6 +113,17 @@ if(MUSL_GCC)
   add_dependencies(agent_e2e_test hello_musl)
 endif()
 
+find_program(OBJDUMP objdump)
+find_package(Python3 COMPONENTS Interpreter)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libc.so.6 OUTPUT_VARIABLE libc_file
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(OBJDUMP AND Python3_FOUND)
+  add_test(NAME agent_symbols
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tools/agent_symbols.py
+            $<TARGET_FILE:bottleneck-agent> ${OBJDUMP} ${libc_file})
+  set_tests_properties(agent_symbols PROPERTIES LABELS unit)
+endif()
+
 unit(agent_source LIBS rung_run)
 target_compile_definitions(agent_source_test PRIVATE TARGET="$<TARGET_FILE:agent_target>"
   HELLO_STATIC="$<TARGET_FILE:agent_target_static>")

@@ -10,6 +10,9 @@
  */
 #pragma once
 
+#include "tracer/agent/old_glibc.h"
+
+#include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 
@@ -19,6 +22,12 @@ int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *conte
 /* Around other functions that take the loader's locks: dlsym(), dlopen(), dladdr(). */
 void loader_enter(void);
 void loader_leave(void);
+
+/* dlopen(); NULL as well where the C library is an old one, and its part for that is not there. */
+static inline void *loader_open(const char *path, int flags)
+{
+	return dlopen ? dlopen(path, flags) : NULL;
+}
 
 /* No waiting any more: its system calls may soon be forbidden. */
 void loader_hush(void);

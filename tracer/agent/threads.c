@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/main_stack.h"
+#include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/ticker.h"
@@ -115,7 +116,7 @@ static void find_main_stack(void)
 void threads_start(struct agent *a)
 {
 	agent = a;
-	have_key = pthread_key_create(&end_key, end) == 0;
+	have_key = pthread_key_create && pthread_key_create(&end_key, end) == 0;
 	// Another samples user code: this one begins like a forked child.
 	if (!agent_tells(a)) {
 		if (agent_samples(a))

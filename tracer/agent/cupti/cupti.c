@@ -109,8 +109,13 @@ static bool begin_session(void)
 	return true;
 }
 
-static void end(void)
+// What atexit() is made of, which itself is in no shared library.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
+
+static void end(void *unused)
 {
+	(void)unused;
 	cupti_finish();
 }
 
@@ -150,7 +155,7 @@ static void attach(void)
 		return;
 	}
 	start_flushing();
-	atexit(end);
+	__cxa_atexit(end, NULL, NULL);
 }
 
 // The user's own library comes first: if it wants CUPTI, it has it.

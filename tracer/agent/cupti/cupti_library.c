@@ -56,14 +56,14 @@ static void *open_loaded(void)
 {
 	struct search search = { .beginning = "libcupti.so" };
 
-	return find_loaded(&search) ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	return find_loaded(&search) ? loader_open(search.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
 static void *open_named(void)
 {
 	const char *path = getenv(CUPTI_LIBRARY_ENV);
 
-	return path && *path ? dlopen(path, RTLD_LAZY) : NULL;
+	return path && *path ? loader_open(path, RTLD_LAZY) : NULL;
 }
 
 // In DIRECTORY, which ends with a slash; "": wherever the loader looks. Of MAJOR; 0: of any.
@@ -76,7 +76,7 @@ static void *open_in(const char *directory, int major)
 		const struct candidate *c = &candidates[i];
 		int length = snprintf(path, sizeof(path), "%s%s", directory, c->name);
 		if ((!major || !c->major || c->major == major) && (size_t)length < sizeof(path))
-			library = dlopen(path, RTLD_LAZY);
+			library = loader_open(path, RTLD_LAZY);
 	}
 	return library;
 }
@@ -136,7 +136,7 @@ static int major_of(const char *runtime)
 // Without a runtime of its own a program gets what the driver can serve.
 static int driver_major(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *driver = loader_open("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	int (*get)(int *) = driver ? (int (*)(int *))dlsym(driver, "cuDriverGetVersion") : NULL;
 	int version = 0;
 

@@ -40,7 +40,7 @@ OWN uint64_t low, high;
 
 void cupti_place_start(void)
 {
-	void *library = dlopen("libgcc_s.so.1", RTLD_LAZY);
+	void *library = loader_open("libgcc_s.so.1", RTLD_LAZY);
 
 	if (!library)
 		return;

@@ -8,6 +8,7 @@
 #include "tracer/agent/cupti/cupti_managed.h"
 #include "tracer/agent/cupti/cupti_pc.h"
 #include "tracer/agent/cupti/gpu_lane.h"
+#include "tracer/agent/old_glibc.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -49,7 +50,7 @@ void cupti_session_lock(void)
 
 bool cupti_session_try_lock(void)
 {
-	return pthread_mutex_trylock(&mutex) == 0;
+	return !pthread_mutex_trylock || pthread_mutex_trylock(&mutex) == 0;
 }
 
 void cupti_session_unlock(void)

@@ -4,6 +4,7 @@
 #include "tracer/agent/itt/itt_counter.h"
 #include "tracer/agent/itt/itt_hooks.h"
 #include "tracer/agent/itt/itt_object.h"
+#include "tracer/agent/old_glibc.h"
 #include "tracer/agent/store.h"
 #include "tracer/protocol.h"
 
@@ -61,7 +62,7 @@ static const char *name_function(const void *function)
 	char text[ITT_TEXT_MAX];
 	Dl_info info;
 
-	if (known || !dladdr(function, &info))
+	if (known || !dladdr || !dladdr(function, &info))
 		return known;
 	if (info.dli_sname && info.dli_saddr == function)
 		known = store_text(info.dli_sname, PROTOCOL_NAME_TEXT);

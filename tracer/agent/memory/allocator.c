@@ -2,6 +2,7 @@
 #include "tracer/agent/memory/allocator.h"
 
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/old_glibc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,7 +96,6 @@ static bool is_whole(void)
 	       allocator_is_kin(object, (const void *)allocator.malloc_usable_size);
 }
 
-#pragma weak dladdr1 // musl has none, and gets here with none of this on
 
 // A program at a fixed place that takes a function's address has an entry for it, which is its
 // address everywhere, and leads to wherever the function is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/op/chain.h"
 
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 
 #include <dlfcn.h>
@@ -29,7 +30,7 @@ void *chain_open(const char *variable, const char *theirs)
 
 	if (!path || !*path)
 		return NULL;
-	void *library = dlopen(path, RTLD_LAZY); // as they would be by their own loader
+	void *library = loader_open(path, RTLD_LAZY); // as they would be by their own loader
 	if (!library)
 		note(theirs, path);
 	errno = error;

@@ -3,6 +3,7 @@
 
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
+#include "tracer/agent/old_glibc.h"
 #include "tracer/agent/system.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#pragma weak dladdr1 // musl has none
 
 #define NAMES_READ 4096 // of the sections' names
 
@@ -48,7 +48,7 @@ static bool is_defined(struct search *search, const char *name)
 // far.
 static void *open_definer(const struct search *search)
 {
-	return search->path[0] ? dlopen(search->path, RTLD_LAZY | RTLD_NOLOAD) : RTLD_DEFAULT;
+	return search->path[0] ? loader_open(search->path, RTLD_LAZY | RTLD_NOLOAD) : RTLD_DEFAULT;
 }
 
 static uint32_t parse_number(const char **text)
@@ -194,6 +194,7 @@ enum python_found python_runtime_find(struct python_runtime *out, const char **w
 	if (!object && search.path[0])
 		return PYTHON_NOT_THERE;
 	enum python_found found = find_in(out, object, why);
-	dlerror(); // of names that only other versions have
+	if (dlerror)
+		dlerror(); // of names that only other versions have
 	return found;
 }

@@ -6,6 +6,7 @@
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/task_list.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/trace/pattern.h"
 #include "tracer/agent/trace/trace_calls.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef __x86_64__
@@ -42,10 +42,9 @@ static int looking;             // atomic
 
 static bool is_alone(void)
 {
-	struct stat status;
+	uint32_t count;
 
-	// The directory's links are its threads and two more.
-	return stat("/proc/self/task", &status) == 0 && status.st_nlink <= 3;
+	return task_list_count(&count) && count <= 1;
 }
 
 static struct trace_object *find(const struct trace_object *wanted)

@@ -8,6 +8,7 @@
  */
 #include "tracer/agent/asked.h"
 #include "tracer/agent/loaded.h"
+#include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/trace/detour.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -18,7 +19,6 @@
 
 #ifdef __x86_64__
 
-#pragma weak dlvsym // musl has none
 
 typedef void *find_symbol(void *handle, const char *name);
 

@@ -4,6 +4,7 @@
 #include "tracer/agent/cupti/cupti_session.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
+#include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/python.h"
@@ -149,6 +150,8 @@ static size_t stack_size(const pthread_attr_t *attributes)
 	pthread_attr_t defaults;
 	size_t size = 0;
 
+	if (!pthread_attr_getstacksize)
+		return 0;
 	if (attributes)
 		return pthread_attr_getstacksize(attributes, &size) == 0 ? size : 0;
 	if (pthread_attr_init(&defaults) != 0)
