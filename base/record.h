@@ -394,6 +394,7 @@ enum patch_reason {
 	PATCH_FAR,       /* no memory could be had near it */
 	PATCH_LOCKED,    /* its code may not be changed */
 	PATCH_BUSY,      /* threads may be running it */
+	PATCH_SHADOWED,  /* begins with a call, and there are shadow stacks */
 	PATCH_MANY,      /* there are too many */
 	PATCH_PYTHON,    /* traced, though nothing is patched: it is one of Python's */
 	PATCH_REASONS

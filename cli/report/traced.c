@@ -18,6 +18,7 @@ static const char *const reasons[PATCH_REASONS] = {
 	[PATCH_FAR] = "there is no free memory near them",
 	[PATCH_LOCKED] = "their code must not be changed here",
 	[PATCH_BUSY] = "threads were running that may have been in them",
+	[PATCH_SHADOWED] = "they begin with calls, and the program has shadow stacks (CET)",
 };
 
 static bool is_new(struct traced_reason *r, const char *name)

@@ -58,6 +58,32 @@ foreach(program trace_target trace_target_cet trace_target_O0)
   endforeach()
   add_dependencies(${program} trace_plugin)
 endforeach()
+
+# An agent that takes every thread to have a shadow stack: processors with them are rare.
+add_library(agent_shadowed SHARED $<TARGET_OBJECTS:bottleneck-agent> trace/always_shadowed.c)
+target_link_libraries(agent_shadowed PRIVATE ${IBERTY})
+target_link_options(agent_shadowed PRIVATE LINKER:--exclude-libs,ALL LINKER:--gc-sections
+  LINKER:--wrap=shadow_stack_is_on)
+add_executable(op_report_shadowed tools/gpu_lines.c tools/op_report.c)
+target_link_libraries(op_report_shadowed PRIVATE reader)
+target_compile_definitions(op_report_shadowed PRIVATE
+  AGENT_LIBRARY="$<TARGET_FILE:agent_shadowed>")
+add_dependencies(op_report_shadowed agent_shadowed)
+foreach(part ${trace_parts} returns)
+  add_test(NAME trace_shadowed_${part} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
+           $<TARGET_FILE:op_report_shadowed> f_* $<TARGET_FILE:trace_target_cet> ${part})
+  set_tests_properties(trace_shadowed_${part} PROPERTIES LABELS unit TIMEOUT 120
+    ENVIRONMENT "TRACE_PLUGIN=$<TARGET_FILE:trace_plugin>")
+endforeach()
+# Without one calls return to the agent: what the last of these parts looks at is seen.
+add_test(NAME trace_returns_seen COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
+         $<TARGET_FILE:op_report> f_* $<TARGET_FILE:trace_target_cet> returns)
+set_tests_properties(trace_returns_seen PROPERTIES LABELS unit WILL_FAIL ON)
+add_test(NAME trace_calls_shadowed COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ops/calls.sh 80000 f_static
+         $<TARGET_FILE:op_report_shadowed> $<TARGET_FILE:trace_target_cet> threads)
+set_tests_properties(trace_calls_shadowed PROPERTIES LABELS unit TIMEOUT 300
+  ENVIRONMENT "STATUS=3;TRACE=f_static;TRACE_CALLS=10000")
+
 add_test(NAME trace_exceptions COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
          $<TARGET_FILE:op_report> "trace_exceptions:*f_*" $<TARGET_FILE:trace_exceptions>)
 set_tests_properties(trace_exceptions PROPERTIES LABELS unit TIMEOUT 120)

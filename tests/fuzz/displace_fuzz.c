@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct displace_function f = { NULL, 0x400000, size / 2, size };
+	struct displace_function f = { NULL, 0x400000, size / 2, size, false };
 	struct displace d;
 	struct x86 x;
 

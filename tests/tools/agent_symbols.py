@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What the agent asks of a program's C library is in every one since glibc 2.17.
+"""What the agent asks of a program's C library is in every one since glibc 2.17, and on x86-64 it is
+noted to be fit for shadow stacks (CET): a program without other such libraries would lose them.
 
 agent_symbols.py AGENT OBJDUMP LIBC. An older libc may stand in a chroot or beside a program. Its
 loader ends the program where a version is missing, or a symbol that is not weak.
 """
+import platform
 import re
 import subprocess
 import sys
@@ -22,6 +24,16 @@ def symbols(objdump, path):
             version = version or ""
             yield (name, version.strip("()"), "(" not in version, "w" in flags,
                    section == "*UND*")
+
+
+def is_fit_for_shadow_stacks(objdump, path):
+    """The bit of GNU_PROPERTY_X86_FEATURE_1_AND (0xc0000002) in the note."""
+    done = subprocess.run([objdump, "-s", "-j", ".note.gnu.property", path],
+                          capture_output=True, text=True, check=False)
+    note = "".join(word for line in done.stdout.splitlines() if line.startswith(" ")
+                   for word in line.split("  ")[0].split()[1:])
+    match = re.search("020000c004000000(..)", note)
+    return match is not None and bool(int(match[1], 16) & 2)
 
 
 def numbers(version):
@@ -51,6 +63,8 @@ def main():
             wrong.append(f"{name} is of glibc {min(versions[name])}")
         elif default.get(name, OLDEST) >= MERGED:
             wrong.append(f"{name} was not in libc itself: it must be weak")
+    if platform.machine() == "x86_64" and not is_fit_for_shadow_stacks(objdump, agent):
+        wrong.append("the agent is not noted to be fit for shadow stacks")
     print("\n".join(wrong))
     return bool(wrong)
 

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -441,6 +442,27 @@ static void backtraces(void)
 	printf("backtraces %d\n", own);
 }
 
+// Whether the return address of its caller's frame is one of the program's own: with shadow stacks
+// no other may be put there.
+NOINLINE static bool f_returns_home(int depth)
+{
+	Dl_info here, info;
+	bool deeper = depth == 0 || f_returns_home(depth - 1);
+
+	dladdr((void *)(uintptr_t)&f_returns_home, &here);
+	return dladdr(__builtin_return_address(0), &info) && info.dli_fbase == here.dli_fbase &&
+	       deeper;
+}
+
+static void returns(void)
+{
+	int home = 0;
+
+	for (int i = 0; i < rounds; i++)
+		home += f_returns_home(i % 4);
+	printf("%d of %d calls return into the program\n", home, rounds);
+}
+
 #define PART(name)                                                                                 \
 	{                                                                                          \
 #name, name                                                                        \
@@ -452,7 +474,7 @@ static const struct part {
 } parts[] = {
 	PART(kinds),    PART(recursion), PART(tails),      PART(jumps),
 	PART(routines), PART(forks),     PART(handlers),   PART(threads),
-	PART(endings),  PART(plugins),   PART(backtraces),
+	PART(endings),  PART(plugins),   PART(backtraces), PART(returns),
 };
 
 NOINLINE static void f_part(const struct part *part)

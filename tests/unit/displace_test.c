@@ -11,7 +11,7 @@
 
 static enum patch_reason try(const uint8_t *code, size_t size, size_t room, struct displace *d)
 {
-	struct displace_function f = { code, AT, size, room };
+	struct displace_function f = { code, AT, size, room, false };
 
 	return displace(&f, AWAY, d);
 }
@@ -144,7 +144,7 @@ Test(displace, what_is_too_far_away_cannot_be_reached)
 	static const uint8_t code[] = {
 		0x48, 0x8d, 0x05, 0, 1, 0, 0, 0xc3
 	}; // lea rax, [rip + 256]
-	struct displace_function f = { code, AT, sizeof(code), sizeof(code) };
+	struct displace_function f = { code, AT, sizeof(code), sizeof(code), false };
 	struct displace d;
 
 	cr_expect(eq(int, displace(&f, AT + (UINT64_C(3) << 30), &d), PATCH_UNMOVABLE));
@@ -155,7 +155,7 @@ static long run(const uint8_t *code, size_t size, long argument)
 {
 	uint8_t *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
 	                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct displace_function f = { page, (uint64_t)page, size, size };
+	struct displace_function f = { page, (uint64_t)page, size, size, false };
 	struct displace d;
 
 	cr_assert(ne(ptr, page, MAP_FAILED));

@@ -223,6 +223,8 @@ enum patch_reason displace(const struct displace_function *f, uint64_t to, struc
 		x86_decode(f->code + at, f->size - at, &x);
 		if (out->size + ROOM_MOVED > DISPLACE_BYTES || out->row_count + 3 > DISPLACE_ROWS)
 			return PATCH_UNMOVABLE;
+		if (f->shadowed && calls(&x))
+			return PATCH_SHADOWED;
 		move(&m, &x, f->code + at, at);
 	}
 	if (goes_on(&x) && !calls(&x)) {

@@ -42,6 +42,7 @@ struct displace_function {
 	uint64_t address;
 	size_t size; /* its own */
 	size_t room; /* up to what comes next: padding */
+	bool shadowed; /* there are shadow stacks: a moved call would return to what was not called from */
 };
 
 /* What has to stand at address TO. */

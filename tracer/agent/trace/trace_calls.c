@@ -6,6 +6,7 @@
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/trace/detour.h"
+#include "tracer/agent/trace/shadow_stack.h"
 #include "tracer/agent/trace/trace_slots.h"
 
 #include <errno.h>
@@ -266,6 +267,22 @@ static void begin(void *argument)
 	op_leave(t);
 }
 
+// No return address may be replaced: see shadow_stack.h. When the call ends is not known then.
+static void count_call(void *argument)
+{
+	static bool said; // atomic
+	struct entry *entry = argument;
+	struct op_thread *t = op_enter();
+
+	if (!t)
+		return;
+	op_count_timeless(t, name_of(t, entry->function));
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		op_note(t, "the program has shadow stacks (CET): calls of traced functions are "
+		           "counted, not timed");
+	op_leave(t);
+}
+
 // Whether the beginning does nothing but to write the record: no vector register is touched.
 static bool begins_quickly(const struct entry *entry)
 {
@@ -303,13 +320,20 @@ void trace_begin(struct trace_frame *frame)
 		return;
 	op_untraced = true;
 	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
+	bool shadowed = shadow_stack_is_on();
 	if (f->shared && is_ours(frame->return_address)) {
+		if (shadowed) {
+			op_untraced = false;
+			return;
+		}
 		enter_ours(frame);
 		op_untraced = trace_slot_is(frame->return_address);
 		return;
 	}
 	if (f == trace_functions)
 		keeping_all(call_loaded, NULL);
+	else if (shadowed)
+		keeping_all(count_call, &entry);
 	else if (begins_quickly(&entry))
 		begin(&entry);
 	else

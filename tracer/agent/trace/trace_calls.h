@@ -16,6 +16,9 @@
  * a greenlet that is not run at the moment) is a guess; the slot of such a call is never used for
  * a call that returns to elsewhere.
  *
+ * Where there are shadow stacks, of which a return address that was replaced would end the program,
+ * calls are counted alone.
+ *
  * What is called from within a hook, by a handler or by ourselves, is not traced; nor is what that
  * calls.
  */

@@ -11,6 +11,7 @@
 #include "tracer/agent/trace/near.h"
 #include "tracer/agent/trace/object_file.h"
 #include "tracer/agent/trace/pattern.h"
+#include "tracer/agent/trace/shadow_stack.h"
 #include "tracer/agent/trace/symbols.h"
 #include "tracer/agent/trace/trace_calls.h"
 #include "tracer/agent/trace/trace_special.h"
@@ -173,6 +174,7 @@ static struct displace_function function_of(const struct patching *p, const stru
 		.address = p->info->dlpi_addr + f->address,
 		.size = f->size,
 		.room = f->size < HOOK_ROOM ? room_of(p, f) : f->size,
+		.shadowed = shadow_stack_is_on(),
 	};
 }
 
@@ -469,7 +471,10 @@ void trace_object_forget(struct trace_object *object)
 bool trace_object_hook(const struct dl_phdr_info *info, uintptr_t address)
 {
 	const uint8_t *code = (const uint8_t *)address;
-	struct displace_function f = { .code = code, .address = address, .room = HOOK_ROOM };
+	struct displace_function f = { .code = code,
+		                       .address = address,
+		                       .room = HOOK_ROOM,
+		                       .shadowed = shadow_stack_is_on() };
 	struct found hook = { .address = address };
 	struct displace d;
 	uintptr_t start;
