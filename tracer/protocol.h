@@ -30,6 +30,12 @@
 #define PROTOCOL_ENV_CUDA_CHAIN "BOTTLENECK_CUDA_CHAIN"
 #define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
 
+/*
+ * Where a program may take no more address space than this (RLIMIT_AS, ulimit -v), the agent, whose
+ * image alone takes 27 MB of it, is not loaded.
+ */
+#define PROTOCOL_SPACE_LEAST ((uint64_t)256 << 20)
+
 /* What threads in the program are called that are there for the agent: not the program's. */
 #define PROTOCOL_OWN_THREAD "bottleneck-gpu"
 
@@ -112,7 +118,7 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
 /*
  * Most processes are short, and files of their own would cost them more than they do: what one
  * without files has to tell of its memory at its end is a struct record_memory that it appends
- * to this file, whole.
+ * to this file, whole. One that cannot make its files appends the same with RECORD_LOST for a type.
  */
 #define PROTOCOL_TOTALS_FILE "totals"
 

@@ -19,6 +19,7 @@
 #include "sampler/sampler.h"
 #include "symbolize/early.h"
 #include "symbolize/symbolizer.h"
+#include "tracer/protocol.h"
 #include "tracer/reader/session.h"
 #include "tracer/reader/target.h"
 
@@ -28,6 +29,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define OTHERS_SHARE 5           /* of the rate, for who does not sample itself */
 #define OTHERS_MIN   49          /* Hz */
@@ -168,6 +170,7 @@ static bool can_take_agent(struct recording *r)
 {
 	const char *program = r->options->argv[0];
 	enum target_kind kind = target_kind(program);
+	struct rlimit space;
 	struct error missing;
 
 	if (kind != TARGET_GLIBC && r->agent_role == ROLE_SAMPLES)
@@ -179,6 +182,15 @@ static bool can_take_agent(struct recording *r)
 	// hands the environment to its children.
 	if (kind == TARGET_OTHER_LIBC)
 		return false;
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < PROTOCOL_SPACE_LEAST) {
+		add_fact(r,
+		         "the agent is not loaded: the program may take %s of address space "
+		         "(ulimit -v), and it needs %s. No ops, allocations or Python functions "
+		         "are seen",
+		         format_bytes(space.rlim_cur).text,
+		         format_bytes(PROTOCOL_SPACE_LEAST).text);
+		return false;
+	}
 	if (agent_path_find(r->agent, sizeof(r->agent), &missing) == 0)
 		return true;
 	add_fact(r, "%s. %s", missing.text, missing.hint);
@@ -333,8 +345,9 @@ static void note_unseen_threads(struct recording *r)
 		add_fact(r,
 		         "%s thread%s found no room for %s ops and samples, or not at once: what "
 		         "%s did is told in part. A process has room for 2,560 at a time, up to "
-		         "2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, raise its limit "
-		         "on the size of files (ulimit -f) to 33 MB, or run fewer at a time",
+		         "2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, raise its limits "
+		         "on the size of files (ulimit -f) to 33 MB and on address space (ulimit "
+		         "-v) to 300 MB, or run fewer at a time",
 		         format_count(threads).text, threads == 1 ? "" : "s",
 		         threads == 1 ? "its" : "their", threads == 1 ? "it" : "they");
 }

@@ -30,6 +30,7 @@ foreach(part
   endings
   foreign_places
   gates
+  limits
   manners
   merge
   package

@@ -193,3 +193,41 @@ Test(agent_rings, without_populate_files_are_allocated_whole_and_work_too)
 	free(second);
 	temporary_remove(path);
 }
+
+static void limit_space(size_t more)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+
+	cr_assert(file && fscanf(file, "%lu", &pages) == 1);
+	fclose(file);
+	struct rlimit limit = { pages * 4096 + more, RLIM_INFINITY };
+	setrlimit(RLIMIT_AS, &limit);
+}
+
+Test(agent_rings, short_address_space_makes_small_rings)
+{
+	struct rings *small = calloc(1, sizeof(*small));
+
+	limit_space((size_t)64 << 20);
+	cr_assert(rings_start(small, directory, 78, 6));
+	cr_expect(le(sz, protocol_ring_offset(RINGS_PER_FILE, small->data_bytes), (size_t)8 << 20));
+	struct lane *lane = rings_claim(small, 78);
+	cr_expect(put(lane, RECORD_EXIT, 24));
+	rings_abandon(small);
+	free(small);
+}
+
+Test(agent_rings, no_address_space_is_said_in_the_totals)
+{
+	struct rings *none = calloc(1, sizeof(*none));
+	char path[128];
+	struct stat status;
+
+	limit_space((size_t)4 << 20);
+	cr_expect(not(rings_start(none, directory, 79, 7)));
+	snprintf(path, sizeof(path), "%s/" PROTOCOL_TOTALS_FILE, directory);
+	cr_assert(eq(int, stat(path, &status), 0));
+	cr_expect(eq(long, (long)status.st_size, (long)sizeof(struct record_memory)));
+	free(none);
+}

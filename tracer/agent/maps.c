@@ -4,9 +4,12 @@
 #include "tracer/agent/system.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include <string.h>
 #include <sys/mman.h>
+
+#define SPACE_SHARE 8 // of the address space that is left we take at most one part in so many
 
 struct cursor {
 	const char *at, *end;
@@ -121,4 +124,30 @@ bool maps_each(void (*visit)(void *context, const struct map *map), void *contex
 	}
 	system_close(fd);
 	return got == 0;
+}
+
+// Of the address space that the process may take; SIZE_MAX where that has no limit.
+static size_t space_left(void)
+{
+	struct rlimit limit;
+	char text[32];
+	size_t pages = 0;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	int fd = system_open("/proc/self/statm", O_RDONLY, 0);
+	long got = fd < 0 ? 0 : system_read(fd, text, sizeof(text));
+	if (fd >= 0)
+		system_close(fd);
+	if (got <= 0)
+		return 0;
+	for (long i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
+		pages = pages * 10 + (size_t)(text[i] - '0');
+	size_t used = pages * (size_t)sysconf(_SC_PAGESIZE);
+	return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
+}
+
+bool maps_allow(size_t size)
+{
+	return size <= space_left() / SPACE_SHARE;
 }

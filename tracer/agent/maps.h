@@ -24,3 +24,9 @@ bool map_parse(const char *line, size_t length, struct map *out);
 
 /* Calls VISIT for each mapping; false if the file cannot be read. Uses 1.5 KB of stack. */
 bool maps_each(void (*visit)(void *context, const struct map *map), void *context);
+
+/*
+ * Whether SIZE more bytes of address space are little beside what the process may still take of it
+ * (RLIMIT_AS, ulimit -v): that is meant for the program.
+ */
+bool maps_allow(size_t size);

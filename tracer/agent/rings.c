@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/rings.h"
 
+#include "tracer/agent/maps.h"
 #include "tracer/agent/system.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 // 2 MB hold 50 ms of the largest samples at 999 a second; only what is in use takes memory.
 #define DATA_BYTES       (1u << 21)
 #define DATA_BYTES_WHOLE (1u << 18) // where the file has to be allocated whole
+#define DATA_BYTES_LEAST (1u << 16) // where address space is short (ulimit -v)
 #define STEP_BYTES       ((size_t)64 << 10)
 #define PATIENCE         1000
 #define START_OVER_AT    ((uint64_t)128 << 10)
@@ -107,7 +109,7 @@ static bool collector_is_gone(const struct rings *r)
 
 static void *make_file(struct rings *r, const char *path, size_t size)
 {
-	if (!size_is_allowed(size) || collector_is_gone(r))
+	if (!size_is_allowed(size) || !maps_allow(size) || collector_is_gone(r))
 		return NULL;
 	int fd = system_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -170,6 +172,15 @@ void rings_append_totals(const struct rings *r, const struct record *record)
 	system_close(fd);
 }
 
+void rings_append_refusal(const struct rings *r)
+{
+	struct record_memory none = {
+		.head = { .size = sizeof(none), .type = RECORD_LOST, .pid = r->pid, .tid = r->pid }
+	};
+
+	rings_append_totals(r, &none.head);
+}
+
 // Whether the kernel gives out memory without a fault; an anonymous page tells.
 static bool can_populate(void)
 {
@@ -198,8 +209,11 @@ bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint
 	r->image_ns = image_ns;
 	r->by_populate = by_populate;
 	r->data_bytes = r->by_populate ? DATA_BYTES : DATA_BYTES_WHOLE;
+	while (r->data_bytes > DATA_BYTES_LEAST && !maps_allow(file_bytes(r)))
+		r->data_bytes /= 2;
 	if (add_file(r, 0))
 		return true;
+	rings_append_refusal(r); // nothing else will tell of this process
 	r->directory[0] = '\0';
 	return false;
 }

@@ -120,3 +120,6 @@ void *rings_map_names(struct rings *r);
 
 /* Appends RECORD to the file of totals that all processes share. */
 void rings_append_totals(const struct rings *r, const struct record *record);
+
+/* Appends there that a process has no rings, and will have none. */
+void rings_append_refusal(const struct rings *r);

@@ -2,6 +2,7 @@
 #include "tracer/agent/store.h"
 
 #include "base/hash.h"
+#include "tracer/agent/maps.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +20,8 @@ static char *map(void)
 
 	if (known)
 		return known;
+	if (!maps_allow(STORE_BYTES))
+		return NULL;
 	void *mapped = mmap(NULL, STORE_BYTES, PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	errno = error;

@@ -189,6 +189,16 @@ static void keep_told(void *context, const struct record *record)
 	r->told_bytes += bytes;
 }
 
+static void keep_total(void *context, const struct record *record)
+{
+	struct reader *r = context;
+
+	if (record->type == RECORD_LOST)
+		r->past_unsampled++;
+	else
+		keep_told(r, record);
+}
+
 static void forget_told(struct reader *r)
 {
 	if (r->told_at == r->told_bytes)
@@ -256,7 +266,7 @@ void reader_poll(struct reader *r)
 
 	add_files(r);
 	forget_told(r);
-	totals_file_read(&r->totals, r->directory, keep_told, r);
+	totals_file_read(&r->totals, r->directory, keep_total, r);
 	r->heap_count = 0;
 	for (size_t i = 0; i < r->file_count; i++) {
 		struct ring_file *file = r->files[i];

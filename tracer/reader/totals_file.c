@@ -53,7 +53,8 @@ void totals_file_read(struct totals_file *t, int directory,
 		size_t count = (size_t)got / sizeof(some[0]);
 		for (size_t i = 0; i < count; i++)
 			if (some[i].head.size == sizeof(some[i]) &&
-			    some[i].head.type == RECORD_MEMORY)
+			    (some[i].head.type == RECORD_MEMORY ||
+			     some[i].head.type == RECORD_LOST))
 				give(context, &some[i].head);
 		t->at += (off_t)(count * sizeof(some[0]));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What short processes, which have no rings, say at their end of the memory that they allocated:
- * they append it to one file.
+ * What short processes, which have no rings, say at their end of the memory that they allocated,
+ * and what processes say that cannot make any: they append it to one file.
  *
  * Nothing in it is trusted. What has been read is given back to the file system. One thread at a
  * time.

@@ -2,25 +2,58 @@
 // A tick that falls into the kernel is told of on the way back to user code, and after an exec that
 // is another program, which a SIGTRAP would end. So there are none while a process becomes another
 // one. They may be called in a child of vfork(), which has its parent's memory: nothing is kept.
+//
+// Where our library cannot be opened (another root directory, another user) the loader of the next
+// program would say so on its standard error, and where address space is short our library would
+// take what the program needs: the loader is not asked for it.
+#include "tracer/agent/agent.h"
 #include "tracer/agent/cupti/cupti.h"
+#include "tracer/agent/op/op.h"
+#include "tracer/agent/op/op_state.h"
 #include "tracer/agent/self.h"
+#include "tracer/agent/system.h"
+#include "tracer/agent/threads.h"
 #include "tracer/agent/wrap/wrap.h"
+#include "tracer/protocol.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-typedef int execve_function(const char *path, char *const argv[], char *const envp[]);
-typedef int execv_function(const char *path, char *const argv[]);
+#define PRELOAD    "LD_PRELOAD="
+#define PATH_BYTES 400  // of a library that is looked for: a handler may run on a small stack
+#define REST_BYTES 4096 // of the libraries beside ours
 
-static void *next_execve, *next_execv, *next_execvp, *next_execvpe, *next_fexecve, *next_execveat;
+// One of these is to run: by the path, by a search for it, by a descriptor, in a directory.
+enum exec_kind {
+	EXECVE,
+	EXECVPE,
+	FEXECVE,
+	EXECVEAT
+};
+
+struct exec_call {
+	enum exec_kind kind;
+	int fd;
+	const char *path;
+	char *const *argv;
+	char *const *envp;
+	int flags;
+};
+
+typedef int execve_function(const char *path, char *const argv[], char *const envp[]);
+typedef int fexecve_function(int fd, char *const argv[], char *const envp[]);
+typedef int execveat_function(int fd, const char *path, char *const argv[], char *const envp[],
+                              int flags);
+
+static void *next_execve, *next_execvpe, *next_fexecve, *next_execveat, *next_chroot;
 
 void wrap_start_exec(void)
 {
 	wrap_next(&next_execve, "execve");
-	wrap_next(&next_execv, "execv");
-	wrap_next(&next_execvp, "execvp");
 	wrap_next(&next_execvpe, "execvpe");
 	wrap_next(&next_fexecve, "fexecve");
 	wrap_next(&next_execveat, "execveat");
@@ -44,54 +77,182 @@ static int back(bool paused, int result)
 	return result;
 }
 
+static bool can_open(const char *path)
+{
+	int error = errno;
+	int fd = system_open(path, O_RDONLY | O_NONBLOCK, 0);
+	bool can = fd >= 0 || (errno != ENOENT && errno != EACCES && errno != ENOTDIR);
+
+	if (fd >= 0)
+		system_close(fd);
+	errno = error;
+	return can;
+}
+
+static bool space_is_short(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < PROTOCOL_SPACE_LEAST;
+}
+
+// Whether the next program is to have our library.
+static bool is_welcome(const char *library)
+{
+	if (!can_open(library))
+		return false;
+	if (!space_is_short())
+		return true;
+	if (op_agent)
+		rings_append_refusal(&op_agent->rings);
+	return false;
+}
+
+// The entry of ENVP that asks the loader for our library where it must not; NULL if there is none.
+// REST: where the other libraries begin in it.
+static char *const *find_unwelcome(char *const *envp, const char **rest)
+{
+	char path[PATH_BYTES];
+
+	if (threads_are_hushed()) // a filter may forbid to look
+		return NULL;
+	for (; envp && *envp; envp++) {
+		if (strncmp(*envp, PRELOAD, strlen(PRELOAD)) != 0)
+			continue;
+		const char *first = *envp + strlen(PRELOAD);
+		size_t length = strcspn(first, ": ");
+		size_t own = strlen("/" PROTOCOL_AGENT_LIBRARY);
+		if (length < own || length >= sizeof(path) ||
+		    strncmp(first + length - own, "/" PROTOCOL_AGENT_LIBRARY, own) != 0)
+			return NULL;
+		memcpy(path, first, length);
+		path[length] = '\0';
+		*rest = first + length + (first[length] != '\0');
+		return is_welcome(path) ? NULL : envp;
+	}
+	return NULL;
+}
+
+static size_t count_entries(char *const *envp)
+{
+	size_t count = 0;
+
+	while (envp[count])
+		count++;
+	return count;
+}
+
+static int call_next(const struct exec_call *c)
+{
+	switch (c->kind) {
+	case EXECVE:
+		return ((execve_function *)wrap_next(&next_execve, "execve"))(c->path, c->argv,
+		                                                              c->envp);
+	case EXECVPE:
+		return ((execve_function *)wrap_next(&next_execvpe, "execvpe"))(c->path, c->argv,
+		                                                                c->envp);
+	case FEXECVE:
+		return ((fexecve_function *)wrap_next(&next_fexecve, "fexecve"))(c->fd, c->argv,
+		                                                                 c->envp);
+	case EXECVEAT:
+		return ((execveat_function *)wrap_next(&next_execveat, "execveat"))(
+			c->fd, c->path, c->argv, c->envp, c->flags);
+	}
+	errno = ENOSYS;
+	return -1;
+}
+
+// On the stack, as the heap may be another's.
+static int call_without_agent(struct exec_call c, char *const *entry, const char *rest)
+{
+	size_t count = count_entries(c.envp), at = (size_t)(entry - c.envp);
+	char **envp = __builtin_alloca((count + 1) * sizeof(*envp));
+	char *preload = __builtin_alloca(strlen(PRELOAD) + strlen(rest) + 1);
+
+	memcpy(envp, c.envp, (count + 1) * sizeof(*envp));
+	if (*rest)
+		envp[at] = strcat(strcpy(preload, PRELOAD), rest);
+	else
+		memmove(envp + at, envp + at + 1, (count - at) * sizeof(*envp));
+	c.envp = envp;
+	return call_next(&c);
+}
+
+static int become(const struct exec_call *c)
+{
+	bool paused = prepare();
+	const char *rest;
+	char *const *entry = find_unwelcome(c->envp, &rest);
+
+	return back(paused, entry ? call_without_agent(*c, entry, rest) : call_next(c));
+}
+
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	execve_function *next = (execve_function *)wrap_next(&next_execve, "execve");
-	bool paused = prepare();
-
-	return back(paused, next(path, argv, envp));
+	return become(
+		&(struct exec_call){ .kind = EXECVE, .path = path, .argv = argv, .envp = envp });
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	execv_function *next = (execv_function *)wrap_next(&next_execv, "execv");
-	bool paused = prepare();
-
-	return back(paused, next(path, argv));
+	return become(
+		&(struct exec_call){ .kind = EXECVE, .path = path, .argv = argv, .envp = environ });
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	execv_function *next = (execv_function *)wrap_next(&next_execvp, "execvp");
-	bool paused = prepare();
-
-	return back(paused, next(file, argv));
+	return become(&(struct exec_call){
+		.kind = EXECVPE, .path = file, .argv = argv, .envp = environ });
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	execve_function *next = (execve_function *)wrap_next(&next_execvpe, "execvpe");
-	bool paused = prepare();
-
-	return back(paused, next(file, argv, envp));
+	return become(
+		&(struct exec_call){ .kind = EXECVPE, .path = file, .argv = argv, .envp = envp });
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	typedef int function(int, char *const[], char *const[]);
-	function *next = (function *)wrap_next(&next_fexecve, "fexecve");
-	bool paused = prepare();
-
-	return back(paused, next(fd, argv, envp));
+	return become(&(struct exec_call){ .kind = FEXECVE, .fd = fd, .argv = argv, .envp = envp });
 }
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	typedef int function(int, const char *, char *const[], char *const[], int);
-	function *next = (function *)wrap_next(&next_execveat, "execveat");
-	bool paused = prepare();
+	return become(&(struct exec_call){ .kind = EXECVEAT,
+	                                   .fd = fd,
+	                                   .path = path,
+	                                   .argv = argv,
+	                                   .envp = envp,
+	                                   .flags = flags });
+}
 
-	return back(paused, next(fd, path, argv, envp, flags));
+// libc's own execs (posix_spawn(), system()) take the environment as it is. Other threads may read
+// it meanwhile: one word changes.
+static bool leave_environment(void)
+{
+	static char preload[sizeof(PRELOAD) + REST_BYTES];
+	const char *rest;
+	char *const *entry = find_unwelcome(environ, &rest);
+
+	if (!entry || strlen(rest) >= REST_BYTES)
+		return false;
+	strcat(strcpy(preload, PRELOAD), rest);
+	__atomic_store_n((char **)entry, preload, __ATOMIC_RELEASE);
+	return true;
+}
+
+EXPORT int chroot(const char *path)
+{
+	int (*next)(const char *) = (int (*)(const char *))wrap_next(&next_chroot, "chroot");
+	struct op_thread *t = op_enter(); // from the new root our files cannot be made
+
+	if (t)
+		op_leave(t);
+	int result = next(path);
+	if (result == 0 && leave_environment())
+		op_say("programs that were started in another root directory (chroot) could not "
+		       "load the agent: their ops, allocations and Python functions are not seen");
+	return result;
 }
 
 static size_t count_arguments(const char *first, va_list list)
