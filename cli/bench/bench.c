@@ -12,12 +12,12 @@
 #include "cli/report/display.h"
 #include "cli/report/facts.h"
 #include "cli/run/job.h"
-#include "cli/run/machine.h"
 #include "cli/run/state.h"
 #include "cli/text/text.h"
 #include "cli/whole.h"
 #include "cli/words.h"
 #include "merge/profile/profile.h"
+#include "merge/record/machine.h"
 #include "merge/repeats.h"
 
 #include <errno.h>

@@ -2,12 +2,12 @@
 #include "cli/run/collect.h"
 
 #include "base/clock.h"
-#include "cli/run/ahead.h"
-#include "cli/run/checkpoint.h"
 #include "cli/run/job.h"
 #include "cli/run/launch.h"
-#include "cli/run/machine.h"
-#include "cli/run/sink.h"
+#include "merge/record/ahead.h"
+#include "merge/record/checkpoint.h"
+#include "merge/record/machine.h"
+#include "merge/record/recorder.h"
 #include "sampler/proc/proc_io.h"
 #include "sampler/sampler.h"
 

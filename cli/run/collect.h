@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "cli/run/cpu_clock.h"
 #include "merge/profile/profile.h"
+#include "merge/record/cpu_clock.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ struct collect {
 	uint32_t background; /* processes of the target that were still running at its end */
 	char background_name[64];
 	struct cpu_clock clock;
-	uint64_t io_due_ns; /* when bytes and calls are read next */
+	uint64_t io_due_ns;  /* when bytes and calls are read next */
 	struct error broken; /* why sampling ended early; text is "" if it did not */
 };
 

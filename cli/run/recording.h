@@ -7,14 +7,14 @@
 #pragma once
 
 #include "cli/report/facts.h"
-#include "cli/run/ahead.h"
-#include "cli/run/checkpoint.h"
 #include "cli/run/collect.h"
 #include "cli/run/job.h"
 #include "cli/run/launch.h"
-#include "cli/run/machine.h"
 #include "cli/run/run_options.h"
-#include "cli/run/sink.h"
+#include "merge/record/ahead.h"
+#include "merge/record/checkpoint.h"
+#include "merge/record/machine.h"
+#include "merge/record/recorder.h"
 
 #include <limits.h>
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cli/format.h"
 #include "cli/report/source.h"
-#include "cli/run/stall.h"
+#include "cli/report/stall.h"
 #include "cli/table.h"
 #include "merge/query/query_gpu_lines.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/ahead.h"
+#include "merge/record/ahead.h"
 
 #include "base/clock.h"
 #include "base/kallsyms.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/recorded.h"
+#include "merge/record/recorded.h"
 
 #include "base/op.h"
 #include "merge/profile/profile.h"

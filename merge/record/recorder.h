@@ -9,10 +9,10 @@
 #pragma once
 
 #include "cli/report/traced.h"
-#include "cli/run/hooks.h"
-#include "cli/run/kernel_names.h"
-#include "cli/run/own_threads.h"
-#include "cli/run/recorded.h"
+#include "merge/record/hooks.h"
+#include "merge/record/kernel_names.h"
+#include "merge/record/own_threads.h"
+#include "merge/record/recorded.h"
 #include "sampler/sampler.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/sink.h"
+#include "merge/record/recorder.h"
 
 #include "base/array.h"
 #include "base/module.h"

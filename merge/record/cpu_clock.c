@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/cpu_clock.h"
+#include "merge/record/cpu_clock.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/hooks.h"
+#include "merge/record/hooks.h"
 
 #include "base/module.h"
 #include "symbolize/elf/elf_function.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/recorded.h"
+#include "merge/record/recorded.h"
 
 #include "base/array.h"
 #include "base/op.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/machine.h"
+#include "merge/record/machine.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/cubins.h"
+#include "merge/record/cubins.h"
 
 #include "base/error.h"
 #include "merge/profile/profile.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/op_wrapper.h"
+#include "merge/record/op_wrapper.h"
 
 #include "base/module.h"
 #include "base/path.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/own_threads.h"
+#include "merge/record/own_threads.h"
 
 #include "base/array.h"
 #include "tracer/protocol.h"

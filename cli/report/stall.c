@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/stall.h"
+#include "cli/report/stall.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/kernel_names.h"
+#include "merge/record/kernel_names.h"
 
 #include "base/array.h"
 #include "base/op.h"

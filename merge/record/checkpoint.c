@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/checkpoint.h"
+#include "merge/record/checkpoint.h"
 
 #include "base/clock.h"
 #include "merge/profile/profile.h"
