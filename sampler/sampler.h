@@ -13,16 +13,14 @@
  *	passed: sampler_drain()
  *	when the last process of interest is gone: sampler_finish()
  *
- * One thread at a time; all sink functions are called from within drain and finish.
+ * One thread at a time; the sink is called from within drain and finish.
  * The modules and the sink must outlive the sampler.
  */
 #pragma once
 
 #include "base/cleanup.h"
-#include "base/gpu_event.h"
-#include "base/gpu_pc_event.h"
 #include "base/module.h"
-#include "base/stack.h"
+#include "base/sampled.h"
 #include "sampler/op/op_site.h"
 
 #include <stdbool.h>
@@ -72,32 +70,21 @@ struct sampler_options {
 #define SAMPLER_STACK_BYTES_DEFAULT 32768
 #define SAMPLER_BUDGET_DEFAULT      5
 
-/* Every function may be NULL. Pointers are borrowed for the call. */
+/* Who gets what the sampler finds out. */
 struct sampler_sink {
 	void *context;
-	void (*process)(void *context, const struct process_event *event);
-	void (*process_end)(void *context, uint32_t process, uint64_t time_ns);
-	void (*thread)(void *context, const struct thread_event *event);
-	void (*thread_end)(void *context, const struct thread_end *end);
-	void (*stack)(void *context, const struct stack *stack);
-	void (*op)(void *context, const struct op_event *event);
-	void (*op_count)(void *context, const struct op_count_event *event);
-	void (*alloc)(void *context, const struct alloc_event *event);
-	void (*freed)(void *context, const struct free_event *event);
-	void (*python_name)(void *context, const struct python_name_event *event);
-	void (*python_calls)(void *context, const struct python_calls_event *event);
-	void (*memory)(void *context, const struct memory_event *event);
-	void (*patch)(void *context, const struct patch_event *event);
-	/* An op has begun. */
-	void (*op_begins)(void *context, uint32_t op, uint64_t time_ns);
+	/* Takes it, in the order of time. NULL: nobody does. */
+	void (*take)(void *context, const struct sampled *what);
 	/* Whether a stack of that moment is of interest; else it need not be worked out, and may be
-	   told as one that is not known. NULL: any is. */
+	   given as one that is not known. NULL: any is. */
 	bool (*wants)(void *context, uint64_t time_ns);
-	void (*gpu_site)(void *context, const struct gpu_site_event *event);
-	void (*gpu)(void *context, const struct gpu_event *event);
-	void (*gpu_pc)(void *context, const struct gpu_pc_event *event);
-	void (*gpu_pc_sum)(void *context, const struct gpu_pc_sum_event *event);
 };
+
+static inline void sampler_sink_take(const struct sampler_sink *sink, const struct sampled *what)
+{
+	if (sink->take)
+		sink->take(sink->context, what);
+}
 
 /* What the sampler did and could not do, for the report's limits. */
 struct sampler_status {

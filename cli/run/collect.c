@@ -61,10 +61,10 @@ static void take_sampler_facts(struct collect *c)
 	run->joined = status->joined;
 	run->guessed = status->guessed;
 	run->handlers_ns = status->handlers_ns;
-	run->hooks_ops_ns = hooks_ops_ns(&c->sink->hooks);
-	run->hooks_cupti_ns = c->sink->hooks.cupti_ns;
-	run->hooks_memory_ns = c->sink->hooks.ns[HOOKS_MEMORY];
-	memcpy(run->hooks_ns, c->sink->hooks.ns, sizeof(run->hooks_ns));
+	run->hooks_ops_ns = hooks_ops_ns(&c->recorder->hooks);
+	run->hooks_cupti_ns = c->recorder->hooks.cupti_ns;
+	run->hooks_memory_ns = c->recorder->hooks.ns[HOOKS_MEMORY];
+	memcpy(run->hooks_ns, c->recorder->hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;
 	run->unseen_name = status->unseen_name;
 }
@@ -75,7 +75,7 @@ static void take_time(struct collect *c)
 
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
 	machine_tell(c->machine, &now, &c->run);
-	recorded_tell(&c->sink->recorded, &c->run);
+	recorded_tell(&c->recorder->recorded, &c->run);
 }
 
 // Of a zombie root alone may read them: for others what was read last has to do.
@@ -150,7 +150,7 @@ static int step(struct collect *c, struct error *err)
 	take_io_if_due(c, clock_now_ns());
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
-	recorded_tell(&c->sink->recorded, &c->run);
+	recorded_tell(&c->recorder->recorded, &c->run);
 	ahead_maybe(c->ahead, c->profile, clock_now_ns());
 	// A fork waits for whoever is in the middle of an allocation, be he ever so slow.
 	if (ahead_is_idle(c->ahead))
@@ -163,7 +163,7 @@ static void note_background(struct collect *c)
 {
 	const char *name;
 
-	c->background = sink_count_running(c->sink, (uint32_t)c->launch->pid, &name);
+	c->background = recorder_count_running(c->recorder, (uint32_t)c->launch->pid, &name);
 	snprintf(c->background_name, sizeof(c->background_name), "%s", name);
 }
 
@@ -189,7 +189,7 @@ static int run_to_exit(struct collect *c, struct error *err)
 		c->broken = finish;
 	profile_end_gpu(c->profile);
 	take_sampler_facts(c);
-	recorded_tell(&c->sink->recorded, &c->run);
+	recorded_tell(&c->recorder->recorded, &c->run);
 	c->run.collector_cpu_ns = own_cpu_ns() - start_cpu_ns + c->checkpoint->cpu_ns;
 	c->run.complete = true;
 	return 0;

@@ -13,16 +13,16 @@
 
 struct ahead;
 struct machine;
+struct recorder;
 struct checkpoint;
 struct job;
 struct launch;
 struct sampler;
-struct sink;
 
 struct collect {
 	struct sampler *sampler;
 	struct profile *profile;
-	struct sink *sink;
+	struct recorder *recorder;
 	struct job *job;
 	const struct launch *launch;
 	struct checkpoint *checkpoint;

@@ -14,6 +14,7 @@
 #include "cli/run/ending.h"
 #include "cli/run/progress.h"
 #include "cli/run/state.h"
+#include "cli/run/trace_notes.h"
 #include "merge/record/cubins.h"
 #include "merge/record/op_wrapper.h"
 #include "sampler/sampler.h"
@@ -120,8 +121,8 @@ static int open_sampler(struct recording *r, struct error *err)
 			r->agent_role == ROLE_SAMPLES && !wants_ops(options) ? NULL : directory,
 		.ops = r->ops,
 		.codes = r->codes,
-		.hooks_ns = sink_hooks_ns,
-		.hooks = &r->sink,
+		.hooks_ns = recorder_hooks_ns,
+		.hooks = &r->recorder,
 		.op_is_wrapper = op_wrapper_is,
 		.op_context = r->modules,
 	};
@@ -131,12 +132,11 @@ static int open_sampler(struct recording *r, struct error *err)
 	profile_set_timeline(r->profile, options->timeline_limit);
 	profile_set_ops(r->profile, r->ops);
 	profile_set_codes(r->profile, r->codes);
-	sink_init(&r->sink, r->profile, r->session ? r->modules : NULL);
-	r->sink.ops = r->ops;
-	recorded_init(&r->sink.recorded, options->delay_ns, options->duration_ns, options->range,
-	              r->ops);
-	struct sampler_sink functions = sink_functions(&r->sink);
-	r->sampler = sampler_new(&wanted, r->modules, &functions, err);
+	recorder_init(&r->recorder, r->profile, r->session ? r->modules : NULL, r->ops);
+	recorded_init(&r->recorder.recorded, options->delay_ns, options->duration_ns,
+	              options->range, r->ops);
+	struct sampler_sink sink = recorder_sink(&r->recorder);
+	r->sampler = sampler_new(&wanted, r->modules, &sink, err);
 	return r->sampler ? 0 : -1;
 }
 
@@ -276,7 +276,7 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	r->collect = (struct collect){
 		.sampler = r->sampler,
 		.profile = r->profile,
-		.sink = &r->sink,
+		.recorder = &r->recorder,
 		.job = &r->job,
 		.launch = &r->launch,
 		.checkpoint = &r->checkpoint,
@@ -289,7 +289,7 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	if (facts_take(&r->facts, argv, &r->collect.run) < 0)
 		return out_of_memory(err);
 	r->machine = machine_now();
-	recorded_start(&r->sink.recorded, r->collect.run.start_ns);
+	recorded_start(&r->recorder.recorded, r->collect.run.start_ns);
 	checkpoint_init(&r->checkpoint, r->path[0] ? r->path : NULL, clock_now_ns());
 	bool kernel = sampler_status(r->sampler)->kernel_stacks;
 	ahead_init(&r->ahead, r->early, kernel ? r->kernel_names : NULL, clock_now_ns());
@@ -361,7 +361,7 @@ static void note_troubles(struct recording *r)
 	if (*note)
 		add_fact(r, "%s", note);
 	note_rate(r);
-	if (recorded_is_partial(&r->sink.recorded) && !c->run.recorded_ns)
+	if (recorded_is_partial(&r->recorder.recorded) && !c->run.recorded_ns)
 		add_fact(r, "nothing was recorded: --delay, --duration and --range left nothing of "
 		            "the run");
 	if (c->background)
@@ -371,7 +371,7 @@ static void note_troubles(struct recording *r)
 		         c->background, c->background == 1 ? " was" : "es were", c->background_name,
 		         c->background > 1 ? " ..." : "");
 	if (r->session)
-		traced_tell(&r->sink.traced, &r->options->trace, add_trace_fact, r);
+		trace_notes(&r->recorder.traced, &r->options->trace, add_trace_fact, r);
 	note_others(r);
 	note = sampler_status(r->sampler)->op_note;
 	if (*note)
@@ -473,7 +473,7 @@ void recording_close(struct recording *r)
 	ops_free(r->ops);
 	codes_free(r->codes);
 	modules_free(r->modules);
-	sink_fini(&r->sink);
+	recorder_fini(&r->recorder);
 	facts_fini(&r->facts);
 	if (r->job.fd >= 0)
 		job_close(&r->job);

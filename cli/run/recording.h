@@ -45,7 +45,7 @@ struct recording {
 	struct sampler *sampler;
 	struct early *early; /* NULL: all names are looked up at the end */
 	struct ahead ahead;
-	struct sink sink;
+	struct recorder recorder;
 	struct checkpoint checkpoint;
 	struct collect collect;
 	char path[PATH_MAX];          /* where the profile goes; "" if nowhere */

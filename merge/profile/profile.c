@@ -469,6 +469,63 @@ static void add_wait(struct profile *p, uint32_t node, uint32_t slot, const stru
 	slices_add(&p->slices, &slice);
 }
 
+void profile_take(struct profile *p, const struct sampled *what)
+{
+	switch (what->kind) {
+	case SAMPLED_PROCESS:
+		profile_add_process(p, what->process);
+		break;
+	case SAMPLED_PROCESS_END:
+		profile_end_process(p, what->at.number, what->at.time_ns);
+		break;
+	case SAMPLED_THREAD:
+		profile_add_thread(p, what->thread);
+		break;
+	case SAMPLED_THREAD_END:
+		profile_end_thread(p, what->thread_end);
+		break;
+	case SAMPLED_STACK:
+		profile_add_stack(p, what->stack);
+		break;
+	case SAMPLED_OP:
+		profile_add_op(p, what->op);
+		break;
+	case SAMPLED_OP_COUNT:
+		profile_add_op_count(p, what->op_count);
+		break;
+	case SAMPLED_ALLOC:
+		profile_add_alloc(p, what->alloc);
+		break;
+	case SAMPLED_FREE:
+		profile_add_free(p, what->freed);
+		break;
+	case SAMPLED_MEMORY:
+		profile_add_memory(p, what->memory);
+		break;
+	case SAMPLED_PYTHON_NAME:
+		profile_add_python_name(p, what->python_name);
+		break;
+	case SAMPLED_PYTHON_CALLS:
+		profile_add_python_calls(p, what->python_calls);
+		break;
+	case SAMPLED_GPU_SITE:
+		profile_add_gpu_site(p, what->gpu_site);
+		break;
+	case SAMPLED_GPU:
+		profile_add_gpu(p, what->gpu);
+		break;
+	case SAMPLED_GPU_PC:
+		profile_add_gpu_pc(p, what->gpu_pc);
+		break;
+	case SAMPLED_GPU_PC_SUM:
+		profile_add_gpu_pc_sum(p, what->gpu_pc_sum);
+		break;
+	case SAMPLED_OP_BEGIN:
+	case SAMPLED_PATCH:
+		break;
+	}
+}
+
 void profile_add_stack(struct profile *p, const struct stack *stack)
 {
 	struct stack cut = bounded(stack);

@@ -12,11 +12,9 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/gpu_event.h"
-#include "base/gpu_pc_event.h"
 #include "base/module.h"
 #include "base/op.h"
-#include "base/stack.h"
+#include "base/sampled.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,8 +91,12 @@ CLEANUP(profile, struct profile *, profile_free)
 /* Another number of these, before anything is added; 0: none. */
 void profile_set_timeline(struct profile *p, uint32_t limit);
 
-/* Recording. Where memory is short the event is counted as lost, never fatal. A stack of a thread
-   that was not announced, or has ended, is lost as well. */
+/* Recording: WHAT goes to its function below. Nothing becomes of an op's beginning, nor of a patch.
+ */
+void profile_take(struct profile *p, const struct sampled *what);
+
+/* Where memory is short the event is counted as lost, never fatal. A stack of a thread that was not
+   announced, or has ended, is lost as well. */
 void profile_add_process(struct profile *p, const struct process_event *event);
 void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns);
 void profile_add_thread(struct profile *p, const struct thread_event *event);

@@ -3,115 +3,123 @@
 
 #include "base/array.h"
 #include "base/module.h"
-#include "cli/run/proc_state.h"
 #include "merge/profile/profile.h"
+#include "sampler/proc/proc_stat.h"
 #include "tracer/protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct live_process *find_live(struct sink *sink, uint32_t process)
+struct live_process {
+	uint32_t process; // number
+	uint32_t pid;
+	char name[32];
+};
+
+static struct live_process *find_live(struct recorder *r, uint32_t process)
 {
-	for (size_t i = sink->live_count; i-- > 0;) // the newest end first
-		if (sink->live[i].process == process)
-			return &sink->live[i];
+	for (size_t i = r->live_count; i-- > 0;) // the newest end first
+		if (r->live[i].process == process)
+			return &r->live[i];
 	return NULL;
 }
 
-static void add_process(void *context, const struct process_event *event)
+static void add_process(struct recorder *r, const struct process_event *event)
 {
-	struct sink *sink = context;
-	struct live_process *live = find_live(sink, event->process);
+	struct live_process *live = find_live(r, event->process);
 
-	profile_add_process(sink->profile, event);
+	profile_add_process(r->profile, event);
 	if (!live) {
-		if (!array_reserve(&sink->live, &sink->live_capacity, sink->live_count + 1))
+		if (!array_reserve(&r->live, &r->live_capacity, r->live_count + 1))
 			return; // then it is missing from a count in the limits
-		live = &sink->live[sink->live_count++];
+		live = &r->live[r->live_count++];
 		live->process = event->process;
 	}
 	live->pid = event->pid;
 	snprintf(live->name, sizeof(live->name), "%s", event->command);
 }
 
-static void end_process(void *context, uint32_t process, uint64_t time_ns)
+static void end_process(struct recorder *r, uint32_t process, uint64_t time_ns)
 {
-	struct sink *sink = context;
-	struct live_process *live = find_live(sink, process);
+	struct live_process *live = find_live(r, process);
 
-	profile_end_process(sink->profile, process, time_ns);
+	profile_end_process(r->profile, process, time_ns);
 	if (live)
-		*live = sink->live[--sink->live_count];
+		*live = r->live[--r->live_count];
 }
 
-static void add_thread(void *context, const struct thread_event *event)
+// The newest ones first.
+static bool is_own(const struct recorder *r, uint32_t thread)
 {
-	struct sink *sink = context;
-	bool was_ours = own_threads_has(&sink->own_threads, event->thread);
-
-	if (!own_threads_take(&sink->own_threads, event->thread, event->name))
-		profile_add_thread(sink->profile, event);
-	else if (!was_ours)
-		profile_hide_thread(sink->profile, event->thread);
+	for (size_t i = r->own_count; i-- > 0;)
+		if (r->own_threads[i] == thread)
+			return true;
+	return false;
 }
 
-static void end_thread(void *context, const struct thread_end *end)
+// A thread of the agent's gives itself its name, so that it may have been taken for the program's.
+static void add_thread(struct recorder *r, const struct thread_event *event)
 {
-	struct sink *sink = context;
-
-	if (!own_threads_has(&sink->own_threads, end->thread))
-		profile_end_thread(sink->profile, end);
+	if (is_own(r, event->thread))
+		return;
+	if (strcmp(event->name, PROTOCOL_OWN_THREAD) != 0 ||
+	    !array_reserve(&r->own_threads, &r->own_capacity, r->own_count + 1)) {
+		profile_add_thread(r->profile, event);
+		return;
+	}
+	r->own_threads[r->own_count++] = event->thread;
+	profile_hide_thread(r->profile, event->thread);
 }
 
 // There is one agent in a run: its module is found once.
-static bool is_agent(struct sink *sink, const struct frame *frame)
+static bool is_agent(struct recorder *r, const struct frame *frame)
 {
 	if (!frame->module || frame->kind == FRAME_MARK || frame->kind == FRAME_OP ||
-	    frame->module == sink->not_agent)
+	    frame->module == r->not_agent)
 		return false;
-	if (sink->agent)
-		return frame->module == sink->agent;
-	const struct module *module = modules_get(sink->modules, frame->module);
+	if (r->agent)
+		return frame->module == r->agent;
+	const struct module *module = modules_get(r->modules, frame->module);
 	const char *slash = module ? strrchr(module->path, '/') : NULL;
 	if (slash && strcmp(slash + 1, PROTOCOL_AGENT_LIBRARY) == 0)
-		sink->agent = frame->module;
+		r->agent = frame->module;
 	else
-		sink->not_agent = frame->module;
-	return sink->agent != 0;
+		r->not_agent = frame->module;
+	return r->agent != 0;
 }
 
-static bool is_user_code(const struct sink *sink, const struct frame *frame)
+static bool is_user_code(const struct recorder *r, const struct frame *frame)
 {
-	const struct module *module = modules_get(sink->modules, frame->module);
+	const struct module *module = modules_get(r->modules, frame->module);
 
 	return frame->kind != FRAME_MARK && frame->kind != FRAME_OP &&
 	       frame->kind != FRAME_PYTHON && !(module && module->kind == MODULE_KERNEL);
 }
 
 // The first frame of user space; COUNT if there is none.
-static uint32_t innermost(const struct sink *sink, const struct frame *frames, uint32_t count)
+static uint32_t innermost(const struct recorder *r, const struct frame *frames, uint32_t count)
 {
 	uint32_t i = 0;
 
-	while (i < count && !is_user_code(sink, &frames[i]))
+	while (i < count && !is_user_code(r, &frames[i]))
 		i++;
 	return i;
 }
 
 // FRAMES from BEGIN on without those of the agent, which are one mark where BEGIN is its code, see
 // HOOK; returns how many there are with those before.
-static uint32_t leave_out_agent(struct sink *sink, const struct frame *frames, uint32_t count,
+static uint32_t leave_out_agent(struct recorder *r, const struct frame *frames, uint32_t count,
                                 uint32_t begin, bool hook)
 {
 	uint32_t kept = begin;
 
-	memcpy(sink->frames, frames, begin * sizeof(*frames));
+	memcpy(r->frames, frames, begin * sizeof(*frames));
 	if (hook)
-		sink->frames[kept++] = (struct frame){ .address = MARK_OURS, .kind = FRAME_MARK };
+		r->frames[kept++] = (struct frame){ .address = MARK_OURS, .kind = FRAME_MARK };
 	for (uint32_t i = begin; i < count; i++)
-		if (!is_agent(sink, &frames[i]))
-			sink->frames[kept++] = frames[i];
+		if (!is_agent(r, &frames[i]))
+			r->frames[kept++] = frames[i];
 	return kept;
 }
 
@@ -124,272 +132,240 @@ static bool is_interrupted(const struct stack *stack, uint32_t begin)
 	return kind == FRAME_EXACT || kind == FRAME_INTERPRETER_EXACT;
 }
 
-uint64_t sink_hooks_ns(const void *sink)
+uint64_t recorder_hooks_ns(const void *recorder)
 {
-	const struct hooks *hooks = &((const struct sink *)sink)->hooks;
+	const struct hooks *hooks = &((const struct recorder *)recorder)->hooks;
 
 	return hooks_ops_ns(hooks) + hooks->ns[HOOKS_MEMORY] + hooks->cupti_ns;
 }
 
 // Whoever else may use CUPTI, the program's own work is not done there.
-static bool is_cupti(struct sink *sink, const struct frame *frame)
+static bool is_cupti(struct recorder *r, const struct frame *frame)
 {
 	if (!frame->module || frame->kind == FRAME_MARK || frame->kind == FRAME_OP ||
-	    frame->module == sink->not_cupti)
+	    frame->module == r->not_cupti)
 		return false;
-	if (frame->module == sink->cupti)
+	if (frame->module == r->cupti)
 		return true;
-	const struct module *module = modules_get(sink->modules, frame->module);
+	const struct module *module = modules_get(r->modules, frame->module);
 	const char *slash = module ? strrchr(module->path, '/') : NULL;
 	if (slash && strncmp(slash + 1, "libcupti.so", strlen("libcupti.so")) == 0)
-		sink->cupti = frame->module;
+		r->cupti = frame->module;
 	else
-		sink->not_cupti = frame->module;
-	return sink->cupti == frame->module;
+		r->not_cupti = frame->module;
+	return r->cupti == frame->module;
 }
 
-static void add_whole_stack(struct sink *sink, const struct stack *stack)
+static void add_whole_stack(struct recorder *r, const struct stack *stack)
 {
 	struct stack ours = *stack;
 
-	if (own_threads_has(&sink->own_threads, stack->thread)) {
-		sink->hooks.cupti_ns += stack->metric == METRIC_ON_CPU ? stack->weight_ns : 0;
+	if (is_own(r, stack->thread)) {
+		r->hooks.cupti_ns += stack->metric == METRIC_ON_CPU ? stack->weight_ns : 0;
 		return;
 	}
-	if (!sink->modules || stack->count > STACK_MAX_FRAMES) {
-		profile_add_stack(sink->profile, stack);
+	if (!r->modules || stack->count > STACK_MAX_FRAMES) {
+		profile_add_stack(r->profile, stack);
 		return;
 	}
-	uint32_t begin = innermost(sink, stack->frames, stack->count);
-	bool hook = begin < stack->count && is_agent(sink, &stack->frames[begin]);
+	uint32_t begin = innermost(r, stack->frames, stack->count);
+	bool hook = begin < stack->count && is_agent(r, &stack->frames[begin]);
 	uint32_t first = begin;
 
 	if (!hook && begin < stack->count && stack->metric == METRIC_ON_CPU &&
-	    is_cupti(sink, &stack->frames[begin]))
-		sink->hooks.cupti_ns += stack->weight_ns;
-	while (hook && begin < stack->count && is_agent(sink, &stack->frames[begin]))
+	    is_cupti(r, &stack->frames[begin]))
+		r->hooks.cupti_ns += stack->weight_ns;
+	while (hook && begin < stack->count && is_agent(r, &stack->frames[begin]))
 		begin++;
 	// The time of handlers of ticks is known exactly, see struct sampler_status.
 	if (hook && stack->metric == METRIC_ON_CPU && !is_interrupted(stack, begin))
-		hooks_add(&sink->hooks, modules_get(sink->modules, sink->agent),
-		          stack->frames + first, begin - first, stack->weight_ns);
-	ours.count = leave_out_agent(sink, stack->frames, stack->count, first, hook);
-	ours.frames = sink->frames;
-	profile_add_stack(sink->profile, &ours);
+		hooks_add(&r->hooks, modules_get(r->modules, r->agent), stack->frames + first,
+		          begin - first, stack->weight_ns);
+	ours.count = leave_out_agent(r, stack->frames, stack->count, first, hook);
+	ours.frames = r->frames;
+	profile_add_stack(r->profile, &ours);
 }
 
 // Of an interval only that is taken which is recorded, with as much of its weight.
-static void add_stack(void *context, const struct stack *stack)
+static void add_stack(struct recorder *r, const struct stack *stack)
 {
-	struct sink *sink = context;
 	struct recorded_span part;
 	uint64_t at = stack->time_ns, end = at + stack->duration_ns;
 
-	if (!recorded_is_partial(&sink->recorded)) {
-		add_whole_stack(sink, stack);
+	if (!recorded_is_partial(&r->recorded)) {
+		add_whole_stack(r, stack);
 		return;
 	}
-	if (!stack->duration_ns && recorded_has(&sink->recorded, at))
-		add_whole_stack(sink, stack);
-	while (at < end && recorded_next(&sink->recorded, &at, end, &part)) {
+	if (!stack->duration_ns && recorded_has(&r->recorded, at))
+		add_whole_stack(r, stack);
+	while (at < end && recorded_next(&r->recorded, &at, end, &part)) {
 		struct stack some = *stack;
 		some.time_ns = part.from_ns;
 		some.duration_ns = part.to_ns - part.from_ns;
 		some.weight_ns = (uint64_t)((double)stack->weight_ns * (double)some.duration_ns /
 		                            (double)stack->duration_ns);
-		add_whole_stack(sink, &some);
+		add_whole_stack(r, &some);
 	}
 }
 
-static bool wants(void *context, uint64_t time_ns)
+static void add_op(struct recorder *r, const struct op_event *event)
 {
-	return recorded_has(&((struct sink *)context)->recorded, time_ns);
-}
-
-static void op_begins(void *context, uint32_t op, uint64_t time_ns)
-{
-	recorded_op_begins(&((struct sink *)context)->recorded, op, time_ns);
-}
-
-static void add_op(void *context, const struct op_event *event)
-{
-	struct sink *sink = context;
-
-	if (own_threads_has(&sink->own_threads, event->thread))
+	if (is_own(r, event->thread))
 		return;
 	if (!event->mark)
-		recorded_op_ends(&sink->recorded, event->op, event->end_ns);
-	if (recorded_has(&sink->recorded, event->begin_ns))
-		profile_add_op(sink->profile, event);
+		recorded_op_ends(&r->recorded, event->op, event->end_ns);
+	if (recorded_has(&r->recorded, event->begin_ns))
+		profile_add_op(r->profile, event);
 }
 
-// Of what is told in sums nobody knows when it was.
-static bool is_whole(const struct sink *sink)
+// *FRAMES, *COUNT: without those of the agent, by way of which the program calls the allocator and
+// CUDA.
+static void leave_out_caller(struct recorder *r, const struct frame **frames, uint32_t *count)
 {
-	return !recorded_is_partial(&sink->recorded);
-}
-
-static void add_op_count(void *context, const struct op_count_event *event)
-{
-	struct sink *sink = context;
-
-	if (is_whole(sink))
-		profile_add_op_count(sink->profile, event);
-}
-
-// Who allocates calls the allocator by way of the agent: that one has no part in it.
-static void add_alloc(void *context, const struct alloc_event *event)
-{
-	struct sink *sink = context;
-	struct alloc_event ours = *event;
-
-	if (own_threads_has(&sink->own_threads, event->thread) ||
-	    !recorded_has(&sink->recorded, event->time_ns))
+	if (!r->modules || *count > STACK_MAX_FRAMES)
 		return;
-	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
-		ours.count = leave_out_agent(sink, event->frames, event->count, 0, false);
-		ours.frames = sink->frames;
-	}
-	profile_add_alloc(sink->profile, &ours);
+	*count = leave_out_agent(r, *frames, *count, 0, false);
+	*frames = r->frames;
 }
 
-static void add_free(void *context, const struct free_event *event)
+static void add_alloc(struct recorder *r, const struct alloc_event *event)
 {
-	struct sink *sink = context;
+	struct alloc_event without = *event;
 
-	profile_add_free(sink->profile, event);
+	if (is_own(r, event->thread) || !recorded_has(&r->recorded, event->time_ns))
+		return;
+	leave_out_caller(r, &without.frames, &without.count);
+	profile_add_alloc(r->profile, &without);
 }
 
-static void add_python_name(void *context, const struct python_name_event *event)
+static void add_gpu_site(struct recorder *r, const struct gpu_site_event *event)
 {
-	struct sink *sink = context;
+	struct gpu_site_event without = *event;
 
-	profile_add_python_name(sink->profile, event);
+	leave_out_caller(r, &without.frames, &without.count);
+	profile_add_gpu_site(r->profile, &without);
 }
 
-static void add_python_calls(void *context, const struct python_calls_event *event)
+static void add_gpu(struct recorder *r, const struct gpu_event *event)
 {
-	struct sink *sink = context;
-
-	if (is_whole(sink))
-		profile_add_python_calls(sink->profile, event);
-}
-
-static void add_memory(void *context, const struct memory_event *event)
-{
-	struct sink *sink = context;
-
-	if (recorded_has(&sink->recorded, event->time_ns))
-		profile_add_memory(sink->profile, event);
-}
-
-static void add_patch(void *context, const struct patch_event *event)
-{
-	struct sink *sink = context;
-
-	traced_add(&sink->traced, event);
-}
-
-static void add_gpu_site(void *context, const struct gpu_site_event *event)
-{
-	struct sink *sink = context;
-	struct gpu_site_event ours = *event;
-
-	if (sink->modules && event->count <= STACK_MAX_FRAMES) {
-		ours.count = leave_out_agent(sink, event->frames, event->count, 0, false);
-		ours.frames = sink->frames;
-	}
-	profile_add_gpu_site(sink->profile, &ours);
-}
-
-static void add_gpu(void *context, const struct gpu_event *event)
-{
-	struct sink *sink = context;
-	struct gpu_event ours = *event;
+	struct gpu_event readable = *event;
 	struct gpu_place place;
 	uint64_t begin_ns, end_ns;
 
 	if (gpu_record_work(event->record, &place, &begin_ns, &end_ns) &&
-	    !recorded_has(&sink->recorded, begin_ns))
+	    !recorded_has(&r->recorded, begin_ns))
 		return;
-	if (sink->ops && event->record->type == RECORD_GPU_KERNEL)
-		ours.op = kernel_names_get(&sink->kernel_names, sink->ops, event->op);
-	profile_add_gpu(sink->profile, &ours);
+	if (r->ops && event->record->type == RECORD_GPU_KERNEL)
+		readable.op = kernel_names_get(&r->kernel_names, r->ops, event->op);
+	profile_add_gpu(r->profile, &readable);
 }
 
-static void add_gpu_pc(void *context, const struct gpu_pc_event *event)
+// What the profile gets as it is goes there at once.
+static void take(void *context, const struct sampled *what)
 {
-	struct sink *sink = context;
+	struct recorder *r = context;
 
-	profile_add_gpu_pc(sink->profile, event);
+	switch (what->kind) {
+	case SAMPLED_PROCESS:
+		add_process(r, what->process);
+		return;
+	case SAMPLED_PROCESS_END:
+		end_process(r, what->at.number, what->at.time_ns);
+		return;
+	case SAMPLED_THREAD:
+		add_thread(r, what->thread);
+		return;
+	case SAMPLED_THREAD_END:
+		if (!is_own(r, what->thread_end->thread))
+			break;
+		return;
+	case SAMPLED_STACK:
+		add_stack(r, what->stack);
+		return;
+	case SAMPLED_OP_BEGIN:
+		recorded_op_begins(&r->recorded, what->at.number, what->at.time_ns);
+		return;
+	case SAMPLED_OP:
+		add_op(r, what->op);
+		return;
+	case SAMPLED_OP_COUNT:
+	case SAMPLED_PYTHON_CALLS:
+		// These are sums: nobody knows when it was.
+		if (!recorded_is_partial(&r->recorded))
+			break;
+		return;
+	case SAMPLED_ALLOC:
+		add_alloc(r, what->alloc);
+		return;
+	case SAMPLED_MEMORY:
+		if (recorded_has(&r->recorded, what->memory->time_ns))
+			break;
+		return;
+	case SAMPLED_PATCH:
+		traced_add(&r->traced, what->patch);
+		return;
+	case SAMPLED_GPU_SITE:
+		add_gpu_site(r, what->gpu_site);
+		return;
+	case SAMPLED_GPU:
+		add_gpu(r, what->gpu);
+		return;
+	case SAMPLED_FREE:
+	case SAMPLED_PYTHON_NAME:
+	case SAMPLED_GPU_PC:
+	case SAMPLED_GPU_PC_SUM:
+		break;
+	}
+	profile_take(r->profile, what);
 }
 
-static void add_gpu_pc_sum(void *context, const struct gpu_pc_sum_event *event)
+static bool wants(void *context, uint64_t time_ns)
 {
-	struct sink *sink = context;
+	const struct recorder *r = context;
 
-	profile_add_gpu_pc_sum(sink->profile, event);
+	return recorded_has(&r->recorded, time_ns);
 }
 
-void sink_init(struct sink *sink, struct profile *profile, const struct modules *modules)
+struct sampler_sink recorder_sink(struct recorder *r)
 {
-	memset(sink, 0, sizeof(*sink));
-	sink->profile = profile;
-	sink->modules = modules;
+	return (struct sampler_sink){ .context = r, .take = take, .wants = wants };
 }
 
-void sink_fini(struct sink *sink)
+void recorder_init(struct recorder *r, struct profile *profile, const struct modules *modules,
+                   struct ops *ops)
 {
-	kernel_names_fini(&sink->kernel_names);
-	free(sink->live);
-	own_threads_fini(&sink->own_threads);
-	recorded_fini(&sink->recorded);
+	memset(r, 0, sizeof(*r));
+	r->profile = profile;
+	r->modules = modules;
+	r->ops = ops;
 }
 
-struct sampler_sink sink_functions(struct sink *sink)
+void recorder_fini(struct recorder *r)
 {
-	return (struct sampler_sink){
-		.context = sink,
-		.process = add_process,
-		.process_end = end_process,
-		.thread = add_thread,
-		.thread_end = end_thread,
-		.stack = add_stack,
-		.op = add_op,
-		.op_count = add_op_count,
-		.alloc = add_alloc,
-		.freed = add_free,
-		.memory = add_memory,
-		.patch = add_patch,
-		.op_begins = op_begins,
-		.wants = wants,
-		.gpu_site = add_gpu_site,
-		.gpu = add_gpu,
-		.gpu_pc = add_gpu_pc,
-		.gpu_pc_sum = add_gpu_pc_sum,
-		.python_name = add_python_name,
-		.python_calls = add_python_calls,
-	};
+	kernel_names_fini(&r->kernel_names);
+	free(r->live);
+	free(r->own_threads);
+	recorded_fini(&r->recorded);
 }
 
 // Its exit record may still be on the way, so the kernel is asked. A zombie does not run.
 static bool is_running(uint32_t pid)
 {
-	char state = proc_state((pid_t)pid);
+	struct proc_stat stat;
 
-	return state && state != 'Z' && state != 'X';
+	return proc_stat_read(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
-uint32_t sink_count_running(const struct sink *sink, uint32_t main_pid, const char **name)
+uint32_t recorder_count_running(const struct recorder *r, uint32_t main_pid, const char **name)
 {
 	uint32_t count = 0;
 
 	*name = "";
-	for (size_t i = 0; i < sink->live_count; i++) {
-		if (sink->live[i].pid == main_pid || !is_running(sink->live[i].pid))
+	for (size_t i = 0; i < r->live_count; i++) {
+		if (r->live[i].pid == main_pid || !is_running(r->live[i].pid))
 			continue;
 		if (count++ == 0)
-			*name = sink->live[i].name;
+			*name = r->live[i].name;
 	}
 	return count;
 }

@@ -276,8 +276,8 @@ static void tell_site(struct gpu_calls *c, const struct thread *thread, const st
 		told.flags = stack->flags;
 	else
 		told.count = list_known(c, thread, codes, site->chain);
-	if (c->sink->gpu_site)
-		c->sink->gpu_site(c->sink->context, &told);
+	sampler_sink_take(c->sink,
+	                  &(struct sampled){ .kind = SAMPLED_GPU_SITE, .gpu_site = &told });
 }
 
 static uint64_t hash_of_site(const struct site *site)
@@ -377,8 +377,7 @@ static void give(struct gpu_calls *c, uint32_t process, uint32_t op, const struc
 
 	if (call)
 		event.call = (struct gpu_call){ call->site, call->op, call->begin_ns };
-	if (c->sink->gpu)
-		c->sink->gpu(c->sink->context, &event);
+	sampler_sink_take(c->sink, &(struct sampled){ .kind = SAMPLED_GPU, .gpu = &event });
 }
 
 static void give_first(struct gpu_calls *c)

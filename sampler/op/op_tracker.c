@@ -86,8 +86,9 @@ void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct 
 	take_callers(t, &thread->ops, &open);
 	bool begun = op_stack_begin(&thread->ops, &open);
 	t->unmatched += !begun;
-	if (begun && t->sink->op_begins)
-		t->sink->op_begins(t->sink->context, open.op, open.begin_ns);
+	if (begun)
+		sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP_BEGIN,
+		                                              .at = { open.op, open.begin_ns } });
 }
 
 static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
@@ -130,8 +131,7 @@ static struct op_event event_of(const struct thread *thread, const struct open_o
 
 static void give(struct op_tracker *t, const struct op_event *event)
 {
-	if (t->sink->op)
-		t->sink->op(t->sink->context, event);
+	sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP, .op = event });
 }
 
 static void give_twin(struct op_tracker *t, struct open_op *open)
@@ -345,8 +345,8 @@ void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event
 		.counts = event->op_count.counts,
 	};
 
-	if (t->sink->op_count)
-		t->sink->op_count(t->sink->context, &count);
+	sampler_sink_take(t->sink,
+	                  &(struct sampled){ .kind = SAMPLED_OP_COUNT, .op_count = &count });
 }
 
 void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns)

@@ -72,12 +72,12 @@ void tracker_on_alloc(struct tracker *t, const struct event *event)
 		.frames = t->stack + 1,
 	};
 
-	if (!thread || !t->sink.alloc)
+	if (!thread)
 		return;
 	alloc.thread = thread->number;
 	alloc.count = (uint32_t)tracker_frames(t, thread, &event->alloc.at, event->time_ns,
 	                                       t->stack + 1, STACK_MAX_FRAMES, &alloc.flags);
-	t->sink.alloc(t->sink.context, &alloc);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_ALLOC, .alloc = &alloc });
 }
 
 void tracker_on_free(struct tracker *t, const struct event *event)
@@ -85,17 +85,17 @@ void tracker_on_free(struct tracker *t, const struct event *event)
 	struct process *process = tasks_find_process(t->tasks, event->pid);
 	struct free_event freed = { .time_ns = event->time_ns, .address = event->freed };
 
-	if (!process || !t->sink.freed)
+	if (!process)
 		return;
 	freed.process = process->number;
-	t->sink.freed(t->sink.context, &freed);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_FREE, .freed = &freed });
 }
 
 void tracker_on_memory(struct tracker *t, const struct event *event)
 {
 	uint32_t process = tracker_process(t, event->pid);
 
-	if (!process || !t->sink.memory)
+	if (!process)
 		return;
 	struct memory_event memory = {
 		.process = process,
@@ -105,7 +105,7 @@ void tracker_on_memory(struct tracker *t, const struct event *event)
 		.allocated_bytes = event->memory.allocated_bytes,
 		.freed_bytes = event->memory.freed_bytes,
 	};
-	t->sink.memory(t->sink.context, &memory);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_MEMORY, .memory = &memory });
 }
 
 void tracker_on_patch(struct tracker *t, const struct event *event)
@@ -123,8 +123,7 @@ void tracker_on_patch(struct tracker *t, const struct event *event)
 	if (event->patch.reason != PATCH_PYTHON &&
 	    !patches_add(&thread->process->patches, &event->patch))
 		t->no_memory = true;
-	if (t->sink.patch)
-		t->sink.patch(t->sink.context, &patch);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PATCH, .patch = &patch });
 }
 
 // Code that has come since it was last looked for is looked for again.
@@ -146,8 +145,7 @@ static void give_managed(struct tracker *t, uint32_t number, const struct event 
 
 	if (managed->kind == GPU_MANAGED_HOST_FAULT && process)
 		told.code = frame_at(t, process, managed->value, event->time_ns);
-	if (t->sink.gpu)
-		t->sink.gpu(t->sink.context, &told);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_GPU, .gpu = &told });
 }
 
 void tracker_on_gpu(struct tracker *t, const struct event *event)
@@ -164,12 +162,11 @@ void tracker_on_gpu(struct tracker *t, const struct event *event)
 
 void tracker_on_gpu_pc(struct tracker *t, const struct event *event)
 {
-	if (t->sink.gpu_pc)
-		t->sink.gpu_pc(t->sink.context, &event->gpu_pc);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_GPU_PC, .gpu_pc = &event->gpu_pc });
 }
 
 void tracker_on_gpu_pc_sum(struct tracker *t, const struct event *event)
 {
-	if (t->sink.gpu_pc_sum)
-		t->sink.gpu_pc_sum(t->sink.context, &event->gpu_pc_sum);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_GPU_PC_SUM,
+	                                   .gpu_pc_sum = &event->gpu_pc_sum });
 }

@@ -31,8 +31,7 @@ static void tell_calls(struct tracker *t, struct process *process,
 	};
 
 	process->python.counts = true;
-	if (t->sink.python_calls)
-		t->sink.python_calls(t->sink.context, &told);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PYTHON_CALLS, .python_calls = &told });
 }
 
 void tracker_on_python(struct tracker *t, const struct event *event)
@@ -83,7 +82,7 @@ void tracker_on_python_name(struct tracker *t, const struct event *event)
 	struct process *process = tasks_find_process(t->tasks, event->pid);
 	uint64_t address = event->python_name.address;
 
-	if (!process || !t->sink.python_name)
+	if (!process)
 		return;
 	const struct mapping *mapping = address_space_find(process->space, address);
 	if (!mapping && mapper_reread(t->modules, process, event->time_ns))
@@ -95,7 +94,7 @@ void tracker_on_python_name(struct tracker *t, const struct event *event)
 		.file_offset = address - mapping->start + mapping->file_offset,
 		.name = event->python_name.name,
 	};
-	t->sink.python_name(t->sink.context, &name);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PYTHON_NAME, .python_name = &name });
 }
 
 void tracker_on_python_calls(struct tracker *t, const struct event *event)

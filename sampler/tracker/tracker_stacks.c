@@ -10,8 +10,8 @@
 
 void tracker_give(struct tracker *t, const struct stack *stack)
 {
-	if (t->sink.stack && stack->weight_ns)
-		t->sink.stack(t->sink.context, stack);
+	if (stack->weight_ns)
+		tracker_tell(t, &(struct sampled){ .kind = SAMPLED_STACK, .stack = stack });
 }
 
 static size_t add_kernel_frames(struct tracker *t, const struct event_sample *sample,

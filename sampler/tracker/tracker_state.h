@@ -86,6 +86,11 @@ size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct eve
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags);
 
+static inline void tracker_tell(const struct tracker *t, const struct sampled *what)
+{
+	sampler_sink_take(&t->sink, what);
+}
+
 /* To the sink, if it stands for any time. */
 void tracker_give(struct tracker *t, const struct stack *stack);
 

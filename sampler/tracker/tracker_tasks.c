@@ -23,8 +23,7 @@ static void announce_process(struct tracker *t, struct process *process, uint64_
 	};
 
 	process->announced = true;
-	if (t->sink.process)
-		t->sink.process(t->sink.context, &event);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PROCESS, .process = &event });
 }
 
 static void announce_thread(struct tracker *t, struct thread *thread, uint64_t time_ns)
@@ -38,8 +37,7 @@ static void announce_thread(struct tracker *t, struct thread *thread, uint64_t t
 	};
 
 	thread->announced = true;
-	if (t->sink.thread)
-		t->sink.thread(t->sink.context, &event);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_THREAD, .thread = &event });
 }
 
 static void rename_thread(struct thread *thread, const char *name)
@@ -101,8 +99,7 @@ static void give_thread_end(struct tracker *t, const struct thread *thread, uint
 	memcpy(end.ns, thread->ns, sizeof(end.ns));
 	if (!end.exact)
 		end.ns[METRIC_ON_CPU] = thread->sampled_ns;
-	if (t->sink.thread_end)
-		t->sink.thread_end(t->sink.context, &end);
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_THREAD_END, .thread_end = &end });
 }
 
 // The kernel takes our events off a process that runs a program which we may not read, and
@@ -132,8 +129,8 @@ static void end_thread(struct tracker *t, struct thread *thread, uint64_t time_n
 	if (!process_ended)
 		return;
 	t->ended[t->ended_count++ % TRACKER_ENDED] = (struct tracker_ended){ pid, process };
-	if (t->sink.process_end)
-		t->sink.process_end(t->sink.context, process, time_ns);
+	tracker_tell(t,
+	             &(struct sampled){ .kind = SAMPLED_PROCESS_END, .at = { process, time_ns } });
 	check_unseen(t, pid, time_ns);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module batch_file cpu_clock format job kernel_names launch machine op_wrapper option own_threads
+foreach(module batch_file cpu_clock format job kernel_names launch machine op_wrapper option
         rank recorded source state terminal tracks)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()

@@ -10,6 +10,7 @@ foreach(module
   meetings
   merger_slots
   paths
+  recorder
   spread
   threads)
   unit(${module} LIBS merge PkgConfig::ZLIB)

@@ -114,81 +114,9 @@ static bool write_ring(const uint8_t **data, size_t *size)
 	return write_file("ring", &file, sizeof(file), sizeof(file));
 }
 
-static void add_process(void *profile, const struct process_event *event)
+static void take_into(void *profile, const struct sampled *what)
 {
-	profile_add_process(profile, event);
-}
-
-static void end_process(void *profile, uint32_t process, uint64_t time_ns)
-{
-	profile_end_process(profile, process, time_ns);
-}
-
-static void add_thread(void *profile, const struct thread_event *event)
-{
-	profile_add_thread(profile, event);
-}
-
-static void end_thread(void *profile, const struct thread_end *end)
-{
-	profile_end_thread(profile, end);
-}
-
-static void add_stack(void *profile, const struct stack *stack)
-{
-	profile_add_stack(profile, stack);
-}
-
-static void add_op(void *profile, const struct op_event *event)
-{
-	profile_add_op(profile, event);
-}
-
-static void add_op_count(void *profile, const struct op_count_event *event)
-{
-	profile_add_op_count(profile, event);
-}
-
-static void add_alloc(void *profile, const struct alloc_event *event)
-{
-	profile_add_alloc(profile, event);
-}
-
-static void add_free(void *profile, const struct free_event *event)
-{
-	profile_add_free(profile, event);
-}
-
-static void add_memory(void *profile, const struct memory_event *event)
-{
-	profile_add_memory(profile, event);
-}
-
-static void add_python_name(void *profile, const struct python_name_event *event)
-{
-	profile_add_python_name(profile, event);
-}
-
-static void add_python_calls(void *profile, const struct python_calls_event *event)
-{
-	profile_add_python_calls(profile, event);
-}
-
-static struct sampler_sink sink_into(struct profile *profile)
-{
-	return (struct sampler_sink){ .context = profile,
-		                      .process = add_process,
-		                      .process_end = end_process,
-		                      .thread = add_thread,
-		                      .thread_end = end_thread,
-		                      .stack = add_stack,
-		                      .op = add_op,
-		                      .op_count = add_op_count,
-		                      .alloc = add_alloc,
-		                      .freed = add_free,
-		                      .memory = add_memory,
-		                      .python_name = add_python_name,
-		                      .python_calls = add_python_calls };
+	profile_take(profile, what);
 }
 
 static void drain(struct op_source *source, struct tracker *tracker)
@@ -209,7 +137,7 @@ static void follow(void)
 	cleanup(ops) struct ops *ops = ops_new();
 	cleanup(codes) struct codes *codes = codes_new();
 	cleanup(profile) struct profile *profile = profile_new(modules, NULL, NULL);
-	struct sampler_sink sink = sink_into(profile);
+	struct sampler_sink sink = { .context = profile, .take = take_into };
 	struct source_facts facts = { .frequency_hz = 999 };
 	cleanup(tracker) struct tracker *tracker =
 		tracker_new(modules, UNWINDER_TABLE, &sink, NULL);

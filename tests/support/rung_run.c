@@ -89,6 +89,20 @@ static void on_stack(void *context, const struct stack *stack)
 		thread->unknown_ns += stack->weight_ns;
 }
 
+static void on(void *context, const struct sampled *what)
+{
+	if (what->kind == SAMPLED_PROCESS)
+		on_process(context, what->process);
+	else if (what->kind == SAMPLED_PROCESS_END)
+		on_process_end(context, what->at.number, what->at.time_ns);
+	else if (what->kind == SAMPLED_THREAD)
+		on_thread(context, what->thread);
+	else if (what->kind == SAMPLED_THREAD_END)
+		on_thread_end(context, what->thread_end);
+	else if (what->kind == SAMPLED_STACK)
+		on_stack(context, what->stack);
+}
+
 static uint64_t cpu_ns(int who)
 {
 	struct rusage usage;
@@ -154,14 +168,7 @@ void rung_run(struct rung_run *run, enum rung rung, char *const argv[])
 		.off_cpu = true,
 		.agent_directory = session ? session_directory(session) : NULL,
 	};
-	struct sampler_sink sink = {
-		.context = run,
-		.process = on_process,
-		.process_end = on_process_end,
-		.thread = on_thread,
-		.thread_end = on_thread_end,
-		.stack = on_stack,
-	};
+	struct sampler_sink sink = { .context = run, .take = on };
 	cleanup(modules) struct modules *modules = modules_new();
 	cleanup(sampler) struct sampler *sampler = sampler_new(&options, modules, &sink, &err);
 	if (!sampler || sampler_attach(sampler, child, &err) < 0)

@@ -37,7 +37,15 @@ static void hear(void *context, const struct gpu_event *event)
 	         gpu_record_correlation(event->record), event->call.site);
 }
 
-static const struct sampler_sink sink = { .gpu_site = hear_site, .gpu = hear };
+static void take(void *context, const struct sampled *what)
+{
+	if (what->kind == SAMPLED_GPU_SITE)
+		hear_site(context, what->gpu_site);
+	else if (what->kind == SAMPLED_GPU)
+		hear(context, what->gpu);
+}
+
+static const struct sampler_sink sink = { .take = take };
 
 static void begin_all(void)
 {

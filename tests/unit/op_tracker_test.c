@@ -14,18 +14,21 @@ static struct tasks *tasks;
 static struct thread *thread;
 static char story[1024]; // what the sink hears: "name[total/self]<around flags"
 
-static void hear(void *context, const struct op_event *op)
+static void hear(void *context, const struct sampled *what)
 {
+	const struct op_event *op = what->op;
 	size_t used = strlen(story);
 
 	(void)context;
+	if (what->kind != SAMPLED_OP)
+		return;
 	snprintf(story + used, sizeof(story) - used, "%u[%lu/%lu]<%u%s%s%s%s%s ", op->op,
 	         op->end_ns - op->begin_ns, op->self_ns, op->parent,
 	         op->flags & OP_LEFT_OPEN ? "?" : "", op->flags & OP_RANGE ? "r" : "",
 	         op->within_itself ? "*" : "", op->within_domain ? "d" : "", op->mark ? "m" : "");
 }
 
-static const struct sampler_sink sink = { .op = hear };
+static const struct sampler_sink sink = { .take = hear };
 static struct op_tracker tracker = { .sink = &sink };
 static struct codes *codes;
 
@@ -293,9 +296,13 @@ static void tell_chains(uint32_t number)
 
 static uint32_t chains[16][2]; // [op]: own, forward
 
-static void hear_chains(void *context, const struct op_event *op)
+static void hear_chains(void *context, const struct sampled *what)
 {
+	const struct op_event *op = what->op;
+
 	(void)context;
+	if (what->kind != SAMPLED_OP)
+		return;
 	chains[op->op % 16][0] = op->chain;
 	chains[op->op % 16][1] = op->forward;
 }
@@ -314,7 +321,7 @@ static void begin_called(struct op_tracker *of, uint32_t op, uint64_t now, uint3
 
 Test(op_tracker, what_a_derivative_calls_belongs_to_the_forward_pass)
 {
-	const struct sampler_sink hears = { .op = hear_chains };
+	const struct sampler_sink hears = { .take = hear_chains };
 	cleanup(ops) struct ops *ops = ops_new();
 	struct op_tracker own = { .sink = &hears, .ops = ops };
 	struct op engine = { .provider = OP_TORCH,

@@ -133,13 +133,21 @@ static void see_stack(void *context, const struct stack *stack)
 		seen.whole += stack->samples;
 }
 
-static const struct sampler_sink sink = {
-	.process = see_process,
-	.process_end = see_process_end,
-	.thread = see_thread,
-	.thread_end = see_thread_end,
-	.stack = see_stack,
-};
+static void see(void *context, const struct sampled *what)
+{
+	if (what->kind == SAMPLED_PROCESS)
+		see_process(context, what->process);
+	else if (what->kind == SAMPLED_PROCESS_END)
+		see_process_end(context, what->at.number, what->at.time_ns);
+	else if (what->kind == SAMPLED_THREAD)
+		see_thread(context, what->thread);
+	else if (what->kind == SAMPLED_THREAD_END)
+		see_thread_end(context, what->thread_end);
+	else if (what->kind == SAMPLED_STACK)
+		see_stack(context, what->stack);
+}
+
+static const struct sampler_sink sink = { .take = see };
 
 static pid_t start(const char *const *argv, int *gate)
 {

@@ -75,16 +75,25 @@ static void on_op_count(void *context, const struct op_count_event *event)
 	tell("P%u op %u x%zu\n", event->process, event->op, (size_t)event->counts.calls);
 }
 
+static void on(void *context, const struct sampled *what)
+{
+	if (what->kind == SAMPLED_PROCESS)
+		on_process(context, what->process);
+	else if (what->kind == SAMPLED_PROCESS_END)
+		on_process_end(context, what->at.number, what->at.time_ns);
+	else if (what->kind == SAMPLED_THREAD)
+		on_thread(context, what->thread);
+	else if (what->kind == SAMPLED_THREAD_END)
+		on_thread_end(context, what->thread_end);
+	else if (what->kind == SAMPLED_STACK)
+		on_stack(context, what->stack);
+	else if (what->kind == SAMPLED_OP_COUNT)
+		on_op_count(context, what->op_count);
+}
+
 static void set_up(void)
 {
-	static const struct sampler_sink sink = {
-		.process = on_process,
-		.process_end = on_process_end,
-		.thread = on_thread,
-		.thread_end = on_thread_end,
-		.stack = on_stack,
-		.op_count = on_op_count,
-	};
+	static const struct sampler_sink sink = { .take = on };
 	static const struct source_facts facts = { .kernel_samples = true,
 		                                   .kernel_stacks = true,
 		                                   .switches = true,

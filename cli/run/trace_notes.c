@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/report/traced.h"
+#include "cli/run/trace_notes.h"
 
-#include "base/hash.h"
 #include "cli/format.h"
+#include "cli/option.h"
+#include "merge/record/traced.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,32 +22,6 @@ static const char *const reasons[PATCH_REASONS] = {
 	[PATCH_SHADOWED] = "they begin with calls, and the program has shadow stacks (CET)",
 };
 
-static bool is_new(struct traced_reason *r, const char *name)
-{
-	uint64_t hash = hash_bytes(name, strlen(name));
-
-	for (uint32_t i = 0; i < r->known; i++)
-		if (r->hashes[i] == hash)
-			return false;
-	if (r->known < TRACED_KNOWN)
-		r->hashes[r->known++] = hash;
-	return true;
-}
-
-void traced_add(struct traced *t, const struct patch_event *event)
-{
-	struct traced_reason *r = &t->reasons[event->reason];
-
-	if (event->pattern < OPTION_LIST_MAX)
-		t->matched[event->pattern] = true;
-	if (event->reason == PATCH_DONE || event->reason == PATCH_PYTHON ||
-	    (*event->name && !is_new(r, event->name)))
-		return;
-	if (r->count < TRACED_NAMES)
-		snprintf(r->names[r->count], sizeof(r->names[0]), "%s", event->name);
-	r->count += event->count;
-}
-
 static void tell_reason(const struct traced_reason *r, const char *reason,
                         void (*line)(void *context, const char *text), void *context)
 {
@@ -63,7 +38,9 @@ static void tell_reason(const struct traced_reason *r, const char *reason,
 	line(context, text);
 }
 
-void traced_tell(const struct traced *t, const struct option_list *patterns,
+_Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
+
+void trace_notes(const struct traced *t, const struct option_list *patterns,
                  void (*line)(void *context, const char *text), void *context)
 {
 	char text[512];
