@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/run/agent_path.h"
+#include "cli/run/collect.h"
 #include "cli/run/ending.h"
 #include "cli/run/progress.h"
 #include "cli/run/state.h"
@@ -273,12 +274,11 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	let_go_of_streams(r->options);
 	if (open_sampler(r, err) < 0 || sampler_attach(r->sampler, r->launch.pid, err) < 0)
 		return -1;
-	r->collect = (struct collect){
+	r->collector = (struct collector){
 		.sampler = r->sampler,
 		.profile = r->profile,
 		.recorder = &r->recorder,
-		.job = &r->job,
-		.launch = &r->launch,
+		.target = r->launch.pid,
 		.checkpoint = &r->checkpoint,
 		.ahead = &r->ahead,
 		.self_hz = r->options->frequency_hz,
@@ -286,10 +286,10 @@ int recording_start(struct recording *r, int *status, struct error *err)
 	};
 	if (open_early(r, err) < 0)
 		return -1;
-	if (facts_take(&r->facts, argv, &r->collect.run) < 0)
+	if (facts_take(&r->facts, argv, &r->collector.run) < 0)
 		return out_of_memory(err);
 	r->machine = machine_now();
-	recorded_start(&r->recorder.recorded, r->collect.run.start_ns);
+	recorded_start(&r->recorder.recorded, r->collector.run.start_ns);
 	checkpoint_init(&r->checkpoint, r->path[0] ? r->path : NULL, clock_now_ns());
 	bool kernel = sampler_status(r->sampler)->kernel_stacks;
 	ahead_init(&r->ahead, r->early, kernel ? r->kernel_names : NULL, clock_now_ns());
@@ -354,7 +354,7 @@ static void note_unseen_threads(struct recording *r)
 
 static void note_troubles(struct recording *r)
 {
-	const struct collect *c = &r->collect;
+	const struct collector *c = &r->collector;
 	const char *note = sampler_status(r->sampler)->rung_note;
 	char text[ERROR_TEXT_SIZE];
 
@@ -388,11 +388,11 @@ static void note_troubles(struct recording *r)
 
 int recording_wait(struct recording *r, struct error *err)
 {
-	if (collect_until_exit(&r->collect, err) < 0)
+	if (collect_until_exit(&r->collector, &r->job, &r->launch, err) < 0)
 		return -1;
 	note_troubles(r);
-	r->collect.run.notes = r->facts_text;
-	return profile_set_run(r->profile, &r->collect.run, err);
+	r->collector.run.notes = r->facts_text;
+	return profile_set_run(r->profile, &r->collector.run, err);
 }
 
 static int symbolize(struct recording *r, struct progress *progress, struct error *err)
@@ -434,7 +434,7 @@ int recording_symbolize(struct recording *r, struct error *err)
 	         "%s came before all functions had their names: bottleneck report looks for the "
 	         "others",
 	         ending_signal());
-	return profile_set_run(r->profile, &r->collect.run, err);
+	return profile_set_run(r->profile, &r->collector.run, err);
 }
 
 int recording_save(struct recording *r, struct error *err)

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "cli/report/facts.h"
-#include "cli/run/collect.h"
 #include "cli/run/job.h"
 #include "cli/run/launch.h"
 #include "cli/run/run_options.h"
 #include "merge/record/ahead.h"
 #include "merge/record/checkpoint.h"
+#include "merge/record/collector.h"
 #include "merge/record/machine.h"
 #include "merge/record/recorder.h"
 
@@ -47,7 +47,7 @@ struct recording {
 	struct ahead ahead;
 	struct recorder recorder;
 	struct checkpoint checkpoint;
-	struct collect collect;
+	struct collector collector;
 	char path[PATH_MAX];          /* where the profile goes; "" if nowhere */
 	char agent[PATH_MAX];         /* the agent library, where it is needed */
 	struct session *session;      /* of the agent; NULL if there is none */

@@ -88,7 +88,7 @@ static int record(struct recording *r, const struct rule_limits *limits, FILE *r
 		return status;
 	}
 	int gate = conclude(r, limits, report);
-	int ended = r->collect.run.exit_status;
+	int ended = r->collector.run.exit_status;
 	if (WIFSIGNALED(ended)) {
 		recording_close(r);
 		job_die(WTERMSIG(ended));
