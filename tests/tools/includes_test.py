@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What includes.py finds in trees that are wrong in one way each."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+INCLUDES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "includes.py")
+
+
+def problems_of(files):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
+            with open(os.path.join(root, name), "w") as file:
+                file.write(text)
+        run = subprocess.run([sys.executable, "-B", INCLUDES, root, "--no-stale"],
+                             stdout=subprocess.PIPE, text=True, check=False)
+    lines = run.stdout.splitlines()[:-1]
+    assert bool(lines) == bool(run.returncode), run.stdout
+    return lines
+
+
+class Includes(unittest.TestCase):
+    def test_an_order_is_no_problem(self):
+        self.assertEqual(problems_of({
+            "merge/low/a.h": "#pragma once\n",
+            "merge/high/b.c": '#include "merge/low/a.h"\n',
+            "base/c.h": "#pragma once\n",
+            "merge/low/d.c": '#include "base/c.h"\n'}), [])
+
+    def test_a_circle_of_two_folders_is_found_on_both_sides(self):
+        found = problems_of({
+            "merge/low/a.h": '#pragma once\n#include "merge/high/b.h"\n',
+            "merge/high/b.h": "#pragma once\n",
+            "merge/high/b.c": '\n\n#include "merge/low/a.h"\n'})
+        self.assertEqual([line.split(" ")[0] for line in found],
+                         ["merge/high/b.c:3:", "merge/low/a.h:2:"])
+
+    def test_a_circle_through_a_third_folder_is_found(self):
+        found = problems_of({
+            "sampler/a/a.h": '#include "sampler/b/b.h"\n',
+            "sampler/b/b.h": '#include "sampler/c/c.h"\n',
+            "sampler/c/c.h": '#include "sampler/a/a.h"\n'})
+        self.assertEqual(len(found), 3)
+
+    def test_a_folder_includes_what_stands_below_it_alone(self):
+        found = problems_of({
+            "cli/a.h": "#pragma once\n",
+            "merge/b.h": "#pragma once\n",
+            "merge/b.c": '#include "cli/a.h"\n',
+            "base/c.c": '#include "merge/b.h"\n'})
+        self.assertEqual([line.split(" ")[0] for line in found], ["base/c.c:1:", "merge/b.c:1:"])
+
+    def test_a_header_with_one_client_beside_it_is_found_unless_a_test_has_it(self):
+        files = {
+            "merge/x/a.h": "#pragma once\n",
+            "merge/x/a.c": '#include "merge/x/a.h"\n',
+            "merge/x/b.c": '#include "merge/x/a.h"\n'}
+        self.assertEqual([line.split(" ")[0] for line in problems_of(files)], ["merge/x/b.c:1:"])
+        files["tests/unit/a_test.c"] = '#include "merge/x/a.h"\n'
+        self.assertEqual(problems_of(files), [])
+
+    def test_a_library_links_what_it_includes(self):
+        files = {
+            "base/CMakeLists.txt": "add_library(base STATIC a.c)\n",
+            "base/a.c": "", "base/a.h": "",
+            "merge/CMakeLists.txt": "add_library(merge STATIC b.c)\ntarget_link_libraries(merge\n"
+                                    "  PUBLIC base PRIVATE PkgConfig::ZLIB) # both\n",
+            "merge/b.c": '#include "base/a.h"\n#include <zlib.h>\n'}
+        self.assertEqual(problems_of(files), [])
+        files["merge/b.c"] = '#include "base/a.h"\n'
+        self.assertEqual(len(problems_of(files)), 1)
+        files["merge/b.c"] = '#include "base/a.h"\n#include <zlib.h>\n#include <sqlite3.h>\n'
+        self.assertEqual([line.split(" ")[0] for line in problems_of(files)], ["merge/b.c:3:"])
+
+    def test_a_folder_that_the_architecture_names_exists(self):
+        found = problems_of({"ARCHITECTURE.md": "`merge/file/` holds\nwhat `merge/none/` holds\n",
+                             "merge/file/a.c": ""})
+        self.assertEqual([line.split(" ")[0] for line in found], ["ARCHITECTURE.md:2:"])
+
+
+if __name__ == "__main__":
+    unittest.main()
