@@ -13,7 +13,7 @@
 #include "cli/run/state.h"
 #include "cli/text/text_counts.h"
 #include "cli/words.h"
-#include "merge/counts.h"
+#include "merge/profile/counts.h"
 #include "merge/profile/profile.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "cli/message.h"
 #include "cli/report/display.h"
 #include "cli/run/state.h"
-#include "merge/merger/merger.h"
+#include "merge/join/merger.h"
 #include "merge/profile/profile.h"
 
 #include <errno.h>

@@ -17,8 +17,8 @@
 #include "cli/whole.h"
 #include "cli/words.h"
 #include "merge/profile/profile.h"
+#include "merge/profile/repeats.h"
 #include "merge/record/machine.h"
-#include "merge/repeats.h"
 
 #include <errno.h>
 #include <limits.h>

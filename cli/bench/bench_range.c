@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/temporary.h"
 #include "merge/profile/profile.h"
+#include "merge/profile/repeats.h"
 #include "merge/query/query_ops.h"
-#include "merge/repeats.h"
 
 #include <errno.h>
 #include <fnmatch.h>

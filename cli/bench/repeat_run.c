@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cli/inherited.h"
 #include "cli/run/job.h"
-#include "merge/repeats.h"
+#include "merge/profile/repeats.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/diff/diff_report.h"
 #include "cli/format.h"
-#include "merge/warmup/statistics.h"
+#include "merge/numbers/statistics.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #include "cli/format.h"
 #include "cli/short_name.h"
 #include "cli/text/text.h"
+#include "merge/numbers/statistics.h"
 #include "merge/profile/profile.h"
-#include "merge/warmup/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

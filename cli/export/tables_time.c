@@ -3,11 +3,11 @@
 #include "cli/export/tables.h"
 #include "cli/report/cut.h"
 #include "cli/report/view.h"
-#include "merge/clocks.h"
 #include "merge/query/query_imports.h"
 #include "merge/query/query_startup.h"
 #include "merge/query/query_steps.h"
 #include "merge/query/query_warmup.h"
+#include "merge/table/clocks.h"
 
 #include <stdio.h>
 

@@ -7,9 +7,9 @@
 #include "cli/bench/repeat_run.h"
 #include "cli/command.h"
 #include "cli/run/job.h"
-#include "merge/callgrind.h"
-#include "merge/counts.h"
-#include "merge/repeats.h"
+#include "merge/file/callgrind.h"
+#include "merge/profile/counts.h"
+#include "merge/profile/repeats.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
 #include "cli/format.h"
 #include "cli/report/place.h"
 #include "cli/table.h"
-#include "merge/keys.h"
 #include "merge/profile/profile.h"
+#include "merge/scope/keys.h"
 
 #include <errno.h>
 #include <stdio.h>

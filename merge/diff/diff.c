@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "merge/diff/diff_match.h"
+#include "merge/numbers/statistics.h"
 #include "merge/query/answer.h"
-#include "merge/warmup/statistics.h"
 
 #include <errno.h>
 #include <math.h>

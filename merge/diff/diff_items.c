@@ -4,9 +4,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "merge/diff/visits.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_ops.h"
-#include "merge/warmup/visits.h"
 
 #include <ctype.h>
 #include <errno.h>

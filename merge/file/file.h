@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "merge/columns.h"
+#include "merge/table/columns.h"
 
 #include <sqlite3.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "merge/file/file_reader.h"
-#include "merge/run_fields.h"
+#include "merge/profile/run_fields.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "merge/file/file_writer.h"
 #include "merge/profile/profile_data.h"
+#include "merge/profile/run_fields.h"
 #include "merge/query/answer.h"
-#include "merge/run_fields.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,17 +2,17 @@
 /*
  * What is kept of GPUs: devices, streams, what ran there, when, and for which call path.
  *
- * Times in the call tree are cells of nodes (merge/cells.h), kept apart from those of threads: GPU
+ * Times in the call tree are cells of nodes (merge/table/cells.h), kept apart from those of threads: GPU
  * time is never added to CPU time. For the files of merge/ alone. One thread at a time.
  */
 #pragma once
 
 #include "base/gpu_event.h"
-#include "merge/cells.h"
 #include "merge/gpu/gpu_busy.h"
 #include "merge/gpu/gpu_idle.h"
 #include "merge/gpu/gpu_touches.h"
 #include "merge/gpu/gpu_works.h"
+#include "merge/table/cells.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/hash.h"
-#include "merge/histogram.h"
+#include "merge/numbers/histogram.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ struct gpu_work {
 	struct gpu_work_key key;
 	struct gpu_work_sums sums;
 	struct histogram durations;
-	uint32_t series; /* id, merge/warmup/series.h; 0: none. Not in files */
+	uint32_t series; /* id, merge/table/series.h; 0: none. Not in files */
 };
 
 struct gpu_works {

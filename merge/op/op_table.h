@@ -5,13 +5,13 @@
  *
  * Beyond a limit new rows leave out their shape, caller and the op around them, and
  * durations are put to similar ones; that is counted. Times are kept in bins whose width doubles
- * when there are too many, as in merge/cells.h. One thread at a time.
+ * when there are too many, as in merge/table/cells.h. One thread at a time.
  */
 #pragma once
 
 #include "base/device_bytes.h"
 #include "base/hash.h"
-#include "merge/histogram.h"
+#include "merge/numbers/histogram.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ struct op_entry {
 	uint64_t first_begin_ns, first_ns; /* of the earliest call; 0, 0: none was timed */
 	uint64_t min_ns, max_ns;
 	struct histogram durations;
-	uint32_t series; /* id, merge/warmup/series.h, of its calls; 0: not known */
+	uint32_t series; /* id, merge/table/series.h, of its calls; 0: not known */
 };
 
 /* Ops that began in one bin. */

@@ -5,7 +5,7 @@
 #include "base/code.h"
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
-#include "merge/run_fields.h"
+#include "merge/profile/run_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -65,7 +65,7 @@ struct run {
 	uint64_t recorded_from_ns, recorded_to_ns;
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
 	const char *recorded_range; /* ops while which were open it was; NULL: any */
-	const char *cpu_clock;      /* its readings, merge/clocks.h; "" or NULL: not known */
+	const char *cpu_clock;      /* its readings, merge/table/clocks.h; "" or NULL: not known */
 	const char *notes;          /* more lines for the limits, separated by newlines */
 	bool complete;              /* false: a checkpoint of a run that was still going on */
 };

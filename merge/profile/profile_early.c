@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // profile_ask_early(): apart from profile_naming.c, whose tests have a symbolizer of their own.
 #include "merge/profile/profile_data.h"
-#include "merge/wanted.h"
+#include "merge/profile/unnamed.h"
 #include "symbolize/early.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "merge/profile/profile_data.h"
-#include "merge/wanted.h"
+#include "merge/profile/unnamed.h"
 #include "symbolize/jit/jit_compiler.h"
 #include "symbolize/symbolizer.h"
 

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "merge/keys.h"
 #include "merge/query/query.h"
+#include "merge/scope/keys.h"
 
 #include <string.h>
 

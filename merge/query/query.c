@@ -2,11 +2,11 @@
 #include "merge/query/query.h"
 
 #include "base/error.h"
-#include "merge/keys.h"
+#include "merge/numbers/statistics.h"
 #include "merge/query/answer.h"
-#include "merge/scope.h"
-#include "merge/tally.h"
-#include "merge/warmup/statistics.h"
+#include "merge/query/self_total.h"
+#include "merge/scope/keys.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

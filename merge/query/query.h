@@ -52,7 +52,7 @@ struct query {
 	bool on_cpu, off_cpu; /* which time counts; both false: both */
 	bool without_others; /* of both, not what others take: waiting for a free CPU, which may hit
 	                        any function, for children, whose time is in them, and idle threads
-	                        of libraries (merge/idle.h) */
+	                        of libraries (merge/scope/idle.h) */
 	const char *thread;  /* only threads of this name or tid; NULL: all */
 	const char *process; /* only processes of this name or pid; NULL: all */
 	const char *hide;    /* leave frames of modules or functions that match this glob out: their

@@ -5,11 +5,11 @@
  */
 #include "base/array.h"
 #include "base/error.h"
-#include "merge/keys.h"
-#include "merge/op/op_frames.h"
 #include "merge/query/query.h"
-#include "merge/scope.h"
-#include "merge/tally.h"
+#include "merge/query/self_total.h"
+#include "merge/scope/keys.h"
+#include "merge/scope/op_frames.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "merge/query/query_causes.h"
 
 #include "base/error.h"
+#include "merge/scope/window.h"
 #include "merge/warmup/causes.h"
-#include "merge/window.h"
 
 #include <errno.h>
 #include <stdlib.h>

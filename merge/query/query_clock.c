@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/query/query_clock.h"
 
-#include "merge/clocks.h"
+#include "merge/table/clocks.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define PART_MIN  10 /* a level lasts for one of so many parts of the time */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether the CPUs ran at another clock in one part of the run than in another: by what the run
- * says of it (cpu_clock, merge/clocks.h), of which there is nothing on most virtual machines.
+ * says of it (cpu_clock, merge/table/clocks.h), of which there is nothing on most virtual machines.
  *
  * Work of N cycles takes N / f at the clock f. What took the time T at the clock f, and would be
  * done at the clock F, takes T * f / F there: T * (1 - f / F) is due to the slower clock (Hennessy

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about counted instructions (merge/counts.h).
+ * Questions about counted instructions (merge/profile/counts.h).
  *
  * Self is what a row has executed itself, total with all that it has called; a function that is
  * entered again while it runs counts once in its total. Self is exact, and so is the total of what

@@ -2,7 +2,7 @@
 #include "merge/query/query_devices.h"
 
 #include "base/error.h"
-#include "merge/scope.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "merge/query/query_gpu.h"
 
 #include "base/error.h"
-#include "merge/gpu/gpu_occupancy.h"
-#include "merge/own_place.h"
-#include "merge/scope.h"
+#include "merge/query/gpu_occupancy.h"
+#include "merge/scope/own_place.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Page faults of managed memory by the code of the host that had them.
 #include "base/error.h"
-#include "merge/own_place.h"
 #include "merge/query/answer.h"
 #include "merge/query/query_gpu.h"
-#include "merge/scope.h"
+#include "merge/scope/own_place.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "merge/query/query_gpu_lines.h"
 
 #include "base/error.h"
+#include "merge/numbers/statistics.h"
 #include "merge/profile/profile_data.h"
-#include "merge/warmup/statistics.h"
 #include "symbolize/demangle.h"
 
 #include <errno.h>

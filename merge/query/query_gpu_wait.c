@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "merge/keys.h"
 #include "merge/query/query_gpu.h"
-#include "merge/scope.h"
+#include "merge/scope/keys.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

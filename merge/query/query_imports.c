@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/query/answer.h"
-#include "merge/scope.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/origin.h"
-#include "merge/keys.h"
 #include "merge/profile/profile_data.h"
-#include "merge/tiers.h"
+#include "merge/query/tiers.h"
+#include "merge/scope/keys.h"
 #include "merge/warmup/cycle.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define ELSEWHERE   CYCLE_ELSEWHERE // the phase of all other lines
 #define ROOT        1               // the thread, in the tree of lines
 
-// What happened in a bin, as in merge/cells.h.
+// What happened in a bin, as in merge/table/cells.h.
 struct bin {
 	uint64_t ns;
 	int64_t rate;

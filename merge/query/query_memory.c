@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // query_memory(): the sites of memory by what they are part of.
 #include "base/error.h"
-#include "merge/keys.h"
+#include "merge/numbers/statistics.h"
 #include "merge/query/answer.h"
 #include "merge/query/query_ops.h"
-#include "merge/scope.h"
-#include "merge/warmup/statistics.h"
+#include "merge/scope/keys.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

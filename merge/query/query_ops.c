@@ -2,10 +2,10 @@
 #include "merge/query/query_ops.h"
 
 #include "base/error.h"
-#include "merge/op/op_groups.h"
-#include "merge/op/op_samples.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/answer.h"
+#include "merge/query/op_groups.h"
+#include "merge/query/op_samples.h"
 
 #include <errno.h>
 #include <stdlib.h>

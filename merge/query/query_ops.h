@@ -10,7 +10,7 @@
  * In a window, which is as fine as the bins that times are kept in, there are no
  * durations of single calls and no bytes: those are 0. By op and by shape, of all threads, calls
  * and times are exact in a window, too, if every call of the op is in a series
- * (merge/warmup/series.h), and there are durations where those in the window are kept one by one.
+ * (merge/table/series.h), and there are durations where those in the window are kept one by one.
  * Who called the caller (by stack, from the second frame on) is not told by the intervals, but by
  * what most samples have that hold the op in that function: " < ~" stands where some had other
  * callers, " < ?" where there was no sample. Those of PyTorch's ops in Python are exact, and of the

@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/numbers/median.h"
 #include "merge/profile/profile_data.h"
-#include "merge/warmup/median.h"
 
 #include <errno.h>
 #include <stdlib.h>

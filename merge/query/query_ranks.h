@@ -7,13 +7,13 @@
  * and these wait for half of the difference, or more, longer than it does: in calls of MPI, even
  * where those turn round on a CPU, or for anything else.
  *
- * Where ranks meet (merge/meetings.h), it is exact for whom they wait: for who comes last, as long
+ * Where ranks meet (merge/table/meetings.h), it is exact for whom they wait: for who comes last, as long
  * as the others have been there on average.
  */
 #pragma once
 
 #include "base/cleanup.h"
-#include "merge/meetings.h"
+#include "merge/table/meetings.h"
 
 #include <stdbool.h>
 #include <stddef.h>

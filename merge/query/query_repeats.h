@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about repeated runs (merge/repeats.h): each side by itself, and one against another.
+ * Questions about repeated runs (merge/profile/repeats.h): each side by itself, and one against another.
  */
 #pragma once
 
 #include "base/cleanup.h"
-#include "merge/repeats.h"
-#include "merge/warmup/spread.h"
+#include "merge/numbers/spread.h"
+#include "merge/profile/repeats.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/stack.h"
 #include "merge/profile/profile_data.h"
-#include "merge/scope.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/metric.h"
 #include "merge/profile/profile.h"
-#include "merge/slices.h"
+#include "merge/table/slices.h"
 
 #include <stdbool.h>
 #include <stddef.h>

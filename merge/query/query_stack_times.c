@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "merge/scope.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static enum put put_part(struct asking *a, size_t node, enum metric metric, uint
 	return PUT_OK;
 }
 
-// What COUNT cells of one metric say: see merge/cells.h.
+// What COUNT cells of one metric say: see merge/table/cells.h.
 static enum put put_metric(struct asking *a, size_t node, const struct cell *cells, size_t count)
 {
 	const struct scope *scope = &a->scope;

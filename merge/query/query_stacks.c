@@ -5,9 +5,9 @@
 #include "merge/query/query_stacks.h"
 
 #include "base/error.h"
-#include "merge/keys.h"
 #include "merge/query/stack_collector.h"
-#include "merge/scope.h"
+#include "merge/scope/keys.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 #include "merge/query/query_startup.h"
 
 #include "base/error.h"
+#include "merge/scope/window.h"
 #include "merge/warmup/causes.h"
-#include "merge/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-// What happened in the bins, by cause: first as differences, as in merge/cells.h, then as times.
+// What happened in the bins, by cause: first as differences, as in merge/table/cells.h, then as times.
 struct course {
 	uint64_t *ns;  // [cause * CELLS_BINS + bin]
 	int64_t *rate; // the same

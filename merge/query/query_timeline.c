@@ -2,7 +2,7 @@
 #include "merge/query/query_timeline.h"
 
 #include "base/error.h"
-#include "merge/scope.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ static bool make_gpu_lanes(const struct asking *a, struct timeline *t)
 	return true;
 }
 
-// Intervals are told by where they begin and end: see merge/cells.h.
+// Intervals are told by where they begin and end: see merge/table/cells.h.
 struct change {
 	uint64_t ns;
 	int64_t rate;

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query.h"
-#include "merge/window.h"
+#include "merge/scope/window.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
+#include "merge/query/crowding.h"
 #include "merge/query/query_steps.h"
-#include "merge/warmup/crowding.h"
 
 #include <errno.h>
 #include <stdlib.h>

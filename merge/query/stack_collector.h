@@ -8,11 +8,11 @@
  */
 #pragma once
 
-#include "merge/keys.h"
-#include "merge/op/op_frames.h"
-#include "merge/paths.h"
 #include "merge/query/query_stacks.h"
-#include "merge/scope.h"
+#include "merge/scope/keys.h"
+#include "merge/scope/op_frames.h"
+#include "merge/scope/scope.h"
+#include "merge/table/paths.h"
 
 /*
  * Nodes and frames while they are collected. Both are pairs of numbers: a node is one of a caller

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "merge/clocks.h"
+#include "merge/table/clocks.h"
 
 #include <stdbool.h>
 #include <stdint.h>

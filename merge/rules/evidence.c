@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/share.h"
 #include "merge/profile/profile_data.h"
-#include "merge/scope.h"
+#include "merge/scope/scope.h"
 
 #include <errno.h>
 #include <stdarg.h>

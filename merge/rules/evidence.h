@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "merge/activity.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
 #include "merge/query/query_gpu.h"
@@ -14,6 +13,7 @@
 #include "merge/query/query_ops.h"
 #include "merge/query/query_steps.h"
 #include "merge/query/query_warmup.h"
+#include "merge/rules/activity.h"
 #include "merge/rules/finding.h"
 
 struct evidence {

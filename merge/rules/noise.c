@@ -2,8 +2,8 @@
 #include "merge/rules/noise.h"
 
 #include "base/cleanup.h"
+#include "merge/numbers/statistics.h"
 #include "merge/query/query.h"
-#include "merge/warmup/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

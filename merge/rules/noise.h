@@ -4,7 +4,7 @@
  *
  * Three sources, whose variances add up:
  *
- *   - samples: they are counted, see merge/warmup/visits.h for how surely;
+ *   - samples: they are counted, see merge/diff/visits.h for how surely;
  *   - calls: a sum of N calls of standard deviation s varies by s √N; the standard deviation is
  *     taken from the quartiles, so that one slow call does not spoil it;
  *   - the machine: the same instructions take a little longer or shorter each time. Where runs are

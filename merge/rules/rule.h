@@ -73,7 +73,7 @@ struct rule {
 	/* Finds out the value of FINDING, and what else it says. */
 	enum measured (*measure)(const struct evidence *evidence, const struct rule *rule,
 	                         struct finding *finding);
-	/* For rules on what stacks do, see merge/activity.h. */
+	/* For rules on what stacks do, see merge/rules/activity.h. */
 	uint64_t doing, not_doing; /* any of the first and none of the second */
 	uint64_t whole_places;     /* all that is done in places that do more of these than of
 	                              ops that take long */

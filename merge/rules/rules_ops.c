@@ -2,8 +2,8 @@
 // Rules on ops.
 #include "base/error.h"
 #include "base/op.h"
-#include "merge/loaders.h"
 #include "merge/rules/evidence.h"
+#include "merge/rules/loaders.h"
 
 #include <stdio.h>
 #include <string.h>

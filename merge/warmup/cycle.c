@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "merge/warmup/median.h"
+#include "merge/numbers/median.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "merge/warmup/warmup.h"
 
 #include "base/cleanup.h"
-#include "merge/relative.h"
-#include "merge/warmup/median.h"
+#include "merge/numbers/median.h"
+#include "merge/warmup/relative.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/strings.h"
-#include "merge/callgrind.h"
-#include "merge/counts.h"
+#include "merge/file/callgrind.h"
+#include "merge/profile/counts.h"
 
 #include <stdlib.h>
 

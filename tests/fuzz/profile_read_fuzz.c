@@ -16,7 +16,7 @@
 #include "base/op.h"
 #include "base/record.h"
 #include "merge/file/file.h"
-#include "merge/merger/merger.h"
+#include "merge/join/merger.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query.h"
 #include "merge/query/query_gpu.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/activity.h"
+#include "merge/rules/activity.h"
 
 #include <criterion/criterion.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "merge/callgrind.h"
+#include "merge/file/callgrind.h"
 
 #include "base/error.h"
 #include "base/strings.h"
-#include "merge/counts.h"
+#include "merge/profile/counts.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "merge/cells.h"
+#include "merge/table/cells.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

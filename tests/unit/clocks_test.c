@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/clocks.h"
+#include "merge/table/clocks.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

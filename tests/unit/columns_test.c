@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
-#include "merge/columns.h"
+#include "merge/table/columns.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

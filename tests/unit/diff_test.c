@@ -2,7 +2,7 @@
 #include "merge/diff/diff.h"
 
 #include "base/error.h"
-#include "merge/warmup/visits.h"
+#include "merge/diff/visits.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>

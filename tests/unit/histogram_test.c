@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/histogram.h"
+#include "merge/numbers/histogram.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/locations.h"
+#include "merge/table/locations.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/warmup/median.h"
+#include "merge/numbers/median.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/meetings.h"
+#include "merge/table/meetings.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Ranks of MPI on several hosts, whose clocks are apart.
-#include "merge/merger/merger.h"
+#include "merge/join/merger.h"
 
 #include "base/error.h"
 #include "base/message.h"

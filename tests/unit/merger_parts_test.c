@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is merged beside the times of threads: GPUs, single calls, counted instructions.
 #include "base/error.h"
-#include "merge/merger/merger.h"
+#include "merge/join/merger.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_slices.h"

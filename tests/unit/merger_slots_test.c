@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/merger/merger_slots.h"
+#include "merge/join/merger_slots.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

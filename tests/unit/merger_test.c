@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/merger/merger.h"
+#include "merge/join/merger.h"
 
 #include "base/error.h"
 #include "merge/profile/profile_data.h"

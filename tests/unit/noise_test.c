@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "merge/rules/noise.h"
 
+#include "merge/numbers/statistics.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
-#include "merge/warmup/statistics.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

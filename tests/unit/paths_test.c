@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/paths.h"
+#include "merge/table/paths.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -2,8 +2,8 @@
 #include "merge/query/query_clock.h"
 
 #include "base/error.h"
-#include "merge/clocks.h"
 #include "merge/file/file.h"
+#include "merge/table/clocks.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>

@@ -2,8 +2,8 @@
 #include "merge/query/query_gpu.h"
 
 #include "base/error.h"
-#include "merge/gpu/gpu_occupancy.h"
 #include "merge/profile/profile_data.h"
+#include "merge/query/gpu_occupancy.h"
 #include "tests/unit/gpu_fixture.h"
 
 #include <criterion/criterion.h>

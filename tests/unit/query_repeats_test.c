@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "merge/profile/profile.h"
-#include "merge/repeats.h"
+#include "merge/profile/repeats.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/warmup/series.h"
+#include "merge/table/series.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/warmup/spread.h"
+#include "merge/numbers/spread.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

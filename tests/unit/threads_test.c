@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge/threads.h"
+#include "merge/table/threads.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

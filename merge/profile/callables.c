@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+#include "merge/profile/callables.h"
+
+#include "base/array.h"
+#include "merge/profile/profile_data.h"
+#include "symbolize/elf/function_start.h"
+
+#include <stdlib.h>
+
+static uint64_t hash_of(const struct callable *c)
+{
+	return hash_pair(c->offset, c->module);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	const struct callables *c = context;
+
+	return hash_of(&c->all[id - 1]);
+}
+
+void callables_fini(struct callables *c)
+{
+	free(c->all);
+	free(c->moved);
+	hash_fini(&c->index);
+	*c = (struct callables){ 0 };
+}
+
+bool callables_add(struct callables *c, const struct callable *callable)
+{
+	if (!c->index.slots && !hash_init(&c->index, 256))
+		return false;
+	if (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c))
+		return false;
+	uint32_t at = hash_start(&c->index, hash_of(callable));
+	for (; c->index.slots[at]; at = hash_next(&c->index, at)) {
+		struct callable *known = &c->all[c->index.slots[at] - 1];
+		if (known->offset == callable->offset && known->module == callable->module) {
+			known->name = callable->name;
+			return true;
+		}
+	}
+	if (c->count == CALLABLES_MAX || !array_reserve(&c->all, &c->capacity, c->count + 1))
+		return c->count == CALLABLES_MAX;
+	c->all[c->count++] = *callable;
+	hash_insert(&c->index, at, c->count);
+	return true;
+}
+
+// Names by address, of one module.
+
+struct named {
+	uint64_t address; // where the function begins
+	uint32_t name;    // 0: it stands for several
+	bool by_jump;     // it is jumped to by the one that has the name
+	bool leads;       // and to others, too: it is only the way to what Python calls
+};
+
+struct module_names {
+	struct function_starts *starts;
+	struct named *named; // sorted
+	size_t count, capacity;
+	bool checked; // that nobody else jumps to what has a name by a jump
+};
+
+struct applying {
+	struct profile *profile;
+	struct module_names *modules; // [module id - 1]
+	struct named **named;         // [location - 1]: the callable that it is in; NULL: none
+	uint32_t *below;              // [node - 1]: see below_of()
+};
+
+static void applying_at_scope_end(struct applying *a)
+{
+	for (uint32_t i = 0; a->modules && i < modules_count(a->profile->modules); i++) {
+		function_starts_close(a->modules[i].starts);
+		free(a->modules[i].named);
+	}
+	free(a->modules);
+	free(a->named);
+	free(a->below);
+}
+
+static int compare_named(const void *a, const void *b)
+{
+	const struct named *left = a, *right = b;
+
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	return left->by_jump - right->by_jump; // its own name first
+}
+
+static bool is_native(const struct location *l)
+{
+	return l->kind == FRAME_EXACT || l->kind == FRAME_RETURN ||
+	       l->kind == FRAME_INTERPRETER_EXACT || l->kind == FRAME_INTERPRETER_RETURN;
+}
+
+// Only files that samples have met are opened.
+static bool *find_met(const struct profile *p)
+{
+	bool *met = calloc((size_t)modules_count(p->modules) + 1, sizeof(*met));
+
+	for (uint32_t i = 0; met && i < p->locations.count; i++)
+		if (is_native(&p->locations.locations[i]))
+			met[p->locations.locations[i].module] = true;
+	return met;
+}
+
+static bool add_named(struct applying *a, const struct callable *callable)
+{
+	struct module_names *m = &a->modules[callable->module - 1];
+
+	if (!m->starts)
+		m->starts =
+			function_starts_open(modules_get(a->profile->modules, callable->module));
+	uint64_t address = m->starts ? function_starts_address(m->starts, callable->offset) : 0;
+	if (!address)
+		return true;
+	if (!array_reserve(&m->named, &m->capacity, m->count + 1))
+		return false;
+	m->named[m->count++] = (struct named){ address, callable->name, false, false };
+	return true;
+}
+
+// A function that ends with a jump to another is not in the stack any more: that other one stands
+// for it, if it does so for no other.
+struct jumping {
+	struct module_names *module;
+	uint32_t name;
+	bool no_memory;
+};
+
+static bool add_jump(void *context, uint64_t to)
+{
+	struct jumping *j = context;
+	struct module_names *m = j->module;
+
+	if (!array_reserve(&m->named, &m->capacity, m->count + 1)) {
+		j->no_memory = true;
+		return false;
+	}
+	m->named[m->count++] = (struct named){ to, j->name, true, false };
+	return true;
+}
+
+static bool add_jumps(struct module_names *m)
+{
+	struct jumping jumping = { .module = m };
+	size_t count = m->count;
+
+	for (size_t i = 0; i < count && !jumping.no_memory; i++) {
+		jumping.name = m->named[i].name;
+		function_starts_jumps(m->starts, m->named[i].address, add_jump, &jumping);
+	}
+	return !jumping.no_memory;
+}
+
+// One entry for each address: its own name, or that of the only function that jumps there.
+static void make_unique(struct module_names *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct named *last = kept ? &m->named[kept - 1] : NULL;
+		if (!last || last->address != m->named[i].address)
+			m->named[kept++] = m->named[i];
+		else if (last->by_jump && last->name != m->named[i].name)
+			last->name = 0;
+	}
+	m->count = kept;
+}
+
+static bool finish_names(struct module_names *m)
+{
+	if (!m->count)
+		return true;
+	if (!add_jumps(m))
+		return false;
+	qsort(m->named, m->count, sizeof(*m->named), compare_named);
+	make_unique(m);
+	return true;
+}
+
+static bool sort_names(struct applying *a)
+{
+	const struct callables *c = &a->profile->callables;
+	cleanup_free bool *met = find_met(a->profile);
+
+	if (!met)
+		return false;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->all[i].name && c->all[i].module &&
+		    c->all[i].module <= modules_count(a->profile->modules) &&
+		    met[c->all[i].module] && !add_named(a, &c->all[i]))
+			return false;
+	for (uint32_t i = 0; i < modules_count(a->profile->modules); i++)
+		if (!finish_names(&a->modules[i]))
+			return false;
+	return true;
+}
+
+static struct named *find_named(const struct module_names *m, uint64_t address)
+{
+	size_t at = array_search(m->count, i, m->named[i].address < address);
+
+	return at < m->count && m->named[at].address == address ? &m->named[at] : NULL;
+}
+
+static struct named *named_of(const struct applying *a, const struct location *l)
+{
+	const struct module_names *m = l->module ? &a->modules[l->module - 1] : NULL;
+	const struct frame frame = { l->address, l->module, l->kind };
+
+	if (!is_native(l) || !m || !m->count)
+		return NULL;
+	struct named *found =
+		find_named(m, function_starts_find(m->starts, frame_lookup_address(frame)));
+	return found && found->name ? found : NULL;
+}
+
+// Functions that Python calls by no name, as of types, may jump to where one with a name does.
+struct sharing {
+	struct module_names *module;
+	uint64_t from;
+};
+
+static bool drop_shared(void *context, uint64_t to)
+{
+	const struct sharing *s = context;
+	struct named *named = find_named(s->module, to);
+
+	if (!named || !named->by_jump || to == s->from)
+		return true;
+	const struct named *from = find_named(s->module, s->from);
+	// What is exported is there for C: Python calls what stands in its types.
+	if (from ? from->name != named->name
+	         : !function_starts_exported(s->module->starts, s->from))
+		named->name = 0;
+	return true;
+}
+
+static void drop_all_shared(struct module_names *m)
+{
+	for (size_t i = 0; i < function_starts_count(m->starts); i++) {
+		struct sharing sharing = { m, function_starts_at(m->starts, i) };
+		function_starts_jumps(m->starts, sharing.from, drop_shared, &sharing);
+	}
+	m->checked = true;
+}
+
+// Only where samples have met a name that is by a jump: to look through a library takes a while.
+static struct named *named_for_sure(struct applying *a, const struct location *l)
+{
+	struct named *named = named_of(a, l);
+	struct module_names *m = named ? &a->modules[l->module - 1] : NULL;
+
+	if (named && named->by_jump && !m->checked)
+		drop_all_shared(m);
+	return named && named->name ? named : NULL;
+}
+
+static bool prepare(struct applying *a)
+{
+	struct profile *p = a->profile;
+
+	a->modules = calloc((size_t)modules_count(p->modules) + 1, sizeof(*a->modules));
+	a->named = calloc((size_t)p->locations.count + 1, sizeof(struct named *));
+	a->below = calloc((size_t)p->paths.count + 1, sizeof(*a->below));
+	if (!a->modules || !a->named || !a->below || !sort_names(a))
+		return false;
+	for (uint32_t i = 0; i < p->locations.count; i++)
+		a->named[i] = named_for_sure(a, &p->locations.locations[i]);
+	return true;
+}
+
+static uint8_t kind_as(uint8_t kind, uint8_t exact, uint8_t returning)
+{
+	return kind == FRAME_EXACT || kind == FRAME_INTERPRETER_EXACT ? exact : returning;
+}
+
+static bool is_named_otherwise(const struct profile *p, uint32_t id, uint32_t name)
+{
+	const struct location *l = locations_get(&p->locations, id);
+	const struct place *places = locations_places(&p->locations, l);
+
+	return name && (!l->place_count || places[l->place_count - 1].function != name);
+}
+
+// A location like that of NODE, of another KIND, with the places [first, count) of it.
+static bool move(struct applying *a, uint32_t node, uint8_t kind, uint32_t first, uint32_t name)
+{
+	struct profile *p = a->profile;
+	struct callables *c = &p->callables;
+	uint32_t old = paths_node(&p->paths, node)->location;
+	struct location from = *locations_get(&p->locations, old);
+	uint32_t count = from.place_count > first ? from.place_count - first : 0;
+	cleanup_free struct place *places = calloc((size_t)count + 1, sizeof(*places));
+	uint32_t known = p->locations.count;
+	uint32_t id =
+		locations_add(&p->locations, (struct frame){ from.address, from.module, kind });
+
+	if (!id || !places || !array_reserve(&c->moved, &c->moved_capacity, c->moved_count + 1))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = locations_places(&p->locations, &from)[first + i];
+	if (name) {
+		count = count ? count : 1;
+		places[count - 1].function = name;
+	}
+	if ((id > known || is_named_otherwise(p, id, name)) &&
+	    !locations_name(&p->locations, id, places, count))
+		return false;
+	c->moved[c->moved_count++] = (struct moved_node){ node, old };
+	p->paths.nodes[node - 1].location = id;
+	return true;
+}
+
+#define OUTSIDE 0          // no Python function is above it
+#define PYTHON  UINT32_MAX // one is, and has called nothing yet; else the module that was called
+
+static bool is_hidden_kind(uint8_t kind)
+{
+	return kind == FRAME_INTERPRETER_EXACT || kind == FRAME_INTERPRETER_RETURN;
+}
+
+static bool has_lines(const struct profile *p, const struct location *l)
+{
+	return l->place_count && locations_places(&p->locations, l)[l->place_count - 1].file;
+}
+
+// Of the interpreter's own only the function itself is shown, not what is inlined there.
+static bool name_node(struct applying *a, uint32_t node, const struct location *l, uint32_t name)
+{
+	uint32_t first = is_hidden_kind(l->kind) && l->place_count ? l->place_count - 1u : 0;
+
+	return move(a, node, kind_as(l->kind, FRAME_CALLED_EXACT, FRAME_CALLED_RETURN), first,
+	            name);
+}
+
+static bool visit(struct applying *a, uint32_t node)
+{
+	struct profile *p = a->profile;
+	const struct path_node *at = paths_node(&p->paths, node);
+	uint32_t above = at->parent ? a->below[at->parent - 1] : OUTSIDE;
+
+	a->below[node - 1] = above;
+	if (!at->parent)
+		return true;
+	struct location l = *locations_get(&p->locations, at->location);
+	if (l.kind == FRAME_PYTHON)
+		a->below[node - 1] = PYTHON;
+	if (!is_native(&l) || above == OUTSIDE)
+		return true;
+	const struct named *named = a->named[at->location - 1];
+	if (above == PYTHON && named && !named->leads) {
+		a->below[node - 1] = l.module;
+		return name_node(a, node, &l, named->name);
+	}
+	if (above == l.module && !is_hidden_kind(l.kind) && !has_lines(p, &l))
+		return move(a, node,
+		            kind_as(l.kind, FRAME_INTERPRETER_EXACT, FRAME_INTERPRETER_RETURN), 0,
+		            0);
+	return true;
+}
+
+static struct named *named_at(const struct applying *a, uint32_t node)
+{
+	const struct path_node *at = paths_node(&a->profile->paths, node);
+
+	return at->parent ? a->named[at->location - 1] : NULL;
+}
+
+static bool is_python(const struct applying *a, uint32_t node)
+{
+	const struct path_node *at = paths_node(&a->profile->paths, node);
+
+	return !at->parent ||
+	       locations_get(&a->profile->locations, at->location)->kind == FRAME_PYTHON;
+}
+
+// Functions that call whatever they are asked to are jumped to as well. What stands above a
+// function that has a name of its own is one of those.
+static void find_leading(struct applying *a)
+{
+	const struct paths *paths = &a->profile->paths;
+
+	for (uint32_t node = 1; node <= paths->count; node++) {
+		const struct named *named = named_at(a, node);
+		if (!named || named->by_jump)
+			continue;
+		uint32_t above = paths_node(paths, node)->parent;
+		for (; above && !is_python(a, above); above = paths_node(paths, above)->parent) {
+			struct named *other = named_at(a, above);
+			if (other && !other->by_jump)
+				break;
+			if (other)
+				other->leads = true;
+		}
+	}
+}
+
+bool callables_apply(struct profile *p)
+{
+	cleanup(applying) struct applying a = { .profile = p };
+
+	callables_undo(p);
+	if (!p->callables.count)
+		return true;
+	if (!prepare(&a))
+		return false;
+	find_leading(&a);
+	// Callers come before those that they call.
+	for (uint32_t node = 1; node <= p->paths.count; node++)
+		if (!visit(&a, node))
+			return false;
+	return true;
+}
+
+void callables_undo(struct profile *p)
+{
+	struct callables *c = &p->callables;
+
+	for (size_t i = 0; i < c->moved_count; i++)
+		p->paths.nodes[c->moved[i].node - 1].location = c->moved[i].location;
+	c->moved_count = 0;
+}

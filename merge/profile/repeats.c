@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "merge/profile/repeats.h"
+
+#include "base/array.h"
+#include "merge/profile/profile_data.h"
+
+#include <stdlib.h>
+
+void repeats_fini(struct repeats *r)
+{
+	free(r->repeats);
+}
+
+uint32_t profile_add_repeat_side(struct profile *p, const char *command, const char *range)
+{
+	struct repeats *r = &p->repeats;
+	struct repeat_side side = {
+		.command = strings_add(p->strings, command),
+		.range = range ? strings_add(p->strings, range) : 0,
+	};
+
+	if (r->side_count == REPEAT_SIDES_MAX || !side.command || (range && !side.range))
+		return 0;
+	r->sides[r->side_count++] = side;
+	return r->side_count;
+}
+
+bool profile_add_repeat(struct profile *p, const struct repeat *repeat)
+{
+	struct repeats *r = &p->repeats;
+
+	if (r->count == REPEATS_MAX ||
+	    !array_reserve(&r->repeats, &r->capacity, (size_t)r->count + 1))
+		return false;
+	r->repeats[r->count++] = *repeat;
+	return true;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "merge/profile/run_fields.h"
+
+#include <limits.h>
+
+#define FIELD(type, name)                                                                          \
+	{                                                                                          \
+#name, type, offsetof(struct run, name)                                            \
+	}
+
+#define HOOKS(key, provider)                                                                       \
+	{                                                                                          \
+		key, RUN_U64, offsetof(struct run, hooks_ns[provider])                             \
+	}
+
+const struct run_field run_fields[] = {
+	FIELD(RUN_TEXT, command),
+	FIELD(RUN_TEXT, directory),
+	FIELD(RUN_TEXT, host),
+	FIELD(RUN_BOOL, has_rank),
+	FIELD(RUN_U32, rank),
+	FIELD(RUN_U32, world),
+	FIELD(RUN_TEXT, kernel),
+	FIELD(RUN_TEXT, version),
+	FIELD(RUN_U64, start_realtime_ns),
+	FIELD(RUN_U64, start_ns),
+	FIELD(RUN_U64, wall_ns),
+	FIELD(RUN_INT, exit_status),
+	FIELD(RUN_U32, cpus),
+	FIELD(RUN_U32, rung),
+	FIELD(RUN_TEXT, rung_reason),
+	FIELD(RUN_TEXT, rung_remedy),
+	FIELD(RUN_BOOL, kernel_stacks),
+	FIELD(RUN_BOOL, off_cpu_exact),
+	FIELD(RUN_U32, frequency_hz),
+	FIELD(RUN_U64, samples),
+	FIELD(RUN_U64, lost),
+	FIELD(RUN_U64, truncated),
+	FIELD(RUN_U64, joined),
+	FIELD(RUN_U64, guessed),
+	FIELD(RUN_U64, target_cpu_ns),
+	FIELD(RUN_U64, collector_cpu_ns),
+	FIELD(RUN_U64, handlers_ns),
+	FIELD(RUN_U64, hooks_ops_ns),
+	FIELD(RUN_U64, hooks_memory_ns),
+	HOOKS("hooks_other_ns", 0),
+	HOOKS("hooks_nvtx_ns", OP_NVTX),
+	HOOKS("hooks_itt_ns", OP_ITT),
+	HOOKS("hooks_blas_ns", OP_BLAS),
+	HOOKS("hooks_fftw_ns", OP_FFTW),
+	HOOKS("hooks_mpi_ns", OP_MPI),
+	HOOKS("hooks_function_ns", OP_TRACE),
+	HOOKS("hooks_torch_ns", OP_TORCH),
+	HOOKS("hooks_python_ns", OP_PYTHON),
+	HOOKS("hooks_cuda_ns", OP_CUDA),
+	FIELD(RUN_U64, hooks_cupti_ns),
+	FIELD(RUN_U64, peak_rss_bytes),
+	FIELD(RUN_U64, read_bytes),
+	FIELD(RUN_U64, read_calls),
+	FIELD(RUN_U64, write_bytes),
+	FIELD(RUN_U64, write_calls),
+	FIELD(RUN_U32, unseen_processes),
+	FIELD(RUN_TEXT, unseen_name),
+	FIELD(RUN_U32, machine_cpus),
+	FIELD(RUN_U64, machine_busy_ns),
+	FIELD(RUN_U64, machine_steal_ns),
+	FIELD(RUN_U64, recorded_from_ns),
+	FIELD(RUN_U64, recorded_to_ns),
+	FIELD(RUN_U64, recorded_ns),
+	FIELD(RUN_TEXT, recorded_range),
+	FIELD(RUN_TEXT, cpu_clock),
+	FIELD(RUN_TEXT, notes),
+	FIELD(RUN_BOOL, complete),
+};
+
+const size_t run_field_count = sizeof(run_fields) / sizeof(run_fields[0]);
+
+int64_t run_get(const struct run *run, const struct run_field *field)
+{
+	const void *at = run_at(run, field);
+
+	switch (field->type) {
+	case RUN_U64:
+		return (int64_t) * (const uint64_t *)at;
+	case RUN_U32:
+		return *(const uint32_t *)at;
+	case RUN_INT:
+		return *(const int *)at;
+	case RUN_BOOL:
+		return *(const bool *)at;
+	case RUN_TEXT:
+		break;
+	}
+	return 0;
+}
+
+bool run_set(struct run *run, const struct run_field *field, int64_t value)
+{
+	void *at = run_at(run, field);
+
+	switch (field->type) {
+	case RUN_U64:
+		*(uint64_t *)at = (uint64_t)value;
+		return true;
+	case RUN_U32:
+		*(uint32_t *)at = (uint32_t)value;
+		return value >= 0 && value <= UINT32_MAX;
+	case RUN_INT:
+		*(int *)at = (int)value;
+		return value >= INT_MIN && value <= INT_MAX;
+	case RUN_BOOL:
+		*(bool *)at = value == 1;
+		return value == 0 || value == 1;
+	case RUN_TEXT:
+		break;
+	}
+	return false;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "merge/profile/unnamed.h"
+
+#include <stdlib.h>
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *left = a, *right = b;
+
+	if (left->module != right->module)
+		return left->module < right->module ? -1 : 1;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+size_t wanted_collect(const struct locations *l, uint32_t after, struct wanted *wanted)
+{
+	size_t count = 0;
+
+	for (uint32_t id = after + 1; id <= l->count; id++) {
+		const struct location *location = locations_get(l, id);
+		struct frame frame = { location->address, location->module, location->kind };
+		if (!location->named)
+			wanted[count++] = (struct wanted){ frame_lookup_address(frame),
+				                           location->module, id };
+	}
+	qsort(wanted, count, sizeof(*wanted), compare_wanted);
+	return count;
+}
+
+size_t wanted_addresses(const struct wanted *wanted, size_t count, uint64_t *addresses)
+{
+	size_t distinct = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!distinct || addresses[distinct - 1] != wanted[i].address)
+			addresses[distinct++] = wanted[i].address;
+	return distinct;
+}
+
+size_t wanted_module_end(const struct wanted *wanted, size_t first, size_t count)
+{
+	size_t end = first + 1;
+
+	while (end < count && wanted[end].module == wanted[first].module)
+		end++;
+	return end;
+}

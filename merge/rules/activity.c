@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+#include "merge/rules/activity.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/origin.h"
+#include "base/share.h"
+#include "merge/profile/profile_data.h"
+#include "merge/query/query_ops.h"
+#include "merge/scope/idle.h"
+#include "merge/scope/scope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TINY_CALLS   10000
+#define TINY_NS      10000 /* the average call takes less */
+#define LONG_NS      20000
+#define LARGE_NS     100000 /* and more: then what it calls is the library's own business */
+#define AROUND_SHARE 0.2    /* of an op's time, to be known as within another */
+#define AROUND_MAX   8      /* ops within one another that are looked at */
+#define PLAIN_WORK                                                                                 \
+	(ACTIVITY(COPY) | ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(POP) | ACTIVITY(SHIFT))
+
+// What a location adds to what its callers do.
+struct step_of {
+	uint64_t doing;
+	uint32_t place;  // index; ACTIVITY_NO_PLACE: none of the user's own
+	uint32_t callee; // string: the outermost function below that place
+	bool openmp;     // of a runtime of OpenMP's
+	bool python, interpreter, called;
+	bool unoptimized; // the innermost place
+	bool large;       // an op, see LARGE_NS
+};
+
+// The same of a whole path.
+struct state {
+	uint64_t doing;
+	uint32_t place, around, callee, op;
+	bool large; // an op around it, called at that place, is large()
+};
+
+struct asking {
+	const struct scope *scope;
+	const struct profile *profile;
+	struct activities *answer;
+	struct hash places, times;
+	size_t place_capacity, time_capacity;
+	const struct op_rows *ops;
+	uint64_t *names; // [string - 1]: activity_of() of functions that are not Python's
+	bool *named;
+	struct step_of *steps; // [location - 1]
+	struct state *states;  // [node - 1]
+	uint32_t *slots;       // [node - 1]
+	bool *idle;            // [node - 1]: see merge/scope/idle.h
+	uint32_t critical;
+};
+
+static void asking_at_scope_end(struct asking *a)
+{
+	hash_fini(&a->places);
+	hash_fini(&a->times);
+	free(a->names);
+	free(a->named);
+	free(a->steps);
+	free(a->states);
+	free(a->slots);
+	free(a->idle);
+}
+
+void activities_free(struct activities *a)
+{
+	if (!a)
+		return;
+	free(a->places);
+	free(a->times);
+	free(a);
+}
+
+static uint64_t hash_of_place(const struct activity_place *place)
+{
+	return hash_pair((uint64_t)place->file << 32 | place->line,
+	                 (uint64_t)place->function << 32 | place->module);
+}
+
+static uint64_t rehash_place(uint32_t id, const void *context)
+{
+	const struct activities *answer = context;
+
+	return hash_of_place(&answer->places[id - 1]);
+}
+
+static bool same_place(const struct activity_place *a, const struct activity_place *b)
+{
+	return a->function == b->function && a->file == b->file && a->line == b->line &&
+	       a->module == b->module;
+}
+
+// Its index; ACTIVITY_NO_PLACE if there is no memory.
+static uint32_t add_place(struct asking *a, const struct activity_place *place)
+{
+	struct activities *answer = a->answer;
+	uint32_t at;
+
+	for (at = hash_start(&a->places, hash_of_place(place)); a->places.slots[at];
+	     at = hash_next(&a->places, at))
+		if (same_place(&answer->places[a->places.slots[at] - 1], place))
+			return a->places.slots[at] - 1;
+	if (!array_reserve(&answer->places, &a->place_capacity, answer->place_count + 1))
+		return ACTIVITY_NO_PLACE;
+	answer->places[answer->place_count++] = *place;
+	hash_insert(&a->places, at, (uint32_t)answer->place_count);
+	if (hash_is_full(&a->places) && !hash_grow(&a->places, rehash_place, answer))
+		return ACTIVITY_NO_PLACE;
+	return (uint32_t)answer->place_count - 1;
+}
+
+static uint64_t hash_of_state(const struct state *state)
+{
+	return hash_pair(hash_pair(state->doing, (uint64_t)state->op << 32 | state->around),
+	                 (uint64_t)state->place << 32 | state->callee);
+}
+
+static uint64_t rehash_time(uint32_t id, const void *context)
+{
+	const struct activities *answer = context;
+	const struct activity_time *time = &answer->times[id - 1];
+
+	return hash_of_state(&(struct state){ time->doing, time->place, time->around, time->callee,
+	                                      time->op, false });
+}
+
+static struct activity_time *add_time(struct asking *a, const struct state *state)
+{
+	struct activities *answer = a->answer;
+	uint64_t key = hash_of_state(state);
+	uint32_t at;
+
+	for (at = hash_start(&a->times, key); a->times.slots[at]; at = hash_next(&a->times, at)) {
+		struct activity_time *time = &answer->times[a->times.slots[at] - 1];
+		if (time->doing == state->doing && time->place == state->place &&
+		    time->around == state->around && time->callee == state->callee &&
+		    time->op == state->op)
+			return time;
+	}
+	if (!array_reserve(&answer->times, &a->time_capacity, answer->time_count + 1))
+		return NULL;
+	answer->times[answer->time_count++] = (struct activity_time){
+		.doing = state->doing,
+		.place = state->place,
+		.around = state->around,
+		.callee = state->callee,
+		.op = state->op,
+	};
+	hash_insert(&a->times, at, (uint32_t)answer->time_count);
+	if (hash_is_full(&a->times) && !hash_grow(&a->times, rehash_time, answer))
+		return NULL;
+	return &answer->times[answer->time_count - 1];
+}
+
+static uint64_t doing_of(struct asking *a, const struct place *place, bool python)
+{
+	uint32_t id = place->function;
+	const char *function = strings_get(a->profile->strings, id);
+
+	if (!function)
+		return 0;
+	if (python)
+		return activity_of(function, strings_get(a->profile->strings, place->file));
+	if (!a->named[id - 1]) {
+		a->named[id - 1] = true;
+		a->names[id - 1] = activity_of(function, NULL);
+	}
+	return a->names[id - 1];
+}
+
+// A static program has the C library's functions in its own file, without theirs.
+static bool is_own(const struct asking *a, const struct location *location,
+                   const struct place *place, uint64_t doing)
+{
+	const struct module *module = modules_get(a->profile->modules, location->module);
+	const char *file = place ? strings_get(a->profile->strings, place->file) : NULL;
+	bool python = location->kind == FRAME_PYTHON;
+
+	if (location->kind != FRAME_EXACT && location->kind != FRAME_RETURN && !python)
+		return false;
+	if (!python && (!module || !place || !place->function || (doing && !file)))
+		return false;
+	return !origin_is_foreign(module ? module->path : NULL, file);
+}
+
+static bool take_place(struct asking *a, const struct location *location, const struct place *place,
+                       struct step_of *step)
+{
+	uint64_t doing = place ? doing_of(a, place, step->python) : 0;
+
+	if (!is_own(a, location, place, doing)) {
+		step->doing |= doing;
+		if (!step->callee && place)
+			step->callee = place->function;
+		return true;
+	}
+	const struct activity_place own = {
+		.function = place->function,
+		.file = place->file,
+		.line = place->line,
+		.module = location->module,
+		.python = step->python,
+	};
+	*step = (struct step_of){
+		.doing = step->doing & (ACTIVITIES_AROUND | ACTIVITIES_WITHIN),
+		.python = step->python,
+		.unoptimized = step->unoptimized,
+		.place = add_place(a, &own),
+	};
+	return step->place != ACTIVITY_NO_PLACE;
+}
+
+// The average of a few calls during which others had the CPU, and of the first one, is that of no
+// call.
+bool op_is_tiny(const struct op_row *op)
+{
+	bool mostly = op->q3_ns && op->q3_ns < TINY_NS && op->total_ns < LARGE_NS * op->calls;
+
+	return op->calls >= TINY_CALLS && (mostly || op->total_ns < TINY_NS * op->calls);
+}
+
+static const struct op_row *row_of(const struct asking *a, const struct op *op)
+{
+	for (size_t i = 0; i < a->ops->count; i++) {
+		const struct op_row *row = &a->ops->rows[i];
+		if (strcmp(row->name, op->name) == 0 && strcmp(row->domain, op->domain) == 0 &&
+		    strcmp(row->provider, op_provider_name(op->provider)) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+// What somebody has given a name to is the program's own.
+static bool is_large(const struct op *op, const struct op_row *row)
+{
+	return row && !op_is_label(op) && row->calls && row->total_ns >= LARGE_NS * row->calls;
+}
+
+// The op around most of the time of op ID; 0: none. Of calls that are known in sum only, which may
+// be most of them, it is not known what was around them.
+static uint32_t op_around(const struct op_table *t, uint32_t id)
+{
+	uint64_t most = 0, all = 0;
+	uint32_t around = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct op_entry *entry = &t->entries[i];
+		if (entry->key.op != id)
+			continue;
+		all += entry->sums.total_ns;
+		if (!entry->key.parent || entry->sums.total_ns < most)
+			continue;
+		most = entry->sums.total_ns;
+		around = entry->key.parent;
+	}
+	return share_of(most, all) >= AROUND_SHARE ? around : 0;
+}
+
+// Those of a large op are not all seen within it, where they came too fast to be kept.
+static bool is_within_large(const struct asking *a, uint32_t id)
+{
+	for (int i = 0; i < AROUND_MAX && (id = op_around(&a->profile->op_table, id)); i++) {
+		const struct op *op = profile_op(a->profile, id);
+		if (op && is_large(op, row_of(a, op)))
+			return true;
+	}
+	return false;
+}
+
+static void take_op(const struct asking *a, const struct location *location, struct step_of *step)
+{
+	uint32_t id = (uint32_t)location->address;
+	const struct op *op = profile_op(a->profile, id);
+	const struct op_row *row = op ? row_of(a, op) : NULL;
+
+	if (!op)
+		return;
+	step->doing = activity_of_op(op);
+	if (row && op_is_tiny(row) && !is_within_large(a, id))
+		step->doing |= ACTIVITY(TINY);
+	if (row && !op_is_label(op) && op->provider != OP_PYTHON && row->calls &&
+	    row->self_ns >= LONG_NS * row->calls && row->median_ns >= LONG_NS)
+		step->doing |= ACTIVITY(LONG);
+	step->large = is_large(op, row);
+}
+
+// Its own functions have no names where its symbols are not installed.
+static bool is_openmp(const struct asking *a, const struct location *location)
+{
+	const struct module *module = modules_get(a->profile->modules, location->module);
+
+	return module && origin_is_openmp(module->path);
+}
+
+static bool take_location(struct asking *a, uint32_t id)
+{
+	const struct location *location = locations_get(&a->profile->locations, id);
+	const struct place *places = locations_places(&a->profile->locations, location);
+	struct step_of *step = &a->steps[id - 1];
+	bool ok = true;
+
+	*step = (struct step_of){
+		.place = ACTIVITY_NO_PLACE,
+		.python = location->kind == FRAME_PYTHON,
+		.interpreter = location->kind == FRAME_INTERPRETER_EXACT ||
+		               location->kind == FRAME_INTERPRETER_RETURN,
+		.called = location->kind == FRAME_CALLED_EXACT ||
+		          location->kind == FRAME_CALLED_RETURN,
+		.unoptimized = location->place_count && places[0].unoptimized,
+		.openmp = is_openmp(a, location),
+	};
+	if (location_is_mark(location, MARK_GIL))
+		step->doing = ACTIVITY(GIL);
+	if (location->kind == FRAME_OP)
+		take_op(a, location, step);
+	if (profile_is_kernel(a->profile, location))
+		step->doing = ACTIVITY(KERNEL);
+	for (uint32_t i = location->place_count; ok && i > 0; i--)
+		ok = take_place(a, location, &places[i - 1], step);
+	return ok;
+}
+
+// The interpreter works for Python code until that calls a C function.
+static uint64_t interpreting(const struct asking *a, uint32_t location, uint64_t before)
+{
+	const struct step_of *step = &a->steps[location - 1];
+	const struct location *l = locations_get(&a->profile->locations, location);
+
+	if (step->python)
+		return ACTIVITY(PYTHON);
+	if (step->interpreter || l->kind == FRAME_OP)
+		return before & ACTIVITY(PYTHON);
+	return 0;
+}
+
+// Hands a call on to what the user has called.
+static bool is_dispatcher(const char *name)
+{
+	return strstr(name, ".<locals>.") || strstr(name, "implement_array_function");
+}
+
+// What a line of Python calls is a function of Python's, or one that Python has a name for: the
+// interpreter's own ones on the way there are nobody's choice.
+static uint32_t callee_of(const struct asking *a, const struct state *state,
+                          const struct step_of *step)
+{
+	const char *name = strings_get(a->profile->strings, step->callee);
+
+	if (!name || state->place == ACTIVITY_NO_PLACE || !a->answer->places[state->place].python)
+		return step->callee;
+	return (step->python || name[0] == '{') && !is_dispatcher(name) ? step->callee : 0;
+}
+
+static void take_node(struct asking *a, uint32_t id)
+{
+	const struct path_node *node = paths_node(&a->profile->paths, id);
+	struct state *state = &a->states[id - 1];
+
+	if (!node->parent) {
+		*state = (struct state){ .place = ACTIVITY_NO_PLACE, .around = ACTIVITY_NO_PLACE };
+		a->slots[id - 1] = node->location;
+		return;
+	}
+	const struct step_of *step = &a->steps[node->location - 1];
+	*state = a->states[node->parent - 1];
+	a->slots[id - 1] = a->slots[node->parent - 1];
+	uint64_t python = interpreting(a, node->location, state->doing);
+	uint64_t around = state->doing & ACTIVITIES_AROUND;
+	if (!around && step->doing & ACTIVITIES_AROUND)
+		state->around = state->place;
+	if (step->place != ACTIVITY_NO_PLACE) {
+		state->doing &= ACTIVITIES_AROUND | ACTIVITIES_WITHIN;
+		state->place = step->place;
+		state->callee = 0;
+		state->large = false;
+	}
+	// What a function of Python's was called by is no work on lists or strings any more.
+	if (step->python)
+		state->doing &= ~PLAIN_WORK;
+	state->doing = ((state->doing | step->doing) & ~(ACTIVITY(PYTHON) | ACTIVITY(DEBUG))) |
+	               python | (step->unoptimized ? ACTIVITY(DEBUG) : 0);
+	// An element at the end of a list comes without moving the others.
+	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
+		state->doing |= ACTIVITY(SHIFT);
+	// What such a runtime does without its user's code is to wait for the other threads.
+	if (step->openmp && !(state->doing & (ACTIVITY(MUTEX) | ACTIVITY(THREAD))))
+		state->doing |= ACTIVITY(BARRIER) | ACTIVITY(LOOP);
+	if (!state->callee)
+		state->callee = callee_of(a, state, step);
+	const struct location *l = locations_get(&a->profile->locations, node->location);
+	if (l->kind != FRAME_OP)
+		return;
+	state->op = (uint32_t)l->address;
+	state->large |= step->large;
+	if (state->large)
+		state->doing &= ~ACTIVITY(TINY);
+}
+
+// Of a worker that nobody has anything to do for that is no file's or network's fault.
+static bool waits_for_message(uint32_t metric)
+{
+	return metric == METRIC_OFF_PIPE || metric == METRIC_OFF_NET;
+}
+
+static bool take_cells(struct asking *a, uint32_t id)
+{
+	const struct scope *scope = a->scope;
+	bool critical = a->slots[id - 1] == a->critical;
+
+	if (scope->first_cell[id - 1] == scope->first_cell[id] ||
+	    !scope->threads[a->slots[id - 1] - 1])
+		return true;
+	struct activity_time *time = add_time(a, &a->states[id - 1]);
+	if (!time)
+		return false;
+	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {
+		const struct cell *cell = &a->profile->cells.cells[scope->cells[i]];
+		uint64_t ns = scope_ns(scope, cell);
+		if (a->idle[id - 1] && waits_for_message(cell->metric))
+			continue;
+		time->ns[cell->metric] += ns;
+		a->answer->ns[cell->metric] += ns;
+		time->critical_ns[cell->metric] += critical ? ns : 0;
+		a->answer->critical_ns[cell->metric] += critical ? ns : 0;
+	}
+	return true;
+}
+
+static bool take_memory(struct asking *a)
+{
+	const struct profile *p = a->profile;
+	size_t texts = strings_count(p->strings);
+
+	a->names = calloc(texts + 1, sizeof(*a->names));
+	a->named = calloc(texts + 1, sizeof(*a->named));
+	a->steps = calloc((size_t)p->locations.count + 1, sizeof(*a->steps));
+	a->states = calloc((size_t)p->paths.count + 1, sizeof(*a->states));
+	a->slots = calloc((size_t)p->paths.count + 1, sizeof(*a->slots));
+	a->idle = idle_nodes(p, a->scope->threads, a->scope->first_bin, a->scope->end_bin);
+	return a->names && a->named && a->steps && a->states && a->slots && a->idle &&
+	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
+}
+
+struct activities *activities_new(const struct scope *scope, uint32_t critical,
+                                  const struct op_rows *ops, struct error *err)
+{
+	const struct profile *p = scope->profile;
+	cleanup(activities) struct activities *answer = calloc(1, sizeof(*answer));
+	cleanup(asking) struct asking a = {
+		.scope = scope,
+		.profile = p,
+		.answer = answer,
+		.critical = critical,
+		.ops = ops,
+	};
+	bool ok = answer && take_memory(&a);
+
+	for (uint32_t id = 1; ok && id <= p->locations.count; id++)
+		ok = take_location(&a, id);
+	// Callers come before their callees.
+	for (uint32_t id = 1; ok && id <= p->paths.count; id++) {
+		take_node(&a, id);
+		ok = take_cells(&a, id);
+	}
+	if (ok)
+		return steal(answer);
+	error_set(err, ENOMEM, "could not tell what the program was doing");
+	return NULL;
+}

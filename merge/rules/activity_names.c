@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Which names tell what is done. Leading underscores, and versions behind an @, do not count. A
+// name that ends in * is a prefix; "re.py:compile" is a Python function of that file, and "re.py:*"
+// any of them.
+#include "merge/rules/activity.h"
+
+#include "base/op.h"
+
+#include <string.h>
+
+struct names {
+	uint64_t activity;
+	const char *names; // separated by |
+};
+
+static const struct names table[] = {
+	{ ACTIVITY(MUTEX),
+	  "pthread_mutex_lock|pthread_mutex_timedlock|pthread_mutex_clocklock|lll_lock_wait*|"
+	  "pthread_rwlock_*lock|sem_wait*|new_sem_wait*|sem_timedwait|PyThread_acquire_lock*|"
+	  "GOMP_critical_*start|GOMP_atomic_start|omp_set_lock*|omp_set_nest_lock*|kmpc_critical*|"
+	  "std::sys::*::mutex*|{method 'acquire' of '_thread.lock' objects}|"
+	  "{method 'acquire' of '_thread.RLock' objects}|"
+	  "{method '__enter__' of '_thread.lock' objects}|"
+	  "{method '__enter__' of '_thread.RLock' objects}" },
+	{ ACTIVITY(CONDITION),
+	  "pthread_cond_*wait*|pthread_cond_signal|pthread_cond_broadcast|threading.py:*wait|threading.py:*wait_for|"
+	  "queue.py:*get|queue.py:*put|std::condition_variable::*" },
+	{ ACTIVITY(JOIN), "pthread_join|pthread_timedjoin_np|pthread_clockjoin*|"
+	                  "std::thread::join*|thrd_join|threading.py:*join|"
+	                  "threading.py:*_wait_for_tstate_lock" },
+	{ ACTIVITY(BARRIER), "gomp_team_barrier*|gomp_barrier*|GOMP_barrier|GOMP_parallel_end|"
+	                     "kmp_*barrier*|kmpc_barrier|pthread_barrier_wait|omp_*barrier*|"
+	                     "gomp_team_end|gomp_thread_start" },
+	{ ACTIVITY(SPIN), "pthread_spin_lock|gomp_*spin*|do_spin|kmp_wait_*|kmp_yield|"
+	                  "sched_yield|queued_spin_lock_slowpath" },
+	{ ACTIVITY(SYNC), "fsync|fdatasync|sync_file_range|syncfs|sync|msync|"
+	                  "{built-in method posix.fsync}|{built-in method posix.fdatasync}" },
+	{ ACTIVITY(READ),
+	  "read|pread|pread64|readv|preadv|preadv64|libc_read|libc_pread*|ksys_read|"
+	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*" },
+	{ ACTIVITY(WRITE),
+	  "write|pwrite|pwrite64|writev|pwritev|libc_write|libc_pwrite*|ksys_write|"
+	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*" },
+	{ ACTIVITY(SOCKET), "sock_read_iter|sock_write_iter|sock_sendmsg*|sock_recvmsg*|sys_sendto|"
+	                    "sys_recvfrom|sys_sendmsg|sys_recvmsg|unix_stream_*|tcp_sendmsg*|"
+	                    "tcp_recvmsg*|udp_sendmsg*|udp_recvmsg*" },
+	{ ACTIVITY(CONNECT),
+	  "connect|libc_connect|socket|getaddrinfo|gethostbyname*|sys_connect|tcp_v4_connect|sock_close|sock_release|sock_alloc*|tcp_close*|"
+	  "sys_socket|{method 'connect' of '_socket.socket' objects}|"
+	  "{built-in method _socket.getaddrinfo}" },
+	{ ACTIVITY(OPEN),
+	  "open|open64|openat|openat64|libc_open*|stat|stat64|fstat*|lstat*|newfstatat|"
+	  "access|readdir*|getdents*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
+	  "{built-in method posix.stat}|{built-in method posix.open}|"
+	  "{built-in method io.open}|{built-in method posix.listdir}" },
+	{ ACTIVITY(SLEEP), "nanosleep|clock_nanosleep*|usleep|sleep|thrd_sleep|libc_nanosleep|"
+	                   "{built-in method time.sleep}|std::this_thread::sleep_*" },
+	{ ACTIVITY(POLL),
+	  "poll|ppoll|select|pselect*|epoll_wait|epoll_pwait*|libc_poll|libc_select*|"
+	  "pause|libc_pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait|runtime.netpoll|"
+	  "{method 'poll' of 'select.*|{built-in method select.*" },
+	{ ACTIVITY(SPAWN),
+	  "fork|libc_fork|vfork|libc_vfork|posix_spawn*|spawni*|execve|execv*|popen|pclose|system|"
+	  "do_system|wait4|waitpid|waitid|libc_wait*|libc_system|proc_open|"
+	  "{built-in method _posixsubprocess.fork_exec}|{built-in method posix.waitpid}|"
+	  "{built-in method posix.fork}|{built-in method posix.system}|"
+	  "subprocess.py:*|{built-in method posix.posix_spawn*" },
+	{ ACTIVITY(REAP), "pclose|wait4|waitpid|waitid|libc_wait*|subprocess.py:*wait|"
+	                  "subprocess.py:*communicate|{built-in method posix.waitpid}" },
+	{ ACTIVITY(THREAD), "pthread_create|libc_clone*|clone3|thrd_create|threading.py:*start|"
+	                    "{built-in method _thread.start_new_thread}" },
+	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
+	                   "clear_page*|do_anonymous_page" },
+	{ ACTIVITY(MAPPED), "filemap_fault|filemap_map_pages" },
+	{ ACTIVITY(ALLOCATE),
+	  "malloc|free|calloc|realloc|cfree|libc_malloc|libc_free|libc_calloc|libc_realloc|"
+	  "int_malloc|int_free*|int_realloc|malloc_consolidate|unlink_chunk*|tcache_*|"
+	  "operator new*|operator delete*|Znwm|Znam|ZdlPv*|ZdaPv*|memalign|posix_memalign|"
+	  "aligned_alloc|je_*|tc_malloc|tc_free|mi_malloc*|mi_free*|sysmalloc*|systrim*|"
+	  "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore" },
+	{ ACTIVITY(RELEASE),
+	  "free|cfree|libc_free|int_free*|operator delete*|ZdlPv*|ZdaPv*|tc_free|"
+	  "mi_free*|munmap" },
+	{ ACTIVITY(COPY),
+	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
+	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
+	{ ACTIVITY(STRING_END), "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*" },
+	{ ACTIVITY(CONCAT),
+	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
+	  "PyUnicode_AppendAndDel|resize_compact|unicode_resize|PyBytes_Resize" },
+	{ ACTIVITY(POP), "{method 'pop' of 'list' objects}|list_pop*" },
+	{ ACTIVITY(SHIFT),
+	  "{method 'insert' of 'list' objects}|{method 'remove' of 'list' objects}|"
+	  "{method 'index' of 'list' objects}|PySequence_Contains|list_contains|"
+	  "PySequence_IterSearch|ins1|PyUnicode_RichCompare" },
+	{ ACTIVITY(THROW),
+	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
+	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"
+	  "Unwind_Resume*|PyErr_SetObject|PyErr_Format*|PyErr_SetString|PyErr_SetNone|"
+	  "PyTraceBack_Here|PyErr_NormalizeException|PyErr_CreateException|traceback.py:*|"
+	  "PyErr_SetKeyError|PyErr_GivenExceptionMatches|PyErr_ExceptionMatches|"
+	  "PyException_SetTraceback|PyErr_Fetch|PyErr_Restore|PyErr_SetRaisedException|"
+	  "BaseException_*|KeyError_*|PyException_SetContext|PyException_GetContext" },
+	{ ACTIVITY(REGEX),
+	  "sre_compile.py:*|sre_parse.py:*|re/_compiler.py:*|re/_parser.py:*|regcomp|re_compile_*|"
+	  "std::*::basic_regex*|std::basic_regex*|std::*regex*_Compiler*|std::__detail::_Compiler*|"
+	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*" },
+	{ ACTIVITY(STREAM),
+	  "std::basic_istringstream*::basic_istringstream*|"
+	  "std::basic_ostringstream*::basic_ostringstream*|"
+	  "std::basic_stringstream*::basic_stringstream*|std::*istringstream*::~basic_*|"
+	  "std::*ostringstream*::~basic_*|std::*stringstream*::~basic_*|"
+	  "std::__cxx11::basic_*stringstream*::basic_*stringstream*" },
+	{ ACTIVITY(SHARE),
+	  "std::_Sp_counted_base*::_M_release*|std::_Sp_counted_base*::_M_add_ref*|"
+	  "std::__shared_count*::__shared_count*|"
+	  "std::__shared_count*::~__shared_count*|"
+	  "std::__1::__shared_weak_count::__*|std::__1::__shared_count::__*" },
+	{ ACTIVITY(SORT), "std::sort*|void std::sort*|std::__introsort_loop*|"
+	                  "void std::__introsort_loop*|std::stable_sort*|void std::stable_sort*|"
+	                  "void std::__adjust_heap*|qsort|qsort_r|msort_with_tmp*|"
+	                  "std::__cxx11::list*::sort*|{built-in method builtins.sorted}|"
+	                  "{method 'sort' of 'list' objects}|list_sort_impl*|PyList_Sort" },
+	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
+	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
+	                  "dl_sysdep_start*|dl_init|Py_InitializeFromConfig|Py_InitializeEx" },
+	{ ACTIVITY(PRELOAD), "do_preload|handle_preload_list|handle_preload" },
+	{ ACTIVITY(FLOAT64),
+	  "exp|exp1|exp2|exp_fma*|ieee754_exp*|log|log1p|log2|log10|log_fma*|ieee754_log*|pow|pow1|"
+	  "pow_fma*|ieee754_pow*|sin|sin_fma*|cos|cos_fma*|sincos*|tan|tan_fma*|tanh|sinh|cosh|asin|"
+	  "acos|atan|atan_fma*|atan2*|ieee754_atan2*|cbrt|erf|erfc|hypot|do_sin|do_cos|do_sincos|"
+	  "fmod|lgamma|tgamma" },
+	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
+	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },
+	{ ACTIVITY(DEEPCOPY), "copy.py:*|dataclasses.py:asdict|dataclasses.py:_asdict_inner|"
+	                      "dataclasses.py:astuple|dataclasses.py:_astuple_inner" },
+	{ ACTIVITY(SERIALIZE),
+	  "json/__init__.py:*|json/decoder.py:*|json/encoder.py:*|json/scanner.py:*|pickle.py:*|"
+	  "copyreg.py:*|plistlib.py:*|tomllib/_parser.py:*|yaml/__init__.py:*|"
+	  "multiprocessing/reduction.py:*dumps|{built-in method _pickle.*|"
+	  "{method 'dump' of '_pickle.*|{method 'load' of '_pickle.*" },
+	{ ACTIVITY(INSPECT), "inspect.py:*|linecache.py:*|traceback.py:*" },
+	{ ACTIVITY(EXACT), "fractions.py:*|statistics.py:*|_pydecimal.py:*" },
+	{ ACTIVITY(COMPRESS),
+	  "deflate|compress2|deflate_stored|deflate_fast|deflate_slow|deflate_medium|longest_match|"
+	  "BZ2_bzCompress|BZ2_compressBlock|ZSTD_compress*|lzma_stream_buffer_encode|"
+	  "{built-in method zlib.compress}|{method 'compress' of 'zlib*|"
+	  "{method 'compress' of '_*|{method 'compress' of 'zstd*|LZ4_compress*" },
+	{ ACTIVITY(INVERT), "linalg/linalg.py:inv|linalg/_linalg.py:inv|linalg/_basic.py:inv|"
+	                    "{built-in method linalg_inv}|{method 'inverse' of 'torch*" },
+	{ ACTIVITY(FROM_LIST), "{built-in method tensor}|torch::utils::tensor_ctor*" },
+	{ ACTIVITY(CALLBACK), "asyncio/events.py:*_run" },
+	{ ACTIVITY(ELEMENT), "{slot '__getitem__' of 'numpy.ndarray' objects}|"
+	                     "{slot '__setitem__' of 'numpy.ndarray' objects}|"
+	                     "{method 'item' of 'numpy.ndarray' objects}|array_subscript|"
+	                     "array_assign_subscript|array_item" },
+	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
+	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
+	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },
+	{ ACTIVITY(WORKER), "_utils/worker.py:_worker_loop" },
+};
+
+static const char tensor_joins[] = "aten::cat|aten::stack";
+static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
+
+// Python's files are told by their ends.
+static bool ends_with(const char *text, const char *end, size_t length)
+{
+	size_t size = strlen(text);
+
+	if (size < length || strncmp(text + size - length, end, length) != 0)
+		return false;
+	return size == length || text[size - length - 1] == '/';
+}
+
+static bool matches(const char *pattern, size_t length, const char *text, size_t text_length)
+{
+	const char *star = memchr(pattern, '*', length);
+
+	if (!star)
+		return length == text_length && memcmp(pattern, text, length) == 0;
+	size_t head = (size_t)(star - pattern), rest = length - head - 1;
+	if (text_length < head || memcmp(pattern, text, head) != 0)
+		return false;
+	if (!rest)
+		return true;
+	for (size_t at = head; at <= text_length; at++)
+		if (matches(star + 1, rest, text + at, text_length - at))
+			return true;
+	return false;
+}
+
+// "file.py:function"; NULL if PATTERN is no such.
+static const char *colon_of(const char *pattern, size_t length)
+{
+	const char *colon = memchr(pattern, ':', length);
+	bool python = colon && colon - pattern > 3 && memcmp(colon - 3, ".py", 3) == 0;
+	bool frozen = colon && colon > pattern && colon[-1] == '>';
+
+	return python || frozen ? colon : NULL;
+}
+
+// FILE: of Python's functions alone.
+static bool fits(const char *pattern, size_t length, const char *function, size_t name_length,
+                 const char *file)
+{
+	const char *colon = colon_of(pattern, length);
+
+	if (!colon)
+		return !file && matches(pattern, length, function, name_length);
+	size_t head = (size_t)(colon - pattern);
+	return file && ends_with(file, pattern, head) &&
+	       matches(colon + 1, length - head - 1, function, name_length);
+}
+
+static bool is_in(const char *names, const char *function, size_t name_length, const char *file)
+{
+	for (const char *at = names; *at;) {
+		size_t length = (size_t)(strchrnul(at, '|') - at);
+		// Most are sorted out by their first letter; of Python's functions the file comes
+		// first.
+		bool may = file || *at == *function || *at == '*';
+		if (may && fits(at, length, function, name_length, file))
+			return true;
+		at += length + (at[length] == '|');
+	}
+	return false;
+}
+
+uint64_t activity_of(const char *function, const char *file)
+{
+	size_t end = file ? strlen(file) : 0;
+	bool python = end > 3 && (strcmp(file + end - 3, ".py") == 0 || file[0] == '<');
+	const char *name = function;
+	uint64_t found = 0;
+
+	while (*name == '_' && !python)
+		name++;
+	size_t length = python ? strlen(name) : strcspn(name, "@");
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (is_in(table[i].names, name, length, python ? file : NULL))
+			found |= table[i].activity;
+	return found;
+}
+
+uint64_t activity_of_op(const struct op *op)
+{
+	const char *name = strncmp(op->name, "cblas_", 6) == 0 ? op->name + 6 : op->name;
+	bool algebra = op->provider == OP_BLAS || op->provider == OP_LAPACK;
+
+	if (op->provider == OP_PYTHON)
+		return strcmp(op->name, "garbage collection") == 0 ? ACTIVITY(GC) : 0;
+	if (algebra && (name[0] == 'd' || name[0] == 'z'))
+		return ACTIVITY(BLAS) | ACTIVITY(DOUBLE);
+	if (op->provider == OP_TORCH && is_in(tensor_joins, op->name, strlen(op->name), NULL))
+		return ACTIVITY(JOINED);
+	if (op->provider == OP_TORCH && is_in(tensor_copies, op->name, strlen(op->name), NULL))
+		return ACTIVITY(TENSORS);
+	return algebra ? ACTIVITY(BLAS) : 0;
+}

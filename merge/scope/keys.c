@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+#include "merge/scope/keys.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/origin.h"
+#include "base/path.h"
+#include "merge/scope/syscall_frames.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_of(const struct key *key)
+{
+	uint64_t code = hash_pair((uint64_t)key->function << 32 | key->file, key->line);
+
+	return hash_pair(code, (uint64_t)key->module << 8 | key->group);
+}
+
+static uint64_t hash_of_id(uint32_t id, const void *context)
+{
+	const struct key_table *table = context;
+
+	return hash_of(&table->keys[id - 1]);
+}
+
+static bool same(const struct key *a, const struct key *b)
+{
+	return a->group == b->group && a->function == b->function && a->module == b->module &&
+	       a->file == b->file && a->line == b->line;
+}
+
+uint32_t key_table_add(struct key_table *table, const struct key *key)
+{
+	if (!table->index.slots && !hash_init(&table->index, 256))
+		return 0;
+	if (hash_is_full(&table->index) && !hash_grow(&table->index, hash_of_id, table))
+		return 0;
+
+	uint32_t at = hash_start(&table->index, hash_of(key));
+	for (; table->index.slots[at]; at = hash_next(&table->index, at)) {
+		struct key *known = &table->keys[table->index.slots[at] - 1];
+		if (same(known, key)) {
+			known->inlined &= key->inlined;
+			return table->index.slots[at];
+		}
+	}
+	if (!array_reserve(&table->keys, &table->capacity, (size_t)table->count + 1))
+		return 0;
+	table->keys[table->count++] = *key;
+	hash_insert(&table->index, at, table->count);
+	return table->count;
+}
+
+static void table_fini(struct key_table *table)
+{
+	free(table->keys);
+	hash_fini(&table->index);
+}
+
+void keys_fini(struct keys *keys)
+{
+	table_fini(&keys->keys);
+	table_fini(&keys->lines);
+	free(keys->frames);
+	free(keys->first);
+	*keys = (struct keys){ 0 };
+}
+
+static struct key key_of_mark(const struct location *location, enum query_by by)
+{
+	switch (location->address) {
+	case MARK_KERNEL:
+		return (struct key){ .group = KEY_KERNEL, .kernel = true };
+	case MARK_TRUNCATED:
+		return (struct key){ .group = KEY_TRUNCATED };
+	case MARK_SHORT:
+		// The program, not the module in which the time was spent.
+		return (struct key){ .group = KEY_SHORT,
+			             .module = by == BY_MODULE ? 0 : location->module };
+	case MARK_GIL:
+		return (struct key){ .group = KEY_GIL };
+	case MARK_OURS:
+		return (struct key){ .group = KEY_OURS };
+	case MARK_FOLDED:
+		return (struct key){ .group = KEY_FOLDED };
+	default:
+		return (struct key){ .group = KEY_UNKNOWN };
+	}
+}
+
+// The key of code that has no name; also of a module as a whole.
+static struct key key_of_module(const struct profile *p, const struct location *location,
+                                enum query_by by)
+{
+	enum key_group group = by == BY_MODULE ? KEY_MODULE : KEY_NAMELESS;
+
+	if (location->kind == FRAME_MARK)
+		return key_of_mark(location, by);
+	if (location->kind == FRAME_PYTHON)
+		return (struct key){ .group = KEY_PYTHON, .python = true };
+
+	const struct module *module = modules_get(p->modules, location->module);
+	if (!module)
+		return (struct key){ .group = KEY_NO_MODULE };
+	switch (module->kind) {
+	case MODULE_KERNEL:
+		return (struct key){ .group = KEY_KERNEL, .kernel = true };
+	case MODULE_JIT:
+		return (struct key){ .group = KEY_JIT };
+	case MODULE_MARK:
+		return key_of_mark(location, by);
+	default:
+		return (struct key){ .group = group, .module = module->id };
+	}
+}
+
+static struct key key_of(const struct profile *p, const struct location *location,
+                         const struct place *place, enum query_by by)
+{
+	struct key code = {
+		.group = KEY_CODE,
+		.module = location->module,
+		.kernel = profile_is_kernel(p, location),
+		.python = location->kind == FRAME_PYTHON,
+		.called = location->kind == FRAME_CALLED_EXACT ||
+		          location->kind == FRAME_CALLED_RETURN,
+	};
+
+	if (by == BY_MODULE || !place || !(by == BY_FILE ? place->file : place->function))
+		return key_of_module(p, location, by);
+	code.file = place->file;
+	if (by == BY_FILE) {
+		code.module = 0; // a header is one file, whoever includes it
+		return code;
+	}
+	code.function = place->function;
+	code.inlined = place->inlined;
+	if (by == BY_LINE) {
+		code.line = place->line;
+		// Lambdas and comprehensions stand in the line that makes them.
+		if (code.python && place->file)
+			code.function = 0;
+	} else if (place->declared)
+		code.file = place->declared; // its lines may be in others, too
+	return code;
+}
+
+// GLOB against TEXT and everything that follows a slash in it: "src/*" means any src/.
+static bool matches(const char *glob, const char *text)
+{
+	while (text) {
+		if (fnmatch(glob, text, 0) == 0)
+			return true;
+		text = strchr(text, '/');
+		text = text ? text + 1 : NULL;
+	}
+	return false;
+}
+
+static bool is_user_code(const char *glob, const char *module, const char *file)
+{
+	if (strcmp(glob, QUERY_OWN_CODE) == 0)
+		return file && !origin_is_foreign(module, file);
+	return matches(glob, file) || matches(glob, module);
+}
+
+static bool is_interpreter(const struct location *location)
+{
+	return location->kind == FRAME_INTERPRETER_EXACT ||
+	       location->kind == FRAME_INTERPRETER_RETURN;
+}
+
+static void match_frame(const struct profile *p, const struct query *query,
+                        const struct location *location, const struct place *place,
+                        struct key_frame *frame)
+{
+	const struct module *module = modules_get(p->modules, location->module);
+	const char *path = module ? module->path : NULL;
+
+	frame->hidden = is_interpreter(location) && !query->interpreter;
+	if (query->hide) {
+		// A function's name may hold slashes in its types: only the whole of it counts.
+		const char *name = place ? strings_get(p->strings, place->function) : NULL;
+		frame->hidden |=
+			matches(query->hide, path) || (name && fnmatch(query->hide, name, 0) == 0);
+	}
+	if (query->user_code) {
+		const char *file = place ? strings_get(p->strings, place->file) : NULL;
+		frame->user = is_user_code(query->user_code, path, file);
+	}
+}
+
+static bool add_op(struct keys *keys, bool with_lines, const struct location *location,
+                   struct key_frame *frame)
+{
+	struct key key = { .group = KEY_OP, .module = (uint32_t)location->address };
+
+	*frame = (struct key_frame){ .key = key_table_add(&keys->keys, &key) };
+	if (with_lines)
+		frame->line = key_table_add(&keys->lines, &key);
+	return frame->key && (frame->line || !with_lines);
+}
+
+static bool add_frame(struct keys *keys, const struct query *query, bool with_lines,
+                      const struct location *location, const struct place *place,
+                      struct key_frame *frame)
+{
+	const struct profile *p = keys->profile;
+	struct key key = key_of(p, location, place, query->by);
+
+	*frame = (struct key_frame){ .key = key_table_add(&keys->keys, &key) };
+	if (with_lines) {
+		struct key line = key_of(p, location, place, BY_LINE);
+		frame->line = key_table_add(&keys->lines, &line);
+	}
+	match_frame(p, query, location, place, frame);
+	return frame->key && (frame->line || !with_lines);
+}
+
+static bool add_location(struct keys *keys, const struct query *query, unsigned wanted,
+                         const struct location *location, struct key_frame *frames)
+{
+	const struct place *places = locations_places(&keys->profile->locations, location);
+	bool with_lines = wanted & KEYS_LINES;
+
+	if (location->kind == FRAME_OP)
+		return add_op(keys, with_lines, location, frames);
+	if (!location->place_count)
+		return add_frame(keys, query, with_lines, location, NULL, frames);
+	for (uint32_t i = 0; i < location->place_count; i++)
+		if (!add_frame(keys, query, with_lines, location,
+		               &places[location->place_count - 1 - i], &frames[i]))
+			return false;
+	return true;
+}
+
+static uint32_t frame_count(const struct location *location, unsigned wanted)
+{
+	if (location->kind == FRAME_OP)
+		return (wanted & KEYS_OPS) != 0;
+	if (!(wanted & KEYS_CODE))
+		return 0;
+	return location->place_count ? location->place_count : 1;
+}
+
+int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
+              unsigned wanted, struct error *err)
+{
+	const struct locations *l = &p->locations;
+	size_t frames = 0;
+
+	*keys = (struct keys){ .profile = p };
+	for (uint32_t i = 0; i < l->count; i++)
+		frames += frame_count(&l->locations[i], wanted);
+	keys->first = calloc((size_t)l->count + 1, sizeof(*keys->first));
+	keys->frames = calloc(frames + 1, sizeof(*keys->frames));
+	cleanup_free bool *into_kernel = syscall_frames(p);
+	bool ok = keys->first && keys->frames && into_kernel;
+	for (uint32_t i = 0; ok && i < l->count; i++) {
+		uint32_t count = frame_count(&l->locations[i], wanted);
+		keys->first[i + 1] = keys->first[i] + count;
+		struct key_frame *own = keys->frames + keys->first[i];
+		ok = !count || add_location(keys, query, wanted, &l->locations[i], own);
+		for (uint32_t k = 0; k < count && into_kernel[i]; k++)
+			own[k].hidden = true;
+	}
+	if (ok)
+		return 0;
+	keys_fini(keys);
+	return error_set(err, ENOMEM, "could not rank the profile");
+}
+
+// "[too short to sample: cc1]": what ran in it is unknown, which program it was is not.
+static const char *short_name(const struct module *program, struct strings *texts)
+{
+	cleanup_free char *text = NULL;
+
+	if (!program)
+		return KEY_SHORT_NAME "]";
+	if (asprintf(&text, KEY_SHORT_NAME ": %s]", path_base(program->path)) < 0) {
+		text = NULL;
+		return NULL;
+	}
+	return strings_get(texts, strings_add(texts, text));
+}
+
+// "[libfoo.so]"; a path that is in brackets already stays as it is.
+static const char *bracketed(const char *path, struct strings *texts)
+{
+	const char *base = path_base(path);
+	cleanup_free char *text = NULL;
+
+	if (base[0] == '[')
+		return base;
+	if (asprintf(&text, "[%s]", base) < 0) {
+		text = NULL;
+		return NULL;
+	}
+	return strings_get(texts, strings_add(texts, text));
+}
+
+static const char *name_of_op(const struct profile *p, uint32_t id)
+{
+	const struct op *op = profile_op(p, id);
+
+	return op ? op->name : "[unknown op]";
+}
+
+const char *key_task_name(const struct profile *p, uint32_t text)
+{
+	const char *name = strings_get(p->strings, text);
+
+	return name && *name ? name : "[no name]";
+}
+
+const char *key_name(const struct profile *p, const struct key *key, struct strings *texts)
+{
+	static const char *const fixed[] = {
+		[KEY_KERNEL] = "[kernel]",           [KEY_JIT] = "[jit]",
+		[KEY_NO_MODULE] = "[unknown]",       [KEY_TRUNCATED] = "[callers missing]",
+		[KEY_UNKNOWN] = "[stack not seen]",  [KEY_FOLDED] = "[folded]",
+		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
+		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = KEY_OUTSIDE_NAME,
+		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = "[bottleneck]",
+	};
+	const struct process_info *process;
+
+	switch ((enum key_group)key->group) {
+	case KEY_CODE:
+		return strings_get(p->strings, key->function ? key->function : key->file);
+	case KEY_MODULE:
+		return modules_get(p->modules, key->module)->path;
+	case KEY_NAMELESS:
+		return bracketed(modules_get(p->modules, key->module)->path, texts);
+	case KEY_SHORT:
+		return short_name(modules_get(p->modules, key->module), texts);
+	case KEY_OP:
+		return name_of_op(p, key->module);
+	case KEY_THREAD:
+		return key_task_name(p, threads_get(&p->threads, key->module)->name);
+	case KEY_PROCESS:
+		process = threads_process(&p->threads, key->module);
+		return key_task_name(p, process ? process->command : 0);
+	default:
+		return fixed[key->group];
+	}
+}
+
+const char *key_module(const struct profile *p, const struct key *key)
+{
+	if (key->group != KEY_CODE && key->group != KEY_MODULE && key->group != KEY_NAMELESS)
+		return NULL;
+	const struct module *module = modules_get(p->modules, key->module);
+	return module ? module->path : NULL;
+}

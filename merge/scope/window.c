@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "merge/scope/window.h"
+
+#include "merge/scope/scope.h"
+
+uint64_t window_bin_start(const struct profile *p, uint32_t bin)
+{
+	// Signed: the first bin may begin before the run is said to.
+	int64_t start =
+		(int64_t)(p->cells.origin_ns + bin * p->cells.width_ns - profile_start_ns(p));
+
+	return start > 0 ? (uint64_t)start : 0;
+}
+
+struct window window_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t start = profile_start_ns(p);
+
+	return (struct window){
+		.first_bin = from_ns ? scope_bin(&p->cells, start + from_ns) : 0,
+		.end_bin = to_ns ? scope_bin(&p->cells, start + to_ns) : CELLS_BINS,
+	};
+}
