@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "merge/profile/profile_data.h"
-#include "merge/query/query.h"
+#include "merge/scope/selection.h"
 
 struct error;
 

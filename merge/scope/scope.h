@@ -13,7 +13,7 @@
 #pragma once
 
 #include "merge/profile/profile_data.h"
-#include "merge/query/query.h"
+#include "merge/scope/selection.h"
 
 struct error;
 

@@ -69,7 +69,6 @@ CIRCLES = {
     ("cli/report", "cli/text"),
     ("cli/run", "cli/bench"),
     ("cli/text", "cli/diff"),
-    ("merge/scope", "merge/query"),
     ("sampler", "sampler/off_cpu"),
     ("sampler", "sampler/op"),
     ("sampler", "sampler/perf"),
