@@ -10,17 +10,17 @@ void profile_ask_early(struct profile *p, struct early *early)
 {
 	struct locations *l = &p->locations;
 	size_t room = l->count - l->asked;
-	cleanup_free struct wanted *wanted = calloc(room + 1, sizeof(*wanted));
+	cleanup_free struct unnamed *unnamed = calloc(room + 1, sizeof(*unnamed));
 	cleanup_free uint64_t *addresses = calloc(room + 1, sizeof(*addresses));
 
-	if (!wanted || !addresses)
+	if (!unnamed || !addresses)
 		return;
-	size_t count = wanted_collect(l, l->asked, wanted);
+	size_t count = unnamed_collect(l, l->asked, unnamed);
 	l->asked = l->count;
 	for (size_t first = 0, end; first < count; first = end) {
-		end = wanted_module_end(wanted, first, count);
-		const struct module *module = modules_get(p->modules, wanted[first].module);
-		size_t distinct = wanted_addresses(wanted + first, end - first, addresses);
+		end = unnamed_module_end(unnamed, first, count);
+		const struct module *module = modules_get(p->modules, unnamed[first].module);
+		size_t distinct = unnamed_addresses(unnamed + first, end - first, addresses);
 		if (module && !early_ask(early, module, addresses, distinct))
 			return;
 	}

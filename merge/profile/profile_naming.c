@@ -12,15 +12,15 @@
 #include <string.h>
 
 struct batch {
-	struct wanted *wanted; // sorted by module, then address
-	uint64_t *addresses;   // of one module, distinct
+	struct unnamed *unnamed; // sorted by module, then address
+	uint64_t *addresses;     // of one module, distinct
 	struct symbol_chain *chains;
 	struct place *places; // of one chain
 };
 
 static void batch_at_scope_end(struct batch *batch)
 {
-	free(batch->wanted);
+	free(batch->unnamed);
 	free(batch->addresses);
 	free(batch->chains);
 	free(batch->places);
@@ -78,12 +78,12 @@ static int keep_facts(struct profile *p, struct symbolizer *s, const struct modu
 }
 
 // Names COUNT locations of one module.
-static int name_module(struct profile *p, struct symbolizer *s, const struct wanted *wanted,
+static int name_module(struct profile *p, struct symbolizer *s, const struct unnamed *unnamed,
                        size_t count, struct batch *batch, struct error *err)
 {
 	static const struct symbol_chain nothing = { 0 };
-	const struct module *module = modules_get(p->modules, wanted->module);
-	size_t distinct = wanted_addresses(wanted, count, batch->addresses);
+	const struct module *module = modules_get(p->modules, unnamed->module);
+	size_t distinct = unnamed_addresses(unnamed, count, batch->addresses);
 	size_t at = 0;
 
 	memset(batch->chains, 0, distinct * sizeof(*batch->chains));
@@ -91,8 +91,8 @@ static int name_module(struct profile *p, struct symbolizer *s, const struct wan
 	    symbolizer_resolve(s, module, batch->addresses, distinct, batch->chains, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		at += batch->addresses[at] != wanted[i].address;
-		if (name_location(p, wanted[i].location, module ? &batch->chains[at] : &nothing,
+		at += batch->addresses[at] != unnamed[i].address;
+		if (name_location(p, unnamed[i].location, module ? &batch->chains[at] : &nothing,
 		                  batch, err) < 0)
 			return -1;
 	}
@@ -125,21 +125,21 @@ static int tell_jitdumps(const struct profile *p, struct symbolizer *s, struct e
 int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err)
 {
 	cleanup(batch) struct batch batch = {
-		.wanted = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.wanted)),
+		.unnamed = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.unnamed)),
 		.addresses = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.addresses)),
 		.chains = calloc((size_t)p->locations.unnamed + 1, sizeof(*batch.chains)),
 		.places = calloc(CHAIN_MAX, sizeof(*batch.places)),
 	};
 
-	if (!batch.wanted || !batch.addresses || !batch.chains || !batch.places ||
+	if (!batch.unnamed || !batch.addresses || !batch.chains || !batch.places ||
 	    !profile_make_facts(p))
 		return no_memory(err);
 	if (tell_jitdumps(p, s, err) < 0)
 		return -1;
-	size_t count = wanted_collect(&p->locations, 0, batch.wanted);
+	size_t count = unnamed_collect(&p->locations, 0, batch.unnamed);
 	for (size_t first = 0, end; first < count; first = end) {
-		end = wanted_module_end(batch.wanted, first, count);
-		if (name_module(p, s, batch.wanted + first, end - first, &batch, err) < 0)
+		end = unnamed_module_end(batch.unnamed, first, count);
+		if (name_module(p, s, batch.unnamed + first, end - first, &batch, err) < 0)
 			return -1;
 	}
 	return callables_apply(p) && profile_name_torch_modules(p) ? 0 : no_memory(err);

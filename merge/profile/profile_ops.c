@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What a profile is told of ops.
+// What a profile records of ops, of calls in Python and of memory.
 #include "base/array.h"
 #include "base/code.h"
 #include "base/record.h"
 #include "merge/profile/profile_data.h"
+
+#include <string.h>
 
 void profile_set_codes(struct profile *p, const struct codes *codes)
 {
@@ -192,4 +194,93 @@ void profile_add_op_count(struct profile *p, const struct op_count_event *event)
 		          .self_ns = counts->self_ns },
 	};
 	add_call(p, &call);
+}
+
+// What a profile is told of Python beside its stacks.
+
+void profile_add_python_name(struct profile *p, const struct python_name_event *event)
+{
+	const struct callable callable = {
+		.offset = event->file_offset,
+		.module = event->module,
+		.name = *event->name ? strings_add(p->strings, event->name) : 0,
+	};
+
+	p->lost += (*event->name && !callable.name) || !callables_add(&p->callables, &callable);
+}
+
+void profile_add_python_calls(struct profile *p, const struct python_calls_event *event)
+{
+	const struct code *code = p->codes ? codes_get(p->codes, event->code) : NULL;
+
+	p->call_counts.begun += event->first;
+	p->call_counts.ended += event->last;
+	if (!event->calls)
+		return;
+	const struct call_count more = {
+		.function = strings_add(p->strings, code ? code->name : NULL),
+		.file = strings_add(p->strings, code ? code->file : NULL),
+		.calls = event->calls,
+	};
+	// A call that is missing makes the rest no better than a lower bound.
+	if (!more.function || !call_counts_add(&p->call_counts, &more))
+		p->call_counts.begun++;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = text ? strlen(text) : 0, wanted = strlen(end);
+
+	return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+bool profile_is_python(const struct profile *p, const struct location *location, const char *name,
+                       const char *file)
+{
+	if (location->kind != FRAME_PYTHON || !location->place_count)
+		return false;
+	const struct place *place = locations_places(&p->locations, location);
+	return ends_with(strings_get(p->strings, place->function), name) &&
+	       ends_with(strings_get(p->strings, place->file), file);
+}
+
+// What a profile is told of memory.
+
+// The slot of a process that runs and is kept apart: only then is it one address space. Or 0.
+static uint32_t slot_apart(const struct profile *p, uint32_t process)
+{
+	const struct process_info *info = threads_process(&p->threads, process);
+
+	return info && process <= p->threads.limit && !info->end_ns ? process : 0;
+}
+
+void profile_add_alloc(struct profile *p, const struct alloc_event *event)
+{
+	uint32_t slot = threads_slot(&p->threads, event->thread);
+	struct stack stack = {
+		.thread = event->thread,
+		.flags = event->flags,
+		.count = event->count,
+		.frames = event->frames,
+	};
+	uint32_t node = slot ? profile_add_path(p, slot, &stack) : 0;
+
+	profile_note_time(p, event->time_ns);
+	if (!node) {
+		p->allocations.lost++;
+		return;
+	}
+	allocations_add(&p->allocations, slot_apart(p, threads_get(&p->threads, slot)->process),
+	                node, event);
+}
+
+void profile_add_free(struct profile *p, const struct free_event *event)
+{
+	allocations_free(&p->allocations, slot_apart(p, event->process), event->address);
+}
+
+void profile_add_memory(struct profile *p, const struct memory_event *event)
+{
+	profile_note_time(p, event->time_ns);
+	allocations_count(&p->allocations, slot_apart(p, event->process), event);
 }

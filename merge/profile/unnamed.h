@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct wanted {
+struct unnamed {
 	uint64_t address; /* to look up */
 	uint32_t module;
 	uint32_t location;
 };
 
 /* Those behind location AFTER, sorted by module, then address. Returns how many. */
-size_t wanted_collect(const struct locations *l, uint32_t after, struct wanted *wanted);
+size_t unnamed_collect(const struct locations *l, uint32_t after, struct unnamed *unnamed);
 
-/* Where those of the module of WANTED[first] end. */
-size_t wanted_module_end(const struct wanted *wanted, size_t first, size_t count);
+/* Where those of the module of UNNAMED[first] end. */
+size_t unnamed_module_end(const struct unnamed *unnamed, size_t first, size_t count);
 
 /* The distinct addresses of COUNT of one module. Returns how many. */
-size_t wanted_addresses(const struct wanted *wanted, size_t count, uint64_t *addresses);
+size_t unnamed_addresses(const struct unnamed *unnamed, size_t count, uint64_t *addresses);

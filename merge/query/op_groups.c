@@ -3,11 +3,42 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/numbers/histogram.h"
 #include "merge/profile/profile_data.h"
-#include "merge/query/series_window.h"
+#include "merge/table/series.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+// What a series tells of the calls that began in a window: exactly, as far as they are kept one by
+// one.
+
+struct series_window {
+	uint64_t calls, ns, min_ns, max_ns;
+	bool averaged; /* some of them are kept as blocks: then there are no durations of those */
+};
+
+// Adds the calls of S from FROM_NS up to, but without, TO_NS (CLOCK_MONOTONIC) to W and DURATIONS,
+// which began as zeros. False if there is no memory.
+static bool series_window_add(struct series_window *w, struct histogram *durations,
+                              const struct series *s, uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct series_item *item = &s->items[i];
+		uint64_t calls = series_item_calls(s, i);
+		if (item->begin_ns < from_ns || item->begin_ns >= to_ns)
+			continue;
+		uint64_t ns = item->ns / calls;
+		w->min_ns = !w->calls || ns < w->min_ns ? ns : w->min_ns;
+		w->max_ns = ns > w->max_ns ? ns : w->max_ns;
+		w->calls += calls;
+		w->ns += item->ns;
+		w->averaged |= calls > 1;
+		if (calls == 1 && !histogram_add(durations, ns))
+			return false;
+	}
+	return true;
+}
 
 int op_groups_init(struct op_groups *a, const struct profile *p, const struct op_query *query,
                    struct strings *texts, struct error *err)

@@ -1,16 +1,97 @@
 // SPDX-License-Identifier: MIT
 #include "merge/query/query_iterations.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/origin.h"
+#include "base/strings.h"
 #include "merge/profile/profile_data.h"
-#include "merge/query/tiers.h"
 #include "merge/scope/keys.h"
 #include "merge/warmup/cycle.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Functions that a machine compiles again and again, faster code each time, as one.
+//
+// V8 names its code after how it was made: "JS:~load" is interpreted, "JS:^load", "JS:+load" and
+// "JS:*load" are what its compilers made of it, at the same line of the same file. Up to Node 18
+// they are "LazyCompile:~load", "Function:^load", "LazyCompile:*load".
+
+struct tiers {
+	const struct key_table *table;
+	const struct strings *strings;
+	struct hash index; // of keys that are the first of their function
+};
+
+static void tiers_at_scope_end(struct tiers *t)
+{
+	hash_fini(&t->index);
+}
+
+// NAME without how its code was made; NULL: it does not say.
+static const char *without_tier(const char *name)
+{
+	// Up to Node 18 it is one of the last four, and a function may have several of them.
+	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
+		                             "Script:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t length = strlen(kinds[i]);
+		if (strncmp(name, kinds[i], length) == 0)
+			return name[length] && strchr("~^+*", name[length]) ? name + length + 1
+			                                                    : NULL;
+	}
+	return NULL;
+}
+
+// The name of the function of KEY without its tier; NULL: it has none.
+static const char *name_of(const struct tiers *t, const struct key *key)
+{
+	const char *name = key->group == KEY_CODE ? strings_get(t->strings, key->function) : NULL;
+
+	return name ? without_tier(name) : NULL;
+}
+
+static uint64_t hash_of(const struct key *key, const char *name)
+{
+	return hash_pair(hash_pair(hash_bytes(name, strlen(name)), key->file), key->line);
+}
+
+// The first key of the function that KEY, called NAME, is of: itself, if there was none.
+static uint32_t first_of(struct tiers *t, uint32_t id, const char *name)
+{
+	const struct key *key = &t->table->keys[id - 1];
+	uint32_t at = hash_start(&t->index, hash_of(key, name));
+
+	for (; t->index.slots[at]; at = hash_next(&t->index, at)) {
+		const struct key *other = &t->table->keys[t->index.slots[at] - 1];
+		if (other->file == key->file && other->line == key->line &&
+		    strcmp(name_of(t, other), name) == 0)
+			return t->index.slots[at];
+	}
+	hash_insert(&t->index, at, id);
+	return id;
+}
+
+// [key - 1]: the first key of the same function; mostly KEY itself. NULL if there is no memory;
+// the caller frees it.
+static uint32_t *tiers_of_keys(const struct key_table *table, const struct strings *strings)
+{
+	cleanup(tiers) struct tiers t = { .table = table, .strings = strings };
+	uint32_t *first = calloc((size_t)table->count + 1, sizeof(*first));
+
+	if (!first || !hash_init(&t.index, 2 * table->count + 1)) { // it is never full
+		free(first);
+		return NULL;
+	}
+	for (uint32_t id = 1; id <= table->count; id++) {
+		const char *name = name_of(&t, &table->keys[id - 1]);
+		first[id - 1] = name ? first_of(&t, id, name) : id;
+	}
+	return first;
+}
 
 #define HOT_SHARE   0.50 // of the thread's time, that the loop and its callers have to take
 #define PHASE_SHARE 0.01 // of the same, that a line has to take to be a phase by itself

@@ -3,12 +3,81 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/share.h"
+#include "merge/profile/profile.h"
 #include "merge/profile/profile_data.h"
-#include "merge/query/crowding.h"
+#include "merge/query/query.h"
 #include "merge/query/query_steps.h"
+#include "merge/table/series.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+// Whether calls became slower, or faster, only because others had the CPUs.
+//
+// A call's duration has in it what its thread waited for a free CPU. How large that part was is
+// known of the critical thread, as fine as the bins that times are kept in:
+//
+//	D1 (1 - w1)  against  D2 (1 - w2)
+//
+// D is the mean duration of the earlier and of the later half of the calls, w the share of that
+// time that was waited. Where the two differ by less than CROWDING_SAME, but the waits do not,
+// nothing else has changed.
+
+#define CROWDING_SAME  0.1 /* of the durations without waits */
+#define CROWDING_LEAST 0.05
+
+// Calls of a series, one after the other.
+struct half {
+	uint64_t from_ns, to_ns, ns, calls;
+};
+
+static struct half half_of(const struct series *s, uint32_t first, uint32_t end)
+{
+	const struct series_item *last = &s->items[end - 1];
+	struct half half = { .from_ns = s->items[first].begin_ns,
+		             .to_ns = last->begin_ns + last->ns };
+
+	for (uint32_t i = first; i < end; i++) {
+		half.ns += s->items[i].ns;
+		half.calls += series_item_calls(s, i);
+	}
+	return half;
+}
+
+// The share of the critical thread's time that it waited for a free CPU; negative: unknown.
+static double waited(const struct profile *p, const struct half *half)
+{
+	uint64_t start = profile_start_ns(p);
+	struct account account = { 0 };
+
+	if (half->from_ns < start || half->to_ns <= half->from_ns ||
+	    query_account_in(p, half->from_ns - start, half->to_ns - start, &account, NULL) < 0)
+		return -1;
+	return share_of(account.ns[METRIC_OFF_RUNNABLE], half->to_ns - half->from_ns);
+}
+
+// A call's mean duration without that.
+static double own(const struct half *half, double wait)
+{
+	return (double)half->ns / (double)half->calls * (1 - wait);
+}
+
+// that the shares of the waits have to differ by
+static bool crowding_explains(const struct profile *p, const struct series *s)
+{
+	if (s->count < 2)
+		return false;
+	struct half early = half_of(s, 0, s->count / 2);
+	struct half late = half_of(s, s->count / 2, s->count);
+	double before = waited(p, &early), after = waited(p, &late);
+	if (before < 0 || after < 0 || fabs(after - before) < CROWDING_LEAST)
+		return false;
+	double ratio = own(&late, after) / own(&early, before);
+	return ratio < 1 + CROWDING_SAME && ratio > 1 / (1 + CROWDING_SAME);
+}
 
 #define OUT_OF_MEMORY "could not look for warm-up"
 #define CALLS_SHOWN   8192 // of a series; blocks of longer ones are shown by fewer calls
