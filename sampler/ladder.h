@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "sampler/source.h"
+#include "sampler/event/source.h"
 
 #include <stddef.h>
 

@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sampler/agent/op_source.h"
+#include "sampler/budget.h"
+#include "sampler/event/source.h"
 #include "sampler/ladder.h"
-#include "sampler/off_cpu/thinning.h"
-#include "sampler/op/op_source.h"
-#include "sampler/perf/budget.h"
-#include "sampler/proc/priority.h"
-#include "sampler/source.h"
+#include "sampler/priority.h"
+#include "sampler/thinning.h"
 #include "sampler/tracker/tracker.h"
 
 #include <errno.h>

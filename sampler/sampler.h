@@ -57,7 +57,7 @@ struct sampler_options {
 	const char *op_directory;      /* of the agents' rings, for their ops; NULL: no ops */
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
 	struct codes *codes;           /* where Python's functions do; NULL: none are told */
-	double budget_percent; /* what looking on may cost, sampler/perf/budget.h; 0: no limit */
+	double budget_percent; /* what looking on may cost, sampler/budget.h; 0: no limit */
 	/* What hooks of ops and allocations have taken of the target's time so far; NULL: unknown.
 	 */
 	uint64_t (*hooks_ns)(const void *context);

@@ -7,8 +7,8 @@
 #include "sampler/off_cpu/off_cpu_give.h"
 #include "sampler/off_cpu/off_cpu_looks.h"
 #include "sampler/off_cpu/ready.h"
-#include "sampler/perf/probe.h"
-#include "sampler/unwind/kernel_map.h"
+#include "sampler/wait/kernel_map.h"
+#include "sampler/wait/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>

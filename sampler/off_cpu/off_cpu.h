@@ -25,8 +25,8 @@
 
 #include "base/cleanup.h"
 #include "base/stack.h"
-#include "sampler/event.h"
-#include "sampler/tracker/tasks.h"
+#include "sampler/event/event.h"
+#include "sampler/task/tasks.h"
 #include "sampler/unwind/unwinder.h"
 
 #include <stdbool.h>

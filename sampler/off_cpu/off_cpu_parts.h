@@ -14,7 +14,7 @@
 #include "base/stack.h"
 #include "sampler/off_cpu/off_cpu.h"
 #include "sampler/off_cpu/off_cpu_python.h"
-#include "sampler/off_cpu/off_cpu_state.h"
+#include "sampler/task/off_cpu_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "sampler/tracker/tasks.h"
+#include "sampler/task/tasks.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "sampler/unwind/kernel_map.h"
+#include "sampler/wait/kernel_map.h"
 
 #include <string.h>
 

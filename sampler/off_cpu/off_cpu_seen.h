@@ -8,7 +8,7 @@
 #pragma once
 
 #include "sampler/off_cpu/off_cpu_parts.h"
-#include "sampler/perf/probe.h"
+#include "sampler/wait/probe.h"
 
 struct python_chain;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/off_cpu/ready.h"
 
-#include "sampler/off_cpu/wait_piles.h"
 #include "sampler/op/op_stack.h"
+#include "sampler/task/wait_piles.h"
 
 static struct stack take(const struct thread *thread, struct wait_pile *pile, uint64_t now_ns)
 {

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/stack.h"
-#include "sampler/tracker/tasks.h"
+#include "sampler/task/tasks.h"
 
 #include <stdbool.h>
 #include <stdint.h>

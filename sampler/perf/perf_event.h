@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "sampler/source.h"
+#include "sampler/event/source.h"
 
 #include <stddef.h>
 #include <stdint.h>

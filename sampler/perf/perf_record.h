@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "sampler/event.h"
+#include "sampler/event/event.h"
 
 #include <linux/perf_event.h>
 #include <stddef.h>

@@ -27,7 +27,7 @@
 
 #include "base/code.h"
 #include "base/stack.h"
-#include "sampler/event.h"
+#include "sampler/event/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>

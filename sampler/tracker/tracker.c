@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/off_cpu/off_cpu.h"
-#include "sampler/perf/cpu_account.h"
+#include "sampler/tracker/cpu_account.h"
+#include "sampler/tracker/mapper.h"
 #include "sampler/tracker/tracker_state.h"
-#include "sampler/unwind/mapper.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/module.h"
-#include "sampler/event.h"
+#include "sampler/event/event.h"
+#include "sampler/event/source.h"
 #include "sampler/sampler.h"
-#include "sampler/source.h"
 
 #include <stdbool.h>
 #include <stdint.h>

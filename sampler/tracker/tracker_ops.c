@@ -3,7 +3,7 @@
 
 #include "base/gpu_event.h"
 #include "base/record_gpu.h"
-#include "sampler/unwind/mapper.h"
+#include "sampler/tracker/mapper.h"
 
 void tracker_on_op_begin(struct tracker *t, const struct event *event)
 {

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "sampler/off_cpu/off_cpu.h"
-#include "sampler/unwind/mapper.h"
+#include "sampler/tracker/mapper.h"
 
 #include <string.h>
 

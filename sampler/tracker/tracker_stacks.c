@@ -2,9 +2,9 @@
 #include "sampler/tracker/tracker_state.h"
 
 #include "sampler/off_cpu/off_cpu.h"
-#include "sampler/off_cpu/wait.h"
-#include "sampler/perf/cpu_account.h"
-#include "sampler/unwind/mapper.h"
+#include "sampler/tracker/cpu_account.h"
+#include "sampler/tracker/mapper.h"
+#include "sampler/wait/wait.h"
 
 #include <string.h>
 

@@ -10,12 +10,12 @@
  */
 #pragma once
 
-#include "sampler/event.h"
-#include "sampler/op/gpu_calls.h"
-#include "sampler/op/op_tracker.h"
-#include "sampler/perf/cpu_account.h"
+#include "sampler/event/event.h"
 #include "sampler/sampler.h"
-#include "sampler/tracker/tasks.h"
+#include "sampler/task/tasks.h"
+#include "sampler/tracker/cpu_account.h"
+#include "sampler/tracker/gpu_calls.h"
+#include "sampler/tracker/op_tracker.h"
 #include "sampler/unwind/unwinder.h"
 
 #include <stdbool.h>

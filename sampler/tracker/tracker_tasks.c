@@ -3,10 +3,10 @@
 
 #include "base/array.h"
 #include "sampler/off_cpu/off_cpu.h"
-#include "sampler/perf/cpu_account.h"
 #include "sampler/proc/proc_task.h"
+#include "sampler/tracker/cpu_account.h"
+#include "sampler/tracker/mapper.h"
 #include "sampler/tracker/tracker.h"
-#include "sampler/unwind/mapper.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/record.h"
-#include "sampler/event.h"
+#include "sampler/event/event.h"
 #include "sampler/op/op_stack.h"
 
 #include <stdbool.h>

@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/module.h"
 #include "base/stack.h"
-#include "sampler/event.h"
-#include "sampler/off_cpu/last_stack.h"
+#include "sampler/event/event.h"
 #include "sampler/unwind/address_space.h"
+#include "sampler/unwind/last_stack.h"
 #include "sampler/unwind/patches.h"
 
 #include <stddef.h>

@@ -6,7 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "base/op.h"
-#include "sampler/op/op_records.h"
+#include "sampler/agent/op_records.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/cupti/cupti_records.h"

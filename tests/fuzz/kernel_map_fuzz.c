@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The texts of /proc that tell why a thread waits: kallsyms, and the system call it is in.
-#include "sampler/perf/probe.h"
-#include "sampler/unwind/kernel_map.h"
+#include "sampler/wait/kernel_map.h"
+#include "sampler/wait/probe.h"
 
 #include <stdio.h>
 #include <string.h>

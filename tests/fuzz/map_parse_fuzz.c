@@ -2,7 +2,7 @@
 // Lines of /proc/PID/maps, whose paths are the target's to choose: as the agent reads them, and
 // as the collector does.
 #include "base/cleanup.h"
-#include "sampler/unwind/mapper.h"
+#include "sampler/tracker/mapper.h"
 #include "tracer/agent/maps.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "base/op.h"
 #include "base/ring.h"
 #include "merge/profile/profile.h"
-#include "sampler/op/op_source.h"
+#include "sampler/agent/op_source.h"
 #include "sampler/tracker/tracker.h"
 #include "tracer/protocol.h"
 

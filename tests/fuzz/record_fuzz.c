@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A file of rings as the agent, or whoever scribbles in it, may leave it: read to the end.
 #include "base/ring.h"
-#include "sampler/tracker/follow.h"
+#include "sampler/agent/follow.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/reader.h"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/module.h"
-#include "sampler/event.h"
+#include "sampler/event/event.h"
 #include "sampler/unwind/address_space.h"
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/module.h"
 #include "base/stack.h"
-#include "sampler/event.h"
+#include "sampler/event/event.h"
 #include "sampler/unwind/address_space.h"
 #include "scene/scene_process.h"
 

@@ -44,8 +44,7 @@ MAY_INCLUDE = {
 
 # (including file or folder, included folder): why.
 MAY_INCLUDE_TOO = {
-    ("sampler/agent_source.c", "tracer/reader"): "rung 3 reads what the agent in the target writes",
-    ("sampler/op/op_source.c", "tracer/reader"): "ops come from the agent on every rung",
+    ("sampler/agent", "tracer/reader"): "rung 3 reads what the agent in the target writes, and all rungs its ops",
     # The command line is being rebuilt (the report as data, the pipeline in merge/record/): until
     # then it includes what it likes.
     ("cli", "*"): "being rebuilt",
@@ -69,18 +68,8 @@ CIRCLES = {
     ("cli/report", "cli/text"),
     ("cli/run", "cli/bench"),
     ("cli/text", "cli/diff"),
-    ("sampler", "sampler/off_cpu"),
-    ("sampler", "sampler/op"),
-    ("sampler", "sampler/perf"),
-    ("sampler", "sampler/proc"),
-    ("sampler", "sampler/tracker"),
-    ("sampler/off_cpu", "sampler/tracker"),
-    ("sampler/op", "sampler/tracker"),
-    ("sampler/op", "sampler/unwind"),
-    ("sampler/perf", "sampler/off_cpu"),
-    ("sampler/perf", "sampler/tracker"),
-    ("sampler/unwind", "sampler/off_cpu"),
-    ("sampler/unwind", "sampler/tracker"),
+    ("sampler/event", "sampler"),
+    ("sampler/tracker", "sampler"),
     ("symbolize", "symbolize/dwarf"),
     ("symbolize", "symbolize/elf"),
     ("symbolize", "symbolize/jit"),
@@ -99,6 +88,7 @@ CIRCLES = {
 
 # Headers with one client in their own folder: why they stay.
 ONE_CLIENT = {
+    "sampler/agent/agent_source.h": "what rungs 3 and 4 share: each implements source.h in a file of its own",
     "merge/query/op_callers.h": "who has called an op: 400 lines that grouping ops need not know",
     "merge/profile/callables.h": "its functions are called by who includes profile_data.h",
     "merge/query/op_groups.h": "the groups of ops, apart from the rows that are made of them",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/perf/budget.h"
+#include "sampler/budget.h"
 
 #include "base/clock.h"
 

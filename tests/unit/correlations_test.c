@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/op/correlations.h"
+#include "sampler/tracker/correlations.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

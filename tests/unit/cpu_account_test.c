@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/perf/cpu_account.h"
+#include "sampler/tracker/cpu_account.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/tracker/follow.h"
+#include "sampler/agent/follow.h"
 
 #include "base/clock.h"
 #include "sampler/proc/proc_io.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/op/gpu_calls.h"
+#include "sampler/tracker/gpu_calls.h"
 
 #include "base/clock.h"
 #include "base/gpu_event.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "sampler/unwind/kernel_map.h"
+#include "sampler/wait/kernel_map.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/off_cpu/last_stack.h"
+#include "sampler/unwind/last_stack.h"
 
 #include "base/clock.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "sampler/unwind/mapper.h"
+#include "sampler/tracker/mapper.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "sampler/off_cpu/off_cpu.h"
-#include "sampler/perf/probe.h"
+#include "sampler/wait/probe.h"
 
 #include <stdbool.h>
 #include <stdint.h>

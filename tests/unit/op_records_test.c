@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/op/op_records.h"
+#include "sampler/agent/op_records.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "sampler/op/op_source.h"
+#include "sampler/agent/op_source.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
 

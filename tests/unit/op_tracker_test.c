@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/op/op_tracker.h"
+#include "sampler/tracker/op_tracker.h"
 
 #include "base/code.h"
 #include "base/op.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/proc/priority.h"
+#include "sampler/priority.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

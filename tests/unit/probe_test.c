@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/perf/probe.h"
+#include "sampler/wait/probe.h"
 
 #include "base/clock.h"
 #include "base/module.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/tracker/tasks.h"
+#include "sampler/task/tasks.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/off_cpu/thinning.h"
+#include "sampler/thinning.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

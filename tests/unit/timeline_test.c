@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/tracker/timeline.h"
+#include "sampler/agent/timeline.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/off_cpu/wait.h"
+#include "sampler/wait/wait.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

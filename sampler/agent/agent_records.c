@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/agent/agent_records.h"
+
+#include <string.h>
+
+// A tick that comes in a system call is taken on the way out of it, where the kernel leaves its
+// return address in rcx (or rcx is two bytes on, if the call is to be made again).
+static bool is_in_kernel(const struct record_sample *sample)
+{
+	uint64_t rip = sample->regs[DWARF_RIP];
+
+	return sample->head.flags & SAMPLE_KERNEL || sample->regs[DWARF_RCX] == rip ||
+	       sample->regs[DWARF_RCX] == rip + 2;
+}
+
+static const struct python_chain *chain_of(const struct record_sample *sample, const uint8_t *stack)
+{
+	if (!(sample->head.flags & SAMPLE_PYTHON))
+		return NULL;
+	return (const struct python_chain *)(stack + record_align(sample->stack_bytes));
+}
+
+struct event_sample agent_sample(const struct record_sample *sample)
+{
+	const uint8_t *stack = (const uint8_t *)(sample + 1) + (size_t)sample->kernel_count * 8;
+	struct event_sample event = {
+		.kind = SAMPLE_ON_CPU,
+		.weight_ns = sample->weight_ns,
+		.cpu_time_ns = sample->cpu_time_ns,
+		.in_kernel = is_in_kernel(sample),
+		.has_user = true,
+		.has_rbp = true,
+		.stack = stack,
+		.stack_bytes = sample->stack_bytes,
+		.syscall = -1,
+		.by_agent = true,
+		.python = chain_of(sample, stack),
+	};
+
+	memcpy(event.regs, sample->regs, sizeof(event.regs));
+	return event;
+}
+
+static struct event_python python_of(const struct record_python *python)
+{
+	return (struct event_python){
+		.samples = python->head.flags & PYTHON_SAMPLES,
+		.counts = python->head.flags & PYTHON_COUNTS,
+		.eval_start = python->eval_start,
+		.eval_end = python->eval_end,
+		.version = python->version,
+		.runtime = python->runtime,
+		.code_type = python->code_type,
+	};
+}
+
+static struct event_python_code code_of(const struct record_python_code *code)
+{
+	const char *texts = (const char *)(code + 1);
+
+	return (struct event_python_code){
+		.code = code->code,
+		.version = code->version,
+		.first_line = code->first_line,
+		.file_bytes = code->file_bytes,
+		.name_bytes = code->name_bytes,
+		.table_bytes = code->table_bytes,
+		.file = texts,
+		.name = texts + code->file_bytes,
+		.table = (const uint8_t *)texts + code->file_bytes + code->name_bytes,
+	};
+}
+
+static struct event_python_name name_of(const struct record_python_name *name)
+{
+	return (struct event_python_name){ name->address, (const char *)(name + 1) };
+}
+
+static struct event_python_calls calls_of(const struct record_python_calls *calls)
+{
+	return (struct event_python_calls){ calls->code, calls->calls };
+}
+
+static struct event_python_chain callers_of(const struct record_python_chain *record)
+{
+	const struct python_chain *chain = (const struct python_chain *)(record + 1);
+
+	return (struct event_python_chain){
+		.number = record->number,
+		.module_count = record->module_count,
+		.chain = chain,
+		.modules = (const struct torch_call *)((const char *)chain + python_bytes(chain)),
+	};
+}
+
+static struct event_torch_module module_of(const struct record_torch_module *module)
+{
+	return (struct event_torch_module){ module->number, (const char *)(module + 1) };
+}
+
+bool agent_python_take(const struct record *record, struct event *event)
+{
+	if (record->type == RECORD_PYTHON)
+		event->python = python_of((const struct record_python *)record);
+	else if (record->type == RECORD_PYTHON_CODE)
+		event->python_code = code_of((const struct record_python_code *)record);
+	else if (record->type == RECORD_PYTHON_NAME)
+		event->python_name = name_of((const struct record_python_name *)record);
+	else if (record->type == RECORD_PYTHON_CALLS)
+		event->python_calls = calls_of((const struct record_python_calls *)record);
+	else if (record->type == RECORD_PYTHON_CHAIN)
+		event->python_chain = callers_of((const struct record_python_chain *)record);
+	else if (record->type == RECORD_TORCH_MODULE)
+		event->torch_module = module_of((const struct record_torch_module *)record);
+	else
+		return false;
+	return true;
+}

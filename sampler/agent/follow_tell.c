@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/agent/follow_state.h"
+
+#include "base/array.h"
+#include "base/strings.h"
+
+#include <string.h>
+
+struct event *follow_push(struct follow *f, enum record_type type, const struct follow_proc *p,
+                          const struct follow_task *task, uint64_t time_ns)
+{
+	static struct event nowhere;
+
+	if (!array_reserve(&f->queue, &f->queue_capacity, f->queue_count + 1))
+		return &nowhere; // out of memory: the event is lost
+	struct event *event = &f->queue[f->queue_count++];
+	*event = (struct event){
+		.type = type,
+		.pid = p->pid,
+		.tid = task ? task->tid : p->pid,
+		.time_ns = time_ns,
+	};
+	return event;
+}
+
+static void push_switches(struct follow *f, const struct follow_proc *p,
+                          const struct follow_task *task, const struct timeline_switch *switches,
+                          size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct event *event = follow_push(f, RECORD_SWITCH, p, task, switches[i].time_ns);
+		event->sched.in = switches[i].in;
+		event->sched.preempted = switches[i].preempted;
+	}
+}
+
+void follow_tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                         uint64_t now_ns, uint64_t cpu_ns, uint64_t slack_ns)
+{
+	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
+	size_t count = timeline_running(&task->timeline, now_ns, cpu_ns, task->wait_ns, slack_ns,
+	                                switches);
+
+	push_switches(f, p, task, switches, count);
+}
+
+void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct follow_task *task)
+{
+	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
+	size_t count = timeline_blocked(&task->timeline, task->looked_ns, task->run_ns,
+	                                task->wait_ns, switches);
+
+	push_switches(f, p, task, switches, count);
+}
+
+// NAME is cut as comm is; NULL if there is no memory.
+static const char *keep_name(struct follow *f, const char *name)
+{
+	return strings_get(f->names,
+	                   strings_add_bytes(f->names, name, strnlen(name, FOLLOW_NAME_MAX)));
+}
+
+void follow_tell_name(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                      const char *name, uint64_t time_ns)
+{
+	const char *kept = keep_name(f, name);
+
+	if (!kept || kept == task->name)
+		return;
+	task->name = kept;
+	follow_push(f, RECORD_THREAD, p, task, time_ns)->name = kept;
+}
+
+static void begin_task(struct follow_task *task, uint64_t start_ns, uint64_t cpu_ns,
+                       uint64_t wait_ns)
+{
+	task->told = true;
+	task->told_cpu_ns = cpu_ns;
+	timeline_start(&task->timeline, start_ns, cpu_ns, wait_ns);
+}
+
+static struct event *push_fork(struct follow *f, const struct follow_proc *p,
+                               const struct follow_task *task, uint32_t parent_pid,
+                               uint32_t parent_tid, uint64_t time_ns)
+{
+	struct event *event = follow_push(f, RECORD_FORK, p, task, time_ns);
+
+	event->fork.parent_pid = parent_pid;
+	event->fork.parent_tid = parent_tid;
+	return event;
+}
+
+// What a new thread does until its first switch is to run.
+static void push_first_in(struct follow *f, const struct follow_proc *p,
+                          const struct follow_task *task)
+{
+	follow_push(f, RECORD_SWITCH, p, task, task->timeline.start_ns)->sched.in = true;
+}
+
+void follow_tell_process(struct follow *f, struct follow_proc *p, uint64_t start_ns)
+{
+	struct follow_task *main = follow_add_task(p, p->pid);
+	struct follow_proc *parent = follow_proc(f, p->parent_pid);
+
+	if (p->told || !main)
+		return;
+	p->told = true;
+	// A child may come to speak first: who is told of as a parent alone would begin once more.
+	if (parent && !parent->told && parent->parent_pid)
+		follow_tell_process(f, parent, start_ns);
+	p->agent |= parent && parent->agent; // until it is seen to be another program
+	p->start_ns = start_ns;
+	begin_task(main, start_ns, 0, 0);
+	if (parent)
+		push_fork(f, p, main, p->parent_pid, p->parent_pid, start_ns);
+	push_first_in(f, p, main);
+}
+
+void follow_tell_thread(struct follow *f, struct follow_proc *p, struct follow_task *task,
+                        uint32_t parent_tid, uint64_t start_ns)
+{
+	if (task->told)
+		return;
+	begin_task(task, start_ns, 0, 0);
+	push_fork(f, p, task, p->pid, parent_tid, start_ns);
+	push_first_in(f, p, task);
+}
+
+void follow_tell_exec(struct follow *f, struct follow_proc *p, const char *name, uint64_t time_ns)
+{
+	struct follow_task *main = follow_add_task(p, p->pid);
+	const char *kept = keep_name(f, name);
+
+	if (!main || !kept)
+		return;
+	p->waiting = false;
+	if (!main->told)
+		begin_task(main, time_ns, main->run_ns, main->wait_ns);
+	main->name = kept;
+	follow_push(f, RECORD_EXEC, p, main, time_ns)->name = kept;
+	for (size_t i = p->task_count; i-- > 0;)
+		if (p->tasks[i].tid != p->pid)
+			follow_remove_task(p, &p->tasks[i]);
+}
+
+void follow_tell_end(struct follow *f, struct follow_proc *p, struct follow_task *task,
+                     uint64_t time_ns)
+{
+	if (task->told)
+		follow_push(f, RECORD_EXIT, p, task,
+		            follow_later(time_ns, task->timeline.emitted_ns));
+}
+
+void follow_tell_vanished(struct follow *f, struct follow_proc *p, struct follow_task *task)
+{
+	if (task->told && !task->timeline.out)
+		follow_tell_running(f, p, task, task->looked_ns, task->run_ns, 0);
+	follow_tell_end(f, p, task, task->looked_ns);
+}

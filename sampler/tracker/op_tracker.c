@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/tracker/op_tracker.h"
+
+#include "base/op.h"
+#include "sampler/unwind/address_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The call at CALLER, a return address of PROCESS.
+static struct frame frame_of(const struct process *process, uint64_t caller)
+{
+	const struct mapping *mapping = address_space_find(process->space, caller - 1);
+
+	if (!mapping)
+		return (struct frame){ 0 };
+	return (struct frame){ caller - mapping->bias, mapping->module, FRAME_RETURN };
+}
+
+static struct open_op open_of(const struct thread *thread, const struct event *event)
+{
+	const struct event_op *op = &event->op;
+	const struct op_site *site = op_sites_find(&thread->process->sites, op->caller);
+	struct open_op open = {
+		.op = op->op,
+		.domain = op->domain,
+		.range = (op->flags & OP_RANGE) != 0,
+		.forwards = op->forwards && !(op->flags & OP_RANGE),
+		.python = op->python,
+		.begin_ns = event->time_ns,
+		.address = op->stack,
+		.call_stack = op->call ? op->stack : 0,
+		.waits = op->waits,
+		.told = op->told,
+		.call_return = op->caller,
+		.chain = python_chain_of(&thread->process->python, op->chain),
+		.forward = python_chain_of(&thread->process->python, op->forward),
+		.detail = op->detail,
+		.detail_count = op->detail_count,
+		.details = (uint64_t *)op->details, // copied, not changed
+	};
+
+	if (!site) {
+		open.caller = frame_of(thread->process, op->caller);
+		return open;
+	}
+	open.address += site->skip;
+	open.frame_end = site->frame_end ? op->stack + site->frame_end : 0;
+	open.caller = site->owner;
+	return open;
+}
+
+// The engine's op around a derivative begins before that is known.
+static bool is_engine(const struct op_tracker *t, const struct open_op *op)
+{
+	static const char beginning[] = "autograd::engine::evaluate_function";
+	const struct op *known = t->ops ? ops_get(t->ops, op->op) : NULL;
+
+	return known && strncmp(known->name, beginning, sizeof(beginning) - 1) == 0;
+}
+
+// An op that does not say who calls it has the callers of the one around it. What a derivative
+// calls belongs to the same op of the forward pass, but for what Python of its own has called.
+static void take_callers(const struct op_tracker *t, const struct op_stack *ops,
+                         struct open_op *open)
+{
+	struct open_op *around = ops->count ? &ops->ops[ops->count - 1] : NULL;
+
+	if (!around)
+		return;
+	if (!open->chain && !open->forwards)
+		open->chain = around->chain;
+	if (around->chain != open->chain)
+		return;
+	if (!open->forward)
+		open->forward = around->forward;
+	else if (!around->forward && is_engine(t, around))
+		around->forward = open->forward;
+}
+
+void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	struct open_op open = open_of(thread, event);
+
+	op_stack_leave(&thread->ops, event->op.stack, event->time_ns);
+	take_callers(t, &thread->ops, &open);
+	bool begun = op_stack_begin(&thread->ops, &open);
+	t->unmatched += !begun;
+	if (begun)
+		sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP_BEGIN,
+		                                              .at = { open.op, open.begin_ns } });
+}
+
+static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
+{
+	for (const struct open_op *around = ops->ops; around < op; around++)
+		if (around->op == op->op && !around->left_ns)
+			return true;
+	return false;
+}
+
+// Mostly the innermost one is: that is where to look first.
+static bool is_domain_around(const struct op_stack *ops, const struct open_op *op)
+{
+	for (const struct open_op *around = op; around > ops->ops; around--)
+		if (around[-1].domain == op->domain && !around[-1].left_ns)
+			return true;
+	return false;
+}
+
+static struct op_event event_of(const struct thread *thread, const struct open_op *open)
+{
+	const struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
+
+	return (struct op_event){
+		.thread = thread->number,
+		.op = open->op,
+		.parent = around ? around->op : 0,
+		.flags = open->range ? OP_RANGE : 0,
+		.within_itself = !open->range && is_open_around(&thread->ops, open),
+		.within_domain = !open->range && is_domain_around(&thread->ops, open),
+		.begin_ns = open->begin_ns,
+		.caller = open->caller,
+		.chain = open->chain,
+		.forward = open->forward,
+		.detail = open->detail,
+		.detail_count = open->detail_count,
+		.details = open->details,
+	};
+}
+
+static void give(struct op_tracker *t, const struct op_event *event)
+{
+	sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP, .op = event });
+}
+
+static void give_twin(struct op_tracker *t, struct open_op *open)
+{
+	struct op_event *twin = open->twin;
+
+	open->twin = NULL;
+	if (!twin)
+		return;
+	give(t, twin);
+	free((void *)twin->details);
+	free(twin);
+}
+
+// What was the only op right within OPEN, and the same, is no call of its own.
+static void take_twin(struct open_op *open, struct op_event *op)
+{
+	struct op_event *twin = open->twin;
+
+	open->twin = NULL;
+	if (!twin)
+		return;
+	op->self_ns += twin->self_ns;
+	op->self_allocated_bytes += twin->self_allocated_bytes;
+	op->self_freed_bytes += twin->self_freed_bytes;
+	op->devices.self_allocated_bytes += twin->devices.self_allocated_bytes;
+	op->devices.self_freed_bytes += twin->devices.self_freed_bytes;
+	free((void *)twin->details);
+	free(twin);
+}
+
+// OP keeps the details of OPEN. NULL if there is no memory.
+static struct op_event *keep(struct open_op *open, const struct op_event *op)
+{
+	struct op_event *kept = malloc(sizeof(*kept));
+
+	if (!kept)
+		return NULL;
+	*kept = *op;
+	open->details = NULL;
+	return kept;
+}
+
+// PyTorch's dispatcher calls one form of an op from another, and each is an op; its own profiler
+// counts them as one if that is all that the outer one does. This is known when the outer one ends.
+static void give_once(struct op_tracker *t, struct thread *thread, struct open_op *open,
+                      struct op_event *op)
+{
+	struct open_op *around = open->forwards ? op_stack_around(&thread->ops, open) : NULL;
+
+	take_twin(open, op);
+	if (!around || !around->forwards) {
+		give(t, op);
+		return;
+	}
+	give_twin(t, around);
+	if (!around->within++ && around->op == open->op)
+		around->twin = keep(open, op);
+	if (!around->twin)
+		give(t, op);
+}
+
+static bool is_there(const struct open_op *op, const struct frame *at, const struct frame *frames,
+                     const uint64_t *sps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sps[i] == op->call_stack && frames[i].kind == FRAME_RETURN &&
+		    frames[i].address == at->address && frames[i].module == at->module)
+			return true;
+	return false;
+}
+
+static bool is_on_stack(const struct open_op *op, const uint64_t *sps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sps[i] >= op->call_stack && sps[i] - op->call_stack <= OP_STACK_SIZE)
+			return true;
+	return false;
+}
+
+void op_tracker_see(struct thread *thread, const struct frame *frames, const uint64_t *sps,
+                    size_t count, uint64_t time_ns)
+{
+	struct op_stack *ops = &thread->ops;
+
+	for (size_t i = ops->calls || ops->told ? ops->count : 0; i > 0; i--) {
+		struct open_op *op = &ops->ops[i - 1];
+		if (!op->call_stack)
+			continue;
+		struct frame at = frame_of(thread->process, op->call_return);
+		bool there = is_there(op, &at, frames, sps, count);
+		if (there)
+			op->left_ns = 0;
+		// Of those that are told, which may be a thousand, so are the ones around it.
+		if (there && op->told && !ops->calls)
+			break;
+		if (there)
+			continue;
+		if (!op->left_ns && is_on_stack(op, sps, count))
+			op->left_ns = time_ns;
+	}
+}
+
+void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	struct open_op open = open_of(thread, event);
+	// It stands on top of all that is open.
+	const struct op_stack *ops = &thread->ops;
+	struct op_event mark = {
+		.thread = thread->number,
+		.op = open.op,
+		.parent = ops->count ? ops->ops[ops->count - 1].op : 0,
+		.mark = true,
+		.begin_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.caller = open.caller,
+		.detail = open.detail,
+		.detail_count = open.detail_count,
+		.details = open.details,
+	};
+
+	give(t, &mark);
+}
+
+static void take_end(struct op_event *op, const struct event *event)
+{
+	const struct event_op_end *end = &event->op_end;
+
+	op->flags |= end->flags & ~(uint32_t)(OP_RETURNED | OP_ON_DEVICES);
+	op->end_ns = event->time_ns;
+	op->self_ns = end->self_ns;
+	op->allocated_bytes = end->allocated_bytes;
+	op->freed_bytes = end->freed_bytes;
+	op->self_allocated_bytes = end->self_allocated_bytes;
+	op->self_freed_bytes = end->self_freed_bytes;
+	op->devices = end->devices;
+}
+
+// An op that was left took no longer than until then, and of the op around it only so much.
+static void settle(const struct thread *thread, struct open_op *open, struct op_event *op)
+{
+	struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
+	bool left = open->left_ns && open->left_ns < op->end_ns;
+
+	if (left) {
+		op->end_ns = open->left_ns;
+		op->flags &= ~(uint32_t)OP_LEFT_OPEN;
+	}
+	uint64_t total = op->end_ns > op->begin_ns ? op->end_ns - op->begin_ns : 0;
+	if (!open->range && (left || open->below_differs))
+		op->self_ns = total > open->below_ns ? total - open->below_ns : 0;
+	if (!around)
+		return;
+	around->below_ns += total;
+	around->below_differs |= left;
+}
+
+// What nests in OPEN and has lost its own end has ended as well.
+static void close_within(struct op_tracker *t, struct thread *thread, size_t index,
+                         uint64_t time_ns)
+{
+	for (size_t i = thread->ops.count; i > index + 1; i--) {
+		struct open_op *within = &thread->ops.ops[i - 1];
+		if (within->range || within->begin_ns < thread->ops.ops[index].begin_ns)
+			continue;
+		struct op_event op = event_of(thread, within);
+		op.flags |= OP_LEFT_OPEN;
+		op.end_ns = time_ns;
+		settle(thread, within, &op);
+		give_once(t, thread, within, &op);
+		op_stack_end(&thread->ops, within);
+	}
+}
+
+void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	const struct event_op_end *end = &event->op_end;
+	struct open_op *open = thread ? op_stack_find(&thread->ops, end->begin_ns) : NULL;
+
+	if (!open) {
+		t->unmatched++;
+		return;
+	}
+	size_t index = (size_t)(open - thread->ops.ops);
+	if (!(end->flags & (OP_UNORDERED | OP_RANGE)))
+		close_within(t, thread, index, event->time_ns);
+	open = &thread->ops.ops[index];
+	if (end->flags & OP_RETURNED)
+		open->left_ns = 0;
+	struct op_event op = event_of(thread, open);
+	take_end(&op, event);
+	settle(thread, open, &op);
+	give_once(t, thread, open, &op);
+	op_stack_end(&thread->ops, open);
+}
+
+void op_tracker_site(struct op_tracker *t, struct process *process, const struct event *event,
+                     const struct frame *frames, const uint64_t *sps, size_t count)
+{
+	const struct event_op_site *site = &event->op_site;
+
+	op_sites_learn(&process->sites, site->caller, site->stack, frames, sps, count,
+	               t->is_wrapper, t->context);
+}
+
+void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event *event)
+{
+	struct op_count_event count = {
+		.process = process,
+		.op = event->op_count.op,
+		.counts = event->op_count.counts,
+	};
+
+	sampler_sink_take(t->sink,
+	                  &(struct sampled){ .kind = SAMPLED_OP_COUNT, .op_count = &count });
+}
+
+void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns)
+{
+	while (thread->ops.count) {
+		struct open_op *open = &thread->ops.ops[thread->ops.count - 1];
+		struct op_event op = event_of(thread, open);
+		op.flags |= OP_LEFT_OPEN;
+		op.end_ns = time_ns > open->begin_ns ? time_ns : open->begin_ns;
+		open->below_differs = true; // nobody has told its own time
+		settle(thread, open, &op);
+		give_once(t, thread, open, &op);
+		op_stack_end(&thread->ops, open);
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From events of ops to what the sink hears of them.
+ *
+ * Keeps the open ops of every thread (struct thread, sampler/task/tasks.h), so that
+ * samples can be told which they lie in, and hands each op on when it ends. One
+ * thread at a time.
+ */
+#pragma once
+
+#include "sampler/event/event.h"
+#include "sampler/op/op_site.h"
+#include "sampler/sampler.h"
+#include "sampler/task/tasks.h"
+
+#include <stdint.h>
+
+struct op_tracker {
+	const struct sampler_sink *sink; /* borrowed */
+	const struct ops *ops;           /* may be NULL */
+	op_is_wrapper *is_wrapper;       /* may be NULL */
+	void *context;                   /* of is_wrapper */
+	uint64_t unmatched;              /* ends without a begin, begins that found no room */
+};
+
+/* RECORD_OP_BEGIN and RECORD_OP_MARK, of THREAD. */
+void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event);
+void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event);
+
+/*
+ * THREAD has been sampled: calls whose frames are not among FRAMES, all that there are, have been
+ * left by a jump, unless a later sample finds them again.
+ */
+void op_tracker_see(struct thread *thread, const struct frame *frames, const uint64_t *sps,
+                    size_t count, uint64_t time_ns);
+
+/* RECORD_OP_END of an op that THREAD (NULL: it is gone) began. */
+void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct event *event);
+
+/* RECORD_OP_SITE, unwound to FRAMES with SPS. */
+void op_tracker_site(struct op_tracker *t, struct process *process, const struct event *event,
+                     const struct frame *frames, const uint64_t *sps, size_t count);
+
+/* RECORD_OP_COUNT, of the process with this number. */
+void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event *event);
+
+/* THREAD ends, or becomes another program: what is open has ended. */
+void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns);
