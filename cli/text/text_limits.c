@@ -5,12 +5,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/rung.h"
 #include "base/share.h"
 #include "cli/format.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_clock.h"
 #include "merge/query/query_warmup.h"
-#include "sampler/sampler.h"
 #include "symbolize/symbolizer.h"
 
 #include <inttypes.h>

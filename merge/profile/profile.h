@@ -41,7 +41,7 @@ struct run {
 	uint64_t wall_ns;
 	int exit_status; /* wait(2) status; -1 while it runs */
 	uint32_t cpus;   /* that the command may use */
-	uint32_t rung;   /* enum rung of sampler/sampler.h */
+	uint32_t rung;   /* enum rung */
 	const char *rung_reason;
 	const char *rung_remedy;
 	bool kernel_stacks;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "merge/record/ahead.h"
 #include "merge/record/checkpoint.h"
+#include "merge/record/hooks.h"
 #include "merge/record/machine.h"
 #include "merge/record/recorder.h"
 #include "sampler/proc/proc_io.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on the measurement itself. They save nothing: they say how far to trust the others.
 #include "base/clock.h"
+#include "base/rung.h"
 #include "base/share.h"
 #include "merge/rules/evidence.h"
 #include "symbolize/symbolizer.h"
@@ -70,9 +71,10 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 		cost += run->collector_cpu_ns;
 	finding->value = percent_of(cost, cpu);
 	if (full && run->collector_cpu_ns > cost / 2)
-		finding_advise(finding, "Most of it is bottleneck itself, which found no idle CPU; "
-		                        "what it reads of each library it reads once. Leave it a "
-		                        "CPU, let the run do more work, or lower the rate: -F 199.");
+		finding_advise(finding,
+		               "Most of it is bottleneck itself, which found no idle CPU; "
+		               "what it reads of each library it reads once. Leave it a "
+		               "CPU, let the run do more work, or lower the rate: -F 199.");
 	else if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
 		finding_advise(finding, "Most of it is in hooks of ops and allocations: leave out "
 		                        "what you do not need (--no-malloc, --no-torch, "
@@ -111,11 +113,10 @@ static enum measured measure_fallback(const struct evidence *e, const struct rul
                                       struct finding *finding)
 {
 	static const char *const without[] = {
-		"",
-		"",
-		"no functions of the kernel",
-		"no perf events: samples by timers inside of programs",
-		"only what threads wait for, not where they run",
+		[RUNG_PERF_KERNEL] = "",
+		[RUNG_PERF_USER] = "no functions of the kernel",
+		[RUNG_AGENT] = "no perf events: samples by timers inside of programs",
+		[RUNG_PROC] = "only what threads wait for, not where they run",
 	};
 
 	(void)rule;

@@ -24,8 +24,8 @@
  */
 #pragma once
 
+#include "base/rung.h"
 #include "sampler/event/event.h"
-#include "sampler/sampler.h"
 
 #include <stdbool.h>
 #include <stdint.h>

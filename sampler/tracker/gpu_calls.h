@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "sampler/event/event.h"
-#include "sampler/sampler.h"
+#include "sampler/event/sink.h"
 #include "sampler/task/tasks.h"
 
 #include <stddef.h>

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "sampler/event/event.h"
+#include "sampler/event/sink.h"
 #include "sampler/op/op_site.h"
-#include "sampler/sampler.h"
 #include "sampler/task/tasks.h"
 
 #include <stdint.h>

@@ -13,8 +13,9 @@
 #include "base/cleanup.h"
 #include "base/module.h"
 #include "sampler/event/event.h"
+#include "sampler/event/sink.h"
 #include "sampler/event/source.h"
-#include "sampler/sampler.h"
+#include "sampler/op/op_site.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "sampler/event/event.h"
-#include "sampler/sampler.h"
+#include "sampler/event/sink.h"
 #include "sampler/task/tasks.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/gpu_calls.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "sampler/perf/perf_event.h"
 #include "sampler/perf/perf_ring.h"
