@@ -4,14 +4,392 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/kallsyms.h"
-#include "sampler/off_cpu/off_cpu_give.h"
-#include "sampler/off_cpu/off_cpu_looks.h"
-#include "sampler/off_cpu/ready.h"
+#include "base/stack.h"
+#include "sampler/off_cpu/off_cpu_parts.h"
+#include "sampler/op/op_stack.h"
+#include "sampler/task/tasks.h"
+#include "sampler/task/wait_piles.h"
 #include "sampler/wait/kernel_map.h"
 #include "sampler/wait/probe.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+// Time for which a thread wanted a CPU and had none, until a sample tells where it was.
+//
+// That is soon by the thread's own clock, but by then it may be in another op; and on a busy
+// machine it waits long, so that this would be much of that op's time. What was waited in some ops
+// goes with a sample in the same ones: the next, or the one before. Which ops were open is known
+// exactly, as they stay so while the thread does not run.
+//
+//	ops       ├───── a ─────┼───── b ─────┼───── a
+//	samples       s     s                     s
+//	waits            1     2       3            4    1, 4: the next; 2: the one before; 3: the
+//	                                                 next in b, or that it was in b is all
+
+static struct stack take(const struct thread *thread, struct wait_pile *pile, uint64_t now_ns)
+{
+	return pile ? wait_pile_take(pile, thread->number, now_ns) : (struct stack){ 0 };
+}
+
+static bool begin(struct thread *thread, struct wait_pile *pile, uint64_t key, struct stack *stack)
+{
+	struct frame frames[STACK_MAX_FRAMES] = { { MARK_UNKNOWN, 0, FRAME_MARK } };
+
+	stack->count = 1 + (uint32_t)op_stack_list(&thread->ops, frames + 1, STACK_MAX_FRAMES - 1);
+	stack->frames = frames;
+	return wait_pile_begin(pile, key, stack);
+}
+
+// What has to make room before the next ready_keep(), with the ops that are all that is known of
+// it. It weighs nothing if that is nothing, as what all these functions return.
+static struct stack ready_make_room(struct thread *thread, uint64_t now_ns)
+{
+	struct wait_piles *piles = &thread->off_cpu.ready;
+	struct wait_pile *pile = wait_piles_find(piles, op_stack_key(&thread->ops));
+	bool there = pile || !(pile = wait_piles_room(piles)) || !pile->ns;
+
+	return take(thread, there ? NULL : pile, now_ns);
+}
+
+// THREAD, which has not run since, wanted a CPU from START_NS on for NS. False if there is no
+// memory for it.
+static bool ready_keep(struct thread *thread, uint64_t start_ns, uint64_t ns)
+{
+	struct wait_piles *piles = &thread->off_cpu.ready;
+	uint64_t key = op_stack_key(&thread->ops);
+	struct wait_pile *pile = wait_piles_find(piles, key);
+	struct stack stack = { .metric = METRIC_OFF_RUNNABLE,
+		               .time_ns = start_ns,
+		               .weight_ns = ns };
+
+	if (!pile) {
+		pile = wait_piles_room(piles);
+		return pile && begin(thread, pile, key, &stack);
+	}
+	wait_pile_add(pile, &stack);
+	return true;
+}
+
+// What THREAD has waited in the ops of KEY (op_stack_key()) by NOW_NS, for its taker to give it a
+// better stack than the ops alone.
+static struct stack ready_take(struct thread *thread, uint64_t key, uint64_t now_ns)
+{
+	return take(thread, wait_piles_find(&thread->off_cpu.ready, key), now_ns);
+}
+
+// The same for any ops, of what is left at the end; *KEY is theirs.
+static struct stack ready_take_any(struct thread *thread, uint64_t now_ns, uint64_t *key)
+{
+	struct wait_pile *pile = thread->off_cpu.ready.piles;
+
+	for (int i = 0; pile && i < WAIT_PILES_MAX; i++, pile++) {
+		if (!pile->ns)
+			continue;
+		*key = pile->key;
+		return take(thread, pile, now_ns);
+	}
+	return (struct stack){ 0 };
+}
+
+// To which stacks off-CPU time goes, once it is known how much there was.
+//
+//	interval ──┬─ has a stack ───────── handed on, with what is pending that it stands for
+//	           ├─ waits for Python's ── piled up by its native stack until a look tells
+//	           ├─ preempted ─────────── kept for a sample in the same ops (ready_keep())
+//	           └─ has none ──────────── pending, under its cause
+
+/* An off-CPU interval that has ended. */
+struct off_cpu_interval {
+	uint64_t start_ns, off_ns;
+	enum metric cause;
+	bool has_frames; /* those of THREAD's state */
+	bool has_python; /* a look has added Python's frames to a sample's */
+};
+
+// Pending time of unknown intervals settles at a fraction of this.
+#define PILE_NS (100 * NS_PER_MS)
+
+// Short waits of Python code go without their Python frames if no look has met one for so long.
+#define PILE_AGE_NS (2 * NS_PER_SEC)
+
+static void add_pending(struct off_cpu_state *s, const struct off_cpu_interval *interval)
+{
+	struct pending *p = &s->pending[interval->cause];
+
+	if (!p->ns)
+		p->since_ns = interval->start_ns;
+	p->ns += interval->off_ns;
+}
+
+/* Takes NS out, the oldest first, and tells how long a span it came from: it is taken to lie evenly
+   in its time. */
+static uint64_t cut_pending(struct pending *p, uint64_t ns, uint64_t now_ns)
+{
+	uint64_t span_ns = now_ns > p->since_ns ? now_ns - p->since_ns : 0;
+	uint64_t cut_ns = (uint64_t)((double)span_ns * ((double)ns / (double)p->ns));
+
+	p->ns -= ns;
+	p->since_ns += cut_ns;
+	return cut_ns;
+}
+
+static void give(struct off_cpu *o, struct thread *thread, const struct stack *stack)
+{
+	const struct frame *leaf = stack->frames;
+
+	if (stack->count && leaf->kind == FRAME_MARK && leaf->address == MARK_GIL)
+		thread->gil_waited_ns += stack->weight_ns;
+	o->stack(o->context, stack);
+}
+
+// Hands on NS of what is pending for FROM as STACK, whose frames and flags are set.
+static void off_cpu_give_pending(struct off_cpu *o, struct thread *thread, enum metric from,
+                                 uint64_t ns, uint64_t now_ns, struct stack stack)
+{
+	struct pending *p = &thread->off_cpu.pending[from];
+
+	if (!ns)
+		return;
+	stack.time_ns = p->since_ns;
+	stack.duration_ns = cut_pending(p, ns, now_ns);
+	stack.weight_ns = ns;
+	stack.samples = 0;
+	thread->ns[from] -= ns;
+	thread->ns[stack.metric] += ns;
+	give(o, thread, &stack);
+}
+
+/* The cause of NS of unknown intervals is known now, but no stack yet. */
+static void explain_pending(struct thread *thread, enum metric cause, uint64_t ns, uint64_t now_ns)
+{
+	struct pending *from = &thread->off_cpu.pending[METRIC_OFF_OTHER];
+	struct off_cpu_interval part = { from->since_ns, ns, cause, false, false };
+
+	if (!ns)
+		return;
+	cut_pending(from, ns, now_ns);
+	add_pending(&thread->off_cpu, &part);
+	thread->ns[METRIC_OFF_OTHER] -= ns;
+	thread->ns[cause] += ns;
+}
+
+/*
+ * How much time of unknown intervals an interval of LENGTH stands for, itself
+ * left out. Looks come at times that have nothing to do with what the thread
+ * does, so one falls into an interval with odds of its length, less that of the
+ * look, to the time between looks. An interval that is longer is always met,
+ * and stands for itself alone. Samples of switches stand for nothing else:
+ * which switch the kernel samples depends on how long the thread waited before.
+ */
+static double stands_for(const struct off_cpu_state *s, uint64_t length_ns)
+{
+	uint64_t look_ns = s->seen_until_ns - s->seen_from_ns;
+	uint64_t room_ns = max_ns(length_ns - min_ns(look_ns, length_ns), length_ns / 8 + 1);
+
+	if (s->seen != SEEN_BY_LOOK || s->stands_for_ns <= room_ns)
+		return 0;
+	return (double)length_ns * ((double)s->stands_for_ns / (double)room_ns - 1);
+}
+
+/* The more has piled up, by chance, the more of it goes with each. */
+static uint64_t share_of_unknown(const struct off_cpu_state *s, uint64_t length_ns)
+{
+	uint64_t pending_ns = s->pending[METRIC_OFF_OTHER].ns;
+	double share = stands_for(s, length_ns) * (1 + (double)pending_ns / (double)PILE_NS);
+
+	return share < (double)pending_ns ? (uint64_t)share : pending_ns;
+}
+
+// A stack has shown where the thread was in the ops of KEY: READY is what it has waited there.
+static void off_cpu_give_ready(struct off_cpu *o, struct thread *thread, struct stack ready,
+                               const struct frame *frames, size_t count, uint32_t flags)
+{
+	if (!ready.weight_ns)
+		return;
+	ready.frames = frames;
+	ready.count = (uint32_t)count;
+	ready.flags = flags;
+	give(o, thread, &ready);
+}
+
+/* Hands on an interval that has a stack, and what that stands for. */
+static void hand_on_one(struct off_cpu *o, struct thread *thread,
+                        const struct off_cpu_interval *interval, uint64_t unknown_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct stack stack = off_cpu_stack_of(thread, interval->cause, s->frames, s->frame_count,
+	                                      s->frame_flags);
+	uint64_t end_ns = interval->start_ns + interval->off_ns;
+
+	stack.time_ns = interval->start_ns;
+	stack.duration_ns = stack.weight_ns = interval->off_ns;
+	stack.samples = 1;
+	give(o, thread, &stack);
+	if (interval->cause == METRIC_OFF_RUNNABLE)
+		off_cpu_give_ready(o, thread,
+		                   ready_take(thread, op_stack_key(&thread->ops), end_ns),
+		                   s->frames, s->frame_count, s->frame_flags);
+	if (interval->cause != METRIC_OFF_OTHER)
+		off_cpu_give_pending(o, thread, interval->cause, s->pending[interval->cause].ns,
+		                     end_ns, stack);
+	off_cpu_give_pending(o, thread, METRIC_OFF_OTHER, unknown_ns, end_ns, stack);
+}
+
+/* Hands on a pile whose Python frames nobody knows. */
+static void give_pile(struct off_cpu *o, struct thread *thread, struct wait_pile *pile,
+                      uint64_t now_ns)
+{
+	struct stack stack = wait_pile_take(pile, thread->number, now_ns);
+
+	if (stack.weight_ns)
+		give(o, thread, &stack);
+}
+
+/* Keeps an interval for a look to tell where in Python it was. False: it is to be handed on. */
+static bool pile_up(struct off_cpu *o, struct thread *thread,
+                    const struct off_cpu_interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct wait_pile *pile = wait_piles_find(&s->python.piles, s->python.key);
+	uint64_t end_ns = interval->start_ns + interval->off_ns;
+	struct stack stack = off_cpu_stack_of(thread, interval->cause, s->frames, s->frame_count,
+	                                      s->frame_flags);
+
+	stack.time_ns = interval->start_ns;
+	stack.weight_ns = interval->off_ns;
+	stack.samples = 1;
+	if (pile && end_ns - pile->since_ns > PILE_AGE_NS)
+		give_pile(o, thread, pile, interval->start_ns);
+	else if (pile) {
+		wait_pile_add(pile, &stack);
+		return true;
+	}
+	pile = wait_piles_room(&s->python.piles);
+	if (!pile)
+		return false;
+	give_pile(o, thread, pile, interval->start_ns);
+	return wait_pile_begin(pile, s->python.key, &stack);
+}
+
+/* The waits at the same native stack since the last look there. */
+static void hand_on_pile(struct off_cpu *o, struct thread *thread,
+                         const struct off_cpu_interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct wait_pile *pile = wait_piles_find(&s->python.piles, s->python.key);
+
+	if (!pile)
+		return;
+	struct stack stack = wait_pile_take(pile, thread->number, interval->start_ns);
+	stack.samples = 0;
+	stack.frames = s->frames;
+	stack.count = s->frame_count;
+	stack.flags = s->frame_flags;
+	give(o, thread, &stack);
+}
+
+static void hand_on(struct off_cpu *o, struct thread *thread,
+                    const struct off_cpu_interval *interval, uint64_t unknown_ns)
+{
+	const struct off_cpu_state *s = &thread->off_cpu;
+	bool may_pile = s->seen == SEEN_BY_SAMPLE && off_cpu_wants_python(o, thread) &&
+	                s->python.misses < OFF_CPU_NO_PYTHON &&
+	                interval->cause != METRIC_OFF_RUNNABLE;
+
+	if (may_pile && !interval->has_python && pile_up(o, thread, interval))
+		return;
+	if (may_pile && interval->has_python)
+		hand_on_pile(o, thread, interval);
+	hand_on_one(o, thread, interval, unknown_ns);
+}
+
+/* Keeps time of a thread that was preempted for a sample in the same ops. */
+static bool keep_ready(struct off_cpu *o, struct thread *thread,
+                       const struct off_cpu_interval *interval)
+{
+	struct stack before = ready_make_room(thread, interval->start_ns);
+
+	if (before.weight_ns)
+		give(o, thread, &before);
+	return ready_keep(thread, interval->start_ns, interval->off_ns);
+}
+
+// Adds it to thread->ns, and hands it on or keeps it.
+static void off_cpu_give_interval(struct off_cpu *o, struct thread *thread,
+                                  const struct off_cpu_interval *interval)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	// A preempted thread is known to be runnable: its time is not part of the unknown.
+	uint64_t unknown_ns = s->preempted ? 0 : share_of_unknown(s, interval->off_ns);
+
+	thread->ns[interval->cause] += interval->off_ns;
+	if (interval->has_frames) {
+		hand_on(o, thread, interval, unknown_ns);
+		return;
+	}
+	if (interval->cause == METRIC_OFF_RUNNABLE && s->preempted &&
+	    keep_ready(o, thread, interval))
+		return;
+	add_pending(s, interval);
+	if (interval->cause != METRIC_OFF_OTHER)
+		explain_pending(thread, interval->cause, unknown_ns,
+		                interval->start_ns + interval->off_ns);
+}
+
+/* STACK is the best that is known where no ops are. */
+static void flush_ready(struct off_cpu *o, struct thread *thread, const struct stack *stack,
+                        uint64_t now_ns)
+{
+	bool sampled = thread->cpu.last.count > 0;
+	struct stack ready;
+	uint64_t key = 0;
+
+	while ((ready = ready_take_any(thread, now_ns, &key)).weight_ns) {
+		bool known = sampled ? key == thread->off_cpu.sample_key : !key;
+		if (known && (sampled || !thread->cpu.sample_ns))
+			off_cpu_give_ready(o, thread, ready, stack->frames, stack->count,
+			                   stack->flags);
+		else
+			give(o, thread, &ready);
+	}
+}
+
+/* Hands on what never found a stack. */
+static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
+{
+	static const struct frame unknown = { MARK_UNKNOWN, 0, FRAME_MARK };
+	const struct frame brief[] = { { MARK_SHORT, thread->process->program, FRAME_MARK },
+		                       thread->start };
+	const struct cpu_account *cpu = &thread->cpu;
+	struct stack stack = off_cpu_stack_of(thread, METRIC_OFF_RUNNABLE, brief,
+	                                      thread->start.address ? 2 : 1, 0);
+
+	// It waited for a CPU where it had run and would have run on, or at its very start.
+	if (cpu->last.count)
+		stack = off_cpu_stack_of(thread, METRIC_OFF_RUNNABLE, cpu->last.frames,
+		                         cpu->last.count, cpu->last.flags);
+	if (cpu->last.count || !cpu->sample_ns)
+		off_cpu_give_pending(o, thread, METRIC_OFF_RUNNABLE,
+		                     thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns,
+		                     stack);
+	flush_ready(o, thread, &stack, now_ns);
+	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)
+		off_cpu_give_pending(o, thread, cause, thread->off_cpu.pending[cause].ns, now_ns,
+		                     off_cpu_stack_of(thread, cause, &unknown, 1, 0));
+}
+
+// The thread ends: hands on all that is kept.
+static void off_cpu_give_rest(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	for (int i = 0; s->python.piles.piles && i < WAIT_PILES_MAX; i++)
+		give_pile(o, thread, &s->python.piles.piles[i], now_ns);
+	flush_pending(o, thread, now_ns);
+}
 
 #define PROBE_AFTER_DEFAULT_NS (5 * NS_PER_MS)
 #define PROBE_STACK_BYTES      ((size_t)32 << 10)

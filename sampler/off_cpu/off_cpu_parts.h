@@ -2,10 +2,10 @@
 /*
  * What the files that follow blocked threads share, and nobody else sees.
  *
- *	off_cpu.c        switches come in: intervals begin and end
- *	off_cpu_seen.c   what samples and looks show of a wait: its stack and its cause
- *	off_cpu_looks.c  who is looked at, and when
- *	off_cpu_give.c   intervals that have ended are handed on, each with what it stands for
+ *	off_cpu.c        switches come in: intervals begin and end, and are handed on, each with
+ *	                 what it stands for
+ *	off_cpu_looks.c  who is looked at, and when, and what samples and looks show of a wait:
+ *	                 its stack and its cause
  *
  * Their promise is sampler/off_cpu/off_cpu.h.
  */
@@ -88,3 +88,6 @@ static inline bool off_cpu_is_explained(const struct off_cpu_state *s)
 {
 	return s->seen == SEEN_BY_SAMPLE && s->cause != METRIC_OFF_OTHER;
 }
+
+/* THREAD has left its CPU, and does not want it: it is looked at if that tells more. */
+void off_cpu_queue(struct off_cpu *o, struct thread *thread);

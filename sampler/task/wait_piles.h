@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waits of one thread of which not all is known yet: short ones whose Python
- * frames are not, and those for a CPU whose ops alone are (sampler/off_cpu/ready.h).
+ * frames are not, and those for a CPU whose ops alone are (sampler/off_cpu/off_cpu.c).
  *
  * Looks read Python frames, but come too seldom to meet every short wait. One
  * that was met tells for the others at the very same native stack (addresses

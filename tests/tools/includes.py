@@ -91,14 +91,11 @@ ONE_CLIENT = {
     "merge/profile/callables.h": "its functions are called by who includes profile_data.h",
     "merge/query/op_groups.h": "the groups of ops, apart from the rows that are made of them",
     "merge/query/op_callers.h": "who has called an op: 400 lines that grouping ops need not know",
-    "sampler/off_cpu/off_cpu_give.h": "not folded yet",
-    "sampler/off_cpu/off_cpu_looks.h": "not folded yet",
-    "sampler/off_cpu/off_cpu_seen.h": "not folded yet",
-    "sampler/perf/perf_record.h": "not folded yet",
-    "sampler/python/python_remote_code.h": "not folded yet",
-    "sampler/unwind/cfi_program.h": "not folded yet",
-    "sampler/unwind/cfi_search.h": "not folded yet",
-    "sampler/unwind/unwinder_libunwind.h": "not folded yet",
+    "sampler/perf/perf_record.h": "perf_ring.h hands its events on; the kernel's format stops here",
+    "sampler/python/python_remote_code.h": "how CPython lays its code objects out, apart from its frames",
+    "sampler/unwind/cfi_program.h": "cfi_section.h hands it on",
+    "sampler/unwind/cfi_search.h": "cfi_section.h hands it on",
+    "sampler/unwind/unwinder_libunwind.h": "libunwind's types stop here",
 }
 
 # Libraries that do not link what they include: why.
