@@ -26,7 +26,7 @@
 
 // What a location adds to what its callers do.
 struct step_of {
-	uint64_t doing;
+	activity_set doing;
 	uint32_t place;  // index; ACTIVITY_NO_PLACE: none of the user's own
 	uint32_t callee; // string: the outermost function below that place
 	bool openmp;     // of a runtime of OpenMP's
@@ -37,7 +37,7 @@ struct step_of {
 
 // The same of a whole path.
 struct state {
-	uint64_t doing;
+	activity_set doing;
 	uint32_t place, around, callee, op;
 	bool large; // an op around it, called at that place, is large()
 };
@@ -49,7 +49,7 @@ struct asking {
 	struct hash places, times;
 	size_t place_capacity, time_capacity;
 	const struct op_rows *ops;
-	uint64_t *names; // [string - 1]: activity_of() of functions that are not Python's
+	activity_set *names; // [string - 1]: activity_of() of functions that are not Python's
 	bool *named;
 	struct step_of *steps; // [location - 1]
 	struct state *states;  // [node - 1]
@@ -119,7 +119,9 @@ static uint32_t add_place(struct asking *a, const struct activity_place *place)
 
 static uint64_t hash_of_state(const struct state *state)
 {
-	return hash_pair(hash_pair(state->doing, (uint64_t)state->op << 32 | state->around),
+	uint64_t doing = hash_pair((uint64_t)(state->doing >> 64), (uint64_t)state->doing);
+
+	return hash_pair(hash_pair(doing, (uint64_t)state->op << 32 | state->around),
 	                 (uint64_t)state->place << 32 | state->callee);
 }
 
@@ -160,7 +162,7 @@ static struct activity_time *add_time(struct asking *a, const struct state *stat
 	return &answer->times[answer->time_count - 1];
 }
 
-static uint64_t doing_of(struct asking *a, const struct place *place, bool python)
+static activity_set doing_of(struct asking *a, const struct place *place, bool python)
 {
 	uint32_t id = place->function;
 	const char *function = strings_get(a->profile->strings, id);
@@ -178,7 +180,7 @@ static uint64_t doing_of(struct asking *a, const struct place *place, bool pytho
 
 // A static program has the C library's functions in its own file, without theirs.
 static bool is_own(const struct asking *a, const struct location *location,
-                   const struct place *place, uint64_t doing)
+                   const struct place *place, activity_set doing)
 {
 	const struct module *module = modules_get(a->profile->modules, location->module);
 	const char *file = place ? strings_get(a->profile->strings, place->file) : NULL;
@@ -194,7 +196,7 @@ static bool is_own(const struct asking *a, const struct location *location,
 static bool take_place(struct asking *a, const struct location *location, const struct place *place,
                        struct step_of *step)
 {
-	uint64_t doing = place ? doing_of(a, place, step->python) : 0;
+	activity_set doing = place ? doing_of(a, place, step->python) : 0;
 
 	if (!is_own(a, location, place, doing)) {
 		step->doing |= doing;
@@ -329,7 +331,7 @@ static bool take_location(struct asking *a, uint32_t id)
 }
 
 // The interpreter works for Python code until that calls a C function.
-static uint64_t interpreting(const struct asking *a, uint32_t location, uint64_t before)
+static activity_set interpreting(const struct asking *a, uint32_t location, activity_set before)
 {
 	const struct step_of *step = &a->steps[location - 1];
 	const struct location *l = locations_get(&a->profile->locations, location);
@@ -372,8 +374,8 @@ static void take_node(struct asking *a, uint32_t id)
 	const struct step_of *step = &a->steps[node->location - 1];
 	*state = a->states[node->parent - 1];
 	a->slots[id - 1] = a->slots[node->parent - 1];
-	uint64_t python = interpreting(a, node->location, state->doing);
-	uint64_t around = state->doing & ACTIVITIES_AROUND;
+	activity_set python = interpreting(a, node->location, state->doing);
+	activity_set around = state->doing & ACTIVITIES_AROUND;
 	if (!around && step->doing & ACTIVITIES_AROUND)
 		state->around = state->place;
 	if (step->place != ACTIVITY_NO_PLACE) {

@@ -85,14 +85,20 @@ enum activity {
 	ACTIVITY_LONG,       /* an op that takes some times that itself, without those within it */
 	ACTIVITY_DOUBLE,     /* linear algebra in double precision */
 	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
-	ACTIVITY_IMPORT,     /* Python's import system, and all that it runs */
-	ACTIVITY_LOADER,     /* a data loader of PyTorch's, and all that it runs */
-	ACTIVITY_WORKER,     /* one of its workers, and all that it runs */
+	/* Around all others, and apart from them: sets have room for twice as many as there are
+	   bits in a word. */
+	ACTIVITY_IMPORT = 64, /* Python's import system, and all that it runs */
+	ACTIVITY_LOADER,      /* a data loader of PyTorch's, and all that it runs */
+	ACTIVITY_WORKER,      /* one of its workers, and all that it runs */
 	ACTIVITY_COUNT
 };
-_Static_assert(ACTIVITY_COUNT <= 64, "a bit each");
 
-#define ACTIVITY(name) (UINT64_C(1) << ACTIVITY_##name)
+/* Any of them at once: a bit each. */
+typedef unsigned __int128 activity_set;
+
+_Static_assert(ACTIVITY_COUNT <= 8 * sizeof(activity_set), "a bit each");
+
+#define ACTIVITY(name) ((activity_set)1 << ACTIVITY_##name)
 
 /* These go on in the user's own code, and are charged to who has begun them. */
 #define ACTIVITIES_AROUND (ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER))
@@ -111,7 +117,7 @@ struct activity_place {
 
 /* Time of one place, and of what it was doing. */
 struct activity_time {
-	uint64_t doing;  /* of ACTIVITY() */
+	activity_set doing;
 	uint32_t place;  /* index; ACTIVITY_NO_PLACE: none of the user's own */
 	uint32_t around; /* the place that has begun the outermost of ACTIVITIES_AROUND */
 	uint32_t op;     /* the innermost that was open; 0: none */
@@ -136,10 +142,10 @@ void activities_free(struct activities *a);
 CLEANUP(activities, struct activities *, activities_free)
 
 /* What a frame of this name does; FILE may be NULL. The names are in activity_names.c. */
-uint64_t activity_of(const char *function, const char *file);
+activity_set activity_of(const char *function, const char *file);
 
 /* The same of an op. */
-uint64_t activity_of_op(const struct op *op);
+activity_set activity_of_op(const struct op *op);
 
 /* Its calls are short, and so many that what is around each of them counts. */
 bool op_is_tiny(const struct op_row *op);

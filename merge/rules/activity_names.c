@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct names {
-	uint64_t activity;
+	activity_set activity;
 	const char *names; // separated by |
 };
 
@@ -227,12 +227,12 @@ static bool is_in(const char *names, const char *function, size_t name_length, c
 	return false;
 }
 
-uint64_t activity_of(const char *function, const char *file)
+activity_set activity_of(const char *function, const char *file)
 {
 	size_t end = file ? strlen(file) : 0;
 	bool python = end > 3 && (strcmp(file + end - 3, ".py") == 0 || file[0] == '<');
 	const char *name = function;
-	uint64_t found = 0;
+	activity_set found = 0;
 
 	while (*name == '_' && !python)
 		name++;
@@ -243,7 +243,7 @@ uint64_t activity_of(const char *function, const char *file)
 	return found;
 }
 
-uint64_t activity_of_op(const struct op *op)
+activity_set activity_of_op(const struct op *op)
 {
 	const char *name = strncmp(op->name, "cblas_", 6) == 0 ? op->name + 6 : op->name;
 	bool algebra = op->provider == OP_BLAS || op->provider == OP_LAPACK;

@@ -106,7 +106,7 @@ uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics)
 	return sum;
 }
 
-uint64_t evidence_doing(const struct evidence *e, uint64_t doing, uint32_t metrics)
+uint64_t evidence_doing(const struct evidence *e, activity_set doing, uint32_t metrics)
 {
 	uint64_t sum = 0;
 

@@ -51,7 +51,7 @@ static inline void evidence_at_scope_end(struct evidence *evidence)
 uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics);
 
 /* Of the critical thread: METRICS (bits) of what does any of DOING. */
-uint64_t evidence_doing(const struct evidence *evidence, uint64_t doing, uint32_t metrics);
+uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uint32_t metrics);
 
 /* The wall time less what the critical thread waited for a free CPU: others are to blame for
    that. */
@@ -91,7 +91,7 @@ void finding_add(struct finding *finding, const struct finding_row *row);
  * DOING, which is ACTIVITIES_AROUND, without having begun it. Returns its part of the time of all
  * such places; 0: there is none.
  */
-double evidence_add_inner_place(const struct evidence *evidence, uint64_t doing,
+double evidence_add_inner_place(const struct evidence *evidence, activity_set doing,
                                 struct finding *finding);
 
 /*

@@ -118,7 +118,8 @@ static void add_best(const struct evidence *e, struct heap_row *rows, uint64_t w
 	rows[best].ns = 0;
 }
 
-double evidence_add_inner_place(const struct evidence *e, uint64_t doing, struct finding *finding)
+double evidence_add_inner_place(const struct evidence *e, activity_set doing,
+                                struct finding *finding)
 {
 	const struct activities *a = e->activities;
 	cleanup_free struct heap_row *rows = calloc(a->place_count + 1, sizeof(*rows));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "merge/rules/activity.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,11 +75,11 @@ struct rule {
 	enum measured (*measure)(const struct evidence *evidence, const struct rule *rule,
 	                         struct finding *finding);
 	/* For rules on what stacks do, see merge/rules/activity.h. */
-	uint64_t doing, not_doing; /* any of the first and none of the second */
-	uint64_t whole_places;     /* all that is done in places that do more of these than of
+	activity_set doing, not_doing; /* any of the first and none of the second */
+	activity_set whole_places;     /* all that is done in places that do more of these than of
 	                              ops that take long */
-	uint32_t metrics;          /* bits of enum metric; 0: all */
-	bool placed;               /* only what the user's own code does, where it has any */
+	uint32_t metrics;              /* bits of enum metric; 0: all */
+	bool placed;                   /* only what the user's own code does, where it has any */
 };
 
 /* All rules, in the order of their subjects. */

@@ -24,7 +24,7 @@
 #define SAME_SHARE   0.5   /* of what was waited for sockets: then it is the program's own work */
 
 // CPU time of all threads in WHAT, as RULE counts it.
-static uint64_t time_in(const struct evidence *e, const struct rule *rule, uint64_t what)
+static uint64_t time_in(const struct evidence *e, const struct rule *rule, activity_set what)
 {
 	uint64_t sum = 0;
 

@@ -5,7 +5,7 @@
 
 struct expected {
 	const char *function, *file;
-	uint64_t doing;
+	activity_set doing;
 };
 
 Test(activity_names, names_of_functions_tell_what_they_do)
@@ -65,4 +65,15 @@ Test(activity_names, others_tell_nothing)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		cr_expect_eq(activity_of(names[i], NULL), 0, "%s", names[i]);
+}
+
+Test(activity_names, kinds_beyond_the_sixty_fourth_are_kinds_of_their_own)
+{
+	activity_set import = activity_of("_find_and_load", "<frozen importlib._bootstrap>");
+
+	cr_expect(import == ACTIVITY(IMPORT));
+	cr_expect(import >> 64, "it needs more than a word");
+	for (int kind = 0; kind < 64; kind++)
+		cr_expect(!(import & (activity_set)1 << kind), "%d", kind);
+	cr_expect(!(import & (ACTIVITY(LOADER) | ACTIVITY(WORKER))));
 }
