@@ -34,7 +34,7 @@
 #define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
 
-struct evidence {
+struct verdict_facts {
 	const struct run *run;
 	const struct totals *totals;
 	struct account account;
@@ -123,7 +123,7 @@ static bool is_mark(const struct row *row)
 }
 
 // The first row that is code; NULL if there is none.
-static const struct row *hottest(const struct evidence *f)
+static const struct row *hottest(const struct verdict_facts *f)
 {
 	for (size_t i = 0; i < f->cpu->count; i++)
 		if (!is_mark(&f->cpu->rows[i]))
@@ -149,7 +149,7 @@ static const struct row *find_row(const struct rows *rows, const struct row *wan
 
 // The tables rank CPU and waiting together, where ROW may have another share: say so, or the two
 // seem to contradict each other.
-static const char *with_waiting(const struct evidence *f, const struct row *row, char *buffer,
+static const char *with_waiting(const struct verdict_facts *f, const struct row *row, char *buffer,
                                 size_t size)
 {
 	const struct row *both = find_row(f->both, row);
@@ -164,7 +164,7 @@ static const char *with_waiting(const struct evidence *f, const struct row *row,
 	return buffer;
 }
 
-static bool nothing_measured(const struct evidence *f, struct verdict *v)
+static bool nothing_measured(const struct verdict_facts *f, struct verdict *v)
 {
 	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
 		return false;
@@ -176,7 +176,7 @@ static bool nothing_measured(const struct evidence *f, struct verdict *v)
 
 // A function of the user's own that holds more, with what it calls of libraries, than TIMES what
 // any function does by itself: time that is spent in many small ones has one cause all the same.
-static bool asks_most(const struct evidence *f, double times, struct place_sum *sum)
+static bool asks_most(const struct verdict_facts *f, double times, struct place_sum *sum)
 {
 	const struct row *row = hottest(f);
 
@@ -188,7 +188,7 @@ static bool asks_most(const struct evidence *f, double times, struct place_sum *
 }
 
 // "… % of the CPU time is spent in save (a.c:3) and in what it calls of libraries, most in write".
-static void name_sum(const struct evidence *f, const struct place_sum *sum, char *buffer,
+static void name_sum(const struct verdict_facts *f, const struct place_sum *sum, char *buffer,
                      size_t size)
 {
 	cleanup_free char *entry = function_name_bare(sum->entry->name);
@@ -207,7 +207,7 @@ static void name_sum(const struct evidence *f, const struct place_sum *sum, char
 	         sum->entry->name[0] == '[' || !entry ? sum->entry->name : entry);
 }
 
-static void add_sum(const struct evidence *f, const struct place_sum *sum, struct verdict *v)
+static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)
 {
 	size_t length = strlen(v->next);
 	char text[700];
@@ -220,7 +220,7 @@ static void add_sum(const struct evidence *f, const struct place_sum *sum, struc
 // by itself, such as imports, only what most of the run is spent in. Rules on the measurement say
 // how far to trust it, not what is slow. Who asks for most is named beside what is the smaller
 // part.
-static bool found(const struct evidence *f, struct verdict *v)
+static bool found(const struct verdict_facts *f, struct verdict *v)
 {
 	struct place_sum sum;
 
@@ -241,13 +241,13 @@ static bool found(const struct evidence *f, struct verdict *v)
 }
 
 // The CPUs that its threads waited for were busy with its other threads.
-static bool fills_cpus(const struct evidence *f)
+static bool fills_cpus(const struct verdict_facts *f)
 {
 	return share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= OWN_SHARE * f->run->cpus;
 }
 
 // What to do about that, and what to look at meanwhile.
-static bool advise_cpu(const struct evidence *f, struct verdict *v)
+static bool advise_cpu(const struct verdict_facts *f, struct verdict *v)
 {
 	char place[400], both[64];
 
@@ -271,7 +271,7 @@ static bool advise_cpu(const struct evidence *f, struct verdict *v)
 	return true;
 }
 
-static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
+static bool waits_for_cpu(const struct verdict_facts *f, struct verdict *v)
 {
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE];
 	char name[64];
@@ -285,7 +285,7 @@ static bool waits_for_cpu(const struct evidence *f, struct verdict *v)
 }
 
 // The main thread waits for others, as make(1) does, and it is they who get no CPU.
-static bool others_wait_for_cpu(const struct evidence *f, struct verdict *v)
+static bool others_wait_for_cpu(const struct verdict_facts *f, struct verdict *v)
 {
 	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
 
@@ -343,7 +343,7 @@ static const char *wait_advice(enum metric metric)
 // Time spent waiting for children is in the children, which are in the profile. And a thread that
 // waits while others work, or would if they had a CPU, is no news: then the question is what those
 // do.
-static bool waits(const struct evidence *f, struct verdict *v)
+static bool waits(const struct verdict_facts *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
 	uint64_t waited = 0;
@@ -383,7 +383,7 @@ static bool waits(const struct evidence *f, struct verdict *v)
 }
 
 // Nor do the processes that it waits for: then there is nothing to sample.
-static bool children_wait(const struct evidence *f, struct verdict *v)
+static bool children_wait(const struct verdict_facts *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
 	const struct row *row = f->both->count ? &f->both->rows[0] : NULL;
@@ -405,7 +405,7 @@ static bool children_wait(const struct evidence *f, struct verdict *v)
 	return advise(v, "%s", wait_advice(most));
 }
 
-static bool too_few_samples(const struct evidence *f, struct verdict *v)
+static bool too_few_samples(const struct verdict_facts *f, struct verdict *v)
 {
 	if (f->run->samples >= FEW_SAMPLES)
 		return false;
@@ -418,7 +418,7 @@ static bool too_few_samples(const struct evidence *f, struct verdict *v)
 }
 
 // Hooks of the agent's, at whose cost nothing else can be judged.
-static bool our_own(const struct evidence *f, struct verdict *v)
+static bool our_own(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
@@ -433,7 +433,7 @@ static bool our_own(const struct evidence *f, struct verdict *v)
 }
 
 // Code that a compiler made while the program ran, and told nobody of.
-static bool nameless_jit(const struct evidence *f, struct verdict *v)
+static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
@@ -445,7 +445,7 @@ static bool nameless_jit(const struct evidence *f, struct verdict *v)
 	return advise(v, "Have its names written first: see the limits below.");
 }
 
-static bool nothing_seen(const struct evidence *f, struct verdict *v)
+static bool nothing_seen(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
@@ -457,7 +457,7 @@ static bool nothing_seen(const struct evidence *f, struct verdict *v)
 }
 
 // What starts with an import is told by what is imported.
-static bool of_imports(const struct evidence *f, struct verdict *v)
+static bool of_imports(const struct verdict_facts *f, struct verdict *v)
 {
 	for (size_t i = 0; i < f->findings->shown; i++) {
 		const struct finding *finding = &f->findings->items[i];
@@ -469,7 +469,7 @@ static bool of_imports(const struct evidence *f, struct verdict *v)
 	return false;
 }
 
-static bool asked_for(const struct evidence *f, struct verdict *v)
+static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 {
 	struct place_sum sum;
 	char text[700];
@@ -486,7 +486,7 @@ static bool asked_for(const struct evidence *f, struct verdict *v)
 	return advise(v, "Call it less often or with less work, starting there.");
 }
 
-static bool flat(const struct evidence *f, struct verdict *v)
+static bool flat(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
 
@@ -498,7 +498,7 @@ static bool flat(const struct evidence *f, struct verdict *v)
 }
 
 // Its own functions have no names where its symbols are not installed; nobody needs them here.
-static bool of_openmp(const struct evidence *f, const struct row *row, const char *called,
+static bool of_openmp(const struct verdict_facts *f, const struct row *row, const char *called,
                       struct verdict *v)
 {
 	if (row->name[0] != '[' || !origin_is_openmp(row->module))
@@ -514,7 +514,7 @@ static bool of_openmp(const struct evidence *f, const struct row *row, const cha
 	              "OMP_WAIT_POLICY=passive makes them sleep.");
 }
 
-static bool hot_function(const struct evidence *f, struct verdict *v)
+static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
 	bool foreign = origin_is_foreign(row->module, row->file);
@@ -549,7 +549,7 @@ static bool hot_function(const struct evidence *f, struct verdict *v)
 }
 
 // What the program calls it itself says more than the functions that it is made of.
-static void add_op(const struct evidence *f, struct verdict *v)
+static void add_op(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct op_row *row = f->ops->count ? &f->ops->rows[0] : NULL;
 	size_t length = strlen(v->next);
@@ -566,7 +566,7 @@ static void add_op(const struct evidence *f, struct verdict *v)
 }
 
 // That others had the CPUs is no fault of the program's: it stands behind what is.
-static void add_noise(const struct evidence *f, struct verdict *v)
+static void add_noise(const struct verdict_facts *f, struct verdict *v)
 {
 	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
 	size_t length = strlen(v->next);
@@ -583,7 +583,7 @@ static void add_noise(const struct evidence *f, struct verdict *v)
 	         format_percent(waited, ready).text);
 }
 
-static bool (*const rules[])(const struct evidence *, struct verdict *) = {
+static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
 	nothing_measured, found,   waits_for_cpu, others_wait_for_cpu, waits,     children_wait,
 	too_few_samples,  our_own, nameless_jit,  nothing_seen,        asked_for, flat,
 	hot_function,
@@ -593,9 +593,9 @@ int verdict_find(const struct profile *profile, const struct view *view,
                  const struct findings *findings, struct verdict *verdict, struct error *err)
 {
 	struct totals totals;
-	struct evidence f = { .run = profile_run(profile),
-		              .totals = &totals,
-		              .findings = findings };
+	struct verdict_facts f = { .run = profile_run(profile),
+		                   .totals = &totals,
+		                   .findings = findings };
 	struct query cpu = view_query(view, BY_FUNCTION, SORT_SELF);
 	char tid[16];
 
