@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel lets us measure, found out by trying it on ourselves. For the main thread:
- * texts may be strerror()'s.
+ * What the kernel lets us measure, found out by trying it on ourselves. Why not is in
+ * base/perf_refused.h.
  */
 #pragma once
 
@@ -13,7 +13,3 @@ struct capability {
 };
 
 struct capability capability_probe(void);
-
-/* Why ERRNUM came back from perf_event_open(), in words, and what would change it. */
-const char *capability_reason(int errnum);
-const char *capability_remedy(int errnum, bool kernel);

@@ -3,6 +3,7 @@
 // setting, wherever it can be tried.
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/perf_refused.h"
 #include "cli/capability.h"
 #include "cli/command.h"
 #include "cli/format.h"
@@ -75,23 +76,22 @@ static bool read_setting(const char *path, char *buffer, size_t size)
 static void check_sampling(struct finding *f)
 {
 	struct capability can = capability_probe();
+	struct error why = { 0 };
 	char agent[PATH_MAX];
 
 	if (!can.kernel_errno) {
 		found(f, LEVEL_GOOD, "perf events, program and kernel");
-	} else if (!can.user_errno) {
-		found(f, LEVEL_LIMITED, "perf events, program only: %s",
-		      capability_reason(can.kernel_errno));
-		mend(f, "%s", capability_remedy(can.kernel_errno, true));
-	} else if (agent_path_find(agent, sizeof(agent), NULL) == 0) {
-		found(f, LEVEL_LIMITED, "timers inside dynamically linked programs: %s",
-		      capability_reason(can.user_errno));
-		mend(f, "%s", capability_remedy(can.user_errno, false));
-	} else {
-		found(f, LEVEL_BAD, "no perf events (%s) and no agent library",
-		      capability_reason(can.user_errno));
-		mend(f, "%s", capability_remedy(can.user_errno, false));
+		return;
 	}
+	perf_refused(&why, can.user_errno ? can.user_errno : can.kernel_errno, !can.user_errno,
+	             perf_paranoid());
+	if (!can.user_errno)
+		found(f, LEVEL_LIMITED, "perf events, program only: %s", why.text);
+	else if (agent_path_find(agent, sizeof(agent), NULL) == 0)
+		found(f, LEVEL_LIMITED, "timers inside dynamically linked programs: %s", why.text);
+	else
+		found(f, LEVEL_BAD, "no perf events (%s) and no agent library", why.text);
+	mend(f, "%s", why.hint);
 }
 
 static void check_paranoid(struct finding *f)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/perf_refused.h"
 #include "sampler/perf/perf_ring.h"
 
 #include <errno.h>
@@ -74,48 +75,6 @@ static size_t with_spare(size_t bytes)
 	for (int spare = 1; spare < RING_SPARE && bytes * 2 * rings <= RINGS_FREE_BYTES; spare *= 2)
 		bytes *= 2;
 	return bytes;
-}
-
-static int read_paranoid(void)
-{
-	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	char text[32], *end;
-
-	if (!file || !fgets(text, sizeof(text), file))
-		return INT_MIN;
-	long value = strtol(text, &end, 10);
-	return end > text ? (int)value : INT_MIN;
-}
-
-int perf_event_refused(struct error *err, int errnum, bool kernel, int paranoid)
-{
-	const char *what = kernel ? "samples of the kernel" : "perf_event_open";
-	int enough = kernel ? 1 : 2;
-
-	if (errnum == EACCES && paranoid > enough) {
-		error_set(err, errnum, "%s: not allowed while kernel.perf_event_paranoid is %d",
-		          what, paranoid);
-		return error_hint(err,
-		                  "Run `sysctl kernel.perf_event_paranoid=%d` as root, or "
-		                  "give the binary CAP_PERFMON: `setcap cap_perfmon+ep`.",
-		                  enough);
-	}
-	if (errnum == EACCES || errnum == EPERM) {
-		error_set(err, errnum, "%s: refused by a seccomp filter or a security module",
-		          what);
-		return error_hint(err,
-		                  "In a container, allow perf_event_open in its seccomp profile "
-		                  "(docker run --cap-add PERFMON).");
-	}
-	if (errnum == ENOSYS) {
-		error_set(err, errnum, "%s: this kernel or sandbox has none", what);
-		return error_hint(
-			err, "Use a kernel with CONFIG_PERF_EVENTS, or run outside the sandbox.");
-	}
-	error_set(err, errnum, "%s: the kernel refused the event", what);
-	if (errnum == EMFILE)
-		error_hint(err, "Raise the limit of open files: `ulimit -n 4096`.");
-	return -1;
 }
 
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -358,7 +317,7 @@ static struct source *open_source(const struct source_request *request,
 	};
 	int errnum = s->epoll < 0 ? errno : open_cpus(s, request);
 	if (errnum) {
-		perf_event_refused(err, errnum, kernel, read_paranoid());
+		perf_refused(err, errnum, kernel, perf_paranoid());
 		close_source(&s->base);
 		return NULL;
 	}

@@ -21,9 +21,3 @@ struct error;
 
 /* Bytes of a ring that holds 50 ms of samples: a power of two. */
 size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes);
-
-/*
- * Says in ERR why perf_event_open failed with ERRNUM and what would help, for the user.
- * PARANOID is what kernel.perf_event_paranoid holds, INT_MIN if unknown.
- */
-int perf_event_refused(struct error *err, int errnum, bool kernel, int paranoid);

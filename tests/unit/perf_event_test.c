@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/perf_refused.h"
 #include "sampler/perf/perf_event.h"
 #include "sampler/perf/perf_ring.h"
 
@@ -591,7 +592,7 @@ Test(perf_event, a_refusal_names_the_remedy)
 		struct error err = { 0 };
 		cr_expect(eq(
 			int,
-			perf_event_refused(&err, rows[i].errnum, rows[i].kernel, rows[i].paranoid),
+			perf_refused(&err, rows[i].errnum, rows[i].kernel, rows[i].paranoid),
 			-1));
 		cr_expect(strstr(err.text, rows[i].text) != NULL, "row %zu: %s", i, err.text);
 		cr_expect(strstr(err.hint, rows[i].hint) != NULL, "row %zu: %s", i, err.hint);
