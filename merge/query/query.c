@@ -43,7 +43,7 @@ static struct answer *answer_new(size_t capacity)
 }
 
 // The line of each key where most of its own time was spent, or else most of its total.
-static uint32_t *choose_lines(const struct keys *keys, const struct tallies *tallies)
+static uint32_t *choose_lines(const struct keys *keys, const struct self_totals *tallies)
 {
 	uint32_t *best = calloc((size_t)keys->keys.count + 1, sizeof(*best));
 
@@ -51,8 +51,8 @@ static uint32_t *choose_lines(const struct keys *keys, const struct tallies *tal
 		uint32_t key = tallies->line_keys[id - 1];
 		if (!key || !keys->lines.keys[id - 1].line)
 			continue;
-		const struct line_tally *line = &tallies->lines[id - 1];
-		const struct line_tally *than =
+		const struct line_total *line = &tallies->lines[id - 1];
+		const struct line_total *than =
 			best[key - 1] ? &tallies->lines[best[key - 1] - 1] : NULL;
 		if (!than || line->self > than->self ||
 		    (line->self == than->self && line->total > than->total))
@@ -93,8 +93,8 @@ static void fill_owner(const struct profile *p, const struct key *key, struct ro
 		row->id = process->pid;
 }
 
-static void fill_row(const struct scope *scope, const struct key *key, const struct tally *tally,
-                     const struct tally *gpu, struct row *row)
+static void fill_row(const struct scope *scope, const struct key *key,
+                     const struct self_total *tally, const struct self_total *gpu, struct row *row)
 {
 	const struct profile *p = scope->profile;
 
@@ -132,7 +132,8 @@ static void show_line(struct key *key, const struct key *line)
 }
 
 static int fill_rows(struct answer *answer, const struct scope *scope, const struct keys *keys,
-                     const struct tallies *tallies, const struct tallies *gpu, struct error *err)
+                     const struct self_totals *tallies, const struct self_totals *gpu,
+                     struct error *err)
 {
 	cleanup_free uint32_t *best = choose_lines(keys, tallies);
 
@@ -260,7 +261,7 @@ static uint64_t sampled_of(const struct sampling *s, const uint64_t ns[METRIC_CO
 	return sum;
 }
 
-static struct sampling sampling_of(const struct scope *scope, const struct tallies *tallies,
+static struct sampling sampling_of(const struct scope *scope, const struct self_totals *tallies,
                                    const struct rows *rows)
 {
 	struct sampling s = {
@@ -318,7 +319,7 @@ static void judge_rows(struct rows *rows, const struct sampling *s, enum query_s
 
 // GPU time of the same keys, if there is any.
 static int tally_gpu(const struct profile *p, const struct query *query, struct keys *keys,
-                     struct tallies *gpu, struct error *err)
+                     struct self_totals *gpu, struct error *err)
 {
 	struct query of_gpu = *query;
 	cleanup(scope) struct scope scope = { 0 };
@@ -328,18 +329,18 @@ static int tally_gpu(const struct profile *p, const struct query *query, struct 
 	of_gpu.of = QUERY_GPU;
 	return scope_init(&scope, p, &of_gpu, err) < 0
 	               ? -1
-	               : tallies_init(gpu, &scope, keys, &of_gpu, err);
+	               : self_totals_init(gpu, &scope, keys, &of_gpu, err);
 }
 
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err)
 {
 	cleanup(scope) struct scope scope = { 0 };
 	cleanup(keys) struct keys keys = { 0 };
-	cleanup(tallies) struct tallies tallies = { 0 }, gpu = { 0 };
+	cleanup(self_totals) struct self_totals tallies = { 0 }, gpu = { 0 };
 
 	if (scope_init(&scope, p, query, err) < 0 ||
 	    keys_init(&keys, p, query, answer_keys_wanted(query), err) < 0 ||
-	    tallies_init(&tallies, &scope, &keys, query, err) < 0 ||
+	    self_totals_init(&tallies, &scope, &keys, query, err) < 0 ||
 	    tally_gpu(p, query, &keys, &gpu, err) < 0)
 		return NULL;
 

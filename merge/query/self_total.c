@@ -10,7 +10,7 @@
 struct walk {
 	const struct scope *scope;
 	const struct keys *keys;
-	struct tallies *tallies;
+	struct self_totals *tallies;
 	uint32_t *owners;
 	uint32_t *roots;   // [slot - 1]: the key of a thread or its process; NULL if not by those
 	uint32_t homeless; // the key of time that no frame owns
@@ -44,7 +44,7 @@ static void subtract_sums(struct sums *from, const struct sums *by)
 
 static void open_key(struct walk *w, uint32_t key)
 {
-	struct tally *tally = &w->tallies->keys[key - 1];
+	struct self_total *tally = &w->tallies->keys[key - 1];
 
 	if (tally->open++ == 0)
 		tally->before = w->tallies->all;
@@ -52,7 +52,7 @@ static void open_key(struct walk *w, uint32_t key)
 
 static void close_key(struct walk *w, uint32_t key)
 {
-	struct tally *tally = &w->tallies->keys[key - 1];
+	struct self_total *tally = &w->tallies->keys[key - 1];
 
 	if (--tally->open)
 		return;
@@ -62,7 +62,7 @@ static void close_key(struct walk *w, uint32_t key)
 
 static void open_line(struct walk *w, const struct key_frame *frame)
 {
-	struct line_tally *line = &w->tallies->lines[frame->line - 1];
+	struct line_total *line = &w->tallies->lines[frame->line - 1];
 
 	w->tallies->line_keys[frame->line - 1] = frame->key;
 	if (line->open++ == 0)
@@ -71,7 +71,7 @@ static void open_line(struct walk *w, const struct key_frame *frame)
 
 static void close_line(struct walk *w, uint32_t id)
 {
-	struct line_tally *line = &w->tallies->lines[id - 1];
+	struct line_total *line = &w->tallies->lines[id - 1];
 
 	if (--line->open == 0)
 		line->total += w->tallies->all_sum - line->before;
@@ -170,14 +170,14 @@ static bool add_root_keys(struct walk *w, struct keys *keys, enum query_by by)
 	return w->roots != NULL;
 }
 
-int tallies_init(struct tallies *t, const struct scope *scope, struct keys *keys,
-                 const struct query *query, struct error *err)
+int self_totals_init(struct self_totals *t, const struct scope *scope, struct keys *keys,
+                     const struct query *query, struct error *err)
 {
 	struct walk w = { .scope = scope, .keys = keys, .tallies = t };
 	struct key homeless = { .group = query->user_code ? KEY_OUTSIDE : KEY_HIDDEN };
 	bool ok = true;
 
-	*t = (struct tallies){ 0 };
+	*t = (struct self_totals){ 0 };
 	if (query->by == BY_THREAD || query->by == BY_PROCESS)
 		ok = add_root_keys(&w, keys, query->by);
 	w.homeless = key_table_add(&keys->keys, &homeless);
@@ -192,14 +192,14 @@ int tallies_init(struct tallies *t, const struct scope *scope, struct keys *keys
 	free(w.roots);
 	if (ok)
 		return 0;
-	tallies_fini(t);
+	self_totals_fini(t);
 	return error_set(err, ENOMEM, "could not rank the profile");
 }
 
-void tallies_fini(struct tallies *t)
+void self_totals_fini(struct self_totals *t)
 {
 	free(t->keys);
 	free(t->lines);
 	free(t->line_keys);
-	*t = (struct tallies){ 0 };
+	*t = (struct self_totals){ 0 };
 }

@@ -20,32 +20,32 @@ struct sums {
 	uint64_t on_cpu_samples;
 };
 
-struct tally {
+struct self_total {
 	struct sums self, total;
 	struct sums before; /* while it is open: what the walk had added before */
 	uint32_t open;
 };
 
 /* The sum alone, of the metrics that were asked for: enough to choose a line. */
-struct line_tally {
+struct line_total {
 	uint64_t self, total, before;
 	uint32_t open;
 };
 
-struct tallies {
-	struct tally *keys;       /* [key id - 1] */
-	struct line_tally *lines; /* [line id - 1] */
+struct self_totals {
+	struct self_total *keys;  /* [key id - 1] */
+	struct line_total *lines; /* [line id - 1] */
 	uint32_t *line_keys;      /* [line id - 1]: a key that the line belongs to */
 	struct sums all;
 	uint64_t all_sum;
 };
 
 /* KEYS gets keys for threads, processes and what has no frame. -1 if there is no memory. */
-int tallies_init(struct tallies *t, const struct scope *scope, struct keys *keys,
-                 const struct query *query, struct error *err);
-void tallies_fini(struct tallies *t);
+int self_totals_init(struct self_totals *t, const struct scope *scope, struct keys *keys,
+                     const struct query *query, struct error *err);
+void self_totals_fini(struct self_totals *t);
 
-static inline void tallies_at_scope_end(struct tallies *t)
+static inline void self_totals_at_scope_end(struct self_totals *t)
 {
-	tallies_fini(t);
+	self_totals_fini(t);
 }
