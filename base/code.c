@@ -52,13 +52,6 @@ static uint64_t hash_of(const struct code *code)
 	                 (uint64_t)(uintptr_t)code->name);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct codes *c = context;
-
-	return hash_of(c->codes[id - 1]);
-}
-
 static const char *keep(struct codes *c, const char *text)
 {
 	return strings_get(c->texts, strings_add(c->texts, text));
@@ -86,8 +79,7 @@ uint32_t codes_add(struct codes *c, const struct code *wanted)
 	struct code code = { keep(c, wanted->file), keep(c, wanted->name), wanted->first_line };
 	uint32_t at;
 
-	if (!code.file || !code.name ||
-	    (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c)))
+	if (!code.file || !code.name || (!hash_make_room(&c->index)))
 		return 0;
 	for (at = hash_start(&c->index, hash_of(&code)); c->index.slots[at];
 	     at = hash_next(&c->index, at))
@@ -95,7 +87,7 @@ uint32_t codes_add(struct codes *c, const struct code *wanted)
 			return c->index.slots[at];
 	uint32_t id = append(c, &code);
 	if (id)
-		hash_insert(&c->index, at, id);
+		hash_insert(&c->index, at, hash_of(&code), id);
 	return id;
 }
 
@@ -109,13 +101,6 @@ static uint64_t hash_of_call(uint32_t caller, struct frame frame)
 	return hash_pair(frame.address, (uint64_t)caller << 32 | frame.module << 8 | frame.kind);
 }
 
-static uint64_t hash_of_call_id(uint32_t id, const void *context)
-{
-	const struct code_call *call = &((const struct codes *)context)->calls[id - 1];
-
-	return hash_of_call(call->caller, call->frame);
-}
-
 static bool same_frame(struct frame a, struct frame b)
 {
 	return a.address == b.address && a.module == b.module && a.kind == b.kind;
@@ -125,7 +110,7 @@ uint32_t codes_add_call(struct codes *c, uint32_t caller, struct frame frame)
 {
 	uint32_t at;
 
-	if (hash_is_full(&c->call_index) && !hash_grow(&c->call_index, hash_of_call_id, c))
+	if (!hash_make_room(&c->call_index))
 		return 0;
 	for (at = hash_start(&c->call_index, hash_of_call(caller, frame)); c->call_index.slots[at];
 	     at = hash_next(&c->call_index, at)) {
@@ -137,7 +122,7 @@ uint32_t codes_add_call(struct codes *c, uint32_t caller, struct frame frame)
 	    !array_reserve(&c->calls, &c->call_capacity, c->call_count + 1))
 		return 0;
 	c->calls[c->call_count++] = (struct code_call){ caller, frame };
-	hash_insert(&c->call_index, at, (uint32_t)c->call_count);
+	hash_insert(&c->call_index, at, hash_of_call(caller, frame), (uint32_t)c->call_count);
 	return (uint32_t)c->call_count;
 }
 

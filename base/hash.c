@@ -10,7 +10,7 @@ bool hash_init(struct hash *h, uint32_t slots)
 
 	while (size < slots)
 		size *= 2;
-	h->slots = calloc(size, sizeof(*h->slots));
+	h->slots = calloc(size, 2 * sizeof(*h->slots));
 	h->mask = size - 1;
 	h->used = 0;
 	return h->slots != NULL;
@@ -38,23 +38,28 @@ uint64_t hash_bytes(const void *bytes, size_t size)
 	return hash_mix(hash ^ word);
 }
 
-bool hash_grow(struct hash *h, uint64_t (*hash_of)(uint32_t id, const void *context),
-               const void *context)
+bool hash_grow(struct hash *h)
 {
 	struct hash grown;
 
 	if (!hash_init(&grown, (h->mask + 1) * 2))
 		return false;
 	for (uint32_t i = 0; i <= h->mask; i++) {
-		uint32_t id = h->slots[i];
-		if (!id)
+		uint32_t hashed = h->slots[(size_t)h->mask + 1 + i];
+		if (!h->slots[i])
 			continue;
-		uint32_t at = hash_start(&grown, hash_of(id, context));
+		uint32_t at = hash_start(&grown, hashed);
 		while (grown.slots[at])
 			at = hash_next(&grown, at);
-		hash_insert(&grown, at, id);
+		hash_insert(&grown, at, hashed, h->slots[i]);
 	}
 	free(h->slots);
 	*h = grown;
 	return true;
+}
+
+void hash_clear(struct hash *h)
+{
+	memset(h->slots, 0, ((size_t)h->mask + 1) * sizeof(*h->slots));
+	h->used = 0;
 }

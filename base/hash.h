@@ -3,15 +3,16 @@
  * An index from keys to small numbers: open addressing over u32 slots.
  *
  * The index stores ids (1 and up; 0 is "empty") and no keys: the caller keeps
- * the keyed items in an array of his own and compares them himself, so an
- * entry costs four bytes and a hit touches one line of the index.
+ * the keyed items in an array of his own and compares them himself, so a hit
+ * touches one line of the index. Behind the ids lie the hashes of the same
+ * slots, four bytes of each, so that the index can grow by itself.
  *
+ *	if (!hash_make_room(&h)) ... no memory
  *	uint32_t at;
- *	for (at = hash_start(&h, key); h.slots[at]; at = hash_next(&h, at))
+ *	for (at = hash_start(&h, hashed); h.slots[at]; at = hash_next(&h, at))
  *		if (items[h.slots[at] - 1].key == wanted)
  *			return h.slots[at];
- *	... append the item, id = ++count, then hash_insert(&h, at, id);
- *	if (hash_is_full(&h)) hash_grow(&h, rehash, items);
+ *	... append the item, id = ++count, then hash_insert(&h, at, hashed, id);
  *
  * One thread at a time.
  */
@@ -22,8 +23,8 @@
 #include <stdint.h>
 
 struct hash {
-	uint32_t *slots;
-	uint32_t mask; /* slot count - 1 */
+	uint32_t *slots; /* ids, then as many hashes */
+	uint32_t mask;   /* slot count - 1 */
 	uint32_t used;
 };
 
@@ -59,9 +60,11 @@ static inline uint32_t hash_next(const struct hash *h, uint32_t at)
 	return (at + 1) & h->mask;
 }
 
-static inline void hash_insert(struct hash *h, uint32_t at, uint32_t id)
+/* The free slot AT, which was found from HASHED on, gets ID. */
+static inline void hash_insert(struct hash *h, uint32_t at, uint64_t hashed, uint32_t id)
 {
 	h->slots[at] = id;
+	h->slots[(size_t)h->mask + 1 + at] = (uint32_t)hashed;
 	h->used++;
 }
 
@@ -71,9 +74,15 @@ static inline bool hash_is_full(const struct hash *h)
 	return h->used * 2 > h->mask;
 }
 
-/*
- * Doubles the index and puts every id back in, asking HASH_OF(id, context) for
- * its hash. False (and unchanged) if there is no memory.
+/* Doubles the index. False (and unchanged) if there is no memory. */
+bool hash_grow(struct hash *h);
+
+/* Room for one more: slots that were found before may be others then. False if there is no memory.
  */
-bool hash_grow(struct hash *h, uint64_t (*hash_of)(uint32_t id, const void *context),
-               const void *context);
+static inline bool hash_make_room(struct hash *h)
+{
+	return !hash_is_full(h) || hash_grow(h);
+}
+
+/* Takes all ids out. */
+void hash_clear(struct hash *h);

@@ -50,13 +50,6 @@ static uint64_t hash_of(const struct module *module)
 	return hash_pair(hash_bytes(module->path, strlen(module->path)), file ^ owner << 32);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct modules *m = context;
-
-	return hash_of(m->modules[id - 1]);
-}
-
 static bool same(const struct module *a, const struct module *b)
 {
 	if (a->kind != b->kind || a->device != b->device || a->inode != b->inode)
@@ -72,7 +65,7 @@ static bool same(const struct module *a, const struct module *b)
 
 struct module *modules_add(struct modules *m, const struct module *wanted, bool *added)
 {
-	if (hash_is_full(&m->index) && !hash_grow(&m->index, hash_of_id, m))
+	if (!hash_make_room(&m->index))
 		return NULL;
 	if (added)
 		*added = false;
@@ -97,7 +90,7 @@ struct module *modules_add(struct modules *m, const struct module *wanted, bool 
 	module->path = path;
 	module->id = (uint32_t)m->count + 1;
 	m->modules[m->count++] = module;
-	hash_insert(&m->index, at, module->id);
+	hash_insert(&m->index, at, hash_of(wanted), module->id);
 	if (added)
 		*added = true;
 	return module;

@@ -84,13 +84,6 @@ static uint64_t hash_of(const struct op *op)
 	return hash_pair(name, hash_bytes(op->domain, strlen(op->domain)) + op->provider);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct ops *o = context;
-
-	return hash_of(o->ops[id - 1]);
-}
-
 static bool same(const struct op *a, const struct op *b)
 {
 	return a->provider == b->provider && strcmp(a->name, b->name) == 0 &&
@@ -124,7 +117,7 @@ static struct op *append(struct ops *o, const struct op *wanted)
 
 const struct op *ops_add(struct ops *o, const struct op *wanted)
 {
-	if (hash_is_full(&o->index) && !hash_grow(&o->index, hash_of_id, o))
+	if (!hash_make_room(&o->index))
 		return NULL;
 
 	uint32_t at;
@@ -136,7 +129,7 @@ const struct op *ops_add(struct ops *o, const struct op *wanted)
 	}
 	const struct op *op = append(o, wanted);
 	if (op)
-		hash_insert(&o->index, at, op->id);
+		hash_insert(&o->index, at, hash_of(wanted), op->id);
 	return op;
 }
 

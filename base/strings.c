@@ -70,13 +70,6 @@ static char *take_bytes(struct strings *s, size_t size)
 	return bytes;
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct strings *s = context;
-
-	return s->texts[id - 1].hash;
-}
-
 // The id of TEXT, or 0 and the slot where it would be.
 static uint32_t find(const struct strings *s, const char *text, size_t length, uint32_t hash,
                      uint32_t *slot)
@@ -107,7 +100,7 @@ uint32_t strings_add_bytes(struct strings *s, const char *text, size_t length)
 
 	if (!text || length >= UINT32_MAX)
 		return 0;
-	if (hash_is_full(&s->index) && !hash_grow(&s->index, hash_of_id, s))
+	if (!hash_make_room(&s->index))
 		return 0;
 
 	uint32_t hash = (uint32_t)hash_bytes(text, length);
@@ -122,7 +115,7 @@ uint32_t strings_add_bytes(struct strings *s, const char *text, size_t length)
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	s->texts[s->count++] = (struct text){ copy, (uint32_t)length, hash };
-	hash_insert(&s->index, at, (uint32_t)s->count);
+	hash_insert(&s->index, at, hash, (uint32_t)s->count);
 	return (uint32_t)s->count;
 }
 

@@ -12,13 +12,6 @@ void answers_fini(struct answers *a)
 	*a = (struct answers){ 0 };
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct answers *a = context;
-
-	return hash_mix(a->items[id - 1].address);
-}
-
 // The slot of ADDRESS, or the free one where it belongs.
 static uint32_t slot_of(const struct answers *a, uint64_t address)
 {
@@ -41,7 +34,7 @@ static bool has_room(struct answers *a)
 {
 	if (!a->index.slots)
 		return hash_init(&a->index, 64);
-	return !hash_is_full(&a->index) || hash_grow(&a->index, hash_of_id, a);
+	return hash_make_room(&a->index);
 }
 
 bool answers_add(struct answers *a, uint64_t address, struct symbol_chain chain)
@@ -49,6 +42,6 @@ bool answers_add(struct answers *a, uint64_t address, struct symbol_chain chain)
 	if (!has_room(a) || !array_reserve(&a->items, &a->capacity, a->count + 1))
 		return false;
 	a->items[a->count++] = (struct answer){ address, chain };
-	hash_insert(&a->index, slot_of(a, address), (uint32_t)a->count);
+	hash_insert(&a->index, slot_of(a, address), hash_mix(address), (uint32_t)a->count);
 	return true;
 }

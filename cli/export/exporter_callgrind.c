@@ -63,17 +63,10 @@ static void callgrind_at_scope_end(struct callgrind *c)
 	strings_free(c->names);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct callgrind *c = context;
-
-	return hash_pair(c->calls[id - 1].frame, c->calls[id - 1].callee);
-}
-
 // NULL if there is no memory.
 static struct call *find_call(struct callgrind *c, uint32_t frame, uint32_t callee)
 {
-	if (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c))
+	if (!hash_make_room(&c->index))
 		return NULL;
 	uint32_t at = hash_start(&c->index, hash_pair(frame, callee));
 	for (; c->index.slots[at]; at = hash_next(&c->index, at)) {
@@ -84,7 +77,7 @@ static struct call *find_call(struct callgrind *c, uint32_t frame, uint32_t call
 	if (!array_reserve(&c->calls, &c->capacity, (size_t)c->count + 1))
 		return NULL;
 	c->calls[c->count++] = (struct call){ .frame = frame, .callee = callee };
-	hash_insert(&c->index, at, c->count);
+	hash_insert(&c->index, at, hash_pair(frame, callee), c->count);
 	return &c->calls[c->count - 1];
 }
 

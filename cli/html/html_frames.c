@@ -64,13 +64,6 @@ static uint64_t hash_of(const struct unique *frame)
 		hash_pair(frame->module, (uint64_t)frame->line << 8 | (unsigned char)frame->kind));
 }
 
-static uint64_t hash_again(uint32_t id, const void *context)
-{
-	const struct html_frames *f = context;
-
-	return hash_of(&f->frames[id - 1]);
-}
-
 static bool is_same(const struct unique *a, const struct unique *b)
 {
 	return a->name == b->name && a->file == b->file && a->module == b->module &&
@@ -97,8 +90,8 @@ bool html_frames_add(struct html_frames *f, const struct call_node *node, uint32
 		return false;
 	*index = f->count;
 	f->frames[f->count++] = frame;
-	hash_insert(&f->index, at, f->count);
-	return !hash_is_full(&f->index) || hash_grow(&f->index, hash_again, f);
+	hash_insert(&f->index, at, hash_of(&frame), f->count);
+	return hash_make_room(&f->index);
 }
 
 uint32_t html_frames_text(struct html_frames *f, const char *text)

@@ -10,19 +10,9 @@ static uint64_t hash_of_pc(const struct gpu_pc *pc)
 	return hash_pair(pc->cubin_crc ^ (uint64_t)pc->function << 32, pc->offset);
 }
 
-static uint64_t hash_of_pc_id(uint32_t id, const void *context)
-{
-	return hash_of_pc(&((const struct gpu_lines *)context)->pcs[id - 1]);
-}
-
 static uint64_t hash_of_stall(const struct gpu_pc_samples *stall)
 {
 	return hash_pair(stall->pc, stall->reason);
-}
-
-static uint64_t hash_of_stall_id(uint32_t id, const void *context)
-{
-	return hash_of_stall(&((const struct gpu_lines *)context)->stalls[id - 1]);
 }
 
 void gpu_lines_fini(struct gpu_lines *g)
@@ -34,12 +24,9 @@ void gpu_lines_fini(struct gpu_lines *g)
 	*g = (struct gpu_lines){ 0 };
 }
 
-static bool make_room(struct hash *index, uint64_t (*hash)(uint32_t id, const void *context),
-                      const void *context)
+static bool make_room(struct hash *index)
 {
-	if (!index->slots)
-		return hash_init(index, 256);
-	return !hash_is_full(index) || hash_grow(index, hash, context);
+	return index->slots ? hash_make_room(index) : hash_init(index, 256);
 }
 
 static bool is_same(const struct gpu_pc *a, const struct gpu_pc *b)
@@ -51,7 +38,7 @@ uint32_t gpu_lines_pc(struct gpu_lines *g, const struct gpu_pc *pc)
 {
 	uint32_t at;
 
-	if (!make_room(&g->pc_index, hash_of_pc_id, g))
+	if (!make_room(&g->pc_index))
 		return 0;
 	for (at = hash_start(&g->pc_index, hash_of_pc(pc)); g->pc_index.slots[at];
 	     at = hash_next(&g->pc_index, at))
@@ -60,7 +47,7 @@ uint32_t gpu_lines_pc(struct gpu_lines *g, const struct gpu_pc *pc)
 	if (g->pc_count >= GPU_PCS_MAX || !array_reserve(&g->pcs, &g->pc_capacity, g->pc_count + 1))
 		return 0;
 	g->pcs[g->pc_count++] = *pc;
-	hash_insert(&g->pc_index, at, g->pc_count);
+	hash_insert(&g->pc_index, at, hash_of_pc(pc), g->pc_count);
 	return g->pc_count;
 }
 
@@ -68,7 +55,7 @@ bool gpu_lines_add(struct gpu_lines *g, const struct gpu_pc_samples *more)
 {
 	uint32_t at;
 
-	if (!make_room(&g->stall_index, hash_of_stall_id, g))
+	if (!make_room(&g->stall_index))
 		return false;
 	for (at = hash_start(&g->stall_index, hash_of_stall(more)); g->stall_index.slots[at];
 	     at = hash_next(&g->stall_index, at)) {
@@ -82,6 +69,6 @@ bool gpu_lines_add(struct gpu_lines *g, const struct gpu_pc_samples *more)
 	    !array_reserve(&g->stalls, &g->stall_capacity, g->stall_count + 1))
 		return false;
 	g->stalls[g->stall_count++] = *more;
-	hash_insert(&g->stall_index, at, g->stall_count);
+	hash_insert(&g->stall_index, at, hash_of_stall(more), g->stall_count);
 	return true;
 }

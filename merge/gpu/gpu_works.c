@@ -15,13 +15,6 @@ void gpu_works_fini(struct gpu_works *w)
 	*w = (struct gpu_works){ 0 };
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct gpu_works *w = context;
-
-	return hash_bytes(&w->works[id - 1].key, sizeof(w->works[id - 1].key));
-}
-
 static uint32_t slot_of(const struct gpu_works *w, const struct gpu_work_key *key)
 {
 	uint32_t at = hash_start(&w->index, hash_bytes(key, sizeof(*key)));
@@ -38,11 +31,11 @@ static struct gpu_work *get(struct gpu_works *w, const struct gpu_work_key *key,
 
 	if (w->index.slots[at])
 		return &w->works[w->index.slots[at] - 1];
-	if (w->count >= most || (hash_is_full(&w->index) && !hash_grow(&w->index, hash_of_id, w)) ||
+	if (w->count >= most || !hash_make_room(&w->index) ||
 	    !array_reserve(&w->works, &w->capacity, (size_t)w->count + 1))
 		return NULL;
 	w->works[w->count++] = (struct gpu_work){ .key = *key };
-	hash_insert(&w->index, slot_of(w, key), w->count);
+	hash_insert(&w->index, slot_of(w, key), hash_bytes(key, sizeof(*key)), w->count);
 	return &w->works[w->count - 1];
 }
 

@@ -13,20 +13,13 @@ void merger_slots_fini(struct merger_slots *s)
 	*s = (struct merger_slots){ 0 };
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct merger_group *group = &((const struct merger_slots *)context)->groups[id - 1];
-
-	return hash_pair(group->owner, group->name);
-}
-
 // NULL if there is no memory.
 static struct merger_group *group_of(struct merger_slots *s, uint32_t owner, uint32_t name)
 {
 	struct hash *h = &s->index;
 	uint32_t at;
 
-	if ((!h->slots && !hash_init(h, 64)) || (hash_is_full(h) && !hash_grow(h, hash_of_id, s)))
+	if ((!h->slots && !hash_init(h, 64)) || !hash_make_room(h))
 		return NULL;
 	for (at = hash_start(h, hash_pair(owner, name)); h->slots[at]; at = hash_next(h, at)) {
 		struct merger_group *group = &s->groups[h->slots[at] - 1];
@@ -36,7 +29,7 @@ static struct merger_group *group_of(struct merger_slots *s, uint32_t owner, uin
 	if (!array_reserve(&s->groups, &s->group_capacity, (size_t)s->group_count + 1))
 		return NULL;
 	s->groups[s->group_count++] = (struct merger_group){ .owner = owner, .name = name };
-	hash_insert(h, at, s->group_count);
+	hash_insert(h, at, hash_pair(owner, name), s->group_count);
 	return &s->groups[s->group_count - 1];
 }
 

@@ -10,13 +10,6 @@ static uint64_t hash_of(uint32_t function, uint32_t file)
 	return hash_pair(function, file);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct call_counts *c = context;
-
-	return hash_of(c->all[id - 1].function, c->all[id - 1].file);
-}
-
 void call_counts_fini(struct call_counts *c)
 {
 	free(c->all);
@@ -41,7 +34,7 @@ bool call_counts_add(struct call_counts *c, const struct call_count *more)
 {
 	if (!c->index.slots && !hash_init(&c->index, 256))
 		return false;
-	if (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c))
+	if (!hash_make_room(&c->index))
 		return false;
 	uint32_t at = slot_of(c, more->function, more->file);
 	if (c->index.slots[at]) {
@@ -52,7 +45,7 @@ bool call_counts_add(struct call_counts *c, const struct call_count *more)
 	    !array_reserve(&c->all, &c->capacity, (size_t)c->count + 1))
 		return false;
 	c->all[c->count++] = *more;
-	hash_insert(&c->index, at, c->count);
+	hash_insert(&c->index, at, hash_of(more->function, more->file), c->count);
 	return true;
 }
 

@@ -41,11 +41,6 @@ static uint64_t hash_of_key(const struct op_key *key)
 	       key->within_domain;
 }
 
-static uint64_t hash_of_entry(uint32_t id, const void *context)
-{
-	return hash_of_key(&((const struct op_table *)context)->entries[id - 1].key);
-}
-
 static bool same(const struct op_key *a, const struct op_key *b)
 {
 	return a->op == b->op && a->parent == b->parent && a->shape == b->shape &&
@@ -66,12 +61,12 @@ static uint32_t slot_of(const struct op_table *t, const struct op_key *key)
 
 struct op_entry *op_table_append(struct op_table *t, const struct op_key *key)
 {
-	if ((hash_is_full(&t->index) && !hash_grow(&t->index, hash_of_entry, t)) ||
+	if (!hash_make_room(&t->index) ||
 	    !array_reserve(&t->entries, &t->capacity, (size_t)t->count + 1))
 		return NULL;
 	struct op_entry *entry = &t->entries[t->count++];
 	*entry = (struct op_entry){ .key = *key, .min_ns = UINT64_MAX };
-	hash_insert(&t->index, slot_of(t, key), t->count);
+	hash_insert(&t->index, slot_of(t, key), hash_of_key(key), t->count);
 	return entry;
 }
 
@@ -106,13 +101,12 @@ static struct op_entry *entry_of(struct op_table *t, const struct op_key *key)
 
 void op_table_move_callers(struct op_table *t, const uint32_t *map)
 {
-	memset(t->index.slots, 0, ((size_t)t->index.mask + 1) * sizeof(uint32_t));
-	t->index.used = 0;
+	hash_clear(&t->index);
 	for (uint32_t id = 1; id <= t->count; id++) {
 		struct op_key *key = &t->entries[id - 1].key;
 		if (key->caller)
 			key->caller = map[key->caller - 1];
-		hash_insert(&t->index, slot_of(t, key), id);
+		hash_insert(&t->index, slot_of(t, key), hash_of_key(key), id);
 	}
 }
 
@@ -140,16 +134,11 @@ static uint64_t hash_of_bin(const struct op_bin *bin)
 	return hash_mix((uint64_t)bin->entry << 32 | bin->bin);
 }
 
-static uint64_t hash_of_bin_id(uint32_t id, const void *context)
-{
-	return hash_of_bin(&((const struct op_table *)context)->bins[id - 1]);
-}
-
 bool op_table_append_bin(struct op_table *t, const struct op_bin *bin)
 {
 	uint32_t at;
 
-	if (hash_is_full(&t->bin_index) && !hash_grow(&t->bin_index, hash_of_bin_id, t))
+	if (!hash_make_room(&t->bin_index))
 		return false;
 	for (at = hash_start(&t->bin_index, hash_of_bin(bin)); t->bin_index.slots[at];
 	     at = hash_next(&t->bin_index, at)) {
@@ -165,7 +154,7 @@ bool op_table_append_bin(struct op_table *t, const struct op_bin *bin)
 	if (!array_reserve(&t->bins, &t->bin_capacity, (size_t)t->bin_count + 1))
 		return false;
 	t->bins[t->bin_count++] = *bin;
-	hash_insert(&t->bin_index, at, t->bin_count);
+	hash_insert(&t->bin_index, at, hash_of_bin(bin), t->bin_count);
 	return true;
 }
 
@@ -176,8 +165,7 @@ static void widen(struct op_table *t)
 
 	t->bin_ns *= 2;
 	t->bin_count = 0;
-	t->bin_index.used = 0;
-	memset(t->bin_index.slots, 0, ((size_t)t->bin_index.mask + 1) * sizeof(uint32_t));
+	hash_clear(&t->bin_index);
 	for (uint32_t i = 0; i < count; i++) {
 		struct op_bin bin = t->bins[i];
 		bin.bin /= 2;

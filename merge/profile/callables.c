@@ -12,13 +12,6 @@ static uint64_t hash_of(const struct callable *c)
 	return hash_pair(c->offset, c->module);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct callables *c = context;
-
-	return hash_of(&c->all[id - 1]);
-}
-
 void callables_fini(struct callables *c)
 {
 	free(c->all);
@@ -31,7 +24,7 @@ bool callables_add(struct callables *c, const struct callable *callable)
 {
 	if (!c->index.slots && !hash_init(&c->index, 256))
 		return false;
-	if (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c))
+	if (!hash_make_room(&c->index))
 		return false;
 	uint32_t at = hash_start(&c->index, hash_of(callable));
 	for (; c->index.slots[at]; at = hash_next(&c->index, at)) {
@@ -44,7 +37,7 @@ bool callables_add(struct callables *c, const struct callable *callable)
 	if (c->count == CALLABLES_MAX || !array_reserve(&c->all, &c->capacity, c->count + 1))
 		return c->count == CALLABLES_MAX;
 	c->all[c->count++] = *callable;
-	hash_insert(&c->index, at, c->count);
+	hash_insert(&c->index, at, hash_of(callable), c->count);
 	return true;
 }
 

@@ -21,23 +21,9 @@ static uint64_t hash_function(uint32_t name, uint32_t file, uint32_t module)
 	return hash_pair(hash_pair(name, file), module);
 }
 
-static uint64_t function_hash(uint32_t id, const void *context)
-{
-	const struct count_function *f = &((const struct counts *)context)->functions[id - 1];
-
-	return hash_function(f->name, f->file, f->module);
-}
-
 static uint64_t hash_line(uint32_t function, uint32_t file, uint32_t line)
 {
 	return hash_pair(hash_pair(function, file), line);
-}
-
-static uint64_t line_hash(uint32_t id, const void *context)
-{
-	const struct count_line *l = &((const struct counts *)context)->lines[id - 1];
-
-	return hash_line(l->function, l->file, l->line);
 }
 
 static bool is_ready(struct hash *h)
@@ -63,8 +49,8 @@ uint32_t counts_function(struct counts *c, uint32_t name, uint32_t file, uint32_
 		return 0;
 	c->functions[c->function_count++] =
 		(struct count_function){ .name = name, .file = file, .module = module };
-	hash_insert(h, at, c->function_count);
-	if (hash_is_full(h) && !hash_grow(h, function_hash, c))
+	hash_insert(h, at, hash_function(name, file, module), c->function_count);
+	if (!hash_make_room(h))
 		return 0;
 	return c->function_count;
 }
@@ -88,8 +74,8 @@ static struct count_line *get_line(struct counts *c, uint32_t function, uint32_t
 		return NULL;
 	c->lines[c->line_count++] =
 		(struct count_line){ .function = function, .file = file, .line = line };
-	hash_insert(h, at, c->line_count);
-	if (hash_is_full(h) && !hash_grow(h, line_hash, c))
+	hash_insert(h, at, hash_line(function, file, line), c->line_count);
+	if (!hash_make_room(h))
 		return NULL;
 	return &c->lines[c->line_count - 1];
 }

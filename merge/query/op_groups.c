@@ -75,11 +75,6 @@ static uint64_t hash_of(const struct op_group *group)
 	return hash_pair((uint64_t)group->op << 32 | group->thread, group->text);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	return hash_of(&((const struct op_groups *)context)->groups[id - 1]);
-}
-
 static bool same(const struct op_group *a, const struct op_group *b)
 {
 	return a->op == b->op && a->thread == b->thread && a->text == b->text;
@@ -90,7 +85,7 @@ static uint32_t add_group(struct op_groups *a, const struct op_group *wanted)
 {
 	uint32_t at;
 
-	if (hash_is_full(&a->index) && !hash_grow(&a->index, hash_of_id, a))
+	if (!hash_make_room(&a->index))
 		return 0;
 	for (at = hash_start(&a->index, hash_of(wanted)); a->index.slots[at];
 	     at = hash_next(&a->index, at)) {
@@ -103,7 +98,7 @@ static uint32_t add_group(struct op_groups *a, const struct op_group *wanted)
 	if (!array_reserve(&a->groups, &a->capacity, (size_t)a->count + 1))
 		return 0;
 	a->groups[a->count++] = *wanted;
-	hash_insert(&a->index, at, a->count);
+	hash_insert(&a->index, at, hash_of(wanted), a->count);
 	return a->count;
 }
 

@@ -40,11 +40,6 @@ static uint64_t hash_key(const struct key *k)
 	return hash_pair(hash_pair(k->name, k->file), hash_pair(k->module, k->line));
 }
 
-static uint64_t key_hash(uint32_t id, const void *context)
-{
-	return hash_key(&((const struct tally *)context)->keys[id - 1]);
-}
-
 static struct count_row *append(struct tally *t, const struct key *key, uint32_t at)
 {
 	struct count_rows *a = t->answer;
@@ -59,8 +54,8 @@ static struct count_row *append(struct tally *t, const struct key *key, uint32_t
 		.line = (int)key->line,
 		.module = strings_get(a->texts, key->module),
 	};
-	hash_insert(&t->index, at, (uint32_t)a->count);
-	if (hash_is_full(&t->index) && !hash_grow(&t->index, key_hash, t))
+	hash_insert(&t->index, at, hash_key(key), (uint32_t)a->count);
+	if (!hash_make_room(&t->index))
 		return NULL;
 	return &a->rows[a->count - 1];
 }

@@ -71,7 +71,7 @@ static uint32_t first_of(struct tiers *t, uint32_t id, const char *name)
 		    strcmp(name_of(t, other), name) == 0)
 			return t->index.slots[at];
 	}
-	hash_insert(&t->index, at, id);
+	hash_insert(&t->index, at, hash_of(key, name), id);
 	return id;
 }
 

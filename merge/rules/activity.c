@@ -85,13 +85,6 @@ static uint64_t hash_of_place(const struct activity_place *place)
 	                 (uint64_t)place->function << 32 | place->module);
 }
 
-static uint64_t rehash_place(uint32_t id, const void *context)
-{
-	const struct activities *answer = context;
-
-	return hash_of_place(&answer->places[id - 1]);
-}
-
 static bool same_place(const struct activity_place *a, const struct activity_place *b)
 {
 	return a->function == b->function && a->file == b->file && a->line == b->line &&
@@ -111,8 +104,8 @@ static uint32_t add_place(struct asking *a, const struct activity_place *place)
 	if (!array_reserve(&answer->places, &a->place_capacity, answer->place_count + 1))
 		return ACTIVITY_NO_PLACE;
 	answer->places[answer->place_count++] = *place;
-	hash_insert(&a->places, at, (uint32_t)answer->place_count);
-	if (hash_is_full(&a->places) && !hash_grow(&a->places, rehash_place, answer))
+	hash_insert(&a->places, at, hash_of_place(place), (uint32_t)answer->place_count);
+	if (!hash_make_room(&a->places))
 		return ACTIVITY_NO_PLACE;
 	return (uint32_t)answer->place_count - 1;
 }
@@ -123,15 +116,6 @@ static uint64_t hash_of_state(const struct state *state)
 
 	return hash_pair(hash_pair(doing, (uint64_t)state->op << 32 | state->around),
 	                 (uint64_t)state->place << 32 | state->callee);
-}
-
-static uint64_t rehash_time(uint32_t id, const void *context)
-{
-	const struct activities *answer = context;
-	const struct activity_time *time = &answer->times[id - 1];
-
-	return hash_of_state(&(struct state){ time->doing, time->place, time->around, time->callee,
-	                                      time->op, false });
 }
 
 static struct activity_time *add_time(struct asking *a, const struct state *state)
@@ -156,8 +140,8 @@ static struct activity_time *add_time(struct asking *a, const struct state *stat
 		.callee = state->callee,
 		.op = state->op,
 	};
-	hash_insert(&a->times, at, (uint32_t)answer->time_count);
-	if (hash_is_full(&a->times) && !hash_grow(&a->times, rehash_time, answer))
+	hash_insert(&a->times, at, key, (uint32_t)answer->time_count);
+	if (!hash_make_room(&a->times))
 		return NULL;
 	return &answer->times[answer->time_count - 1];
 }

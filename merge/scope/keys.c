@@ -160,13 +160,6 @@ static uint64_t hash_of(const struct key *key)
 	return hash_pair(code, (uint64_t)key->module << 8 | key->group);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct key_table *table = context;
-
-	return hash_of(&table->keys[id - 1]);
-}
-
 static bool same(const struct key *a, const struct key *b)
 {
 	return a->group == b->group && a->function == b->function && a->module == b->module &&
@@ -177,7 +170,7 @@ uint32_t key_table_add(struct key_table *table, const struct key *key)
 {
 	if (!table->index.slots && !hash_init(&table->index, 256))
 		return 0;
-	if (hash_is_full(&table->index) && !hash_grow(&table->index, hash_of_id, table))
+	if (!hash_make_room(&table->index))
 		return 0;
 
 	uint32_t at = hash_start(&table->index, hash_of(key));
@@ -191,7 +184,7 @@ uint32_t key_table_add(struct key_table *table, const struct key *key)
 	if (!array_reserve(&table->keys, &table->capacity, (size_t)table->count + 1))
 		return 0;
 	table->keys[table->count++] = *key;
-	hash_insert(&table->index, at, table->count);
+	hash_insert(&table->index, at, hash_of(key), table->count);
 	return table->count;
 }
 

@@ -23,11 +23,6 @@ void allocations_fini(struct allocations *a)
 	hash_fini(&a->index);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	return hash_mix(((const struct allocations *)context)->sites[id - 1].node);
-}
-
 static uint32_t slot_of(const struct allocations *a, uint32_t node)
 {
 	uint32_t at = hash_start(&a->index, hash_mix(node));
@@ -44,12 +39,12 @@ uint32_t allocations_find(const struct allocations *a, uint32_t node)
 
 struct allocation_site *allocations_append(struct allocations *a, uint32_t node)
 {
-	if ((hash_is_full(&a->index) && !hash_grow(&a->index, hash_of_id, a)) ||
+	if (!hash_make_room(&a->index) ||
 	    !array_reserve(&a->sites, &a->site_capacity, (size_t)a->site_count + 1))
 		return NULL;
 	struct allocation_site *site = &a->sites[a->site_count++];
 	*site = (struct allocation_site){ .node = node };
-	hash_insert(&a->index, slot_of(a, node), a->site_count);
+	hash_insert(&a->index, slot_of(a, node), hash_mix(node), a->site_count);
 	return site;
 }
 
@@ -296,8 +291,7 @@ void allocations_move_nodes(struct allocations *a, const uint32_t *map, uint32_t
 {
 	uint32_t count = a->site_count;
 
-	memset(a->index.slots, 0, ((size_t)a->index.mask + 1) * sizeof(*a->index.slots));
-	a->index.used = 0;
+	hash_clear(&a->index);
 	a->site_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct allocation_site site = a->sites[i];
@@ -310,7 +304,7 @@ void allocations_move_nodes(struct allocations *a, const uint32_t *map, uint32_t
 			continue;
 		}
 		a->sites[a->site_count++] = site;
-		hash_insert(&a->index, at, a->site_count);
+		hash_insert(&a->index, at, hash_mix(site.node), a->site_count);
 		room[i] = a->site_count;
 	}
 	move_blocks(a, room);

@@ -24,13 +24,6 @@ static uint64_t hash_of(const struct cell *cell)
 	return hash_pair(cell->node, (uint64_t)cell->bin << 8 | cell->metric);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct cells *c = context;
-
-	return hash_of(&c->cells[id - 1]);
-}
-
 static bool same(const struct cell *a, const struct cell *b)
 {
 	return a->node == b->node && a->bin == b->bin && a->metric == b->metric;
@@ -64,14 +57,14 @@ bool cells_put(struct cells *c, const struct cell *cell)
 		return true;
 	}
 	if (hash_is_full(&c->index)) {
-		if (!hash_grow(&c->index, hash_of_id, c))
+		if (!hash_make_room(&c->index))
 			return false;
 		find(c, cell, &slot);
 	}
 	if (!array_reserve(&c->cells, &c->capacity, (size_t)c->count + 1))
 		return false;
 	c->cells[c->count++] = *cell;
-	hash_insert(&c->index, slot, c->count);
+	hash_insert(&c->index, slot, hash_of(cell), c->count);
 	if (cell->bin > c->last_bin)
 		c->last_bin = cell->bin;
 	return true;
@@ -87,8 +80,7 @@ static void merge_equal(struct cells *c)
 {
 	uint32_t count = 0;
 
-	memset(c->index.slots, 0, ((size_t)c->index.mask + 1) * sizeof(*c->index.slots));
-	c->index.used = 0;
+	hash_clear(&c->index);
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t slot;
 		if (is_empty(&c->cells[i]))
@@ -99,7 +91,7 @@ static void merge_equal(struct cells *c)
 			continue;
 		}
 		c->cells[count++] = c->cells[i];
-		hash_insert(&c->index, slot, count);
+		hash_insert(&c->index, slot, hash_of(&c->cells[count - 1]), count);
 	}
 	c->count = count;
 }

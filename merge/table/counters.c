@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct counter_entry *entry = &((const struct counters *)context)->entries[id - 1];
-
-	return hash_pair(entry->op, entry->thread);
-}
-
 void counters_fini(struct counters *c)
 {
 	free(c->entries);
@@ -38,7 +31,7 @@ struct counter_entry *counters_get(struct counters *c, uint32_t op, uint32_t slo
 {
 	if (!c->index.slots && !hash_init(&c->index, 64))
 		return NULL;
-	if (hash_is_full(&c->index) && !hash_grow(&c->index, hash_of_id, c))
+	if (!hash_make_room(&c->index))
 		return NULL;
 	uint32_t at = slot_of(c, op, slot);
 	if (c->index.slots[at])
@@ -47,7 +40,7 @@ struct counter_entry *counters_get(struct counters *c, uint32_t op, uint32_t slo
 	    !array_reserve(&c->entries, &c->capacity, (size_t)c->count + 1))
 		return NULL;
 	c->entries[c->count++] = (struct counter_entry){ .op = op, .thread = slot };
-	hash_insert(&c->index, at, c->count);
+	hash_insert(&c->index, at, hash_pair(op, slot), c->count);
 	return &c->entries[c->count - 1];
 }
 

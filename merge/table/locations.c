@@ -24,13 +24,6 @@ static uint64_t hash_of(uint64_t address, uint32_t module, uint32_t kind)
 	return hash_pair(address, (uint64_t)module << 8 | kind);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct location *location = locations_get(context, id);
-
-	return hash_of(location->address, location->module, location->kind);
-}
-
 static uint32_t free_slot(const struct locations *l, uint64_t hash)
 {
 	uint32_t at = hash_start(&l->index, hash);
@@ -42,7 +35,7 @@ static uint32_t free_slot(const struct locations *l, uint64_t hash)
 
 static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 {
-	if (hash_is_full(&l->index) && !hash_grow(&l->index, hash_of_id, l))
+	if (!hash_make_room(&l->index))
 		return 0;
 	if (!array_reserve(&l->locations, &l->capacity, (size_t)l->count + 1))
 		return 0;
@@ -56,7 +49,7 @@ static uint32_t append(struct locations *l, struct frame frame, uint64_t hash)
 		.named = named,
 	};
 	l->unnamed += !named;
-	hash_insert(&l->index, free_slot(l, hash), l->count);
+	hash_insert(&l->index, free_slot(l, hash), hash, l->count);
 	return l->count;
 }
 
@@ -129,8 +122,10 @@ void locations_drop(struct locations *l, const bool *kept, uint32_t *map)
 	}
 	l->count = count;
 	l->asked = asked;
-	memset(l->index.slots, 0, ((size_t)l->index.mask + 1) * sizeof(*l->index.slots));
-	l->index.used = 0;
-	for (uint32_t id = 1; id <= count; id++)
-		hash_insert(&l->index, free_slot(l, hash_of_id(id, l)), id);
+	hash_clear(&l->index);
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct location *location = &l->locations[id - 1];
+		uint64_t hash = hash_of(location->address, location->module, location->kind);
+		hash_insert(&l->index, free_slot(l, hash), hash, id);
+	}
 }

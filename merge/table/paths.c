@@ -21,16 +21,9 @@ void paths_fini(struct paths *p)
 	hash_fini(&p->index);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct paths *p = context;
-
-	return hash_pair(p->nodes[id - 1].parent, p->nodes[id - 1].location);
-}
-
 static bool make_room(struct paths *p)
 {
-	if (hash_is_full(&p->index) && !hash_grow(&p->index, hash_of_id, p))
+	if (!hash_make_room(&p->index))
 		return false;
 	return array_reserve(&p->nodes, &p->capacity, (size_t)p->count + 1);
 }
@@ -66,19 +59,20 @@ uint32_t paths_append(struct paths *p, uint32_t parent, uint32_t location)
 		return 0;
 	find(p, parent, location, &slot);
 	p->nodes[p->count++] = (struct path_node){ parent, location };
-	hash_insert(&p->index, slot, p->count);
+	hash_insert(&p->index, slot, hash_pair(parent, location), p->count);
 	return p->count;
 }
 
 static void rebuild_index(struct paths *p)
 {
-	memset(p->index.slots, 0, ((size_t)p->index.mask + 1) * sizeof(*p->index.slots));
-	p->index.used = 0;
+	hash_clear(&p->index);
 	for (uint32_t id = 1; id <= p->count; id++) {
-		uint32_t at = hash_start(&p->index, hash_of_id(id, p));
+		const struct path_node *node = &p->nodes[id - 1];
+		uint64_t hash = hash_pair(node->parent, node->location);
+		uint32_t at = hash_start(&p->index, hash);
 		while (p->index.slots[at])
 			at = hash_next(&p->index, at);
-		hash_insert(&p->index, at, id);
+		hash_insert(&p->index, at, hash, id);
 	}
 }
 

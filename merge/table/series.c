@@ -11,13 +11,6 @@ static uint64_t hash_of(uint32_t op, uint32_t shape, uint32_t process)
 	return hash_pair((uint64_t)op << 32 | shape, process);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct series *s = &((const struct series_table *)context)->series[id - 1];
-
-	return hash_of(s->op, s->shape, s->process);
-}
-
 void series_fini(struct series_table *t)
 {
 	for (uint32_t i = 0; i < t->count; i++)
@@ -43,7 +36,7 @@ uint32_t series_get(struct series_table *t, uint32_t op, uint32_t shape, uint32_
 {
 	if (!t->index.slots && !hash_init(&t->index, 64))
 		return 0;
-	if (hash_is_full(&t->index) && !hash_grow(&t->index, hash_of_id, t))
+	if (!hash_make_room(&t->index))
 		return 0;
 	uint32_t at = slot_of(t, op, shape, process);
 	if (t->index.slots[at])
@@ -53,7 +46,7 @@ uint32_t series_get(struct series_table *t, uint32_t op, uint32_t shape, uint32_
 		return 0;
 	t->series[t->count++] =
 		(struct series){ .op = op, .shape = shape, .process = process, .block_calls = 1 };
-	hash_insert(&t->index, at, t->count);
+	hash_insert(&t->index, at, hash_of(op, shape, process), t->count);
 	return t->count;
 }
 

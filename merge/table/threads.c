@@ -32,13 +32,6 @@ void threads_fini(struct threads *t)
 	aliases_fini(&t->thread_aliases);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct aliases *a = context;
-
-	return hash_mix(a->aliases[id - 1].number);
-}
-
 static struct alias *find_alias(const struct aliases *a, uint32_t number)
 {
 	uint32_t at = hash_start(&a->index, hash_mix(number));
@@ -51,11 +44,12 @@ static struct alias *find_alias(const struct aliases *a, uint32_t number)
 
 static void index_alias(struct aliases *a, uint32_t id)
 {
-	uint32_t at = hash_start(&a->index, hash_of_id(id, a));
+	uint64_t hash = hash_mix(a->aliases[id - 1].number);
+	uint32_t at = hash_start(&a->index, hash);
 
 	while (a->index.slots[at])
 		at = hash_next(&a->index, at);
-	hash_insert(&a->index, at, id);
+	hash_insert(&a->index, at, hash, id);
 }
 
 // Takes the dead ones out, so that the table is as large as what is alive.
@@ -63,8 +57,7 @@ static void drop_dead(struct aliases *a)
 {
 	size_t count = 0;
 
-	memset(a->index.slots, 0, ((size_t)a->index.mask + 1) * sizeof(*a->index.slots));
-	a->index.used = 0;
+	hash_clear(&a->index);
 	for (size_t i = 0; i < a->count; i++) {
 		if (!a->aliases[i].number)
 			continue;
@@ -84,7 +77,7 @@ static bool set_alias(struct aliases *a, uint32_t number, uint32_t slot)
 	}
 	if (a->count > 64 && a->live * 2 < a->count)
 		drop_dead(a);
-	if (hash_is_full(&a->index) && !hash_grow(&a->index, hash_of_id, a))
+	if (!hash_make_room(&a->index))
 		return false;
 	if (!array_reserve(&a->aliases, &a->capacity, a->count + 1))
 		return false;

@@ -53,13 +53,6 @@ static uint64_t hash_of(uint32_t pid, uint64_t image_ns, uint32_t name)
 	return hash_pair((uint64_t)pid << 32 | name, image_ns);
 }
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct known *known = &((const struct op_records *)context)->known[id - 1];
-
-	return hash_of(known->pid, known->image_ns, known->name);
-}
-
 // The slot of the name, or the free one where it belongs.
 static uint32_t slot_of(const struct op_records *r, uint32_t pid, uint64_t image_ns, uint32_t name)
 {
@@ -101,8 +94,7 @@ static void learn(struct op_records *r, const struct record_op_name *name, uint6
 		.name = (const char *)(name + 1),
 	};
 
-	if (find(r, pid, image_ns, name->name) ||
-	    (hash_is_full(&r->index) && !hash_grow(&r->index, hash_of_id, r)) ||
+	if (find(r, pid, image_ns, name->name) || !hash_make_room(&r->index) ||
 	    !array_reserve(&r->known, &r->capacity, r->count + 1))
 		return;
 	const struct op *op = ops_add(r->ops, &wanted);
@@ -111,7 +103,8 @@ static void learn(struct op_records *r, const struct record_op_name *name, uint6
 	r->known[r->count++] = (struct known){
 		.pid = pid, .name = name->name, .image_ns = image_ns, .op = op->id
 	};
-	hash_insert(&r->index, slot_of(r, pid, image_ns, name->name), (uint32_t)r->count);
+	hash_insert(&r->index, slot_of(r, pid, image_ns, name->name),
+	            hash_of(pid, image_ns, name->name), (uint32_t)r->count);
 }
 
 // Entries keep their places only while nothing is dropped: what stays is put in anew.
@@ -125,12 +118,12 @@ void op_records_forget(struct op_records *r, uint32_t pid)
 	if (kept == r->count)
 		return;
 	r->count = kept;
-	r->index.used = 0;
-	memset(r->index.slots, 0, ((size_t)r->index.mask + 1) * sizeof(*r->index.slots));
+	hash_clear(&r->index);
 	for (size_t i = 0; i < kept; i++) {
 		const struct known *known = &r->known[i];
 		uint32_t at = slot_of(r, known->pid, known->image_ns, known->name);
-		hash_insert(&r->index, at, (uint32_t)i + 1);
+		hash_insert(&r->index, at, hash_of(known->pid, known->image_ns, known->name),
+		            (uint32_t)i + 1);
 	}
 }
 

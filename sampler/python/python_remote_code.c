@@ -176,13 +176,6 @@ static uint32_t make_known(struct python_remote_codes *c, const struct python_re
 
 // Numbers.
 
-static uint64_t hash_of_id(uint32_t id, const void *context)
-{
-	const struct python_remote_codes *c = context;
-
-	return hash_mix(c->codes[id - 1].at);
-}
-
 // The entry of what is, or was, at ADDRESS; a new one otherwise. NULL: no memory.
 static struct remote_code *entry_of(struct python_remote_codes *c, uint64_t address)
 {
@@ -197,13 +190,13 @@ static struct remote_code *entry_of(struct python_remote_codes *c, uint64_t addr
 	if (c->count == CODES_LIMIT || !array_reserve(&c->codes, &c->capacity, c->count + 1))
 		return NULL;
 	if (hash_is_full(&c->index)) {
-		if (!hash_grow(&c->index, hash_of_id, c))
+		if (!hash_make_room(&c->index))
 			return NULL;
 		for (at = hash_start(&c->index, hash_mix(address)); c->index.slots[at];)
 			at = hash_next(&c->index, at);
 	}
 	c->codes[c->count] = (struct remote_code){ .at = address };
-	hash_insert(&c->index, at, ++c->count);
+	hash_insert(&c->index, at, hash_mix(address), ++c->count);
 	return &c->codes[c->count - 1];
 }
 

@@ -26,14 +26,6 @@ static uint64_t hash_of_call(uint32_t process, uint32_t correlation)
 	return hash_mix((uint64_t)process << 32 | correlation);
 }
 
-static uint64_t hash_of_call_id(uint32_t id, const void *context)
-{
-	const struct correlated_call *call =
-		&((const struct correlated_generation *)context)->calls[id - 1];
-
-	return hash_of_call(call->process, call->correlation);
-}
-
 static uint32_t slot_of_call(const struct correlated_generation *g, uint32_t process,
                              uint32_t correlation)
 {
@@ -70,8 +62,7 @@ static void turn_generations(struct correlations *c)
 
 	c->old = c->young;
 	old.count = 0;
-	old.index.used = 0;
-	memset(old.index.slots, 0, ((size_t)old.index.mask + 1) * sizeof(*old.index.slots));
+	hash_clear(&old.index);
 	c->young = old;
 }
 
@@ -81,7 +72,7 @@ void correlations_put(struct correlations *c, const struct correlated_call *call
 
 	if (g->count == CORRELATIONS_MAX)
 		turn_generations(c);
-	if ((hash_is_full(&g->index) && !hash_grow(&g->index, hash_of_call_id, g)) ||
+	if (!hash_make_room(&g->index) ||
 	    !array_reserve(&g->calls, &g->capacity, (size_t)g->count + 1))
 		return;
 	uint32_t at = slot_of_call(g, call->process, call->correlation);
@@ -90,5 +81,5 @@ void correlations_put(struct correlations *c, const struct correlated_call *call
 		return;
 	}
 	g->calls[g->count++] = *call;
-	hash_insert(&g->index, at, g->count);
+	hash_insert(&g->index, at, hash_of_call(call->process, call->correlation), g->count);
 }

@@ -287,11 +287,6 @@ static uint64_t hash_of_site(const struct site *site)
 		hash_pair(site->ops ^ site->look, (uint64_t)site->thread << 32 | site->chain));
 }
 
-static uint64_t hash_of_site_id(uint32_t id, const void *context)
-{
-	return hash_of_site(&((const struct gpu_calls *)context)->sites[id - 1]);
-}
-
 static bool same_site(const struct site *a, const struct site *b)
 {
 	return a->caller == b->caller && a->stack == b->stack && a->ops == b->ops &&
@@ -342,12 +337,11 @@ static uint32_t site_of(struct gpu_calls *c, const struct thread *thread, const 
 
 	if (c->site_index.slots[at])
 		return c->site_index.slots[at];
-	if (c->site_count == SITES_MAX ||
-	    (hash_is_full(&c->site_index) && !hash_grow(&c->site_index, hash_of_site_id, c)) ||
+	if (c->site_count == SITES_MAX || !hash_make_room(&c->site_index) ||
 	    !array_reserve(&c->sites, &c->site_capacity, (size_t)c->site_count + 1))
 		return 0;
 	c->sites[c->site_count++] = site;
-	hash_insert(&c->site_index, slot_of_site(c, &site), c->site_count);
+	hash_insert(&c->site_index, slot_of_site(c, &site), hash_of_site(&site), c->site_count);
 	tell_site(c, thread, codes, event, &site);
 	return c->site_count;
 }

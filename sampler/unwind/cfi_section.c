@@ -193,19 +193,12 @@ static void read_cie(const struct cfi_section *section, size_t offset, struct cf
 	cie->initial = initial;
 }
 
-static uint64_t hash_of_cie(uint32_t id, const void *context)
-{
-	const struct cfi_section *section = context;
-
-	return hash_mix(section->cie_offsets[id - 1]);
-}
-
 /* The index of the CIE at OFFSET, read at its first use; -1 if there is no memory. */
 static int64_t find_cie(struct cfi_section *s, uint32_t offset)
 {
 	if (offset == s->last_offset)
 		return s->last_cie;
-	if (hash_is_full(&s->index) && !hash_grow(&s->index, hash_of_cie, s))
+	if (!hash_make_room(&s->index))
 		return -1;
 
 	uint32_t at;
@@ -219,7 +212,7 @@ static int64_t find_cie(struct cfi_section *s, uint32_t offset)
 			return -1;
 		read_cie(s, offset, &s->cies[s->cie_count]);
 		s->cie_offsets[s->cie_count++] = offset;
-		hash_insert(&s->index, at, (uint32_t)s->cie_count);
+		hash_insert(&s->index, at, hash_mix(offset), (uint32_t)s->cie_count);
 	}
 	s->last_offset = offset;
 	s->last_cie = s->index.slots[at] - 1;

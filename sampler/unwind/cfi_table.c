@@ -176,14 +176,13 @@ static struct cfi_rule make_rule(const struct builder *b, const struct cfi_state
 	return (struct cfi_rule){ .cfa = CFI_UNUSABLE, .signal = b->signal };
 }
 
-static uint64_t hash_of_rule(uint32_t id, const void *context)
+static uint64_t hash_of(const struct cfi_rule *rule)
 {
-	const struct cfi_table *table = context;
 	uint64_t low;
 	uint32_t high;
 
-	memcpy(&low, &table->rules[id - 1], 8);
-	memcpy(&high, (const char *)&table->rules[id - 1] + 8, 4);
+	memcpy(&low, rule, 8);
+	memcpy(&high, (const char *)rule + 8, 4);
 	return hash_pair(low, high);
 }
 
@@ -192,22 +191,22 @@ static __attribute__((noinline)) uint32_t look_up_rule(struct builder *b, struct
 {
 	struct cfi_table *t = b->table;
 
-	if (hash_is_full(&t->index) && !hash_grow(&t->index, hash_of_rule, t))
+	if (!hash_make_room(&t->index))
 		b->no_memory = true;
 	if (!array_reserve(&t->rules, &t->rule_capacity, t->rule_count + 1))
 		b->no_memory = true;
 	if (b->no_memory)
 		return CFI_NO_RULE;
 
-	t->rules[t->rule_count] = rule; // so that it can be hashed
+	uint64_t hash = hash_of(&rule);
 	uint32_t at;
-	for (at = hash_start(&t->index, hash_of_rule(t->rule_count + 1, t)); t->index.slots[at];
-	     at = hash_next(&t->index, at))
+	for (at = hash_start(&t->index, hash); t->index.slots[at]; at = hash_next(&t->index, at))
 		if (memcmp(&t->rules[t->index.slots[at] - 1], &rule, sizeof(rule)) == 0)
 			return t->index.slots[at] - 1;
 	if (t->rule_count == RULES_MAX)
 		return CFI_UNUSABLE; // libunwind needs no numbers
-	hash_insert(&t->index, at, ++t->rule_count);
+	t->rules[t->rule_count] = rule;
+	hash_insert(&t->index, at, hash, ++t->rule_count);
 	return t->rule_count - 1;
 }
 

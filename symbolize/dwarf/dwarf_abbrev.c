@@ -262,13 +262,6 @@ void abbrev_tables_fini(struct abbrev_tables *tables)
 	*tables = (struct abbrev_tables){ 0 };
 }
 
-static uint64_t hash_of_table(uint32_t id, const void *context)
-{
-	const struct abbrev_tables *tables = context;
-
-	return hash_mix(tables->items[id - 1]->offset);
-}
-
 static bool is_same_layout(const struct abbrev_table *a, const struct abbrev_table *b)
 {
 	return a->offset == b->offset && a->address_bytes == b->address_bytes &&
@@ -290,7 +283,7 @@ static struct abbrev_table *add_table(struct abbrev_tables *tables, struct bytes
 	if (!good || !array_reserve(&tables->items, &tables->capacity, tables->count + 1))
 		return NULL;
 	tables->items[tables->count++] = table;
-	hash_insert(&tables->index, at, (uint32_t)tables->count);
+	hash_insert(&tables->index, at, hash_mix(table->offset), (uint32_t)tables->count);
 	return steal(table);
 }
 
@@ -304,7 +297,7 @@ struct abbrev_table *abbrev_tables_get(struct abbrev_tables *tables, struct byte
 		                       .version_2 = unit->version <= 2,
 		                       .dense = true };
 
-	if (hash_is_full(index) && !hash_grow(index, hash_of_table, tables))
+	if (!hash_make_room(index))
 		return NULL;
 	uint32_t at = hash_start(index, hash_mix(offset));
 	for (; index->slots[at]; at = hash_next(index, at))

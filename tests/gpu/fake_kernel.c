@@ -24,11 +24,12 @@ static bool ends_in(const char *name, const char *end)
 
 static void index_host(const void *host, uint32_t id)
 {
-	uint32_t at = hash_start(&by_host, hash_mix((uint64_t)(uintptr_t)host));
+	uint64_t hash = hash_mix((uint64_t)(uintptr_t)host);
+	uint32_t at = hash_start(&by_host, hash);
 
 	while (by_host.slots[at])
 		at = hash_next(&by_host, at);
-	hash_insert(&by_host, at, id);
+	hash_insert(&by_host, at, hash, id);
 }
 
 struct fake_kernel *fake_kernel_add(const void *host, const char *name)

@@ -6,12 +6,6 @@
 
 static uint64_t keys[5000];
 
-static uint64_t hash_of(uint32_t id, const void *context)
-{
-	(void)context;
-	return hash_mix(keys[id - 1]);
-}
-
 static uint32_t find(const struct hash *h, uint64_t key)
 {
 	for (uint32_t at = hash_start(h, hash_mix(key)); h->slots[at]; at = hash_next(h, at))
@@ -27,15 +21,35 @@ Test(hash, finds_every_key_after_growing_and_no_other)
 	cr_assert(hash_init(&h, 0));
 	for (uint32_t i = 0; i < 5000; i++) {
 		keys[i] = (uint64_t)i * 4096; // as addresses are: low bits alike
+		cr_assert(hash_make_room(&h));
 		uint32_t at = hash_start(&h, hash_mix(keys[i]));
 		while (h.slots[at])
 			at = hash_next(&h, at);
-		hash_insert(&h, at, i + 1);
-		if (hash_is_full(&h))
-			cr_assert(hash_grow(&h, hash_of, NULL));
+		hash_insert(&h, at, hash_mix(keys[i]), i + 1);
 	}
 	for (uint32_t i = 0; i < 5000; i++)
 		cr_expect(eq(u32, find(&h, keys[i]), i + 1));
 	cr_expect(eq(u32, find(&h, 1), 0));
+	hash_fini(&h);
+}
+
+Test(hash, has_room_again_and_finds_nothing_once_it_is_cleared)
+{
+	struct hash h;
+
+	cr_assert(hash_init(&h, 0));
+	for (int turn = 0; turn < 2; turn++) {
+		for (uint32_t i = 0; i < 100; i++) {
+			keys[i] = i + 1000 * (uint64_t)turn;
+			cr_assert(hash_make_room(&h));
+			uint32_t at = hash_start(&h, hash_mix(keys[i]));
+			while (h.slots[at])
+				at = hash_next(&h, at);
+			hash_insert(&h, at, hash_mix(keys[i]), i + 1);
+		}
+		cr_expect(eq(u32, find(&h, keys[99]), 100));
+		hash_clear(&h);
+		cr_expect(eq(u32, find(&h, keys[99]), 0));
+	}
 	hash_fini(&h);
 }
