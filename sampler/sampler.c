@@ -227,6 +227,13 @@ static uint64_t unseen_threads(const struct sampler *s)
 	       (s->source->ops->unseen_threads ? s->source->ops->unseen_threads(s->source) : 0);
 }
 
+static uint64_t strangers(const struct sampler *s)
+{
+	uint64_t processes = s->ops ? op_source_strangers(s->ops) : 0;
+
+	return processes + (s->source->ops->strangers ? s->source->ops->strangers(s->source) : 0);
+}
+
 static uint64_t rise(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -286,6 +293,7 @@ static void update_status(struct sampler *s)
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	s->status.handlers_ns = handlers_ns(s);
 	s->status.unseen_threads = unseen_threads(s);
+	s->status.strangers = strangers(s);
 	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);
 	if (!s->ops)

@@ -53,7 +53,7 @@ enum protocol_launches {
 };
 
 #define PROTOCOL_MAGIC      UINT32_C(0x4b4e5442) /* "BTNK" */
-#define PROTOCOL_VERSION    3
+#define PROTOCOL_VERSION    4
 #define PROTOCOL_FILE_BYTES ((size_t)4096)
 #define PROTOCOL_RINGS_MAX  32 /* in one file: bits of `made` */
 
@@ -68,8 +68,12 @@ struct protocol_file {
 	uint32_t made;        /* bit I: ring I is there; set with release, never cleared */
 	uint32_t unsampled;   /* threads that got no ring (no room, or too many) */
 	uint64_t handlers_ns; /* atomic; file 0: what the handlers of ticks have taken */
+	/* Where pids, tids and times in the file are counted: struct namespaces. */
+	uint32_t pid_namespace;
+	uint32_t reserved;
+	int64_t monotonic_ns;
 };
-_Static_assert(sizeof(struct protocol_file) == 48, "file header");
+_Static_assert(sizeof(struct protocol_file) == 64, "file header");
 
 static inline size_t protocol_ring_bytes(uint32_t data_bytes)
 {
@@ -99,7 +103,7 @@ struct protocol_names {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint32_t reserved;
+	uint32_t pid_namespace; /* as in struct protocol_file */
 	uint64_t image_ns;
 	uint64_t refused; /* ops whose names found no room */
 };
@@ -119,6 +123,7 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
  * Most processes are short, and files of their own would cost them more than they do: what one
  * without files has to tell of its memory at its end is a struct record_memory that it appends
  * to this file, whole. One that cannot make its files appends the same with RECORD_LOST for a type.
+ * Its time is the machine's, and its tid is the inode of the PID namespace that the pid is of.
  */
 #define PROTOCOL_TOTALS_FILE "totals"
 

@@ -352,6 +352,18 @@ static void note_unseen_threads(struct recording *r)
 		         threads == 1 ? "its" : "their", threads == 1 ? "it" : "they");
 }
 
+static void note_strangers(struct recording *r)
+{
+	uint64_t count = sampler_status(r->sampler)->strangers;
+
+	if (count)
+		add_fact(r,
+		         "%s process%s in other PID namespaces ended before bottleneck could "
+		         "identify %s: %s Python functions, ops and allocations are missing",
+		         format_count(count).text, count == 1 ? "" : "es",
+		         count == 1 ? "it" : "them", count == 1 ? "its" : "their");
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collector *c = &r->collector;
@@ -381,6 +393,7 @@ static void note_troubles(struct recording *r)
 		add_fact(r, "%s record%s of ops and allocations lost", format_count(lost).text,
 		         lost == 1 ? " was" : "s were");
 	note_unseen_threads(r);
+	note_strangers(r);
 	if (c->broken.text[0])
 		add_fact(r, "sampling ended early: %s",
 		         error_message(&c->broken, text, sizeof(text)));

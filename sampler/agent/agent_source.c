@@ -70,7 +70,7 @@ struct source *agent_source_open(const struct source_ops *ops, const struct sour
 	if (!s->follow)
 		return NULL;
 	s->reader = directory ? reader_new(directory, err) : NULL;
-	if (directory && !s->reader)
+	if (directory && (!s->reader || reader_find_owners(s->reader, err) < 0))
 		return NULL;
 	if (s->reader && request->ops && !(s->ops = op_records_new(request->ops))) {
 		error_set(err, ENOMEM, "could not start following ops");
@@ -222,6 +222,13 @@ static uint64_t unseen_threads(const struct source *source)
 	return s->reader ? reader_unsampled(s->reader) : 0;
 }
 
+static uint64_t strangers(const struct source *source)
+{
+	const struct agent_source *s = (const struct agent_source *)source;
+
+	return s->reader ? reader_strangers(s->reader) : 0;
+}
+
 void agent_source_close(struct source *source)
 {
 	agent_source_free((struct agent_source *)source);
@@ -237,4 +244,5 @@ const struct source_ops agent_source = {
 	.lost = agent_source_lost,
 	.handlers_ns = handlers_ns,
 	.unseen_threads = unseen_threads,
+	.strangers = strangers,
 };

@@ -43,7 +43,7 @@ struct op_source *op_source_new(const char *directory, struct ops *ops, struct e
 		return NULL;
 	}
 	s->reader = reader_new(directory, err);
-	return s->reader ? steal(s) : NULL;
+	return s->reader && reader_find_owners(s->reader, err) == 0 ? steal(s) : NULL;
 }
 
 void op_source_free(struct op_source *s)
@@ -166,6 +166,11 @@ uint64_t op_source_lost(const struct op_source *s)
 uint64_t op_source_unseen_threads(const struct op_source *s)
 {
 	return reader_unsampled(s->reader);
+}
+
+uint64_t op_source_strangers(const struct op_source *s)
+{
+	return reader_strangers(s->reader);
 }
 
 uint64_t op_source_handlers_ns(const struct op_source *s)

@@ -53,3 +53,6 @@ uint64_t op_source_lost(const struct op_source *s);
 
 /* Threads for which there was no ring when they asked for one. */
 uint64_t op_source_unseen_threads(const struct op_source *s);
+
+/* Processes that ended before they were known to be ours: see reader_strangers(). */
+uint64_t op_source_strangers(const struct op_source *s);

@@ -56,6 +56,8 @@ struct sampler_status {
 	uint64_t probes;           /* off-CPU probes */
 	uint64_t lost_ops;         /* records of ops lost, or that do not go together */
 	uint64_t unseen_threads;   /* for which the agent had no ring, or not at once */
+	uint64_t strangers;        /* processes in other PID namespaces that ended before
+	                              they were known: what their agents wrote is lost */
 	char op_note[1024];        /* what agents say is not seen, and why: lines, or "" */
 	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …)
 	                            */

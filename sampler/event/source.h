@@ -88,6 +88,9 @@ struct source_ops {
 
 	/* Threads for which the agent had no ring, or not at once; NULL: there are none. */
 	uint64_t (*unseen_threads)(const struct source *s);
+
+	/* Processes in other PID namespaces that ended before they were known; NULL: none. */
+	uint64_t (*strangers)(const struct source *s);
 };
 
 struct source {

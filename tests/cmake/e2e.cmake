@@ -33,6 +33,7 @@ foreach(part
   limits
   manners
   merge
+  namespaces
   package
   privileges
   ranks

@@ -47,7 +47,7 @@ static void append(uint32_t pid, uint64_t bytes)
 {
 	struct record_memory record = totals(pid, bytes);
 
-	rings_append_totals(&rings, &record.head);
+	rings_append_totals(&rings, &record);
 }
 
 static void append_raw(const void *bytes, size_t size)

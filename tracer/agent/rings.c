@@ -130,6 +130,8 @@ static void fill_header(const struct rings *r, struct protocol_file *file, uint3
 	file->image_ns = r->image_ns;
 	file->ring_count = ring_count;
 	file->data_bytes = data_bytes;
+	file->pid_namespace = r->namespaces.pid;
+	file->monotonic_ns = r->namespaces.monotonic_ns;
 	__atomic_store_n(&file->magic, PROTOCOL_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -152,23 +154,31 @@ void *rings_map_names(struct rings *r)
 	char path[sizeof(r->directory) + 64];
 
 	put_text(put_stem(r, path), "names");
-	return make_file(r, path, PROTOCOL_NAMES_BYTES);
+	struct protocol_names *file = make_file(r, path, PROTOCOL_NAMES_BYTES);
+	if (file)
+		file->pid_namespace = r->namespaces.pid;
+	return file;
 }
 
-void rings_append_totals(const struct rings *r, const struct record *record)
+void rings_append_totals(const struct rings *r, const struct record_memory *totals)
 {
+	struct record_memory record = *totals;
+	struct namespaces namespaces;
 	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_TOTALS_FILE)];
 	struct stat status;
 
 	if (collector_is_gone(r))
 		return;
+	namespaces_read(&namespaces);
+	record.head.tid = namespaces.pid;
+	record.head.time_ns -= (uint64_t)namespaces.monotonic_ns;
 	put_text(put_text(path, r->directory), "/" PROTOCOL_TOTALS_FILE);
 	int fd = system_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    size_is_allowed((size_t)status.st_size + record->size))
-		syscall(SYS_write, fd, record, record->size);
+	    size_is_allowed((size_t)status.st_size + sizeof(record)))
+		syscall(SYS_write, fd, &record, sizeof(record));
 	system_close(fd);
 }
 
@@ -178,7 +188,7 @@ void rings_append_refusal(const struct rings *r)
 		.head = { .size = sizeof(none), .type = RECORD_LOST, .pid = r->pid, .tid = r->pid }
 	};
 
-	rings_append_totals(r, &none.head);
+	rings_append_totals(r, &none);
 }
 
 // Whether the kernel gives out memory without a fault; an anonymous page tells.
@@ -207,6 +217,7 @@ bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint
 	memmove(r->directory, directory, length + 1);
 	r->pid = pid;
 	r->image_ns = image_ns;
+	namespaces_read(&r->namespaces);
 	r->by_populate = by_populate;
 	r->data_bytes = r->by_populate ? DATA_BYTES : DATA_BYTES_WHOLE;
 	while (r->data_bytes > DATA_BYTES_LEAST && !maps_allow(file_bytes(r)))

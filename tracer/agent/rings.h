@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/namespaces.h"
 #include "base/ring.h"
 #include "tracer/agent/sample/modes.h"
 #include "tracer/protocol.h"
@@ -61,6 +62,7 @@ struct rings {
 	char directory[256]; /* "" : off */
 	uint32_t pid;
 	uint64_t image_ns;
+	struct namespaces namespaces; /* where the files' pids and times are counted */
 	uint32_t data_bytes;
 	bool by_populate; /* MADV_POPULATE_WRITE is there (5.14); else files are allocated whole */
 	int growing;      /* atomic: someone adds a file */
@@ -118,8 +120,8 @@ void rings_drop_apart(struct lane *lane);
 /* Makes the file of names. NULL if that cannot be. */
 void *rings_map_names(struct rings *r);
 
-/* Appends RECORD to the file of totals that all processes share. */
-void rings_append_totals(const struct rings *r, const struct record *record);
+/* Appends TOTALS to the file that all processes share. */
+void rings_append_totals(const struct rings *r, const struct record_memory *totals);
 
 /* Appends there that a process has no rings, and will have none. */
 void rings_append_refusal(const struct rings *r);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "tracer/protocol.h"
+#include "tracer/reader/owners.h"
 
 #include <string.h>
 
@@ -16,8 +17,7 @@ struct entry {
 struct op_names {
 	const struct protocol_names *file;
 	size_t size;
-	uint32_t pid;
-	uint64_t image_ns;
+	struct owner_claim claim;
 	struct entry *entries; // [id]
 	size_t entry_count, entry_capacity;
 };
@@ -42,8 +42,11 @@ struct op_names *op_names_new(const void *memory, size_t size)
 		return NULL;
 	n->file = file;
 	n->size = size;
-	n->pid = file->pid;
-	n->image_ns = file->image_ns;
+	n->claim = (struct owner_claim){
+		.pid = file->pid,
+		.image_ns = file->image_ns,
+		.namespaces = { file->pid_namespace, 0 }, // no times are in there
+	};
 	return n;
 }
 
@@ -55,14 +58,9 @@ void op_names_free(struct op_names *n)
 	free(n);
 }
 
-uint32_t op_names_pid(const struct op_names *n)
+void op_names_claim(const struct op_names *n, struct owner_claim *claim)
 {
-	return n->pid;
-}
-
-uint64_t op_names_image_ns(const struct op_names *n)
-{
-	return n->image_ns;
+	*claim = n->claim;
 }
 
 uint64_t op_names_refused(const struct op_names *n)
@@ -145,11 +143,11 @@ void op_names_tell(struct op_names *n, uint32_t id, const struct record *head,
 	tell(n, id, head, 0, visit, context);
 }
 
-static void tell_count(struct op_names *n, uint32_t id, const struct name_copy *copy,
+static void tell_count(struct op_names *n, uint32_t id, const struct name_copy *copy, uint32_t pid,
                        uint64_t now_ns, op_names_visit *visit, void *context)
 {
 	struct record_op_count count = {
-		.head = { sizeof(count), RECORD_OP_COUNT, 0, n->pid, n->pid, now_ns },
+		.head = { sizeof(count), RECORD_OP_COUNT, 0, pid, pid, now_ns },
 		.counts = copy->head.counts,
 		.name = id,
 	};
@@ -163,12 +161,13 @@ static void tell_count(struct op_names *n, uint32_t id, const struct name_copy *
 	visit(context, &count.head);
 }
 
-void op_names_tell_counts(struct op_names *n, uint64_t now_ns, op_names_visit *visit, void *context)
+void op_names_tell_counts(struct op_names *n, uint32_t pid, uint64_t now_ns, op_names_visit *visit,
+                          void *context)
 {
 	struct name_copy copy;
 
 	for (uint32_t id = sizeof(struct protocol_names) / 8; copy_name(n, id, &copy);
 	     id += copy.head.bytes / 8)
 		if (copy.head.counts.calls || copy.head.counts.marks)
-			tell_count(n, id, &copy, now_ns, visit, context);
+			tell_count(n, id, &copy, pid, now_ns, visit, context);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct op_names;
+struct owner_claim;
 
 /* Reads MEMORY (SIZE bytes, shared), which must outlive it. NULL if it holds no names. */
 struct op_names *op_names_new(const void *memory, size_t size);
@@ -21,8 +22,8 @@ void op_names_free(struct op_names *n); /* NULL is fine */
 
 CLEANUP(op_names, struct op_names *, op_names_free)
 
-uint32_t op_names_pid(const struct op_names *n);
-uint64_t op_names_image_ns(const struct op_names *n);
+/* Whose names they are, as the file says. */
+void op_names_claim(const struct op_names *n, struct owner_claim *claim);
 
 /* Ops whose names found no room. */
 uint64_t op_names_refused(const struct op_names *n);
@@ -37,6 +38,8 @@ typedef void op_names_visit(void *context, const struct record *record);
 void op_names_tell(struct op_names *n, uint32_t id, const struct record *head,
                    op_names_visit *visit, void *context);
 
-/* RECORD_OP_COUNT, with its name before it, for each name whose counts have grown. */
-void op_names_tell_counts(struct op_names *n, uint64_t now_ns, op_names_visit *visit,
+/*
+ * RECORD_OP_COUNT of process PID, with its name before it, for each name whose counts have grown.
+ */
+void op_names_tell_counts(struct op_names *n, uint32_t pid, uint64_t now_ns, op_names_visit *visit,
                           void *context);

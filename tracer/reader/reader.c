@@ -7,6 +7,7 @@
 #include "base/record_gpu.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/op_names.h"
+#include "tracer/reader/owners.h"
 #include "tracer/reader/ring_file.h"
 #include "tracer/reader/totals_file.h"
 
@@ -42,6 +43,8 @@ struct reader {
 	/* Of files that are closed. */
 	uint64_t past_dropped, past_unsampled, past_handlers_ns;
 	uint64_t damaged;
+	struct owners *owners; // NULL: what files say of their processes is believed
+	uint64_t strangers;
 };
 
 struct reader *reader_new(const char *directory, struct error *err)
@@ -61,6 +64,14 @@ struct reader *reader_new(const char *directory, struct error *err)
 	return steal(r);
 }
 
+int reader_find_owners(struct reader *r, struct error *err)
+{
+	r->owners = owners_new();
+	return r->owners
+	               ? 0
+	               : error_set(err, ENOMEM, "could not start the reader of the agent's rings");
+}
+
 void reader_free(struct reader *r)
 {
 	if (!r)
@@ -74,7 +85,57 @@ void reader_free(struct reader *r)
 	if (r->directory >= 0)
 		close(r->directory);
 	totals_file_fini(&r->totals);
+	owners_free(r->owners);
 	free(r);
+}
+
+static void take_owner(struct ring_file *file, struct owner *owner)
+{
+	file->owner = owner;
+	file->pending = false;
+	file->pid = owner_pid(owner);
+	file->ahead_ns = file->claim.namespaces.monotonic_ns;
+}
+
+// The process may be known by another of its files, even if it has ended since.
+static void share_owner(const struct reader *r, struct ring_file *file)
+{
+	for (size_t i = 0; i < r->file_count && file->pending; i++) {
+		struct owner *owner = r->files[i] ? r->files[i]->owner : NULL;
+		if (owner && owner_is(owner, &file->claim))
+			take_owner(file, owner_share(owner));
+	}
+}
+
+// False if it is not of a process of ours.
+static bool find_owner(struct reader *r, struct ring_file *file)
+{
+	struct owner *owner = NULL;
+
+	share_owner(r, file);
+	if (!file->pending)
+		return true;
+	enum owner_answer answer = owners_find(r->owners, &file->claim, &file->tries, &owner);
+	if (answer == OWNER_FOUND)
+		take_owner(file, owner);
+	return answer != OWNER_REFUSED;
+}
+
+static void find_pending(struct reader *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->file_count; i++) {
+		struct ring_file *file = r->files[i];
+		if (!file->pending || find_owner(r, file)) {
+			r->files[kept++] = file;
+			continue;
+		}
+		r->strangers += file->first;
+		ring_file_free(file);
+		r->files[i] = NULL; // the next ones look through all of them
+	}
+	r->file_count = kept;
 }
 
 static void add_file(struct reader *r, const char *name)
@@ -86,6 +147,11 @@ static void add_file(struct reader *r, const char *name)
 	if (!file)
 		return;
 	unlinkat(r->directory, name, 0);
+	file->pending = r->owners != NULL;
+	if (file->pending) {
+		file->pid = 0;
+		share_owner(r, file);
+	}
 	r->files[r->file_count++] = file;
 }
 
@@ -132,7 +198,8 @@ static void sift_down(struct entry *heap, size_t count)
 }
 
 // The time of the ring's next record. False if it has none, or is damaged.
-static bool next_time(struct reader *r, struct ring *ring, uint64_t *time_ns)
+static bool next_time(struct reader *r, const struct ring_file *file, struct ring *ring,
+                      uint64_t *time_ns)
 {
 	struct error err = { 0 };
 	const struct record *record = ring_peek(ring, &err);
@@ -141,7 +208,7 @@ static bool next_time(struct reader *r, struct ring *ring, uint64_t *time_ns)
 		r->damaged += err.text[0] != '\0';
 		return false;
 	}
-	*time_ns = *(const volatile uint64_t *)&record->time_ns;
+	*time_ns = *(const volatile uint64_t *)&record->time_ns - (uint64_t)file->ahead_ns;
 	return true;
 }
 
@@ -149,7 +216,7 @@ static void push_ring(struct reader *r, struct ring_file *file, struct ring *rin
 {
 	struct entry entry = { 0, ring, file };
 
-	if (!next_time(r, ring, &entry.time_ns) ||
+	if (!next_time(r, file, ring, &entry.time_ns) ||
 	    !array_reserve(&r->heap, &r->heap_capacity, r->heap_count + 1))
 		return;
 	r->heap[r->heap_count] = entry;
@@ -161,7 +228,11 @@ static bool push_file(struct reader *r, struct ring_file *file)
 {
 	size_t before = r->heap_count;
 
+	uint32_t open = file->open_mask;
+
 	r->damaged += ring_file_open_rings(file);
+	if (file->owner && file->open_mask != open)
+		owner_look(file->owner);
 	for (uint32_t i = 0; i < file->ring_count; i++)
 		if (file->open_mask & UINT32_C(1) << i)
 			push_ring(r, file, &file->rings[i]);
@@ -189,6 +260,21 @@ static void keep_told(void *context, const struct record *record)
 	r->told_bytes += bytes;
 }
 
+// What a process without rings has told at its end.
+static void keep_memory(struct reader *r, const struct record_memory *memory)
+{
+	struct record_memory copy = *memory;
+	struct owner_claim claim = { .pid = copy.head.pid, .namespaces.pid = copy.head.tid };
+
+	if (r->owners)
+		copy.head.pid = owners_pid_now(r->owners, &claim);
+	copy.head.tid = copy.head.pid;
+	if (copy.head.pid)
+		keep_told(r, &copy.head);
+	else
+		r->strangers++;
+}
+
 static void keep_total(void *context, const struct record *record)
 {
 	struct reader *r = context;
@@ -196,7 +282,7 @@ static void keep_total(void *context, const struct record *record)
 	if (record->type == RECORD_LOST)
 		r->past_unsampled++;
 	else
-		keep_told(r, record);
+		keep_memory(r, (const struct record_memory *)record);
 }
 
 static void forget_told(struct reader *r)
@@ -205,18 +291,18 @@ static void forget_told(struct reader *r)
 		r->told_at = r->told_bytes = 0;
 }
 
-static void tell_counts(struct reader *r, struct op_names *names, uint64_t now_ns)
+static void tell_counts(struct reader *r, const struct ring_file *file, uint64_t now_ns)
 {
-	r->telling_ns = op_names_image_ns(names);
-	op_names_tell_counts(names, now_ns, keep_told, r);
+	r->telling_ns = file->claim.image_ns;
+	op_names_tell_counts(file->names, file->pid, now_ns, keep_told, r);
 }
 
 void reader_count_ops(struct reader *r, uint64_t now_ns)
 {
 	forget_told(r);
 	for (size_t i = 0; i < r->file_count; i++)
-		if (r->files[i]->names)
-			tell_counts(r, r->files[i]->names, now_ns);
+		if (r->files[i]->names && !r->files[i]->pending)
+			tell_counts(r, r->files[i], now_ns);
 }
 
 void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns)
@@ -224,12 +310,12 @@ void reader_count_ops_of(struct reader *r, uint32_t pid, uint64_t now_ns)
 	forget_told(r);
 	for (size_t i = 0; i < r->file_count; i++)
 		if (r->files[i]->names && r->files[i]->pid == pid)
-			tell_counts(r, r->files[i]->names, now_ns);
+			tell_counts(r, r->files[i], now_ns);
 }
 
 static bool is_same_image(const struct ring_file *a, const struct ring_file *b)
 {
-	return a->pid == b->pid && a->image_ns == b->image_ns;
+	return a->pid == b->pid && a->claim.image_ns == b->claim.image_ns;
 }
 
 static bool has_rings(const struct reader *r, const struct ring_file *names)
@@ -253,7 +339,7 @@ static void close_names(struct reader *r)
 			r->files[kept++] = file;
 			continue;
 		}
-		tell_counts(r, file->names, clock_now_ns());
+		tell_counts(r, file, clock_now_ns());
 		close_file(r, file);
 		r->files[i] = NULL; // the next ones look through all of them
 	}
@@ -264,7 +350,10 @@ void reader_poll(struct reader *r)
 {
 	size_t kept = 0;
 
+	if (r->owners)
+		owners_begin_round(r->owners);
 	add_files(r);
+	find_pending(r);
 	forget_told(r);
 	totals_file_read(&r->totals, r->directory, keep_total, r);
 	r->heap_count = 0;
@@ -274,7 +363,7 @@ void reader_poll(struct reader *r)
 		if (mapped_shrank(&file->map)) {
 			r->damaged++;
 			close_file(r, file);
-		} else if (!file->names && !push_file(r, file) && was_gone)
+		} else if (!file->pending && !file->names && !push_file(r, file) && was_gone)
 			close_file(r, file);
 		else
 			r->files[kept++] = file;
@@ -298,17 +387,17 @@ static struct record *copy_record(struct reader *r, const struct ring *ring,
 }
 
 // Takes the first record of the first ring, and gives the ring its new place.
-static struct record *take_first(struct reader *r)
+static struct record *take_first(struct reader *r, struct ring_file **file)
 {
 	struct entry *first = &r->heap[0];
 	const struct record *record = ring_peek(first->ring, NULL);
 	struct record *copy = record ? copy_record(r, first->ring, record) : NULL;
 
 	if (copy) {
-		copy->pid = first->file->pid;
+		*file = first->file;
 		ring_advance(first->ring);
 	}
-	if (!copy || !next_time(r, first->ring, &first->time_ns))
+	if (!copy || !next_time(r, first->file, first->ring, &first->time_ns))
 		*first = r->heap[--r->heap_count];
 	if (r->heap_count)
 		sift_down(r->heap, r->heap_count);
@@ -319,7 +408,7 @@ static struct op_names *find_names(const struct reader *r, uint32_t pid, uint64_
 {
 	for (size_t i = 0; i < r->file_count; i++)
 		if (r->files[i]->names && r->files[i]->pid == pid &&
-		    r->files[i]->image_ns == image_ns)
+		    r->files[i]->claim.image_ns == image_ns)
 			return r->files[i]->names;
 	return NULL;
 }
@@ -380,15 +469,25 @@ static const struct record *next_told(struct reader *r, uint64_t *image_ns)
 	return after;
 }
 
+// Into our own numbers and times, before anything else looks at it.
+static void translate(struct reader *r, const struct ring_file *file, struct record *record)
+{
+	record->pid = file->pid;
+	record_shift(record, -file->ahead_ns);
+	if (file->owner)
+		owner_translate(r->owners, file->owner, record);
+}
+
 // The next sound record of a ring.
 static const struct record *next_written(struct reader *r, uint64_t until_ns)
 {
 	while (r->heap_count && r->heap[0].time_ns <= until_ns) {
-		uint64_t image = r->heap[0].file->image_ns;
-		const struct record *record = take_first(r);
+		struct ring_file *file = NULL;
+		struct record *record = take_first(r, &file);
 		if (!record || !record_is_sound(record))
 			continue;
-		r->image_ns = image;
+		translate(r, file, record);
+		r->image_ns = file->claim.image_ns;
 		return record;
 	}
 	return NULL;
@@ -442,6 +541,15 @@ uint64_t reader_unsampled(const struct reader *r)
 	for (size_t i = 0; i < r->file_count; i++)
 		unsampled += ring_file_unsampled(r->files[i]);
 	return unsampled;
+}
+
+uint64_t reader_strangers(const struct reader *r)
+{
+	uint64_t strangers = r->strangers;
+
+	for (size_t i = 0; i < r->file_count; i++)
+		strangers += r->files[i]->pending && r->files[i]->first;
+	return strangers;
 }
 
 uint64_t reader_handlers_ns(const struct reader *r)

@@ -25,6 +25,13 @@ void reader_free(struct reader *r); /* NULL is fine */
 CLEANUP(reader, struct reader *, reader_free)
 
 /*
+ * From now on files are read only when their process is known to be one of the collector's
+ * descendants, and pids, tids and times in their records are the collector's, whatever namespaces
+ * (PID, time) the process is in. Before, what files say is believed. -1 on error.
+ */
+int reader_find_owners(struct reader *r, struct error *err);
+
+/*
  * Looks for new files and rings, and what short processes have told of their memory. Call before
  * each round of reader_next().
  */
@@ -59,8 +66,14 @@ uint64_t reader_dropped(const struct reader *r);
 uint64_t reader_unsampled(const struct reader *r);
 uint64_t reader_damaged(const struct reader *r);
 
+/* Processes whose files were left alone, as they were not known to be ours before they ended. */
+uint64_t reader_strangers(const struct reader *r);
+
 /* What the handlers of ticks have taken of the target's time. */
 uint64_t reader_handlers_ns(const struct reader *r);
+
+/* Adds BY_NS to all points of time in RECORD, which is sound. */
+void record_shift(struct record *record, int64_t by_ns);
 
 /* Whether the sizes that RECORD (of record->size readable bytes) names fit into it, and its texts
  * end. */

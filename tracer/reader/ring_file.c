@@ -17,8 +17,7 @@ static bool take_names(struct ring_file *file)
 	file->names = op_names_new(file->map.data, file->map.size);
 	if (!file->names)
 		return false;
-	file->pid = op_names_pid(file->names);
-	file->image_ns = op_names_image_ns(file->names);
+	op_names_claim(file->names, &file->claim);
 	return true;
 }
 
@@ -36,10 +35,13 @@ static bool take_header(struct ring_file *file)
 	    header.data_bytes > DATA_BYTES_MAX ||
 	    protocol_ring_offset(header.ring_count, header.data_bytes) != file->map.size)
 		return false;
-	file->pid = header.pid;
+	file->claim = (struct owner_claim){
+		.pid = header.pid,
+		.image_ns = header.image_ns,
+		.namespaces = { header.pid_namespace, header.monotonic_ns },
+	};
 	file->ring_count = header.ring_count;
 	file->data_bytes = header.data_bytes;
-	file->image_ns = header.image_ns;
 	return true;
 }
 
@@ -68,8 +70,12 @@ struct ring_file *ring_file_open(int directory, const char *name)
 	if (!file)
 		return NULL;
 	if (mapped_open(&file->map, fd, size, MAPPED_SHARED, NULL) == 0 &&
-	    (take_names(file) || take_header(file)))
+	    (take_names(file) || take_header(file))) {
+		size_t length = strlen(name);
+		file->first = length > 2 && strcmp(name + length - 2, "-0") == 0;
+		file->pid = file->claim.pid;
 		return file;
+	}
 	ring_file_free(file);
 	return NULL;
 }
@@ -77,6 +83,7 @@ struct ring_file *ring_file_open(int directory, const char *name)
 void ring_file_free(struct ring_file *file)
 {
 	op_names_free(file->names);
+	owner_release(file->owner);
 	mapped_close(&file->map);
 	free(file);
 }

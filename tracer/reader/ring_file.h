@@ -11,19 +11,27 @@
 #include "base/mapped.h"
 #include "base/ring.h"
 #include "tracer/protocol.h"
+#include "tracer/reader/owners.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct op_names;
+struct owner;
 
 struct ring_file {
 	struct mapped map;
 	const struct protocol_file *header; /* NULL: it holds names */
 	/* What the header said when it was checked: the target may change it. */
-	uint32_t pid;
+	struct owner_claim claim;
 	uint32_t ring_count, data_bytes;
-	uint64_t image_ns;
+	/* The process, by our own numbers. NULL: unknown so far, or the claim is believed. */
+	struct owner *owner;
+	unsigned tries;         /* to find it */
+	bool first;             /* of the process's files */
+	bool pending;           /* the process is unknown so far: nothing is read */
+	uint32_t pid;           /* 0 while it is unknown */
+	int64_t ahead_ns;       /* of our clock */
 	bool gone;              /* the process is no more */
 	struct op_names *names; /* instead of rings */
 	uint32_t open_mask;     /* rings that are in use here */

@@ -381,7 +381,7 @@ static void append_rest(void)
 		                                  .time_ns = clock_now_ns() } };
 
 	fill_totals(&record, &rest);
-	rings_append_totals(&agent->rings, &record.head);
+	rings_append_totals(&agent->rings, &record);
 }
 
 static void write_rest(void)

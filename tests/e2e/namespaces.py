@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Programs in PID and time namespaces of their own: who they are, how long they take, once."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from harness import BOTTLENECK, NO_PERF, NOBODY, Case, main, need
+
+SECONDS = 1.2
+PROGRAM = f"""\
+import os, sys, time
+
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(500))
+
+spin({SECONDS})
+print("done")
+sys.exit(5)
+"""
+# Not a script that looks for it.
+PYTHON = os.path.realpath(sys.executable)
+RUNGS = {
+    "kernel": ([], []),
+    "user": (["--rung=user"], []),
+    "agent": ([], [NO_PERF]),
+}
+PID = ["unshare", "--fork", "--pid", "--mount-proc"]
+TIME = ["unshare", "--fork", "--time", "--monotonic", "86400"]
+
+
+class Namespaces(Case):
+    user = []
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.path("busy.py")
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        os.chmod(self.directory, 0o777)
+        os.chmod(self.program, 0o755)
+        with open("/proc/1/comm", encoding="utf-8") as file:
+            self.first = file.read().strip()
+
+    def check(self, wrapper, processes):
+        """WRAPPER makes the namespaces; PROCESSES is how many there are, with its own."""
+        need(wrapper[0])
+        command = [*wrapper, PYTHON, "-S", self.program]
+        bare = self.bare([*self.user, *command])
+        if bare.returncode != 5:
+            raise unittest.SkipTest(f"{' '.join(wrapper)}: {bare.stderr.decode().strip()}")
+        for rung, (options, prefix) in RUNGS.items():
+            with self.subTest(rung=rung):
+                done = self.profile_run(command, *options, prefix=[*self.user, *prefix])
+                self.assertEqual((done.status, done.out), (bare.returncode, bare.stdout), done.err)
+                self.check_report(done, processes)
+
+    def check_report(self, done, processes):
+        shown = self.verb("report", "--export=json", done.profile)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        rows = json.loads(shown.stdout)["tables"]["processes"]
+        cpu = sum(row["on_cpu_ns"] for row in rows) / 1e9
+        self.assertLess(abs(cpu - SECONDS), SECONDS / 4, done.report)
+        names = [row["name"] for row in rows]
+        self.assertNotIn(self.first, names)
+        self.assertEqual(len(names), processes, names)
+        self.assertIn("spin", done.report)
+        self.assertRegex(done.report, r"busy\.py:[3-7]\b")
+        self.assertNotIn("still running", done.report)
+
+    def test_a_pid_namespace_with_its_own_proc(self):
+        self.check(PID, 2)
+
+    def test_one_within_another(self):
+        self.check([*PID, *PID], 3)
+
+    def test_a_pid_namespace_with_the_proc_outside(self):
+        self.check(["unshare", "--fork", "--pid"], 2)
+
+    def test_all_that_bubblewrap_unshares(self):
+        self.check(["bwrap", "--unshare-all", "--dev-bind", "/", "/", "--proc", "/proc"], 3)
+
+    def test_a_clock_that_is_a_day_ahead(self):
+        self.check(TIME, 2)
+
+
+class NamespacesOfAUser(Namespaces):
+    """The same for an unprivileged user, whose namespaces are in a user namespace."""
+
+    def setUp(self):
+        super().setUp()
+        need("unshare")
+        if os.geteuid() == 0:
+            need("setpriv")
+            self.user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        if subprocess.run([*self.user, "test", "-x", BOTTLENECK], check=False).returncode:
+            raise unittest.SkipTest(f"{BOTTLENECK} is not readable for others")
+        done = self.bare([*self.user, "unshare", "-r", "true"])
+        if done.returncode:
+            raise unittest.SkipTest(f"no user namespaces: {done.stderr.decode().strip()}")
+
+    def check(self, wrapper, processes):
+        if wrapper[0] == "unshare":
+            wrapper = ["unshare", "-r", *wrapper[1:]]
+        super().check(wrapper, processes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which processes of the run the agents' files belong to, by the collector's own numbers.
+ *
+ * An agent knows the pid, the tids and the clock of its own namespaces. A process in another PID
+ * namespace is looked for among the collector's descendants, and then in all of /proc, by
+ * the namespace and the last number of NSpid; it can be found only while it is alive. Nothing
+ * that an agent says is trusted: a process older than the collector is none of the run's. One
+ * thread at a time.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/namespaces.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct owners;
+struct owner;
+struct record;
+
+/* What a file says of its process. */
+struct owner_claim {
+	uint32_t pid;
+	uint64_t image_ns;
+	struct namespaces namespaces; /* those that pid and times are of */
+};
+
+enum owner_answer {
+	OWNER_FOUND,
+	OWNER_LATER, /* not found so far: ask again in another round */
+	OWNER_REFUSED
+};
+
+struct owners *owners_new(void); /* NULL: no memory */
+void owners_free(struct owners *o);
+
+CLEANUP(owners, struct owners *, owners_free)
+
+/* /proc is looked at again, if need be. */
+void owners_begin_round(struct owners *o);
+
+/*
+ * *OWNER gets the process that CLAIM is of, to be released; TRIES counts the calls about CLAIM,
+ * from 0. OWNER_REFUSED: it is none of the run's, or has ended.
+ */
+enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim, unsigned *tries,
+                              struct owner **owner);
+
+/* By the collector's own numbers; 0 if CLAIM cannot be matched at once. */
+uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim);
+
+struct owner *owner_share(struct owner *owner);
+void owner_release(struct owner *owner); /* NULL is fine */
+bool owner_is(const struct owner *owner, const struct owner_claim *claim);
+uint32_t owner_pid(const struct owner *owner);
+
+/* Looks for threads that have come: those that end before their records are read are known then. */
+void owner_look(struct owner *owner);
+
+/* RECORD, which is sound, gets the collector's pids and tids. */
+void owner_translate(struct owners *o, struct owner *owner, struct record *record);
