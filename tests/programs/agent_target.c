@@ -571,7 +571,7 @@ static int run_cut_rings(void)
 	int fds[16], count = 0;
 
 	for (struct dirent *entry; directory && count < 16 && (entry = readdir(directory));)
-		if (entry->d_name[0] != '.')
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') // PID-IMAGE-NUMBER
 			fds[count++] = openat(dirfd(directory), entry->d_name, O_RDWR);
 	burn(100);
 	for (int i = 0; i < count; i++)
