@@ -93,9 +93,9 @@ struct call_site {
 bool walk_call_site(struct walk *w, uint64_t return_address, struct call_site *site);
 
 /*
- * Finds rbp in the copied stack, where it is needed and not known: the lowest
- * slot from which two steps lead to call sites, the first of them to a call of
- * this very function.
+ * Finds rbp in the copied stack, where it is needed and not known: the lowest slot from which rules
+ * lead, by a call of this very function, over several callers or to the outermost one; where there
+ * is none, the lowest from which nothing speaks against it.
  */
 bool walk_guess_rbp(struct walk *w);
 

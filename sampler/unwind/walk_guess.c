@@ -13,11 +13,19 @@
 /* So many callers are asked whether a guess is right. */
 #define STRICT_FRAMES 8
 
+/* How much must speak for a guess. A round of less is tried where the one before finds nothing. */
+enum rigour {
+	RIGOUR_PROVEN,  // rules lead over STRICT_FRAMES callers, or to the outermost one
+	RIGOUR_STRICT,  // as far as rules lead, nothing speaks against it
+	RIGOUR_LENIENT, // the next caller makes sense
+	RIGOURS,
+};
+
 /* What the walk stands in, to be compared with what a caller says it calls. */
 struct callee {
 	uint64_t start; // run-time address of the function; 0 if unknown
 	const struct unwind_module *module;
-	bool strict;
+	enum rigour rigour;
 };
 
 static enum walk_step step(struct walk *w)
@@ -46,31 +54,38 @@ static bool is_stub(struct walk *w, uint64_t address)
 }
 
 /* A direct call must lead to the function, or to a stub of another module that may. Code that was
-   entered by a jump (tail calls, cold parts) fits only the second, lenient round. */
+   entered by a jump (tail calls, cold parts) fits only the last, lenient round. */
 static bool calls(struct walk *caller, const struct call_site *site, const struct callee *callee)
 {
-	if (!site->direct || !callee->strict || !callee->start || site->target == callee->start)
+	if (!site->direct || callee->rigour == RIGOUR_LENIENT || !callee->start ||
+	    site->target == callee->start)
 		return true;
 	return caller->module != callee->module && is_stub(caller, site->target);
 }
 
-/* True if the stack makes sense for COUNT frames more, as far as rules tell. What earlier calls
-   have left there leads to callers of which some are overwritten. */
-static bool leads_on(struct walk *w, int count)
+/* True if the stack makes sense for COUNT frames more. What earlier calls have left there leads to
+   callers of which some are overwritten, by zeros, too. Where rules end before the outermost frame,
+   the rest is UNKNOWN: neither proven nor refuted. */
+static bool leads_on(struct walk *w, int count, bool unknown)
 {
 	struct call_site site;
 
 	for (; count > 0; count--) {
 		if (walk_needs_rbp(w) && !w->has_rbp)
-			return true;
+			return unknown;
+		bool outermost = w->rule.cfa == CFI_OUTERMOST;
 		enum walk_step next = step(w);
-		if (next != WALK_CALLER || w->exact)
-			return next != WALK_STUCK;
+		if (next == WALK_END)
+			return outermost || unknown;
+		if (next == WALK_STUCK)
+			return false;
+		if (w->exact)
+			return true; // out of a signal's handler, with all registers
 		if (!walk_call_site(w, w->pc, &site))
 			return false;
 		walk_locate(w);
 		if (w->rule.cfa == CFI_NO_RULE || w->rule.cfa == CFI_UNUSABLE)
-			return true;
+			return unknown;
 	}
 	return true;
 }
@@ -95,10 +110,11 @@ static bool fits(const struct walk *w, uint64_t slot, const struct callee *calle
 		return false;
 
 	if (trial.rule.cfa == CFI_UNUSABLE)
-		return true;
+		return callee->rigour != RIGOUR_PROVEN;
 	if (walk_needs_rbp(&trial) && (trial.rbp <= slot || trial.rbp & 7))
 		return false;
-	return leads_on(&trial, callee->strict ? STRICT_FRAMES : 1);
+	return leads_on(&trial, callee->rigour == RIGOUR_LENIENT ? 1 : STRICT_FRAMES,
+	                callee->rigour != RIGOUR_PROVEN);
 }
 
 static struct callee callee_of(struct walk *w)
@@ -122,8 +138,7 @@ bool walk_guess_rbp(struct walk *w)
 	if (w->memory->size < 16 || w->sp < w->memory->start || w->sp >= end)
 		return false;
 	end = end - w->sp > SCAN_BYTES_MAX ? w->sp + SCAN_BYTES_MAX : end;
-	for (int round = 0; round < 2; round++) {
-		callee.strict = round == 0;
+	for (callee.rigour = RIGOUR_PROVEN; callee.rigour < RIGOURS; callee.rigour++) {
 		for (uint64_t slot = (w->sp + 7) & ~UINT64_C(7); slot + 16 <= end; slot += 8) {
 			if (!fits(w, slot, &callee))
 				continue;
