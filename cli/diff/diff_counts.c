@@ -40,7 +40,7 @@ static void put_cause(const struct count_row *row, char *buffer, size_t size)
 		return;
 	short_name(row->name, name, sizeof(name));
 	if (row->file)
-		text_place(row->file, row->line, row->module, place, sizeof(place));
+		place_words(row->file, row->line, row->module, place, sizeof(place));
 	snprintf(buffer, size, ": %s%s%s executes %s %s", *name ? name : row->name,
 	         *place ? " in " : "", place, format_count((uint64_t)llabs(row->self)).text,
 	         row->self > 0 ? "more" : "less");

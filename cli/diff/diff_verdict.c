@@ -2,8 +2,9 @@
 // The answer in one sentence: by how much NEW is slower or faster, and what has most of that.
 #include "cli/diff/diff_report.h"
 #include "cli/format.h"
+#include "cli/report/row_words.h"
+#include "cli/report/view.h"
 #include "cli/short_name.h"
-#include "cli/text/text.h"
 #include "merge/numbers/statistics.h"
 #include "merge/profile/profile.h"
 
@@ -57,7 +58,7 @@ void diff_report_name(const struct diff_row *row, char *buffer, size_t size)
 	cleanup_free char *clean = format_clean(*name ? name : row->name, false);
 	cleanup_free char *clipped =
 		clean ? format_clip(clean, NAME_WIDTH, CLIP_SYMBOL, false) : NULL;
-	text_place(row->file, line, row->module, place, sizeof(place));
+	place_words(row->file, line, row->module, place, sizeof(place));
 	bool apart = *place && strcmp(place, row->name) != 0;
 	snprintf(buffer, size, "%s%s%s", clipped ? clipped : row->name, apart ? " in " : "",
 	         apart ? place : "");

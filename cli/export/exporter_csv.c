@@ -16,7 +16,7 @@ static int write_table(const struct export_table *table, const struct exporting 
 {
 	struct sheet sheet = { .out = out };
 
-	return table->write(&sheet, e, err);
+	return tables_write(table, &sheet, e, err);
 }
 
 static int write_file(const struct export_table *table, const struct exporting *e,

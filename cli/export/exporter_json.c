@@ -14,7 +14,7 @@ static int put_table(struct json *j, const struct export_table *table, const str
 	struct sheet sheet = { .json = j };
 
 	json_open(j, table->name, '[');
-	if (table->write(&sheet, e, err) < 0)
+	if (tables_write(table, &sheet, e, err) < 0)
 		return -1;
 	json_close(j);
 	return 0;

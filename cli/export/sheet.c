@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/report/section.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,9 +14,8 @@
 // Injection. The last four are the same in full width.
 static bool is_formula(const char *text)
 {
-	static const char *const beginnings[] = { "=",      "+",      "-",      "@",     "\t",
-		                                  "\r",     "\n",     "\uff1d", "\uff0b", "\uff0d",
-		                                  "\uff20" };
+	static const char *const beginnings[] = { "=",  "+",      "-",      "@",      "\t",    "\r",
+		                                  "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20" };
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
@@ -31,7 +31,8 @@ static void put_field(struct sheet *s, const char *text)
 
 	if (is_formula(text)) {
 		fputs("\"'", s->out);
-	} else if (!strpbrk(text, "\",\r\n") && *text != ' ' && (!length || text[length - 1] != ' ')) {
+	} else if (!strpbrk(text, "\",\r\n") && *text != ' ' &&
+	           (!length || text[length - 1] != ' ')) {
 		fputs(text, s->out);
 		return;
 	} else {
@@ -45,14 +46,26 @@ static void put_field(struct sheet *s, const char *text)
 	fputc('"', s->out);
 }
 
-// True if the value is to follow, in CSV.
-static bool begin(struct sheet *s, const char *column)
+static void begin_field(struct sheet *s)
 {
 	if (s->any)
 		fputc(',', s->out);
 	s->any = true;
+}
+
+static void put_name(struct sheet *s, const char *column)
+{
+	begin_field(s);
+	put_field(s, column);
+}
+
+// True if the value is to follow, in CSV.
+static bool begin(struct sheet *s, const char *column)
+{
 	if (s->names)
-		put_field(s, column);
+		put_name(s, column);
+	else
+		begin_field(s);
 	return !s->names;
 }
 
@@ -135,6 +148,66 @@ void sheet_rows(struct sheet *s, sheet_put *put, const void *rows, size_t count,
 		if (s->json)
 			json_open(s->json, NULL, '{');
 		put(s, (const char *)rows + i * size);
+		if (s->json)
+			json_close(s->json);
+		else
+			end_line(s);
+	}
+}
+
+static void put_known(struct sheet *s, const struct section_column *c,
+                      const struct section_cell *cell)
+{
+	switch (c->type) {
+	case CELL_TEXT:
+		sheet_text(s, c->id, cell->text);
+		break;
+	case CELL_INTEGER:
+		sheet_integer(s, c->id, cell->integer);
+		break;
+	case CELL_NUMBER:
+	case CELL_FRACTION:
+	case CELL_MARGIN:
+		sheet_number(s, c->id, cell->number);
+		break;
+	case CELL_SHARE:
+		sheet_share(s, c->id, cell->share.part, cell->share.all);
+		break;
+	case CELL_BOOL:
+		sheet_bool(s, c->id, cell->yes);
+		break;
+	case CELL_PLACE: // a program takes its parts
+		sheet_text(s, c->id, cell->place.file);
+		break;
+	default:
+		sheet_count(s, c->id, cell->count);
+		break;
+	}
+}
+
+static void put_row(struct sheet *s, const struct section *section,
+                    const struct section_cell *cells)
+{
+	for (size_t i = 0; i < section->column_count; i++) {
+		const struct section_column *c = &section->columns[i];
+		if (section_cell_is_nothing(section, c, &cells[i]))
+			sheet_text(s, c->id, NULL);
+		else
+			put_known(s, c, &cells[i]);
+	}
+}
+
+void sheet_section(struct sheet *s, const struct section *section)
+{
+	s->any = false;
+	for (size_t i = 0; i < section->column_count && !s->json; i++)
+		put_name(s, section->columns[i].id);
+	if (!s->json)
+		end_line(s);
+	for (size_t i = 0; i < section->row_count; i++) {
+		if (s->json)
+			json_open(s->json, NULL, '{');
+		put_row(s, section, section->rows[i].cells);
 		if (s->json)
 			json_close(s->json);
 		else

@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 struct json;
+struct section;
 
 struct sheet {
 	struct json *json; /* NULL: CSV */
@@ -46,3 +47,6 @@ void sheet_integer(struct sheet *s, const char *column, int64_t number);
 void sheet_number(struct sheet *s, const char *column, double number);
 void sheet_share(struct sheet *s, const char *column, uint64_t part, uint64_t all);
 void sheet_bool(struct sheet *s, const char *column, bool value);
+
+/* A section that was made for READER_SHEET: all of its rows. */
+void sheet_section(struct sheet *s, const struct section *section);

@@ -2,6 +2,7 @@
 #include "cli/export/tables.h"
 
 #include "base/error.h"
+#include "cli/report/section.h"
 #include "merge/query/query_counts.h"
 #include "merge/query/query_repeats.h"
 
@@ -44,4 +45,18 @@ const struct export_table *tables_find(const char *name, struct error *err)
 	error_set(err, 0, "there is no table \"%s\"", name);
 	error_hint(err, "There are %s.", names);
 	return NULL;
+}
+
+int tables_write(const struct export_table *table, struct sheet *s, const struct exporting *e,
+                 struct error *err)
+{
+	if (!table->make)
+		return table->write(s, e, err);
+	cleanup(report) struct report report = report_of(e->profile, e->view, READER_SHEET);
+	report.limits = e->limits;
+	const struct section *section = table->make(&report, err);
+	if (!section)
+		return -1;
+	sheet_section(s, section);
+	return 0;
 }

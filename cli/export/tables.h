@@ -14,12 +14,19 @@
 
 struct error;
 struct profile;
+struct report;
+struct section;
 
 struct export_table {
 	const char *name;
-	/* All rows. -1 if the question could not be answered. */
+	/* All rows, by one of the two. -1 or NULL if the question could not be answered. */
 	int (*write)(struct sheet *s, const struct exporting *e, struct error *err);
+	struct section *(*make)(struct report *r, struct error *err);
 };
+
+/* -1 if the question could not be answered. */
+int tables_write(const struct export_table *table, struct sheet *s, const struct exporting *e,
+                 struct error *err);
 
 /* Tables of a kind, from the first up to the one without a name. */
 extern const struct export_table tables_of_findings[];

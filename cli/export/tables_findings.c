@@ -40,6 +40,6 @@ static int write_findings(struct sheet *s, const struct exporting *e, struct err
 }
 
 const struct export_table tables_of_findings[] = {
-	{ "findings", write_findings },
+	{ "findings", .write = write_findings },
 	{ 0 },
 };

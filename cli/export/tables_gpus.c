@@ -328,8 +328,8 @@ static int write_lines(struct sheet *s, const struct exporting *e, struct error 
 }
 
 const struct export_table tables_of_gpus[] = {
-	{ "gpus", write_devices },      { "gpu_work", write_works },
-	{ "gpu_idle", write_idle },     { "gpu_streams", write_streams },
-	{ "gpu_lines", write_lines },   { "gpu_managed", write_managed },
-	{ "gpu_faults", write_faults }, { 0 },
+	{ "gpus", .write = write_devices },      { "gpu_work", .write = write_works },
+	{ "gpu_idle", .write = write_idle },     { "gpu_streams", .write = write_streams },
+	{ "gpu_lines", .write = write_lines },   { "gpu_managed", .write = write_managed },
+	{ "gpu_faults", .write = write_faults }, { 0 },
 };

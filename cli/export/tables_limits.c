@@ -132,8 +132,8 @@ static int write_notes(struct sheet *s, const struct exporting *e, struct error 
 }
 
 const struct export_table tables_of_limits[] = {
-	{ "run", write_run },
-	{ "debug_info", write_modules },
-	{ "notes", write_notes },
+	{ "run", .write = write_run },
+	{ "debug_info", .write = write_modules },
+	{ "notes", .write = write_notes },
 	{ 0 },
 };

@@ -215,11 +215,11 @@ static int write_count_totals(struct sheet *s, const struct exporting *e, struct
 }
 
 const struct export_table tables_of_measurements[] = {
-	{ "repeats", write_runs },
-	{ "repeat_spreads", write_spreads },
-	{ "repeat_ratios", write_quotients },
-	{ "count_totals", write_count_totals },
-	{ "counts", write_counts },
-	{ "count_lines", write_count_lines },
+	{ "repeats", .write = write_runs },
+	{ "repeat_spreads", .write = write_spreads },
+	{ "repeat_ratios", .write = write_quotients },
+	{ "count_totals", .write = write_count_totals },
+	{ "counts", .write = write_counts },
+	{ "count_lines", .write = write_count_lines },
 	{ 0 },
 };

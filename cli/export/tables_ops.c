@@ -195,12 +195,12 @@ static int write_devices(struct sheet *s, const struct exporting *e, struct erro
 }
 
 const struct export_table tables_of_ops[] = {
-	{ "ops", write_ops },
-	{ "op_shapes", write_shapes },
-	{ "memory_totals", write_memory_totals },
-	{ "memory", write_memory },
-	{ "memory_lines", write_memory_lines },
-	{ "gpu_memory", write_devices },
-	{ "counters", write_counters },
+	{ "ops", .write = write_ops },
+	{ "op_shapes", .write = write_shapes },
+	{ "memory_totals", .write = write_memory_totals },
+	{ "memory", .write = write_memory },
+	{ "memory_lines", .write = write_memory_lines },
+	{ "gpu_memory", .write = write_devices },
+	{ "counters", .write = write_counters },
 	{ 0 },
 };

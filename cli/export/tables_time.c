@@ -2,6 +2,7 @@
 // Where the time went: by function, line, module, file, thread and process; and when.
 #include "cli/export/tables.h"
 #include "cli/report/cut.h"
+#include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "merge/query/query_imports.h"
 #include "merge/query/query_startup.h"
@@ -54,36 +55,6 @@ static int write_account(struct sheet *s, const struct exporting *e, struct erro
 	return 0;
 }
 
-static void put_code(struct sheet *s, const void *data)
-{
-	const struct row *row = data;
-
-	sheet_text(s, "name", row->name);
-	sheet_text(s, "file", row->file);
-	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
-	sheet_text(s, "module", row->module);
-	sheet_text(s, "kind",
-	           row->python                ? "python"
-	           : row->called              ? "python-c"
-	           : row->kernel              ? "kernel"
-	           : row->inlined             ? "inline"
-	           : row->module || row->file ? "native"
-	                                      : NULL);
-	sheet_count(s, "self_ns", row->self);
-	sheet_share(s, "self_share", row->self, s->all);
-	sheet_number(s, "self_margin", row->self_margin);
-	sheet_bool(s, "tied", row->tied);
-	sheet_count(s, "total_ns", row->total);
-	sheet_share(s, "total_share", row->total, s->all);
-	sheet_known(s, "calls", row->calls);
-	sheet_count(s, "self_samples", row->self_samples);
-	sheet_count(s, "total_samples", row->total_samples);
-	put_metrics(s, "self_", row->self_ns);
-	put_metrics(s, "total_", row->total_ns);
-	sheet_count(s, "gpu_self_ns", row->gpu_self_ns);
-	sheet_count(s, "gpu_total_ns", row->gpu_total_ns);
-}
-
 static void put_owner(struct sheet *s, const void *data)
 {
 	const struct row *row = data;
@@ -102,34 +73,12 @@ static int write_rows(struct sheet *s, const struct exporting *e, enum query_by 
 {
 	const struct query query = view_query(e->view, by, SORT_SELF);
 	cleanup(rows) struct rows *rows = query_run(e->profile, &query, err);
-	bool owner = by == BY_THREAD || by == BY_PROCESS;
 
 	if (!rows)
 		return -1;
 	s->all = rows->all;
-	sheet_rows(s, owner ? put_owner : put_code, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct row){ 0 });
+	sheet_rows(s, put_owner, rows->rows, rows->count, sizeof(*rows->rows), &(struct row){ 0 });
 	return 0;
-}
-
-static int write_functions(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_rows(s, e, BY_FUNCTION, err);
-}
-
-static int write_lines(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_rows(s, e, BY_LINE, err);
-}
-
-static int write_modules(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_rows(s, e, BY_MODULE, err);
-}
-
-static int write_files(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_rows(s, e, BY_FILE, err);
 }
 
 static int write_threads(struct sheet *s, const struct exporting *e, struct error *err)
@@ -291,17 +240,17 @@ static int write_clock(struct sheet *s, const struct exporting *e, struct error 
 }
 
 const struct export_table tables_of_time[] = {
-	{ "account", write_account },
-	{ "functions", write_functions },
-	{ "lines", write_lines },
-	{ "modules", write_modules },
-	{ "files", write_files },
-	{ "threads", write_threads },
-	{ "processes", write_processes },
-	{ "imports", write_imports },
-	{ "step_series", write_step_series },
-	{ "steps", write_steps },
-	{ "warmup", write_warmup },
-	{ "cpu_clock", write_clock },
+	{ "account", .write = write_account },
+	{ "functions", .make = section_sheet_functions },
+	{ "lines", .make = section_sheet_lines },
+	{ "modules", .make = section_sheet_modules },
+	{ "files", .make = section_sheet_files },
+	{ "threads", .write = write_threads },
+	{ "processes", .write = write_processes },
+	{ "imports", .write = write_imports },
+	{ "step_series", .write = write_step_series },
+	{ "steps", .write = write_steps },
+	{ "warmup", .write = write_warmup },
+	{ "cpu_clock", .write = write_clock },
 	{ 0 },
 };

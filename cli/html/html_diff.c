@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is different from another run: the tables of bottleneck diff.
 #include "cli/html/html_parts.h"
+#include "cli/html/html_section.h"
 
 #include "cli/diff/diff_report.h"
 

@@ -51,14 +51,8 @@ int html_slices(const struct html *h, struct error *err);
 /* How long each step took. */
 int html_steps(const struct html *h, struct error *err);
 
-/* Lines by self time; of Python's, the user's own with the libraries that they call. */
-struct rows *html_lines(const struct html *h, struct error *err);
-
 /* What is different from the run in BASE. */
 int html_diff(const struct html *h, const struct profile *base, struct error *err);
 
 /* The sections of the text report take this. */
 struct text html_text(const struct html *h, FILE *out, int width);
-
-/* A place as the page takes it: [file, line, module], null where unknown. */
-void html_put_place(struct json *j, const char *file, int line, const char *module);

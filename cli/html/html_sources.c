@@ -101,7 +101,7 @@ static void put_file(const struct html *h, const struct hot *hot, size_t count)
 
 int html_sources(const struct html *h, struct error *err)
 {
-	cleanup(rows) struct rows *rows = html_lines(h, err);
+	cleanup(rows) struct rows *rows = rows_by_line(h->profile, h->view, SORT_SELF, NULL, err);
 	cleanup_free struct hot *hot = calloc(ROWS_MAX, sizeof(*hot));
 
 	if (!rows)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/html/html_parts.h"
+#include "cli/html/html_section.h"
 
 #define HTML_ROWS_MAX 5000 /* of a table; the rest is counted */
 

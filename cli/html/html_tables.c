@@ -3,6 +3,7 @@
 #include "cli/html/html_table.h"
 
 #include "base/error.h"
+#include "cli/report/sections.h"
 #include "merge/query/query_ops.h"
 
 #include <errno.h>
@@ -45,109 +46,14 @@ void html_put_share(struct json *j, uint64_t part, uint64_t all)
 	json_put_number(j, NULL, all ? (double)part / (double)all : 0);
 }
 
-void html_put_place(struct json *j, const char *file, int line, const char *module)
+static int put_made(const struct html *h, section_maker *make, struct error *err)
 {
-	if (!file && !module) {
-		json_put_null(j, NULL);
-		return;
-	}
-	json_open(j, NULL, '[');
-	json_put_text(j, NULL, file);
-	html_put_known(j, line > 0 ? (uint64_t)line : 0);
-	json_put_text(j, NULL, module);
-	json_close(j);
-}
+	cleanup(report) struct report r = report_of(h->profile, h->view, READER_PAGE);
+	const struct section *s = make(&r, err);
 
-static int put_functions(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "self", "self", "ns" },
-		{ "self_share", "self %", "share" },
-		{ "margin", "±", "share" },
-		{ "total", "total", "ns" },
-		{ "total_share", "total %", "share" },
-		{ "on_cpu", "on a CPU", "ns" },
-		{ "waiting", "waiting", "ns" },
-		{ "gpu", "on GPU", "ns" },
-		{ "calls", "calls", "count" },
-		{ "kind", "kind", "text" },
-		{ "name", "function", "text" },
-		{ "place", "where", "place" },
-	};
-	const struct text text = html_text(h, NULL, TERMINAL_WIDTH_MAX);
-	cleanup(rows) struct rows *rows = text_rows(&text, BY_FUNCTION, SORT_SELF, err);
-	struct json *j = h->j;
-
-	if (!rows)
+	if (!s)
 		return -1;
-	HTML_OPEN_TABLE(j, "functions", "Functions", "CPU + waiting, all threads", columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
-		const struct row *row = &rows->rows[i];
-		uint64_t on_cpu = row->self_ns[METRIC_ON_CPU];
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, row->self);
-		html_put_share(j, row->self, rows->all);
-		json_put_number(j, NULL, row->self ? row->self_margin : 0);
-		json_put_count(j, NULL, row->total);
-		html_put_share(j, row->total, rows->all);
-		json_put_count(j, NULL, on_cpu);
-		json_put_count(j, NULL, row->self > on_cpu ? row->self - on_cpu : 0);
-		html_put_known(j, row->gpu_total_ns);
-		html_put_known(j, row->calls);
-		json_put_text(j, NULL, text_row_kind(row));
-		json_put_text(j, NULL, row->name);
-		html_put_place(j, row->file, row->line, row->module);
-		json_close(j);
-	}
-	html_close_table(j, rows->count);
-	return 0;
-}
-
-struct rows *html_lines(const struct html *h, struct error *err)
-{
-	struct view view = *h->view;
-	struct text text = html_text(h, NULL, TERMINAL_WIDTH_MAX);
-	struct rows *rows = text_rows(&text, BY_LINE, SORT_SELF, err);
-
-	if (!rows || view.user_code || !text_has_python(rows))
-		return rows;
-	rows_free(rows);
-	view.user_code = QUERY_OWN_CODE;
-	text.view = &view;
-	return text_rows(&text, BY_LINE, SORT_SELF, err);
-}
-
-static int put_lines(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "self", "self", "ns" },       { "self_share", "self %", "share" },
-		{ "total", "total", "ns" },     { "total_share", "total %", "share" },
-		{ "on_cpu", "on a CPU", "ns" }, { "waiting", "waiting", "ns" },
-		{ "gpu", "on GPU", "ns" },      { "place", "line", "place" },
-	};
-	cleanup(rows) struct rows *rows = html_lines(h, err);
-	struct json *j = h->j;
-
-	if (!rows)
-		return -1;
-	HTML_OPEN_TABLE(j, "lines", "Lines", NULL, columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
-		const struct row *row = &rows->rows[i];
-		uint64_t on_cpu = row->self_ns[METRIC_ON_CPU];
-		if (!row->file || !row->line)
-			continue;
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, row->self);
-		html_put_share(j, row->self, rows->all);
-		json_put_count(j, NULL, row->total);
-		html_put_share(j, row->total, rows->all);
-		json_put_count(j, NULL, on_cpu);
-		json_put_count(j, NULL, row->self > on_cpu ? row->self - on_cpu : 0);
-		html_put_known(j, row->gpu_total_ns);
-		html_put_place(j, row->file, row->line, row->module);
-		json_close(j);
-	}
-	html_close_table(j, rows->count);
+	html_put_section(h->j, s);
 	return 0;
 }
 
@@ -301,7 +207,8 @@ int html_tables(const struct html *h, struct error *err)
 	int failed = 0;
 
 	json_open(h->j, "tables", '{');
-	if (put_functions(h, err) < 0 || put_lines(h, err) < 0 || put_ops(h, err) < 0 ||
+	if (put_made(h, section_page_functions, err) < 0 ||
+	    put_made(h, section_page_lines, err) < 0 || put_ops(h, err) < 0 ||
 	    html_tables_gpu(h, err) < 0 || put_owners(h, BY_THREAD, err) < 0 ||
 	    put_owners(h, BY_PROCESS, err) < 0 || (h->whole && put_whole(h, err) < 0))
 		failed = -1;

@@ -10,7 +10,8 @@
 #include "base/share.h"
 #include "cli/format.h"
 #include "cli/report/place.h"
-#include "cli/text/text.h"
+#include "cli/report/row_words.h"
+#include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/rules/finding.h"
 
@@ -82,7 +83,7 @@ static void name_place(const char *name, const char *file, int line, const char 
 	const char *function = clipped ? clipped : name;
 	char place[256];
 
-	text_place(file, line, module, place, sizeof(place));
+	place_words(file, line, module, place, sizeof(place));
 	size_t length = strlen(place);
 	bool bracketed = place[0] == '[' && place[length - 1] == ']';
 	bool named = function[0] != '[' || !bracketed;
@@ -557,7 +558,7 @@ static void add_op(const struct verdict_facts *f, struct verdict *v)
 
 	if (!row || share_of(row->self_ns, f->ops->wall_ns) < OP_SHARE)
 		return;
-	text_place(row->file, row->line, NULL, place, sizeof(place));
+	place_words(row->file, row->line, NULL, place, sizeof(place));
 	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, false);
 	snprintf(v->next + length, sizeof(v->next) - length,
 	         "%s%s %% of the time is in the op %s%s%s.", length ? " " : "",

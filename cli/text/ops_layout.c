@@ -216,7 +216,7 @@ static void name_line(const struct op_row *row, char *buffer, size_t size)
 {
 	char place[512];
 
-	text_place(row->file, row->line, row->module, place, sizeof(place));
+	place_words(row->file, row->line, row->module, place, sizeof(place));
 	snprintf(buffer, size, "%s%s", row->backward ? BACKWARD : "", place);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/text/text.h"
 
-#include "base/path.h"
 #include "cli/report/cut.h"
+#include "cli/report/sections.h"
 #include "merge/query/query_repeats.h"
 #include "merge/rules/finding.h"
 
@@ -24,78 +24,6 @@ void text_heading(const struct text *text, const char *name, const char *note)
 	fputc('\n', text->out);
 }
 
-bool text_is_startup(const char *function)
-{
-	static const char *const names[] = {
-		"_start",
-		"__libc_start_main",
-		"__libc_start_main_impl",
-		"__libc_start_main_alias_2",
-		"__libc_start_call_main",
-		"start_thread",
-		"clone",
-		"clone3",
-		"__clone3",
-		"Py_BytesMain",
-		"Py_RunMain",
-		"entry_SYSCALL_64_after_hwframe",
-		"do_syscall_64",
-		"x64_sys_call",
-		"asm_exc_page_fault",
-		"ret_from_fork",
-		"ret_from_fork_asm",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(function, names[i]) == 0)
-			return true;
-	return false;
-}
-
-const char *text_wait_kind(enum metric metric)
-{
-	static const char *const kinds[METRIC_COUNT] = {
-		[METRIC_ON_CPU] = "",
-		[METRIC_OFF_RUNNABLE] = "cpu wait",
-		[METRIC_OFF_LOCK] = "lock wait",
-		[METRIC_OFF_FILE] = "file wait",
-		[METRIC_OFF_NET] = "net wait",
-		[METRIC_OFF_PIPE] = "pipe wait",
-		[METRIC_OFF_SLEEP] = "sleep",
-		[METRIC_OFF_FAULT] = "page wait",
-		[METRIC_OFF_CHILD] = "child wait",
-		[METRIC_OFF_GPU] = "GPU wait",
-		[METRIC_OFF_STOPPED] = "stopped",
-		[METRIC_OFF_OTHER] = "wait",
-	};
-
-	return (unsigned)metric < METRIC_COUNT ? kinds[metric] : "";
-}
-
-const char *text_row_kind(const struct row *row)
-{
-	// Waiting for a CPU is the lot of code that runs, and not what that code is for.
-	uint64_t running = row->self_ns[METRIC_ON_CPU] + row->self_ns[METRIC_OFF_RUNNABLE];
-	uint64_t most = running;
-	enum metric kind = METRIC_ON_CPU;
-
-	for (int m = METRIC_OFF_RUNNABLE + 1; m < METRIC_COUNT; m++) {
-		if (row->self_ns[m] > most) {
-			most = row->self_ns[m];
-			kind = (enum metric)m;
-		}
-	}
-	if (kind != METRIC_ON_CPU)
-		return text_wait_kind(kind);
-	if (!row->module && !row->file)
-		return row->kernel ? "kernel" : ""; // a mark: not code of the program's
-	if (row->python)
-		return "python";
-	if (row->called)
-		return "python C";
-	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
-}
-
 void text_say(const struct text *text, const char *format, ...)
 {
 	va_list args;
@@ -105,25 +33,24 @@ void text_say(const struct text *text, const char *format, ...)
 	va_end(args);
 }
 
-void text_place(const char *file, int line, const char *module, char *buffer, size_t size)
+static int print_section(const struct text *text, const struct section *s, struct error *err)
 {
-	if (file && line > 0)
-		snprintf(buffer, size, "%s:%d", path_base(file), line);
-	else if (file)
-		snprintf(buffer, size, "%s", path_base(file));
-	else if (module && module[0] == '[')
-		snprintf(buffer, size, "%s", module);
-	else if (module)
-		snprintf(buffer, size, "[%s]", path_base(module));
-	else
-		buffer[0] = '\0';
+	return s ? text_section(text, s, err) : -1;
 }
 
-const char *text_beside(const char *name, const char *place)
+static int print_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
+                          struct error *err)
 {
-	if (strcmp(place, name) != 0)
-		return place;
-	return strcmp(name, "[kernel]") == 0 ? "" : "code without names";
+	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+
+	return print_section(text, section_hotspots(&r, by, sort, err), err);
+}
+
+static int print_made(const struct text *text, section_maker *make, struct error *err)
+{
+	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+
+	return print_section(text, make(&r, err), err);
 }
 
 // The tables that the options name, and nothing beside them but the limits.
@@ -136,9 +63,9 @@ static int print_chosen(const struct text *text, struct error *err)
 	int failed = 0;
 
 	if (table == VIEW_TABLE_FUNCTIONS)
-		failed = text_hotspots(text, by, sort, err);
+		failed = print_hotspots(text, by, sort, err);
 	else if (table == VIEW_TABLE_LINES)
-		failed = text_lines(text, err);
+		failed = print_made(text, section_lines, err);
 	else if (table == VIEW_TABLE_OWNERS)
 		failed = text_owners(text, by, err);
 	else if (table == VIEW_TABLE_OPS)
@@ -181,9 +108,10 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return 0;
 	if (!text->view->thread && !text->view->process && text_steps(text, err) < 0)
 		return -1;
-	if (text_imports(text, err) < 0 || text_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
-	    text_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 || text_lines(text, err) < 0 ||
-	    text_ops(text, err) < 0 || text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
+	if (text_imports(text, err) < 0 || print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
+	    print_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 ||
+	    print_made(text, section_lines, err) < 0 || text_ops(text, err) < 0 ||
+	    text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
 	    text_gpu_lines(text, err) < 0)
 		return -1;
 	return text_memory(text, err) < 0 ? -1 : text_devices(text, err);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "cli/terminal.h"
 #include "merge/query/query.h"
@@ -19,6 +20,7 @@ struct error;
 struct findings;
 struct rule_limits;
 struct run;
+struct section;
 
 struct text {
 	FILE *out;
@@ -27,6 +29,9 @@ struct text {
 	struct terminal terminal;
 	const struct rule_limits *limits; /* of findings; NULL: the rules' own */
 };
+
+/* Prints a section that was made for READER_TEXT. -1 if there is no memory. */
+int text_section(const struct text *text, const struct section *s, struct error *err);
 
 /* Prints what the view asks for. -1 if a question could not be answered. */
 int text_print(const struct text *text, struct error *err);
@@ -41,10 +46,7 @@ int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 void text_findings(const struct text *text, const struct findings *findings);
 int text_imports(const struct text *text, struct error *err);
-int text_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
-                  struct error *err);
 int text_owners(const struct text *text, enum query_by by, struct error *err);
-int text_lines(const struct text *text, struct error *err);
 int text_ops(const struct text *text, struct error *err);
 int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
@@ -68,26 +70,5 @@ void text_overhead(const struct text *text);
 __attribute__((format(printf, 2, 3))) void text_say(const struct text *text, const char *format,
                                                     ...);
 
-/* The rows that a table prints: query_run() without waits for children. NULL on error. */
-struct rows *text_rows(const struct text *text, enum query_by by, enum query_sort sort,
-                       struct error *err);
-
-bool text_has_python(const struct rows *rows);
-
 /* Prints the heading of a section: NAME in bold, NOTE behind it in pale. */
 void text_heading(const struct text *text, const char *name, const char *note);
-
-/* What every program, and every system call, has above its own code: true, and no news. */
-bool text_is_startup(const char *function);
-
-/* What an off-CPU metric is called in a column ("lock wait"); "" for METRIC_ON_CPU. */
-const char *text_wait_kind(enum metric metric);
-
-/* The kind of a row: "native", "inline", "kernel", or what it mostly waits for. */
-const char *text_row_kind(const struct row *row);
-
-/* "dir/file.c:88" without the directories, or the module in brackets; "" if nothing is known. */
-void text_place(const char *file, int line, const char *module, char *buffer, size_t size);
-
-/* What stands beside NAME: PLACE, unless NAME is that already, which is so of code without names. */
-const char *text_beside(const char *name, const char *place);

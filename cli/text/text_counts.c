@@ -73,7 +73,7 @@ static void add_row(const struct text_counts *text, struct table *table,
 		percent(table, row->total, all);
 		table_cell(table, number(text, row->calls).text);
 		table_cell(table, row->name);
-		text_place(row->file, 0, row->module, place, sizeof(place));
+		place_words(row->file, 0, row->module, place, sizeof(place));
 		table_cell(table, place);
 		return;
 	}

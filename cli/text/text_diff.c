@@ -153,7 +153,7 @@ static enum style style_of(const struct diff_row *row)
 
 static void name_line(const struct diff_row *row, char *name)
 {
-	text_place(row->file, row->next.line ? row->next.line : row->base.line, row->module, name,
+	place_words(row->file, row->next.line ? row->next.line : row->base.line, row->module, name,
 	           NAME_SIZE);
 	if (row->base.line && row->next.line && row->base.line != row->next.line) {
 		size_t used = strlen(name);
@@ -175,9 +175,9 @@ static void add_name(struct table *table, const struct layout *layout, const str
 	table_cell(table, name);
 	if (!has_place(layout))
 		return;
-	text_place(row->file, row->next.line ? row->next.line : row->base.line, row->module, place,
+	place_words(row->file, row->next.line ? row->next.line : row->base.line, row->module, place,
 	           sizeof(place));
-	table_cell(table, text_beside(row->name, place));
+	table_cell(table, place_beside(row->name, place));
 }
 
 static void add_row(struct table *table, const struct layout *layout, const struct diff_row *row)

@@ -202,7 +202,7 @@ static void add_row(struct table *table, const struct text *text, const struct g
 		table_cell(table, rate(row).text);
 	}
 	table_cell(table, name);
-	text_place(row->file, row->line, NULL, place, sizeof(place));
+	place_words(row->file, row->line, NULL, place, sizeof(place));
 	table_cell(table, place);
 }
 
@@ -342,7 +342,7 @@ static void name_waited_for(const struct row *row, char *buffer, size_t size)
 	char place[512], name[512];
 
 	short_name(row->name, name, sizeof(name));
-	text_place(row->file, row->line, row->module, place, sizeof(place));
+	place_words(row->file, row->line, row->module, place, sizeof(place));
 	if (*place && strcmp(place, row->name) != 0)
 		snprintf(buffer, size, "%s (%s)", name, place);
 	else
@@ -398,7 +398,7 @@ static int print_wait(const struct text *text, const struct gpu_wait *wait, cons
 		table_row(table, STYLE_PLAIN);
 		table_cell(table, format_time((uint64_t)((double)row->self * scale), unit).text);
 		table_cell(table, format_percent(row->self, wait->told_ns).text);
-		table_cell(table, text_row_kind(row));
+		table_cell(table, row_kind_words(row));
 		table_cell(table, name);
 	}
 	snprintf(title, sizeof(title), "GPU %sidle", which);

@@ -54,7 +54,7 @@ static void add_row(const struct text *text, struct table *table, const struct g
 	char name[2048], place[512] = "[no line]", source[512], margin[16];
 
 	if (line->file)
-		text_place(line->file, (int)line->line, NULL, place, sizeof(place));
+		place_words(line->file, (int)line->line, NULL, place, sizeof(place));
 	snprintf(margin, sizeof(margin), "%.1f", 100 * line->margin);
 	table_row(table, STYLE_PLAIN);
 	table_cell(table, format_percent(line->samples, rows->samples).text);

@@ -82,7 +82,7 @@ static void name_row(const struct layout *layout, const struct row *row, char *b
 	if (strcmp(row->name, NOBODY) == 0 && !layout->text->view->hide)
 		snprintf(buffer, size, "[the call is not known]");
 	else if (layout->by == BY_LINE)
-		text_place(row->file, row->line, row->module, buffer, size);
+		place_words(row->file, row->line, row->module, buffer, size);
 	else
 		snprintf(buffer, size, "%s", row->name);
 }
@@ -103,7 +103,7 @@ static void add_row(struct table *table, const struct layout *layout, const stru
 	if (has_number(layout))
 		snprintf(place, sizeof(place), "%u", row->id);
 	else
-		text_place(row->file, row->line, row->module, place, sizeof(place));
+		place_words(row->file, row->line, row->module, place, sizeof(place));
 	if (has_place(layout))
 		table_cell(table, strcmp(place, name) == 0 ? "" : place);
 }
@@ -128,14 +128,14 @@ static struct rows *rows_of(const struct text *text, enum query_by by, enum quer
 {
 	struct view view = *text->view;
 	struct text own = *text;
-	struct rows *rows = text_rows(text, by, sort, err);
+	struct rows *rows = rows_shown(text->profile, text->view, by, sort, err);
 
-	if (!rows || by != BY_LINE || view.user_code || !text_has_python(rows))
+	if (!rows || by != BY_LINE || view.user_code || !rows_have_python(rows))
 		return rows;
 	rows_free(rows);
 	view.user_code = QUERY_OWN_CODE;
 	own.view = &view;
-	return text_rows(&own, by, sort, err);
+	return rows_shown(own.profile, own.view, by, sort, err);
 }
 
 static void print_heading(const struct layout *layout)

@@ -28,7 +28,7 @@ static void add_row(struct table *table, const struct import_rows *rows,
 	struct time_unit unit = format_time_unit(rows->all);
 	char importer[512];
 
-	text_place(row->importer, row->importer_line, NULL, importer, sizeof(importer));
+	place_words(row->importer, row->importer_line, NULL, importer, sizeof(importer));
 	table_row(table, STYLE_PLAIN);
 	table_cell(table, format_time(row->total, unit).text);
 	table_cell(table, format_percent(row->total, rows->time).text);

@@ -126,10 +126,10 @@ static void add_names(struct table *table, const struct layout *layout,
 	char place[512], line[512] = "";
 	bool newer;
 
-	text_place(row->file, row->line, row->module, place, sizeof(place));
+	place_words(row->file, row->line, row->module, place, sizeof(place));
 	if (layout->by != MEMORY_BY_LINE) {
 		table_cell(table, row->name);
-		table_cell(table, text_beside(row->name, place));
+		table_cell(table, place_beside(row->name, place));
 		return;
 	}
 	const struct source_scope scope =

@@ -99,10 +99,10 @@ static int describe_excess(const struct text *text, const struct step_excess *e,
 {
 	cleanup_free char *name =
 		format_clip(e->name, NAME_WIDTH, CLIP_SYMBOL, text->terminal.ascii);
-	const char *wait = text_wait_kind((enum metric)e->metric);
+	const char *wait = wait_words((enum metric)e->metric);
 	char place[160];
 
-	text_place(e->file, e->line, NULL, place, sizeof(place));
+	place_words(e->file, e->line, NULL, place, sizeof(place));
 	return snprintf(words, size, "%s %s%s%s%s%s", format_duration(e->excess_ns).text,
 	                name ? name : e->name, *place ? " " : "", place, *wait ? ": " : "", wait);
 }

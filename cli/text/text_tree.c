@@ -57,7 +57,7 @@ static void add_node(struct walk *w, const struct call_node *node, const char *b
 
 	snprintf(name, sizeof(name), "%s%s%s%s%s", visible_prefix(w), branch, begin, node->name,
 	         end);
-	text_place(node->file, node->line, node->module, place, sizeof(place));
+	place_words(node->file, node->line, node->module, place, sizeof(place));
 	w->ops |= node->op;
 	table_row(w->table, STYLE_PLAIN);
 	table_cell(w->table, format_time(node->total, w->unit).text);
@@ -91,7 +91,7 @@ static void add_child(struct walk *w, const struct call_node *node, bool last, b
 // The way from the loader to main() takes lines and tells nothing.
 static const struct call_node *below_startup(const struct call_node *node)
 {
-	while (text_is_startup(node->name) && node->child && !node->child->next)
+	while (row_is_startup(node->name) && node->child && !node->child->next)
 		node = node->child;
 	return node;
 }

@@ -34,7 +34,7 @@ static void describe(const struct text *text, const struct warmup_row *row, char
 
 	if (row->kind == WARMUP_TURNS) {
 		char place[160];
-		text_place(row->file, row->line, NULL, place, sizeof(place));
+		place_words(row->file, row->line, NULL, place, sizeof(place));
 		snprintf(buffer, size, "the loop%s%s%s%s%s", *row->name ? " in " : "",
 		         name ? name : row->name, *place ? " (" : "", place, *place ? ")" : "");
 		return;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Sections of the report as the page's own tables take them: columns with the kind of their values,
+// and rows of values.
+#include "cli/html/html_section.h"
+
+#include "cli/json.h"
+#include "cli/report/section.h"
+
+void html_put_place(struct json *j, const char *file, int line, const char *module)
+{
+	if (!file && !module) {
+		json_put_null(j, NULL);
+		return;
+	}
+	json_open(j, NULL, '[');
+	json_put_text(j, NULL, file);
+	if (line > 0)
+		json_put_count(j, NULL, (uint64_t)line);
+	else
+		json_put_null(j, NULL);
+	json_put_text(j, NULL, module);
+	json_close(j);
+}
+
+static void put_value(struct json *j, const struct section_column *c,
+                      const struct section_cell *cell)
+{
+	uint64_t part = cell->share.part, all = cell->share.all;
+
+	switch (c->type) {
+	case CELL_TEXT:
+		json_put_text(j, NULL, cell->text);
+		break;
+	case CELL_PLACE:
+		html_put_place(j, cell->place.file, cell->place.line, cell->place.module);
+		break;
+	case CELL_INTEGER:
+		json_put_integer(j, NULL, cell->integer);
+		break;
+	case CELL_NUMBER:
+	case CELL_FRACTION:
+		json_put_number(j, NULL, cell->number);
+		break;
+	case CELL_MARGIN:
+		json_put_number(j, NULL, cell->flags & CELL_IDLE ? 0 : cell->number);
+		break;
+	case CELL_SHARE:
+		json_put_number(j, NULL, all ? (double)part / (double)all : 0);
+		break;
+	case CELL_BOOL:
+		json_put_bool(j, NULL, cell->yes);
+		break;
+	default:
+		json_put_count(j, NULL, cell->count);
+		break;
+	}
+}
+
+static const char *kind_of(const struct section_column *c)
+{
+	static const char *const kinds[] = {
+		[CELL_TEXT] = "text",     [CELL_NS] = "ns",          [CELL_BYTES] = "bytes",
+		[CELL_COUNT] = "count",   [CELL_INTEGER] = "count",  [CELL_LABEL] = "count",
+		[CELL_NUMBER] = "number", [CELL_FRACTION] = "share", [CELL_SHARE] = "share",
+		[CELL_MARGIN] = "share",  [CELL_BOOL] = "text",      [CELL_PLACE] = "place",
+	};
+
+	return kinds[c->type];
+}
+
+static void put_columns(struct json *j, const struct section *s)
+{
+	json_open(j, "columns", '[');
+	for (size_t i = 0; i < s->column_count; i++) {
+		const struct section_column *c = &s->columns[i];
+		json_open(j, NULL, '[');
+		json_put_text(j, NULL, c->page_id ? c->page_id : c->id);
+		json_put_text(j, NULL, c->page_heading ? c->page_heading : c->heading);
+		json_put_text(j, NULL, kind_of(c));
+		json_close(j);
+	}
+	json_close(j);
+}
+
+void html_put_section(struct json *j, const struct section *s)
+{
+	json_open(j, s->id, '{');
+	json_put_text(j, "title", s->title);
+	json_put_text(j, "note", s->subtitle);
+	put_columns(j, s);
+	json_open(j, "rows", '[');
+	for (size_t i = 0; i < s->row_count; i++) {
+		json_open(j, NULL, '[');
+		for (size_t k = 0; k < s->column_count; k++) {
+			const struct section_cell *cell = &s->rows[i].cells[k];
+			if (section_cell_is_nothing(s, &s->columns[k], cell))
+				json_put_null(j, NULL);
+			else
+				put_value(j, &s->columns[k], cell);
+		}
+		json_close(j);
+	}
+	json_close(j);
+	json_put_count(j, "left_out", s->left_out);
+	json_close(j);
+}

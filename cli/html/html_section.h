@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sections of the report as the page's own tables take them.
+ */
+#pragma once
+
+struct json;
+struct section;
+
+/* A section that was made for READER_PAGE, as a member of an object that is open. */
+void html_put_section(struct json *j, const struct section *s);
+
+/* A place as the page takes it: [file, line, module], null where unknown. */
+void html_put_place(struct json *j, const char *file, int line, const char *module);

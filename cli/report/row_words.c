@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "cli/report/row_words.h"
+
+#include "base/path.h"
+#include "cli/report/view.h"
+#include "merge/profile/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// The rows of a table. A process that waits for its children spends their time a second time: a
+// make would rank wait4() above the compiler. And where a thread stood when another took its CPU is
+// chance: on a busy machine that would rank whom it hit. So these waits count only where waiting is
+// asked for.
+struct rows *rows_shown(const struct profile *profile, const struct view *view, enum query_by by,
+                        enum query_sort sort, struct error *err)
+{
+	struct query query = view_query(view, by, sort);
+	query.without_others = true;
+	struct rows *rows = query_run(profile, &query, err);
+
+	if (!rows || rows->all)
+		return rows;
+	// Nothing but that: then it is the answer.
+	rows_free(rows);
+	query.without_others = false;
+	return query_run(profile, &query, err);
+}
+
+// A line of Python mostly costs what it calls: where there are any, a line has that, too, down to
+// the next line of the user's own.
+struct rows *rows_by_line(const struct profile *profile, const struct view *view,
+                          enum query_sort sort, bool *own_code, struct error *err)
+{
+	struct rows *rows = rows_shown(profile, view, BY_LINE, sort, err);
+	struct view own = *view;
+	bool found = rows && !view->user_code && rows_have_python(rows);
+
+	if (own_code)
+		*own_code = found;
+	if (!found)
+		return rows;
+	rows_free(rows);
+	own.user_code = QUERY_OWN_CODE;
+	return rows_shown(profile, &own, BY_LINE, sort, err);
+}
+
+bool rows_have_python(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].python)
+			return true;
+	return false;
+}
+
+bool row_is_startup(const char *function)
+{
+	static const char *const names[] = {
+		"_start",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"__libc_start_main_alias_2",
+		"__libc_start_call_main",
+		"start_thread",
+		"clone",
+		"clone3",
+		"__clone3",
+		"Py_BytesMain",
+		"Py_RunMain",
+		"entry_SYSCALL_64_after_hwframe",
+		"do_syscall_64",
+		"x64_sys_call",
+		"asm_exc_page_fault",
+		"ret_from_fork",
+		"ret_from_fork_asm",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(function, names[i]) == 0)
+			return true;
+	return false;
+}
+
+const char *wait_words(enum metric metric)
+{
+	static const char *const kinds[METRIC_COUNT] = {
+		[METRIC_ON_CPU] = "",
+		[METRIC_OFF_RUNNABLE] = "cpu wait",
+		[METRIC_OFF_LOCK] = "lock wait",
+		[METRIC_OFF_FILE] = "file wait",
+		[METRIC_OFF_NET] = "net wait",
+		[METRIC_OFF_PIPE] = "pipe wait",
+		[METRIC_OFF_SLEEP] = "sleep",
+		[METRIC_OFF_FAULT] = "page wait",
+		[METRIC_OFF_CHILD] = "child wait",
+		[METRIC_OFF_GPU] = "GPU wait",
+		[METRIC_OFF_STOPPED] = "stopped",
+		[METRIC_OFF_OTHER] = "wait",
+	};
+
+	return (unsigned)metric < METRIC_COUNT ? kinds[metric] : "";
+}
+
+const char *row_kind_words(const struct row *row)
+{
+	// Waiting for a CPU is the lot of code that runs, and not what that code is for.
+	uint64_t running = row->self_ns[METRIC_ON_CPU] + row->self_ns[METRIC_OFF_RUNNABLE];
+	uint64_t most = running;
+	enum metric kind = METRIC_ON_CPU;
+
+	for (int m = METRIC_OFF_RUNNABLE + 1; m < METRIC_COUNT; m++) {
+		if (row->self_ns[m] > most) {
+			most = row->self_ns[m];
+			kind = (enum metric)m;
+		}
+	}
+	if (kind != METRIC_ON_CPU)
+		return wait_words(kind);
+	if (!row->module && !row->file)
+		return row->kernel ? "kernel" : ""; // a mark: not code of the program's
+	if (row->python)
+		return "python";
+	if (row->called)
+		return "python C";
+	return row->kernel ? "kernel" : row->inlined ? "inline" : "native";
+}
+
+void place_words(const char *file, int line, const char *module, char *buffer, size_t size)
+{
+	if (file && line > 0)
+		snprintf(buffer, size, "%s:%d", path_base(file), line);
+	else if (file)
+		snprintf(buffer, size, "%s", path_base(file));
+	else if (module && module[0] == '[')
+		snprintf(buffer, size, "%s", module);
+	else if (module)
+		snprintf(buffer, size, "[%s]", path_base(module));
+	else
+		buffer[0] = '\0';
+}
+
+const char *place_beside(const char *name, const char *place)
+{
+	if (strcmp(place, name) != 0)
+		return place;
+	return strcmp(name, "[kernel]") == 0 ? "" : "code without names";
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows that people are shown, and what their kinds and places are called. Texts that are
+ * returned are there for good.
+ */
+#pragma once
+
+#include "merge/query/query.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct view;
+
+/* The rows that a table shows: query_run() without waits for children. For rows_free(). NULL on
+   error. */
+struct rows *rows_shown(const struct profile *profile, const struct view *view, enum query_by by,
+                        enum query_sort sort, struct error *err);
+
+/* The same by line: of Python's lines, the user's own with the libraries that they call, and then
+ *OWN_CODE is set, which may be NULL. */
+struct rows *rows_by_line(const struct profile *profile, const struct view *view,
+                          enum query_sort sort, bool *own_code, struct error *err);
+
+bool rows_have_python(const struct rows *rows);
+
+/* What every program, and every system call, has above its own code: true, and no news. */
+bool row_is_startup(const char *function);
+
+/* What an off-CPU metric is called in a column ("lock wait"); "" for METRIC_ON_CPU. */
+const char *wait_words(enum metric metric);
+
+/* The kind of a row: "native", "inline", "kernel", or what it mostly waits for. */
+const char *row_kind_words(const struct row *row);
+
+/* "dir/file.c:88" without the directories, or the module in brackets; "" if nothing is known. */
+void place_words(const char *file, int line, const char *module, char *buffer, size_t size);
+
+/* What stands beside NAME: PLACE, unless NAME is that already, which is so of code without names.
+ */
+const char *place_beside(const char *name, const char *place);

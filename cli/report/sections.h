@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sections of the report: one function builds one of them from the profile and the view of a
+ * report, for its reader. NULL on error: then a question could not be answered.
+ */
+#pragma once
+
+#include "cli/report/section.h"
+#include "merge/query/query.h"
+
+#define SECTION_PAGE_ROWS 5000 /* of a table in a page; the rest is counted */
+
+/* A column for each metric, for programs, in place AT: OFFSET is that of an array by metric. */
+void section_metrics(struct section *s, const char *what, uint8_t at, size_t offset);
+
+typedef struct section *section_maker(struct report *r, struct error *err);
+
+/* Where the time went. */
+struct section *section_hotspots(struct report *r, enum query_by by, enum query_sort sort,
+                                 struct error *err);
+struct section *section_lines(struct report *r, struct error *err);
+struct section *section_page_functions(struct report *r, struct error *err);
+struct section *section_page_lines(struct report *r, struct error *err);
+struct section *section_sheet_functions(struct report *r, struct error *err);
+struct section *section_sheet_lines(struct report *r, struct error *err);
+struct section *section_sheet_modules(struct report *r, struct error *err);
+struct section *section_sheet_files(struct report *r, struct error *err);

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+// Sections of the report as tables on a terminal, with their sentences.
+#include "cli/text/text.h"
+
+#include "base/error.h"
+#include "cli/report/section.h"
+#include "cli/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT         2
+#define GAP            2 /* blanks between columns */
+#define COLUMNS_MAX    32
+#define CELL_BYTES_MAX 2304
+
+struct layout {
+	const struct text *text;
+	const struct section *s;
+	struct time_unit unit, beside;
+	bool shown[COLUMNS_MAX];
+	bool ties[COLUMNS_MAX]; // a mark of a tied cell was printed there
+};
+
+static struct short_text format_ns(const struct layout *layout, const struct section_column *c,
+                                   uint64_t ns)
+{
+	switch (c->form) {
+	case FORM_OWN:
+		return format_time(ns, format_time_unit(ns));
+	case FORM_DURATION:
+		return format_duration(ns);
+	case FORM_BESIDE:
+		return format_time(ns, layout->beside);
+	default:
+		return format_time(ns, layout->unit);
+	}
+}
+
+static void put_margin(const struct layout *layout, const struct section_column *c,
+                       const struct section_cell *cell, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s%s%.1f", cell->flags & CELL_TIED ? "~" : "",
+	         c->form == FORM_DECIMAL ? "" : layout->text->terminal.plus_minus,
+	         100 * cell->number);
+}
+
+static void put_value(const struct layout *layout, const struct section_column *c,
+                      const struct section_cell *cell, char *buffer, size_t size)
+{
+	struct short_text out = { "" };
+
+	switch (c->type) {
+	case CELL_TEXT:
+		snprintf(buffer, size, "%s", cell->text);
+		return;
+	case CELL_PLACE:
+		place_words(cell->place.file, cell->place.line, cell->place.module, buffer, size);
+		return;
+	case CELL_MARGIN:
+		put_margin(layout, c, cell, buffer, size);
+		return;
+	case CELL_NS:
+		out = format_ns(layout, c, cell->count);
+		break;
+	case CELL_BYTES:
+		out = format_bytes(cell->count);
+		break;
+	case CELL_COUNT:
+		out = c->form == FORM_SCALED ? format_scaled((double)cell->count)
+		                             : format_count(cell->count);
+		break;
+	case CELL_INTEGER:
+		snprintf(out.text, sizeof(out.text), "%lld", (long long)cell->integer);
+		break;
+	case CELL_LABEL:
+		snprintf(out.text, sizeof(out.text), "%llu", (unsigned long long)cell->count);
+		break;
+	case CELL_NUMBER:
+		if (c->form == FORM_DECIMAL)
+			snprintf(out.text, sizeof(out.text), "%.1f", cell->number);
+		else
+			snprintf(out.text, sizeof(out.text), "%.3g", cell->number);
+		break;
+	case CELL_FRACTION:
+		snprintf(out.text, sizeof(out.text), "%.0f %%", cell->number * 100);
+		break;
+	case CELL_SHARE:
+		out = format_percent(cell->share.part, cell->share.all);
+		break;
+	case CELL_BOOL:
+		snprintf(out.text, sizeof(out.text), "%s", cell->yes ? "yes" : "no");
+		break;
+	}
+	snprintf(buffer, size, "%s", out.text);
+}
+
+// "" for what is not known, or tells nothing.
+static void put_cell(const struct layout *layout, const struct section_column *c,
+                     const struct section_cell *cell, char *buffer, size_t size)
+{
+	if (cell->flags & CELL_IDLE || section_cell_is_nothing(layout->s, c, cell))
+		snprintf(buffer, size, "%s", c->nothing ? c->nothing : "");
+	else
+		put_value(layout, c, cell, buffer, size);
+}
+
+static bool is_number(const struct section_column *c)
+{
+	return c->type != CELL_TEXT && c->type != CELL_PLACE && c->type != CELL_BOOL;
+}
+
+// What a heading says in signs that not every terminal has.
+static void put_heading(const struct layout *layout, size_t column, char *buffer, size_t size)
+{
+	const struct section_column *c = &layout->s->columns[column];
+	const struct terminal *t = &layout->text->terminal;
+	const char *heading =
+		c->alone && column && !layout->shown[column - 1] ? c->alone : c->heading;
+
+	if (strcmp(heading, "\u00b1") == 0)
+		heading = t->plus_minus;
+	if (t->ascii && strncmp(heading, "\u00d7", strlen("\u00d7")) == 0)
+		snprintf(buffer, size, "x%s", heading + strlen("\u00d7"));
+	else
+		snprintf(buffer, size, "%s", heading);
+}
+
+// How wide the cells of a column are; 0 if nothing stands in them.
+static size_t cells_width(const struct layout *layout, size_t column)
+{
+	const struct section_column *c = &layout->s->columns[column];
+	size_t widest = 0;
+
+	for (size_t i = 0; i < layout->s->row_count; i++) {
+		char text[CELL_BYTES_MAX];
+		put_cell(layout, c, &layout->s->rows[i].cells[column], text, sizeof(text));
+		size_t width = format_width(text);
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
+// The same with the heading.
+static size_t column_width(const struct layout *layout, size_t column)
+{
+	size_t cells = cells_width(layout, column);
+	size_t heading = format_width(layout->s->columns[column].heading);
+
+	return cells && heading > cells ? heading : cells;
+}
+
+// The columns of the line that names need.
+static size_t reserved(const struct layout *layout)
+{
+	size_t used = INDENT + GAP;
+
+	for (size_t i = 0; i < layout->s->column_count; i++) {
+		const struct section_column *c = &layout->s->columns[i];
+		size_t width = !c->reserve || !layout->shown[i] ? 0
+		               : c->if_any                      ? column_width(layout, i)
+		                                                : cells_width(layout, i);
+		used += width < c->reserve ? width : c->reserve;
+	}
+	return used;
+}
+
+static void choose_columns(struct layout *layout)
+{
+	const struct section *s = layout->s;
+	int width = layout->text->terminal.width, last = 0;
+
+	for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
+		const struct section_column *c = &s->columns[i];
+		layout->shown[i] = width >= c->width_min && !c->priority &&
+		                   (!c->if_any || cells_width(layout, i));
+		last = c->priority > last ? c->priority : last;
+	}
+	if (!last)
+		return;
+	size_t used = reserved(layout);
+	for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++)
+		if (layout->shown[i] && !s->columns[i].reserve)
+			used += GAP + column_width(layout, i);
+	for (int priority = 1; priority <= last; priority++) {
+		for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
+			size_t needed =
+				s->columns[i].priority == priority ? column_width(layout, i) : 0;
+			if (!needed || used + GAP + needed > (size_t)width)
+				continue;
+			layout->shown[i] = true;
+			used += GAP + needed;
+		}
+	}
+}
+
+static enum style style_of(enum tone tone)
+{
+	static const enum style styles[] = {
+		[TONE_PLAIN] = STYLE_PLAIN, [TONE_DIM] = STYLE_DIM, [TONE_WAIT] = STYLE_WAIT,
+		[TONE_WARM] = STYLE_WARM,   [TONE_HOT] = STYLE_HOT,
+	};
+
+	return styles[tone];
+}
+
+static void add_row(struct table *table, struct layout *layout, const struct section_row *row)
+{
+	table_row(table, style_of(row->tone));
+	for (size_t i = 0; i < layout->s->column_count; i++) {
+		const struct section_column *c = &layout->s->columns[i];
+		const struct section_cell *cell = &row->cells[i];
+		char text[CELL_BYTES_MAX];
+		if (!layout->shown[i])
+			continue;
+		put_cell(layout, c, cell, text, sizeof(text));
+		layout->ties[i] |= *text && cell->flags & CELL_TIED;
+		table_styled(table, text, style_of(cell->tone ? cell->tone : row->tone));
+	}
+}
+
+static int print_table(struct layout *layout, struct error *err)
+{
+	const struct section *s = layout->s;
+	struct column columns[COLUMNS_MAX];
+	char headings[COLUMNS_MAX][32];
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
+		const struct section_column *c = &s->columns[i];
+		if (!layout->shown[i])
+			continue;
+		put_heading(layout, i, headings[count], sizeof(headings[count]));
+		columns[count] = (struct column){ .title = headings[count],
+			                          .kind = is_number(c) ? COLUMN_NUMBER
+			                                  : c->room    ? COLUMN_TEXT
+			                                               : COLUMN_WORD,
+			                          .clip = c->clip,
+			                          .share = c->room };
+		count++;
+	}
+	cleanup(table) struct table *table = table_new(columns, count, &layout->text->terminal);
+	if (!table)
+		return error_set(err, ENOMEM, "could not print the report");
+	for (size_t i = 0; i < s->row_count; i++)
+		add_row(table, layout, &s->rows[i]);
+	if (table_print(table, layout->text->out, INDENT) < 0)
+		return error_set(err, ENOMEM, "could not print the report");
+	return 0;
+}
+
+// The subtitle, with what the columns that are there add to it.
+static int print_heading(const struct layout *layout, struct error *err)
+{
+	const struct section *s = layout->s;
+	cleanup_free char *note = NULL;
+	size_t size;
+	FILE *out = open_memstream(&note, &size);
+
+	if (!out)
+		return error_set(err, errno, "could not print the report");
+	fputs(s->subtitle ? s->subtitle : "", out);
+	for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
+		const char *legend = s->columns[i].legend;
+		if (!layout->shown[i] || !legend)
+			continue;
+		bool sign = strncmp(legend, "\u00b1", strlen("\u00b1")) == 0;
+		fprintf(out, "; %s%s", sign ? layout->text->terminal.plus_minus : "",
+		        legend + (sign ? strlen("\u00b1") : 0));
+	}
+	if (fclose(out) != 0)
+		return error_set(err, errno, "could not print the report");
+	text_heading(layout->text, s->title, note);
+	return 0;
+}
+
+static void print_notes(const struct text *text, const struct section *s, bool above)
+{
+	for (const struct section_note *note = s->notes; note; note = note->next) {
+		if (note->above != above)
+			continue;
+		if (note->form == NOTE_SAY) {
+			text_say(text, "%s", note->words);
+		} else if (note->form == NOTE_LINE) {
+			fprintf(text->out, "  %s\n", note->words);
+		} else {
+			fputs("  ", text->out);
+			terminal_wrap(&text->terminal, text->out, note->words, INDENT, INDENT);
+		}
+	}
+}
+
+static void print_ties(const struct layout *layout)
+{
+	for (size_t i = 0; i < layout->s->column_count && i < COLUMNS_MAX; i++)
+		if (layout->ties[i] && layout->s->columns[i].tied)
+			fprintf(layout->text->out, "  %s\n", layout->s->columns[i].tied);
+}
+
+int text_section(const struct text *text, const struct section *s, struct error *err)
+{
+	struct layout layout = {
+		.text = text,
+		.s = s,
+		.unit = format_time_unit(s->unit_ns),
+		.beside = format_time_unit(s->beside_ns),
+	};
+
+	if (!s->shown)
+		return 0;
+	choose_columns(&layout);
+	if (s->title && print_heading(&layout, err) < 0)
+		return -1;
+	print_notes(text, s, true);
+	if (s->row_count && print_table(&layout, err) < 0)
+		return -1;
+	print_ties(&layout);
+	print_notes(text, s, false);
+	return 0;
+}
