@@ -1,79 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What ops did, what was allocated, what was counted.
 #include "cli/export/tables.h"
+#include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "merge/query/query_counters.h"
 #include "merge/query/query_devices.h"
 #include "merge/query/query_ops.h"
-
-static void put_op_times(struct sheet *s, const struct op_row *row)
-{
-	sheet_count(s, "calls", row->calls);
-	sheet_count(s, "untimed_calls", row->untimed);
-	sheet_count(s, "left_open", row->left_open);
-	sheet_count(s, "marks", row->marks);
-	sheet_count(s, "self_ns", row->self_ns);
-	sheet_count(s, "total_ns", row->total_ns);
-	sheet_known(s, "average_ns", row->average_ns);
-	sheet_known(s, "first_ns", row->first_ns);
-	sheet_known(s, "min_ns", row->min_ns);
-	sheet_known(s, "q1_ns", row->q1_ns);
-	sheet_known(s, "median_ns", row->median_ns);
-	sheet_known(s, "q3_ns", row->q3_ns);
-	sheet_known(s, "max_ns", row->max_ns);
-	sheet_known(s, "flops", row->flops);
-	sheet_count(s, "gpu_ns", row->gpu_ns);
-	sheet_count(s, "allocated_bytes", row->allocated_bytes);
-	sheet_count(s, "self_allocated_bytes", row->self_allocated_bytes);
-	sheet_integer(s, "net_bytes", row->net_bytes);
-	sheet_integer(s, "self_net_bytes", row->self_net_bytes);
-	sheet_count(s, "sampled_ns", row->sampled_ns);
-	sheet_count(s, "sampled_self_ns", row->sampled_self_ns);
-	sheet_known(s, "message_bytes", row->message_bytes);
-}
-
-static void put_op(struct sheet *s, const void *data)
-{
-	const struct op_row *row = data;
-
-	sheet_text(s, "name", row->name);
-	sheet_text(s, "provider", row->provider);
-	sheet_text(s, "domain", row->domain);
-	sheet_text(s, "shape", row->shape);
-	sheet_text(s, "function", row->function);
-	sheet_text(s, "file", row->file);
-	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
-	sheet_text(s, "module", row->module);
-	put_op_times(s, row);
-}
-
-static int write_by(struct sheet *s, const struct exporting *e, enum op_by by, struct error *err)
-{
-	const struct op_query query = {
-		.by = by,
-		.sort = OPS_SORT_SELF,
-		.thread = e->view->thread,
-		.process = e->view->process,
-		.from_ns = e->view->from_ns,
-		.to_ns = e->view->to_ns,
-	};
-	cleanup(op_rows) struct op_rows *rows = query_ops(e->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	sheet_rows(s, put_op, rows->rows, rows->count, sizeof(*rows->rows), &(struct op_row){ 0 });
-	return 0;
-}
-
-static int write_ops(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_by(s, e, OPS_BY_OP, err);
-}
-
-static int write_shapes(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_by(s, e, OPS_BY_SHAPE, err);
-}
 
 static void put_memory(struct sheet *s, const void *data)
 {
@@ -195,8 +127,8 @@ static int write_devices(struct sheet *s, const struct exporting *e, struct erro
 }
 
 const struct export_table tables_of_ops[] = {
-	{ "ops", .write = write_ops },
-	{ "op_shapes", .write = write_shapes },
+	{ "ops", .make = section_sheet_ops },
+	{ "op_shapes", .make = section_sheet_op_shapes },
 	{ "memory_totals", .write = write_memory_totals },
 	{ "memory", .write = write_memory },
 	{ "memory_lines", .write = write_memory_lines },

@@ -57,64 +57,6 @@ static int put_made(const struct html *h, section_maker *make, struct error *err
 	return 0;
 }
 
-static void put_op(struct json *j, const struct op_row *row, uint64_t wall_ns)
-{
-	json_open(j, NULL, '[');
-	json_put_count(j, NULL, row->self_ns);
-	html_put_share(j, row->self_ns, wall_ns);
-	json_put_count(j, NULL, row->total_ns);
-	json_put_count(j, NULL, row->calls);
-	html_put_known(j, row->median_ns);
-	html_put_known(j, row->q3_ns - row->q1_ns);
-	html_put_known(j, row->first_ns);
-	html_put_known(j, row->max_ns);
-	html_put_known(j, row->gpu_ns);
-	html_put_known(j, row->self_allocated_bytes);
-	if (row->flops && row->total_ns)
-		json_put_number(j, NULL, (double)row->flops / (double)row->total_ns);
-	else
-		json_put_null(j, NULL);
-	json_put_text(j, NULL, row->provider);
-	json_put_text(j, NULL, row->name);
-	json_put_text(j, NULL, *row->shape ? row->shape : NULL);
-	html_put_place(j, row->file, row->line, row->module);
-	json_close(j);
-}
-
-static int put_ops(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "self", "self", "ns" },
-		{ "self_share", "self %", "share" },
-		{ "total", "total", "ns" },
-		{ "calls", "calls", "count" },
-		{ "median", "median", "ns" },
-		{ "iqr", "IQR", "ns" },
-		{ "first", "first", "ns" },
-		{ "max", "max", "ns" },
-		{ "gpu", "on GPU", "ns" },
-		{ "bytes", "allocated", "bytes" },
-		{ "rate", "GFLOP/s", "number" },
-		{ "provider", "by", "text" },
-		{ "name", "op", "text" },
-		{ "shape", "shape", "text" },
-		{ "place", "called from", "place" },
-	};
-	struct op_query query = view_op_query(h->view);
-	struct json *j = h->j;
-
-	query.by = OPS_BY_SHAPE;
-	query.sort = OPS_SORT_SELF;
-	cleanup(op_rows) struct op_rows *rows = query_ops(h->profile, &query, err);
-	if (!rows)
-		return -1;
-	HTML_OPEN_TABLE(j, "ops", "Ops", "exact, by shape", columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++)
-		put_op(j, &rows->rows[i], rows->wall_ns);
-	html_close_table(j, rows->count);
-	return 0;
-}
-
 static int put_memory(const struct html *h, struct error *err)
 {
 	static const struct html_column columns[] = {
@@ -208,7 +150,7 @@ int html_tables(const struct html *h, struct error *err)
 
 	json_open(h->j, "tables", '{');
 	if (put_made(h, section_page_functions, err) < 0 ||
-	    put_made(h, section_page_lines, err) < 0 || put_ops(h, err) < 0 ||
+	    put_made(h, section_page_lines, err) < 0 || put_made(h, section_page_ops, err) < 0 ||
 	    html_tables_gpu(h, err) < 0 || put_owners(h, BY_THREAD, err) < 0 ||
 	    put_owners(h, BY_PROCESS, err) < 0 || (h->whole && put_whole(h, err) < 0))
 		failed = -1;

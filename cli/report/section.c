@@ -229,6 +229,14 @@ void section_rows(struct section *s, const void *rows, size_t count, size_t size
 		section_row(s, (const char *)rows + i * size);
 }
 
+void section_page_rows(struct section *s, const void *rows, size_t count, size_t size)
+{
+	size_t shown = count < SECTION_PAGE_ROWS ? count : SECTION_PAGE_ROWS;
+
+	section_rows(s, rows, shown, size);
+	s->left_out = count - shown;
+}
+
 void section_note(struct section *s, enum note_form form, bool above, const char *format, ...)
 {
 	struct section_note *note = report_take(s->report, sizeof(*note));
@@ -277,4 +285,12 @@ bool section_cell_is_nothing(const struct section *s, const struct section_colum
 	default:
 		return none && !cell->count;
 	}
+}
+
+void section_no_gpu(struct section *s)
+{
+	s->title = NULL;
+	section_note(s, NOTE_SAY, false,
+	             "no GPU: the program ran nothing there, or it could not be seen: "
+	             "bottleneck-gpu(7)");
 }

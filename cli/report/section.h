@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SECTION_PAGE_ROWS 5000 /* of a table in a page; the rest is counted */
+
 struct error;
 struct profile;
 struct rule_limits;
@@ -256,8 +258,14 @@ struct section_row *section_row(struct section *s, const void *row);
 /* COUNT of SIZE bytes each. */
 void section_rows(struct section *s, const void *rows, size_t count, size_t size);
 
+/* The same of a page, as many as it takes. */
+void section_page_rows(struct section *s, const void *rows, size_t count, size_t size);
+
 __attribute__((format(printf, 4, 5))) void section_note(struct section *s, enum note_form form,
                                                         bool above, const char *format, ...);
+
+/* That there is no GPU, where a table of one was asked for: then S has no title. */
+void section_no_gpu(struct section *s);
 
 /* S, or NULL if memory was short. */
 struct section *section_end(struct section *s, struct error *err);

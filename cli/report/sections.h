@@ -8,8 +8,6 @@
 #include "cli/report/section.h"
 #include "merge/query/query.h"
 
-#define SECTION_PAGE_ROWS 5000 /* of a table in a page; the rest is counted */
-
 /* A column for each metric, for programs, in place AT: OFFSET is that of an array by metric. */
 void section_metrics(struct section *s, const char *what, uint8_t at, size_t offset);
 
@@ -25,3 +23,6 @@ struct section *section_sheet_functions(struct report *r, struct error *err);
 struct section *section_sheet_lines(struct report *r, struct error *err);
 struct section *section_sheet_modules(struct report *r, struct error *err);
 struct section *section_sheet_files(struct report *r, struct error *err);
+
+/* Ops, exact. */
+section_maker section_ops, section_page_ops, section_sheet_ops, section_sheet_op_shapes;

@@ -69,7 +69,7 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_OWNERS)
 		failed = text_owners(text, by, err);
 	else if (table == VIEW_TABLE_OPS)
-		failed = text_ops(text, err) < 0 ? -1 : text_counters(text, err);
+		failed = print_made(text, section_ops, err) < 0 ? -1 : text_counters(text, err);
 	else if (table == VIEW_TABLE_MEMORY)
 		failed = text_memory(text, err) < 0 ? -1 : text_devices(text, err);
 	else if (table == VIEW_TABLE_GPU)
@@ -110,7 +110,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	if (text_imports(text, err) < 0 || print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    print_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 ||
-	    print_made(text, section_lines, err) < 0 || text_ops(text, err) < 0 ||
+	    print_made(text, section_lines, err) < 0 || print_made(text, section_ops, err) < 0 ||
 	    text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
 	    text_gpu_lines(text, err) < 0)
 		return -1;

@@ -47,7 +47,6 @@ int text_account(const struct text *text, const struct totals *totals, struct er
 void text_findings(const struct text *text, const struct findings *findings);
 int text_imports(const struct text *text, struct error *err);
 int text_owners(const struct text *text, enum query_by by, struct error *err);
-int text_ops(const struct text *text, struct error *err);
 int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);

@@ -154,7 +154,7 @@ static enum style style_of(const struct diff_row *row)
 static void name_line(const struct diff_row *row, char *name)
 {
 	place_words(row->file, row->next.line ? row->next.line : row->base.line, row->module, name,
-	           NAME_SIZE);
+	            NAME_SIZE);
 	if (row->base.line && row->next.line && row->base.line != row->next.line) {
 		size_t used = strlen(name);
 		snprintf(name + used, NAME_SIZE - used, " (was %d)", row->base.line);
@@ -176,7 +176,7 @@ static void add_name(struct table *table, const struct layout *layout, const str
 	if (!has_place(layout))
 		return;
 	place_words(row->file, row->next.line ? row->next.line : row->base.line, row->module, place,
-	           sizeof(place));
+	            sizeof(place));
 	table_cell(table, place_beside(row->name, place));
 }
 

@@ -56,7 +56,7 @@ static void add_fault_row(const struct text *text, struct table *table,
 	managed_code(&shown, name, sizeof(name));
 	snprintf(code, sizeof(code), "%s%s%s", name, *row->process ? ", " : "", row->process);
 	place_words(file, row->caller ? row->caller_line : row->line, row->module, place,
-	           sizeof(place));
+	            sizeof(place));
 	table_row(table, STYLE_PLAIN);
 	table_cell(table, row->ns ? format_time(row->ns, format_time_unit(row->ns)).text : "");
 	table_cell(table, format_count(row->faults).text);

@@ -134,8 +134,8 @@ static void add_names(struct table *table, const struct layout *layout,
 	}
 	const struct source_scope scope =
 		source_scope_of(layout->text->profile, layout->text->view);
-	if (!row->file || !source_line(&scope, row->file, row->line, row->module, line,
-	                               sizeof(line), &newer))
+	if (!row->file ||
+	    !source_line(&scope, row->file, row->line, row->module, line, sizeof(line), &newer))
 		line[0] = '\0';
 	table_cell(table, *place ? place : row->name);
 	table_cell(table, line);

@@ -311,7 +311,9 @@ int text_section(const struct text *text, const struct section *s, struct error 
 	if (!s->shown)
 		return 0;
 	choose_columns(&layout);
-	if (s->title && print_heading(&layout, err) < 0)
+	if (!s->title)
+		fputc('\n', text->out);
+	else if (print_heading(&layout, err) < 0)
 		return -1;
 	print_notes(text, s, true);
 	if (s->row_count && print_table(&layout, err) < 0)
