@@ -57,40 +57,6 @@ static int put_made(const struct html *h, section_maker *make, struct error *err
 	return 0;
 }
 
-static int put_memory(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "allocated", "allocated", "bytes" },
-		{ "total", "with callees", "bytes" },
-		{ "peak", "alive at the peak", "bytes" },
-		{ "end", "alive at the end", "bytes" },
-		{ "samples", "samples", "count" },
-		{ "name", "function", "text" },
-		{ "place", "where", "place" },
-	};
-	cleanup(memory_rows) struct memory_rows *rows =
-		query_memory(h->profile, MEMORY_BY_FUNCTION, false, err);
-	struct json *j = h->j;
-
-	if (!rows)
-		return -1;
-	HTML_OPEN_TABLE(j, "memory", "Memory", "by sampled allocations of the whole run", columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
-		const struct memory_row *row = &rows->rows[i];
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, row->allocated_bytes);
-		json_put_count(j, NULL, row->total_allocated_bytes);
-		json_put_count(j, NULL, row->live_at_peak_bytes);
-		json_put_count(j, NULL, row->live_at_end_bytes);
-		json_put_count(j, NULL, row->samples);
-		json_put_text(j, NULL, row->name);
-		html_put_place(j, row->file, row->line, row->module);
-		json_close(j);
-	}
-	html_close_table(j, rows->count);
-	return 0;
-}
-
 static const char *longest_wait(const struct row *row)
 {
 	int most = METRIC_ON_CPU;
@@ -141,7 +107,7 @@ static int put_owners(const struct html *h, enum query_by by, struct error *err)
 
 static int put_whole(const struct html *h, struct error *err)
 {
-	return put_memory(h, err) < 0 ? -1 : html_tables_gpu_whole(h, err);
+	return put_made(h, section_page_memory, err) < 0 ? -1 : html_tables_gpu_whole(h, err);
 }
 
 int html_tables(const struct html *h, struct error *err)

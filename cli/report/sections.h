@@ -26,3 +26,7 @@ struct section *section_sheet_files(struct report *r, struct error *err);
 
 /* Ops, exact. */
 section_maker section_ops, section_page_ops, section_sheet_ops, section_sheet_op_shapes;
+
+/* Allocations. */
+section_maker section_memory, section_page_memory, section_sheet_memory, section_sheet_memory_lines,
+	section_sheet_memory_totals;

@@ -71,7 +71,7 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_OPS)
 		failed = print_made(text, section_ops, err) < 0 ? -1 : text_counters(text, err);
 	else if (table == VIEW_TABLE_MEMORY)
-		failed = text_memory(text, err) < 0 ? -1 : text_devices(text, err);
+		failed = print_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 	else if (table == VIEW_TABLE_GPU)
 		failed = text_gpu_rows(text, by, err);
 	else if (table == VIEW_TABLE_STREAMS)
@@ -114,7 +114,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	    text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
 	    text_gpu_lines(text, err) < 0)
 		return -1;
-	return text_memory(text, err) < 0 ? -1 : text_devices(text, err);
+	return print_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 }
 
 // What was asked for and is not there.

@@ -57,7 +57,6 @@ int text_gpu_kernels(const struct text *text, struct error *err); /* and copies,
 int text_gpu_managed(const struct text *text, struct error *err);
 void text_no_gpu(const struct text *text); /* where a table of one was asked for */
 int text_gpu_limits(const struct text *text, struct error *err);
-int text_memory(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 int text_limits(const struct text *text, const struct totals *totals, struct error *err);
 
