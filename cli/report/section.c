@@ -84,12 +84,14 @@ const char *report_say(struct report *r, const char *format, ...)
 	return words;
 }
 
-void *report_keep(struct report *r, void *answer, void (*free)(void *answer))
+void *report_keep(struct report *r, void *answer, void (*free)(void *answer), struct error *err)
 {
-	struct report_answer *kept = answer ? report_take(r, sizeof(*kept)) : NULL;
-
+	if (!answer)
+		return NULL;
+	struct report_answer *kept = report_take(r, sizeof(*kept));
 	if (!kept) {
 		free(answer);
+		error_set(err, ENOMEM, "could not make the report");
 		return NULL;
 	}
 	*kept = (struct report_answer){ r->answers, answer, free };

@@ -222,9 +222,9 @@ void *report_take(struct report *r, size_t size);
 /* A text of it; "" if there is no memory. */
 __attribute__((format(printf, 2, 3))) const char *report_say(struct report *r, const char *format,
                                                              ...);
-/* Takes ANSWER over, which may be NULL: FREE will be called with it. Returns it; NULL if there is
-   no memory, and then it is gone. */
-void *report_keep(struct report *r, void *answer, void (*free)(void *answer));
+/* Takes ANSWER over, which may be NULL: FREE will be called with it. Returns it; NULL if
+   there is no memory, and then it is gone, or if it is NULL: then ERR is as it was. */
+void *report_keep(struct report *r, void *answer, void (*free)(void *answer), struct error *err);
 
 /* Defines keep_NAME(), which keeps an answer that NAME_free() frees. */
 #define REPORT_KEEPS(name, type)                                                                   \
@@ -232,9 +232,9 @@ void *report_keep(struct report *r, void *answer, void (*free)(void *answer));
 	{                                                                                          \
 		name##_free(answer);                                                               \
 	}                                                                                          \
-	static type keep_##name(struct report *r, type answer)                                     \
+	static type keep_##name(struct report *r, type answer, struct error *err)                  \
 	{                                                                                          \
-		return report_keep(r, answer, drop_##name);                                        \
+		return report_keep(r, answer, drop_##name, err);                                   \
 	}                                                                                          \
 	_Static_assert(sizeof(type) == sizeof(void *), "answers are pointers")
 

@@ -188,7 +188,7 @@ static struct section *memory_sheet(struct report *r, const char *id, enum memor
 {
 	struct memory m = { .by = by };
 
-	m.rows = keep_memory_rows(r, query_memory(r->profile, by, false, err));
+	m.rows = keep_memory_rows(r, query_memory(r->profile, by, false, err), err);
 	if (!m.rows)
 		return NULL;
 	struct section *s = section_new(r, id, NULL);
@@ -233,7 +233,7 @@ struct section *section_sheet_memory_totals(struct report *r, struct error *err)
 		  FIELD(struct memory_rows, lost) },
 	};
 	const struct memory_rows *rows =
-		keep_memory_rows(r, query_memory(r->profile, MEMORY_BY_FUNCTION, false, err));
+		keep_memory_rows(r, query_memory(r->profile, MEMORY_BY_FUNCTION, false, err), err);
 
 	if (!rows)
 		return NULL;
@@ -246,7 +246,7 @@ struct section *section_sheet_memory_totals(struct report *r, struct error *err)
 struct section *section_page_memory(struct report *r, struct error *err)
 {
 	const struct memory_rows *rows =
-		keep_memory_rows(r, query_memory(r->profile, MEMORY_BY_FUNCTION, false, err));
+		keep_memory_rows(r, query_memory(r->profile, MEMORY_BY_FUNCTION, false, err), err);
 
 	if (!rows)
 		return NULL;
@@ -376,7 +376,7 @@ struct section *section_memory(struct report *r, struct error *err)
 
 	if (!asked && view_is_filtered(r->view) && !view_is_window(r->view))
 		return section_end(s, err); // the question knows neither threads nor metrics
-	m.rows = keep_memory_rows(r, query_memory(r->profile, m.by, false, err));
+	m.rows = keep_memory_rows(r, query_memory(r->profile, m.by, false, err), err);
 	if (!m.rows)
 		return NULL;
 	s->shown = asked || is_worth_it(m.rows);

@@ -269,7 +269,7 @@ static struct section *ops_sheet(struct report *r, const char *id, enum op_by by
 		                      .from_ns = r->view->from_ns,
 		                      .to_ns = r->view->to_ns } };
 
-	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err));
+	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err), err);
 	if (!ops.all)
 		return NULL;
 	struct section *s = new_section(r, &ops, id, NULL);
@@ -293,7 +293,7 @@ struct section *section_page_ops(struct report *r, struct error *err)
 
 	ops.query.by = OPS_BY_SHAPE;
 	ops.query.sort = OPS_SORT_SELF;
-	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err));
+	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err), err);
 	if (!ops.all)
 		return NULL;
 	struct section *s = new_section(r, &ops, "ops", "Ops");
@@ -501,7 +501,7 @@ struct section *section_ops(struct report *r, struct error *err)
 	// The times of ops are wall time.
 	if (r->view->on_cpu != r->view->off_cpu)
 		return section_end(section_new(r, "ops", NULL), err);
-	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err));
+	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err), err);
 	if (!ops.all)
 		return NULL;
 	const char *title = report_say(r, "ops by %s", sorts[ops.query.sort]);

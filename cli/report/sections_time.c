@@ -357,7 +357,7 @@ static struct section *code_sheet(struct report *r, const char *id, enum query_b
 	const struct query query = view_query(r->view, by, SORT_SELF);
 	struct code code = { .view = r->view, .report = r, .by = by, .sort = SORT_SELF };
 
-	code.rows = keep_rows(r, query_run(r->profile, &query, err));
+	code.rows = keep_rows(r, query_run(r->profile, &query, err), err);
 	if (!code.rows)
 		return NULL;
 	struct section *s = new_section(r, &code, id, NULL);
@@ -516,7 +516,7 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	struct code code = { .view = r->view, .report = r, .by = by, .sort = sort };
 	struct error failed = { 0 };
 
-	code.rows = keep_rows(r, rows_shown(r->profile, r->view, by, sort, err));
+	code.rows = keep_rows(r, rows_shown(r->profile, r->view, by, sort, err), err);
 	if (!code.rows)
 		return NULL;
 	code.python = rows_have_python(code.rows);
@@ -548,7 +548,7 @@ struct section *section_page_functions(struct report *r, struct error *err)
 {
 	struct code code = { .view = r->view, .report = r };
 
-	code.rows = keep_rows(r, rows_shown(r->profile, r->view, BY_FUNCTION, SORT_SELF, err));
+	code.rows = keep_rows(r, rows_shown(r->profile, r->view, BY_FUNCTION, SORT_SELF, err), err);
 	if (!code.rows)
 		return NULL;
 	struct section *s = new_section(r, &code, "functions", "Functions");
@@ -561,7 +561,7 @@ struct section *section_page_lines(struct report *r, struct error *err)
 {
 	struct code code = { .view = r->view, .report = r, .by = BY_LINE };
 
-	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, SORT_SELF, NULL, err));
+	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, SORT_SELF, NULL, err), err);
 	if (!code.rows)
 		return NULL;
 	struct section *s = new_section(r, &code, "lines", "Lines");
@@ -612,7 +612,7 @@ struct section *section_lines(struct report *r, struct error *err)
 		.view = r->view, .report = r, .by = BY_LINE, .sort = total ? SORT_TOTAL : SORT_SELF
 	};
 
-	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, code.sort, &own_code, err));
+	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, code.sort, &own_code, err), err);
 	if (!code.rows)
 		return NULL;
 	struct section *s =

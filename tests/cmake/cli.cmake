@@ -21,6 +21,9 @@ foreach(part text text_ops text_run text_verdict)
   unit(${part} SOURCES ${fake_profile} support/golden.c unit/text_page.c LIBS cli base)
 endforeach()
 
+# A section made by hand, and the formats that print it.
+unit(section SOURCES ${fake_profile} support/golden.c LIBS cli base)
+
 # The same of a hand-made comparison.
 unit(text_diff SOURCES ${fake_profile} support/golden.c LIBS cli merge base)
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// A section made by hand, in each format that there is.
+#include "cli/report/section.h"
+
+#include "base/error.h"
+#include "cli/export/sheet.h"
+#include "cli/html/html_section.h"
+#include "cli/json.h"
+#include "cli/report/view.h"
+#include "cli/text/text.h"
+#include "tests/support/golden.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lap {
+	const char *runner;
+	uint64_t ns, heartbeats;
+	double margin;
+	bool tied;
+};
+
+static const struct lap laps[] = {
+	{ "ada", UINT64_C(41) * 1000000000, 4711, 0.02, true },
+	{ "bob", UINT64_C(52) * 1000000000, 0, 0, false },
+};
+
+static void make_margin(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct lap *lap = data;
+
+	(void)s;
+	cell->number = lap->margin;
+	cell->flags = (uint8_t)((lap->margin > 0 ? CELL_SAMPLED : 0) | (lap->tied ? CELL_TIED : 0));
+}
+
+// The last one is the column that somebody adds: an entry of the list, and nothing else.
+static const struct section_column columns[] = {
+	{ "time_ns", .page_id = "time", .heading = "time", .type = CELL_NS, .at = { 1, 1, 2 },
+	  FIELD(struct lap, ns) },
+	{ "margin", .heading = "\u00b1", .type = CELL_MARGIN, .at = { 2, 2, 3 },
+	  .none = { 1, 1, 0 }, .tied = "~ as good as the next", .make = make_margin },
+	{ "runner", .heading = "who", .type = CELL_TEXT, .at = { 9, 9, 1 }, .room = 1,
+	  FIELD(struct lap, runner) },
+	{ "heartbeats", .heading = "beats", .type = CELL_COUNT, .at = { 3, 3, 4 },
+	  .none = { 1, 1, 1 }, FIELD(struct lap, heartbeats) },
+};
+
+#define ALL (sizeof(columns) / sizeof(columns[0]))
+
+static struct report report;
+static char *out;
+
+static void end(void)
+{
+	report_free(&report);
+	free(out);
+	out = NULL;
+}
+
+TestSuite(section, .init = golden_use_utf8, .fini = end);
+
+static const struct section *make(enum reader reader, size_t count)
+{
+	static const struct view view;
+	struct error err;
+
+	report = report_of(NULL, &view, reader);
+	struct section *s = section_new(&report, "laps", "Laps");
+	s->shown = true;
+	s->unit_ns = laps[1].ns;
+	section_columns(s, columns, count);
+	section_rows(s, laps, sizeof(laps) / sizeof(laps[0]), sizeof(laps[0]));
+	cr_assert(section_end(s, &err) != NULL);
+	return s;
+}
+
+static void print_text(size_t count)
+{
+	size_t size;
+	struct error err;
+	const struct section *s = make(READER_TEXT, count);
+	const struct text text = { .out = open_memstream(&out, &size),
+		                   .terminal = golden_terminal(100, false, false) };
+
+	cr_assert_eq(text_section(&text, s, &err), 0);
+	fclose(text.out);
+}
+
+static void print_page(size_t count)
+{
+	size_t size;
+	FILE *stream = open_memstream(&out, &size);
+	struct json j = json_start_in_page(stream);
+
+	json_open(&j, NULL, '{');
+	html_put_section(&j, make(READER_PAGE, count));
+	json_close(&j);
+	fclose(stream);
+}
+
+static void print_json(size_t count)
+{
+	size_t size;
+	FILE *stream = open_memstream(&out, &size);
+	struct json j = json_start_compact(stream);
+	struct sheet sheet = { .json = &j };
+
+	json_open(&j, NULL, '[');
+	sheet_section(&sheet, make(READER_SHEET, count));
+	json_close(&j);
+	fclose(stream);
+}
+
+static void print_csv(size_t count)
+{
+	size_t size;
+	struct sheet sheet = { .out = open_memstream(&out, &size) };
+
+	sheet_section(&sheet, make(READER_SHEET, count));
+	fclose(sheet.out);
+}
+
+Test(section, a_column_that_is_added_appears_in_every_format)
+{
+	static const struct format {
+		const char *name, *heading, *value;
+		void (*print)(size_t count);
+	} formats[] = {
+		{ "text", "beats", "4,711", print_text },
+		{ "page", "[\"heartbeats\",\"beats\",\"count\"]", "4711", print_page },
+		{ "JSON", "\"heartbeats\":4711", "4711", print_json },
+		{ "CSV", ",heartbeats", ",4711", print_csv },
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		const struct format *format = &formats[i];
+		format->print(ALL - 1);
+		cr_expect(strstr(out, format->heading) == NULL, "%s: %s", format->name, out);
+		cr_expect(strstr(out, format->value) == NULL, "%s: %s", format->name, out);
+		end();
+		format->print(ALL);
+		cr_expect(strstr(out, format->heading) != NULL, "%s: %s", format->name, out);
+		cr_expect(strstr(out, format->value) != NULL, "%s: %s", format->name, out);
+		end();
+	}
+}
+
+Test(section, a_tie_and_a_margin_are_told_in_words_and_kept_as_numbers)
+{
+	print_text(ALL);
+	cr_expect(strstr(out, "~\u00b12.0") != NULL, "%s", out);
+	cr_expect(strstr(out, "  ~ as good as the next\n") != NULL, "%s", out);
+	end();
+	print_csv(ALL);
+	cr_expect_str_eq(out, "runner,time_ns,margin,heartbeats\r\n"
+	                      "ada,41000000000,0.02,4711\r\n"
+	                      "bob,52000000000,0,\r\n");
+}
+
+Test(section, what_is_not_known_is_blank_and_null)
+{
+	print_page(ALL);
+	cr_expect(strstr(out, "[52000000000,null,null,\"bob\"]") != NULL, "%s", out);
+	end();
+	print_text(ALL);
+	cr_expect(strstr(out, "52.0 s                bob") != NULL, "%s", out);
+}
+
+Test(section, columns_that_are_taken_out_or_in_no_place_are_not_there)
+{
+	static const struct view view;
+	static const struct section_column nowhere = { "secret", .heading = "secret",
+		                                       .type = CELL_COUNT, .at = { 0, 0, 1 },
+		                                       FIELD(struct lap, heartbeats) };
+
+	report = report_of(NULL, &view, READER_TEXT);
+	struct section *s = section_new(&report, "laps", "Laps");
+	SECTION_COLUMNS(s, columns);
+	section_columns(s, &nowhere, 1);
+	section_without(s, "margin");
+	cr_expect_eq(s->column_count, ALL - 1);
+	cr_expect(section_column(s, "secret") == NULL && section_column(s, "margin") == NULL);
+	cr_expect_str_eq(s->columns[s->column_count - 1].id, "runner"); // its place is the last
+}
+
+Test(section, more_rows_than_a_page_takes_are_counted)
+{
+	static const struct view view;
+	static struct lap many[SECTION_PAGE_ROWS + 3];
+
+	report = report_of(NULL, &view, READER_PAGE);
+	struct section *s = section_new(&report, "laps", "Laps");
+	SECTION_COLUMNS(s, columns);
+	section_page_rows(s, many, SECTION_PAGE_ROWS + 3, sizeof(*many));
+	cr_expect_eq(s->row_count, SECTION_PAGE_ROWS);
+	cr_expect_eq(s->left_out, 3);
+}
+
+static int freed;
+
+static void count_free(void *answer)
+{
+	free(answer);
+	freed++;
+}
+
+Test(section, answers_live_as_long_as_the_report)
+{
+	struct error err;
+
+	report = report_of(NULL, NULL, READER_TEXT);
+	freed = 0;
+	cr_expect(report_keep(&report, malloc(1), count_free, &err) != NULL);
+	cr_expect(report_keep(&report, NULL, count_free, &err) == NULL);
+	cr_expect_eq(freed, 0);
+	report_free(&report);
+	cr_expect_eq(freed, 1);
+}
