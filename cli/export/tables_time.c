@@ -4,7 +4,6 @@
 #include "cli/report/cut.h"
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
-#include "merge/query/query_imports.h"
 #include "merge/query/query_startup.h"
 #include "merge/query/query_steps.h"
 #include "merge/query/query_warmup.h"
@@ -52,66 +51,6 @@ static int write_account(struct sheet *s, const struct exporting *e, struct erro
 	            : query_account(e->profile, &account, err)) < 0)
 		return -1;
 	sheet_rows(s, put_account, &account, account.lifetime_ns > 0, sizeof(account), &none);
-	return 0;
-}
-
-static void put_owner(struct sheet *s, const void *data)
-{
-	const struct row *row = data;
-
-	sheet_text(s, "name", row->name);
-	sheet_count(s, "number", row->id);
-	sheet_count(s, "total_ns", row->self);
-	sheet_share(s, "share", row->self, s->all);
-	sheet_count(s, "samples", row->self_samples);
-	put_metrics(s, "", row->self_ns);
-	sheet_count(s, "gpu_ns", row->gpu_self_ns);
-}
-
-static int write_rows(struct sheet *s, const struct exporting *e, enum query_by by,
-                      struct error *err)
-{
-	const struct query query = view_query(e->view, by, SORT_SELF);
-	cleanup(rows) struct rows *rows = query_run(e->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	s->all = rows->all;
-	sheet_rows(s, put_owner, rows->rows, rows->count, sizeof(*rows->rows), &(struct row){ 0 });
-	return 0;
-}
-
-static int write_threads(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_rows(s, e, BY_THREAD, err);
-}
-
-static int write_processes(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	return write_rows(s, e, BY_PROCESS, err);
-}
-
-static void put_import(struct sheet *s, const void *data)
-{
-	const struct import_row *row = data;
-
-	sheet_text(s, "module", row->name);
-	sheet_text(s, "file", row->file);
-	sheet_text(s, "importer", row->importer);
-	sheet_known(s, "importer_line", row->importer_line > 0 ? (uint64_t)row->importer_line : 0);
-	sheet_count(s, "self_ns", row->self);
-	sheet_count(s, "total_ns", row->total);
-}
-
-static int write_imports(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
-	cleanup(import_rows) struct import_rows *rows = query_imports(e->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	sheet_rows(s, put_import, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct import_row){ 0 });
 	return 0;
 }
 
@@ -245,9 +184,9 @@ const struct export_table tables_of_time[] = {
 	{ "lines", .make = section_sheet_lines },
 	{ "modules", .make = section_sheet_modules },
 	{ "files", .make = section_sheet_files },
-	{ "threads", .write = write_threads },
-	{ "processes", .write = write_processes },
-	{ "imports", .write = write_imports },
+	{ "threads", .make = section_all_threads },
+	{ "processes", .make = section_all_processes },
+	{ "imports", .make = section_sheet_imports },
 	{ "step_series", .write = write_step_series },
 	{ "steps", .write = write_steps },
 	{ "warmup", .write = write_warmup },

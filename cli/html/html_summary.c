@@ -131,7 +131,12 @@ static int print_limits(const struct text *text, struct error *err)
 	return text_limits(text, &totals, err);
 }
 
-static const struct section {
+static int print_imports(const struct text *text, struct error *err)
+{
+	return text_made(text, section_imports, err);
+}
+
+static const struct printed {
 	const char *key;
 	int (*print)(const struct text *text, struct error *err);
 	int width;
@@ -139,13 +144,13 @@ static const struct section {
 } sections[] = {
 	{ "warmup", text_warmup, SENTENCE_WIDTH, true },
 	{ "steps", text_steps, TABLE_WIDTH, false },
-	{ "imports", text_imports, TABLE_WIDTH, false },
+	{ "imports", print_imports, TABLE_WIDTH, false },
 	{ "counters", text_counters, TABLE_WIDTH, true },
 	{ "devices", text_devices, TABLE_WIDTH, true },
 	{ "limits", print_limits, SENTENCE_WIDTH, true },
 };
 
-static int put_section(const struct html *h, const struct section *section, struct error *err)
+static int put_section(const struct html *h, const struct printed *section, struct error *err)
 {
 	cleanup_free char *words = NULL;
 	size_t size;

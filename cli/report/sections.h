@@ -30,3 +30,10 @@ section_maker section_ops, section_page_ops, section_sheet_ops, section_sheet_op
 /* Allocations. */
 section_maker section_memory, section_page_memory, section_sheet_memory, section_sheet_memory_lines,
 	section_sheet_memory_totals;
+
+/* Python's imports. */
+section_maker section_imports, section_sheet_imports;
+
+/* Threads or processes; and all of them, for a page or a sheet. */
+struct section *section_owners(struct report *r, enum query_by by, struct error *err);
+section_maker section_all_threads, section_all_processes;

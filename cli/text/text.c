@@ -46,11 +46,11 @@ static int print_hotspots(const struct text *text, enum query_by by, enum query_
 	return print_section(text, section_hotspots(&r, by, sort, err), err);
 }
 
-static int print_made(const struct text *text, section_maker *make, struct error *err)
+static int print_owners(const struct text *text, enum query_by by, struct error *err)
 {
 	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
 
-	return print_section(text, make(&r, err), err);
+	return print_section(text, section_owners(&r, by, err), err);
 }
 
 // The tables that the options name, and nothing beside them but the limits.
@@ -65,13 +65,13 @@ static int print_chosen(const struct text *text, struct error *err)
 	if (table == VIEW_TABLE_FUNCTIONS)
 		failed = print_hotspots(text, by, sort, err);
 	else if (table == VIEW_TABLE_LINES)
-		failed = print_made(text, section_lines, err);
+		failed = text_made(text, section_lines, err);
 	else if (table == VIEW_TABLE_OWNERS)
-		failed = text_owners(text, by, err);
+		failed = print_owners(text, by, err);
 	else if (table == VIEW_TABLE_OPS)
-		failed = print_made(text, section_ops, err) < 0 ? -1 : text_counters(text, err);
+		failed = text_made(text, section_ops, err) < 0 ? -1 : text_counters(text, err);
 	else if (table == VIEW_TABLE_MEMORY)
-		failed = print_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
+		failed = text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 	else if (table == VIEW_TABLE_GPU)
 		failed = text_gpu_rows(text, by, err);
 	else if (table == VIEW_TABLE_STREAMS)
@@ -108,13 +108,14 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return 0;
 	if (!text->view->thread && !text->view->process && text_steps(text, err) < 0)
 		return -1;
-	if (text_imports(text, err) < 0 || print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
+	if (text_made(text, section_imports, err) < 0 ||
+	    print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    print_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 ||
-	    print_made(text, section_lines, err) < 0 || print_made(text, section_ops, err) < 0 ||
+	    text_made(text, section_lines, err) < 0 || text_made(text, section_ops, err) < 0 ||
 	    text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
 	    text_gpu_lines(text, err) < 0)
 		return -1;
-	return print_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
+	return text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 }
 
 // What was asked for and is not there.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cli/report/row_words.h"
+#include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "cli/terminal.h"
 #include "merge/query/query.h"
@@ -20,7 +21,6 @@ struct error;
 struct findings;
 struct rule_limits;
 struct run;
-struct section;
 
 struct text {
 	FILE *out;
@@ -32,6 +32,9 @@ struct text {
 
 /* Prints a section that was made for READER_TEXT. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
+
+/* The same of one that MAKE builds. */
+int text_made(const struct text *text, section_maker *make, struct error *err);
 
 /* Prints what the view asks for. -1 if a question could not be answered. */
 int text_print(const struct text *text, struct error *err);
@@ -45,8 +48,6 @@ int text_ranks(const struct text *text, struct error *err); /* of a merged profi
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 void text_findings(const struct text *text, const struct findings *findings);
-int text_imports(const struct text *text, struct error *err);
-int text_owners(const struct text *text, enum query_by by, struct error *err);
 int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);

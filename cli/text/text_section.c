@@ -322,3 +322,11 @@ int text_section(const struct text *text, const struct section *s, struct error 
 	print_notes(text, s, false);
 	return 0;
 }
+
+int text_made(const struct text *text, section_maker *make, struct error *err)
+{
+	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+	const struct section *s = make(&r, err);
+
+	return s ? text_section(text, s, err) : -1;
+}
