@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDENT         2
-#define GAP            2 /* blanks between columns */
-#define COLUMNS_MAX    32
-#define CELL_BYTES_MAX 2304
+#define INDENT      2
+#define GAP         2 /* blanks between columns */
+#define COLUMNS_MAX 32
+#define WORDS_BYTES 512 /* of a number or a place */
 
 struct layout {
 	const struct text *text;
@@ -54,8 +54,7 @@ static void put_value(const struct layout *layout, const struct section_column *
 
 	switch (c->type) {
 	case CELL_TEXT:
-		snprintf(buffer, size, "%s", cell->text);
-		return;
+		break; // it is its own words
 	case CELL_PLACE:
 		place_words(cell->place.file, cell->place.line, cell->place.module, buffer, size);
 		return;
@@ -97,14 +96,16 @@ static void put_value(const struct layout *layout, const struct section_column *
 	snprintf(buffer, size, "%s", out.text);
 }
 
-// "" for what is not known, or tells nothing.
-static void put_cell(const struct layout *layout, const struct section_column *c,
-                     const struct section_cell *cell, char *buffer, size_t size)
+// "" for what is not known, or tells nothing; in BUFFER, but for texts, which may be of any length.
+static const char *cell_words(const struct layout *layout, const struct section_column *c,
+                              const struct section_cell *cell, char *buffer, size_t size)
 {
 	if (cell->flags & CELL_IDLE || section_cell_is_nothing(layout->s, c, cell))
-		snprintf(buffer, size, "%s", c->nothing ? c->nothing : "");
-	else
-		put_value(layout, c, cell, buffer, size);
+		return c->nothing ? c->nothing : "";
+	if (c->type == CELL_TEXT)
+		return cell->text;
+	put_value(layout, c, cell, buffer, size);
+	return buffer;
 }
 
 static bool is_number(const struct section_column *c)
@@ -135,8 +136,9 @@ static size_t cells_width(const struct layout *layout, size_t column)
 	size_t widest = 0;
 
 	for (size_t i = 0; i < layout->s->row_count; i++) {
-		char text[CELL_BYTES_MAX];
-		put_cell(layout, c, &layout->s->rows[i].cells[column], text, sizeof(text));
+		char buffer[WORDS_BYTES];
+		const char *text = cell_words(layout, c, &layout->s->rows[i].cells[column], buffer,
+		                              sizeof(buffer));
 		size_t width = format_width(text);
 		widest = width > widest ? width : widest;
 	}
@@ -212,10 +214,10 @@ static void add_row(struct table *table, struct layout *layout, const struct sec
 	for (size_t i = 0; i < layout->s->column_count; i++) {
 		const struct section_column *c = &layout->s->columns[i];
 		const struct section_cell *cell = &row->cells[i];
-		char text[CELL_BYTES_MAX];
+		char buffer[WORDS_BYTES];
 		if (!layout->shown[i])
 			continue;
-		put_cell(layout, c, cell, text, sizeof(text));
+		const char *text = cell_words(layout, c, cell, buffer, sizeof(buffer));
 		layout->ties[i] |= *text && cell->flags & CELL_TIED;
 		table_styled(table, text, style_of(cell->tone ? cell->tone : row->tone));
 	}

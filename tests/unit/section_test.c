@@ -199,6 +199,36 @@ Test(section, more_rows_than_a_page_takes_are_counted)
 	cr_expect_eq(s->left_out, 3);
 }
 
+Test(section, both_ends_of_a_very_long_name_are_shown)
+{
+	static const struct view view;
+	static const struct section_column who = { "runner",
+		                                   .heading = "who",
+		                                   .type = CELL_TEXT,
+		                                   .at = { 1, 0, 0 },
+		                                   .clip = CLIP_MIDDLE,
+		                                   .room = 1,
+		                                   FIELD(struct lap, runner) };
+	char name[8192];
+	struct error err;
+	size_t size;
+
+	memset(name, 'x', sizeof(name));
+	memcpy(name, "head", 4);
+	memcpy(name + sizeof(name) - 5, "tail", 5);
+	const struct lap lap = { .runner = name };
+	report = report_of(NULL, &view, READER_TEXT);
+	struct section *s = section_new(&report, "laps", "Laps");
+	s->shown = true;
+	section_columns(s, &who, 1);
+	section_rows(s, &lap, 1, sizeof(lap));
+	const struct text text = { .out = open_memstream(&out, &size),
+		                   .terminal = golden_terminal(80, false, false) };
+	cr_assert_eq(text_section(&text, s, &err), 0);
+	fclose(text.out);
+	cr_expect(strstr(out, "head") != NULL && strstr(out, "tail") != NULL, "%s", out);
+}
+
 static int freed;
 
 static void count_free(void *answer)
