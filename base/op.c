@@ -16,14 +16,9 @@ struct ops {
 
 const char *op_provider_name(enum op_provider provider)
 {
-	static const char *const names[OP_PROVIDERS] = {
-		[OP_NVTX] = "nvtx",     [OP_ITT] = "itt",       [OP_BLAS] = "blas",
-		[OP_LAPACK] = "lapack", [OP_FFTW] = "fftw",     [OP_TRACE] = "function",
-		[OP_TORCH] = "torch",   [OP_PYTHON] = "python", [OP_CUDA] = "cuda",
-		[OP_GPU] = "gpu",       [OP_MPI] = "mpi",
-	};
+	const struct provider *p = provider_get(provider);
 
-	return (unsigned)provider < OP_PROVIDERS && names[provider] ? names[provider] : "unknown";
+	return p ? p->name : "unknown";
 }
 
 const char *op_domain(const struct op *op)
@@ -48,7 +43,9 @@ bool op_is_label(const struct op *op)
 		// Ops have a namespace; so do the engine's own functions.
 		return !strstr(op->name, "::") && !strstr(op->name, "Backward");
 	}
-	return op->provider == OP_NVTX || op->provider == OP_ITT || op->provider == OP_TRACE;
+	const struct provider *provider = provider_get(op->provider);
+
+	return provider && provider->is_label;
 }
 
 struct ops *ops_new(void)

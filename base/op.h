@@ -10,25 +10,10 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/provider.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Who saw it. Stored in profile files: append only. */
-enum op_provider {
-	OP_NVTX = 1,
-	OP_ITT = 2,
-	OP_BLAS = 3, /* BLAS and CBLAS */
-	OP_LAPACK = 4,
-	OP_FFTW = 5,
-	OP_TRACE = 6, /* --trace: a function of the user's choice */
-	OP_TORCH = 7,
-	OP_PYTHON = 8,
-	OP_CUDA = 9, /* calls of CUDA's runtime and driver */
-	OP_GPU = 10, /* names of kernels: base/record_gpu.h */
-	OP_MPI = 11,
-	OP_PROVIDERS
-};
 
 /* The category of counters: their marks hold one number each, what is counted from then on. */
 #define OP_COUNTER "counter"

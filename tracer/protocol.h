@@ -21,14 +21,11 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_ENV_DIRECTORY  "BOTTLENECK_AGENT_DIR"  /* path of the directory */
-#define PROTOCOL_ENV_CONFIG     "BOTTLENECK_AGENT"      /* see tracer/agent/config.h */
-#define PROTOCOL_ENV_TRACE      "BOTTLENECK_TRACE"      /* see tracer/agent/trace/pattern.h */
-#define PROTOCOL_TRACE_BYTES    4096                    /* of its value, with the NUL */
-#define PROTOCOL_ENV_NVTX_CHAIN "BOTTLENECK_NVTX_CHAIN" /* the user's own injection libraries: */
-#define PROTOCOL_ENV_ITT_CHAIN  "BOTTLENECK_ITT_CHAIN"
-#define PROTOCOL_ENV_CUDA_CHAIN "BOTTLENECK_CUDA_CHAIN"
-#define PROTOCOL_AGENT_LIBRARY  "libbottleneck-agent.so"
+#define PROTOCOL_ENV_DIRECTORY "BOTTLENECK_AGENT_DIR" /* path of the directory */
+#define PROTOCOL_ENV_CONFIG    "BOTTLENECK_AGENT"     /* see tracer/agent/config.h */
+#define PROTOCOL_ENV_TRACE     "BOTTLENECK_TRACE"     /* see tracer/agent/trace/pattern.h */
+#define PROTOCOL_TRACE_BYTES   4096                   /* of its value, with the NUL */
+#define PROTOCOL_AGENT_LIBRARY "libbottleneck-agent.so"
 
 /*
  * Where a program may take no more address space than this (RLIMIT_AS, ulimit -v), the agent, whose

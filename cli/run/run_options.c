@@ -2,7 +2,7 @@
 #include "cli/run/run_options.h"
 
 #include "base/error.h"
-#include "base/op.h"
+#include "base/provider.h"
 #include "cli/rank.h"
 #include "merge/profile/profile.h"
 #include "sampler/sampler.h"
@@ -80,72 +80,80 @@ static const struct option_spec capture[] = {
 	  .help = "lower the rate when looking on costs more, or none (5)" },
 };
 
-static const struct option_spec collectors[] = {
-	{ .name = "no-ops",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_ops),
-	  .help = "only samples: no ops, no allocations" },
-	{ .name = "no-nvtx",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_nvtx),
-	  .help = "do not look at NVTX ranges" },
-	{ .name = "no-itt",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_itt),
-	  .help = "do not look at ITT tasks" },
-	{ .name = "no-blas",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_blas),
-	  .help = "do not look at calls of BLAS, LAPACK and FFTW" },
-	{ .name = "no-mpi",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_mpi),
-	  .help = "do not look at calls of MPI" },
-	{ .name = "no-torch",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_torch),
-	  .help = "do not look at the ops of PyTorch" },
-	{ .name = "no-gpu",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_gpu),
-	  .help = "do not look at GPUs and calls of CUDA" },
-	{ .name = "gpu-lines",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(gpu_lines),
-	  .help = "sample the instructions of kernels, and what they wait for: needs rights" },
-	{ .name = "gpu-graph-nodes",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(gpu_graph_nodes),
-	  .help = "tell each kernel of a CUDA graph, not its launch as a whole: costs more" },
-	{ .name = "gpu-callsites",
-	  .argument = "HOW",
-	  .kind = OPTION_CHOICE,
-	  .offset = AT(gpu_callsites),
-	  .choices = callsites,
-	  .help = "stacks of CUDA calls: off, sampled or all (sampled)" },
-	{ .name = "no-gc",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_gc),
-	  .help = "do not look at Python's garbage collections" },
-	{ .name = "count-calls",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(count_calls),
-	  .help = "count each call of a Python function: slow where they are small" },
-	{ .name = "trace",
-	  .argument = "FUNC",
-	  .kind = OPTION_LIST,
-	  .offset = AT(trace),
-	  .help = "make each call of a function of this name an op; globs, LIBRARY:FUNC, "
-	          "FILE.py:FUNC" },
-	{ .name = "no-malloc",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_malloc),
-	  .help = "do not look at allocations" },
-	{ .name = "no-agent",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(no_agent),
-	  .help = "load nothing into the program: no ops, no allocations, no Python" },
+static const struct option_spec no_ops = { .name = "no-ops",
+	                                   .kind = OPTION_SWITCH,
+	                                   .offset = AT(no_ops),
+	                                   .help = "only samples: no ops, no allocations" };
+
+static const struct option_spec no_agent = {
+	.name = "no-agent",
+	.kind = OPTION_SWITCH,
+	.offset = AT(no_agent),
+	.help = "load nothing into the program: no ops, no allocations, no Python"
 };
+
+// What providers have beside the option that switches them off.
+static const struct {
+	enum op_provider of;
+	struct option_spec spec;
+} provider_options[] = {
+	{ OP_CUDA,
+	  { .name = "gpu-lines",
+	    .kind = OPTION_SWITCH,
+	    .offset = AT(gpu_lines),
+	    .help = "sample the instructions of kernels, and what they wait for: needs rights" } },
+	{ OP_CUDA,
+	  { .name = "gpu-graph-nodes",
+	    .kind = OPTION_SWITCH,
+	    .offset = AT(gpu_graph_nodes),
+	    .help = "tell each kernel of a CUDA graph, not its launch as a whole: costs more" } },
+	{ OP_CUDA,
+	  { .name = "gpu-callsites",
+	    .argument = "HOW",
+	    .kind = OPTION_CHOICE,
+	    .offset = AT(gpu_callsites),
+	    .choices = callsites,
+	    .help = "stacks of CUDA calls: off, sampled or all (sampled)" } },
+	{ OP_PYTHON,
+	  { .name = "count-calls",
+	    .kind = OPTION_SWITCH,
+	    .offset = AT(count_calls),
+	    .help = "count each call of a Python function: slow where they are small" } },
+	{ OP_TRACE,
+	  { .name = "trace",
+	    .argument = "FUNC",
+	    .kind = OPTION_LIST,
+	    .offset = AT(trace),
+	    .help = "make each call of a function of this name an op; globs, LIBRARY:FUNC, "
+	            "FILE.py:FUNC" } },
+};
+
+#define COLLECTORS_MAX                                                                             \
+	(OP_PROVIDERS_ALL + sizeof(provider_options) / sizeof(provider_options[0]) + 2)
+
+static void add_provider(const struct provider *p, struct option_spec *specs, size_t *count)
+{
+	if (p->option)
+		specs[(*count)++] = (struct option_spec){ .name = p->option,
+			                                  .kind = OPTION_SWITCH,
+			                                  .offset = AT(off) + p->id * sizeof(bool),
+			                                  .help = p->help };
+	for (size_t i = 0; i < sizeof(provider_options) / sizeof(provider_options[0]); i++)
+		if (provider_options[i].of == p->id)
+			specs[(*count)++] = provider_options[i].spec;
+}
+
+// How many there are.
+static size_t make_collectors(struct option_spec *specs)
+{
+	size_t count = 0;
+
+	specs[count++] = no_ops;
+	for (size_t i = 0; i < provider_count; i++)
+		add_provider(&providers[i], specs, &count);
+	specs[count++] = no_agent;
+	return count;
+}
 
 static const struct option_spec output[] = {
 	{ .letter = 'o',
@@ -187,10 +195,12 @@ static const struct option_spec others[] = {
 
 static void make_groups(struct run_options *options, struct option_group *groups)
 {
+	static struct option_spec collectors[COLLECTORS_MAX]; // the same each time
+	size_t collector_count = make_collectors(collectors);
+
 	groups[0] = (struct option_group){ "Capture", capture, sizeof(capture) / sizeof(capture[0]),
 		                           options };
-	groups[1] = (struct option_group){ "Collectors", collectors,
-		                           sizeof(collectors) / sizeof(collectors[0]), options };
+	groups[1] = (struct option_group){ "Collectors", collectors, collector_count, options };
 	groups[2] = (struct option_group){ "Output", output, sizeof(output) / sizeof(output[0]),
 		                           options };
 	groups[3] = view_options(&options->view);
@@ -249,23 +259,28 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	return error_set(err, 0, "no program is named (see --help)");
 }
 
+static bool is_on(const struct run_options *options, const struct provider *p)
+{
+	const struct provider *by = provider_switch(p);
+
+	if (p->id == OP_TRACE)
+		return options->trace.count;
+	return by && !options->no_ops && !options->off[by->id];
+}
+
 uint32_t run_options_ops(const struct run_options *options)
 {
-	const uint32_t blas = 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW;
+	uint32_t ops = 0;
 
-	uint32_t trace = options->trace.count ? 1u << OP_TRACE : 0;
-
-	if (options->no_ops)
-		return trace;
-	return trace | (options->no_nvtx ? 0 : 1u << OP_NVTX) |
-	       (options->no_itt ? 0 : 1u << OP_ITT) | (options->no_blas ? 0 : blas) |
-	       (options->no_mpi ? 0 : 1u << OP_MPI) | (options->no_torch ? 0 : 1u << OP_TORCH) |
-	       (options->no_gpu ? 0 : 1u << OP_CUDA) | (options->no_gc ? 0 : 1u << OP_PYTHON);
+	for (size_t i = 0; i < provider_count; i++)
+		if (providers[i].id < OP_PROVIDERS && is_on(options, &providers[i]))
+			ops |= 1u << providers[i].id;
+	return ops;
 }
 
 uint32_t run_options_gpu(const struct run_options *options)
 {
-	if (options->no_gpu)
+	if (options->off[OP_CUDA])
 		return 0;
 	return (options->gpu_lines ? PROTOCOL_GPU_LINES : 0) |
 	       (options->gpu_graph_nodes ? PROTOCOL_GPU_NODES : 0);
@@ -273,7 +288,7 @@ uint32_t run_options_gpu(const struct run_options *options)
 
 bool run_options_malloc(const struct run_options *options)
 {
-	return !options->no_ops && !options->no_malloc;
+	return is_on(options, provider_get(OP_MALLOC));
 }
 
 void run_options_help(FILE *out)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/provider.h"
 #include "cli/option.h"
 #include "cli/report/view.h"
 
@@ -23,7 +24,9 @@ struct run_options {
 	uint32_t timeline_limit;        /* slices; 0: none */
 	double budget_percent;          /* 0: no limit */
 	bool no_agent;
-	bool no_ops, no_nvtx, no_itt, no_blas, no_mpi, no_torch, no_gpu, no_gc, no_malloc;
+	bool no_ops;
+	bool off[OP_PROVIDERS_ALL]; /* by enum op_provider: the option that switches it off is given
+	                             */
 	bool gpu_lines, gpu_graph_nodes;
 	int gpu_callsites; /* enum protocol_launches of tracer/protocol.h */
 	bool count_calls;

@@ -50,13 +50,11 @@ static void add_sampled(const struct text *text, struct words *w, uint64_t ns)
 	    format_duration(margin).text);
 }
 
-// Hooks of LAPACK are BLAS's.
-static uint32_t owner_of(const char *provider)
+static uint32_t owner_of(const char *name)
 {
-	for (uint32_t i = 1; i < OP_PROVIDERS; i++)
-		if (strcmp(op_provider_name((enum op_provider)i), provider) == 0)
-			return i == OP_LAPACK ? OP_BLAS : i == OP_GPU ? OP_CUDA : i;
-	return 0;
+	const struct provider *provider = provider_called(name);
+
+	return provider ? provider->hooks_of : 0;
 }
 
 static void count_calls(const struct text *text, uint64_t calls[OP_PROVIDERS])

@@ -44,15 +44,9 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, hooks_ops_ns),
 	FIELD(RUN_U64, hooks_memory_ns),
 	HOOKS("hooks_other_ns", 0),
-	HOOKS("hooks_nvtx_ns", OP_NVTX),
-	HOOKS("hooks_itt_ns", OP_ITT),
-	HOOKS("hooks_blas_ns", OP_BLAS),
-	HOOKS("hooks_fftw_ns", OP_FFTW),
-	HOOKS("hooks_mpi_ns", OP_MPI),
-	HOOKS("hooks_function_ns", OP_TRACE),
-	HOOKS("hooks_torch_ns", OP_TORCH),
-	HOOKS("hooks_python_ns", OP_PYTHON),
-	HOOKS("hooks_cuda_ns", OP_CUDA),
+#define PROVIDER(id, number, name, ...)               HOOKS("hooks_" #name "_ns", OP_##id),
+#define PROVIDER_WITHIN(id, number, name, owner, ...) // its are the owner's
+#include "base/providers.def"
 	FIELD(RUN_U64, hooks_cupti_ns),
 	FIELD(RUN_U64, peak_rss_bytes),
 	FIELD(RUN_U64, read_bytes),

@@ -55,7 +55,7 @@ static void take_sampler_facts(struct collector *c)
 	run->handlers_ns = status->handlers_ns;
 	run->hooks_ops_ns = hooks_ops_ns(&c->recorder->hooks);
 	run->hooks_cupti_ns = c->recorder->hooks.cupti_ns;
-	run->hooks_memory_ns = c->recorder->hooks.ns[HOOKS_MEMORY];
+	run->hooks_memory_ns = c->recorder->hooks.ns[OP_MALLOC];
 	memcpy(run->hooks_ns, c->recorder->hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;
 	run->unseen_name = status->unseen_name;

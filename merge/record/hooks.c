@@ -11,16 +11,10 @@
 
 static uint32_t owner_of(const char *section)
 {
-	const char *name = section + strlen(PREFIX);
-
 	if (strncmp(section, PREFIX, strlen(PREFIX)) != 0)
 		return 0;
-	if (strcmp(name, "malloc") == 0)
-		return HOOKS_MEMORY;
-	for (uint32_t i = 1; i < OP_PROVIDERS; i++)
-		if (strcmp(name, op_provider_name((enum op_provider)i)) == 0)
-			return i;
-	return 0;
+	const struct provider *owner = provider_called(section + strlen(PREFIX));
+	return owner ? owner->id : 0;
 }
 
 static void read_sections(struct hooks *h, const struct module *agent)
@@ -72,7 +66,7 @@ void hooks_add(struct hooks *h, const struct module *agent, const struct frame *
 	for (size_t i = count; i > 0 && !owner; i--)
 		owner = owner_at(h, frame_lookup_address(frames[i - 1]));
 	if (!h->section_count && agent && is_allocator(agent, &frames[count - 1]))
-		owner = HOOKS_MEMORY;
+		owner = OP_MALLOC;
 	h->ns[owner] += ns;
 }
 

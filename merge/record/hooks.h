@@ -16,17 +16,16 @@
 
 struct module;
 
-#define HOOKS_MEMORY       OP_PROVIDERS /* the allocator's, which are no ops' */
 #define HOOKS_SECTIONS_MAX 16
 
 struct hook_section {
 	uint64_t begin, end;
-	uint32_t owner; /* enum op_provider, or HOOKS_MEMORY */
+	uint32_t owner; /* enum op_provider */
 };
 
 /* Zeroed at first. */
 struct hooks {
-	uint64_t ns[OP_PROVIDERS + 1]; /* [0]: of no provider */
+	uint64_t ns[OP_PROVIDERS_ALL]; /* [0]: of no provider */
 	uint64_t cupti_ns;             /* in CUPTI, and by the threads that are there for it */
 	bool read;                     /* the agent's file has been */
 	size_t section_count;

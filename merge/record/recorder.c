@@ -136,7 +136,7 @@ uint64_t recorder_hooks_ns(const void *recorder)
 {
 	const struct hooks *hooks = &((const struct recorder *)recorder)->hooks;
 
-	return hooks_ops_ns(hooks) + hooks->ns[HOOKS_MEMORY] + hooks->cupti_ns;
+	return hooks_ops_ns(hooks) + hooks->ns[OP_MALLOC] + hooks->cupti_ns;
 }
 
 // Whoever else may use CUPTI, the program's own work is not done there.

@@ -143,8 +143,9 @@ static uint32_t op_of(struct op_records *r, const struct record *record, uint64_
 
 static bool is_call(const struct op *op)
 {
-	return op->provider == OP_BLAS || op->provider == OP_LAPACK || op->provider == OP_FFTW ||
-	       op->provider == OP_MPI || op->provider == OP_TRACE;
+	const struct provider *provider = provider_get(op->provider);
+
+	return provider && provider->is_call;
 }
 
 // What is called is of one kind whoever calls it.

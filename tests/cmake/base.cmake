@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module array code error flops foreign_file function_name hash kallsyms mapped message module
-        namespaces
-        new_file op origin
+        namespaces new_file op origin provider
         python_lines ring strings)
   unit(${module} LIBS base)
 endforeach()

@@ -68,7 +68,9 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	cr_expect(eq(int, session_export(session, NULL), 0));
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so"));
 	cr_expect(eq(str, getenv(PROTOCOL_ENV_DIRECTORY), (char *)session_directory(session)));
-	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), "hz=250,stack=4096,kernel=0,python=0,ops=6,malloc=512,calls=0,gpu=0,launches=0"));
+	cr_expect(eq(
+		str, getenv(PROTOCOL_ENV_CONFIG),
+		"hz=250,stack=4096,kernel=0,python=0,ops=6,malloc=512,calls=0,gpu=0,launches=0"));
 	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
 	session_export(session, NULL);
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));
@@ -101,15 +103,15 @@ Test(session, injection_libraries_of_the_users_are_moved_and_ours_never_twice)
 
 	setenv("NVTX_INJECTION64_PATH", "/opt/nsight.so", 1);
 	unsetenv("INTEL_LIBITTNOTIFY64");
-	setenv(PROTOCOL_ENV_ITT_CHAIN, "stale", 1);
+	setenv("BOTTLENECK_ITT_CHAIN", "stale", 1);
 	cr_expect(eq(int, session_export(session, NULL), 0));
 	cr_expect(eq(str, getenv("NVTX_INJECTION64_PATH"), "/opt/agent.so"));
-	cr_expect(eq(str, getenv(PROTOCOL_ENV_NVTX_CHAIN), "/opt/nsight.so"));
+	cr_expect(eq(str, getenv("BOTTLENECK_NVTX_CHAIN"), "/opt/nsight.so"));
 	cr_expect(eq(str, getenv("INTEL_LIBITTNOTIFY64"), "/opt/agent.so"));
-	cr_expect(eq(ptr, getenv(PROTOCOL_ENV_ITT_CHAIN), NULL));
+	cr_expect(eq(ptr, getenv("BOTTLENECK_ITT_CHAIN"), NULL));
 	setenv("NVTX_INJECTION64_PATH", "/elsewhere/" PROTOCOL_AGENT_LIBRARY, 1);
 	session_export(session, NULL);
-	cr_expect(eq(str, getenv(PROTOCOL_ENV_NVTX_CHAIN), "/opt/nsight.so"),
+	cr_expect(eq(str, getenv("BOTTLENECK_NVTX_CHAIN"), "/opt/nsight.so"),
 	          "a session within a session");
 }
 

@@ -2,7 +2,7 @@
 #include "tracer/reader/session.h"
 
 #include "base/error.h"
-#include "base/op.h"
+#include "base/provider.h"
 #include "base/temporary.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/dead_runs.h"
@@ -150,16 +150,6 @@ static bool export_sanitizer(void)
 	        setenv("ASAN_OPTIONS", value, 1) == 0);
 }
 
-// Where programs look for injection libraries of an API, and where ours looks for the user's own.
-static const struct injection {
-	enum op_provider provider;
-	const char *variable, *chain;
-} injections[] = {
-	{ OP_NVTX, "NVTX_INJECTION64_PATH", PROTOCOL_ENV_NVTX_CHAIN },
-	{ OP_ITT, "INTEL_LIBITTNOTIFY64", PROTOCOL_ENV_ITT_CHAIN },
-	{ OP_CUDA, "CUDA_INJECTION64_PATH", PROTOCOL_ENV_CUDA_CHAIN },
-};
-
 // A session within a session finds ours there, and the user's one moved already.
 static bool is_agent(const char *path)
 {
@@ -168,23 +158,25 @@ static bool is_agent(const char *path)
 	return strcmp(slash ? slash + 1 : path, PROTOCOL_AGENT_LIBRARY) == 0;
 }
 
-static bool export_injection(const struct session *s, const struct injection *injection)
+// Programs look for injection libraries of an API in one variable, and ours for the user's own in
+// another.
+static bool export_injection(const struct session *s, const struct provider *p)
 {
-	const char *theirs = getenv(injection->variable);
+	const char *theirs = getenv(p->injection);
 
-	if (!(s->options.ops & 1u << injection->provider))
+	if (!(s->options.ops & 1u << p->id))
 		return true;
 	if (!theirs || !*theirs)
-		unsetenv(injection->chain);
-	else if (!is_agent(theirs) && setenv(injection->chain, theirs, 1) < 0)
+		unsetenv(p->chain);
+	else if (!is_agent(theirs) && setenv(p->chain, theirs, 1) < 0)
 		return false;
-	return setenv(injection->variable, s->library, 1) == 0;
+	return setenv(p->injection, s->library, 1) == 0;
 }
 
 static bool export_injections(const struct session *s)
 {
-	for (size_t i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)
-		if (!export_injection(s, &injections[i]))
+	for (size_t i = 0; i < provider_count; i++)
+		if (providers[i].injection && !export_injection(s, &providers[i]))
 			return false;
 	return true;
 }

@@ -169,7 +169,7 @@ static void initialize_theirs(void)
 	if (asked)
 		return;
 	asked = true;
-	library = chain_open(PROTOCOL_ENV_CUDA_CHAIN, "CUDA_INJECTION64_PATH");
+	library = chain_open(OP_CUDA);
 	initialize *theirs = (initialize *)chain_find(library, "InitializeInjection",
 	                                              (void *)InitializeInjection);
 	if (theirs)

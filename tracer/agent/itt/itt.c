@@ -15,7 +15,6 @@
 #include "tracer/agent/op/chain.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/wrap/wrap.h"
-#include "tracer/protocol.h"
 
 #include <string.h>
 
@@ -122,7 +121,7 @@ static bool initialize_theirs(struct itt_global *g, int groups)
 	chain_lock();
 	if (!asked) {
 		asked = true;
-		library = chain_open(PROTOCOL_ENV_ITT_CHAIN, "INTEL_LIBITTNOTIFY64");
+		library = chain_open(OP_ITT);
 	}
 	chain_unlock();
 	api_init *init = (api_init *)chain_find(library, "__itt_api_init", (void *)__itt_api_init);

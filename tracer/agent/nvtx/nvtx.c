@@ -12,7 +12,6 @@
 #include "tracer/agent/op/chain.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/wrap/wrap.h"
-#include "tracer/protocol.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -26,7 +25,7 @@ static void *their(const char *name, const void *ours)
 {
 	if (!asked) {
 		asked = true;
-		library = chain_open(PROTOCOL_ENV_NVTX_CHAIN, "NVTX_INJECTION64_PATH");
+		library = chain_open(OP_NVTX);
 	}
 	return chain_find(library, name, ours);
 }

@@ -23,16 +23,17 @@ static void note(const char *theirs, const char *path)
 	op_leave(t);
 }
 
-void *chain_open(const char *variable, const char *theirs)
+void *chain_open(enum op_provider provider)
 {
-	const char *path = getenv(variable);
+	const struct provider *p = provider_get(provider);
+	const char *path = getenv(p->chain);
 	int error = errno;
 
 	if (!path || !*path)
 		return NULL;
 	void *library = loader_open(path, RTLD_LAZY); // as they would be by their own loader
 	if (!library)
-		note(theirs, path);
+		note(p->injection, path);
 	errno = error;
 	return library;
 }

@@ -5,11 +5,13 @@
  */
 #pragma once
 
+#include "base/provider.h"
+
 /*
- * The library that VARIABLE names, which the user has set as THEIRS; NULL if there is none, or it
+ * The user's own library for PROVIDER, which has an injection library; NULL if there is none, or it
  * cannot be loaded, which is noted. Not for handlers.
  */
-void *chain_open(const char *variable, const char *theirs);
+void *chain_open(enum op_provider provider);
 
 /* Its function NAME; NULL if it has none, or that is OURS: we were put in front of ourselves. */
 void *chain_find(void *library, const char *name, const void *ours);
