@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How many floating-point operations a call of BLAS, LAPACK or FFTW is for, by
- * its name and shape (as tracer/agent/math/blas_table.h and fftw.c tell them).
+ * its name and shape (as tracer/agent/blas/blas_table.h and fftw.c tell them).
  *
  * BLAS: the counts that benchmarks of it use, without the scaling by alpha and
  * beta. LAPACK: E. Anderson, J. Dongarra, S. Ostrouchov, Installation Guide for

@@ -15,7 +15,7 @@ from collections import Counter
 OP_REPORT = os.environ["OP_REPORT"]
 PROGRAMS = os.environ["PROGRAMS"]
 AGENT = os.environ["AGENT"]
-TABLES = os.path.join(os.path.dirname(__file__), "../../tracer/agent/math")
+TABLES = os.path.join(os.path.dirname(__file__), "../../tracer/agent/blas")
 MASK = str(1 << 3 | 1 << 4 | 1 << 5)
 TIMEOUT = 300
 

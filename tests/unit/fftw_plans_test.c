@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/math/fftw.h"
+#include "tracer/agent/fftw/fftw.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -26,3 +26,6 @@ void cupti_resume(void);
 
 /* CUPTI has been taken away from us, by cuptiFinalize(): once we come back. */
 void cupti_restart(void);
+
+/* The function of ours that stands in front of FOUND, which CUPTI has under NAME; else FOUND. */
+void *cupti_wrap_choose(const char *name, void *found) __attribute__((visibility("hidden")));

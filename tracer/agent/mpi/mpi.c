@@ -8,8 +8,8 @@
  * The time of an op is all of the call: mostly waiting.
  */
 #include "tracer/agent/mpi/mpi_library.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/python/python_callers.h"
-#include "tracer/agent/trace/detour.h"
 
 #include <errno.h>
 #include <stdio.h>

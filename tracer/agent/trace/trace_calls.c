@@ -4,8 +4,8 @@
 #include "tracer/agent/main_stack.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/op/definition.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/op/op.h"
-#include "tracer/agent/trace/detour.h"
 #include "tracer/agent/trace/shadow_stack.h"
 #include "tracer/agent/trace/trace_slots.h"
 

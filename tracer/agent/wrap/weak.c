@@ -12,8 +12,9 @@
 
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
+#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/op/definition.h"
-#include "tracer/agent/trace/detour.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 	    !loaded_of(info, &loaded))
 		return 0;
 	loaded_weak(&loaded, is_missing, unbind, info);
-	wrap_bind_new(info, &loaded);
+	memory_new_bind(info, &loaded);
 	return 0;
 }
 

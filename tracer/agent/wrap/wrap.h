@@ -43,33 +43,8 @@ bool wrap_find_signals(void);
 /* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */
 bool wrap_start_signals(enum signals_kind kind);
 
-struct agent;
-
-/* From now on, what the process allocates is counted, if that can be. */
-void wrap_start_memory(struct agent *a);
-
-/*
- * P has been allocated, or is NULL, and is returned; P is about to be freed, with so many bytes as
- * are returned. For who stands in front of new and delete.
- */
-void *wrap_count(void *p);
-size_t wrap_uncount(void *p);
-
-/* The same for C++'s new and delete, if ALLOCATOR's object has its own; and for an OBJECT that has
-   come since. The loader's lock is held. */
-void wrap_start_new(const void *allocator);
-struct dl_phdr_info;
-struct loaded;
-void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object);
-
-/* The same for mappings that are made by others than ALLOCATOR, which is any function of it. */
-void wrap_start_map(const void *allocator);
-
 /* The functions that set what is done with signals, one by one; NULL behind the last. */
 const char *wrap_signal_names(size_t i);
 
 /* Copies SIZE bytes that the kernel would find at FROM; false if it would not. */
 bool wrap_peek(void *to, const void *from, size_t size);
-
-/* The function of ours that stands in front of FOUND, which CUPTI has under NAME; else FOUND. */
-void *wrap_cupti_choose(const char *name, void *found) __attribute__((visibility("hidden")));

@@ -7,10 +7,11 @@
  * routine that no library has is not found in us, either.
  */
 #include "tracer/agent/asked.h"
+#include "tracer/agent/cupti/cupti.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
-#include "tracer/agent/trace/detour.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 
 #ifdef __x86_64__
-
 
 typedef void *find_symbol(void *handle, const char *name);
 
@@ -73,7 +73,7 @@ static struct choice choose_cupti(find_symbol *real, void *handle, const char *n
 		return (struct choice){ real(RTLD_NEXT, name), 1 };
 	if (handle == RTLD_DEFAULT)
 		return (struct choice){ real, 0 };
-	return (struct choice){ wrap_cupti_choose(name, real(handle, name)), 1 };
+	return (struct choice){ cupti_wrap_choose(name, real(handle, name)), 1 };
 }
 
 // Who asks libc itself, as Python's ctypes does, is to get ours of what it would set aside by its

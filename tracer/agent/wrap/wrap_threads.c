@@ -4,6 +4,7 @@
 #include "tracer/agent/cupti/cupti_session.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
+#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
@@ -97,7 +98,7 @@ __attribute__((constructor)) void wrap_start(void)
 		op_start(&agent);
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
 		if (agent.config.malloc_bytes)
-			wrap_start_memory(&agent);
+			memory_hooks_start(&agent);
 		python_callers_start(&agent);
 		cupti_start(&agent);
 		torch_look();

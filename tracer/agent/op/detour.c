@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/trace/detour.h"
+#include "tracer/agent/op/detour.h"
 
 #define NESTED_MAX 5 // each hides its like
 

@@ -12,6 +12,7 @@
 #include "tracer/agent/memory/allocator.h"
 #include "tracer/agent/memory/memory.h"
 #include "tracer/agent/memory/memory_early.h"
+#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/memory/memory_pages.h"
 #include "tracer/agent/python/python_api.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -317,12 +318,12 @@ static const struct allocator counted = {
 	counted_pvalloc,        plain_usable_size,
 };
 
-void *wrap_count(void *p)
+void *memory_hooks_count(void *p)
 {
 	return count(p);
 }
 
-size_t wrap_uncount(void *p)
+size_t memory_hooks_uncount(void *p)
 {
 	size_t bytes = p ? size_of_known(p) : 0;
 
@@ -360,7 +361,7 @@ static struct allocator counted_calls(void)
 	return kin;
 }
 
-void wrap_start_memory(struct agent *a)
+void memory_hooks_start(struct agent *a)
 {
 	if (calls.malloc == early_malloc && !find())
 		return;
@@ -374,8 +375,8 @@ void wrap_start_memory(struct agent *a)
 	agent = a;
 	calls = counted_calls();
 	direct = have_headers;
-	wrap_start_new((const void *)allocator.malloc);
-	wrap_start_map((const void *)allocator.malloc);
+	memory_new_start((const void *)allocator.malloc);
+	memory_mmap_start((const void *)allocator.malloc);
 }
 
 /*

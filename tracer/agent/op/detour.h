@@ -261,8 +261,7 @@ static inline void detour_know(uint64_t *known, const struct op_thread *t, uint3
 	                                             "	endbr64\n"                                  \
 	                                             "	leaq 0(%rip), %r11\n"                       \
 	                                             "	.byte 0xe9\n"                               \
-	                                             "	.long " PREFIX                        \
-	                                             "_trampoline - . - 4\n"                       \
+	                                             "	.long " PREFIX "_trampoline - . - 4\n"     \
 	                                             ".endr\n"                                     \
 	                                             "	.cfi_endproc\n"                             \
 	                                             ".purgem detour_stub\n"                       \

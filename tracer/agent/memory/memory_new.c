@@ -10,6 +10,7 @@
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
+#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -65,7 +66,7 @@ static uint64_t frees(void)
 	{                                                                                          \
 		uint64_t before = allocations();                                                   \
 		void *p = ((new_function *)theirs[index])(size, a, b);                             \
-		return allocations() == before ? wrap_count(p) : p;                                \
+		return allocations() == before ? memory_hooks_count(p) : p;                        \
 	}
 NEWS(NEW)
 
@@ -73,7 +74,7 @@ NEWS(NEW)
 #define DELETE(index, name)                                                                        \
 	static void delete_##index(void *p, uintptr_t a, uintptr_t b)                              \
 	{                                                                                          \
-		size_t bytes = wrap_uncount(p);                                                    \
+		size_t bytes = memory_hooks_uncount(p);                                            \
 		uint64_t before = frees();                                                         \
 		((delete_function *)theirs[index])(p, a, b);                                       \
 		if (__builtin_expect(bytes && frees() != before, 0))                               \
@@ -127,7 +128,7 @@ static int find_theirs(struct dl_phdr_info *info, size_t size, void *of)
 	return 1;
 }
 
-void wrap_bind_new(struct dl_phdr_info *info, const struct loaded *object)
+void memory_new_bind(struct dl_phdr_info *info, const struct loaded *object)
 {
 	if (allocator && !loaded_holds(info, (uintptr_t)allocator))
 		loaded_references(object, is_wanted, bind, info);
@@ -140,11 +141,11 @@ static int bind_all(struct dl_phdr_info *info, size_t size, void *context)
 	(void)size;
 	(void)context;
 	if (!loaded_holds(info, (uintptr_t)&find) && loaded_of(info, &loaded))
-		wrap_bind_new(info, &loaded);
+		memory_new_bind(info, &loaded);
 	return 0;
 }
 
-void wrap_start_new(const void *of)
+void memory_new_start(const void *of)
 {
 	bool some = false;
 

@@ -8,10 +8,10 @@
  * Fortran's own names (dfftw_) make plans through those of C, but execute them
  * by themselves.
  */
-#include "tracer/agent/math/fftw.h"
+#include "tracer/agent/fftw/fftw.h"
 
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/python/python_callers.h"
-#include "tracer/agent/trace/detour.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -279,7 +279,7 @@ EXPORT int cuptiFinalize(void)
 }
 
 // Some look CUPTI's functions up one by one, in a library that they have loaded themselves.
-void *wrap_cupti_choose(const char *name, void *found)
+void *cupti_wrap_choose(const char *name, void *found)
 {
 	const struct {
 		const char *name;

@@ -18,9 +18,9 @@
  * number.
  */
 #include "base/hash.h"
-#include "tracer/agent/math/blas_table.h"
+#include "tracer/agent/blas/blas_table.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/python/python_callers.h"
-#include "tracer/agent/trace/detour.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory.h"
+#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/memory/memory_maps.h"
 #include "tracer/agent/wrap/wrap.h"
 
@@ -158,7 +159,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-void wrap_start_map(const void *allocator)
+void memory_mmap_start(const void *allocator)
 {
 	static void *map_place, *unmap_place, *remap_place;
 	struct search theirs = { (uintptr_t)allocator, &objects[0] };
