@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "tracer/agent/blas/blas_table.h"
 #include "tracer/agent/op/detour.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 
 #include <errno.h>
@@ -125,7 +126,7 @@ DETOUR("blas",
 // clang-format on
 
 extern const char blas_stubs[] __attribute__((visibility("hidden")));
-struct detour_stubs blas_detour = { .first = blas_stubs, .count = STUBS };
+static struct detour_stubs blas_detour = { .first = blas_stubs, .count = STUBS };
 
 // What a stub stands for, worked out at its first call; threads that do so at once agree.
 struct stub {
@@ -425,3 +426,9 @@ void blas_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 }
 
 #endif
+
+const struct agent_provider blas_provider = {
+#ifdef __x86_64__
+	.stubs = &blas_detour,
+#endif
+};

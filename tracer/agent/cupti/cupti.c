@@ -12,6 +12,7 @@
 #include "tracer/agent/cupti/gpu_lane.h"
 #include "tracer/agent/op/chain.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 
@@ -31,7 +32,7 @@ static struct agent *agent;
 static bool flushing; // there is a thread that does
 static bool started;  // also if nothing came of it
 
-void cupti_start(struct agent *a)
+static void start(struct agent *a)
 {
 	agent = a;
 }
@@ -109,6 +110,26 @@ static bool begin_session(void)
 	return true;
 }
 
+static void set_live(bool live)
+{
+	__atomic_store_n(&cupti_session.live, live, __ATOMIC_RELEASE);
+}
+
+// What CUPTI has not told yet. Without a thread of ours there is nobody to wait for.
+static void finish(void)
+{
+	int error = errno;
+
+	if (!cupti_session_is_live())
+		return;
+	if (!flushing)
+		cupti_session_flush_periodically(true);
+	else if (!cupti_flusher_finish(gpu_lane_written, LIMIT_NS, LONGEST_NS))
+		op_say("CUPTI did not give out its last records in time");
+	set_live(false);
+	errno = error;
+}
+
 // What atexit() is made of, which itself is in no shared library.
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
@@ -116,12 +137,7 @@ extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 static void end(void *unused)
 {
 	(void)unused;
-	cupti_finish();
-}
-
-static void set_live(bool live)
-{
-	__atomic_store_n(&cupti_session.live, live, __ATOMIC_RELEASE);
+	finish();
 }
 
 static void start_flushing(void)
@@ -194,7 +210,7 @@ EXPORT int InitializeInjection(void)
 	return 1;
 }
 
-void cupti_fork(void)
+static void fork_child(void)
 {
 	if (!started)
 		return;
@@ -205,22 +221,8 @@ void cupti_fork(void)
 	gpu_lane_fork();
 }
 
-// Without a thread of ours there is nobody to wait for.
-void cupti_finish(void)
-{
-	int error = errno;
-
-	if (!cupti_session_is_live())
-		return;
-	if (!flushing)
-		cupti_session_flush_periodically(true);
-	else if (!cupti_flusher_finish(gpu_lane_written, LIMIT_NS, LONGEST_NS))
-		op_say("CUPTI did not give out its last records in time");
-	set_live(false);
-	errno = error;
-}
-
-void cupti_resume(void)
+// It was not the end after all.
+static void resume(void)
 {
 	if (!started || !cupti_session.subscriber || cupti_session.pid != (uint32_t)getpid())
 		return;
@@ -237,3 +239,18 @@ void cupti_restart(void)
 	restarted = true;
 	set_live(begin_session());
 }
+
+static bool before_exec(void)
+{
+	finish();
+	return true;
+}
+
+const struct agent_provider cuda_provider = {
+	.start = start,
+	.owns = cupti_session_holds,
+	.fork = fork_child,
+	.before_exec = before_exec,
+	.exec_failed = resume,
+	.exit = finish,
+};

@@ -9,21 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct agent;
-
-/* The process has begun, or is a child of fork(). */
-void cupti_start(struct agent *a);
-void cupti_fork(void);
-
-/* What CUPTI has not told yet, at the end of the process, or before it becomes another one. */
-void cupti_finish(void);
-
-/* It did not. */
-void cupti_resume(void);
-
 /* CUPTI has been taken away from us, by cuptiFinalize(): once we come back. */
 void cupti_restart(void);
 

@@ -11,6 +11,7 @@
 #include "tracer/agent/fftw/fftw.h"
 
 #include "tracer/agent/op/detour.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 
 #include <errno.h>
@@ -146,7 +147,7 @@ DETOUR("fftw",
 // clang-format on
 
 extern const char fftw_stubs[] __attribute__((visibility("hidden")));
-struct detour_stubs fftw_detour = { .first = fftw_stubs, .count = STUBS };
+static struct detour_stubs fftw_detour = { .first = fftw_stubs, .count = STUBS };
 
 // Above those of BLAS.
 #define NUMBER(index) (UINT32_C(0x8000) + (uint32_t)(index))
@@ -374,3 +375,9 @@ void fftw_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 }
 
 #endif
+
+const struct agent_provider fftw_provider = {
+#ifdef __x86_64__
+	.stubs = &fftw_detour,
+#endif
+};

@@ -11,12 +11,8 @@
 
 #include <stddef.h>
 
-struct agent;
 struct dl_phdr_info;
 struct loaded;
-
-/* From now on, what the process allocates is counted, if that can be. */
-void memory_hooks_start(struct agent *a);
 
 /*
  * P has been allocated, or is NULL, and is returned; P is about to be freed, with so many bytes as

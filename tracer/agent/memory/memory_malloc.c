@@ -8,13 +8,12 @@
 // reallocarray(), strdup() and their like are made of these. What the allocator calls within itself
 // does not come by here.
 #include "tracer/agent/agent.h"
-#include "tracer/agent/cupti/cupti.h"
 #include "tracer/agent/memory/allocator.h"
 #include "tracer/agent/memory/memory.h"
 #include "tracer/agent/memory/memory_early.h"
 #include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/memory/memory_pages.h"
-#include "tracer/agent/python/python_api.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -29,7 +28,6 @@
 
 static struct allocator calls;
 static __thread bool looking __attribute__((tls_model("initial-exec")));
-static void *next_exit, *next_exit_c99;
 static struct agent *agent; // NULL: nothing is counted
 
 // What was there before the allocator was known stays where it is.
@@ -361,8 +359,10 @@ static struct allocator counted_calls(void)
 	return kin;
 }
 
-void memory_hooks_start(struct agent *a)
+static void start(struct agent *a)
 {
+	if (!a->config.malloc_bytes)
+		return;
 	if (calls.malloc == early_malloc && !find())
 		return;
 	const char *obstacle = allocator_obstacle();
@@ -454,32 +454,17 @@ EXPORT size_t malloc_usable_size(void *p)
 	return calls.malloc_usable_size(p);
 }
 
-void wrap_start_exit(void)
+static void leave(void)
 {
-	wrap_next(&next_exit, "_exit");
-	wrap_next(&next_exit_c99, "_Exit");
-}
-
-static _Noreturn void leave(void **next, const char *name, int status)
-{
-	typedef void leave_function(int);
-
-	python_api_exit();
-	cupti_finish();
 	// A vfork child leaves in its parent's memory.
 	if (agent && agent->on && agent->pid == (uint32_t)getpid())
 		memory_finish();
-	((leave_function *)wrap_next(next, name))(status);
-	__builtin_unreachable();
 }
 
-// No destructor runs, so what is left is told here.
-EXPORT void _exit(int status)
-{
-	leave(&next_exit, "_exit", status);
-}
-
-EXPORT void _Exit(int status)
-{
-	leave(&next_exit_c99, "_Exit", status);
-}
+const struct agent_provider malloc_provider = {
+	.start = start,
+	.before_fork = memory_prepare_fork,
+	.fork = memory_fork,
+	.exit = leave,
+	.end = memory_finish,
+};

@@ -9,6 +9,7 @@
  */
 #include "tracer/agent/mpi/mpi_library.h"
 #include "tracer/agent/op/detour.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ DETOUR("mpi",
 // clang-format on
 
 extern const char mpi_stubs[] __attribute__((visibility("hidden")));
-struct detour_stubs mpi_detour = { .first = mpi_stubs, .count = STUBS };
+static struct detour_stubs mpi_detour = { .first = mpi_stubs, .count = STUBS };
 
 // Above those of BLAS and FFTW.
 #define NUMBER(index) (UINT32_C(0x10000) + (uint32_t)(index))
@@ -154,3 +155,9 @@ void mpi_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 }
 
 #endif
+
+const struct agent_provider mpi_provider = {
+#ifdef __x86_64__
+	.stubs = &mpi_detour,
+#endif
+};

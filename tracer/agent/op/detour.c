@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/op/detour.h"
 
+#include "tracer/agent/provider.h"
+
 #define NESTED_MAX 5 // each hides its like
 
 #define OWN        static __thread __attribute__((tls_model("initial-exec")))
@@ -65,15 +67,14 @@ void detour_close(const uint64_t *frame)
 
 #ifdef __x86_64__
 
-static struct detour_stubs *const all[] = { &blas_detour, &fftw_detour, &mpi_detour };
-
 static struct detour_stubs *stubs_of(const void *address, uint32_t *index)
 {
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		uintptr_t at = (uintptr_t)address - (uintptr_t)all[i]->first;
+	for (const struct agent_provider *const *p = agent_providers; *p; p++) {
+		struct detour_stubs *s = (*p)->stubs;
+		uintptr_t at = s ? (uintptr_t)address - (uintptr_t)s->first : 0;
 		*index = (uint32_t)(at / DETOUR_STUB_BYTES);
-		if (at < (uintptr_t)all[i]->count * DETOUR_STUB_BYTES)
-			return all[i];
+		if (s && at < (uintptr_t)s->count * DETOUR_STUB_BYTES)
+			return s;
 	}
 	return NULL;
 }

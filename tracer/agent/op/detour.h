@@ -109,7 +109,6 @@ struct detour_stubs {
 	uint32_t count;
 	struct detour_alias aliases[DETOUR_ALIASES];
 };
-extern struct detour_stubs blas_detour, fftw_detour, mpi_detour;
 
 bool detour_is_stub(const void *address);
 

@@ -6,9 +6,6 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op_state.h"
-#include "tracer/agent/python/python.h"
-#include "tracer/agent/python/python_api.h"
-#include "tracer/agent/self.h"
 #include "tracer/agent/threads.h"
 
 #include <errno.h>
@@ -218,9 +215,6 @@ void op_start_child(struct agent *a)
 	op_fork(a);
 	agent_fork(a);
 	threads_fork(a);
-	python_fork();
-	python_api_fork();
-	self_fork();
 	if (when_forked)
 		when_forked();
 }

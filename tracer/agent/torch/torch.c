@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/torch/torch.h"
-
+/*
+ * The PyTorch provider: what the dispatcher, autograd and record_function() do, as ops.
+ *
+ *	dlsym("PyInit__C") ──► look() ──► at::addGlobalCallback(begin, end)
+ *	                                       │ every op of every thread
+ *	                                       ▼
+ *	                             name, inputs ──► op_begin() … op_end()
+ *
+ * libtorch_cpu.so is looked for whenever somebody asks for a symbol and libraries have come since:
+ * Python does before it runs a module's code, a program that loads plugins before it calls them.
+ * What is linked with it has it from the start.
+ */
 #include "base/path.h"
 #include "base/record.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/ranges.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/torch/torch_label.h"
 #include "tracer/agent/torch/torch_layout.h"
 #include "tracer/agent/torch/torch_origin.h"
@@ -320,7 +331,7 @@ static void attach(void)
 		library.add_callback(callbacks[i]);
 }
 
-void torch_look(void)
+static void look(void)
 {
 	static uint64_t adds; // atomic: libraries that had come at the last look
 	uint64_t now = 0;
@@ -333,3 +344,17 @@ void torch_look(void)
 		attach();
 	errno = error;
 }
+
+static void start(struct agent *a)
+{
+	(void)a;
+	look();
+}
+
+static void look_when_asked(const char *symbol)
+{
+	(void)symbol; // programs of C++ ask for any
+	look();
+}
+
+const struct agent_provider torch_provider = { .start = start, .look = look_when_asked };

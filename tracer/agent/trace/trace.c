@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/trace/trace.h"
-
+/*
+ * --trace: functions of the program's own become ops, by patching them in memory.
+ *
+ * All objects that are there when the program begins are looked through, and each that comes later
+ * as soon as the loader has it in memory, before any of its code runs.
+ */
 #include "base/hash.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/task_list.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/trace/pattern.h"
@@ -61,7 +66,7 @@ static bool is_ours(const struct dl_phdr_info *info)
 {
 	uintptr_t kernels = getauxval(AT_SYSINFO_EHDR);
 
-	return loaded_holds(info, (uintptr_t)&trace_start) ||
+	return loaded_holds(info, (uintptr_t)&is_ours) ||
 	       (&_r_debug && loaded_holds(info, _r_debug.r_brk)) ||
 	       (kernels && loaded_holds(info, kernels));
 }
@@ -157,7 +162,7 @@ static void look_now(void *argument)
 	look_if_idle(false);
 }
 
-void trace_look(void)
+static void look_before_thread(void)
 {
 	int error = errno;
 
@@ -166,7 +171,7 @@ void trace_look(void)
 	errno = error;
 }
 
-void trace_fork(void)
+static void fork_child(void)
 {
 	looking = 0;
 }
@@ -178,7 +183,7 @@ static int hook_loader(struct dl_phdr_info *info, size_t size, void *context)
 	return loaded_holds(info, _r_debug.r_brk) && trace_object_hook(info, _r_debug.r_brk);
 }
 
-void trace_start(struct agent *a)
+static void start(struct agent *a)
 {
 	const char *wanted = getenv(PROTOCOL_ENV_TRACE);
 
@@ -189,22 +194,15 @@ void trace_start(struct agent *a)
 	threads_at_end(trace_calls_thread_end);
 	if (&_r_debug && _r_debug.r_brk)
 		loader_each(hook_loader, NULL);
-	trace_look();
-}
-
-#else
-
-void trace_start(struct agent *a)
-{
-	(void)a;
-}
-
-void trace_look(void)
-{
-}
-
-void trace_fork(void)
-{
+	look_before_thread();
 }
 
 #endif
+
+const struct agent_provider function_provider = {
+#ifdef __x86_64__
+	.start = start,
+	.before_thread = look_before_thread,
+	.fork = fork_child,
+#endif
+};

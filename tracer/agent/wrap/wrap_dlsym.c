@@ -6,12 +6,13 @@
  * Whom RTLD_NEXT and RTLD_DEFAULT find depends on who calls: there the real dlsym() is jumped to. A
  * routine that no library has is not found in us, either.
  */
-#include "tracer/agent/asked.h"
 #include "tracer/agent/cupti/cupti.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/detour.h"
+#include "tracer/agent/provider.h"
+#include "tracer/agent/wrap/weak.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -92,13 +93,20 @@ static const void *find_signal_function(find_symbol *real, void *handle, const c
 	return NULL;
 }
 
+// New libraries may be there, and their code is about to be called.
+static void look(const char *name)
+{
+	weak_look_later();
+	providers_look(name);
+}
+
 struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 {
 	find_symbol *real = real_dlsym();
 	const void *ours = real && handle != RTLD_NEXT ? find_ours(name) : NULL;
 
 	if (name)
-		asked_for(name);
+		look(name);
 	if (name && real && handle != RTLD_NEXT && strncmp(name, "cupti", strlen("cupti")) == 0)
 		return choose_cupti(real, handle, name, caller);
 	if (!ours && name && real && handle != RTLD_NEXT && handle != RTLD_DEFAULT) {

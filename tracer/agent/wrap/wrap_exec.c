@@ -7,10 +7,9 @@
 // program would say so on its standard error, and where address space is short our library would
 // take what the program needs: the loader is not asked for it.
 #include "tracer/agent/agent.h"
-#include "tracer/agent/cupti/cupti.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/op_state.h"
-#include "tracer/agent/self.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/system.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -50,6 +49,7 @@ typedef int execveat_function(int fd, const char *path, char *const argv[], char
                               int flags);
 
 static void *next_execve, *next_execvpe, *next_fexecve, *next_execveat, *next_chroot;
+static void *next_exit, *next_exit_c99;
 
 void wrap_start_exec(void)
 {
@@ -59,20 +59,12 @@ void wrap_start_exec(void)
 	wrap_next(&next_execveat, "execveat");
 }
 
-static bool prepare(void)
-{
-	cupti_finish();
-	return self_pause();
-}
-
 // It has failed, or we would not be here.
-static int back(bool paused, int result)
+static int back(uint32_t paused, int result)
 {
 	int error = errno;
 
-	cupti_resume();
-	if (paused)
-		self_resume();
+	providers_exec_failed(paused);
 	errno = error;
 	return result;
 }
@@ -180,7 +172,7 @@ static int call_without_agent(struct exec_call c, char *const *entry, const char
 
 static int become(const struct exec_call *c)
 {
-	bool paused = prepare();
+	uint32_t paused = providers_before_exec();
 	const char *rest;
 	char *const *entry = find_unwelcome(c->envp, &rest);
 
@@ -305,4 +297,30 @@ EXPORT int execle(const char *path, const char *first, ...)
 	char *const *envp = va_arg(list, char *const *);
 	va_end(list);
 	return execve(path, argv, envp);
+}
+
+void wrap_start_exit(void)
+{
+	wrap_next(&next_exit, "_exit");
+	wrap_next(&next_exit_c99, "_Exit");
+}
+
+static _Noreturn void leave(void **next, const char *name, int status)
+{
+	typedef void leave_function(int);
+
+	providers_exit();
+	((leave_function *)wrap_next(next, name))(status);
+	__builtin_unreachable();
+}
+
+// No destructor runs, so what is left is told here.
+EXPORT void _exit(int status)
+{
+	leave(&next_exit, "_exit", status);
+}
+
+EXPORT void _Exit(int status)
+{
+	leave(&next_exit_c99, "_Exit", status);
 }

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
-#include "tracer/agent/cupti/cupti.h"
-#include "tracer/agent/cupti/cupti_session.h"
 #include "tracer/agent/loader.h"
-#include "tracer/agent/memory/memory.h"
-#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
-#include "tracer/agent/python/python.h"
-#include "tracer/agent/python/python_api.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
-#include "tracer/agent/self.h"
 #include "tracer/agent/store.h"
 #include "tracer/agent/threads.h"
-#include "tracer/agent/torch/torch.h"
-#include "tracer/agent/trace/trace.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 
@@ -42,14 +34,6 @@ static struct agent agent;
 static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
-// Of what op_start_child() does not know.
-static void start_child(void)
-{
-	memory_fork();
-	cupti_fork();
-	trace_fork();
-}
-
 static void before_fork(void)
 {
 	int error = errno;
@@ -57,7 +41,7 @@ static void before_fork(void)
 
 	op_untraced = true;
 	if (agent.on)
-		memory_prepare_fork();
+		providers_before_fork();
 	loader_before_fork();
 	op_untraced = untraced;
 	errno = error;
@@ -93,22 +77,16 @@ __attribute__((constructor)) void wrap_start(void)
 	    (config_parse(config).frequency_hz == 0 || wrap_start_signals(SIGNALS_TIMER)) &&
 	    agent_start(&agent, directory, config)) {
 		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
-		op_when_forked(start_child);
+		op_when_forked(providers_fork);
 		threads_start(&agent);
 		op_start(&agent);
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
-		if (agent.config.malloc_bytes)
-			memory_hooks_start(&agent);
 		python_callers_start(&agent);
-		cupti_start(&agent);
-		torch_look();
 		wrap_find_signals();
 		wrap_start_close();
 		wrap_start_exec();
 		wrap_start_exit();
-		self_start(&agent, wrap_start_signals);
-		python_api_start(&agent);
-		trace_start(&agent);
+		providers_start(&agent);
 	}
 	errno = error;
 }
@@ -118,8 +96,7 @@ __attribute__((destructor)) static void finish(void)
 	// A vfork child that calls exit() gets here in its parent's memory.
 	if (!agent.on || agent.pid != (uint32_t)getpid())
 		return;
-	memory_finish();
-	self_stop();
+	providers_end();
 	if (agent.process)
 		threads_finish(&agent);
 }
@@ -131,10 +108,9 @@ void wrap_stop(const char *why)
 	// In a vfork child, which has its parent's memory, it is about the child alone.
 	if (!agent.on || agent.pid != (uint32_t)getpid())
 		return;
-	self_stop();
+	providers_end();
 	threads_hush();
 	op_say(why);
-	memory_finish();
 	if (agent_tells(&agent))
 		agent_write_maps(&agent);
 	op_stop();
@@ -176,7 +152,7 @@ static void *run_ours(void *own)
 	return begin.start(begin.argument);
 }
 
-// CUPTI makes it, for us: it is to be known as none of the program's.
+// It is to be known as none of the program's.
 static void mark_ours(void *(**start)(void *), void **argument)
 {
 	struct beginning *begin = store_take(sizeof(*begin));
@@ -218,9 +194,8 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 {
 	typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	create *next = (create *)wrap_next(&next_pthread_create, "pthread_create");
-	self_look();
-	trace_look();
-	if (cupti_session_holds((uintptr_t)__builtin_return_address(0)))
+	providers_before_thread();
+	if (providers_own((uintptr_t)__builtin_return_address(0)))
 		mark_ours(&start_routine, &argument);
 	tell_birth(start_of((uintptr_t)start_routine, argument));
 	struct lane *lane =
@@ -263,8 +238,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t start_routine, void *argumen
 {
 	typedef int create(thrd_t *, thrd_start_t, void *);
 	create *next = (create *)wrap_next(&next_thrd_create, "thrd_create");
-	self_look();
-	trace_look();
+	providers_before_thread();
 	tell_birth((uintptr_t)start_routine);
 	struct lane *lane =
 		agent.on ? threads_prepare(&agent, (void *(*)(void *))(void *)start_routine,

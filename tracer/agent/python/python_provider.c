@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Python as a provider: its processes sample themselves (self.h), and its interpreter tells of
+// garbage collections, names and calls (python_api.h).
+#include "tracer/agent/provider.h"
+
+#include "tracer/agent/python/python.h"
+#include "tracer/agent/python/python_api.h"
+#include "tracer/agent/self.h"
+#include "tracer/agent/wrap/wrap.h"
+
+#include <string.h>
+
+static void start(struct agent *a)
+{
+	self_start(a, wrap_start_signals);
+	python_api_start(a);
+}
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+// What is asked of an interpreter's library by name, and of each of its modules.
+static void look(const char *name)
+{
+	if (begins_with(name, "Py") || begins_with(name, "_Py"))
+		self_look();
+	if (begins_with(name, "PyInit_"))
+		python_api_look();
+}
+
+static void fork_child(void)
+{
+	python_fork();
+	python_api_fork();
+	self_fork();
+}
+
+const struct agent_provider python_provider = {
+	.start = start,
+	.look = look,
+	.before_thread = self_look,
+	.fork = fork_child,
+	.before_exec = self_pause,
+	.exec_failed = self_resume,
+	.exit = python_api_exit,
+	.end = self_stop,
+};
