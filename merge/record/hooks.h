@@ -3,7 +3,7 @@
  * What the agent's hooks have taken of the target's time, by provider, as samples show it.
  *
  * The agent's file says which of its code is whose: each provider's is a section of its own
- * (tracer/hooks.ld). What several use is the one's whose hook called it. Where a linker knows no
+ * (tracer/hooks.ld.in). What several use is the one's whose hook called it. Where a linker knows no
  * such sections, hooks of ops are not told apart.
  */
 #pragma once

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+agent_provider(mpi
+  HOOKS
+    mpi.c
+    mpi_library.c
+  CORE
+    mpi_call.c)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+agent_provider(nvtx
+  HOOKS
+    nvtx.c
+    nvtx_counter.c
+    nvtx_deferred.c
+    nvtx_event.c
+    nvtx_hooks.c
+    nvtx_names.c
+    nvtx_object.c
+    nvtx_payload.c)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+agent_provider(python
+  HOOKS
+    python_provider.c
+  CORE
+    python.c
+    python_api.c
+    python_callers.c
+    python_calls.c
+    python_code.c
+    python_events.c
+    python_frames.c
+    python_guard.c
+    python_names.c
+    python_runtime.c
+    python_text.c
+    python_threads.c
+    python_trace.c
+  SECTION
+    python/python_api.c
+    python/python_calls.c
+    python/python_events.c)

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+agent_provider(torch
+  HOOKS
+    torch.c
+    torch_label.c
+    torch_memory.c
+    torch_origin.c
+  CORE
+    torch_blocks.c
+    torch_layout.c
+    torch_links.c
+    torch_modules.c)

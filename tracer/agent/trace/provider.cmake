@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+agent_provider(function
+  HOOKS
+    shadow_stack.c
+    trace.c
+    trace_calls.c
+    trace_entry.c
+    trace_object.c
+    trace_slots.c
+  CORE
+    displace.c
+    intruders.c
+    near.c
+    object_file.c
+    pattern.c
+    symbols.c
+    trace_special.c
+    x86.c
+  SECTION
+    trace/*.c
+    python/python_trace.c)
