@@ -14,6 +14,7 @@ agent_provider(python
     python_names.c
     python_runtime.c
     python_text.c
+    python_ticks.c
     python_threads.c
     python_trace.c
   SECTION

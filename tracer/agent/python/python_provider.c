@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Python as a provider: its processes sample themselves (self.h), and its interpreter tells of
-// garbage collections, names and calls (python_api.h).
+// Python as a provider: its processes sample themselves (python_ticks.h), and its interpreter tells
+// of garbage collections, names and calls (python_api.h).
 #include "tracer/agent/provider.h"
 
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/python/python_api.h"
-#include "tracer/agent/self.h"
+#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <string.h>
 
 static void start(struct agent *a)
 {
-	self_start(a, wrap_start_signals);
+	python_ticks_start(a, wrap_start_signals);
 	python_api_start(a);
 }
 
@@ -25,7 +25,7 @@ static bool begins_with(const char *name, const char *prefix)
 static void look(const char *name)
 {
 	if (begins_with(name, "Py") || begins_with(name, "_Py"))
-		self_look();
+		python_ticks_look();
 	if (begins_with(name, "PyInit_"))
 		python_api_look();
 }
@@ -34,16 +34,16 @@ static void fork_child(void)
 {
 	python_fork();
 	python_api_fork();
-	self_fork();
+	python_ticks_fork();
 }
 
 const struct agent_provider python_provider = {
 	.start = start,
 	.look = look,
-	.before_thread = self_look,
+	.before_thread = python_ticks_look,
 	.fork = fork_child,
-	.before_exec = self_pause,
-	.exec_failed = self_resume,
+	.before_exec = python_ticks_pause,
+	.exec_failed = python_ticks_resume,
 	.exit = python_api_exit,
-	.end = self_stop,
+	.end = python_ticks_stop,
 };

@@ -3,7 +3,7 @@
 
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/wake.h"
-#include "tracer/agent/self.h"
+#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap/precedence.h"
 
@@ -216,7 +216,7 @@ static void drop_ticks(const struct ours *ours)
 
 static void leave_traps(ucontext_t *uc)
 {
-	self_leave_traps();
+	python_ticks_leave_traps();
 	drop_ticks(&all[SIGNALS_TRAP]);
 	// They may have just started, in the mask that the handler's end undoes.
 	if (all[SIGNALS_TIMER].number)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/self.h"
+#include "tracer/agent/python/python_ticks.h"
 
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op.h"
@@ -44,7 +44,7 @@ static bool start_timers(void)
 	return (agent_samples(agent) || start_signals(SIGNALS_TIMER)) && threads_start_timers();
 }
 
-void self_leave_traps(void)
+void python_ticks_leave_traps(void)
 {
 	int idle = 0;
 
@@ -59,7 +59,7 @@ void self_leave_traps(void)
 		op_say("a process with Python waits for SIGTRAP itself: from then on it was sampled "
 		       "by timers, which tick at the kernel's rate");
 	else
-		self_stop();
+		python_ticks_stop();
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -70,7 +70,7 @@ static void leave_for_raw_actions(void)
 		op_say("a process with Python loaded code that sets signals behind libc's back: from "
 		       "then on it was sampled by timers, which tick at the kernel's rate");
 	else
-		self_stop();
+		python_ticks_stop();
 }
 
 static void look_for_ticks(void)
@@ -85,7 +85,7 @@ static void look_for_ticks(void)
 		       "itself: it went on by timers, which tick at the kernel's rate");
 		return;
 	}
-	self_stop();
+	python_ticks_stop();
 	op_say("a process with Python closed the descriptor of the event by which it sampled itself: "
 	       "there are no Python functions of what it did then");
 }
@@ -103,7 +103,7 @@ static void look(void)
 		set(SELF_NOT);
 }
 
-void self_look(void)
+void python_ticks_look(void)
 {
 	int error = errno, idle = 0;
 
@@ -117,16 +117,16 @@ void self_look(void)
 	errno = error;
 }
 
-void self_start(struct agent *a, bool (*start)(enum signals_kind kind))
+void python_ticks_start(struct agent *a, bool (*start)(enum signals_kind kind))
 {
 	if (!a->config.python_hz && !agent_tells(a))
 		return;
 	agent = a;
 	start_signals = start;
-	self_look();
+	python_ticks_look();
 }
 
-void self_fork(void)
+void python_ticks_fork(void)
 {
 	if (!agent || !agent->on)
 		return;
@@ -139,7 +139,7 @@ void self_fork(void)
 }
 
 // A vfork child must not pause its parent.
-bool self_pause(void)
+bool python_ticks_pause(void)
 {
 	if (!agent || !agent->on || agent->self != SELF_TRAPS || agent->pid != (uint32_t)getpid())
 		return false;
@@ -147,12 +147,12 @@ bool self_pause(void)
 	return true;
 }
 
-void self_resume(void)
+void python_ticks_resume(void)
 {
 	trap_resume();
 }
 
-void self_stop(void)
+void python_ticks_stop(void)
 {
 	if (!agent || agent->self == SELF_NOT)
 		return;
