@@ -5,7 +5,7 @@
  *
  * To stand in front of them in every process would be in the way of more than it is good for. So
  * only there, who would call them calls us: each reference is bound anew, in what was loaded at the
- * start and, as weak.h looks at it, later.
+ * start and, as weak.c looks at it, later.
  */
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"

@@ -2,6 +2,5 @@
 agent_provider(mpi
   HOOKS
     mpi.c
-    mpi_library.c
   CORE
     mpi_call.c)

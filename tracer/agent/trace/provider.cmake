@@ -14,7 +14,6 @@ agent_provider(function
     object_file.c
     pattern.c
     symbols.c
-    trace_special.c
     x86.c
   SECTION
     trace/*.c

@@ -14,7 +14,6 @@
 #include "tracer/agent/trace/shadow_stack.h"
 #include "tracer/agent/trace/symbols.h"
 #include "tracer/agent/trace/trace_calls.h"
-#include "tracer/agent/trace/trace_special.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -72,6 +71,73 @@ static const char *keep_name(const char *name)
 	return kept;
 }
 
+// Functions that cannot return by way of us: they return twice, take their return address for
+// something else, or are called in ways of their own.
+static const char *const special_names[] = {
+	// without a caller
+	"_start",
+	"_init",
+	"_fini",
+	"_dl_relocate_static_pie",
+	"__restore_rt",
+	"__start_context",
+	"clone",
+	"__clone",
+	"clone3",
+	"__clone3",
+	// change stacks, or leave them
+	"longjmp",
+	"_longjmp",
+	"siglongjmp",
+	"__longjmp",
+	"__libc_longjmp",
+	"__libc_siglongjmp",
+	"__longjmp_chk",
+	"____longjmp_chk",
+	"setcontext",
+	"swapcontext",
+	"makecontext",
+	"__morestack",
+	// look for who called them
+	"dlopen",
+	"dlmopen",
+	"dlsym",
+	"dlvsym",
+	"__libc_dlopen_mode",
+	"__libc_dlsym",
+	"__libc_dlvsym",
+	"mcount",
+	"_mcount",
+	"__fentry__",
+	// keep registers that others need not
+	"__tls_get_addr",
+	"__tls_get_addr_slow",
+};
+
+// In any part of the name; the last ones are greenlet's.
+static const char *const special_parts[] = { "setjmp",     "getcontext", "savectx",      "vfork",
+	                                     "slp_switch", "g_switch",   "g_initialstub" };
+
+static const char *const special_prefixes[] = {
+	"_Unwind_", "_dl_runtime_", "_dl_tlsdesc",    "__x86_",          "__llvm_retpoline",
+	"__asan_",  "__hwasan_",    "__lsan_",        "__msan_",         "__tsan_",
+	"__ubsan_", "__sanitizer_", "__interceptor_", "___interceptor_",
+};
+
+static bool is_special(const char *symbol)
+{
+	for (size_t i = 0; i < sizeof(special_names) / sizeof(special_names[0]); i++)
+		if (strcmp(symbol, special_names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(special_parts) / sizeof(special_parts[0]); i++)
+		if (strstr(symbol, special_parts[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(special_prefixes) / sizeof(special_prefixes[0]); i++)
+		if (strncmp(symbol, special_prefixes[i], strlen(special_prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
 static struct found *find(uint64_t address)
 {
 	for (uint32_t i = found_count; i > 0; i--)
@@ -98,7 +164,7 @@ static void add(const struct symbol *symbol, int pattern, const char *name)
 		.size = symbol->size,
 		.name = kept,
 		.pattern = (uint8_t)pattern,
-		.reason = trace_is_special(symbol->name) ? PATCH_SPECIAL : PATCH_DONE,
+		.reason = is_special(symbol->name) ? PATCH_SPECIAL : PATCH_DONE,
 		.shared = of_libc && !loaded_define(&us, symbol->name),
 	};
 }

@@ -8,14 +8,13 @@
  * change that, nor would it have. What is loaded later is looked at when a symbol is next looked up
  * with dlsym(), before it can be called by that.
  */
-#include "tracer/agent/wrap/weak.h"
+#include "tracer/agent/wrap/wrap.h"
 
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/detour.h"
-#include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
 
@@ -98,7 +97,7 @@ static void visit_new(void)
 	errno = error;
 }
 
-void weak_look_later(void)
+void wrap_look_at_weak(void)
 {
 	if (last.begun)
 		visit_new();

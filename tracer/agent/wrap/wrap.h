@@ -48,3 +48,9 @@ const char *wrap_signal_names(size_t i);
 
 /* Copies SIZE bytes that the kernel would find at FROM; false if it would not. */
 bool wrap_peek(void *to, const void *from, size_t size);
+
+/*
+ * Binds anew what objects refer to that have been loaded since the last look (weak.c): only once
+ * those of the start have been looked at. Keeps errno. Not for handlers.
+ */
+void wrap_look_at_weak(void);

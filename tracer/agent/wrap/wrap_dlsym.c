@@ -12,7 +12,6 @@
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/provider.h"
-#include "tracer/agent/wrap/weak.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -96,7 +95,7 @@ static const void *find_signal_function(find_symbol *real, void *handle, const c
 // New libraries may be there, and their code is about to be called.
 static void look(const char *name)
 {
-	weak_look_later();
+	wrap_look_at_weak();
 	providers_look(name);
 }
 
