@@ -74,20 +74,18 @@ CIRCLES = {
     ("symbolize/elf", "symbolize/dwarf"),
     ("tracer/agent", "tracer/agent/op"),
     ("tracer/agent", "tracer/agent/python"),
-    ("tracer/agent", "tracer/agent/torch"),
-    ("tracer/agent", "tracer/agent/wrap"),
-    ("tracer/agent/cupti", "tracer/agent/wrap"),
-    ("tracer/agent/op", "tracer/agent/python"),
     ("tracer/agent/python", "tracer/agent/torch"),
     ("tracer/agent/sample", "tracer/agent"),
+    ("tracer/agent/sample", "tracer/agent/python"),
     ("tracer/agent/sample", "tracer/agent/wrap"),
-    ("tracer/agent/torch", "tracer/agent/wrap"),
+    ("tracer/agent/wrap", "tracer/agent/cupti"),
+    ("tracer/agent/wrap", "tracer/agent/memory"),
+    ("tracer/agent/wrap", "tracer/agent/python"),
 }
 
 # Headers with one client in their own folder: why they stay.
 ONE_CLIENT = {
     "sampler/agent/agent_source.h": "what rungs 3 and 4 share: each implements source.h in a file of its own",
-    "merge/query/op_callers.h": "who has called an op: 400 lines that grouping ops need not know",
     "merge/profile/callables.h": "its functions are called by who includes profile_data.h",
     "merge/query/op_groups.h": "the groups of ops, apart from the rows that are made of them",
     "merge/query/op_callers.h": "who has called an op: 400 lines that grouping ops need not know",
