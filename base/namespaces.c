@@ -13,7 +13,8 @@
 
 #define SECONDS_MAX 9000000000 // more nanoseconds do not fit
 
-// Plain system calls: libc's functions are cancellation points, and others may stand before them.
+// Plain system calls: libc's functions are cancellation points, and others may stand before them;
+// the agent's own fstat() does, which asks the loader at first. A child of a raw clone may never.
 static uint32_t inode_of(const char *path)
 {
 	struct stat status;
@@ -22,7 +23,7 @@ static uint32_t inode_of(const char *path)
 	if (fd < 0)
 		return 0;
 	// Inodes of namespaces have 32 bits.
-	uint32_t inode = fstat(fd, &status) == 0 ? (uint32_t)status.st_ino : 0;
+	uint32_t inode = syscall(SYS_fstat, fd, &status) == 0 ? (uint32_t)status.st_ino : 0;
 	syscall(SYS_close, fd);
 	return inode;
 }
