@@ -44,8 +44,8 @@ struct sampler_options {
 	struct kallsyms *kernel_names; /* borrowed; NULL: it reads them if it needs them */
 	const char *op_directory;      /* of the agents' rings, for their ops; NULL: no ops */
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
-	struct codes *codes;           /* where Python's functions do; NULL: none are told */
-	double budget_percent;         /* what looking on may cost, sampler/budget.h; 0: no limit */
+	struct codes *codes;           /* where Python's functions do; NULL: none */
+	double budget_percent;         /* overhead allowed, sampler/budget.h; 0: no limit */
 	/* What hooks of ops and allocations have taken of the target's time so far; NULL: unknown.
 	 */
 	uint64_t (*hooks_ns)(const void *context);
