@@ -34,6 +34,25 @@ def need(*programs):
             raise unittest.SkipTest(f"{program} is not installed")
 
 
+def unprivileged():
+    """A prefix that makes a command run as nobody, who may do nothing."""
+    if os.geteuid() != 0:
+        return []
+    need("setpriv")
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+
+def python_for_nobody():
+    """A Python that an unprivileged user may run: the one that runs this may be in root's home."""
+    for path in (os.path.realpath(sys.executable), "/usr/bin/python3"):
+        # What setpriv itself starts is started with the rights that it has not yet given up.
+        line = [*unprivileged(), "sh", "-c", f"exec {path} -c ''"]
+        done = subprocess.run(line, capture_output=True, check=False)
+        if done.returncode == 0:
+            return path
+    raise unittest.SkipTest("no Python here is executable for other users")
+
+
 def status_text(status):
     return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import BOTTLENECK, NO_PERF, NOBODY, Case, main, need
+from harness import BOTTLENECK, NO_PERF, Case, main, need, python_for_nobody, unprivileged
 
 SECONDS = 1.2
 PROGRAM = f"""\
@@ -21,8 +21,6 @@ spin({SECONDS})
 print("done")
 sys.exit(5)
 """
-# Not a script that looks for it.
-PYTHON = os.path.realpath(sys.executable)
 RUNGS = {
     "kernel": ([], []),
     "user": (["--rung=user"], []),
@@ -37,6 +35,7 @@ class Namespaces(Case):
 
     def setUp(self):
         super().setUp()
+        self.python = os.path.realpath(sys.executable)  # not a script that looks for it
         self.program = self.path("busy.py")
         with open(self.program, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
@@ -48,7 +47,7 @@ class Namespaces(Case):
     def check(self, wrapper, processes):
         """WRAPPER makes the namespaces; PROCESSES is how many there are, with its own."""
         need(wrapper[0])
-        command = [*wrapper, PYTHON, "-S", self.program]
+        command = [*wrapper, self.python, "-S", self.program]
         bare = self.bare([*self.user, *command])
         if bare.returncode != 5:
             raise unittest.SkipTest(f"{' '.join(wrapper)}: {bare.stderr.decode().strip()}")
@@ -95,9 +94,8 @@ class NamespacesOfAUser(Namespaces):
     def setUp(self):
         super().setUp()
         need("unshare")
-        if os.geteuid() == 0:
-            need("setpriv")
-            self.user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        self.user = unprivileged()
+        self.python = python_for_nobody()
         if subprocess.run([*self.user, "test", "-x", BOTTLENECK], check=False).returncode:
             raise unittest.SkipTest(f"{BOTTLENECK} is not readable for others")
         done = self.bare([*self.user, "unshare", "-r", "true"])
