@@ -4,7 +4,9 @@
  *
  * The collector makes a private directory (mode 0700, in $XDG_RUNTIME_DIR or
  * /tmp, never in the working directory or /dev/shm) and names it in the
- * environment; a descriptor would not survive close_fds. Each process of the
+ * environment; a descriptor would not survive close_fds. For root it has the
+ * mode 0711, and in it is a directory with a secret name for processes that
+ * become other users (tracer/reader/session.c). Each process of the
  * target makes files there, "PID-IMAGE-NUMBER", whose mappings hold the rings
  * of its threads; the collector scans the directory, checks owner and size,
  * maps the file, unlinks it, and drains the rings (base/ring.h).
@@ -119,10 +121,11 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
 /*
  * Most processes are short, and files of their own would cost them more than they do: what one
  * without files has to tell of its memory at its end is a struct record_memory that it appends
- * to this file, whole. One that cannot make its files appends the same with RECORD_LOST for a type.
- * Its time is the machine's, and its tid is the inode of the PID namespace that the pid is of.
+ * to a file of its user's, whole. One that cannot make its files appends the same with RECORD_LOST
+ * for a type. Its time is the machine's, and its tid is the inode of the PID namespace that the pid
+ * is of.
  */
-#define PROTOCOL_TOTALS_FILE "totals"
+#define PROTOCOL_TOTALS_FILE "totals-" /* and the number of the user, whose own it is */
 
 /*
  * The collector holds a lock on this file (F_OFD_SETLK, F_WRLCK) for as long as it lives. Where

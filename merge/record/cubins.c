@@ -33,9 +33,9 @@ static void name_lines(struct profile *p, const char *directory, uint64_t crc)
 	struct error err;
 
 	snprintf(path, sizeof(path), "%s/" PROTOCOL_CUBIN_FILE, directory, (unsigned long long)crc);
-	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
-	    (size_t)status.st_size > PROTOCOL_CUBIN_BYTES)
+	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1 ||
+	    status.st_size <= 0 || (size_t)status.st_size > PROTOCOL_CUBIN_BYTES)
 		return;
 	cleanup_free uint8_t *bytes = load(fd, (size_t)status.st_size);
 	if (bytes)

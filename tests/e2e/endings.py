@@ -35,7 +35,8 @@ def is_there(pid):
 class Ending(Case):
     def setUp(self):
         super().setUp()
-        self.runtime = self.make_directory("runtime", 0o700)
+        # Root uses only what other users can get to.
+        self.runtime = self.make_directory("runtime", 0o711)
         self.temporary = self.make_directory("tmp")
         self.env = self.environment(XDG_RUNTIME_DIR=self.runtime, TMPDIR=self.temporary,
                                     TRUTH_MS="60")

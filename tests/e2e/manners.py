@@ -205,6 +205,7 @@ class Surroundings(Case):
         # A place of its own for the session, as another bottleneck may be running.
         session = tempfile.mkdtemp(prefix="runtime-")
         self.addCleanup(shutil.rmtree, session)
+        os.chmod(session, 0o711)  # root uses only what other users can get to
 
         def ours():
             return {n for place in ("/dev/shm", "/run") for n in os.listdir(place)

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: MIT
 """As another user, without perf, with a full disk: what can be done is done, the rest is said."""
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import unittest
 
-from harness import BOTTLENECK, NO_PERF, NOBODY, Case, main, need, target
+from harness import (BOTTLENECK, NO_PERF, NOBODY, Case, main, need, python_for_nobody, target,
+                     unprivileged)
 
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
-
-
-def unprivileged():
-    """A prefix that makes a command run as nobody, who may do nothing."""
-    if os.geteuid() != 0:
-        return []
-    need("setpriv")
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
 
 def is_reachable(path):
@@ -138,6 +132,131 @@ class NoPerf(AsUser):
                                         prefix=self.wrapper())
                 self.assertEqual(done.status, bare.returncode)
                 self.assertIn("work", done.report)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+class Dropped(Case):
+    """A program that root starts, and that goes on as somebody else."""
+
+    PROGRAM = """\
+import gc, os, subprocess, sys, threading, time
+
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+
+def before_work():
+    spin(0.2)
+
+def after_work():
+    kept = [bytes(1 << 20) for _ in range(64)]
+    spin(0.2)
+
+def child_work():
+    gc.collect()
+    spin(0.2)
+
+def idle():
+    time.sleep(0.1)
+
+if len(sys.argv) > 1:
+    before_work()
+    os.setgroups([])
+    os.setgid(int(sys.argv[1]))
+    os.setuid(int(sys.argv[1]))
+    # More than what has been made by the user before has room for.
+    threads = [threading.Thread(target=idle) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+after_work()
+child = os.fork()
+if child == 0:
+    child_work()
+    os._exit(0)
+os.waitpid(child, 0)
+print(os.getuid())
+sys.exit(7)
+"""
+
+    def setUp(self):
+        super().setUp()
+        if not is_reachable(BOTTLENECK):
+            raise unittest.SkipTest(f"{BOTTLENECK} is not readable for others")
+        self.python = python_for_nobody()
+        self.program = os.path.join(self.work, "dropped.py")
+        with open(self.program, "w", encoding="ascii") as file:
+            file.write(self.PROGRAM)
+
+    def assert_seen(self, command, *functions):
+        bare = self.bare(command)
+        self.assertEqual(bare.returncode, 7, bare.stderr)
+        for rung in ("kernel", "user", "agent"):
+            with self.subTest(rung=rung):
+                done = self.profile_run(command, f"--rung={rung}")
+                self.assertEqual((done.status, done.out, done.err),
+                                 (7, bare.stdout, bare.stderr))
+                self.check_tables(done, functions)
+
+    def check_tables(self, done, functions):
+        tables = json.loads(self.verb("report", "--export=json", done.profile).stdout)["tables"]
+        for name in functions:
+            times = [row["total_ns"] / 1e9 for row in tables["functions"]
+                     if row["name"] == name and row["file"] == self.program and row["line"]]
+            self.assertEqual(len(times), 1, name)
+            self.assertGreater(times[0], 0.15, name)
+        kept = [row["total_allocated_bytes"] for row in tables["memory"]
+                if row["name"].startswith("after_work")]
+        self.assertTrue(kept and max(kept) > 8 << 20, kept)
+        ops = [(row["name"], row["function"]) for row in tables["ops"]]
+        self.assertIn(("garbage collection", "child_work"), ops)
+        self.assertNotIn("could not be sampled", done.report)
+
+    def test_before_python_starts(self):
+        self.assert_seen([*unprivileged(), self.python, self.program], "after_work", "child_work")
+
+    def test_by_su(self):
+        need("su")
+        self.assert_seen(["su", "nobody", "-s", "/bin/sh", "-c",
+                          f"exec {self.python} {self.program}"], "after_work", "child_work")
+
+    def test_by_runuser(self):
+        need("runuser")
+        self.assert_seen(["runuser", "-u", "nobody", "--", self.python, self.program],
+                         "after_work", "child_work")
+
+    def test_while_python_runs(self):
+        self.assert_seen([self.python, self.program, str(NOBODY)],
+                         "before_work", "after_work", "child_work")
+
+    def test_strangers_are_kept_out(self):
+        look = """\
+import os, stat
+at = os.environ["BOTTLENECK_AGENT_DIR"]
+for path in (at, os.path.dirname(at)):
+    status = os.stat(path)
+    print(oct(stat.S_IMODE(status.st_mode)), status.st_uid)
+    try:
+        print(os.listdir(path))
+    except PermissionError:
+        print("closed")
+for path in (at + "/1-2-0", "/tmp/guess-%d" % os.getpid()):
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    os.unlink(path)
+try:
+    os.unlink(at + "/collector")
+except PermissionError:
+    print("kept")
+"""
+        runtime = self.make_directory("runtime", 0o700)
+        for given in (None, runtime):
+            done = self.profile_run([*unprivileged(), self.python, "-c", look],
+                                    env=self.environment(XDG_RUNTIME_DIR=given))
+            self.assertEqual(done.out.decode().split("\n"),
+                             ["0o1733 0", "closed", "0o711 0", "closed", "kept", ""], done.err)
+        self.assertEqual(os.listdir(runtime), [])
 
 
 class Places(Case):

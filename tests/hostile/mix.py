@@ -146,7 +146,7 @@ class Mix:
             os.chown(runtime, self.arguments.user, self.arguments.user)
             command = ["setpriv", f"--reuid={self.arguments.user}",
                        f"--regid={self.arguments.user}", "--clear-groups", *command]
-        os.chmod(runtime, 0o700)
+        os.chmod(runtime, 0o711)  # root uses only what other users can get to
         environment = {**self.environment, "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": own,
                        "HOME": own, "TMPDIR": own}
         with open(os.path.join(own, "out"), "w+b") as out, \

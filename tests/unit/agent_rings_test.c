@@ -226,7 +226,7 @@ Test(agent_rings, no_address_space_is_said_in_the_totals)
 
 	limit_space((size_t)4 << 20);
 	cr_expect(not(rings_start(none, directory, 79, 7)));
-	snprintf(path, sizeof(path), "%s/" PROTOCOL_TOTALS_FILE, directory);
+	snprintf(path, sizeof(path), "%s/" PROTOCOL_TOTALS_FILE "%u", directory, geteuid());
 	cr_assert(eq(int, stat(path, &status), 0));
 	cr_expect(eq(long, (long)status.st_size, (long)sizeof(struct record_memory)));
 	free(none);

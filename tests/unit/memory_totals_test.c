@@ -21,7 +21,7 @@ static struct reader *reader;
 static void open_all(void)
 {
 	temporary_make(directory, sizeof(directory));
-	snprintf(path, sizeof(path), "%s/" PROTOCOL_TOTALS_FILE, directory);
+	snprintf(path, sizeof(path), "%s/" PROTOCOL_TOTALS_FILE "%u", directory, geteuid());
 	strcpy(rings.directory, directory);
 	reader = reader_new(directory, NULL);
 	cr_assert(reader != NULL);

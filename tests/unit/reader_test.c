@@ -8,10 +8,12 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char directory[64];
@@ -390,4 +392,128 @@ Test(reader, records_whose_parts_do_not_fit_are_not_sound)
 				cr_expect(not(record_is_sound(record)), "type %u without an end",
 				          type);
 	}
+}
+
+// As in the directory that other users can write to.
+static struct rings *start_as(uid_t user, uint32_t pid)
+{
+	struct rings *made = calloc(1, sizeof(*made));
+
+	cr_assert(made != NULL);
+	cr_assert(eq(int, chmod(directory, 01733), 0));
+	cr_assert(eq(int, seteuid(user), 0));
+	cr_assert(rings_start(made, directory, pid, 6));
+	put(rings_claim(made, pid), 1, 24);
+	struct record_memory totals = {
+		.head = { .size = sizeof(totals), .type = RECORD_MEMORY, .pid = pid, .tid = pid }
+	};
+	rings_append_totals(made, &totals);
+	cr_assert(eq(int, seteuid(0), 0));
+	return made;
+}
+
+static unsigned count_of(uint32_t pid, uint16_t type)
+{
+	unsigned count = 0;
+
+	reader_poll(reader);
+	reader_poll(reader);
+	for (const struct record *r; (r = reader_next(reader, UINT64_MAX, NULL));)
+		count += r->pid == pid && r->type == type;
+	return count;
+}
+
+static void start_again_with_owners(void)
+{
+	reader_free(reader);
+	reader = reader_new(directory, NULL);
+	cr_assert(eq(int, reader_find_owners(reader, NULL), 0));
+}
+
+// A child of USER's, to be killed.
+static pid_t start_child(uid_t user)
+{
+	int ready[2];
+	char byte;
+
+	cr_assert(eq(int, pipe(ready), 0));
+	pid_t child = fork();
+	if (child == 0) {
+		if (setuid(user) == 0 && write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	cr_assert(eq(sz, (size_t)read(ready[0], &byte, 1), 1));
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+#define NOBODY 65534
+
+Test(reader, other_users_write_for_their_own_processes_alone)
+{
+	static const struct {
+		uid_t file, process;
+		unsigned taken;
+	} table[] = {
+		{ NOBODY, NOBODY, 1 },
+		{ 0, NOBODY, 1 }, // it was root's when it began to write
+		{ NOBODY, 0, 0 },
+		{ NOBODY, NOBODY - 1, 0 },
+	};
+
+	for (size_t i = 0; !geteuid() && i < sizeof(table) / sizeof(table[0]); i++) {
+		start_again_with_owners();
+		pid_t child = start_child(table[i].process);
+		struct rings *made = start_as(table[i].file, (uint32_t)child);
+		cr_expect(eq(uint, count_of((uint32_t)child, RECORD_EXIT), table[i].taken), "%zu",
+		          i);
+		rings_abandon(made);
+		free(made);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+}
+
+Test(reader, totals_of_each_user_are_read_from_a_file_of_theirs)
+{
+	if (geteuid())
+		return;
+	start_again_with_owners();
+	pid_t child = start_child(NOBODY);
+	struct rings *first = start_as(0, (uint32_t)child), *second;
+
+	rings_abandon(first);
+	free(first);
+	cr_expect(eq(uint, count_of((uint32_t)child, RECORD_MEMORY), 1));
+	second = start_as(NOBODY, (uint32_t)child);
+	cr_expect(eq(uint, count_of((uint32_t)child, RECORD_MEMORY), 1));
+	rings_abandon(second);
+	free(second);
+	second = start_as(NOBODY, (uint32_t)getpid());
+	cr_expect(eq(uint, count_of((uint32_t)getpid(), RECORD_MEMORY), 0));
+	rings_abandon(second);
+	free(second);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+Test(reader, a_file_of_totals_that_is_somebody_elses_is_neither_written_nor_read)
+{
+	char precious[128], path[128];
+	struct stat status;
+	struct record_memory totals = {
+		.head = { .size = sizeof(totals), .type = RECORD_MEMORY, .pid = 77, .tid = 77 }
+	};
+
+	snprintf(precious, sizeof(precious), "%s/.precious", directory);
+	snprintf(path, sizeof(path), "%s/" PROTOCOL_TOTALS_FILE "%u", directory, geteuid());
+	write_file(".precious", &totals, sizeof(totals), 0600);
+	cr_assert(eq(int, link(precious, path), 0));
+	rings_append_totals(rings, &totals);
+	cr_assert(eq(int, stat(precious, &status), 0));
+	cr_expect(eq(sz, (size_t)status.st_size, sizeof(totals)), "the agent");
+	cr_expect(eq(uint, count_of(77, RECORD_MEMORY), 0), "the reader");
+	unlink(precious);
 }

@@ -27,11 +27,46 @@ Test(session, the_directory_is_ours_alone_and_goes_with_all_that_is_in_it)
 	cr_assert(session != NULL);
 	snprintf(path, sizeof(path), "%s", session_directory(session));
 	cr_assert(eq(int, stat(path, &status), 0));
-	cr_expect(eq(u32, status.st_mode & 07777, 0700));
+	cr_expect(eq(u32, status.st_mode & 07777, geteuid() ? 0700 : 01733));
 	snprintf(file, sizeof(file), "%s/1-2-0", path);
 	fclose(fopen(file, "w"));
 	session_free(session);
 	cr_expect(ne(int, stat(path, &status), 0));
+}
+
+Test(session, what_root_makes_has_a_secret_name_in_a_directory_that_nobody_can_list)
+{
+	cleanup(session) struct session *session = session_new(&options, NULL);
+	char path[256];
+	struct stat status;
+
+	cr_assert(session != NULL);
+	cr_expect(eq(int, session_is_open(session), geteuid() == 0));
+	if (geteuid())
+		return;
+	snprintf(path, sizeof(path), "%s", session_directory(session));
+	char *slash = strrchr(path, '/');
+	cr_expect(eq(sz, strspn(slash + 1, "0123456789abcdef"), 32));
+	*slash = '\0';
+	cr_assert(eq(int, stat(path, &status), 0));
+	cr_expect(eq(u32, status.st_mode & 07777, 0711));
+	session_free(steal(session));
+	cr_expect(ne(int, stat(path, &status), 0));
+}
+
+Test(session, root_prefers_a_place_that_other_users_can_get_to)
+{
+	char runtime[64];
+
+	if (geteuid())
+		return;
+	temporary_make(runtime, sizeof(runtime)); // as /run/user/0 is
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	cleanup(session) struct session *session = session_new(&options, NULL);
+	cr_assert(session != NULL);
+	cr_expect(session_is_open(session));
+	cr_expect(ne(int, strncmp(session_directory(session), runtime, strlen(runtime)), 0));
+	temporary_remove(runtime);
 }
 
 Test(session, the_runtime_directory_is_preferred_if_it_can_be_used)
@@ -39,6 +74,7 @@ Test(session, the_runtime_directory_is_preferred_if_it_can_be_used)
 	char runtime[64];
 
 	temporary_make(runtime, sizeof(runtime));
+	chmod(runtime, 0711);
 	setenv("XDG_RUNTIME_DIR", runtime, 1);
 	cleanup(session) struct session *session = session_new(&options, NULL);
 	cr_assert(session != NULL);

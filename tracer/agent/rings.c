@@ -164,7 +164,7 @@ void rings_append_totals(const struct rings *r, const struct record_memory *tota
 {
 	struct record_memory record = *totals;
 	struct namespaces namespaces;
-	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_TOTALS_FILE)];
+	char path[sizeof(r->directory) + 64];
 	struct stat status;
 
 	if (collector_is_gone(r))
@@ -172,12 +172,13 @@ void rings_append_totals(const struct rings *r, const struct record_memory *tota
 	namespaces_read(&namespaces);
 	record.head.tid = namespaces.pid;
 	record.head.time_ns -= (uint64_t)namespaces.monotonic_ns;
-	put_text(put_text(path, r->directory), "/" PROTOCOL_TOTALS_FILE);
+	put_number(put_text(put_text(path, r->directory), "/" PROTOCOL_TOTALS_FILE), geteuid());
 	int fd = system_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    size_is_allowed((size_t)status.st_size + sizeof(record)))
+	// Where other users can make files, it may be theirs, or a link to something else of ours.
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+	    status.st_uid == geteuid() && size_is_allowed((size_t)status.st_size + sizeof(record)))
 		syscall(SYS_write, fd, &record, sizeof(record));
 	system_close(fd);
 }

@@ -5,6 +5,7 @@
 #include "tracer/protocol.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -66,6 +67,21 @@ static int take_lock(int directory)
 	return -1;
 }
 
+// The one that processes of other users write to (session.c).
+static void remove_inside(int directory, const char *name)
+{
+	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	for (struct dirent *entry; list && (entry = readdir(list));)
+		unlinkat(fd, entry->d_name, 0);
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
+	unlinkat(directory, name, AT_REMOVEDIR);
+}
+
 // The lock file goes last: until then a removal that was interrupted can be taken up again.
 static void empty(int directory)
 {
@@ -78,8 +94,9 @@ static void empty(int directory)
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(list));)
-		if (strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0)
-			unlinkat(directory, entry->d_name, 0);
+		if (strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0 &&
+		    unlinkat(directory, entry->d_name, 0) < 0 && errno == EISDIR)
+			remove_inside(directory, entry->d_name);
 	closedir(list);
 	unlinkat(directory, PROTOCOL_ALIVE_FILE, 0);
 }

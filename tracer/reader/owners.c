@@ -275,6 +275,23 @@ enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim,
 	return *owner ? OWNER_FOUND : OWNER_REFUSED;
 }
 
+bool owners_may_write(uint32_t pid, uid_t user)
+{
+	char path[32], text[4096];
+	uint32_t users[4]; // real, effective, saved, of the file system
+
+	if (user == geteuid())
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (!read_text(path, text, sizeof(text)))
+		return true;
+	const char *line = strstr(text, "\nUid:");
+	if (!line ||
+	    sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4)
+		return false;
+	return user == users[0] || user == users[1] || user == users[2] || user == users[3];
+}
+
 uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim)
 {
 	const struct inhabitant *found = NULL;

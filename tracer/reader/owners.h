@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct owners;
 struct owner;
@@ -47,6 +48,12 @@ void owners_begin_round(struct owners *o);
  */
 enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim, unsigned *tries,
                               struct owner **owner);
+
+/*
+ * Whether a file of USER's can be of process PID: the collector's own user may write for all,
+ * others for processes that are theirs, or are no more.
+ */
+bool owners_may_write(uint32_t pid, uid_t user);
 
 /* By the collector's own numbers; 0 if CLAIM cannot be matched at once. */
 uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim);

@@ -16,7 +16,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define FILES_MAX 65536
+#define FILES_MAX  65536
+#define TOTALS_MAX 4 // files of one user: by that number in as many user namespaces
 
 /* A ring with something to read, by the time of its next record. */
 struct entry {
@@ -39,7 +40,9 @@ struct reader {
 	uint64_t telling_ns;        // the image that is told of
 	const struct record *after; /* given out when all has been told */
 	uint64_t image_ns;          // of the record that was read last
-	struct totals_file totals;
+	struct totals_file *totals; // one of each user
+	size_t totals_count, totals_capacity;
+	uid_t totals_user; // whose is being read
 	/* Of files that are closed. */
 	uint64_t past_dropped, past_unsampled, past_handlers_ns;
 	uint64_t damaged;
@@ -55,7 +58,6 @@ struct reader *reader_new(const char *directory, struct error *err)
 		error_set(err, errno, "could not start the reader of the agent's rings");
 		return NULL;
 	}
-	r->totals = TOTALS_FILE_NONE;
 	r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->directory < 0) {
 		error_set(err, errno, "could not open \"%s\"", directory);
@@ -84,7 +86,9 @@ void reader_free(struct reader *r)
 	free(r->told);
 	if (r->directory >= 0)
 		close(r->directory);
-	totals_file_fini(&r->totals);
+	for (size_t i = 0; i < r->totals_count; i++)
+		totals_file_close(&r->totals[i]);
+	free(r->totals);
 	owners_free(r->owners);
 	free(r);
 }
@@ -102,7 +106,8 @@ static void share_owner(const struct reader *r, struct ring_file *file)
 {
 	for (size_t i = 0; i < r->file_count && file->pending; i++) {
 		struct owner *owner = r->files[i] ? r->files[i]->owner : NULL;
-		if (owner && owner_is(owner, &file->claim))
+		if (owner && owner_is(owner, &file->claim) &&
+		    owners_may_write(owner_pid(owner), file->user))
 			take_owner(file, owner_share(owner));
 	}
 }
@@ -116,6 +121,12 @@ static bool find_owner(struct reader *r, struct ring_file *file)
 	if (!file->pending)
 		return true;
 	enum owner_answer answer = owners_find(r->owners, &file->claim, &file->tries, &owner);
+	if (answer == OWNER_FOUND && !owners_may_write(owner_pid(owner), file->user)) {
+		owner_release(owner);
+		file->first = false; // a forgery: no process has lost anything
+		r->damaged++;
+		return false;
+	}
 	if (answer == OWNER_FOUND)
 		take_owner(file, owner);
 	return answer != OWNER_REFUSED;
@@ -155,6 +166,31 @@ static void add_file(struct reader *r, const char *name)
 	r->files[r->file_count++] = file;
 }
 
+static void add_totals(struct reader *r, const char *name)
+{
+	size_t of_user = 0;
+
+	for (size_t i = 0; i < r->totals_count; i++)
+		if (strcmp(r->totals[i].name, name) == 0)
+			return;
+	if (!array_reserve(&r->totals, &r->totals_capacity, r->totals_count + 1))
+		return;
+	struct totals_file *file = &r->totals[r->totals_count];
+	if (!totals_file_open(file, r->directory, name))
+		return;
+	for (size_t i = 0; i < r->totals_count; i++)
+		of_user += r->totals[i].user == file->user;
+	if (of_user < TOTALS_MAX)
+		r->totals_count++;
+	else
+		totals_file_close(file);
+}
+
+static bool is_totals(const char *name)
+{
+	return strncmp(name, PROTOCOL_TOTALS_FILE, strlen(PROTOCOL_TOTALS_FILE)) == 0;
+}
+
 static void add_files(struct reader *r)
 {
 	// A stream of its own, as each has one position.
@@ -166,10 +202,12 @@ static void add_files(struct reader *r)
 			close(fd);
 		return;
 	}
-	for (struct dirent *entry; (entry = readdir(directory));)
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_TOTALS_FILE) != 0 &&
-		    strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0)
+	for (struct dirent *entry; (entry = readdir(directory));) {
+		if (is_totals(entry->d_name))
+			add_totals(r, entry->d_name);
+		else if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0)
 			add_file(r, entry->d_name);
+	}
 	closedir(directory);
 }
 
@@ -268,11 +306,13 @@ static void keep_memory(struct reader *r, const struct record_memory *memory)
 
 	if (r->owners)
 		copy.head.pid = owners_pid_now(r->owners, &claim);
-	copy.head.tid = copy.head.pid;
-	if (copy.head.pid)
-		keep_told(r, &copy.head);
-	else
+	if (!copy.head.pid) {
 		r->strangers++;
+		return;
+	}
+	copy.head.tid = copy.head.pid;
+	if (owners_may_write(copy.head.pid, r->totals_user))
+		keep_told(r, &copy.head);
 }
 
 static void keep_total(void *context, const struct record *record)
@@ -355,7 +395,10 @@ void reader_poll(struct reader *r)
 	add_files(r);
 	find_pending(r);
 	forget_told(r);
-	totals_file_read(&r->totals, r->directory, keep_total, r);
+	for (size_t i = 0; i < r->totals_count; i++) {
+		r->totals_user = r->totals[i].user;
+		totals_file_read(&r->totals[i], keep_total, r);
+	}
 	r->heap_count = 0;
 	for (size_t i = 0; i < r->file_count; i++) {
 		struct ring_file *file = r->files[i];

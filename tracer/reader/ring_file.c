@@ -45,8 +45,8 @@ static bool take_header(struct ring_file *file)
 	return true;
 }
 
-// Ours, ordinary, and of a size that a file of rings can have. Not yet, if it is still empty.
-static bool is_acceptable(int fd, size_t *size)
+// Ordinary, and of a size that a file of rings can have. Not yet, if it is still empty.
+static bool is_acceptable(int fd, size_t *size, uid_t *user)
 {
 	struct stat status;
 
@@ -55,6 +55,7 @@ static bool is_acceptable(int fd, size_t *size)
 	    (size_t)status.st_size > protocol_ring_offset(PROTOCOL_RINGS_MAX, DATA_BYTES_MAX))
 		return false;
 	*size = (size_t)status.st_size;
+	*user = status.st_uid;
 	return true;
 }
 
@@ -63,8 +64,9 @@ struct ring_file *ring_file_open(int directory, const char *name)
 	cleanup_close int fd =
 		openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	size_t size;
+	uid_t user;
 
-	if (fd < 0 || !is_acceptable(fd, &size))
+	if (fd < 0 || !is_acceptable(fd, &size, &user))
 		return NULL;
 	struct ring_file *file = calloc(1, sizeof(*file));
 	if (!file)
@@ -74,6 +76,7 @@ struct ring_file *ring_file_open(int directory, const char *name)
 		size_t length = strlen(name);
 		file->first = length > 2 && strcmp(name + length - 2, "-0") == 0;
 		file->pid = file->claim.pid;
+		file->user = user;
 		return file;
 	}
 	ring_file_free(file);

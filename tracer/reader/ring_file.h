@@ -29,6 +29,7 @@ struct ring_file {
 	struct owner *owner;
 	unsigned tries;         /* to find it */
 	bool first;             /* of the process's files */
+	uid_t user;             /* whose the file is */
 	bool pending;           /* the process is unknown so far: nothing is read */
 	uint32_t pid;           /* 0 while it is unknown */
 	int64_t ahead_ns;       /* of our clock */
@@ -40,8 +41,8 @@ struct ring_file {
 };
 
 /*
- * NAME of DIRECTORY: ours, ordinary, of a size and with a header as such files have. NULL if it is
- * none, or not yet, or if there is no memory.
+ * NAME of DIRECTORY: ordinary, its owner's alone, of a size and with a header as such files have.
+ * NULL if it is none, or not yet, or if there is no memory.
  */
 struct ring_file *ring_file_open(int directory, const char *name);
 void ring_file_free(struct ring_file *file);

@@ -13,11 +13,15 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct session {
-	char directory[200]; /* fits the agent's, see tracer/agent/rings.h */
-	int alive;           // see dead_runs.h
+	char home[PATH_MAX]; // what mkdtemp() has made; "": nothing
+	/* The same, or a directory in it; fits the agent's, see tracer/agent/rings.h. */
+	char directory[200];
+	int alive, alive_inside; // see dead_runs.h
 	struct session_options options;
 	char library[PATH_MAX];
 };
@@ -36,27 +40,129 @@ static bool is_usable(const char *parent)
 	return !(status.st_mode & (S_IWGRP | S_IWOTH)) || status.st_mode & S_ISVTX;
 }
 
-static bool make_directory(struct session *s, const char *parent)
+// Whether other users can get at what is in the directory PATH, and in those above it.
+static bool is_passable(const char *path)
 {
-	int length = snprintf(s->directory, sizeof(s->directory), "%s/bottleneck-XXXXXX", parent);
+	char part[PATH_MAX];
+	struct stat status;
 
-	// mkdtemp() gives mode 0700.
-	return length > 0 && (size_t)length < sizeof(s->directory) && mkdtemp(s->directory);
+	for (const char *at = path;; at++) {
+		if (*at && *at != '/')
+			continue;
+		snprintf(part, sizeof(part), "%.*s/", (int)(at - path), path);
+		if (stat(part, &status) < 0 || !(status.st_mode & S_IXOTH))
+			return false;
+		if (!*at)
+			return true;
+	}
 }
 
-static int make_anywhere(struct session *s, struct error *err)
+static bool make_directory(struct session *s, const char *parent)
+{
+	int length = snprintf(s->home, sizeof(s->home), "%s/bottleneck-XXXXXX", parent);
+
+	// mkdtemp() gives mode 0700.
+	if (length > 0 && (size_t)length < sizeof(s->directory) && mkdtemp(s->home)) {
+		strcpy(s->directory, s->home);
+		return true;
+	}
+	s->home[0] = '\0';
+	return false;
+}
+
+static bool set_mode(const char *path, mode_t mode)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && fchmod(fd, mode) == 0;
+}
+
+// Removes the files in the directory; agents make no directories.
+static void empty(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(directory));)
+		unlinkat(fd, entry->d_name, 0);
+	closedir(directory);
+}
+
+static void remove_directory(const char *path)
+{
+	empty(path);
+	rmdir(path);
+	temporary_forget(path);
+}
+
+// "HOME/SECRET". False if there are no random numbers, or the path is too long.
+static bool name_inside(const struct session *s, char *path, size_t size)
+{
+	uint64_t secret[2];
+
+	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret))
+		return false;
+	int length = snprintf(path, size, "%s/%016lx%016lx", s->home, (unsigned long)secret[0],
+	                      (unsigned long)secret[1]);
+	return length > 0 && (size_t)length < size;
+}
+
+// What root starts may go on as another user, which then needs a way in. Strangers have none:
+//
+//	bottleneck-XXXXXX  0711   nobody can list it
+//	└── SECRET         01733  128 random bits that stand in the program's environment alone
+//
+// Whoever is in there can make files, and neither list, open nor remove those of others.
+static void let_other_users_in(struct session *s)
+{
+	char inside[sizeof(s->directory)];
+
+	if (!name_inside(s, inside, sizeof(inside)) || mkdir(inside, 0700) < 0)
+		return;
+	s->alive_inside = dead_runs_hold(inside);
+	// Others look whether it is locked.
+	if ((s->alive_inside < 0 || fchmod(s->alive_inside, 0644) == 0) &&
+	    set_mode(inside, 01733) && set_mode(s->home, 0711)) {
+		strcpy(s->directory, inside);
+		return;
+	}
+	set_mode(s->home, 0700);
+	remove_directory(inside);
+}
+
+static bool make_anywhere(struct session *s)
 {
 	const char *parents[] = { getenv("XDG_RUNTIME_DIR"), "/tmp" };
+	size_t count = sizeof(parents) / sizeof(parents[0]);
+	bool is_root = geteuid() == 0;
 
-	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+	for (size_t i = 0; i < count; i++)
 		if (is_usable(parents[i]))
 			dead_runs_remove(parents[i]);
 	errno = ENOENT;
-	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+	for (size_t i = 0; is_root && i < count; i++) {
+		if (is_usable(parents[i]) && is_passable(parents[i]) &&
+		    make_directory(s, parents[i])) {
+			let_other_users_in(s);
+			return true;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
 		if (is_usable(parents[i]) && make_directory(s, parents[i]))
-			return 0;
+			return true;
+	return false;
+}
+
+static int make_home(struct session *s, struct error *err)
+{
+	if (make_anywhere(s))
+		return 0;
 	error_set(err, errno, "could not make a private directory in $XDG_RUNTIME_DIR or /tmp");
-	s->directory[0] = '\0';
 	return error_hint(err,
 	                  "Make /tmp writable, or set XDG_RUNTIME_DIR to a directory of yours.");
 }
@@ -78,50 +184,43 @@ struct session *session_new(const struct session_options *options, struct error 
 			"Install bottleneck in a directory without blanks and colons in its name.");
 		return NULL;
 	}
-	s->alive = -1;
+	s->alive = s->alive_inside = -1;
 	strcpy(s->library, options->library);
 	s->options = *options;
 	s->options.library = s->library;
-	if (make_anywhere(s, err) < 0)
+	if (make_home(s, err) < 0)
 		return NULL;
-	s->alive = dead_runs_hold(s->directory);
-	temporary_add(s->directory);
+	s->alive = dead_runs_hold(s->home);
+	if (session_is_open(s))
+		temporary_add(s->directory); // it goes before the one that it is in
+	temporary_add(s->home);
 	return steal(s);
-}
-
-// Removes the files in the directory; agents make no directories.
-static void empty(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!directory) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *entry; (entry = readdir(directory));)
-		unlinkat(fd, entry->d_name, 0);
-	closedir(directory);
 }
 
 void session_free(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->directory[0]) {
-		empty(s->directory);
-		rmdir(s->directory);
-		temporary_forget(s->directory);
-		if (s->alive >= 0)
-			close(s->alive); // not before: a parallel start would take it for dead
-	}
+	if (session_is_open(s))
+		remove_directory(s->directory);
+	if (s->home[0])
+		remove_directory(s->home);
+	// Not before: a parallel start would take it for dead.
+	if (s->alive >= 0)
+		close(s->alive);
+	if (s->alive_inside >= 0)
+		close(s->alive_inside);
 	free(s);
 }
 
 const char *session_directory(const struct session *s)
 {
 	return s->directory;
+}
+
+bool session_is_open(const struct session *s)
+{
+	return strcmp(s->directory, s->home) != 0;
 }
 
 static bool export_preload(const struct session *s)

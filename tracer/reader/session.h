@@ -3,6 +3,9 @@
  * The private directory in which the agents leave their rings, and the
  * environment that leads them there. It is removed with all that is in it.
  *
+ * Where root makes it, processes of the program that become another user can
+ * write to it, too, by a name that nobody else knows.
+ *
  * One thread at a time.
  */
 #pragma once
@@ -31,7 +34,7 @@ struct session_options {
 	uint32_t launches;     /* the same: enum protocol_launches */
 };
 
-/* Makes the directory (0700, ours alone). NULL on error. */
+/* Makes the directory: ours alone, but see above. NULL on error. */
 struct session *session_new(const struct session_options *options, struct error *err);
 void session_free(struct session *s); /* NULL is fine */
 
@@ -39,6 +42,9 @@ CLEANUP(session, struct session *, session_free)
 
 /* Its path, the session's own. */
 const char *session_directory(const struct session *s);
+
+/* Whether other users can write to it, if they know its path. */
+bool session_is_open(const struct session *s);
 
 /*
  * Puts what the agent needs into the environment of the calling process: for the child, between

@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/reader/totals_file.h"
 
+#include "base/cleanup.h"
 #include "base/record.h"
 #include "tracer/protocol.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define AT_ONCE 64
 #define KEPT    ((off_t)1 << 20)
 
-void totals_file_fini(struct totals_file *t)
-{
-	if (t->fd >= 0)
-		close(t->fd);
-}
-
-static bool open_file(struct totals_file *t, int directory)
+bool totals_file_open(struct totals_file *t, int directory, const char *name)
 {
 	struct stat status;
 
-	if (t->fd >= 0)
-		return true;
-	int fd = openat(directory, PROTOCOL_TOTALS_FILE,
-	                O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-		t->fd = fd;
-	else if (fd >= 0)
-		close(fd);
-	return t->fd >= 0;
+	if (strlen(name) >= sizeof(t->name))
+		return false;
+	cleanup_close int fd =
+		openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	// A link may lead to a file of somebody else's, in which holes are made below.
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1)
+		return false;
+	*t = (struct totals_file){ .fd = steal_fd(&fd), .user = status.st_uid };
+	strcpy(t->name, name);
+	return true;
+}
+
+void totals_file_close(struct totals_file *t)
+{
+	close(t->fd);
 }
 
 // Writers append to the file at any moment, so it is never cut: it becomes hollow.
@@ -41,14 +43,12 @@ static void free_read(struct totals_file *t)
 	t->freed = t->at;
 }
 
-void totals_file_read(struct totals_file *t, int directory,
-                      void give(void *context, const struct record *record), void *context)
+void totals_file_read(struct totals_file *t, void give(void *context, const struct record *record),
+                      void *context)
 {
 	struct record_memory some[AT_ONCE];
 	ssize_t got;
 
-	if (!open_file(t, directory))
-		return;
 	while ((got = pread(t->fd, some, sizeof(some), t->at)) >= (ssize_t)sizeof(some[0])) {
 		size_t count = (size_t)got / sizeof(some[0]);
 		for (size_t i = 0; i < count; i++)
