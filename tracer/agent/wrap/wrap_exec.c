@@ -16,15 +16,19 @@
 #include "tracer/protocol.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define PRELOAD    "LD_PRELOAD="
-#define PATH_BYTES 400  // of a library that is looked for: a handler may run on a small stack
-#define REST_BYTES 4096 // of the libraries beside ours
+#define PRELOAD          "LD_PRELOAD="
+#define PATH_BYTES       400  // of a library that is looked for: a handler may run on a small stack
+#define REST_BYTES       4096 // of the libraries beside ours
+#define GROUPS_LOOKED_AT 256  // of more, none is known
 
 // One of these is to run: by the path, by a search for it, by a descriptor, in a directory.
 enum exec_kind {
@@ -81,6 +85,56 @@ static bool can_open(const char *path)
 	return can;
 }
 
+// Whether the process, of a user who is not root, has rights to read any file: setpriv still does
+// when it calls exec, which takes them away.
+static bool has_passing_rights(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { 0 };
+	uint32_t reading = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+
+	return geteuid() != 0 && syscall(SYS_capget, &header, sets) == 0 &&
+	       sets[0].effective & reading;
+}
+
+static bool is_in_group(gid_t group)
+{
+	gid_t groups[GROUPS_LOOKED_AT];
+	int count = getgroups(GROUPS_LOOKED_AT, groups);
+
+	for (int i = 0; i < count; i++)
+		if (groups[i] == group)
+			return true;
+	return group == getegid();
+}
+
+// WANTED: S_IROTH or S_IXOTH. By mode alone.
+static bool allows(const char *path, mode_t wanted)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return false;
+	if (status.st_uid == geteuid())
+		wanted <<= 6;
+	else if (is_in_group(status.st_gid))
+		wanted <<= 3;
+	return status.st_mode & wanted;
+}
+
+// PATH is written to and back.
+static bool can_open_without_rights(char *path)
+{
+	bool can = allows(path, S_IROTH);
+
+	for (char *slash = path; can && (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		can = allows(path, S_IXOTH);
+		*slash = '/';
+	}
+	return can;
+}
+
 static bool space_is_short(void)
 {
 	struct rlimit limit;
@@ -89,9 +143,9 @@ static bool space_is_short(void)
 }
 
 // Whether the next program is to have our library.
-static bool is_welcome(const char *library)
+static bool is_welcome(char *library)
 {
-	if (!can_open(library))
+	if (!can_open(library) || (has_passing_rights() && !can_open_without_rights(library)))
 		return false;
 	if (!space_is_short())
 		return true;
