@@ -23,6 +23,7 @@
 #define DEEP_TIMEOUT_MS    4 // the rest of a stack is soon another
 #define DEEP_NS            NS_PER_SEC
 #define HOUSEKEEPING_NS    NS_PER_SEC
+#define AGENTS_NS          (100 * NS_PER_MS) // how often missing agents are looked for
 #define FREQUENCY_MIN      49
 #define FREQUENCY_MAX      10000
 #define STACK_BYTES_MIN    512
@@ -45,6 +46,7 @@ struct sampler {
 	bool finishing;
 	uint64_t attached_ns;
 	struct budget budget;
+	uint64_t agents_due_ns;
 	struct thinning thinning;
 	uint32_t untimed; // events so far
 
@@ -433,6 +435,16 @@ static void choose_priority(struct sampler *s)
 		priority_urgent(&s->priority);
 }
 
+static void look_for_agents(struct sampler *s, uint64_t now_ns)
+{
+	bool wanted = s->options.agent_directory || s->options.op_directory;
+
+	if (!wanted || now_ns < s->agents_due_ns)
+		return;
+	tracker_look_for_agents(s->tracker, now_ns);
+	s->agents_due_ns = now_ns + AGENTS_NS;
+}
+
 int sampler_drain(struct sampler *s, struct error *err)
 {
 	uint64_t now = clock_now_ns();
@@ -444,6 +456,7 @@ int sampler_drain(struct sampler *s, struct error *err)
 	if (result == 0) {
 		tracker_probe(s->tracker, clock_now_ns());
 		keep_house(s, now);
+		look_for_agents(s, now);
 	}
 	choose_priority(s);
 	return result;

@@ -406,10 +406,20 @@ static bool children_wait(const struct verdict_facts *f, struct verdict *v)
 	return advise(v, "%s", wait_advice(most));
 }
 
+static bool advise_agent(struct verdict *v)
+{
+	return advise(
+		v, "Its Python functions are missing: the limits below say why, and what helps.");
+}
+
 static bool too_few_samples(const struct verdict_facts *f, struct verdict *v)
 {
 	if (f->run->samples >= FEW_SAMPLES)
 		return false;
+	if (!f->run->samples && f->run->agentless_processes) {
+		say(v, "No sample on a CPU: the agent was not loaded.");
+		return advise(v, "The limits below say why, and what helps.");
+	}
 	if (!f->run->samples)
 		say(v, "No sample on a CPU: it ran too short to rank functions.");
 	else
@@ -481,6 +491,9 @@ static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 		return true;
 	name_sum(f, &sum, text, sizeof(text));
 	say(v, "%s.", text);
+	if (sum.entry->name[0] == '[' && sum.entry->module &&
+	    query_lacks_agent(f->run, sum.entry->module))
+		return advise_agent(v);
 	if (sum.entry->name[0] == '[' && sum.entry->module)
 		return advise(v, "Get its symbols first (see limits below), or start with that "
 		                 "caller.");
@@ -534,6 +547,8 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
 	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
 	    place, caller ? ", mostly called from " : "", caller ? called : "");
+	if (row->name[0] == '[' && row->module && query_lacks_agent(f->run, row->module))
+		return advise_agent(v);
 	if (row->name[0] == '[' && row->module)
 		return advise(v, "Get its symbols first (see limits below)%s.",
 		              caller ? ", or start with that caller" : "");

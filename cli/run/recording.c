@@ -364,6 +364,37 @@ static void note_strangers(struct recording *r)
 		         count == 1 ? "it" : "them", count == 1 ? "its" : "their");
 }
 
+static void note_absence(struct recording *r, enum absence absence, const char *why,
+                         const char *remedy)
+{
+	const struct absences *absences = &sampler_status(r->sampler)->absences;
+	uint32_t count = absences->count[absence];
+
+	if (count)
+		add_fact(
+			r,
+			"%u process%s (%s%s) ran without the agent, %s: %sPython functions, ops and "
+			"allocations are missing. %s",
+			count, count == 1 ? "" : "es", absences->name[absence],
+			count == 1 ? "" : " ...", why,
+			sampler_status(r->sampler)->rung == RUNG_AGENT ? "samples, " : "", remedy);
+}
+
+static void note_absences(struct recording *r)
+{
+	note_absence(
+		r, ABSENCE_ENVIRONMENT, "started with another environment (sudo, su -, env -i)",
+		"Start bottleneck inside (sudo -u USER bottleneck COMMAND), or change the user "
+		"with setpriv or runuser -u, which keep the environment");
+	note_absence(r, ABSENCE_PRIVILEGED,
+	             "with rights of its file (setuid, setgid, capabilities), where the loader "
+	             "preloads nothing",
+	             "Run a copy of the program without them, as the user that it becomes");
+	note_absence(r, ABSENCE_LIBRARY, "as another user who could not load it",
+	             "Install bottleneck where that user can read " PROTOCOL_AGENT_LIBRARY
+	             ", for example in /usr/local");
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collector *c = &r->collector;
@@ -394,6 +425,7 @@ static void note_troubles(struct recording *r)
 		         lost == 1 ? " was" : "s were");
 	note_unseen_threads(r);
 	note_strangers(r);
+	note_absences(r);
 	if (c->broken.text[0])
 		add_fact(r, "sampling ended early: %s",
 		         error_message(&c->broken, text, sizeof(text)));

@@ -188,6 +188,7 @@ static void add_up_fields(struct run *run, const struct run *part)
 	}
 	run->machine_cpus = run->machine_busy_ns = run->machine_steal_ns = 0; // told several times
 	run->unseen_processes += part->unseen_processes;
+	run->agentless_processes += part->agentless_processes;
 	run->kernel_stacks &= part->kernel_stacks;
 	run->off_cpu_exact &= part->off_cpu_exact;
 	run->complete &= part->complete;

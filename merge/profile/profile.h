@@ -59,6 +59,7 @@ struct run {
 	uint64_t read_bytes, read_calls, write_bytes, write_calls;
 	uint32_t unseen_processes;
 	const char *unseen_name;
+	uint32_t agentless_processes; /* without the agent, for a reason that the notes tell */
 	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
 	uint64_t machine_busy_ns, machine_steal_ns; /* of its CPUs during the run */
 	/* The part of the run that was recorded, since its start; 0, 0: all of it. */

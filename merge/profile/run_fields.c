@@ -55,6 +55,7 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, write_calls),
 	FIELD(RUN_U32, unseen_processes),
 	FIELD(RUN_TEXT, unseen_name),
+	FIELD(RUN_U32, agentless_processes),
 	FIELD(RUN_U32, machine_cpus),
 	FIELD(RUN_U64, machine_busy_ns),
 	FIELD(RUN_U64, machine_steal_ns),

@@ -3,6 +3,7 @@
 #include "merge/profile/profile_data.h"
 #include "merge/query/query.h"
 #include "merge/scope/window.h"
+#include "symbolize/symbolizer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -123,6 +124,11 @@ static size_t list_modules(const struct profile *p, const uint64_t *self_ns, con
 			.reason = text_or_empty(p, facts->reason),
 			.remedy = text_or_empty(p, facts->remedy),
 		};
+		if (facts->level == DEBUG_LINES ||
+		    !query_lacks_agent(&p->run, rows[count - 1].path))
+			continue;
+		rows[count - 1].reason = "its Python functions are missing";
+		rows[count - 1].remedy = "the agent was not loaded, see the notes on processes";
 	}
 	return count;
 }

@@ -59,6 +59,9 @@ static void take_sampler_facts(struct collector *c)
 	memcpy(run->hooks_ns, c->recorder->hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;
 	run->unseen_name = status->unseen_name;
+	run->agentless_processes = 0;
+	for (int i = ABSENCE_NONE + 1; i < ABSENCE_COUNT; i++)
+		run->agentless_processes += status->absences.count[i];
 }
 
 static void take_time(struct collector *c)

@@ -31,6 +31,20 @@ static inline void sampler_sink_take(const struct sampler_sink *sink, const stru
 		sink->take(sink->context, what);
 }
 
+enum absence {
+	ABSENCE_NONE,        /* the agent is there; or the reason is said elsewhere, or unknown */
+	ABSENCE_ENVIRONMENT, /* it was started with another environment than the run's */
+	ABSENCE_PRIVILEGED,  /* setuid, setgid or file capabilities: the loader preloads nothing */
+	ABSENCE_LIBRARY,     /* another user's, who may not read the agent's library */
+	ABSENCE_COUNT
+};
+
+/* Processes without the agent, by reasons. */
+struct absences {
+	uint32_t count[ABSENCE_COUNT];
+	char name[ABSENCE_COUNT][64]; /* of the first one */
+};
+
 /* What the sampler did and could not do, for the report's limits. */
 struct sampler_status {
 	enum rung rung;
@@ -62,4 +76,5 @@ struct sampler_status {
 	uint32_t unseen_processes; /* followed processes that we could not sample (setuid, static …)
 	                            */
 	char unseen_name[64];      /* the first one of them */
+	struct absences absences; /* of the agent; processes that ran for long enough */
 };

@@ -39,8 +39,10 @@ struct process {
 	struct op_sites sites;  /* where its ops are begun */
 	struct patches patches; /* what its agent has changed */
 	struct python python;
-	bool announced;       /* the sink knows it */
-	struct process *next; /* in its hash chain */
+	bool announced;         /* the sink knows it */
+	uint64_t agent_due_ns;  /* when to look for its agent; 0: not set; UINT64_MAX: never */
+	uint64_t agent_wait_ns; /* and how much later again */
+	struct process *next;   /* in its hash chain */
 };
 
 /* A stack to which more may be added. */

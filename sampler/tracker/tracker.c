@@ -273,4 +273,5 @@ void tracker_report(const struct tracker *t, struct sampler_status *status)
 	status->lost_ops = t->ops.unmatched;
 	status->unseen_processes = t->unseen_processes;
 	memcpy(status->unseen_name, t->unseen_name, sizeof(status->unseen_name));
+	status->absences = t->absences;
 }

@@ -52,6 +52,7 @@ struct tracker {
 	uint64_t cut;          /* among those */
 	uint32_t unseen_processes;
 	char unseen_name[64];
+	struct absences absences;
 
 	/* A free frame comes first, for a mark on top of the stack. */
 	struct frame stack[1 + STACK_MAX_FRAMES];

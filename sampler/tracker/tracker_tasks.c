@@ -2,13 +2,21 @@
 #include "sampler/tracker/tracker_state.h"
 
 #include "base/array.h"
+#include "base/clock.h"
+#include "sampler/agent/absence.h"
 #include "sampler/off_cpu/off_cpu.h"
+#include "sampler/proc/proc_stat.h"
 #include "sampler/proc/proc_task.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/mapper.h"
 #include "sampler/tracker/tracker.h"
 
 #include <string.h>
+
+// What runs for less is not worth a look: most processes are short.
+#define AGENT_RUN_NS        (50 * NS_PER_MS)
+#define AGENT_FIRST_WAIT_NS (100 * NS_PER_MS)
+#define AGENT_LAST_WAIT_NS  (10 * NS_PER_SEC)
 
 static void announce_process(struct tracker *t, struct process *process, uint64_t time_ns,
                              bool exec)
@@ -259,6 +267,7 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 	mapper_reset(process);
 	process->program = 0;
 	process->loading = true;
+	process->agent_due_ns = 0;
 	proc_task_command(event->pid, event->name, process->command, sizeof(process->command));
 	announce_process(t, process, event->time_ns, again);
 	rename_thread(thread, event->name);
@@ -287,6 +296,51 @@ void tracker_on_exit(struct tracker *t, const struct event *event)
 
 	if (thread)
 		end_thread(t, thread, event->time_ns);
+}
+
+// Agents.
+
+struct agent_look {
+	struct tracker *tracker;
+	uint64_t now_ns;
+};
+
+static void note_absence(struct absences *absences, const struct process *process)
+{
+	enum absence why = absence_of(process->pid);
+
+	// Events of an exec may be the agent's, too.
+	if (!absences->count[why]++)
+		proc_task_name(process->pid, process->pid, absences->name[why],
+		               sizeof(absences->name[why]));
+}
+
+static void look_for_agent(void *context, struct thread *thread)
+{
+	const struct agent_look *look = context;
+	struct process *process = thread->process;
+	uint64_t run_ns, wait_ns;
+
+	if (thread->tid != process->pid || look->now_ns < process->agent_due_ns)
+		return;
+	if (!process->agent_due_ns) {
+		process->agent_wait_ns = AGENT_FIRST_WAIT_NS;
+	} else if (proc_stat_times(process->pid, thread->tid, &run_ns, &wait_ns) &&
+	           run_ns >= AGENT_RUN_NS) {
+		note_absence(&look->tracker->absences, process);
+		process->agent_due_ns = UINT64_MAX;
+		return;
+	}
+	process->agent_due_ns = look->now_ns + process->agent_wait_ns;
+	if (process->agent_wait_ns < AGENT_LAST_WAIT_NS)
+		process->agent_wait_ns *= 2;
+}
+
+void tracker_look_for_agents(struct tracker *t, uint64_t now_ns)
+{
+	struct agent_look look = { t, now_ns };
+
+	tasks_each_thread(t->tasks, look_for_agent, &look);
 }
 
 bool tracker_has_process(const struct tracker *t, uint32_t pid)

@@ -617,6 +617,26 @@ Test(query, modules_come_with_what_they_could_tell)
 	cr_expect(eq(str, (char *)rows->rows[0].remedy, "compile with -g"));
 }
 
+Test(query, of_a_python_without_the_agent_it_is_not_symbols_that_are_missing)
+{
+	struct run run = { .agentless_processes = 1 };
+	static const struct {
+		const char *module;
+		bool lacks;
+	} table[] = {
+		{ "/usr/bin/python3.11", true },
+		{ "/usr/lib/libpython3.12.so.1.0", true },
+		{ "/usr/lib/libc.so.6", false },
+		{ "python3", true },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		cr_expect(eq(int, query_lacks_agent(&run, table[i].module), table[i].lacks), "%s",
+		          table[i].module);
+		cr_expect(not(query_lacks_agent(&(struct run){ 0 }, table[i].module)));
+	}
+}
+
 Test(query, totals_are_sums_over_everything)
 {
 	struct totals totals;

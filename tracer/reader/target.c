@@ -2,11 +2,14 @@
 #include "tracer/reader/target.h"
 
 #include "base/cleanup.h"
+#include "tracer/protocol.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -189,4 +192,39 @@ const char *target_reason(enum target_kind kind)
 		break;
 	}
 	return "it could not be read";
+}
+
+static FILE *open_file(uint32_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	return fopen(path, "re");
+}
+
+bool target_has_agent(uint32_t pid)
+{
+	cleanup_fclose FILE *maps = open_file(pid, "maps");
+	cleanup_free char *line = NULL;
+	size_t room = 0, lines = 0;
+
+	for (; maps && getline(&line, &room, maps) > 0; lines++)
+		if (strstr(line, "/" PROTOCOL_AGENT_LIBRARY))
+			return true;
+	return !lines;
+}
+
+bool target_has_other_environment(uint32_t pid)
+{
+	static const char ours[] = PROTOCOL_ENV_DIRECTORY "=";
+	cleanup_fclose FILE *environment = open_file(pid, "environ");
+	cleanup_free char *entry = NULL;
+	size_t room = 0;
+
+	if (!environment)
+		return false;
+	while (getdelim(&entry, &room, '\0', environment) > 0)
+		if (strncmp(entry, ours, sizeof(ours) - 1) == 0)
+			return false;
+	return !ferror(environment);
 }

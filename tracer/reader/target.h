@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the agent can get into a program, which is asked before it is started.
+ * Whether the agent can get into a program, which is asked before it is started, and whether it has
+ * got into a process.
  *
  * The program is a foreign file: what it says is checked. Functions without state.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct error;
 
@@ -29,3 +31,12 @@ bool target_has_python(const char *command);
 
 /* Why the agent cannot get in, for people: "statically linked", …; "" for TARGET_GLIBC. */
 const char *target_reason(enum target_kind kind);
+
+/* Whether the agent is mapped in process PID; true also if that cannot be known. Reads all maps. */
+bool target_has_agent(uint32_t pid);
+
+/*
+ * Whether PID was started with an environment that does not lead to an agent. False also if that
+ * cannot be known.
+ */
+bool target_has_other_environment(uint32_t pid);
