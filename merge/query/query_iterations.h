@@ -9,7 +9,8 @@
  * Its first turn begins with what later ones begin with, or with lines before that to which the
  * loop comes again, however briefly: what was done there only once may be the set-up. Where no line
  * tells one call of a function from another, as in code of JIT compilers, what a turn begins with
- * may be the set-up, too. Functions that are compiled again are the same ones (merge/query/tiers.h).
+ * may be the set-up, too. Functions that are compiled again are the same ones: names are
+ * compared without their tier.
  * Only loops are found that come by two places at least, and stay at one of them for three bins of
  * time (BIN_NS): where one line takes all of the time, or turns are faster, none can be told.
  */

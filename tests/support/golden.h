@@ -12,7 +12,7 @@
 /* A terminal that is the same wherever the test runs. */
 struct terminal golden_terminal(int width, bool color, bool ascii);
 
-/* PAGE, which is freed, equals tests/golden/NAME.txt. */
+/* PAGE, which is freed, equals NAME.txt in tests/golden/. */
 void golden_expect(const char *name, char *page);
 
 /* For .init of a suite: columns are counted in UTF-8. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A run of tests/probe_child.c. Kept apart from the test because <signal.h> and
+ * A run of tests/programs/probe_child.c. Kept apart from the test because <signal.h> and
  * base/record.h both have names for registers.
  */
 #pragma once

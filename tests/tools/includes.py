@@ -8,7 +8,8 @@ What it checks, over the #include lines of everything that we build:
  3. a library links the libraries whose headers it includes, and no others;
  4. every header compiles alone (with --commands, which knows the flags);
  5. no header has exactly one client that lies in its own folder;
- 6. the folders that ARCHITECTURE.md names exist.
+ 6. the folders that ARCHITECTURE.md names exist;
+ 7. the files that comments name exist.
 
 It prints FILE:LINE: what is wrong. Exceptions are listed below, each with its reason. The lists only
 shrink: an exception that is no longer needed is an error, too.
@@ -118,6 +119,8 @@ SYSTEM = {
     "elfutils/libdwelf.h": "PkgConfig::DW",
 }
 
+# A file of ours, in what is not an #include line.
+NAMED = re.compile(rf"(?<![\w/.-])((?:{'|'.join(TOPS)}|tests|cmake|man)/[\w/.-]*\.[a-z1-9]+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 Line = collections.namedtuple("Line", "file number header system")
 
@@ -128,6 +131,7 @@ class Tree:
     def __init__(self, root):
         self.root = root
         self.files = {}
+        self.named = []
         self.tests = collections.defaultdict(list)
         for top in TOPS:
             for path in self.sources(top):
@@ -148,6 +152,8 @@ class Tree:
             for number, text in enumerate(file, 1):
                 if match := INCLUDE.match(text):
                     found.append(Line(path, number, match[1] or match[2], not match[1]))
+                else:
+                    self.named += [Line(path, number, name, False) for name in NAMED.findall(text)]
         return found
 
     def includes(self):
@@ -349,6 +355,12 @@ def check_architecture(tree, problems):
                     problems.append(f"ARCHITECTURE.md:{number}: there is no folder {name}/")
 
 
+def check_named(tree, problems):
+    for line in tree.named:
+        if not os.path.exists(os.path.join(tree.root, line.header)):
+            problems.append(f"{line.file}:{line.number}: there is no {line.header}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("root")
@@ -369,6 +381,7 @@ def main():
     check_links(tree, problems, stale)
     check_clients(tree, problems, stale)
     check_architecture(tree, problems)
+    check_named(tree, problems)
     if args.commands:
         with open(args.commands) as file:
             check_headers_alone(tree, problems, json.load(file))

@@ -76,6 +76,14 @@ class Includes(unittest.TestCase):
         files["merge/b.c"] = '#include "base/a.h"\n#include <zlib.h>\n#include <sqlite3.h>\n'
         self.assertEqual([line.split(" ")[0] for line in problems_of(files)], ["merge/b.c:3:"])
 
+    def test_a_file_that_a_comment_names_exists(self):
+        found = problems_of({
+            "base/a.h": "#pragma once\n",
+            "base/a.c": "// See base/a.h,\n// base/b.h and /usr/lib/cmake/c.cmake.\n",
+            "tests/unit/a_test.c": "/* tests/none.py */\n"})
+        self.assertEqual(found, ["base/a.c:2: there is no base/b.h",
+                                 "tests/unit/a_test.c:1: there is no tests/none.py"])
+
     def test_a_folder_that_the_architecture_names_exists(self):
         found = problems_of({"ARCHITECTURE.md": "`merge/file/` holds\nwhat `merge/none/` holds\n",
                              "merge/file/a.c": ""})

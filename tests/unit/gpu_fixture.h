@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What GPUs do in a test's profile, tests/finding_fixture.h: told as CUPTI's records tell it.
+ * What GPUs do in a test's profile, tests/unit/finding_fixture.h: told as CUPTI's records tell it.
  *
  * Times are since the fixture's now; works without a site are of nobody.
  */

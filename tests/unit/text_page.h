@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report of a hand-made profile: see tests/fake_profile.h. */
+/* The report of a hand-made profile: see tests/unit/fake_profile.h. */
 #pragma once
 
 #include "cli/report/view.h"

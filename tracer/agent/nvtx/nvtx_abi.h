@@ -2,7 +2,7 @@
 /*
  * What NVTX programs and an injection library tell each other, as far as we
  * use it: NVTX 2 and 3, modules CORE and CORE2, and the payload extension. The
- * layouts are frozen; tests/nvtx_abi_test.c compares them with NVIDIA's headers.
+ * layouts are frozen; tests/ops/nvtx_abi_test.c compares them with NVIDIA's headers.
  */
 #pragma once
 
