@@ -385,21 +385,30 @@ static void take_told(struct op_group *group, struct told *told)
 	told->durations = (struct histogram){ 0 };
 }
 
+// Profiles from files and merged ones do not say which series an entry's calls are in.
+static uint32_t series_of(const struct profile *p, const struct op_key *key)
+{
+	uint32_t process = threads_get(&p->threads, key->thread)->process;
+
+	return series_find(&p->series, key->op, key->shape, process);
+}
+
 static bool add_told(const struct op_groups *a, const struct op_entry *entry, bool *seen,
                      struct told *told)
 {
 	const struct series_table *t = &a->profile->series;
+	uint32_t series = series_of(a->profile, &entry->key);
 	uint64_t start = profile_start_ns(a->profile);
 	uint64_t to = a->query->to_ns ? start + a->query->to_ns : UINT64_MAX;
 
 	told->calls += entry->sums.calls;
 	told->unfit |= entry->sums.sum_ns != entry->sums.total_ns || entry->sums.untimed ||
-	               (entry->sums.calls && !entry->series);
-	if (!entry->series || seen[entry->series - 1])
+	               (entry->sums.calls && !series);
+	if (!series || seen[series - 1])
 		return true;
-	seen[entry->series - 1] = true;
-	told->series_calls += t->series[entry->series - 1].calls;
-	return series_window_add(&told->in, &told->durations, &t->series[entry->series - 1],
+	seen[series - 1] = true;
+	told->series_calls += t->series[series - 1].calls;
+	return series_window_add(&told->in, &told->durations, &t->series[series - 1],
 	                         start + a->query->from_ns, to);
 }
 

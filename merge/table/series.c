@@ -32,6 +32,11 @@ static uint32_t slot_of(const struct series_table *t, uint32_t op, uint32_t shap
 	return at;
 }
 
+uint32_t series_find(const struct series_table *t, uint32_t op, uint32_t shape, uint32_t process)
+{
+	return t->index.slots ? t->index.slots[slot_of(t, op, shape, process)] : 0;
+}
+
 uint32_t series_get(struct series_table *t, uint32_t op, uint32_t shape, uint32_t process)
 {
 	if (!t->index.slots && !hash_init(&t->index, 64))

@@ -49,6 +49,9 @@ void series_fini(struct series_table *t);
 /* The id (index + 1) of a series, added if it is new; 0 if there is no room. */
 uint32_t series_get(struct series_table *t, uint32_t op, uint32_t shape, uint32_t process);
 
+/* The id of a series that is there; 0 if it is not. */
+uint32_t series_find(const struct series_table *t, uint32_t op, uint32_t shape, uint32_t process);
+
 /* One more call of series ID, or of none (0). Calls come in their order. */
 void series_add(struct series_table *t, uint32_t id, uint64_t begin_ns, uint64_t ns);
 

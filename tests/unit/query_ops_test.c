@@ -10,17 +10,21 @@
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct fixture f;
+static char path[64];
 
 static void begin(void)
 {
 	fixture_init(&f, NULL);
+	snprintf(path, sizeof(path), "/tmp/query-ops-%d.bneck", (int)getpid());
 }
 
 static void end(void)
 {
 	fixture_fini(&f);
+	unlink(path);
 }
 
 TestSuite(query_ops, .init = begin, .fini = end);
@@ -50,13 +54,18 @@ static void call(const char *name, uint64_t from_ms, uint64_t total_ms, uint64_t
 	profile_add_op(f.profile, &event);
 }
 
-static struct op_rows *ask_ops(const struct op_query *query)
+static struct op_rows *ask_ops_of(const struct profile *profile, const struct op_query *query)
 {
 	struct error err = { 0 };
-	struct op_rows *rows = query_ops(f.profile, query, &err);
+	struct op_rows *rows = query_ops(profile, query, &err);
 
 	cr_assert(rows != NULL, "%s", err.text);
 	return rows;
+}
+
+static struct op_rows *ask_ops(const struct op_query *query)
+{
+	return ask_ops_of(f.profile, query);
 }
 
 // "name calls self/total, …" in ms.
@@ -313,7 +322,20 @@ Test(query_ops, a_window_has_the_ops_that_began_in_it)
 	EXPECT(&(struct op_query){ .from_ns = 2000 * MS }, "");
 }
 
-// Bins of 1 ms and wider would put the call at 302.5 ms to another side of the cut.
+static void expect_all_but_three(const struct profile *profile)
+{
+	const struct op_query behind = { .from_ns = 300 * MS + MS / 2 };
+	cleanup(op_rows) struct op_rows *rows = ask_ops_of(profile, &behind);
+
+	cr_assert(eq(sz, rows->count, 1));
+	cr_expect(eq(u64, rows->rows[0].calls, 37));
+	cr_expect(eq(u64, rows->rows[0].total_ns, (13 * 10 + 12 * 11 + 12 * 12) * MS));
+	cr_expect(eq(u64, rows->rows[0].min_ns, 10 * MS));
+	cr_expect(eq(u64, rows->rows[0].max_ns, 12 * MS));
+	cr_expect(rows->rows[0].median_ns > 10.9 * MS && rows->rows[0].median_ns < 11.1 * MS);
+}
+
+// Bins of 1 ms and wider would put the call at 300.5 ms to another side of the cut.
 Test(query_ops, a_window_cuts_between_calls_and_knows_their_durations)
 {
 	for (uint64_t i = 0; i < 40; i++) {
@@ -322,14 +344,15 @@ Test(query_ops, a_window_cuts_between_calls_and_knows_their_durations)
 		event.end_ns += MS / 2;
 		profile_add_op(f.profile, &event);
 	}
-	cleanup(op_rows) struct op_rows *rows =
-		ask_ops(&(struct op_query){ .from_ns = 300 * MS + MS / 2 });
-	cr_assert(eq(sz, rows->count, 1));
-	cr_expect(eq(u64, rows->rows[0].calls, 37));
-	cr_expect(eq(u64, rows->rows[0].total_ns, (13 * 10 + 12 * 11 + 12 * 12) * MS));
-	cr_expect(eq(u64, rows->rows[0].min_ns, 10 * MS));
-	cr_expect(eq(u64, rows->rows[0].max_ns, 12 * MS));
-	cr_expect(rows->rows[0].median_ns > 10.9 * MS && rows->rows[0].median_ns < 11.1 * MS);
+	expect_all_but_three(f.profile);
+
+	// A file does not say in which series an entry's calls are.
+	struct error err = { 0 };
+	name_all(&f);
+	cr_assert(profile_write(f.profile, path, &err) == 0, "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	cr_assert(read != NULL, "%s", err.text);
+	expect_all_but_three(read);
 }
 
 // Of one thread, and of what is open within itself, only the bins tell.
