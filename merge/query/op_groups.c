@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "merge/numbers/histogram.h"
 #include "merge/profile/profile_data.h"
+#include "merge/scope/window.h"
 #include "merge/table/series.h"
 
 #include <errno.h>
@@ -183,10 +184,12 @@ bool op_groups_is_windowed(const struct op_groups *a)
 
 static bool is_in_window(const struct op_groups *a, uint64_t time_ns)
 {
+	const struct window_limits limits =
+		window_limits(a->profile, a->query->from_ns, a->query->to_ns);
 	int64_t since = (int64_t)(time_ns - profile_start_ns(a->profile));
 	uint64_t at = since > 0 ? (uint64_t)since : 0;
 
-	return at >= a->query->from_ns && (!a->query->to_ns || at < a->query->to_ns);
+	return at >= limits.from_ns && (!limits.to_ns || at < limits.to_ns);
 }
 
 // As with samples, a bin is in the window as a whole, or not at all: its start decides.

@@ -17,7 +17,7 @@ struct seen {
 // The part of the run that is accounted for.
 struct part {
 	bool whole;
-	uint64_t from_ns, to_ns; // CLOCK_MONOTONIC: where its bins begin and end
+	uint64_t from_ns, to_ns; // CLOCK_MONOTONIC: of its bins, or of what was recorded
 	struct window bins;
 };
 
@@ -160,13 +160,18 @@ static bool mostly_waits_for_others(const struct account *account)
 
 static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
+	const struct window_limits limits = window_limits(p, from_ns, to_ns);
 	struct part part = { .whole = !from_ns && !to_ns, .to_ns = UINT64_MAX };
 
 	part.bins = window_of(p, from_ns, to_ns);
-	if (from_ns)
+	if (limits.from_ns)
 		part.from_ns = p->cells.origin_ns + part.bins.first_bin * p->cells.width_ns;
-	if (to_ns)
+	else if (from_ns)
+		part.from_ns = profile_start_ns(p) + from_ns;
+	if (limits.to_ns)
 		part.to_ns = p->cells.origin_ns + part.bins.end_bin * p->cells.width_ns;
+	else if (to_ns)
+		part.to_ns = profile_start_ns(p) + to_ns;
 	return part;
 }
 

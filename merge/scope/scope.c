@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "merge/scope/idle.h"
 #include "merge/scope/keys.h"
+#include "merge/scope/window.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -121,13 +122,17 @@ uint32_t scope_bin(const struct cells *c, uint64_t time_ns)
 // A bin is in the window as a whole, or not at all: its start decides.
 static void choose_bins(struct scope *scope, const struct query *query)
 {
+	const struct window_limits limits =
+		window_limits(scope->profile, query->from_ns, query->to_ns);
 	uint64_t start = profile_start_ns(scope->profile);
 
 	scope->end_bin = CELLS_BINS;
 	if (of_memory(query))
 		return; // when it was allocated is not kept
-	scope->first_bin = query->from_ns ? scope_bin(scope->table, start + query->from_ns) : 0;
-	scope->end_bin = query->to_ns ? scope_bin(scope->table, start + query->to_ns) : CELLS_BINS;
+	if (limits.from_ns)
+		scope->first_bin = scope_bin(scope->table, start + limits.from_ns);
+	if (limits.to_ns)
+		scope->end_bin = scope_bin(scope->table, start + limits.to_ns);
 }
 
 // An interval that has begun before the window may reach into it.

@@ -12,12 +12,23 @@ uint64_t window_bin_start(const struct profile *p, uint32_t bin)
 	return start > 0 ? (uint64_t)start : 0;
 }
 
+struct window_limits window_limits(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct run *run = &p->run;
+
+	return (struct window_limits){
+		.from_ns = from_ns > run->recorded_from_ns ? from_ns : 0,
+		.to_ns = run->recorded_to_ns && to_ns >= run->recorded_to_ns ? 0 : to_ns,
+	};
+}
+
 struct window window_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
+	const struct window_limits limits = window_limits(p, from_ns, to_ns);
 	uint64_t start = profile_start_ns(p);
 
 	return (struct window){
-		.first_bin = from_ns ? scope_bin(&p->cells, start + from_ns) : 0,
-		.end_bin = to_ns ? scope_bin(&p->cells, start + to_ns) : CELLS_BINS,
+		.first_bin = limits.from_ns ? scope_bin(&p->cells, start + limits.from_ns) : 0,
+		.end_bin = limits.to_ns ? scope_bin(&p->cells, start + limits.to_ns) : CELLS_BINS,
 	};
 }

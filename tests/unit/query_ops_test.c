@@ -355,6 +355,30 @@ Test(query_ops, a_window_cuts_between_calls_and_knows_their_durations)
 	expect_all_but_three(read);
 }
 
+// The first bin begins before the recording does.
+Test(query_ops, where_a_recording_begins_nothing_is_cut_off)
+{
+	for (uint64_t i = 0; i < 5; i++) {
+		struct op_event event = call_of("op", 100 + i * 100, 10, 10);
+		event.begin_ns += MS / 2;
+		event.end_ns += MS / 2;
+		profile_add_op(f.profile, &event);
+	}
+	f.profile->run.recorded_from_ns = 100 * MS + MS / 2;
+	f.profile->run.recorded_to_ns = 520 * MS;
+	struct op_query query = { .by = OPS_BY_LINE,
+		                  .from_ns = f.profile->run.recorded_from_ns,
+		                  .to_ns = f.profile->run.recorded_to_ns };
+	cleanup(op_rows) struct op_rows *all = ask_ops(&query);
+	cr_assert(eq(sz, all->count, 1));
+	cr_expect(eq(u64, all->rows[0].calls, 5));
+	cr_expect(eq(u64, all->rows[0].self_ns, 50 * MS));
+	query.from_ns += 50 * MS;
+	cleanup(op_rows) struct op_rows *later = ask_ops(&query);
+	cr_assert(eq(sz, later->count, 1));
+	cr_expect(eq(u64, later->rows[0].calls, 4));
+}
+
 // Of one thread, and of what is open within itself, only the bins tell.
 Test(query_ops, a_window_of_calls_that_are_not_kept_one_by_one)
 {
