@@ -177,7 +177,7 @@ void rings_append_totals(const struct rings *r, const struct record_memory *tota
 	if (fd < 0)
 		return;
 	// Where other users can make files, it may be theirs, or a link to something else of ours.
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+	if (system_fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
 	    status.st_uid == geteuid() && size_is_allowed((size_t)status.st_size + sizeof(record)))
 		syscall(SYS_write, fd, &record, sizeof(record));
 	system_close(fd);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls for handlers: libc's own open, read and close are cancellation
- * points, and another library may stand in front of them.
+ * points, and another library may stand in front of them. Its stat and fstat are
+ * of glibc 2.33, and the agent's own fstat stands in front of the latter.
  */
 #pragma once
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,4 +25,14 @@ static inline long system_read(int fd, void *to, size_t size)
 static inline void system_close(int fd)
 {
 	syscall(SYS_close, fd);
+}
+
+static inline int system_stat(const char *path, struct stat *status)
+{
+	return (int)syscall(SYS_newfstatat, AT_FDCWD, path, status, 0);
+}
+
+static inline int system_fstat(int fd, struct stat *status)
+{
+	return (int)syscall(SYS_fstat, fd, status);
 }

@@ -18,7 +18,7 @@ bool task_list_count(uint32_t *count)
 
 	// The directory's links are its threads and two more.
 	// stat() is of glibc 2.33, and was no function before.
-	if (syscall(SYS_newfstatat, AT_FDCWD, DIRECTORY, &status, 0) < 0 || status.st_nlink < 2)
+	if (system_stat(DIRECTORY, &status) < 0 || status.st_nlink < 2)
 		return false;
 	*count = (uint32_t)status.st_nlink - 2;
 	return true;

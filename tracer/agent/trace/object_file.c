@@ -17,7 +17,7 @@ struct object_file object_file_map(const char *path)
 
 	if (fd < 0)
 		return file;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+	if (system_fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
 		void *memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (memory != MAP_FAILED)
 			file = (struct object_file){ memory, (size_t)status.st_size };
