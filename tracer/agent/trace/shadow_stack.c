@@ -3,8 +3,9 @@
 
 #include <stdint.h>
 
-// The kernel is asked, arch_prctl(ARCH_SHSTK_STATUS), for all of a thread's time; this instruction
-// for now, and where there are no shadow stacks it does nothing: on old processors, too.
+// Each traced call asks, and the kernel's answer, arch_prctl(ARCH_SHSTK_STATUS), would take a
+// system call. This instruction reads where the thread's shadow stack is; it leaves the register as
+// it was where the thread has none, and on processors that have none.
 bool shadow_stack_is_on(void)
 {
 	uint64_t pointer = 0;
