@@ -10,13 +10,13 @@
 
 #include "base/cleanup.h"
 #include "base/metric.h"
+#include "base/origin.h"
 #include "merge/profile/profile.h"
 #include "merge/scope/selection.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 struct row {
 	const char *name; /* function, file, module, thread or process name; never NULL */
@@ -120,21 +120,18 @@ struct module_rows {
 	size_t count;
 };
 struct module_rows *query_modules(const struct profile *p, struct error *err);
-
-/*
- * Whether the file MODULE is a Python interpreter of a RUN in which processes had no agent: what
- * is missing there are Python's functions, which no debug symbols bring.
- */
-static inline bool query_lacks_agent(const struct run *run, const char *module)
-{
-	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
-
-	return run->agentless_processes && (strncmp(name, "python", strlen("python")) == 0 ||
-	                                    strncmp(name, "libpython", strlen("libpython")) == 0);
-}
 void module_rows_free(struct module_rows *rows);
 
 CLEANUP(module_rows, struct module_rows *, module_rows_free)
+
+/*
+ * Whether MODULE is a Python interpreter in a RUN with processes that had no agent: the agent, not
+ * debug symbols, brings the names of its Python functions.
+ */
+static inline bool query_lacks_agent(const struct run *run, const char *module)
+{
+	return run->agentless_processes && origin_is_python(module);
+}
 
 /* Totals for the header and the limits. */
 struct totals {

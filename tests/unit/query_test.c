@@ -627,7 +627,7 @@ Test(query, of_a_python_without_the_agent_it_is_not_symbols_that_are_missing)
 		{ "/usr/bin/python3.11", true },
 		{ "/usr/lib/libpython3.12.so.1.0", true },
 		{ "/usr/lib/libc.so.6", false },
-		{ "python3", true },
+		{ "/opt/venv/bin/python3", true },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
