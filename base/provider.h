@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers: who tells of what a program does as ops, or of its allocations.
+ * Providers: the sources of ops and allocations, such as NVTX, PyTorch or malloc.
  *
  * What there is to know of one beside its code stands in base/providers.def, once. From that are
  * made the options of run, the environment of the target, the fields of a profile and the agent's
@@ -31,7 +31,7 @@ enum op_provider {
 struct provider {
 	enum op_provider id;
 	const char *name;   /* in reports and files, and of the section of its hooks: "nvtx" */
-	const char *title;  /* in bottleneck-ops(7); NULL: it is told of elsewhere */
+	const char *title;  /* in bottleneck-ops(7); NULL: described elsewhere */
 	const char *option; /* of run, that switches it off, without --; NULL: none of its own */
 	const char *help;   /* of that option */
 	enum op_provider switched_with; /* whose option switches it off, too; 0: its own */

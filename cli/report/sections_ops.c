@@ -430,8 +430,8 @@ static void note_troubles(struct section *s, const struct ops *ops)
 	if (untimed)
 		section_note(
 			s, NOTE_SAY, false,
-			"%s %% of the calls are known in sum only, as they came too fast to be kept "
-			"one by one, or were told afterwards: not in median, min, max and first",
+			"median, min, max and first exclude %s %% of the calls: only their sum is "
+			"recorded, as they were too frequent or reported afterwards",
 			format_percent(untimed, ops->all->calls).text);
 }
 

@@ -286,7 +286,7 @@ static const struct section_column code_columns[] = {
 	  .type = CELL_SHARE, .at = { 2, 2, 7 }, .make = make_self_share },
 	{ "self_margin", "margin", .heading = "\u00b1", .type = CELL_MARGIN, .at = { 3, 3, 8 },
 	  .none = { 1, 0, 0 }, .width_min = WIDE, .legend = "\u00b1: 95 % interval",
-	  .tied = "~ cannot be told from the next row", .make = make_margin },
+	  .tied = "~ not distinguishable from the next row", .make = make_margin },
 	{ "tied", .type = CELL_BOOL, .at = { 0, 0, 9 }, FIELD(struct row, tied) },
 	{ "total_ns", "total", .heading = "total", .type = CELL_NS, .at = { 4, 4, 10 },
 	  .make = make_total },

@@ -98,7 +98,7 @@ static void name_place(const char *name, const char *file, int line, const char 
 		snprintf(buffer, size, "%s%sthe kernel", named ? function : "",
 		         named ? " in " : "");
 	else
-		snprintf(buffer, size, "%s in %s", named ? function : "code without names", bare);
+		snprintf(buffer, size, "%s in %s", named ? function : "code without symbols", bare);
 }
 
 static void name_node(const struct call_node *node, char *buffer, size_t size)
@@ -409,7 +409,8 @@ static bool children_wait(const struct verdict_facts *f, struct verdict *v)
 static bool advise_agent(struct verdict *v)
 {
 	return advise(
-		v, "Its Python functions are missing: the limits below say why, and what helps.");
+		v,
+		"Its Python functions are missing; the limits below give the cause and the remedy.");
 }
 
 static bool too_few_samples(const struct verdict_facts *f, struct verdict *v)
@@ -418,7 +419,7 @@ static bool too_few_samples(const struct verdict_facts *f, struct verdict *v)
 		return false;
 	if (!f->run->samples && f->run->agentless_processes) {
 		say(v, "No sample on a CPU: the agent was not loaded.");
-		return advise(v, "The limits below say why, and what helps.");
+		return advise(v, "The limits below give the cause and the remedy.");
 	}
 	if (!f->run->samples)
 		say(v, "No sample on a CPU: it ran too short to rank functions.");
@@ -451,7 +452,7 @@ static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 	if (!row || strcmp(row->name, "[jit]") != 0 || !is_mark(row) ||
 	    share_of(row->self, f->cpu->all) < ASKED_SHARE)
 		return false;
-	say(v, "%s %% of the CPU time is spent in code without names that a JIT compiler made.",
+	say(v, "%s %% of the CPU time is spent in code without symbols that a JIT compiler made.",
 	    format_percent(row->self, f->cpu->all).text);
 	return advise(v, "Have its names written first: see the limits below.");
 }

@@ -34,7 +34,7 @@ static const struct option_spec capture[] = {
 	  .offset = AT(stack_bytes),
 	  .min = 1024,
 	  .max = 65528,
-	  .help = "of the stack to copy with each sample (32768)" },
+	  .help = "stack bytes captured with each sample (32768)" },
 	{ .name = "unwinder",
 	  .argument = "NAME",
 	  .kind = OPTION_CHOICE,
@@ -50,7 +50,7 @@ static const struct option_spec capture[] = {
 	{ .name = "no-off-cpu",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(no_off_cpu),
-	  .help = "do not look at what threads wait for" },
+	  .help = "disable off-CPU profiling" },
 	{ .name = "delay",
 	  .argument = "SECONDS",
 	  .kind = OPTION_SECONDS,
@@ -77,13 +77,13 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_PERCENT,
 	  .offset = AT(budget_percent),
 	  .choices = no_limit,
-	  .help = "lower the rate when looking on costs more, or none (5)" },
+	  .help = "lower the sampling rate above this overhead, in percent, or none (5)" },
 };
 
 static const struct option_spec no_ops = { .name = "no-ops",
 	                                   .kind = OPTION_SWITCH,
 	                                   .offset = AT(no_ops),
-	                                   .help = "only samples: no ops, no allocations" };
+	                                   .help = "record samples only: no ops, no allocations" };
 
 static const struct option_spec no_agent = {
 	.name = "no-agent",
@@ -101,12 +101,12 @@ static const struct {
 	  { .name = "gpu-lines",
 	    .kind = OPTION_SWITCH,
 	    .offset = AT(gpu_lines),
-	    .help = "sample the instructions of kernels, and what they wait for: needs rights" } },
+	    .help = "sample GPU instructions and their stall reasons (requires elevated privileges)" } },
 	{ OP_CUDA,
 	  { .name = "gpu-graph-nodes",
 	    .kind = OPTION_SWITCH,
 	    .offset = AT(gpu_graph_nodes),
-	    .help = "tell each kernel of a CUDA graph, not its launch as a whole: costs more" } },
+	    .help = "record each kernel of a CUDA graph instead of the whole launch (higher overhead)" } },
 	{ OP_CUDA,
 	  { .name = "gpu-callsites",
 	    .argument = "HOW",

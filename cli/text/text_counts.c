@@ -144,7 +144,7 @@ static void print_limits(const struct text_counts *text, const struct count_rows
 		    number(text, rows->noise).text);
 	if ((double)rows->unnamed > NAMELESS * all)
 		say(text,
-		    "%s %% of the instructions are in code without names, most in %s: install its "
+		    "%s %% of the instructions are in code without symbols, most in %s: install its "
 		    "debug symbols (-dbgsym, -debuginfo), or compile with -g",
 		    format_percent(rows->unnamed, rows->all).text,
 		    rows->unnamed_module ? rows->unnamed_module : "code of no file");

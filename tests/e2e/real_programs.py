@@ -214,7 +214,7 @@ def function_name(name, module):
 
 def perf_shares(path):
     """Self share per function by perf, kernel as one. By periods: a percentage of perf's is rounded,
-    and code without names has a row for each sample."""
+    and code without symbols has a row for each sample."""
     text = subprocess.run(["perf", "report", "-i", path, "--stdio", "--no-children", "-g", "none",
                            "-s", "dso,sym", "--percent-limit", "0", "-F", "period,dso,sym"],
                           capture_output=True, text=True, check=True).stdout

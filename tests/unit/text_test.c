@@ -88,7 +88,7 @@ Test(text, code_without_names_is_told_to_be_that)
 	profile->functions = rows;
 	profile->function_count = 1;
 	char *page = text_page(profile, &view, golden_terminal(100, false, false));
-	cr_expect(ne(ptr, strstr(page, "native  [libfoo.so]  code without names\n"), NULL), "%s",
+	cr_expect(ne(ptr, strstr(page, "native  [libfoo.so]  code without symbols\n"), NULL), "%s",
 	          page);
 	free(page);
 }
@@ -298,7 +298,7 @@ Test(text, only_rows_that_matter_are_marked_as_ties)
 		{ .name = "fourth", .self = 40, .total = 40, .self_margin = 0.02, .tied = true },
 		{ .name = "fifth", .self = 10, .total = 10, .self_margin = 0.02, .tied = true },
 	};
-	static const char legend[] = "~ cannot be told from the next row";
+	static const char legend[] = "~ not distinguishable from the next row";
 	struct view view = view_default();
 	struct profile *profile = fake_profile();
 
