@@ -143,5 +143,5 @@ const char *place_beside(const char *name, const char *place)
 {
 	if (strcmp(place, name) != 0)
 		return place;
-	return strcmp(name, "[kernel]") == 0 ? "" : "code without symbols";
+	return strcmp(name, "[kernel]") == 0 ? "" : "no symbols";
 }

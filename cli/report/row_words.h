@@ -36,6 +36,6 @@ const char *row_kind_words(const struct row *row);
 /* "dir/file.c:88" without the directories, or the module in brackets; "" if nothing is known. */
 void place_words(const char *file, int line, const char *module, char *buffer, size_t size);
 
-/* What stands beside NAME: PLACE, unless NAME is that already, which is so of code without symbols.
+/* What stands beside NAME: PLACE, unless NAME is that already, as it is for code without symbols.
  */
 const char *place_beside(const char *name, const char *place);

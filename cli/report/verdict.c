@@ -492,8 +492,7 @@ static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 		return true;
 	name_sum(f, &sum, text, sizeof(text));
 	say(v, "%s.", text);
-	if (sum.entry->name[0] == '[' && sum.entry->module &&
-	    query_lacks_agent(f->run, sum.entry->module))
+	if (query_lacks_agent(f->run, sum.entry->module))
 		return advise_agent(v);
 	if (sum.entry->name[0] == '[' && sum.entry->module)
 		return advise(v, "Get its symbols first (see limits below), or start with that "
@@ -548,7 +547,7 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
 	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
 	    place, caller ? ", mostly called from " : "", caller ? called : "");
-	if (row->name[0] == '[' && row->module && query_lacks_agent(f->run, row->module))
+	if (query_lacks_agent(f->run, row->module))
 		return advise_agent(v);
 	if (row->name[0] == '[' && row->module)
 		return advise(v, "Get its symbols first (see limits below)%s.",

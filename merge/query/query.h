@@ -126,7 +126,7 @@ CLEANUP(module_rows, struct module_rows *, module_rows_free)
 
 /*
  * Whether MODULE is a Python interpreter in a RUN with processes that had no agent: the agent, not
- * debug symbols, brings the names of its Python functions.
+ * debug symbols, brings the names of its Python functions. MODULE may be NULL.
  */
 static inline bool query_lacks_agent(const struct run *run, const char *module)
 {

@@ -242,6 +242,24 @@ Test(text_verdict, children_that_wait_are_told_by_what_for)
 	expect_verdict(profile, "Only 20 samples on a CPU");
 }
 
+Test(text_verdict, a_python_without_the_agent_needs_the_agent_and_not_its_callers)
+{
+	static struct row row = { .name = "_PyEval_EvalFrameDefault",
+		                  .module = "/usr/bin/python3.11",
+		                  .self = 6 * NS_PER_SEC,
+		                  .total = 6 * NS_PER_SEC,
+		                  .self_ns = { [METRIC_ON_CPU] = 6 * NS_PER_SEC } };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
+	expect_verdict(profile, "See who calls it: bottleneck report --call-tree");
+	profile->run.agentless_processes = 1;
+	expect_verdict(profile, "Its Python functions are missing; the limits below give the cause "
+	                        "and the remedy.");
+}
+
 Test(text_verdict, code_of_a_jit_compiler_without_names_comes_before_what_has_some)
 {
 	static struct row rows[] = { { .name = "[jit]",
