@@ -18,6 +18,8 @@
 
 // A group is signalled in one go, but one member may wake up before the last one has its signal.
 #define GROUP_DELAY_NS 2000000
+// A busy machine may run the witness much later, and a stopped one does not run.
+#define GROUP_DELAYS_MAX 500
 
 // Passed on when they were sent to us alone.
 static const int forwarded[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -125,16 +127,29 @@ static void take_group_signals(struct job *job)
 	}
 }
 
+// Whether the witness sleeps and has reported all it got: it reports before it sleeps, so its
+// signals are looked at first.
+static bool witness_is_idle(const struct witness *w, int signal)
+{
+	bool pending = proc_signal_mask(w->pid, "ShdPnd") >> (signal - 1) & 1;
+
+	return !pending && proc_state(w->pid) != 'R';
+}
+
 // As long as we are in the group ourselves, what we get may be the group's.
 static bool was_sent_to_group(struct job *job, int signal)
 {
 	struct timespec delay = { 0, GROUP_DELAY_NS };
+	bool seen = false, idle = false;
 
 	if (job->apart)
 		return false;
-	nanosleep(&delay, NULL);
-	take_group_signals(job);
-	bool seen = sigismember(&job->seen, signal) == 1;
+	for (int i = 0; i < GROUP_DELAYS_MAX && !seen && !idle; i++) {
+		nanosleep(&delay, NULL);
+		idle = job->witness.pid <= 0 || witness_is_idle(&job->witness, signal);
+		take_group_signals(job);
+		seen = sigismember(&job->seen, signal) == 1;
+	}
 	sigdelset(&job->seen, signal);
 	return seen;
 }
