@@ -46,6 +46,7 @@ trace_program(trace_target trace_target.c -O2)
 trace_program(trace_target_O0 trace_target.c -O0)
 trace_program(trace_target_cet trace_target.c -O2 -fcf-protection)
 trace_program(trace_exceptions trace_exceptions.cc -O2)
+trace_program(trace_stepped trace_stepped.cc -O2)
 
 set(trace_parts backtraces endings forks handlers jumps kinds plugins recursion routines tails
   threads)
@@ -87,6 +88,9 @@ set_tests_properties(trace_calls_shadowed PROPERTIES LABELS unit TIMEOUT 300
 add_test(NAME trace_exceptions COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
          $<TARGET_FILE:op_report> "trace_exceptions:*f_*" $<TARGET_FILE:trace_exceptions>)
 set_tests_properties(trace_exceptions PROPERTIES LABELS unit TIMEOUT 120)
+add_test(NAME trace_stepped COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/trace/same.sh
+         $<TARGET_FILE:op_report> "trace_stepped:*f_*" $<TARGET_FILE:trace_stepped>)
+set_tests_properties(trace_stepped PROPERTIES LABELS unit TIMEOUT 120)
 
 # Which ops there are.
 foreach(part endings forks jumps kinds plugins recursion routines tails)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 
 #include <cpuid.h>
 
+#define LEFT_MAX   16 // slots that wait until no unwinder can be reading them any more
 #define STACK_SIZE (UINT64_C(8) << 20) // what is farther apart is on different stacks
 #define HIDDEN     __attribute__((visibility("hidden")))
 #define OWN        static __thread __attribute__((tls_model("initial-exec")))
@@ -32,8 +34,9 @@
 #define UNWIND_CONTINUE 8
 
 struct own {
-	uint32_t top;  // the open call that began last; 0: none
-	uint32_t left; // the slot that an unwinder is reading; 0: none
+	uint32_t top;        // the open call that began last; 0: none
+	uint32_t left_count; // slots that an unwinder may be reading, the last one at the end
+	uint32_t left[LEFT_MAX];
 	bool has_bounds;
 	uint64_t stack_low, stack_high; // of the thread's own stack
 };
@@ -66,20 +69,6 @@ static void keeping_all(void (*function)(void *), void *argument)
 	else
 		function(argument);
 	errno = error;
-}
-
-static uint32_t take_slot(uint64_t stack, uint64_t return_address)
-{
-	uint32_t slot = trace_slot_dig_up(stack, return_address);
-
-	if (slot)
-		return slot;
-	slot = trace_slot_take();
-	// Not before: a handler's call in the middle of an unwinder's work is not to get it.
-	if (own.left)
-		trace_slot_release(own.left);
-	own.left = 0;
-	return slot;
 }
 
 static bool is_main(void)
@@ -129,6 +118,46 @@ static bool is_left(uint32_t slot, uint64_t stack)
 	if (call->stack > stack || stack - call->stack > STACK_SIZE)
 		return false;
 	return call->stack == stack || on_own_stack(call->stack, stack) || !is_in_place(call, slot);
+}
+
+// A handler may call in the middle of an unwinder's work, whose frames are further in than the call
+// that it leaves: the slot of that is not to be had as long as it can be read.
+static void release_left(uint64_t stack)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < own.left_count; i++)
+		if (is_left(own.left[i], stack))
+			trace_slot_release(own.left[i]);
+		else
+			own.left[kept++] = own.left[i];
+	own.left_count = kept;
+}
+
+static void keep_left(uint32_t slot)
+{
+	if (own.left_count == LEFT_MAX) {
+		trace_slot_release(own.left[0]);
+		memmove(own.left, own.left + 1, --own.left_count * sizeof(own.left[0]));
+	}
+	own.left[own.left_count++] = slot;
+}
+
+// Whether release_left() may have something to do.
+static bool is_left_behind(uint64_t stack)
+{
+	return own.left_count && trace_calls[own.left[own.left_count - 1]].stack <= stack;
+}
+
+static uint32_t take_slot(uint64_t stack, uint64_t return_address)
+{
+	uint32_t slot = trace_slot_dig_up(stack, return_address);
+
+	if (slot)
+		return slot;
+	if (own.left_count)
+		release_left(stack);
+	return trace_slot_take();
 }
 
 static void end_op(struct op_thread *t, struct call *call, uint16_t flags)
@@ -290,7 +319,7 @@ static bool begins_quickly(const struct entry *entry)
 	const struct op_thread *t = op_own;
 	uint64_t stack = stack_of(frame), caller = frame->return_address;
 
-	if (!t || t->inside || t->generation != *op_witness || own.left ||
+	if (!t || t->inside || t->generation != *op_witness || is_left_behind(stack) ||
 	    !trace_slots_are_left() || !detour_known(&entry->function->known, t))
 		return false;
 	if (own.top) {
@@ -432,9 +461,7 @@ static void leave_call(uint32_t slot)
 		leave_behind(t, call->stack - 1);
 		end_op(t, call, OP_RETURNED);
 		unlink_call(slot);
-		if (own.left)
-			trace_slot_release(own.left);
-		own.left = slot;
+		keep_left(slot);
 	}
 	if (t)
 		op_leave(t);
@@ -505,6 +532,8 @@ void trace_calls_thread_end(void)
 		own.top = trace_calls[slot].below;
 		let_go(slot);
 	}
+	while (own.left_count)
+		trace_slot_release(own.left[--own.left_count]);
 	trace_slots_thread_end();
 }
 
