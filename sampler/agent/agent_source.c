@@ -121,8 +121,11 @@ static void forget(void *context, uint32_t pid)
 {
 	struct agent_source *s = context;
 
-	if (s->reader)
-		reader_process_gone(s->reader, pid);
+	if (!s->reader)
+		return;
+	reader_process_gone(s->reader, pid);
+	if (s->ops)
+		reader_count_ops_of(s->reader, pid, s->now_ns);
 }
 
 // An agent says why a process is not seen any more.
@@ -150,6 +153,26 @@ static bool take_record(struct agent_source *s, uint64_t until_ns)
 	return true;
 }
 
+// No record is as old as that: what end_records() has had counted is given alone.
+static const struct event *next_count(struct agent_source *s)
+{
+	while (s->ops && take_record(s, 0))
+		if (s->has_op) {
+			s->has_op = false;
+			return &s->op;
+		}
+	return NULL;
+}
+
+// At the end of the run there is no other round.
+static void end_records(struct agent_source *s, uint64_t until_ns)
+{
+	if (s->ops && until_ns == UINT64_MAX)
+		reader_count_ops(s->reader, s->now_ns);
+	// Nor have those been seen that were written during the round.
+	follow_end(s->follow, until_ns < s->now_ns ? until_ns : s->now_ns, forget, s);
+}
+
 static void begin_round(struct agent_source *s)
 {
 	s->now_ns = clock_now_ns();
@@ -172,7 +195,10 @@ const struct event *agent_source_next(struct source *source, uint64_t until_ns, 
 	if (s->phase == AT_REST)
 		begin_round(s);
 	for (;;) {
-		event = follow_next(s->follow);
+		// What has been counted of a process comes before its end.
+		event = s->phase == IN_LOOKS ? next_count(s) : NULL;
+		if (!event)
+			event = follow_next(s->follow);
 		if (event)
 			return event;
 		if (s->has_op) {
@@ -183,12 +209,10 @@ const struct event *agent_source_next(struct source *source, uint64_t until_ns, 
 			s->phase = AT_REST;
 			return NULL;
 		}
-		if (!take_record(s, until_ns)) {
-			// Nor have those been seen that were written during the round.
-			follow_end(s->follow, until_ns < s->now_ns ? until_ns : s->now_ns, forget,
-			           s);
-			s->phase = IN_LOOKS;
-		}
+		if (take_record(s, until_ns))
+			continue;
+		end_records(s, until_ns);
+		s->phase = IN_LOOKS;
 	}
 }
 

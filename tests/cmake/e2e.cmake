@@ -59,6 +59,13 @@ target_link_libraries(forks_beside PRIVATE ${CMAKE_DL_LIBS} pthread)
 e2e(e2e_forks_beside forks_beside)
 set_property(TEST e2e_forks_beside APPEND PROPERTY ENVIRONMENT
              "FORKS_BESIDE=$<TARGET_FILE:forks_beside>")
+add_executable(forks_exact programs/forks_exact.c)
+target_compile_definitions(forks_exact PRIVATE _GNU_SOURCE)
+target_compile_options(forks_exact PRIVATE -O2 -g)
+target_link_libraries(forks_exact PRIVATE pthread)
+e2e(e2e_forks_exact forks_exact)
+set_property(TEST e2e_forks_exact APPEND PROPERTY ENVIRONMENT
+             "FORKS_EXACT=$<TARGET_FILE:forks_exact>")
 add_executable(signal_reset programs/signal_reset.c)
 add_library(signal_reset_library MODULE programs/signal_reset.c)
 foreach(name signal_reset signal_reset_library)

@@ -77,9 +77,9 @@ static void end(void *argument)
 	if (lane != mine || !agent->on || lane->tid != own_tid())
 		return;
 	int error = errno;
-	bool untraced = op_untraced;
+	uint8_t untraced = op_untraced;
 
-	op_untraced = true;
+	op_untraced = OP_OURS;
 	op_thread_end(lane);
 	if (at_end)
 		at_end();
@@ -427,9 +427,9 @@ static void account(const struct lane *lane, uint64_t start_ns)
 
 void threads_tick(void *context, uint32_t overrun)
 {
-	bool untraced = op_untraced;
+	uint8_t untraced = op_untraced;
 
-	op_untraced = true;
+	op_untraced = OP_OURS;
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
@@ -444,9 +444,9 @@ void threads_tick(void *context, uint32_t overrun)
 
 void threads_trap(void *context, bool waited)
 {
-	bool untraced = op_untraced;
+	uint8_t untraced = op_untraced;
 
-	op_untraced = true;
+	op_untraced = OP_OURS;
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 

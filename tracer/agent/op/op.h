@@ -167,6 +167,12 @@ uint32_t op_name_in(struct op_thread *t, const struct name *name);
 /* The same for who writes elsewhere than in a thread's lane. */
 uint32_t op_name_apart(const struct name *name);
 
+/*
+ * A call is over of which no thread can tell: it has no room, or has ended, or is a vfork child, or
+ * is interrupted in the middle of a hook. Counted without its time, if that can be.
+ */
+void op_count_apart(const struct name *name);
+
 /* The same if the thread has asked for the name lately; else 0. */
 uint32_t op_name_known(const struct op_thread *t, enum op_provider provider, uint32_t domain,
                        const char *text);
@@ -245,7 +251,13 @@ extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobo
  * What the calling thread calls now is called by us, and not to be traced (trace_calls.h). Who sets
  * it puts back what was there.
  */
-extern __thread bool op_untraced __attribute__((tls_model("initial-exec")));
+enum op_untraced {
+	OP_TRACED,
+	OP_OURS,   /* and what that calls is ours, too */
+	OP_WRITING /* a call is written down, by our code and leaf functions of libc: else a handler
+	              calls */
+};
+extern __thread uint8_t op_untraced __attribute__((tls_model("initial-exec")));
 
 struct op_thread *op_enter_slowly(void);
 

@@ -31,7 +31,7 @@
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_thread *op_own;
-OWN bool op_untraced;
+OWN uint8_t op_untraced;
 static OWN bool ended;
 static OWN uint32_t unseen; // there was no room for this thread: ops that pass until it asks again
 static OWN uint32_t passed; // since it asked
@@ -229,6 +229,12 @@ static void notice_fork(void)
 	op_start_child(a);
 }
 
+// A child of vfork() has its parent's memory: what fails here is not to fail there.
+static bool is_vforked(void)
+{
+	return op_agent->pid != (uint32_t)getpid();
+}
+
 struct op_thread *op_enter_slowly(void)
 {
 	int error = errno;
@@ -236,7 +242,12 @@ struct op_thread *op_enter_slowly(void)
 
 	if (op_agent && op_agent->on && !ended && !op_is_inside()) {
 		notice_fork();
-		t = op_own ? op_own : unseen ? begin_again() : begin_patiently();
+		if (op_own)
+			t = op_own;
+		else if (unseen)
+			t = begin_again();
+		else if (!is_vforked())
+			t = begin_patiently();
 	}
 	if (t)
 		t->inside = 1;
@@ -319,6 +330,18 @@ uint32_t op_name_apart(const struct name *name)
 	bool attached = op_agent && op_agent->on && agent_attach(op_agent) && attach_names();
 
 	return attached ? names_id(&op_names, name) : 0;
+}
+
+void op_count_apart(const struct name *name)
+{
+	const struct op_counts counts = { .calls = 1, .timeless = 1 };
+	int error = errno;
+	// A child that nobody has told of has its parent's names.
+	uint32_t id = op_agent && *op_witness == generation ? op_name_apart(name) : 0;
+
+	if (id)
+		names_count(&op_names, id, &counts);
+	errno = error;
 }
 
 void op_thread_end(struct lane *lane)

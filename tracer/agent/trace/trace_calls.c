@@ -269,6 +269,27 @@ static void open_call(struct op_thread *t, struct trace_frame *frame, uint32_t s
 	frame->return_address = trace_slot_address(slot);
 }
 
+static void count_apart(void *function)
+{
+	const struct trace_function *f = function;
+	const struct name name = { .provider = OP_TRACE, .text = f->name };
+
+	op_count_apart(&name);
+}
+
+// Whether what is called within our own work is called by a handler: what libc's functions call,
+// which we call, cannot be told from that.
+static bool is_of_handler(const struct trace_frame *frame, const struct trace_function *f)
+{
+	return f != trace_functions && !f->shared && !is_ours(frame->return_address);
+}
+
+static void count_without_thread(const struct entry *entry)
+{
+	if (!op_is_inside() || is_of_handler(entry->frame, entry->function))
+		count_apart(entry->function);
+}
+
 static void begin(void *argument)
 {
 	struct entry *entry = argument;
@@ -276,8 +297,10 @@ static void begin(void *argument)
 	struct op_thread *t = op_enter();
 	uint32_t slot = find_jumped(frame);
 
-	if (!t)
+	if (!t) {
+		count_without_thread(entry);
 		return;
+	}
 	leave_behind(t, slot ? stack_of(frame) - 1 : stack_of(frame));
 	uint32_t name = name_of(t, entry->function);
 	if (slot) {
@@ -303,8 +326,10 @@ static void count_call(void *argument)
 	struct entry *entry = argument;
 	struct op_thread *t = op_enter();
 
-	if (!t)
+	if (!t) {
+		count_without_thread(entry);
 		return;
+	}
 	op_count_timeless(t, name_of(t, entry->function));
 	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		op_note(t, "the program has shadow stacks (CET): calls of traced functions are "
@@ -345,18 +370,22 @@ void trace_begin(struct trace_frame *frame)
 	struct entry entry = { frame, f };
 
 	frame->word = (uint64_t)f->body;
-	if (op_untraced)
+	if (op_untraced) {
+		if (op_untraced == OP_WRITING && is_of_handler(frame, f))
+			keeping_all(count_apart, f);
 		return;
-	op_untraced = true;
+	}
+	op_untraced = OP_WRITING;
 	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
 	bool shadowed = shadow_stack_is_on();
 	if (f->shared && is_ours(frame->return_address)) {
 		if (shadowed) {
-			op_untraced = false;
+			op_untraced = OP_TRACED;
 			return;
 		}
+		op_untraced = OP_OURS;
 		enter_ours(frame);
-		op_untraced = trace_slot_is(frame->return_address);
+		op_untraced = trace_slot_is(frame->return_address) ? OP_OURS : OP_TRACED;
 		return;
 	}
 	if (f == trace_functions)
@@ -368,7 +397,7 @@ void trace_begin(struct trace_frame *frame)
 	else
 		keeping_all(begin, &entry);
 	__asm__ volatile("" ::: "memory");
-	op_untraced = false;
+	op_untraced = OP_TRACED;
 }
 
 // Not the list of the thread where it began.
@@ -418,19 +447,19 @@ void trace_end(struct trace_frame *frame)
 	__asm__ volatile("" ::: "memory");
 	if (call->state == CALL_OURS) {
 		trace_slot_release((uint32_t)(call - trace_calls));
-		op_untraced = false;
+		op_untraced = OP_TRACED;
 		return;
 	}
 	if (op_untraced)
 		return; // a coroutine is run by a handler: its slot is lost
-	op_untraced = true;
+	op_untraced = OP_WRITING;
 	__asm__ volatile("" ::: "memory");
 	if (closes_quickly(call))
 		close_call(call);
 	else
 		keeping_all(close_call, call);
 	__asm__ volatile("" ::: "memory");
-	op_untraced = false;
+	op_untraced = OP_TRACED;
 }
 
 typedef uint64_t get_address(void *context);
@@ -476,12 +505,12 @@ int trace_personality(int version, int actions, uint64_t class, void *exception,
 	(void)version, (void)class, (void)exception;
 	if (!(actions & UNWIND_CLEANUP) || op_untraced)
 		return UNWIND_CONTINUE;
-	op_untraced = true;
+	op_untraced = OP_OURS;
 	get_address *get = find_get_address(__builtin_return_address(0));
 	uint64_t address = get ? get(context) : 0;
 	if (trace_slot_is(address))
 		leave_call(trace_slot_at(address));
-	op_untraced = false;
+	op_untraced = OP_TRACED;
 	errno = error;
 	return UNWIND_CONTINUE;
 }
@@ -507,9 +536,9 @@ bool trace_untraced(void (*function)(void *argument), void *argument)
 {
 	if (op_untraced)
 		return false;
-	op_untraced = true;
+	op_untraced = OP_WRITING;
 	function(argument);
-	op_untraced = false;
+	op_untraced = OP_TRACED;
 	return true;
 }
 

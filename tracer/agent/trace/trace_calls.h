@@ -19,8 +19,8 @@
  * Where there are shadow stacks, of which a return address that was replaced would end the program,
  * calls are counted alone.
  *
- * What is called from within a hook, by a handler or by ourselves, is not traced; nor is what that
- * calls.
+ * What is called from within a hook by ourselves is not traced; nor is what that calls. What a
+ * handler calls there is counted alone, unless it is libc's.
  */
 #pragma once
 

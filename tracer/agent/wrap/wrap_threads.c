@@ -37,9 +37,9 @@ static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 static void before_fork(void)
 {
 	int error = errno;
-	bool untraced = op_untraced;
+	uint8_t untraced = op_untraced;
 
-	op_untraced = true;
+	op_untraced = OP_WRITING;
 	if (agent.on)
 		providers_before_fork();
 	loader_before_fork();
@@ -50,9 +50,9 @@ static void before_fork(void)
 static void after_fork(void)
 {
 	int error = errno;
-	bool untraced = op_untraced;
+	uint8_t untraced = op_untraced;
 
-	op_untraced = true;
+	op_untraced = OP_OURS;
 	if (agent.on) {
 		op_start_child(&agent);
 	} else {
