@@ -6,6 +6,7 @@ import re
 from harness import NO_PERF, Case, main
 
 PROGRAM = os.environ.get("FORKS_EXACT", "build/tests/forks_exact")
+IN_HANDLERS = os.environ.get("FORKS_IN_HANDLERS", "build/tests/forks_in_handlers")
 RUNGS = {
     "kernel": ([], []),
     "user": (["--rung=user"], []),
@@ -41,6 +42,15 @@ class ForksExact(Case):
 
     def test_children_of_all_kinds_without_perf_events(self):
         self.check("agent", PROGRAM, "20")
+
+    def test_children_that_handlers_fork_with_kernel_stacks(self):
+        self.check("kernel", IN_HANDLERS, "200")
+
+    def test_children_that_handlers_fork_of_user_code_alone(self):
+        self.check("user", IN_HANDLERS, "200")
+
+    def test_children_that_handlers_fork_without_perf_events(self):
+        self.check("agent", IN_HANDLERS, "200")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "tracer/agent/sample/context.h"
 #include "tracer/agent/sample/sample.h"
 #include "tracer/agent/sample/trap.h"
+#include "tracer/agent/system.h"
 
 #include <sched.h>
 #include <string.h>
@@ -243,33 +244,31 @@ static bool may_speak(const struct agent *a)
 	return a->on && agent_tells(a) && !a->over && a->pid == (uint32_t)getpid();
 }
 
-void agent_before_unload(struct agent *a)
+static void look_at_objects(struct agent *a, bool before)
 {
 	if (!may_speak(a))
 		return;
 	loader_enter(); // a child's list of objects is whole
-	if (!lock_patiently(&a->speaking)) {
-		loader_leave();
-		return;
+	struct system_held held = system_hold_signals();
+	if (lock_patiently(&a->speaking)) {
+		a->loaded |= objects_look(&a->objects, write_unmap, a);
+		// What lives for less than a sample is not worth the cost.
+		if (before && a->loaded && a->process && clock_now_ns() >= a->maps_due_ns)
+			write_maps(a);
+		unlock(&a->speaking);
 	}
-	a->loaded |= objects_look(&a->objects, write_unmap, a);
-	// What lives for less than a sample is not worth the cost.
-	if (a->loaded && a->process && clock_now_ns() >= a->maps_due_ns)
-		write_maps(a);
-	unlock(&a->speaking);
+	system_let_signals(held);
 	loader_leave();
+}
+
+void agent_before_unload(struct agent *a)
+{
+	look_at_objects(a, true);
 }
 
 void agent_after_unload(struct agent *a)
 {
-	if (!may_speak(a))
-		return;
-	loader_enter();
-	if (lock_patiently(&a->speaking)) {
-		a->loaded |= objects_look(&a->objects, write_unmap, a);
-		unlock(&a->speaking);
-	}
-	loader_leave();
+	look_at_objects(a, false);
 }
 
 // Who samples the program otherwise is told of its threads by the kernel.

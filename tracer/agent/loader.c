@@ -2,6 +2,7 @@
 #include "tracer/agent/loader.h"
 
 #include "base/clock.h"
+#include "tracer/agent/system.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,7 +21,8 @@ OWN uint32_t own_forks; // handlers of its fork that may walk
 
 static uint32_t walking; // atomic: threads in a walk
 static uint32_t forking; // atomic: threads in a fork
-static bool given_up;    // atomic: a walk did not end, or waiting is forbidden: nobody waits
+static bool started;
+static bool given_up; // atomic: a walk did not end, or waiting is forbidden: nobody waits
 
 // Not by libc's nanosleep(), where a thread may be cancelled.
 static void give_way(int turn)
@@ -31,6 +33,11 @@ static void give_way(int turn)
 		sched_yield();
 	else
 		syscall(SYS_nanosleep, &moment, NULL);
+}
+
+void loader_start(void)
+{
+	started = true;
 }
 
 void loader_enter(void)
@@ -59,8 +66,14 @@ void loader_leave(void)
 
 int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
 {
+	struct system_held held = { 0, false };
+
 	loader_enter();
+	// A handler's fork would leave the lock to a thread that the child has not got.
+	if (started && !__atomic_load_n(&given_up, __ATOMIC_RELAXED))
+		held = system_hold_signals();
 	int result = dl_iterate_phdr(visit, context);
+	system_let_signals(held);
 	loader_leave();
 	return result;
 }

@@ -16,6 +16,9 @@
 #include <link.h>
 #include <stddef.h>
 
+/* The process is followed: from now on walks may do system calls of their own. */
+void loader_start(void);
+
 /* dl_iterate_phdr(), never at the time of a fork. May be nested. */
 int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 

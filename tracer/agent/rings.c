@@ -236,9 +236,20 @@ void rings_abandon(struct rings *r)
 		munmap(r->files[i], file_bytes(r));
 		r->files[i] = NULL;
 	}
-	memset(r->lanes, 0, r->lane_count * sizeof(r->lanes[0]));
+	for (uint32_t i = 0; i < r->lane_count; i++) {
+		struct lane *lane = &r->lanes[i];
+		*lane = (struct lane){ .start = lane->start,
+			               .argument = lane->argument,
+			               .maker_pid = lane->maker_pid };
+	}
 	r->lane_count = 0;
 	r->growing = 0;
+}
+
+void rings_detach(struct rings *r)
+{
+	for (uint32_t i = 0; i < RINGS_FILES_MAX && r->files[i]; i++)
+		system_detach(r->files[i], file_bytes(r));
 }
 
 static bool drained(const struct lane *lane)
@@ -343,10 +354,11 @@ static struct lane *take_any(struct rings *r, uint32_t tid)
 	uint32_t count = __atomic_load_n(&r->lane_count, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (__atomic_load_n(&r->lanes[i].state, __ATOMIC_RELAXED) == LANE_LIVE ||
-		    !take_free(r, i, tid))
+		struct lane *lane = &r->lanes[i];
+		if (__atomic_load_n(&lane->state, __ATOMIC_RELAXED) == LANE_LIVE ||
+		    __atomic_load_n(&lane->start, __ATOMIC_ACQUIRE) || !take_free(r, i, tid))
 			continue;
-		return &r->lanes[i];
+		return lane;
 	}
 	return NULL;
 }

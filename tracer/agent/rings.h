@@ -51,11 +51,12 @@ struct lane {
 	uint64_t rested_ns;                 /* periods that were left out for that */
 	bool late; /* found by a scan: its CPU time before the first sample is not that sample's */
 
-	/* How it begins: filled by its creator. */
+	/* How it begins: filled by its creator. START is NULL once it has begun; atomic. */
 	void *(*start)(void *argument);
 	void *argument;
 	uint32_t parent_tid;
-	unsigned blocked; /* of our signals, those that the target believes to be blocked */
+	uint32_t maker_pid; /* in a child that was forked while the thread was made: another's */
+	unsigned blocked;   /* of our signals, those that the target believes to be blocked */
 };
 
 struct rings {
@@ -79,8 +80,14 @@ bool rings_start(struct rings *r, const char *directory, uint32_t pid, uint64_t 
 bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint64_t image_ns,
                       bool by_populate);
 
-/* Forgets all files, which a fork has handed down, and unmaps them. Keeps the directory. */
+/*
+ * Forgets all files, which a fork has handed down, and unmaps them. Keeps the directory, and how
+ * threads begin that are being made.
+ */
 void rings_abandon(struct rings *r);
+
+/* The same for who goes on to write for a moment: it goes nowhere. rings_abandon() follows. */
+void rings_detach(struct rings *r);
 
 /* A lane for TID, adding a file if need be. NULL if there is none to be had, or not now. */
 struct lane *rings_claim(struct rings *r, uint32_t tid);

@@ -9,6 +9,7 @@
 #include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/trap.h"
+#include "tracer/agent/system.h"
 #include "tracer/agent/task_list.h"
 
 #include <errno.h>
@@ -78,6 +79,7 @@ static void end(void *argument)
 		return;
 	int error = errno;
 	uint8_t untraced = op_untraced;
+	struct system_held held = system_hold_signals();
 
 	op_untraced = OP_OURS;
 	op_thread_end(lane);
@@ -90,6 +92,7 @@ static void end(void *argument)
 	agent_write_end(agent, lane);
 	rings_release(lane);
 	op_untraced = untraced;
+	system_let_signals(held);
 	errno = error;
 }
 
@@ -184,6 +187,7 @@ void threads_finish(struct agent *a)
 
 	if (!lane || lane->tid != own_tid())
 		return;
+	struct system_held held = system_hold_signals();
 	op_thread_end(lane);
 	if (agent_tells(a))
 		agent_write_maps(a);
@@ -192,10 +196,11 @@ void threads_finish(struct agent *a)
 	mine = NULL;
 	ended = true;
 	agent_write_end(a, lane);
+	system_let_signals(held);
 }
 
-struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
-                             size_t stack_bytes)
+static struct lane *prepare(struct agent *a, void *(*start)(void *), void *argument,
+                            size_t stack_bytes)
 {
 	if (!a->on || !(agent_samples(a) || a->self) || a->pid != (uint32_t)getpid() ||
 	    !agent_attach(a))
@@ -204,25 +209,42 @@ struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argu
 	if (!lane)
 		return NULL;
 	__atomic_fetch_add(&pending, 1, __ATOMIC_SEQ_CST);
-	lane->start = start;
 	lane->argument = argument;
 	lane->parent_tid = own_tid();
+	lane->maker_pid = a->pid;
 	lane->blocked = blocked;
 	lane->stack_low = stack_bytes > STACK_MARGIN ? stack_bytes - STACK_MARGIN : 0;
+	__atomic_store_n(&lane->start, start, __ATOMIC_RELEASE);
 	return lane;
+}
+
+struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
+                             size_t stack_bytes)
+{
+	struct system_held held = system_hold_signals();
+	struct lane *lane = prepare(a, start, argument, stack_bytes);
+
+	system_let_signals(held);
+	return lane;
+}
+
+// A handler may have forked since: the lane is the parent's.
+static bool is_prepared(const struct lane *lane)
+{
+	return lane->maker_pid == (uint32_t)getpid();
 }
 
 void threads_cancel(struct lane *lane)
 {
+	__atomic_store_n(&lane->start, NULL, __ATOMIC_RELEASE);
+	if (!is_prepared(lane))
+		return;
 	rings_release(lane);
 	__atomic_fetch_sub(&pending, 1, __ATOMIC_SEQ_CST);
 }
 
-void *threads_run(void *argument)
+static void begin(struct lane *lane)
 {
-	struct lane *lane = argument;
-	void *(*start)(void *) = lane->start;
-	void *start_argument = lane->argument;
 	uint32_t tid = own_tid();
 
 	// glibc puts the thread's control block at the top of its stack.
@@ -235,6 +257,27 @@ void *threads_run(void *argument)
 	adopt(lane);
 	arm(lane, tid);
 	__atomic_fetch_sub(&pending, 1, __ATOMIC_SEQ_CST);
+}
+
+// Apart from threads_run(), which is to be left by a jump.
+static __attribute__((noinline)) void begin_thread(struct lane *lane)
+{
+	struct system_held held = system_hold_signals();
+	bool prepared = is_prepared(lane);
+
+	__atomic_store_n(&lane->start, NULL, __ATOMIC_RELEASE); // the caller has read it
+	if (prepared)
+		begin(lane);
+	system_let_signals(held);
+}
+
+void *threads_run(void *argument)
+{
+	struct lane *lane = argument;
+	void *(*start)(void *) = lane->start;
+	void *start_argument = lane->argument;
+
+	begin_thread(lane);
 	return start(start_argument); // a tail call: no frame of ours stays on the stack
 }
 
@@ -373,10 +416,19 @@ void threads_bound_stack(struct lane *lane)
 	lane->stack_high = stack_high;
 }
 
+// The caller's, or, in a vfork child, its parent's. Where another thread was the first to notice
+// that this process was forked, that has given the lane away.
+static struct lane *known_lane(uint32_t tid)
+{
+	if (mine && mine->tid != tid && agent->pid == (uint32_t)getpid())
+		mine = NULL;
+	return mine ? mine : find_lane(tid);
+}
+
 struct lane *threads_lane(void)
 {
 	uint32_t tid = own_tid();
-	struct lane *lane = mine ? mine : find_lane(tid);
+	struct lane *lane = known_lane(tid);
 
 	if (lane)
 		return lane->tid == tid ? lane : NULL; // in a vfork child: its parent's
@@ -400,7 +452,7 @@ static struct lane *enter(void)
 	if (__atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
 		return NULL;
 	uint32_t tid = own_tid();
-	struct lane *lane = mine ? mine : find_lane(tid);
+	struct lane *lane = known_lane(tid);
 
 	// In a vfork child, thread-local memory is its parent's.
 	return lane && lane->tid == tid && !op_is_inside() ? lane : NULL;

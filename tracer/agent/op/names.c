@@ -2,6 +2,7 @@
 #include "tracer/agent/op/names.h"
 
 #include "base/hash.h"
+#include "tracer/agent/system.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,6 +40,12 @@ void names_abandon(struct names *n)
 	n->growing = 0;
 	n->count = 0;
 	memset(n->index, 0, sizeof(n->index));
+}
+
+void names_detach(struct names *n)
+{
+	if (n->file)
+		system_detach(n->file, PROTOCOL_NAMES_BYTES);
 }
 
 // Memory is asked for before it is touched: a full disk is no SIGBUS.

@@ -41,6 +41,9 @@ void names_start(struct names *n, void *memory, bool by_populate, uint32_t pid, 
 /* Forgets all names. */
 void names_abandon(struct names *n);
 
+/* What is written from now on goes nowhere: nobody else sees it. */
+void names_detach(struct names *n);
+
 /* The id of NAME, added if it is new. 0 if there is no room (counted). */
 uint32_t names_id(struct names *n, const struct name *name);
 

@@ -109,10 +109,10 @@ struct op_twin {
 };
 
 struct op_thread {
-	struct lane *lane;
+	int inside;          /* a hook of this thread is at work */
 	uint32_t generation; /* of the process: a fork without handlers shows */
+	struct lane *lane;
 	uint32_t tid;
-	int inside; /* a hook of this thread is at work */
 	uint32_t depth;
 	uint64_t room;          /* bytes of the ring that are free and owed to nobody; at most */
 	uint64_t full_until_ns; /* nobody looks for room before */
@@ -134,6 +134,12 @@ void op_fork(struct agent *a);
  */
 void op_start_child(struct agent *a);
 void op_when_forked(void (*function)(void));
+
+/*
+ * The same where the fork came from a handler in the middle of a hook, which the child is going to
+ * end: what that writes goes nowhere, and the next hook starts the child.
+ */
+void op_start_child_later(struct agent *a);
 
 /* No hook gets in any more: the agent is about to be off. */
 void op_stop(void);
@@ -265,11 +271,14 @@ static inline struct op_thread *op_enter(void)
 {
 	struct op_thread *t = op_own;
 
-	if (__builtin_expect(!t || t->inside || t->generation != *op_witness, 0))
+	if (__builtin_expect(!t || t->inside, 0))
 		return op_enter_slowly();
 	t->inside = 1;
 	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
-	return t;
+	if (__builtin_expect(t->generation == *op_witness, 1))
+		return t;
+	t->inside = 0;
+	return op_enter_slowly();
 }
 
 static inline void op_leave(struct op_thread *t)

@@ -6,6 +6,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op_state.h"
+#include "tracer/agent/system.h"
 #include "tracer/agent/threads.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+#define PAGE     4096
+#define STARTED  1 // of op_witness: a thread starts the child, or has done so; atomic
 #define YIELDS   50
 #define PATIENCE (YIELDS + 2000) // 200 ms and more
 
@@ -58,11 +61,11 @@ static uint32_t *map_witness(void)
 
 void op_start(struct agent *a)
 {
-	static uint32_t otherwise;
+	static uint32_t otherwise[2];
 
 	op_witness = map_witness();
 	if (!op_witness)
-		op_witness = &otherwise;
+		op_witness = otherwise;
 	*op_witness = ++generation;
 	op_agent = a;
 }
@@ -78,25 +81,43 @@ bool op_is_on(enum op_provider provider)
 	return op_agent && op_agent->on && op_agent->config.ops & 1u << provider;
 }
 
-// The other threads are not there any more.
-static void drop_threads(struct rings *r)
+// The other threads are not there any more. The one that has forked may still look at its
+// generation: in a hook that a handler has interrupted, or where a new thread is the first to
+// notice.
+static void drop_threads(struct rings *r, const struct op_thread *own)
 {
 	for (uint32_t i = 0; i < r->lane_count; i++) {
-		if (r->lanes[i].ops)
-			munmap(r->lanes[i].ops, sizeof(struct op_thread));
+		char *ops = (char *)r->lanes[i].ops;
+		size_t kept = !own || r->lanes[i].ops == own ? PAGE : 0;
+		if (ops)
+			munmap(ops + kept, sizeof(struct op_thread) - kept);
 		r->lanes[i].ops = NULL;
 	}
 }
 
-void op_fork(struct agent *a)
+static void forget_parent(struct agent *a)
 {
+	const struct op_thread *own = op_own;
+
 	op_own = NULL; // what is called from here may be traced
-	drop_threads(&a->rings);
+	drop_threads(&a->rings, own);
 	names_abandon(&op_names);
 	op_forget_sites();
 	ended = lent = false;
 	unseen = passed = 0;
-	*op_witness = ++generation;
+	generation++;
+}
+
+// From here on others get in.
+static void publish(void)
+{
+	__atomic_store_n(op_witness, generation, __ATOMIC_RELEASE);
+}
+
+void op_fork(struct agent *a)
+{
+	forget_parent(a);
+	publish();
 }
 
 static bool attach_names(void)
@@ -126,8 +147,7 @@ static struct op_thread *map_thread(struct lane *lane)
 	return lane->ops;
 }
 
-// The calling thread's first op.
-static struct op_thread *begin_thread(void)
+static struct op_thread *take_thread(void)
 {
 	struct lane *lane = threads_lane();
 	struct op_thread *t = lane ? map_thread(lane) : NULL;
@@ -144,6 +164,16 @@ static struct op_thread *begin_thread(void)
 	memset(t->cache, 0, sizeof(t->cache)); // another thread's names are as good, but of old ids
 	lane->owed = 0;
 	op_own = t;
+	return t;
+}
+
+// The calling thread's first op.
+static struct op_thread *begin_thread(void)
+{
+	struct system_held held = system_hold_signals();
+	struct op_thread *t = take_thread();
+
+	system_let_signals(held);
 	return t;
 }
 
@@ -211,22 +241,52 @@ void op_when_forked(void (*function)(void))
 
 void op_start_child(struct agent *a)
 {
+	struct system_held held = system_hold_signals();
+
 	loader_fork(); // before anything that may walk
-	op_fork(a);
+	forget_parent(a);
 	agent_fork(a);
 	threads_fork(a);
 	if (when_forked)
 		when_forked();
+	publish();
+	system_let_signals(held);
+}
+
+void op_start_child_later(struct agent *a)
+{
+	loader_fork();
+	rings_detach(&a->rings);
+	names_detach(&op_names);
+	op_witness[0] = op_witness[STARTED] = 0;
+}
+
+static bool is_noticed(void)
+{
+	return __atomic_load_n(op_witness, __ATOMIC_ACQUIRE) == generation;
+}
+
+// The child may have threads already: one of them starts it, and the others wait.
+static void start_once(void)
+{
+	struct system_held held = system_hold_signals();
+	uint32_t idle = 0;
+
+	if (__atomic_compare_exchange_n(&op_witness[STARTED], &idle, 1, false, __ATOMIC_ACQ_REL,
+	                                __ATOMIC_RELAXED))
+		op_start_child(op_agent);
+	system_let_signals(held);
+	for (int i = 0; i < PATIENCE && !is_noticed(); i++)
+		give_way(i);
 }
 
 // The target has called clone() or fork() by itself.
 static void notice_fork(void)
 {
-	struct agent *a = op_agent;
-
-	if (*op_witness == generation)
-		return;
-	op_start_child(a);
+	if (!is_noticed())
+		start_once();
+	if (op_own && op_own->generation != generation)
+		op_own = NULL; // another thread has noticed it
 }
 
 // A child of vfork() has its parent's memory: what fails here is not to fail there.
@@ -350,7 +410,7 @@ void op_thread_end(struct lane *lane)
 
 	ended = true;
 	op_own = NULL;
-	if (!t || t->lane != lane)
+	if (!t || t->lane != lane || t->generation != generation)
 		return;
 	op_close_all(t);
 }

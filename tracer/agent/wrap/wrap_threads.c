@@ -53,11 +53,12 @@ static void after_fork(void)
 	uint8_t untraced = op_untraced;
 
 	op_untraced = OP_OURS;
-	if (agent.on) {
-		op_start_child(&agent);
-	} else {
+	if (!agent.on)
 		loader_fork();
-	}
+	else if (untraced || op_is_inside())
+		op_start_child_later(&agent);
+	else
+		op_start_child(&agent);
 	op_untraced = untraced;
 	errno = error;
 }
@@ -77,6 +78,7 @@ __attribute__((constructor)) void wrap_start(void)
 	    (config_parse(config).frequency_hz == 0 || wrap_start_signals(SIGNALS_TIMER)) &&
 	    agent_start(&agent, directory, config)) {
 		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
+		loader_start();
 		op_when_forked(providers_fork);
 		threads_start(&agent);
 		op_start(&agent);
