@@ -41,6 +41,10 @@ foreach(part
   terminal)
   e2e(e2e_${part} ${part})
 endforeach()
+add_executable(limited_spawns programs/limited_spawns.c)
+target_compile_definitions(limited_spawns PRIVATE _GNU_SOURCE)
+set_property(TEST e2e_limits APPEND PROPERTY ENVIRONMENT
+             "LIMITED_SPAWNS=$<TARGET_FILE:limited_spawns>")
 e2e(e2e_export export)
 e2e(e2e_chrome chrome)
 e2e(e2e_firefox firefox)

@@ -7,6 +7,7 @@ import unittest
 
 from harness import Case, main, need, target
 
+LIMITED_SPAWNS = os.environ.get("LIMITED_SPAWNS", "build/tests/limited_spawns")
 RUNGS = ("kernel", "user", "agent")
 SPIN = "/usr/bin/python3 -c 'n = 0\nfor i in range(2000000): n += i\nprint(n)'"
 
@@ -36,6 +37,13 @@ class Limits(Case):
             for kilobytes in (20000, 40000, 100000, 255000):
                 done = self.assert_same(["sh", "-c", f"ulimit -v {kilobytes}; {SPIN}"], rung)
                 self.assertIn("ulimit -v", done.report, f"{kilobytes} KB, {rung}")
+
+    def test_programs_that_are_spawned_in_little_address_space_go_without_it(self):
+        for rung in RUNGS:
+            for how in ("posix_spawn", "posix_spawnp", "system", "popen"):
+                done = self.assert_same([LIMITED_SPAWNS, how], rung)
+                self.assertIn("on address space (ulimit -v)", " ".join(done.report.split()),
+                              f"{how}, {rung}")
 
     def test_bottleneck_itself_in_little_address_space(self):
         def short():

@@ -17,8 +17,11 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,7 +38,9 @@ enum exec_kind {
 	EXECVE,
 	EXECVPE,
 	FEXECVE,
-	EXECVEAT
+	EXECVEAT,
+	SPAWN, // in a new process
+	SPAWNP
 };
 
 struct exec_call {
@@ -45,14 +50,21 @@ struct exec_call {
 	char *const *argv;
 	char *const *envp;
 	int flags;
+	pid_t *pid;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attributes;
 };
 
 typedef int execve_function(const char *path, char *const argv[], char *const envp[]);
 typedef int fexecve_function(int fd, char *const argv[], char *const envp[]);
 typedef int execveat_function(int fd, const char *path, char *const argv[], char *const envp[],
                               int flags);
+typedef int spawn_function(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, char *const argv[],
+                           char *const envp[]);
 
 static void *next_execve, *next_execvpe, *next_fexecve, *next_execveat, *next_chroot;
+static void *next_spawn, *next_spawnp, *next_system, *next_popen;
 static void *next_exit, *next_exit_c99;
 
 void wrap_start_exec(void)
@@ -61,6 +73,8 @@ void wrap_start_exec(void)
 	wrap_next(&next_execvpe, "execvpe");
 	wrap_next(&next_fexecve, "fexecve");
 	wrap_next(&next_execveat, "execveat");
+	wrap_next(&next_spawn, "posix_spawn");
+	wrap_next(&next_spawnp, "posix_spawnp");
 }
 
 // It has failed, or we would not be here.
@@ -203,6 +217,12 @@ static int call_next(const struct exec_call *c)
 	case EXECVEAT:
 		return ((execveat_function *)wrap_next(&next_execveat, "execveat"))(
 			c->fd, c->path, c->argv, c->envp, c->flags);
+	case SPAWN:
+		return ((spawn_function *)wrap_next(&next_spawn, "posix_spawn"))(
+			c->pid, c->path, c->actions, c->attributes, c->argv, c->envp);
+	case SPAWNP:
+		return ((spawn_function *)wrap_next(&next_spawnp, "posix_spawnp"))(
+			c->pid, c->path, c->actions, c->attributes, c->argv, c->envp);
 	}
 	errno = ENOSYS;
 	return -1;
@@ -231,6 +251,39 @@ static int become(const struct exec_call *c)
 	char *const *entry = find_unwelcome(c->envp, &rest);
 
 	return back(paused, entry ? call_without_agent(*c, entry, rest) : call_next(c));
+}
+
+// This process stays what it is.
+static int spawn(const struct exec_call *c)
+{
+	const char *rest;
+	char *const *entry = find_unwelcome(c->envp, &rest);
+
+	return entry ? call_without_agent(*c, entry, rest) : call_next(c);
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	return spawn(&(struct exec_call){ .kind = SPAWN,
+	                                  .path = path,
+	                                  .argv = argv,
+	                                  .envp = envp,
+	                                  .pid = pid,
+	                                  .actions = actions,
+	                                  .attributes = attributes });
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	return spawn(&(struct exec_call){ .kind = SPAWNP,
+	                                  .path = file,
+	                                  .argv = argv,
+	                                  .envp = envp,
+	                                  .pid = pid,
+	                                  .actions = actions,
+	                                  .attributes = attributes });
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -272,7 +325,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	                                   .flags = flags });
 }
 
-// libc's own execs (posix_spawn(), system()) take the environment as it is. Other threads may read
+// libc's own execs (in system() and popen()) take the environment as it is. Other threads may read
 // it meanwhile: one word changes.
 static bool leave_environment(void)
 {
@@ -285,6 +338,23 @@ static bool leave_environment(void)
 	strcat(strcpy(preload, PRELOAD), rest);
 	__atomic_store_n((char **)entry, preload, __ATOMIC_RELEASE);
 	return true;
+}
+
+EXPORT int system(const char *command)
+{
+	int (*next)(const char *) = (int (*)(const char *))wrap_next(&next_system, "system");
+
+	leave_environment();
+	return next(command);
+}
+
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+	typedef FILE *function(const char *, const char *);
+	function *next = (function *)wrap_next(&next_popen, "popen");
+
+	leave_environment();
+	return next(command, mode);
 }
 
 EXPORT int chroot(const char *path)
