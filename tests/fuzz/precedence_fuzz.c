@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
-#include "tracer/agent/wrap/precedence.h"
+#include "tracer/agent/precedence.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/wrap/precedence.h"
+#include "tracer/agent/precedence.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

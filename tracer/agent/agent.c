@@ -2,6 +2,7 @@
 #include "tracer/agent/agent.h"
 
 #include "base/clock.h"
+#include "tracer/agent/hold.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/python/python.h"
@@ -9,7 +10,6 @@
 #include "tracer/agent/sample/context.h"
 #include "tracer/agent/sample/sample.h"
 #include "tracer/agent/sample/trap.h"
-#include "tracer/agent/system.h"
 
 #include <sched.h>
 #include <string.h>
@@ -249,7 +249,7 @@ static void look_at_objects(struct agent *a, bool before)
 	if (!may_speak(a))
 		return;
 	loader_enter(); // a child's list of objects is whole
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 	if (lock_patiently(&a->speaking)) {
 		a->loaded |= objects_look(&a->objects, write_unmap, a);
 		// What lives for less than a sample is not worth the cost.
@@ -257,7 +257,7 @@ static void look_at_objects(struct agent *a, bool before)
 			write_maps(a);
 		unlock(&a->speaking);
 	}
-	system_let_signals(held);
+	hold_end(held);
 	loader_leave();
 }
 

@@ -2,7 +2,7 @@
 #include "tracer/agent/loader.h"
 
 #include "base/clock.h"
-#include "tracer/agent/system.h"
+#include "tracer/agent/hold.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -66,14 +66,14 @@ void loader_leave(void)
 
 int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
 {
-	struct system_held held = { 0, false };
+	struct hold held = { 0, false };
 
 	loader_enter();
 	// A handler's fork would leave the lock to a thread that the child has not got.
 	if (started && !__atomic_load_n(&given_up, __ATOMIC_RELAXED))
-		held = system_hold_signals();
+		held = hold_signals();
 	int result = dl_iterate_phdr(visit, context);
-	system_let_signals(held);
+	hold_end(held);
 	loader_leave();
 	return result;
 }

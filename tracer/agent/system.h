@@ -7,7 +7,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,34 +45,4 @@ static inline void system_detach(void *start, size_t size)
 {
 	syscall(SYS_mmap, start, size, PROT_READ | PROT_WRITE,
 	        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
-/*
- * No handler of the calling thread runs in between: it may fork, and its child would go on in the
- * middle of what it has interrupted. Signals that an instruction or a system call raises are let
- * through, as the kernel ends a process that blocks one of them.
- */
-struct system_held {
-	uint64_t mask; /* what was blocked before */
-	bool held;
-};
-
-#define SYSTEM_SIGNAL(number) (UINT64_C(1) << ((number)-1))
-
-static inline struct system_held system_hold_signals(void)
-{
-	const uint64_t held =
-		~(SYSTEM_SIGNAL(SIGSEGV) | SYSTEM_SIGNAL(SIGBUS) | SYSTEM_SIGNAL(SIGFPE) |
-	          SYSTEM_SIGNAL(SIGILL) | SYSTEM_SIGNAL(SIGTRAP) | SYSTEM_SIGNAL(SIGSYS));
-	struct system_held before = { 0, false };
-
-	before.held = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before.mask,
-	                      sizeof(before.mask)) == 0;
-	return before;
-}
-
-static inline void system_let_signals(struct system_held before)
-{
-	if (before.held)
-		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before.mask, NULL, sizeof(before.mask));
 }

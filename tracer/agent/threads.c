@@ -3,13 +3,13 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/hold.h"
 #include "tracer/agent/main_stack.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/trap.h"
-#include "tracer/agent/system.h"
 #include "tracer/agent/task_list.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static void end(void *argument)
 		return;
 	int error = errno;
 	uint8_t untraced = op_untraced;
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 
 	op_untraced = OP_OURS;
 	op_thread_end(lane);
@@ -92,7 +92,7 @@ static void end(void *argument)
 	agent_write_end(agent, lane);
 	rings_release(lane);
 	op_untraced = untraced;
-	system_let_signals(held);
+	hold_end(held);
 	errno = error;
 }
 
@@ -187,7 +187,7 @@ void threads_finish(struct agent *a)
 
 	if (!lane || lane->tid != own_tid())
 		return;
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 	op_thread_end(lane);
 	if (agent_tells(a))
 		agent_write_maps(a);
@@ -196,7 +196,7 @@ void threads_finish(struct agent *a)
 	mine = NULL;
 	ended = true;
 	agent_write_end(a, lane);
-	system_let_signals(held);
+	hold_end(held);
 }
 
 static struct lane *prepare(struct agent *a, void *(*start)(void *), void *argument,
@@ -221,10 +221,10 @@ static struct lane *prepare(struct agent *a, void *(*start)(void *), void *argum
 struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argument,
                              size_t stack_bytes)
 {
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 	struct lane *lane = prepare(a, start, argument, stack_bytes);
 
-	system_let_signals(held);
+	hold_end(held);
 	return lane;
 }
 
@@ -262,13 +262,13 @@ static void begin(struct lane *lane)
 // Apart from threads_run(), which is to be left by a jump.
 static __attribute__((noinline)) void begin_thread(struct lane *lane)
 {
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 	bool prepared = is_prepared(lane);
 
 	__atomic_store_n(&lane->start, NULL, __ATOMIC_RELEASE); // the caller has read it
 	if (prepared)
 		begin(lane);
-	system_let_signals(held);
+	hold_end(held);
 }
 
 void *threads_run(void *argument)

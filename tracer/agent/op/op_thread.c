@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/hold.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op_state.h"
-#include "tracer/agent/system.h"
 #include "tracer/agent/threads.h"
 
 #include <errno.h>
@@ -170,10 +170,10 @@ static struct op_thread *take_thread(void)
 // The calling thread's first op.
 static struct op_thread *begin_thread(void)
 {
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 	struct op_thread *t = take_thread();
 
-	system_let_signals(held);
+	hold_end(held);
 	return t;
 }
 
@@ -241,7 +241,7 @@ void op_when_forked(void (*function)(void))
 
 void op_start_child(struct agent *a)
 {
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 
 	loader_fork(); // before anything that may walk
 	forget_parent(a);
@@ -250,7 +250,7 @@ void op_start_child(struct agent *a)
 	if (when_forked)
 		when_forked();
 	publish();
-	system_let_signals(held);
+	hold_end(held);
 }
 
 void op_start_child_later(struct agent *a)
@@ -269,13 +269,13 @@ static bool is_noticed(void)
 // The child may have threads already: one of them starts it, and the others wait.
 static void start_once(void)
 {
-	struct system_held held = system_hold_signals();
+	struct hold held = hold_signals();
 	uint32_t idle = 0;
 
 	if (__atomic_compare_exchange_n(&op_witness[STARTED], &idle, 1, false, __ATOMIC_ACQ_REL,
 	                                __ATOMIC_RELAXED))
 		op_start_child(op_agent);
-	system_let_signals(held);
+	hold_end(held);
 	for (int i = 0; i < PATIENCE && !is_noticed(); i++)
 		give_way(i);
 }

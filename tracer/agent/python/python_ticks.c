@@ -3,11 +3,11 @@
 
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/precedence.h"
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/sample/raw_action.h"
 #include "tracer/agent/sample/trap.h"
 #include "tracer/agent/threads.h"
-#include "tracer/agent/wrap/precedence.h"
 
 #include <errno.h>
 #include <unistd.h>

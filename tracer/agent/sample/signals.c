@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/sample/signals.h"
 
+#include "tracer/agent/precedence.h"
+#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/wake.h"
-#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/threads.h"
-#include "tracer/agent/wrap/precedence.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -248,13 +248,10 @@ static void defer(const struct ours *ours, int number, siginfo_t *info, void *co
 static void leave_main_its_own(const void *context)
 {
 	const ucontext_t *uc = context;
-	uint64_t blocked, numbers = 0;
+	uint64_t blocked;
 
 	memcpy(&blocked, &uc->uc_sigmask, sizeof(blocked));
-	for (int i = 0; i < SIGNALS_KINDS; i++)
-		if (all[i].number)
-			numbers |= UINT64_C(1) << (all[i].number - 1);
-	precedence_give(blocked, numbers);
+	precedence_give(blocked);
 }
 
 static void tick(const struct ours *ours, const siginfo_t *info, void *context)
@@ -332,6 +329,7 @@ bool signals_start(enum signals_kind kind, signals_action_function *real_action,
 		ours->number = 0;
 		return false;
 	}
+	precedence_tell_ours(UINT64_C(1) << (number - 1));
 	sigemptyset(&set);
 	sigaddset(&set, number);
 	if (real_mask(SIG_UNBLOCK, &set, &before) == 0 && sigismember(&before, number) == 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/wrap/precedence.h"
+#include "tracer/agent/precedence.h"
 
 #include "tracer/agent/system.h"
 
@@ -9,6 +9,8 @@
 #define STATUS_MAX 2048
 #define PAUSE_NS   100000
 #define TURNS_MAX  1000
+
+static uint64_t ours; // atomic
 
 static int digit_value(char c)
 {
@@ -60,11 +62,11 @@ bool precedence_parse(const char *text, size_t length, struct precedence_status 
 	return true;
 }
 
-bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t ours)
+bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t handled)
 {
 	uint64_t due = status->shared & signals;
 
-	return status->state == 'R' && due && (due & ~status->blocked || status->blocked & ours);
+	return status->state == 'R' && due && (due & ~status->blocked || status->blocked & handled);
 }
 
 static char *put_text(char *at, const char *text)
@@ -109,8 +111,14 @@ static uint64_t find_pending(void)
 	return syscall(SYS_rt_sigpending, &pending, sizeof(pending)) == 0 ? pending : 0;
 }
 
-void precedence_give(uint64_t blocked, uint64_t ours)
+void precedence_tell_ours(uint64_t signals)
 {
+	__atomic_fetch_or(&ours, signals, __ATOMIC_RELAXED);
+}
+
+void precedence_give(uint64_t blocked)
+{
+	const uint64_t handled = __atomic_load_n(&ours, __ATOMIC_RELAXED);
 	const struct timespec pause = { 0, PAUSE_NS };
 	uint32_t pid = (uint32_t)getpid();
 	struct precedence_status status;
@@ -119,7 +127,8 @@ void precedence_give(uint64_t blocked, uint64_t ours)
 		return;
 	for (int i = 0; i < TURNS_MAX; i++) {
 		uint64_t mine = find_pending() & ~blocked;
-		if (!mine || !precedence_read(pid, &status) || !precedence_is_due(&status, mine, ours))
+		if (!mine || !precedence_read(pid, &status) ||
+		    !precedence_is_due(&status, mine, handled))
 			return;
 		syscall(SYS_nanosleep, &pause, NULL);
 	}

@@ -3,9 +3,9 @@
  * Whose a signal is that waits for the process.
  *
  * The kernel wakes the main thread for it wherever that lets it in. Until that has a CPU, the
- * signal goes to the first thread that leaves any handler, and a tick's end is such an end: the
- * main thread would then find nothing, and go on with the call that the signal should have ended.
- * So a tick in another thread waits for the main thread, as long as that is on its way.
+ * signal goes to the first thread that leaves a handler or changes its mask: the main thread would
+ * then find nothing, and go on with the call that the signal should have ended. So where our code
+ * does so in another thread, that waits for the main thread, as long as that is on its way.
  *
  * For handlers; errno may change.
  */
@@ -30,12 +30,16 @@ bool precedence_read(uint32_t tid, struct precedence_status *out);
 
 /*
  * Whether one of SIGNALS waits for the process, and the thread of STATUS is about to take it. Who
- * blocks OURS, which no thread does for long, runs a handler of ours.
+ * blocks HANDLED, which no thread does for long, runs a handler of ours.
  */
-bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t ours);
+bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t handled);
+
+/* SIGNALS have handlers of ours, in which all signals are blocked: 1 << (number - 1) each. */
+void precedence_tell_ours(uint64_t signals);
 
 /*
  * Returns when no signal waits for the main thread that it is about to take, but would get the
- * caller instead once it blocks no more than BLOCKED; or after a tenth of a second.
+ * caller instead once it blocks no more than BLOCKED; or after a tenth of a second. The caller
+ * blocks all signals: of others, the kernel does not say that they wait.
  */
-void precedence_give(uint64_t blocked, uint64_t ours);
+void precedence_give(uint64_t blocked);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * No handler of the calling thread runs between the two calls: it may fork, and its child would go
+ * on in the middle of what it has interrupted.
+ *
+ * Signals that an instruction or a system call raises are let through, as the kernel ends a process
+ * that blocks one of them. A change of the mask makes the kernel look for signals that wait for the
+ * process: both calls leave the main thread its own (precedence.h).
+ *
+ * For any thread, also in handlers. errno may change.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hold {
+	uint64_t mask; /* what was blocked before */
+	bool held;
+};
+
+struct hold hold_signals(void);
+
+/* Nothing if HOLD is of no call: {0}. */
+void hold_end(struct hold hold);
