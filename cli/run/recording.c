@@ -393,6 +393,10 @@ static void note_absences(struct recording *r)
 	note_absence(r, ABSENCE_LIBRARY, "as another user who could not load it",
 	             "Install bottleneck where that user can read " PROTOCOL_AGENT_LIBRARY
 	             ", for example in /usr/local");
+	note_absence(r, ABSENCE_DIRECTORY,
+	             "as another user who could not reach the run's directory in "
+	             "$XDG_RUNTIME_DIR or /tmp",
+	             "Let all users pass one of these directories (chmod a+x)");
 }
 
 static void note_troubles(struct recording *r)

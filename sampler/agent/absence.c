@@ -37,7 +37,7 @@ enum absence absence_of(uint32_t pid)
 	char program[32];
 
 	if (target_has_agent(pid))
-		return ABSENCE_NONE;
+		return target_is_shut_out(pid) ? ABSENCE_DIRECTORY : ABSENCE_NONE;
 	if (is_privileged(pid))
 		return ABSENCE_PRIVILEGED;
 	snprintf(program, sizeof(program), "/proc/%u/exe", pid);

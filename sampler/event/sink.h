@@ -36,6 +36,7 @@ enum absence {
 	ABSENCE_ENVIRONMENT, /* it was started with another environment than the run's */
 	ABSENCE_PRIVILEGED,  /* setuid, setgid or file capabilities: the loader preloads nothing */
 	ABSENCE_LIBRARY,     /* another user's, who may not read the agent's library */
+	ABSENCE_DIRECTORY,   /* another user's, who may not reach the directory of agents' files */
 	ABSENCE_COUNT
 };
 

@@ -232,14 +232,18 @@ sys.exit(7)
         self.assert_seen([self.python, self.program, str(NOBODY)],
                          "before_work", "after_work", "child_work")
 
-    def assert_told(self, command, reason, binary=BOTTLENECK):
-        """Where there is no agent, the report says why, and does not ask for symbols."""
-        for rung in ("kernel", "user", "agent"):
+    def assert_told(self, command, reason, binary=BOTTLENECK, prefix=(), place=None,
+                    rungs=("kernel", "user", "agent")):
+        """Where there is no agent, the report says why, and does not ask for symbols. PLACE: where
+        PREFIX shows self.directory."""
+        for rung in rungs:
             with self.subTest(rung=rung):
                 bare = self.bare(command)
                 report = self.path("report")
-                done = self.bare([binary, f"--rung={rung}", "-R", report, "-o",
-                                  self.path("profile.bneck"), "--", *command])
+                there = place or self.directory
+                done = self.bare([*prefix, binary, f"--rung={rung}", "-R",
+                                  os.path.join(there, "report"), "-o",
+                                  os.path.join(there, "profile.bneck"), "--", *command])
                 self.assertEqual((done.returncode, done.stdout, done.stderr),
                                  (7, bare.stdout, bare.stderr))
                 with open(report, encoding="utf-8") as file:
@@ -270,6 +274,37 @@ sys.exit(7)
         os.chmod(place, 0o700)
         self.assert_told([*unprivileged(), self.python, self.program], "as another user",
                          os.path.join(place, "cli", "bottleneck"))
+
+    def test_no_directory_that_the_user_can_reach_is_told(self):
+        """As where /tmp is root's alone, and there is no other runtime directory."""
+        tree = os.path.dirname(os.path.dirname(BOTTLENECK))
+        closed = self.make_directory("closed", 0o700)
+        hide = (f"mount --bind '{tree}' /mnt && mount --bind '{self.directory}' /media && "
+                f"mount --bind '{closed}' /tmp || exit 77; exec \"$@\"")
+        prefix = ["unshare", "--mount", "sh", "-c", hide, "sh"]
+        if self.bare([*prefix, "true"]).returncode:
+            raise unittest.SkipTest("cannot mount")
+        self.assert_told([*unprivileged(), self.python, "-c", self.PROGRAM],
+                         "as another user who could not reach the run's directory",
+                         "/mnt/cli/bottleneck", prefix, "/media")
+
+    def test_a_setuid_program_is_told(self):
+        python = os.path.join(self.work, "python3-setuid")
+        shutil.copy(os.path.realpath(self.python), python)
+        os.chmod(python, 0o4755)
+        home = subprocess.run([self.python, "-c", "import sys; print(sys.prefix)"],
+                              capture_output=True, text=True, check=True).stdout.strip()
+        command = ["env", f"PYTHONHOME={home}", *unprivileged(), python, self.program]
+        secure = self.bare([*command[:-1], "-c",
+                            "import os; print(os.geteuid(), os.getuid())"]).stdout.split()
+        if secure != [b"0", str(NOBODY).encode()]:
+            raise unittest.SkipTest("setuid has no effect here")
+        self.assert_told(command, "with rights of its file", rungs=["agent"])
+        # The kernel takes its events from who gains rights.
+        for rung in ("kernel", "user"):
+            done = self.profile_run(command, f"--rung={rung}")
+            self.assertEqual(done.status, 7)
+            self.assertIn("1 process could not be sampled (python3-setuid): setuid", done.report)
 
     def test_strangers_are_kept_out(self):
         look = """\

@@ -214,17 +214,59 @@ bool target_has_agent(uint32_t pid)
 	return !lines;
 }
 
-bool target_has_other_environment(uint32_t pid)
+// What the agent's directory was when PID was started. NULL: there was none, or *KNOWN is false.
+static char *find_directory(uint32_t pid, bool *known)
 {
 	static const char ours[] = PROTOCOL_ENV_DIRECTORY "=";
 	cleanup_fclose FILE *environment = open_file(pid, "environ");
 	cleanup_free char *entry = NULL;
 	size_t room = 0;
 
+	*known = false;
 	if (!environment)
+		return NULL;
+	while (getdelim(&entry, &room, '\0', environment) > 0) {
+		if (strncmp(entry, ours, sizeof(ours) - 1) != 0)
+			continue;
+		*known = true;
+		return strdup(entry + sizeof(ours) - 1);
+	}
+	*known = !ferror(environment);
+	return NULL;
+}
+
+bool target_has_other_environment(uint32_t pid)
+{
+	bool known;
+	cleanup_free char *directory = find_directory(pid, &known);
+
+	return known && !directory;
+}
+
+// Groups and other rights are left out: nobody may pass a directory of which they are needed.
+static bool may_pass(const char *directory, uid_t user)
+{
+	struct stat status;
+
+	if (stat(directory, &status) < 0)
+		return true; // not to be known
+	return status.st_uid == user ? status.st_mode & S_IXUSR : status.st_mode & S_IXOTH;
+}
+
+bool target_is_shut_out(uint32_t pid)
+{
+	char process[32];
+	struct stat status;
+	bool known, passes = true;
+	cleanup_free char *directory = find_directory(pid, &known);
+
+	snprintf(process, sizeof(process), "/proc/%u", pid);
+	if (!directory || stat(process, &status) < 0 || status.st_uid == 0)
 		return false;
-	while (getdelim(&entry, &room, '\0', environment) > 0)
-		if (strncmp(entry, ours, sizeof(ours) - 1) == 0)
-			return false;
-	return !ferror(environment);
+	for (char *end = directory + strlen(directory); passes && end > directory;
+	     end = strrchr(directory, '/')) {
+		*end = '\0';
+		passes = may_pass(directory, status.st_uid);
+	}
+	return !passes;
 }

@@ -40,3 +40,9 @@ bool target_has_agent(uint32_t pid);
  * cannot be known.
  */
 bool target_has_other_environment(uint32_t pid);
+
+/*
+ * Whether PID's user may not pass a directory on the way to the one in which agents of its run make
+ * their files. False also if that cannot be known.
+ */
+bool target_is_shut_out(uint32_t pid);
