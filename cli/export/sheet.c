@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report/section.h"
+#include "cli/report/section_json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -199,18 +200,16 @@ static void put_row(struct sheet *s, const struct section *section,
 
 void sheet_section(struct sheet *s, const struct section *section)
 {
+	if (s->json) {
+		section_json_rows(s->json, section);
+		return;
+	}
 	s->any = false;
-	for (size_t i = 0; i < section->column_count && !s->json; i++)
+	for (size_t i = 0; i < section->column_count; i++)
 		put_name(s, section->columns[i].id);
-	if (!s->json)
-		end_line(s);
+	end_line(s);
 	for (size_t i = 0; i < section->row_count; i++) {
-		if (s->json)
-			json_open(s->json, NULL, '{');
 		put_row(s, section, section->rows[i].cells);
-		if (s->json)
-			json_close(s->json);
-		else
-			end_line(s);
+		end_line(s);
 	}
 }

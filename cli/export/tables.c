@@ -2,7 +2,7 @@
 #include "cli/export/tables.h"
 
 #include "base/error.h"
-#include "cli/report/section.h"
+#include "cli/report/sections.h"
 #include "merge/query/query_counts.h"
 #include "merge/query/query_repeats.h"
 
@@ -13,6 +13,11 @@ static bool is_measured(const struct profile *p)
 {
 	return p && (profile_has_repeats(p) || profile_has_counts(p));
 }
+
+static const struct export_table tables_of_findings[] = {
+	{ "findings", .make = section_sheet_findings },
+	{ 0 },
+};
 
 const struct export_table *tables_at(const struct profile *p, size_t index)
 {

@@ -29,7 +29,6 @@ int tables_write(const struct export_table *table, struct sheet *s, const struct
                  struct error *err);
 
 /* Tables of a kind, from the first up to the one without a name. */
-extern const struct export_table tables_of_findings[];
 extern const struct export_table tables_of_time[];
 extern const struct export_table tables_of_ops[];
 extern const struct export_table tables_of_gpus[];

@@ -90,7 +90,8 @@ int html_summary(const struct html *h, struct error *err)
 	json_put_text(h->j, "sentence", verdict.sentence);
 	json_put_text(h->j, "next", verdict.next);
 	json_close(h->j);
-	report_json_findings(h->j, findings);
+	if (report_json_findings(h->j, h->profile, h->view, findings, err) < 0)
+		return -1;
 	json_put_count(h->j, "rules_asked", rules_asked(findings));
 	json_put_count(h->j, "rules", rule_count());
 	json_put_count(h->j, "findings_from_ns", findings->from_ns);

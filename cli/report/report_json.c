@@ -6,21 +6,13 @@
 #include "cli/report/limits_json.h"
 #include "cli/report/ranks_json.h"
 #include "cli/report/rule_words.h"
+#include "cli/report/section_json.h"
+#include "cli/report/sections.h"
 #include "cli/report/verdict.h"
 #include "cli/report/view.h"
 #include "merge/rules/finding.h"
 
 #include <sys/wait.h>
-
-static void put_place(struct json *j, const char *function, const char *file, int line)
-{
-	json_put_text(j, "function", function);
-	json_put_text(j, "file", file);
-	if (line > 0)
-		json_put_integer(j, "line", line);
-	else
-		json_put_null(j, "line");
-}
 
 // 0 stands for what is not known, or does not apply.
 static void put_known(struct json *j, const char *key, uint64_t number)
@@ -29,57 +21,6 @@ static void put_known(struct json *j, const char *key, uint64_t number)
 		json_put_count(j, key, number);
 	else
 		json_put_null(j, key);
-}
-
-static void put_share(struct json *j, double share)
-{
-	if (share > 0)
-		json_put_number(j, "share", share);
-	else
-		json_put_null(j, "share");
-}
-
-static void put_row(struct json *j, const struct finding_row *row)
-{
-	json_open(j, NULL, '{');
-	put_place(j, row->function, row->file, row->line);
-	json_put_text(j, "callee", row->callee);
-	put_known(j, "ns", row->ns);
-	put_share(j, row->share);
-	put_known(j, "calls", row->calls);
-	json_close(j);
-}
-
-static void put_finding(struct json *j, const struct finding *finding)
-{
-	const struct rule *rule = finding->rule;
-
-	json_open(j, NULL, '{');
-	json_put_text(j, "id", rule->id);
-	json_put_text(j, "severity", severity_name(finding->severity));
-	json_put_text(j, "title", rule->title);
-	json_put_number(j, "value", finding->value);
-	json_put_number(j, "threshold", finding->threshold);
-	json_put_text(j, "unit", rule_unit_key(rule->unit));
-	put_share(j, finding->share);
-	put_known(j, "saving_ns", finding->saving_ns);
-	put_place(j, finding->function, finding->file, finding->line);
-	json_put_text(j, "fact", finding->fact);
-	json_put_text(j, "advice", finding->advice);
-	json_put_text(j, "covered_by", finding->covered ? finding->covered->id : NULL);
-	json_open(j, "evidence", '[');
-	for (size_t i = 0; i < finding->row_count; i++)
-		put_row(j, &finding->rows[i]);
-	json_close(j);
-	json_close(j);
-}
-
-void report_json_findings(struct json *j, const struct findings *findings)
-{
-	json_open(j, "findings", '[');
-	for (size_t i = 0; i < findings->count; i++)
-		put_finding(j, &findings->items[i]);
-	json_close(j);
 }
 
 static void put_rule(struct json *j, const struct rule *rule, const struct rule_answer *answer)
@@ -144,8 +85,21 @@ static void put_window(struct json *j, const struct view *view, const struct fin
 	json_close(j);
 }
 
-static void put_all(struct json *j, const struct profile *profile, const struct view *view,
-                    const struct verdict *verdict, const struct findings *findings)
+int report_json_findings(struct json *j, const struct profile *profile, const struct view *view,
+                         const struct findings *findings, struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = section_findings(&r, findings, err);
+
+	if (!s)
+		return -1;
+	section_json(j, s);
+	return 0;
+}
+
+static int put_all(struct json *j, const struct profile *profile, const struct view *view,
+                   const struct verdict *verdict, const struct findings *findings,
+                   struct error *err)
 {
 	json_open(j, NULL, '{');
 	json_put_text(j, "schema", "bottleneck-report");
@@ -154,13 +108,15 @@ static void put_all(struct json *j, const struct profile *profile, const struct 
 	json_put_text(j, "sentence", verdict->sentence);
 	json_put_text(j, "next", verdict->next);
 	json_close(j);
-	report_json_findings(j, findings);
+	if (report_json_findings(j, profile, view, findings, err) < 0)
+		return -1;
 	json_open(j, "rules", '[');
 	for (size_t i = 0; i < findings->answer_count; i++)
 		put_rule(j, rule_at(i), &findings->answers[i]);
 	json_close(j);
 	report_json_run(j, profile_run(profile));
 	put_window(j, view, findings);
+	return 0;
 }
 
 int report_json(const struct profile *profile, const struct view *view,
@@ -175,8 +131,8 @@ int report_json(const struct profile *profile, const struct view *view,
 	if (!findings || cut_resolve(&window, profile, err) < 0 ||
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
-	put_all(&j, profile, &window, &verdict, findings);
-	if (limits_json(&j, profile, view, err) < 0 || ranks_json(&j, profile, err) < 0)
+	if (put_all(&j, profile, &window, &verdict, findings, err) < 0 ||
+	    limits_json(&j, profile, view, err) < 0 || ranks_json(&j, profile, err) < 0)
 		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;

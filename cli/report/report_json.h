@@ -30,5 +30,6 @@ int report_json(const struct profile *profile, const struct view *view,
                 struct error *err);
 
 /* The members "findings" and "run" alone. */
-void report_json_findings(struct json *j, const struct findings *findings);
+int report_json_findings(struct json *j, const struct profile *profile, const struct view *view,
+                         const struct findings *findings, struct error *err);
 void report_json_run(struct json *j, const struct run *run);

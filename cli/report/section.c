@@ -273,6 +273,7 @@ bool section_cell_is_nothing(const struct section *s, const struct section_colum
 		return true;
 	switch (c->type) {
 	case CELL_TEXT:
+		none |= s->report->reader == READER_SHEET;
 		return !cell->text || (none && !*cell->text);
 	case CELL_PLACE:
 		return !cell->place.file && !cell->place.module;

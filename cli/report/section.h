@@ -41,7 +41,8 @@ struct view;
 enum reader {
 	READER_TEXT,  /* people, on a terminal */
 	READER_PAGE,  /* the same, in a browser */
-	READER_SHEET, /* programs: CSV and JSON */
+	READER_SHEET, /* programs: a table as CSV or JSON */
+	READER_JSON,  /* programs: the report itself, as JSON; the page has parts of it, too */
 	READERS
 };
 
@@ -139,6 +140,7 @@ struct section_column {
 	enum clip clip;
 	uint8_t room;      /* of what is left of the line, against others'; 0: all it needs */
 	uint8_t width_min; /* narrower terminals go without it */
+	bool prose;        /* of lists: a paragraph, beside those that are not */
 	uint8_t priority;  /* where the line is too short, the highest go first; 0: none */
 	uint8_t reserve;   /* columns of the line that those with a priority leave to it */
 	bool if_any;       /* not where nothing would stand in it */
@@ -163,6 +165,13 @@ struct section_column {
 struct section_row {
 	struct section_cell *cells; /* one for each column */
 	enum tone tone;
+	const struct section *below; /* rows that show it; NULL: none */
+};
+
+/* How people see rows. */
+enum section_form {
+	SECTION_TABLE,
+	SECTION_LIST /* numbered, with paragraphs */
 };
 
 enum note_form {
@@ -180,9 +189,10 @@ struct section_note {
 
 struct section {
 	struct report *report;
-	const char *id;              /* as JSON and CSV call the table */
-	const char *title;           /* as people do */
-	const char *subtitle;        /* NULL: none */
+	const char *id;       /* as JSON and CSV call the table */
+	const char *title;    /* as people do */
+	const char *subtitle; /* NULL: none */
+	enum section_form form;
 	void *context;               /* of the builder, for its columns */
 	uint64_t all;                /* what shares of fields are shares of */
 	uint64_t unit_ns, beside_ns; /* the longest times, by which units are chosen */

@@ -11,7 +11,14 @@
 /* A column for each metric, for programs, in place AT: OFFSET is that of an array by metric. */
 void section_metrics(struct section *s, const char *what, uint8_t at, size_t offset);
 
+struct findings;
+
 typedef struct section *section_maker(struct report *r, struct error *err);
+
+/* What is wrong, and the same as a table. FINDINGS must outlive the report. */
+struct section *section_findings(struct report *r, const struct findings *findings,
+                                 struct error *err);
+section_maker section_sheet_findings;
 
 /* Where the time went. */
 struct section *section_hotspots(struct report *r, enum query_by by, enum query_sort sort,

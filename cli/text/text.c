@@ -38,6 +38,14 @@ static int print_section(const struct text *text, const struct section *s, struc
 	return s ? text_section(text, s, err) : -1;
 }
 
+static int print_findings(const struct text *text, const struct findings *findings,
+                          struct error *err)
+{
+	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+
+	return print_section(text, section_findings(&r, findings, err), err);
+}
+
 static int print_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                           struct error *err)
 {
@@ -102,8 +110,9 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	bool part = text->view->thread || text->view->process ||
 	            text->view->on_cpu != text->view->off_cpu;
-	if (!part && totals->on_cpu_ns + totals->off_cpu_ns)
-		text_findings(text, findings);
+	if (!part && totals->on_cpu_ns + totals->off_cpu_ns &&
+	    print_findings(text, findings, err) < 0)
+		return -1;
 	if (text->view->quiet)
 		return 0;
 	if (!text->view->thread && !text->view->process && text_steps(text, err) < 0)

@@ -47,7 +47,6 @@ int text_steps(const struct text *text, struct error *err);
 int text_ranks(const struct text *text, struct error *err); /* of a merged profile */
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
-void text_findings(const struct text *text, const struct findings *findings);
 int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);

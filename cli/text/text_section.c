@@ -14,6 +14,8 @@
 #define INDENT      2
 #define GAP         2 /* blanks between columns */
 #define COLUMNS_MAX 32
+#define LIST_INDENT 5   /* of paragraphs, where the terminal is too narrow for columns */
+#define PROSE_WIDTH 40  /* that a paragraph has beside columns at least */
 #define WORDS_BYTES 512 /* of a number or a place */
 
 struct layout {
@@ -253,6 +255,90 @@ static int print_table(struct layout *layout, struct error *err)
 	return 0;
 }
 
+// Of a list: the widths of what stands beside paragraphs, and where those begin.
+struct list {
+	const struct layout *layout;
+	size_t widths[COLUMNS_MAX];
+	int indent;
+	bool narrow; // then paragraphs are below
+};
+
+static struct list fit_list(const struct layout *layout)
+{
+	const struct section *s = layout->s;
+	struct list list = { .layout = layout, .indent = LIST_INDENT };
+
+	for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
+		list.widths[i] = s->columns[i].prose ? 0 : cells_width(layout, i);
+		list.indent += (int)(list.widths[i] ? list.widths[i] + GAP : 0);
+	}
+	list.narrow = layout->text->terminal.width - list.indent < PROSE_WIDTH;
+	if (list.narrow)
+		list.indent = LIST_INDENT;
+	return list;
+}
+
+static void print_item_cell(const struct list *list, const char *words, size_t column,
+                            const struct section_cell *cell)
+{
+	const struct text *text = list->layout->text;
+	int missing = list->narrow ? 0 : (int)(list->widths[column] - format_width(words));
+	enum style style = style_of(cell->tone);
+
+	fputs(style != STYLE_PLAIN ? terminal_style(&text->terminal, style) : "", text->out);
+	terminal_print(&text->terminal, text->out, "%s", words);
+	fprintf(text->out, "%*s", missing, "");
+	if (style != STYLE_PLAIN)
+		fputs(terminal_style(&text->terminal, STYLE_PLAIN), text->out);
+}
+
+// Where the line has got to.
+static int print_item_head(const struct list *list, const struct section_row *row)
+{
+	const struct section *s = list->layout->s;
+	FILE *out = list->layout->text->out;
+	const char *gap = "";
+
+	for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
+		char buffer[WORDS_BYTES];
+		const char *words = cell_words(list->layout, &s->columns[i], &row->cells[i], buffer,
+		                               sizeof(buffer));
+		if (!list->widths[i] || (list->narrow && !*words))
+			continue;
+		fputs(gap, out);
+		print_item_cell(list, words, i, &row->cells[i]);
+		gap = "  ";
+	}
+	fputs(list->narrow ? "\n" : gap, out);
+	return list->narrow ? 0 : list->indent;
+}
+
+static void print_item(const struct list *list, const struct section_row *row)
+{
+	const struct section *s = list->layout->s;
+	const struct text *text = list->layout->text;
+	int at = print_item_head(list, row);
+
+	for (size_t i = 0; i < s->column_count; i++) {
+		const char *words = row->cells[i].text;
+		if (!s->columns[i].prose || !words)
+			continue;
+		fprintf(text->out, "%*s", list->indent - at, "");
+		terminal_wrap(&text->terminal, text->out, words, list->indent, list->indent);
+		at = 0;
+	}
+}
+
+static void print_list(const struct layout *layout)
+{
+	const struct list list = fit_list(layout);
+
+	for (size_t i = 0; i < layout->s->row_count; i++) {
+		fprintf(layout->text->out, "%3zu  ", i + 1);
+		print_item(&list, &layout->s->rows[i]);
+	}
+}
+
 // The subtitle, with what the columns that are there add to it.
 static int print_heading(const struct layout *layout, struct error *err)
 {
@@ -318,7 +404,9 @@ int text_section(const struct text *text, const struct section *s, struct error 
 	else if (print_heading(&layout, err) < 0)
 		return -1;
 	print_notes(text, s, true);
-	if (s->row_count && print_table(&layout, err) < 0)
+	if (s->form == SECTION_LIST)
+		print_list(&layout);
+	else if (s->row_count && print_table(&layout, err) < 0)
 		return -1;
 	print_ties(&layout);
 	print_notes(text, s, false);

@@ -6,6 +6,7 @@
 #include "cli/export/sheet.h"
 #include "cli/html/html_section.h"
 #include "cli/json.h"
+#include "cli/report/section_json.h"
 #include "cli/report/view.h"
 #include "cli/text/text.h"
 #include "tests/support/golden.h"
@@ -20,11 +21,12 @@ struct lap {
 	uint64_t ns, heartbeats;
 	double margin;
 	bool tied;
+	const char *words;
 };
 
 static const struct lap laps[] = {
-	{ "ada", UINT64_C(41) * 1000000000, 4711, 0.02, true },
-	{ "bob", UINT64_C(52) * 1000000000, 0, 0, false },
+	{ "ada", UINT64_C(41) * 1000000000, 4711, 0.02, true, NULL },
+	{ "bob", UINT64_C(52) * 1000000000, 0, 0, false, NULL },
 };
 
 static void make_margin(const struct section *s, const void *data, struct section_cell *cell)
@@ -38,14 +40,14 @@ static void make_margin(const struct section *s, const void *data, struct sectio
 
 // The last one is the column that somebody adds: an entry of the list, and nothing else.
 static const struct section_column columns[] = {
-	{ "time_ns", .page_id = "time", .heading = "time", .type = CELL_NS, .at = { 1, 1, 2 },
+	{ "time_ns", .page_id = "time", .heading = "time", .type = CELL_NS, .at = { 1, 1, 2, 2 },
 	  FIELD(struct lap, ns) },
-	{ "margin", .heading = "\u00b1", .type = CELL_MARGIN, .at = { 2, 2, 3 },
+	{ "margin", .heading = "\u00b1", .type = CELL_MARGIN, .at = { 2, 2, 3, 3 },
 	  .none = { 1, 1, 0 }, .tied = "~ as good as the next", .make = make_margin },
-	{ "runner", .heading = "who", .type = CELL_TEXT, .at = { 9, 9, 1 }, .room = 1,
+	{ "runner", .heading = "who", .type = CELL_TEXT, .at = { 9, 9, 1, 1 }, .room = 1,
 	  FIELD(struct lap, runner) },
-	{ "heartbeats", .heading = "beats", .type = CELL_COUNT, .at = { 3, 3, 4 },
-	  .none = { 1, 1, 1 }, FIELD(struct lap, heartbeats) },
+	{ "heartbeats", .heading = "beats", .type = CELL_COUNT, .at = { 3, 3, 4, 4 },
+	  .none = { 1, 1, 1, 1 }, FIELD(struct lap, heartbeats) },
 };
 
 #define ALL (sizeof(columns) / sizeof(columns[0]))
@@ -123,6 +125,18 @@ static void print_csv(size_t count)
 	fclose(sheet.out);
 }
 
+static void print_report(size_t count)
+{
+	size_t size;
+	FILE *stream = open_memstream(&out, &size);
+	struct json j = json_start_compact(stream);
+
+	json_open(&j, NULL, '{');
+	section_json(&j, make(READER_JSON, count));
+	json_close(&j);
+	fclose(stream);
+}
+
 Test(section, a_column_that_is_added_appears_in_every_format)
 {
 	static const struct format {
@@ -133,6 +147,7 @@ Test(section, a_column_that_is_added_appears_in_every_format)
 		{ "page", "[\"heartbeats\",\"beats\",\"count\"]", "4711", print_page },
 		{ "JSON", "\"heartbeats\":4711", "4711", print_json },
 		{ "CSV", ",heartbeats", ",4711", print_csv },
+		{ "report", "\"heartbeats\":4711", "4711", print_report },
 	};
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -146,6 +161,82 @@ Test(section, a_column_that_is_added_appears_in_every_format)
 		cr_expect(strstr(out, format->value) != NULL, "%s: %s", format->name, out);
 		end();
 	}
+}
+
+static const struct section_column list_columns[] = {
+	{ "runner", .type = CELL_TEXT, .at = { 1, 0, 0, 1 }, FIELD(struct lap, runner) },
+	{ "time_ns", .type = CELL_NS, .at = { 2, 0, 0, 2 }, .form = FORM_DURATION,
+	  FIELD(struct lap, ns) },
+	{ "beats", .type = CELL_COUNT, .at = { 3, 0, 0, 3 }, .none = { 1, 0, 0, 1 },
+	  FIELD(struct lap, heartbeats) },
+	{ "words", .type = CELL_TEXT, .at = { 4, 0, 0, 4 }, .prose = true,
+	  FIELD(struct lap, words) },
+};
+
+static void print_list(int width)
+{
+	static const struct view view;
+	struct lap told[] = { laps[0], laps[1] };
+	struct error err;
+	size_t size;
+
+	told[0].words = "ran and ran and ran and ran and ran and ran and ran";
+	told[1].words = "walked";
+	report = report_of(NULL, &view, READER_TEXT);
+	struct section *s = section_new(&report, "laps", "Laps");
+	s->shown = true;
+	s->form = SECTION_LIST;
+	SECTION_COLUMNS(s, list_columns);
+	section_rows(s, told, 2, sizeof(told[0]));
+	cr_assert(section_end(s, &err) != NULL);
+	const struct text text = { .out = open_memstream(&out, &size),
+		                   .terminal = golden_terminal(width, false, false) };
+	cr_assert_eq(text_section(&text, s, &err), 0);
+	fclose(text.out);
+}
+
+Test(section, a_list_has_numbers_and_paragraphs_beside_its_columns)
+{
+	print_list(65);
+	cr_expect_str_eq(out, "\nLaps\n"
+	                      "  1  ada  41.0 s  4,711  ran and ran and ran and ran and ran and\n"
+	                      "                         ran and ran\n"
+	                      "  2  bob  52.0 s         walked\n");
+}
+
+Test(section, paragraphs_of_a_list_are_below_its_columns_where_the_line_is_short)
+{
+	print_list(40);
+	cr_expect_str_eq(out, "\nLaps\n"
+	                      "  1  ada  41.0 s  4,711\n"
+	                      "     ran and ran and ran and ran and ran\n"
+	                      "     and ran and ran\n"
+	                      "  2  bob  52.0 s\n"
+	                      "     walked\n");
+}
+
+Test(section, rows_below_a_row_are_in_its_object)
+{
+	static const struct view view;
+	size_t size;
+	FILE *stream = open_memstream(&out, &size);
+	struct json j = json_start_compact(stream);
+
+	report = report_of(NULL, &view, READER_JSON);
+	struct section *below = section_new(&report, "splits", NULL);
+	section_columns(below, columns, 1);
+	section_rows(below, laps, 2, sizeof(laps[0]));
+	struct section *s = section_new(&report, "laps", NULL);
+	section_columns(s, &columns[2], 1);
+	section_row(s, &laps[0])->below = below;
+	json_open(&j, NULL, '[');
+	section_json_rows(&j, s);
+	json_close(&j);
+	fclose(stream);
+	cr_expect(strstr(out, "\"runner\":\"ada\",\n"
+	                      "  \"splits\":[{\"time_ns\":41000000000},"
+	                      "{\"time_ns\":52000000000}\n  ]\n }") != NULL,
+	          "%s", out);
 }
 
 Test(section, a_tie_and_a_margin_are_told_in_words_and_kept_as_numbers)

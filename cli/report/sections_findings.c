@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// What is wrong, worst first, and the rows that show it.
+#include "cli/report/sections.h"
+
+#include "cli/report/cut.h"
+#include "cli/report/rule_words.h"
+#include "cli/report/view.h"
+#include "merge/rules/finding.h"
+
+#include <stdio.h>
+
+REPORT_KEEPS(findings, struct findings *);
+
+static enum tone tone_of(enum severity severity)
+{
+	return severity == SEVERITY_INFO   ? TONE_DIM
+	       : severity == SEVERITY_WARN ? TONE_WARM
+	                                   : TONE_HOT;
+}
+
+static void make_id(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->text = finding->rule->id;
+	cell->tone = (uint8_t)tone_of(finding->severity);
+}
+
+static void make_severity(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->text = severity_name(finding->severity);
+}
+
+static void make_title(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->text = finding->rule->title;
+}
+
+static void make_unit(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->text = rule_unit_key(finding->rule->unit);
+}
+
+static void make_line(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->count = finding->line > 0 ? (uint64_t)finding->line : 0;
+}
+
+static void make_covered_by(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->text = finding->covered ? finding->covered->id : NULL;
+}
+
+static const struct section_column columns[] = {
+	{ "id", .type = CELL_TEXT, .at = { 1, 0, 1, 1 }, .make = make_id },
+	{ "severity", .type = CELL_TEXT, .at = { 0, 0, 2, 2 }, .make = make_severity },
+	{ "title", .type = CELL_TEXT, .at = { 0, 0, 3, 3 }, .make = make_title },
+	{ "value", .type = CELL_NUMBER, .at = { 0, 0, 4, 4 }, FIELD(struct finding, value) },
+	{ "threshold", .type = CELL_NUMBER, .at = { 0, 0, 5, 5 },
+	  FIELD(struct finding, threshold) },
+	{ "unit", .type = CELL_TEXT, .at = { 0, 0, 6, 6 }, .make = make_unit },
+	{ "share", .type = CELL_FRACTION, .at = { 0, 0, 0, 7 }, .none = { 0, 0, 0, 1 },
+	  FIELD(struct finding, share) },
+	{ "saving_ns", .type = CELL_NS, .at = { 2, 0, 8, 8 }, .none = { 1, 0, 1, 1 },
+	  .form = FORM_DURATION, FIELD(struct finding, saving_ns) },
+	{ "function", .type = CELL_TEXT, .at = { 0, 0, 9, 9 }, FIELD(struct finding, function) },
+	{ "file", .type = CELL_TEXT, .at = { 0, 0, 10, 10 }, FIELD(struct finding, file) },
+	{ "line", .type = CELL_COUNT, .at = { 0, 0, 11, 11 }, .none = { 0, 0, 1, 1 },
+	  .make = make_line },
+	{ "fact", .type = CELL_TEXT, .at = { 3, 0, 12, 12 }, .prose = true,
+	  FIELD(struct finding, fact) },
+	{ "advice", .type = CELL_TEXT, .at = { 4, 0, 13, 13 }, .prose = true,
+	  FIELD(struct finding, advice) },
+	{ "covered_by", .type = CELL_TEXT, .at = { 0, 0, 14, 14 }, .make = make_covered_by },
+};
+
+static void make_row_line(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding_row *row = data;
+
+	(void)s;
+	cell->count = row->line > 0 ? (uint64_t)row->line : 0;
+}
+
+static const struct section_column evidence_columns[] = {
+	{ "function", .type = CELL_TEXT, .at = { 0, 0, 0, 1 },
+	  FIELD(struct finding_row, function) },
+	{ "file", .type = CELL_TEXT, .at = { 0, 0, 0, 2 }, FIELD(struct finding_row, file) },
+	{ "line", .type = CELL_COUNT, .at = { 0, 0, 0, 3 }, .none = { 0, 0, 0, 1 },
+	  .make = make_row_line },
+	{ "callee", .type = CELL_TEXT, .at = { 0, 0, 0, 4 }, FIELD(struct finding_row, callee) },
+	{ "ns", .type = CELL_NS, .at = { 0, 0, 0, 5 }, .none = { 0, 0, 0, 1 },
+	  FIELD(struct finding_row, ns) },
+	{ "share", .type = CELL_FRACTION, .at = { 0, 0, 0, 6 }, .none = { 0, 0, 0, 1 },
+	  FIELD(struct finding_row, share) },
+	{ "calls", .type = CELL_COUNT, .at = { 0, 0, 0, 7 }, .none = { 0, 0, 0, 1 },
+	  FIELD(struct finding_row, calls) },
+};
+
+static const struct section *evidence_of(struct report *r, const struct finding *finding)
+{
+	struct section *s = section_new(r, "evidence", NULL);
+
+	SECTION_COLUMNS(s, evidence_columns);
+	section_rows(s, finding->rows, finding->row_count, sizeof(*finding->rows));
+	return s;
+}
+
+// What was looked at, where nothing was found.
+static void say_nothing(struct section *s, const struct findings *f)
+{
+	char words[400] = "";
+	size_t asked = 0;
+	bool seen[RULE_SUBJECTS] = { false };
+
+	for (size_t i = 0; i < f->answer_count; i++) {
+		if (f->answers[i].state == RULE_UNKNOWN || f->answers[i].state == RULE_OFF)
+			continue;
+		asked++;
+		seen[rule_at(i)->subject] = true;
+	}
+	// The others ask for what this profile does not hold, as Python or a GPU.
+	size_t used = (size_t)snprintf(words, sizeof(words),
+	                               "Nothing stood out. %zu of %zu rules could be asked, about ",
+	                               asked, rule_count());
+	const char *gap = "";
+	for (size_t subject = 0; subject < RULE_SUBJECTS; subject++) {
+		if (!seen[subject] || used >= sizeof(words))
+			continue;
+		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", gap,
+		                         rule_subject_words(subject));
+		gap = ", ";
+	}
+	if (used < sizeof(words))
+		snprintf(words + used, sizeof(words) - used, ".");
+	section_note(s, NOTE_BLOCK, false, "%s", words);
+}
+
+static void head(struct section *s, const struct findings *f)
+{
+	s->title = f->shown > 1 ? "findings, worst first" : "findings";
+	if (!f->shown)
+		return;
+	s->subtitle = "explained by bottleneck explain ID";
+	if (f->from_ns && !s->report->view->from_ns)
+		s->subtitle = report_say(s->report,
+		                         "after %s, behind the warm-up; see bottleneck explain ID",
+		                         format_duration(f->from_ns).text);
+}
+
+struct section *section_findings(struct report *r, const struct findings *findings,
+                                 struct error *err)
+{
+	struct section *s = section_new(r, "findings", NULL);
+	bool people = r->reader == READER_TEXT;
+	size_t count = people ? findings->shown : findings->count;
+
+	s->form = SECTION_LIST;
+	s->shown = true;
+	SECTION_COLUMNS(s, columns);
+	head(s, findings);
+	for (size_t i = 0; i < count; i++) {
+		struct section_row *row = section_row(s, &findings->items[i]);
+		if (row && r->reader == READER_JSON)
+			row->below = evidence_of(r, &findings->items[i]);
+	}
+	if (people && !count)
+		say_nothing(s, findings);
+	return section_end(s, err);
+}
+
+struct section *section_sheet_findings(struct report *r, struct error *err)
+{
+	const struct findings *findings =
+		keep_findings(r, cut_findings(r->view, r->profile, r->limits, err), err);
+
+	return findings ? section_findings(r, findings, err) : NULL;
+}
