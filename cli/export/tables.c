@@ -19,6 +19,13 @@ static const struct export_table tables_of_findings[] = {
 	{ 0 },
 };
 
+static const struct export_table tables_of_limits[] = {
+	{ "run", .make = section_sheet_run },
+	{ "debug_info", .make = section_sheet_debug_info },
+	{ "notes", .make = section_sheet_notes },
+	{ 0 },
+};
+
 const struct export_table *tables_at(const struct profile *p, size_t index)
 {
 	static const struct export_table *const kinds[] = {
@@ -59,6 +66,7 @@ int tables_write(const struct export_table *table, struct sheet *s, const struct
 		return table->write(s, e, err);
 	cleanup(report) struct report report = report_of(e->profile, e->view, READER_SHEET);
 	report.limits = e->limits;
+	report.cut = e->cut;
 	const struct section *section = table->make(&report, err);
 	if (!section)
 		return -1;

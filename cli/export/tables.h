@@ -32,7 +32,6 @@ int tables_write(const struct export_table *table, struct sheet *s, const struct
 extern const struct export_table tables_of_time[];
 extern const struct export_table tables_of_ops[];
 extern const struct export_table tables_of_gpus[];
-extern const struct export_table tables_of_limits[];
 extern const struct export_table tables_of_measurements[];
 
 /* Those of P, in order: NULL behind the last one. Repeated runs and counts have theirs alone, and

@@ -3,8 +3,12 @@
 // and rows of values.
 #include "cli/html/html_section.h"
 
+#include "base/cleanup.h"
 #include "cli/json.h"
 #include "cli/report/section.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 
 void html_put_place(struct json *j, const char *file, int line, const char *module)
 {
@@ -102,5 +106,27 @@ void html_put_section(struct json *j, const struct section *s)
 	}
 	json_close(j);
 	json_put_count(j, "left_out", s->left_out);
+	json_close(j);
+}
+
+__attribute__((format(printf, 2, 3))) static void put_line(struct json *j, const char *format, ...)
+{
+	cleanup_free char *line = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
+	va_end(args);
+	cleanup_free char *clean = line ? format_clean(line, false) : NULL;
+	json_put_text(j, NULL, clean);
+}
+
+void html_put_notes(struct json *j, const struct section *s)
+{
+	json_open(j, s->id, '[');
+	put_line(j, "%s%s%s", s->title, s->subtitle ? "  " : "", s->subtitle ? s->subtitle : "");
+	for (const struct section_note *note = s->notes; note; note = note->next)
+		put_line(j, "  %s", note->words);
 	json_close(j);
 }

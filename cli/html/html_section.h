@@ -10,5 +10,8 @@ struct section;
 /* A section that was made for READER_PAGE, as a member of an object that is open. */
 void html_put_section(struct json *j, const struct section *s);
 
+/* Its heading and its notes, a line each. */
+void html_put_notes(struct json *j, const struct section *s);
+
 /* A place as the page takes it: [file, line, module], null where unknown. */
 void html_put_place(struct json *j, const char *file, int line, const char *module);

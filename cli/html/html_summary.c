@@ -2,6 +2,7 @@
 // What the page says first: the verdict, the findings, where the wall time went; and the
 // sentences of the text report.
 #include "cli/html/html_parts.h"
+#include "cli/html/html_section.h"
 
 #include "base/error.h"
 #include "cli/report/cut.h"
@@ -124,14 +125,6 @@ static void put_lines(struct json *j, const char *key, char *words)
 	json_close(j);
 }
 
-static int print_limits(const struct text *text, struct error *err)
-{
-	struct totals totals;
-
-	query_totals(text->profile, &totals);
-	return text_limits(text, &totals, err);
-}
-
 static int print_imports(const struct text *text, struct error *err)
 {
 	return text_made(text, section_imports, err);
@@ -148,7 +141,6 @@ static const struct printed {
 	{ "imports", print_imports, TABLE_WIDTH, false },
 	{ "counters", text_counters, TABLE_WIDTH, true },
 	{ "devices", text_devices, TABLE_WIDTH, true },
-	{ "limits", print_limits, SENTENCE_WIDTH, true },
 };
 
 static int put_section(const struct html *h, const struct printed *section, struct error *err)
@@ -168,6 +160,17 @@ static int put_section(const struct html *h, const struct printed *section, stru
 	return failed;
 }
 
+static int put_limits(const struct html *h, struct error *err)
+{
+	cleanup(report) struct report r = report_of(h->profile, h->view, READER_PAGE);
+	const struct section *s = section_limits(&r, err);
+
+	if (!s)
+		return -1;
+	html_put_notes(h->j, s);
+	return 0;
+}
+
 int html_notes(const struct html *h, struct error *err)
 {
 	int failed = 0;
@@ -176,6 +179,8 @@ int html_notes(const struct html *h, struct error *err)
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !failed; i++)
 		if (h->whole || !sections[i].whole_only)
 			failed = put_section(h, &sections[i], err);
+	if (h->whole && !failed)
+		failed = put_limits(h, err);
 	json_close(h->j);
 	return failed;
 }

@@ -182,8 +182,8 @@ enum note_form {
 
 struct section_note {
 	enum note_form form;
-	bool above; /* the table; else below */
-	const char *words;
+	bool above;        /* the table; else below */
+	const char *words; /* with \u00b7, \u00b1 and \u00d7 where a terminal has such signs */
 	struct section_note *next;
 };
 
@@ -210,6 +210,7 @@ struct report {
 	const struct view *view;
 	const struct rule_limits *limits; /* of findings; NULL: the rules' own */
 	enum reader reader;
+	const char *cut; /* what the view leaves out, in words; NULL: nothing, or not needed */
 	/* For section.c. */
 	struct report_block *blocks;
 	struct report_answer *answers;
@@ -273,6 +274,9 @@ void section_page_rows(struct section *s, const void *rows, size_t count, size_t
 
 __attribute__((format(printf, 4, 5))) void section_note(struct section *s, enum note_form form,
                                                         bool above, const char *format, ...);
+
+/* A paragraph below the table. */
+#define section_say(s, ...) section_note(s, NOTE_SAY, false, __VA_ARGS__)
 
 /* That there is no GPU, where a table of one was asked for: then S has no title. */
 void section_no_gpu(struct section *s);

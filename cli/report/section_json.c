@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report/section_json.h"
 
+#include "base/cleanup.h"
+#include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report/section.h"
 
@@ -64,5 +66,15 @@ void section_json(struct json *j, const struct section *s)
 {
 	json_open(j, s->id, '[');
 	section_json_rows(j, s);
+	json_close(j);
+}
+
+void section_json_notes(struct json *j, const struct section *s)
+{
+	json_open(j, s->id, '[');
+	for (const struct section_note *note = s->notes; note; note = note->next) {
+		cleanup_free char *clean = format_clean(note->words, false);
+		json_put_text(j, NULL, clean);
+	}
 	json_close(j);
 }

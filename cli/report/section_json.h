@@ -10,5 +10,6 @@ struct section;
 /* The rows alone, into the array that is open. */
 void section_json_rows(struct json *j, const struct section *s);
 
-/* The member of the section's name: an array of its rows. */
+/* The member of the section's name: an array of its rows, or of its notes. */
 void section_json(struct json *j, const struct section *s);
+void section_json_notes(struct json *j, const struct section *s);

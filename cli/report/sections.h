@@ -20,6 +20,9 @@ struct section *section_findings(struct report *r, const struct findings *findin
                                  struct error *err);
 section_maker section_sheet_findings;
 
+/* What the numbers rest on, and what they cannot show: sentences; and as tables. */
+section_maker section_limits, section_sheet_run, section_sheet_debug_info, section_sheet_notes;
+
 /* Where the time went. */
 struct section *section_hotspots(struct report *r, enum query_by by, enum query_sort sort,
                                  struct error *err);

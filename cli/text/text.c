@@ -152,7 +152,7 @@ static int print_view(const struct text *text, struct error *err)
 	else
 		failed = print_all(text, &totals, err);
 	if (!failed)
-		failed = text_limits(text, &totals, err);
+		failed = text_made(text, section_limits, err);
 	return failed;
 }
 

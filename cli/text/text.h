@@ -20,7 +20,6 @@
 struct error;
 struct findings;
 struct rule_limits;
-struct run;
 
 struct text {
 	FILE *out;
@@ -56,13 +55,7 @@ int text_gpu_streams(const struct text *text, struct error *err);
 int text_gpu_kernels(const struct text *text, struct error *err); /* and copies, alone */
 int text_gpu_managed(const struct text *text, struct error *err);
 void text_no_gpu(const struct text *text); /* where a table of one was asked for */
-int text_gpu_limits(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
-int text_limits(const struct text *text, const struct totals *totals, struct error *err);
-
-/* What looking on has cost in CPU time, and the line that tells who took it. */
-uint64_t text_overhead_ns(const struct run *run);
-void text_overhead(const struct text *text);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */
 __attribute__((format(printf, 2, 3))) void text_say(const struct text *text, const char *format,

@@ -115,20 +115,39 @@ static bool is_number(const struct section_column *c)
 	return c->type != CELL_TEXT && c->type != CELL_PLACE && c->type != CELL_BOOL;
 }
 
-// What a heading says in signs that not every terminal has.
+// The same words in signs that the terminal has. NULL if there is no memory.
+static char *in_signs(const struct terminal *t, const char *words)
+{
+	const char *const signs[][2] = { { "\u00b7", t->dot },
+		                         { "\u00b1", t->plus_minus },
+		                         { "\u00d7", "x" } };
+	char *out = malloc(2 * strlen(words) + 1), *end = out;
+
+	while (out && *words) {
+		size_t i = 0, length = 1;
+		while (i < 3 && (!t->ascii || strncmp(words, signs[i][0], 2) != 0))
+			i++;
+		if (i < 3) {
+			end = stpcpy(end, signs[i][1]);
+			length = 2;
+		} else {
+			*end++ = *words;
+		}
+		words += length;
+	}
+	if (out)
+		*end = '\0';
+	return out;
+}
+
 static void put_heading(const struct layout *layout, size_t column, char *buffer, size_t size)
 {
 	const struct section_column *c = &layout->s->columns[column];
-	const struct terminal *t = &layout->text->terminal;
 	const char *heading =
 		c->alone && column && !layout->shown[column - 1] ? c->alone : c->heading;
+	cleanup_free char *words = in_signs(&layout->text->terminal, heading);
 
-	if (strcmp(heading, "\u00b1") == 0)
-		heading = t->plus_minus;
-	if (t->ascii && strncmp(heading, "\u00d7", strlen("\u00d7")) == 0)
-		snprintf(buffer, size, "x%s", heading + strlen("\u00d7"));
-	else
-		snprintf(buffer, size, "%s", heading);
+	snprintf(buffer, size, "%s", words ? words : "");
 }
 
 // How wide the cells of a column are; 0 if nothing stands in them.
@@ -354,9 +373,8 @@ static int print_heading(const struct layout *layout, struct error *err)
 		const char *legend = s->columns[i].legend;
 		if (!layout->shown[i] || !legend)
 			continue;
-		bool sign = strncmp(legend, "\u00b1", strlen("\u00b1")) == 0;
-		fprintf(out, "; %s%s", sign ? layout->text->terminal.plus_minus : "",
-		        legend + (sign ? strlen("\u00b1") : 0));
+		cleanup_free char *words = in_signs(&layout->text->terminal, legend);
+		fprintf(out, "; %s", words ? words : "");
 	}
 	if (fclose(out) != 0)
 		return error_set(err, errno, "could not print the report");
@@ -369,13 +387,15 @@ static void print_notes(const struct text *text, const struct section *s, bool a
 	for (const struct section_note *note = s->notes; note; note = note->next) {
 		if (note->above != above)
 			continue;
+		cleanup_free char *words = in_signs(&text->terminal, note->words);
 		if (note->form == NOTE_SAY) {
-			text_say(text, "%s", note->words);
+			text_say(text, "%s", words ? words : "");
 		} else if (note->form == NOTE_LINE) {
-			fprintf(text->out, "  %s\n", note->words);
+			fprintf(text->out, "  %s\n", words ? words : "");
 		} else {
 			fputs("  ", text->out);
-			terminal_wrap(&text->terminal, text->out, note->words, INDENT, INDENT);
+			terminal_wrap(&text->terminal, text->out, words ? words : "", INDENT,
+			              INDENT);
 		}
 	}
 }

@@ -239,6 +239,61 @@ Test(section, rows_below_a_row_are_in_its_object)
 	          "%s", out);
 }
 
+static const struct section *make_notes(enum reader reader)
+{
+	static const struct view view;
+
+	report = report_of(NULL, &view, reader);
+	struct section *s = section_new(&report, "limits", "limits");
+	s->shown = true;
+	s->subtitle = "of this race";
+	section_say(s, "%d laps \u00b7 \u00b1%d s", 2, 3);
+	section_say(s, "a \033[31mname");
+	return s;
+}
+
+static void print_notes(bool ascii)
+{
+	struct error err;
+	size_t size;
+	const struct section *s = make_notes(READER_TEXT);
+	const struct text text = { .out = open_memstream(&out, &size),
+		                   .terminal = golden_terminal(80, false, ascii) };
+
+	cr_assert_eq(text_section(&text, s, &err), 0);
+	fclose(text.out);
+}
+
+Test(section, notes_are_in_every_format_in_signs_that_it_has)
+{
+	size_t size;
+
+	print_notes(false);
+	cr_expect(strstr(out, "\nlimits  of this race\n  2 laps \u00b7 \u00b13 s\n") != NULL, "%s",
+	          out);
+	end();
+	print_notes(true);
+	cr_expect(strstr(out, "\nlimits  of this race\n  2 laps - +-3 s\n") != NULL, "%s", out);
+	end();
+	for (int page = 0; page < 2; page++) {
+		FILE *stream = open_memstream(&out, &size);
+		struct json j = json_start_in_page(stream);
+		json_open(&j, NULL, '{');
+		if (page)
+			html_put_notes(&j, make_notes(READER_PAGE));
+		else
+			section_json_notes(&j, make_notes(READER_JSON));
+		json_close(&j);
+		fclose(stream);
+		const char *words =
+			page ? "\"limits  of this race\",\n  \"  2 laps \u00b7 \u00b13 s\","
+			     : "[\n  \"2 laps \u00b7 \u00b13 s\",";
+		cr_expect(strstr(out, words) != NULL, "%s", out);
+		cr_expect(strchr(out, '\033') == NULL && strstr(out, "\\u001b") == NULL, "%s", out);
+		end();
+	}
+}
+
 Test(section, a_tie_and_a_margin_are_told_in_words_and_kept_as_numbers)
 {
 	print_text(ALL);

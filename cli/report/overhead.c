@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What looking on has cost, and who took how much of it.
-#include "cli/text/text.h"
+#include "cli/report/overhead.h"
 
 #include "base/clock.h"
 #include "base/op.h"
 #include "cli/format.h"
+#include "cli/report/section.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_gpu.h"
+#include "merge/query/query_ops.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -33,21 +35,20 @@ __attribute__((format(printf, 2, 3))) static void add(struct words *w, const cha
 		                   : sizeof(w->text) - w->used - 1;
 }
 
-uint64_t text_overhead_ns(const struct run *run)
+uint64_t overhead_ns(const struct run *run)
 {
 	return run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns +
 	       run->hooks_cupti_ns;
 }
 
 // "12 ms (±3 ms)": what samples have found, with its 95 % interval.
-static void add_sampled(const struct text *text, struct words *w, uint64_t ns)
+static void add_sampled(const struct profile *profile, struct words *w, uint64_t ns)
 {
-	const struct run *run = profile_run(text->profile);
+	const struct run *run = profile_run(profile);
 	double samples = (double)ns * run->frequency_hz / (double)NS_PER_SEC;
 	uint64_t margin = samples > 0 ? (uint64_t)(1.96 * (double)ns / sqrt(samples)) : 0;
 
-	add(w, "%s (%s%s)", format_duration(ns).text, text->terminal.plus_minus,
-	    format_duration(margin).text);
+	add(w, "%s (\u00b1%s)", format_duration(ns).text, format_duration(margin).text);
 }
 
 static uint32_t owner_of(const char *name)
@@ -57,10 +58,10 @@ static uint32_t owner_of(const char *name)
 	return provider ? provider->hooks_of : 0;
 }
 
-static void count_calls(const struct text *text, uint64_t calls[OP_PROVIDERS])
+static void count_calls(const struct profile *profile, uint64_t calls[OP_PROVIDERS])
 {
 	const struct op_query by_op = { .by = OPS_BY_OP };
-	cleanup(op_rows) struct op_rows *rows = query_ops(text->profile, &by_op, NULL);
+	cleanup(op_rows) struct op_rows *rows = query_ops(profile, &by_op, NULL);
 
 	for (size_t i = 0; rows && i < rows->count; i++)
 		calls[owner_of(rows->rows[i].provider)] +=
@@ -68,13 +69,13 @@ static void count_calls(const struct text *text, uint64_t calls[OP_PROVIDERS])
 }
 
 // "nvtx 301 ms (±12 ms) for 4,000,000 calls, blas 0 s for 12, others 2 ms (±1 ms)"
-static void add_providers(const struct text *text, struct words *w)
+static void add_providers(const struct profile *profile, struct words *w)
 {
-	const struct run *run = profile_run(text->profile);
+	const struct run *run = profile_run(profile);
 	uint64_t calls[OP_PROVIDERS] = { 0 }, others_ns = run->hooks_ns[0];
 	const char *before = ": ", *unit = " calls";
 
-	count_calls(text, calls);
+	count_calls(profile, calls);
 	for (uint32_t i = 1; i < OP_PROVIDERS; i++) {
 		// It has looked for what it would see.
 		if (!calls[i]) {
@@ -83,7 +84,7 @@ static void add_providers(const struct text *text, struct words *w)
 		}
 		add(w, "%s%s ", before, op_provider_name((enum op_provider)i));
 		if (run->hooks_ns[i])
-			add_sampled(text, w, run->hooks_ns[i]);
+			add_sampled(profile, w, run->hooks_ns[i]);
 		else
 			add(w, "0 s");
 		add(w, " for %s%s", format_count(calls[i]).text, unit);
@@ -93,28 +94,29 @@ static void add_providers(const struct text *text, struct words *w)
 	if (!others_ns || others_ns == run->hooks_ops_ns)
 		return;
 	add(w, "%sothers ", before);
-	add_sampled(text, w, others_ns);
+	add_sampled(profile, w, others_ns);
 }
 
 // It knows what it does in calls of the program's, where samples see the program.
-static void add_cupti(const struct text *text, struct words *w)
+static void add_cupti(const struct profile *profile, struct words *w)
 {
 	const struct query all = { .by = BY_FUNCTION };
-	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(text->profile, &all, NULL);
+	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(profile, &all, NULL);
 
 	add(w, ", ");
-	add_sampled(text, w, profile_run(text->profile)->hooks_cupti_ns);
+	add_sampled(profile, w, profile_run(profile)->hooks_cupti_ns);
 	add(w, " in CUPTI and its threads");
 	if (facts && facts->overhead_ns)
 		add(w, " (by its own account %s)", format_duration(facts->overhead_ns).text);
 }
 
-void text_overhead(const struct text *text)
+void overhead_say(struct section *s)
 {
-	const struct run *run = profile_run(text->profile);
+	const struct profile *profile = s->report->profile;
+	const struct run *run = profile_run(profile);
 	struct words w = { .used = 0 };
 
-	if (!run->complete || text_overhead_ns(run) == run->collector_cpu_ns)
+	if (!run->complete || overhead_ns(run) == run->collector_cpu_ns)
 		return;
 	add(&w, "the overhead is %s of bottleneck itself",
 	    format_duration(run->collector_cpu_ns).text);
@@ -123,16 +125,16 @@ void text_overhead(const struct text *text)
 		    format_duration(run->handlers_ns).text);
 	if (run->hooks_memory_ns) {
 		add(&w, ", ");
-		add_sampled(text, &w, run->hooks_memory_ns);
+		add_sampled(profile, &w, run->hooks_memory_ns);
 		add(&w, " in hooks of allocations");
 	}
 	if (run->hooks_ops_ns) {
 		add(&w, ", ");
-		add_sampled(text, &w, run->hooks_ops_ns);
+		add_sampled(profile, &w, run->hooks_ops_ns);
 		add(&w, " in hooks of ops");
-		add_providers(text, &w);
+		add_providers(profile, &w);
 	}
 	if (run->hooks_cupti_ns)
-		add_cupti(text, &w);
-	text_say(text, "%s", w.text);
+		add_cupti(profile, &w);
+	section_say(s, "%s", w.text);
 }

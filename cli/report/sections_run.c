@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// What tables for programs rest on: the run, what is known of its modules, its own notes.
+#include "cli/report/sections.h"
+
+#include "base/error.h"
+#include "cli/report/overhead.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query.h"
+#include "symbolize/symbolizer.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+REPORT_KEEPS(module_rows, struct module_rows *);
+
+// A run and what became of it, for programs.
+struct outcome {
+	struct run run;
+	struct totals totals;
+	const char *cut;
+};
+
+static void make_exit_status(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct outcome *outcome = data;
+	int status = outcome->run.exit_status;
+	bool exited = status >= 0 && WIFEXITED(status);
+
+	(void)s;
+	cell->integer = exited ? WEXITSTATUS(status) : 0;
+	cell->flags = exited ? 0 : CELL_UNKNOWN;
+}
+
+static void make_signal(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct outcome *outcome = data;
+	int status = outcome->run.exit_status;
+
+	(void)s;
+	cell->count = status >= 0 && WIFSIGNALED(status) ? (uint64_t)WTERMSIG(status) : 0;
+}
+
+static void make_overhead(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct outcome *outcome = data;
+
+	(void)s;
+	cell->count = overhead_ns(&outcome->run);
+}
+
+#define SHEET(place) .at = { [READER_SHEET] = (place) }
+#define KNOWN        .none = { [READER_SHEET] = true }
+
+static const struct section_column run_columns[] = {
+	{ "command", .type = CELL_TEXT, SHEET(1), FIELD(struct outcome, run.command) },
+	{ "shown", .type = CELL_TEXT, SHEET(2), FIELD(struct outcome, cut) },
+	{ "wall_ns", .type = CELL_NS, SHEET(3), FIELD(struct outcome, run.wall_ns) },
+	{ "exit_status", .type = CELL_INTEGER, SHEET(4), .make = make_exit_status },
+	{ "signal", .type = CELL_COUNT, SHEET(5), KNOWN, .make = make_signal },
+	{ "complete", .type = CELL_BOOL, SHEET(6), FIELD(struct outcome, run.complete) },
+	{ "processes", .type = CELL_COUNT, SHEET(7), FIELD(struct outcome, totals.processes) },
+	{ "threads", .type = CELL_COUNT, SHEET(8), FIELD(struct outcome, totals.threads) },
+	{ "on_cpu_ns", .type = CELL_NS, SHEET(9), FIELD(struct outcome, totals.on_cpu_ns) },
+	{ "off_cpu_ns", .type = CELL_NS, SHEET(10), FIELD(struct outcome, totals.off_cpu_ns) },
+	{ "runnable_ns", .type = CELL_NS, SHEET(11), FIELD(struct outcome, totals.runnable_ns) },
+	{ "peak_rss_bytes", .type = CELL_BYTES, SHEET(12), KNOWN,
+	  FIELD(struct outcome, run.peak_rss_bytes) },
+	{ "frequency_hz", .type = CELL_COUNT, SHEET(13), KNOWN,
+	  FIELD(struct outcome, run.frequency_hz) },
+	{ "samples", .type = CELL_COUNT, SHEET(14), FIELD(struct outcome, run.samples) },
+	{ "lost_samples", .type = CELL_COUNT, SHEET(15), FIELD(struct outcome, run.lost) },
+	{ "truncated_stacks", .type = CELL_COUNT, SHEET(16), FIELD(struct outcome, run.truncated) },
+	{ "joined_stacks", .type = CELL_COUNT, SHEET(17), FIELD(struct outcome, run.joined) },
+	{ "guessed_stacks", .type = CELL_COUNT, SHEET(18), FIELD(struct outcome, run.guessed) },
+	{ "rung", .type = CELL_COUNT, SHEET(19), FIELD(struct outcome, run.rung) },
+	{ "rung_reason", .type = CELL_TEXT, SHEET(20), FIELD(struct outcome, run.rung_reason) },
+	{ "kernel_stacks", .type = CELL_BOOL, SHEET(21), FIELD(struct outcome, run.kernel_stacks) },
+	{ "off_cpu_exact", .type = CELL_BOOL, SHEET(22), FIELD(struct outcome, run.off_cpu_exact) },
+	{ "overhead_ns", .type = CELL_NS, SHEET(23), .make = make_overhead },
+	{ "target_cpu_ns", .type = CELL_NS, SHEET(24), FIELD(struct outcome, run.target_cpu_ns) },
+	{ "folded_ns", .type = CELL_NS, SHEET(25), FIELD(struct outcome, totals.folded_ns) },
+	{ "callless_ns", .type = CELL_NS, SHEET(26), FIELD(struct outcome, totals.callless_ns) },
+	{ "lost_events", .type = CELL_COUNT, SHEET(27), FIELD(struct outcome, totals.lost_events) },
+	{ "lost_events_ns", .type = CELL_NS, SHEET(28), FIELD(struct outcome, totals.lost_ns) },
+	{ "resolution_ns", .type = CELL_NS, SHEET(29), FIELD(struct outcome, totals.bin_ns) },
+	{ "unseen_processes", .type = CELL_COUNT, SHEET(30),
+	  FIELD(struct outcome, run.unseen_processes) },
+};
+
+struct section *section_sheet_run(struct report *r, struct error *err)
+{
+	struct outcome outcome = { .run = *profile_run(r->profile), .cut = r->cut };
+	struct section *s = section_new(r, "run", NULL);
+
+	query_totals(r->profile, &outcome.totals);
+	SECTION_COLUMNS(s, run_columns);
+	section_row(s, &outcome);
+	return section_end(s, err);
+}
+
+static void make_known(const struct section *s, const void *data, struct section_cell *cell)
+{
+	static const char *const levels[] = {
+		[DEBUG_NONE] = "none",
+		[DEBUG_DYNAMIC] = "exported-names",
+		[DEBUG_SYMBOLS] = "names",
+		[DEBUG_LINES] = "lines",
+	};
+	const struct module_row *row = data;
+	bool known = (size_t)row->level < sizeof(levels) / sizeof(levels[0]);
+
+	(void)s;
+	cell->text = known ? levels[row->level] : NULL;
+}
+
+static const struct section_column module_columns[] = {
+	{ "module", .type = CELL_TEXT, SHEET(1), FIELD(struct module_row, path) },
+	{ "self_ns", .type = CELL_NS, SHEET(2), FIELD(struct module_row, self_ns) },
+	{ "known", .type = CELL_TEXT, SHEET(3), .make = make_known },
+	{ "reason", .type = CELL_TEXT, SHEET(4), FIELD(struct module_row, reason) },
+	{ "remedy", .type = CELL_TEXT, SHEET(5), FIELD(struct module_row, remedy) },
+};
+
+struct section *section_sheet_debug_info(struct report *r, struct error *err)
+{
+	const struct module_rows *rows = keep_module_rows(r, query_modules(r->profile, err), err);
+
+	if (!rows)
+		return NULL;
+	struct section *s = section_new(r, "debug_info", NULL);
+	SECTION_COLUMNS(s, module_columns);
+	section_rows(s, rows->rows, rows->count, sizeof(*rows->rows));
+	return section_end(s, err);
+}
+
+struct note {
+	const char *words;
+};
+
+static const struct section_column note_columns[] = {
+	{ "note", .type = CELL_TEXT, SHEET(1), FIELD(struct note, words) },
+};
+
+struct section *section_sheet_notes(struct report *r, struct error *err)
+{
+	const char *notes = profile_run(r->profile)->notes;
+	struct section *s = section_new(r, "notes", NULL);
+
+	SECTION_COLUMNS(s, note_columns);
+	while (notes && *notes) {
+		int length = (int)strcspn(notes, "\n");
+		const struct note note = { report_say(r, "%.*s", length, notes) };
+		if (length)
+			section_row(s, &note);
+		notes += length + (notes[length] == '\n');
+	}
+	return section_end(s, err);
+}
