@@ -5,7 +5,6 @@
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "merge/query/query_startup.h"
-#include "merge/query/query_steps.h"
 #include "merge/query/query_warmup.h"
 #include "merge/table/clocks.h"
 
@@ -51,73 +50,6 @@ static int write_account(struct sheet *s, const struct exporting *e, struct erro
 	            : query_account(e->profile, &account, err)) < 0)
 		return -1;
 	sheet_rows(s, put_account, &account, account.lifetime_ns > 0, sizeof(account), &none);
-	return 0;
-}
-
-static void put_step(struct sheet *s, const void *data)
-{
-	const struct run_step *step = data;
-
-	sheet_count(s, "first", step->first);
-	sheet_count(s, "steps", step->calls);
-	sheet_count(s, "begin_ns", step->begin_ns);
-	sheet_count(s, "end_ns", step->end_ns);
-	sheet_count(s, "step_ns", step->ns);
-}
-
-static int find_steps(const struct exporting *e, struct steps **steps, struct error *err)
-{
-	const struct steps_query query = { .name = e->view->steps,
-		                           .from_ns = e->view->from_ns,
-		                           .to_ns = e->view->to_ns };
-
-	*steps = query_steps(e->profile, &query, err);
-	return *steps ? 0 : -1;
-}
-
-static int write_steps(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	cleanup(steps) struct steps *steps = NULL;
-
-	if (find_steps(e, &steps, err) < 0)
-		return -1;
-	sheet_rows(s, put_step, steps->steps, steps->count, sizeof(*steps->steps),
-	           &(struct run_step){ 0 });
-	return 0;
-}
-
-static void put_step_series(struct sheet *s, const void *data)
-{
-	const struct steps *steps = data;
-
-	sheet_text(s, "name", steps->name);
-	sheet_text(s, "provider", steps->provider);
-	sheet_text(s, "domain", steps->domain);
-	sheet_text(s, "shape", steps->shape);
-	sheet_text(s, "file", steps->file);
-	sheet_known(s, "first_line", steps->first_line > 0 ? (uint64_t)steps->first_line : 0);
-	sheet_known(s, "last_line", steps->last_line > 0 ? (uint64_t)steps->last_line : 0);
-	sheet_bool(s, "between_calls", steps->between);
-	sheet_known(s, "resolution_ns", steps->bin_ns);
-	sheet_known(s, "tid", steps->tid);
-	sheet_count(s, "steps", steps->calls);
-	sheet_count(s, "sum_ns", steps->sum_ns);
-	sheet_count(s, "min_ns", steps->min_ns);
-	sheet_count(s, "q1_ns", steps->q1_ns);
-	sheet_count(s, "median_ns", steps->median_ns);
-	sheet_count(s, "q3_ns", steps->q3_ns);
-	sheet_count(s, "p95_ns", steps->p95_ns);
-	sheet_count(s, "max_ns", steps->max_ns);
-}
-
-static int write_step_series(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	cleanup(steps) struct steps *steps = NULL;
-
-	if (find_steps(e, &steps, err) < 0)
-		return -1;
-	sheet_rows(s, put_step_series, steps, steps->name != NULL, sizeof(*steps),
-	           &(struct steps){ 0 });
 	return 0;
 }
 
@@ -187,8 +119,8 @@ const struct export_table tables_of_time[] = {
 	{ "threads", .make = section_all_threads },
 	{ "processes", .make = section_all_processes },
 	{ "imports", .make = section_sheet_imports },
-	{ "step_series", .write = write_step_series },
-	{ "steps", .write = write_steps },
+	{ "step_series", .make = section_step_series },
+	{ "steps", .make = section_all_steps },
 	{ "warmup", .write = write_warmup },
 	{ "cpu_clock", .write = write_clock },
 	{ 0 },

@@ -26,38 +26,50 @@ void html_put_place(struct json *j, const char *file, int line, const char *modu
 	json_close(j);
 }
 
-static void put_value(struct json *j, const struct section_column *c,
+static void put_known(struct json *j, const char *key, const struct section_column *c,
                       const struct section_cell *cell)
 {
 	uint64_t part = cell->share.part, all = cell->share.all;
 
 	switch (c->type) {
 	case CELL_TEXT:
-		json_put_text(j, NULL, cell->text);
+		json_put_text(j, key, cell->text);
 		break;
 	case CELL_PLACE:
 		html_put_place(j, cell->place.file, cell->place.line, cell->place.module);
 		break;
 	case CELL_INTEGER:
-		json_put_integer(j, NULL, cell->integer);
+		json_put_integer(j, key, cell->integer);
 		break;
 	case CELL_NUMBER:
 	case CELL_FRACTION:
-		json_put_number(j, NULL, cell->number);
+		json_put_number(j, key, cell->number);
 		break;
 	case CELL_MARGIN:
-		json_put_number(j, NULL, cell->flags & CELL_IDLE ? 0 : cell->number);
+		json_put_number(j, key, cell->flags & CELL_IDLE ? 0 : cell->number);
 		break;
 	case CELL_SHARE:
-		json_put_number(j, NULL, all ? (double)part / (double)all : 0);
+		json_put_number(j, key, all ? (double)part / (double)all : 0);
 		break;
 	case CELL_BOOL:
-		json_put_bool(j, NULL, cell->yes);
+		json_put_bool(j, key, cell->yes);
 		break;
 	default:
-		json_put_count(j, NULL, cell->count);
+		json_put_count(j, key, cell->count);
 		break;
 	}
+}
+
+static void put_cell(struct json *j, const char *key, const struct section *s,
+                     const struct section_row *row, size_t column)
+{
+	const struct section_column *c = &s->columns[column];
+	const struct section_cell *cell = &row->cells[column];
+
+	if (section_cell_is_nothing(s, c, cell))
+		json_put_null(j, key);
+	else
+		put_known(j, key, c, cell);
 }
 
 static const char *kind_of(const struct section_column *c)
@@ -86,25 +98,33 @@ static void put_columns(struct json *j, const struct section *s)
 	json_close(j);
 }
 
+void html_put_rows(struct json *j, const char *key, const struct section *s)
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; i < s->row_count; i++) {
+		json_open(j, NULL, '[');
+		for (size_t k = 0; k < s->column_count; k++)
+			put_cell(j, NULL, s, &s->rows[i], k);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+void html_put_members(struct json *j, const struct section *s, size_t row)
+{
+	for (size_t k = 0; k < s->column_count; k++) {
+		const struct section_column *c = &s->columns[k];
+		put_cell(j, c->page_id ? c->page_id : c->id, s, &s->rows[row], k);
+	}
+}
+
 void html_put_section(struct json *j, const struct section *s)
 {
 	json_open(j, s->id, '{');
 	json_put_text(j, "title", s->title);
 	json_put_text(j, "note", s->subtitle);
 	put_columns(j, s);
-	json_open(j, "rows", '[');
-	for (size_t i = 0; i < s->row_count; i++) {
-		json_open(j, NULL, '[');
-		for (size_t k = 0; k < s->column_count; k++) {
-			const struct section_cell *cell = &s->rows[i].cells[k];
-			if (section_cell_is_nothing(s, &s->columns[k], cell))
-				json_put_null(j, NULL);
-			else
-				put_value(j, &s->columns[k], cell);
-		}
-		json_close(j);
-	}
-	json_close(j);
+	html_put_rows(j, "rows", s);
 	json_put_count(j, "left_out", s->left_out);
 	json_close(j);
 }

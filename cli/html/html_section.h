@@ -4,11 +4,17 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 struct json;
 struct section;
 
 /* A section that was made for READER_PAGE, as a member of an object that is open. */
 void html_put_section(struct json *j, const struct section *s);
+
+/* Its rows alone, or one of them as members of an object that is open. */
+void html_put_rows(struct json *j, const char *key, const struct section *s);
+void html_put_members(struct json *j, const struct section *s, size_t row);
 
 /* Its heading and its notes, a line each. */
 void html_put_notes(struct json *j, const struct section *s);

@@ -130,6 +130,11 @@ static int print_imports(const struct text *text, struct error *err)
 	return text_made(text, section_imports, err);
 }
 
+static int print_steps(const struct text *text, struct error *err)
+{
+	return text_made(text, section_steps, err);
+}
+
 static const struct printed {
 	const char *key;
 	int (*print)(const struct text *text, struct error *err);
@@ -137,7 +142,7 @@ static const struct printed {
 	bool whole_only; // it is of the whole run
 } sections[] = {
 	{ "warmup", text_warmup, SENTENCE_WIDTH, true },
-	{ "steps", text_steps, TABLE_WIDTH, false },
+	{ "steps", print_steps, TABLE_WIDTH, false },
 	{ "imports", print_imports, TABLE_WIDTH, false },
 	{ "counters", text_counters, TABLE_WIDTH, true },
 	{ "devices", text_devices, TABLE_WIDTH, true },

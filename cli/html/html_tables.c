@@ -57,6 +57,23 @@ static int put_made(const struct html *h, section_maker *make, struct error *err
 	return 0;
 }
 
+int html_steps(const struct html *h, struct error *err)
+{
+	cleanup(report) struct report r = report_of(h->profile, h->view, READER_PAGE);
+	const struct section *series = section_step_series(&r, err);
+	const struct section *steps = series ? section_all_steps(&r, err) : NULL;
+
+	if (!steps)
+		return -1;
+	if (!series->row_count || !steps->row_count)
+		return 0;
+	json_open(h->j, "steps", '{');
+	html_put_members(h->j, series, 0);
+	html_put_rows(h->j, "items", steps);
+	json_close(h->j);
+	return 0;
+}
+
 static int put_whole(const struct html *h, struct error *err)
 {
 	return put_made(h, section_page_memory, err) < 0 ? -1 : html_tables_gpu_whole(h, err);

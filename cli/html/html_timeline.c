@@ -3,7 +3,6 @@
 #include "cli/html/html_parts.h"
 
 #include "merge/gpu/gpu_busy.h"
-#include "merge/query/query_steps.h"
 #include "merge/query/query_timeline.h"
 
 #define BINS_MAX  2048
@@ -85,40 +84,5 @@ int html_timeline(const struct html *h, struct error *err)
 		put_lane(h->j, &t->lanes[i]);
 	json_close(h->j);
 	json_close(h->j);
-	return 0;
-}
-
-int html_steps(const struct html *h, struct error *err)
-{
-	const struct steps_query query = {
-		.name = h->view->steps,
-		.from_ns = h->view->from_ns,
-		.to_ns = h->view->to_ns,
-	};
-	cleanup(steps) struct steps *s = query_steps(h->profile, &query, err);
-	struct json *j = h->j;
-
-	if (!s)
-		return -1;
-	if (!s->name || !s->count)
-		return 0;
-	json_open(j, "steps", '{');
-	json_put_text(j, "name", s->name);
-	json_put_text(j, "shape", *s->shape ? s->shape : NULL);
-	json_put_bool(j, "between", s->between);
-	json_put_count(j, "calls", s->calls);
-	json_put_count(j, "median_ns", s->median_ns);
-	// [number, calls, begin, duration]
-	json_open(j, "items", '[');
-	for (size_t i = 0; i < s->count; i++) {
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, s->steps[i].first);
-		json_put_count(j, NULL, s->steps[i].calls);
-		json_put_count(j, NULL, s->steps[i].begin_ns);
-		json_put_count(j, NULL, s->steps[i].ns);
-		json_close(j);
-	}
-	json_close(j);
-	json_close(j);
 	return 0;
 }

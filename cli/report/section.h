@@ -102,6 +102,7 @@ enum cell_form {
 	FORM_BESIDE,   /* times in its other unit */
 	FORM_OWN,      /* times that differ by orders of magnitude, each in a unit of its own */
 	FORM_DURATION, /* the same, with as many figures as a sentence has */
+	FORM_MOMENT,   /* since the start of the run: seconds, to the millisecond */
 	FORM_SCALED,   /* counts with a prefix: "1.2 G" */
 	FORM_FIGURES,  /* numbers with three significant figures */
 	FORM_DECIMAL   /* numbers, and margins without a sign, with one decimal */
@@ -140,6 +141,9 @@ struct section_column {
 	enum clip clip;
 	uint8_t room;      /* of what is left of the line, against others'; 0: all it needs */
 	uint8_t width_min; /* narrower terminals go without it */
+	bool right;        /* a text that stands on the right, as numbers do */
+	uint8_t parts;     /* its text has parts, a line each: as many as fit beside so many columns
+	                      of the line, but one at least; 0: it has none */
 	bool prose;        /* of lists: a paragraph, beside those that are not */
 	uint8_t priority;  /* where the line is too short, the highest go first; 0: none */
 	uint8_t reserve;   /* columns of the line that those with a priority leave to it */
@@ -210,6 +214,7 @@ struct report {
 	const struct view *view;
 	const struct rule_limits *limits; /* of findings; NULL: the rules' own */
 	enum reader reader;
+	bool ascii;      /* the reader knows no other characters */
 	const char *cut; /* what the view leaves out, in words; NULL: nothing, or not needed */
 	/* For section.c. */
 	struct report_block *blocks;

@@ -23,6 +23,9 @@ section_maker section_sheet_findings;
 /* What the numbers rest on, and what they cannot show: sentences; and as tables. */
 section_maker section_limits, section_sheet_run, section_sheet_debug_info, section_sheet_notes;
 
+/* The steps of the run: the slowest for people, with words; all of them; and their summary. */
+section_maker section_steps, section_all_steps, section_step_series;
+
 /* Where the time went. */
 struct section *section_hotspots(struct report *r, enum query_by by, enum query_sort sort,
                                  struct error *err);

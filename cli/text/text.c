@@ -41,7 +41,7 @@ static int print_section(const struct text *text, const struct section *s, struc
 static int print_findings(const struct text *text, const struct findings *findings,
                           struct error *err)
 {
-	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+	cleanup(report) struct report r = text_report(text);
 
 	return print_section(text, section_findings(&r, findings, err), err);
 }
@@ -49,14 +49,14 @@ static int print_findings(const struct text *text, const struct findings *findin
 static int print_hotspots(const struct text *text, enum query_by by, enum query_sort sort,
                           struct error *err)
 {
-	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+	cleanup(report) struct report r = text_report(text);
 
 	return print_section(text, section_hotspots(&r, by, sort, err), err);
 }
 
 static int print_owners(const struct text *text, enum query_by by, struct error *err)
 {
-	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+	cleanup(report) struct report r = text_report(text);
 
 	return print_section(text, section_owners(&r, by, err), err);
 }
@@ -115,7 +115,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	if (text->view->quiet)
 		return 0;
-	if (!text->view->thread && !text->view->process && text_steps(text, err) < 0)
+	if (!text->view->thread && !text->view->process && text_made(text, section_steps, err) < 0)
 		return -1;
 	if (text_made(text, section_imports, err) < 0 ||
 	    print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||

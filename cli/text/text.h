@@ -29,6 +29,9 @@ struct text {
 	const struct rule_limits *limits; /* of findings; NULL: the rules' own */
 };
 
+/* A report that has nothing in it yet, for TEXT's terminal. */
+struct report text_report(const struct text *text);
+
 /* Prints a section that was made for READER_TEXT. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
 
@@ -42,7 +45,6 @@ int text_print(const struct text *text, struct error *err);
 void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_warmup(const struct text *text, struct error *err);
-int text_steps(const struct text *text, struct error *err);
 int text_ranks(const struct text *text, struct error *err); /* of a merged profile */
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);

@@ -14,9 +14,9 @@
 #define INDENT      2
 #define GAP         2 /* blanks between columns */
 #define COLUMNS_MAX 32
-#define LIST_INDENT 5   /* of paragraphs, where the terminal is too narrow for columns */
-#define PROSE_WIDTH 40  /* that a paragraph has beside columns at least */
-#define WORDS_BYTES 512 /* of a number or a place */
+#define LIST_INDENT 5    /* of paragraphs, where the terminal is too narrow for columns */
+#define PROSE_WIDTH 40   /* that a paragraph has beside columns at least */
+#define WORDS_BYTES 1300 /* of a number, a place, or parts */
 
 struct layout {
 	const struct text *text;
@@ -29,11 +29,16 @@ struct layout {
 static struct short_text format_ns(const struct layout *layout, const struct section_column *c,
                                    uint64_t ns)
 {
+	struct short_text out;
+
 	switch (c->form) {
 	case FORM_OWN:
 		return format_time(ns, format_time_unit(ns));
 	case FORM_DURATION:
 		return format_duration(ns);
+	case FORM_MOMENT:
+		snprintf(out.text, sizeof(out.text), "%.3f s", (double)ns / 1e9);
+		return out;
 	case FORM_BESIDE:
 		return format_time(ns, layout->beside);
 	default:
@@ -98,21 +103,43 @@ static void put_value(const struct layout *layout, const struct section_column *
 	snprintf(buffer, size, "%s", out.text);
 }
 
+// As many of its parts as have room in the line, but one at least.
+static void put_parts(const struct layout *layout, const struct section_column *c, const char *text,
+                      char *buffer, size_t size)
+{
+	int width = layout->text->terminal.width;
+	size_t used = 0, room = width > c->parts ? (size_t)(width - c->parts) : 0;
+
+	buffer[0] = '\0';
+	while (*text) {
+		int length = (int)strcspn(text, "\n");
+		cleanup_free char *part = strndup(text, (size_t)length);
+		if (!part || (used && used + 2 + format_width(part) > room))
+			break;
+		int put = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", part);
+		used += (size_t)put < size - used ? (size_t)put : size - used - 1;
+		text += length + (text[length] == '\n');
+	}
+}
+
 // "" for what is not known, or tells nothing; in BUFFER, but for texts, which may be of any length.
 static const char *cell_words(const struct layout *layout, const struct section_column *c,
                               const struct section_cell *cell, char *buffer, size_t size)
 {
 	if (cell->flags & CELL_IDLE || section_cell_is_nothing(layout->s, c, cell))
 		return c->nothing ? c->nothing : "";
-	if (c->type == CELL_TEXT)
+	if (c->parts)
+		put_parts(layout, c, cell->text, buffer, size);
+	else if (c->type == CELL_TEXT)
 		return cell->text;
-	put_value(layout, c, cell, buffer, size);
+	else
+		put_value(layout, c, cell, buffer, size);
 	return buffer;
 }
 
 static bool is_number(const struct section_column *c)
 {
-	return c->type != CELL_TEXT && c->type != CELL_PLACE && c->type != CELL_BOOL;
+	return c->right || (c->type != CELL_TEXT && c->type != CELL_PLACE && c->type != CELL_BOOL);
 }
 
 // The same words in signs that the terminal has. NULL if there is no memory.
@@ -433,9 +460,17 @@ int text_section(const struct text *text, const struct section *s, struct error 
 	return 0;
 }
 
+struct report text_report(const struct text *text)
+{
+	struct report r = report_of(text->profile, text->view, READER_TEXT);
+
+	r.ascii = text->terminal.ascii;
+	return r;
+}
+
 int text_made(const struct text *text, section_maker *make, struct error *err)
 {
-	cleanup(report) struct report r = report_of(text->profile, text->view, READER_TEXT);
+	cleanup(report) struct report r = text_report(text);
 	const struct section *s = make(&r, err);
 
 	return s ? text_section(text, s, err) : -1;

@@ -375,6 +375,64 @@ Test(section, both_ends_of_a_very_long_name_are_shown)
 	cr_expect(strstr(out, "head") != NULL && strstr(out, "tail") != NULL, "%s", out);
 }
 
+static void print_parts(int width)
+{
+	static const struct view view;
+	static const struct section_column parts[] = {
+		{ "number", .heading = "lap", .type = CELL_TEXT, .at = { 1, 0, 0 }, .right = true,
+		  FIELD(struct lap, runner) },
+		{ "at", .heading = "at", .type = CELL_NS, .at = { 2, 0, 0 }, .form = FORM_MOMENT,
+		  FIELD(struct lap, ns) },
+		{ "words", .heading = "why", .type = CELL_TEXT, .at = { 3, 0, 0 }, .room = 1,
+		  .parts = 24, FIELD(struct lap, words) },
+	};
+	static const struct lap told[] = {
+		{ .runner = "1-20", .ns = 1500000000, .words = "the wind\nthe rain" },
+		{ .runner = "3", .ns = 12345678, .words = "" },
+	};
+	struct error err;
+	size_t size;
+
+	report = report_of(NULL, &view, READER_TEXT);
+	struct section *s = section_new(&report, "laps", "Laps");
+	s->shown = true;
+	SECTION_COLUMNS(s, parts);
+	section_rows(s, told, 2, sizeof(told[0]));
+	const struct text text = { .out = open_memstream(&out, &size),
+		                   .terminal = golden_terminal(width, false, false) };
+	cr_assert_eq(text_section(&text, s, &err), 0);
+	fclose(text.out);
+}
+
+Test(section, parts_that_have_no_room_in_the_line_are_left_out)
+{
+	print_parts(80);
+	cr_expect_str_eq(out, "\nLaps\n"
+	                      "   lap       at  why\n"
+	                      "  1-20  1.500 s  the wind, the rain\n"
+	                      "     3  0.012 s\n");
+	end();
+	print_parts(40);
+	cr_expect(strstr(out, "  1-20  1.500 s  the wind\n") != NULL, "%s", out);
+}
+
+Test(section, a_page_has_members_of_a_row_and_rows_alone)
+{
+	size_t size;
+	FILE *stream = open_memstream(&out, &size);
+	struct json j = json_start_in_page(stream);
+
+	json_open(&j, NULL, '[');
+	json_open(&j, NULL, '{');
+	html_put_members(&j, make(READER_PAGE, ALL), 1);
+	html_put_rows(&j, "items", make(READER_PAGE, 1));
+	json_close(&j);
+	json_close(&j);
+	fclose(stream);
+	cr_expect(strstr(out, "\"time\":52000000000,") != NULL, "%s", out);
+	cr_expect(strstr(out, "[41000000000]") != NULL, "%s", out);
+}
+
 static int freed;
 
 static void count_free(void *answer)

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// The steps of the run: how long they took, how steadily, and what the slowest spent longer on.
+#include "cli/report/sections.h"
+
+#include "base/path.h"
+#include "cli/report/row_words.h"
+#include "cli/report/view.h"
+#include "merge/query/query_steps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROWS_MAX      3
+#define SLOW          1.5 // times the median: worth a row
+#define UNSTEADY      10  // percent of the median that the middle half spreads over
+#define VERY_UNSTEADY 25
+#define NAME_WIDTH    40
+#define FIGURES_WIDTH 40 // of the columns before the words
+#define EXCESS_MAX    600
+#define NOISE_BINS    4 // so far apart durations may look that are known by samples alone
+
+REPORT_KEEPS(steps, struct steps *);
+
+// Of a row, for people.
+struct step {
+	const struct steps *steps;
+	const char *excess; // what took longer than in others, a part each line
+};
+
+static void make_number(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct run_step *step = data;
+	const char *first = format_count(step->first).text;
+
+	if (step->calls > 1)
+		cell->text = report_say(s->report, "%s-%s", first,
+		                        format_count(step->first + step->calls - 1).text);
+	else
+		cell->text = report_say(s->report, "%s", first);
+}
+
+static void make_ratio(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct run_step *step = data;
+	const struct step *own = s->context;
+
+	cell->number = (double)step->ns / (double)own->steps->median_ns;
+}
+
+static void make_excess(const struct section *s, const void *row, struct section_cell *cell)
+{
+	const struct step *own = s->context;
+
+	(void)row;
+	cell->text = own->excess;
+}
+
+static const struct section_column columns[] = {
+	{ "number", .heading = "step", .type = CELL_TEXT, .right = true, .at = { 1, 0, 0 },
+	  .make = make_number },
+	{ "first", .type = CELL_COUNT, .at = { 0, 1, 1 }, FIELD(struct run_step, first) },
+	{ "steps", .type = CELL_COUNT, .at = { 0, 2, 2 }, FIELD(struct run_step, calls) },
+	{ "begin_ns", .heading = "at", .type = CELL_NS, .at = { 2, 3, 3 }, .form = FORM_MOMENT,
+	  FIELD(struct run_step, begin_ns) },
+	{ "end_ns", .type = CELL_NS, .at = { 0, 0, 4 }, FIELD(struct run_step, end_ns) },
+	{ "step_ns", .heading = "took", .type = CELL_NS, .at = { 3, 4, 5 }, .form = FORM_DURATION,
+	  FIELD(struct run_step, ns) },
+	{ "ratio", .heading = "\u00d7 median", .type = CELL_NUMBER, .at = { 4, 0, 0 },
+	  .form = FORM_DECIMAL, .make = make_ratio },
+	{ "excess", .heading = "more than others", .type = CELL_TEXT, .at = { 5, 0, 0 },
+	  .clip = CLIP_END, .room = 1, .parts = FIGURES_WIDTH, .make = make_excess },
+};
+
+static void make_first_line(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct steps *steps = data;
+
+	(void)s;
+	cell->count = steps->first_line > 0 ? (uint64_t)steps->first_line : 0;
+}
+
+static void make_last_line(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct steps *steps = data;
+
+	(void)s;
+	cell->count = steps->last_line > 0 ? (uint64_t)steps->last_line : 0;
+}
+
+static const struct section_column series_columns[] = {
+	{ "name", .type = CELL_TEXT, .at = { 0, 1, 1 }, FIELD(struct steps, name) },
+	{ "provider", .type = CELL_TEXT, .at = { 0, 0, 2 }, FIELD(struct steps, provider) },
+	{ "domain", .type = CELL_TEXT, .at = { 0, 0, 3 }, FIELD(struct steps, domain) },
+	{ "shape", .type = CELL_TEXT, .at = { 0, 2, 4 }, .none = { 0, 1, 0 },
+	  FIELD(struct steps, shape) },
+	{ "file", .type = CELL_TEXT, .at = { 0, 0, 5 }, FIELD(struct steps, file) },
+	{ "first_line", .type = CELL_COUNT, .at = { 0, 0, 6 }, .none = { 0, 0, 1 },
+	  .make = make_first_line },
+	{ "last_line", .type = CELL_COUNT, .at = { 0, 0, 7 }, .none = { 0, 0, 1 },
+	  .make = make_last_line },
+	{ "between_calls", .page_id = "between", .type = CELL_BOOL, .at = { 0, 3, 8 },
+	  FIELD(struct steps, between) },
+	{ "resolution_ns", .type = CELL_NS, .at = { 0, 0, 9 }, .none = { 0, 0, 1 },
+	  FIELD(struct steps, bin_ns) },
+	{ "tid", .type = CELL_LABEL, .at = { 0, 0, 10 }, .none = { 0, 0, 1 },
+	  FIELD(struct steps, tid) },
+	{ "steps", .page_id = "calls", .type = CELL_COUNT, .at = { 0, 4, 11 },
+	  FIELD(struct steps, calls) },
+	{ "sum_ns", .type = CELL_NS, .at = { 0, 0, 12 }, FIELD(struct steps, sum_ns) },
+	{ "min_ns", .type = CELL_NS, .at = { 0, 0, 13 }, FIELD(struct steps, min_ns) },
+	{ "q1_ns", .type = CELL_NS, .at = { 0, 0, 14 }, FIELD(struct steps, q1_ns) },
+	{ "median_ns", .type = CELL_NS, .at = { 0, 5, 15 }, FIELD(struct steps, median_ns) },
+	{ "q3_ns", .type = CELL_NS, .at = { 0, 0, 16 }, FIELD(struct steps, q3_ns) },
+	{ "p95_ns", .type = CELL_NS, .at = { 0, 0, 17 }, FIELD(struct steps, p95_ns) },
+	{ "max_ns", .type = CELL_NS, .at = { 0, 0, 18 }, FIELD(struct steps, max_ns) },
+};
+
+static const struct steps *find(struct report *r, struct error *err)
+{
+	const struct steps_query query = {
+		.name = r->view->steps,
+		.from_ns = r->view->from_ns,
+		.to_ns = r->view->to_ns,
+	};
+
+	return keep_steps(r, query_steps(r->profile, &query, err), err);
+}
+
+struct section *section_all_steps(struct report *r, struct error *err)
+{
+	const struct steps *steps = find(r, err);
+
+	if (!steps)
+		return NULL;
+	struct section *s = section_new(r, "steps", NULL);
+	SECTION_COLUMNS(s, columns);
+	section_rows(s, steps->steps, steps->count, sizeof(*steps->steps));
+	return section_end(s, err);
+}
+
+struct section *section_step_series(struct report *r, struct error *err)
+{
+	const struct steps *steps = find(r, err);
+
+	if (!steps)
+		return NULL;
+	struct section *s = section_new(r, "step_series", NULL);
+	SECTION_COLUMNS(s, series_columns);
+	if (steps->name)
+		section_row(s, steps);
+	return section_end(s, err);
+}
+
+static double spread(const struct steps *s)
+{
+	return s->median_ns ? 100 * (double)(s->q3_ns - s->q1_ns) / (double)s->median_ns : 0;
+}
+
+// "main (app.c:12-30)"
+static void describe_loop(const struct steps *s, char *buffer, size_t size)
+{
+	const char *file = path_base(s->file);
+	char lines[32] = "";
+
+	if (s->last_line > s->first_line)
+		snprintf(lines, sizeof(lines), "-%d", s->last_line);
+	snprintf(buffer, size, "turns of a loop%s%s", *s->name ? " in " : "", s->name);
+	size_t used = strlen(buffer);
+	if (file)
+		snprintf(buffer + used, size - used, " (%s:%d%s), by samples", file, s->first_line,
+		         lines);
+	else
+		snprintf(buffer + used, size - used, ", by samples");
+}
+
+static void head(struct section *s, const struct steps *steps)
+{
+	bool ascii = s->report->ascii;
+	cleanup_free char *name = format_clip(steps->name, 60, CLIP_MIDDLE, ascii);
+	char note[400];
+
+	snprintf(note, sizeof(note), "%s%s%s%s%s%s",
+	         steps->between ? "from one call of " : "calls of ", name ? name : steps->name,
+	         steps->shape[0] ? " (" : "", steps->shape, steps->shape[0] ? ")" : "",
+	         steps->between ? " to the next" : "");
+	if (!steps->provider)
+		describe_loop(steps, note, sizeof(note));
+	s->subtitle = report_say(s->report, "%s", note);
+}
+
+static void say_figures(struct section *s, const struct steps *steps)
+{
+	double percent = spread(steps);
+
+	section_note(s, NOTE_SAY, true,
+	             "%s, median %s, the middle half within %s (%.1f %%), 95 %% up to %s, %s to %s",
+	             format_count(steps->calls).text, format_duration(steps->median_ns).text,
+	             format_duration(steps->q3_ns - steps->q1_ns).text, percent,
+	             format_duration(steps->p95_ns).text, format_duration(steps->min_ns).text,
+	             format_duration(steps->max_ns).text);
+	if (steps->bin_ns)
+		section_note(s, NOTE_SAY, true,
+		             "Each is known to %s; the pattern of samples repeats so often.",
+		             format_duration(steps->bin_ns).text);
+	if (steps->q3_ns - steps->q1_ns <= NOISE_BINS * steps->bin_ns)
+		return;
+	if (percent > VERY_UNSTEADY)
+		section_note(s, NOTE_SAY, true,
+		             "They vary very much: one run tells little of another.");
+	else if (percent > UNSTEADY)
+		section_note(s, NOTE_SAY, true, "They vary: compare medians of several runs.");
+}
+
+// "6.04 ms decode app.c:12: locks"
+static void describe_excess(const struct report *r, const struct step_excess *e, char *words,
+                            size_t size)
+{
+	cleanup_free char *name = format_clip(e->name, NAME_WIDTH, CLIP_SYMBOL, r->ascii);
+	const char *wait = wait_words((enum metric)e->metric);
+	char place[160];
+
+	place_words(e->file, e->line, NULL, place, sizeof(place));
+	snprintf(words, size, "%s %s%s%s%s%s", format_duration(e->excess_ns).text,
+	         name ? name : e->name, *place ? " " : "", place, *wait ? ": " : "", wait);
+}
+
+// NULL on error.
+static const char *explain(struct report *r, const struct steps *steps, size_t index,
+                           struct error *err)
+{
+	struct step_excess excesses[STEP_EXCESSES];
+	int count = steps_explain(r->profile, steps, index, excesses, err);
+	const char *words = "";
+
+	for (int i = 0; i < count; i++) {
+		char excess[EXCESS_MAX];
+		describe_excess(r, &excesses[i], excess, sizeof(excess));
+		words = report_say(r, "%s%s%s", words, i ? "\n" : "", excess);
+	}
+	return count < 0 ? NULL : words;
+}
+
+// The slowest ones of those that are not among BEFORE; s->count: there is none.
+static size_t next_slowest(const struct steps *s, const size_t *before, size_t count)
+{
+	size_t best = s->count;
+
+	for (size_t i = 0; i < s->count; i++) {
+		bool known = false;
+		for (size_t j = 0; j < count; j++)
+			known |= before[j] == i;
+		if (!known && (double)s->steps[i].ns >= SLOW * (double)s->median_ns &&
+		    (best == s->count || s->steps[i].ns > s->steps[best].ns))
+			best = i;
+	}
+	return best;
+}
+
+static int add_slowest(struct section *s, const struct steps *steps, struct error *err)
+{
+	struct step own = { .steps = steps };
+	size_t shown[ROWS_MAX];
+
+	s->context = &own;
+	for (size_t count = 0; count < ROWS_MAX; count++) {
+		size_t index = next_slowest(steps, shown, count);
+		shown[count] = index;
+		if (index == steps->count)
+			break;
+		own.excess = explain(s->report, steps, index, err);
+		if (!own.excess)
+			return -1;
+		section_row(s, &steps->steps[index]);
+	}
+	s->context = NULL;
+	return 0;
+}
+
+struct section *section_steps(struct report *r, struct error *err)
+{
+	const struct steps *steps = find(r, err);
+
+	if (!steps)
+		return NULL;
+	struct section *s = section_new(r, "steps", "steps");
+	s->shown = steps->count || r->view->steps;
+	if (!steps->count) {
+		s->subtitle = steps->name ? "none in this part of the run" : "no such op";
+		return section_end(s, err);
+	}
+	SECTION_COLUMNS(s, columns);
+	head(s, steps);
+	say_figures(s, steps);
+	return add_slowest(s, steps, err) < 0 ? NULL : section_end(s, err);
+}
