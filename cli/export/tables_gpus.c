@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What GPUs ran, how busy they were, and what they waited for.
 #include "cli/export/tables.h"
+#include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "merge/query/query_gpu.h"
-#include "merge/query/query_gpu_lines.h"
 
 #include <stdio.h>
 
@@ -199,137 +199,13 @@ static int write_streams(struct sheet *s, const struct exporting *e, struct erro
 	return 0;
 }
 
-static const char *cause_of(const struct gpu_managed_row *row)
-{
-	static const char *const moves[GPU_MANAGED_CAUSES] = {
-		[GPU_MANAGED_ASKED] = "program",    [GPU_MANAGED_ACCESS] = "fault",
-		[GPU_MANAGED_AHEAD] = "foresight",  [GPU_MANAGED_EVICTED] = "eviction",
-		[GPU_MANAGED_OFTEN] = "used-often",
-	};
-	static const char *const accesses[GPU_MANAGED_CAUSES] = {
-		[GPU_MANAGED_READ] = "read",
-		[GPU_MANAGED_WRITE] = "write",
-		[GPU_MANAGED_ATOMIC] = "atomic",
-		[GPU_MANAGED_PREFETCH] = "prefetch",
-	};
-	static const char *const maps[GPU_MANAGED_CAUSES] = {
-		[GPU_MANAGED_MAP_COHERENT] = "coherence", [GPU_MANAGED_MAP_THRASHING] = "thrashing",
-		[GPU_MANAGED_MAP_ADVISED] = "policy",     [GPU_MANAGED_MAP_NO_ROOM] = "no-room",
-		[GPU_MANAGED_MAP_EVICTED] = "eviction",
-	};
-
-	switch (row->kind) {
-	case GPU_MANAGED_HOST_FAULT:
-	case GPU_MANAGED_DEVICE_FAULT:
-		return accesses[row->cause];
-	case GPU_MANAGED_REMOTE_MAP:
-		return maps[row->cause];
-	default:
-		return moves[row->cause];
-	}
-}
-
-static void put_managed(struct sheet *s, const void *data)
-{
-	static const char *const kinds[GPU_MANAGED_KINDS] = {
-		[GPU_MANAGED_TO_DEVICE] = "host-to-device",
-		[GPU_MANAGED_TO_HOST] = "device-to-host",
-		[GPU_MANAGED_HOST_FAULT] = "host-fault",
-		[GPU_MANAGED_DEVICE_FAULT] = "device-fault",
-		[GPU_MANAGED_THRASHING] = "thrashing",
-		[GPU_MANAGED_THROTTLING] = "throttling",
-		[GPU_MANAGED_REMOTE_MAP] = "remote-map",
-		[GPU_MANAGED_BETWEEN] = "device-to-device",
-	};
-	const struct gpu_managed_row *row = data;
-
-	sheet_text(s, "kind", kinds[row->kind]);
-	sheet_text(s, "cause", cause_of(row));
-	sheet_count(s, "count", row->count);
-	sheet_known(s, "bytes", row->bytes);
-	sheet_known(s, "fault_groups", row->groups);
-	sheet_known(s, "total_ns", row->ns);
-	if (row->has_device)
-		sheet_count(s, "device", row->device);
-	else
-		sheet_text(s, "device", NULL);
-	sheet_known(s, "pid", row->pid);
-	sheet_text(s, "process", row->process); // of a merged profile: its rank
-}
-
-static int write_managed(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows =
-		query_gpu_managed(e->profile, err);
-
-	if (!rows)
-		return -1;
-	sheet_rows(s, put_managed, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct gpu_managed_row){ 0 });
-	return 0;
-}
-
-static void put_fault(struct sheet *s, const void *data)
-{
-	const struct gpu_fault_row *row = data;
-
-	sheet_text(s, "function", row->function);
-	sheet_text(s, "file", row->file);
-	sheet_known(s, "line", (uint64_t)(row->line > 0 ? row->line : 0));
-	sheet_text(s, "module", row->module);
-	sheet_text(s, "caller", row->caller);
-	sheet_text(s, "caller_file", row->caller_file);
-	sheet_known(s, "caller_line", (uint64_t)(row->caller_line > 0 ? row->caller_line : 0));
-	sheet_count(s, "faults", row->faults);
-	sheet_count(s, "reads", row->reads);
-	sheet_count(s, "writes", row->writes);
-	sheet_count(s, "moves", row->moves);
-	sheet_count(s, "bytes", row->bytes);
-	sheet_count(s, "total_ns", row->ns);
-	sheet_text(s, "process", row->process); // of a merged profile: its rank
-}
-
-static int write_faults(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	cleanup(gpu_fault_rows) struct gpu_fault_rows *rows = query_gpu_faults(e->profile, err);
-
-	if (!rows)
-		return -1;
-	sheet_rows(s, put_fault, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct gpu_fault_row){ 0 });
-	return 0;
-}
-
-static void put_line(struct sheet *s, const void *data)
-{
-	const struct gpu_line *row = data;
-
-	sheet_text(s, "kernel", row->kernel);
-	sheet_text(s, "file", row->file);
-	sheet_known(s, "line", row->line);
-	sheet_text(s, "inlined", row->inlined);
-	sheet_count(s, "samples", row->samples);
-	sheet_share(s, "share", row->samples, s->all);
-	sheet_number(s, "margin", row->margin);
-	sheet_text(s, "reason", row->reason);
-	sheet_count(s, "reason_samples", row->reason_samples);
-}
-
-static int write_lines(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	cleanup(gpu_line_rows) struct gpu_line_rows *rows = query_gpu_lines(e->profile, err);
-
-	if (!rows)
-		return -1;
-	s->all = rows->samples;
-	sheet_rows(s, put_line, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct gpu_line){ 0 });
-	return 0;
-}
-
 const struct export_table tables_of_gpus[] = {
-	{ "gpus", .write = write_devices },      { "gpu_work", .write = write_works },
-	{ "gpu_idle", .write = write_idle },     { "gpu_streams", .write = write_streams },
-	{ "gpu_lines", .write = write_lines },   { "gpu_managed", .write = write_managed },
-	{ "gpu_faults", .write = write_faults }, { 0 },
+	{ "gpus", .write = write_devices },
+	{ "gpu_work", .write = write_works },
+	{ "gpu_idle", .write = write_idle },
+	{ "gpu_streams", .write = write_streams },
+	{ "gpu_lines", .make = section_all_gpu_lines },
+	{ "gpu_managed", .make = section_gpu_managed },
+	{ "gpu_faults", .make = section_gpu_faults },
+	{ 0 },
 };

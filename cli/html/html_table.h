@@ -28,6 +28,5 @@ void html_close_table(struct json *j, size_t rows);
 void html_put_known(struct json *j, uint64_t value);
 void html_put_share(struct json *j, uint64_t part, uint64_t all);
 
-/* What GPUs did, in the phase; and what is told of the whole run alone. -1 on error. */
+/* What GPUs did, in the phase. -1 on error. */
 int html_tables_gpu(const struct html *h, struct error *err);
-int html_tables_gpu_whole(const struct html *h, struct error *err);

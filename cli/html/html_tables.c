@@ -76,7 +76,11 @@ int html_steps(const struct html *h, struct error *err)
 
 static int put_whole(const struct html *h, struct error *err)
 {
-	return put_made(h, section_page_memory, err) < 0 ? -1 : html_tables_gpu_whole(h, err);
+	return put_made(h, section_page_memory, err) < 0 ||
+	                       put_made(h, section_gpu_managed, err) < 0 ||
+	                       put_made(h, section_gpu_faults, err) < 0
+	               ? -1
+	               : put_made(h, section_all_gpu_lines, err);
 }
 
 int html_tables(const struct html *h, struct error *err)

@@ -3,11 +3,7 @@
 #include "cli/html/html_table.h"
 
 #include "base/error.h"
-#include "cli/report/managed_words.h"
 #include "merge/query/query_gpu.h"
-#include "merge/query/query_gpu_lines.h"
-
-#include <stdio.h>
 
 static void put_gpu_row(struct json *j, const struct gpu_row *row, uint64_t all)
 {
@@ -101,114 +97,7 @@ static int put_devices(const struct html *h, struct error *err)
 	return 0;
 }
 
-static int put_gpu_lines(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "samples", "samples", "count" }, { "share", "%", "share" },
-		{ "reason", "mostly", "text" },    { "reason_share", "of it", "share" },
-		{ "kernel", "kernel", "text" },    { "place", "line", "place" },
-	};
-	cleanup(gpu_line_rows) struct gpu_line_rows *rows = query_gpu_lines(h->profile, err);
-	struct json *j = h->j;
-
-	if (!rows)
-		return -1;
-	HTML_OPEN_TABLE(j, "gpu_lines", "Lines in kernels", "sampled on the GPU", columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++) {
-		const struct gpu_line *row = &rows->rows[i];
-		json_open(j, NULL, '[');
-		json_put_count(j, NULL, row->samples);
-		html_put_share(j, row->samples, rows->samples);
-		json_put_text(j, NULL, row->reason);
-		html_put_share(j, row->reason_samples, row->samples);
-		json_put_text(j, NULL, row->kernel);
-		html_put_place(j, row->file, (int)row->line, NULL);
-		json_close(j);
-	}
-	html_close_table(j, rows->count);
-	return 0;
-}
-
-static void put_managed_row(struct json *j, const struct gpu_managed_row *row, bool devices)
-{
-	char words[256];
-
-	managed_words(row, devices, words, sizeof(words));
-	json_open(j, NULL, '[');
-	html_put_known(j, row->ns);
-	json_put_count(j, NULL, row->groups ? row->groups : row->count);
-	html_put_known(j, row->bytes);
-	if (row->bytes_per_s > 0)
-		json_put_number(j, NULL, row->bytes_per_s / 1e9);
-	else
-		json_put_null(j, NULL);
-	json_put_text(j, NULL, words);
-	json_close(j);
-}
-
-static int put_managed(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "time", "time", "ns" },      { "times", "times", "count" },
-		{ "bytes", "bytes", "bytes" }, { "rate", "GB/s", "number" },
-		{ "what", "what", "text" },
-	};
-	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows =
-		query_gpu_managed(h->profile, err);
-
-	if (!rows)
-		return -1;
-	HTML_OPEN_TABLE(h->j, "managed", "GPU managed memory",
-	                "pages that moved by themselves, and faults", columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++)
-		put_managed_row(h->j, &rows->rows[i], managed_has_devices(rows));
-	html_close_table(h->j, rows->count);
-	return 0;
-}
-
-static void put_fault_row(struct json *j, const struct gpu_fault_row *row)
-{
-	const char *access = managed_access(row);
-	char code[2048], all[2200];
-
-	managed_code(row, code, sizeof(code));
-	snprintf(all, sizeof(all), "%s%s%s", code, *row->process ? ", " : "", row->process);
-	json_open(j, NULL, '[');
-	html_put_known(j, row->ns);
-	json_put_count(j, NULL, row->faults);
-	html_put_known(j, row->bytes);
-	json_put_text(j, NULL, *access ? access : NULL);
-	json_put_text(j, NULL, all);
-	html_put_place(j, row->caller ? row->caller_file : row->file,
-	               row->caller ? row->caller_line : row->line, row->module);
-	json_close(j);
-}
-
-static int put_faults(const struct html *h, struct error *err)
-{
-	static const struct html_column columns[] = {
-		{ "time", "time", "ns" },       { "faults", "faults", "count" },
-		{ "bytes", "came", "bytes" },   { "access", "access", "text" },
-		{ "name", "function", "text" }, { "place", "line", "place" },
-	};
-	cleanup(gpu_fault_rows) struct gpu_fault_rows *rows = query_gpu_faults(h->profile, err);
-
-	if (!rows)
-		return -1;
-	HTML_OPEN_TABLE(h->j, "faults", "Host page faults on managed memory",
-	                "pages that were on a GPU", columns);
-	for (size_t i = 0; i < rows->count && i < HTML_ROWS_MAX; i++)
-		put_fault_row(h->j, &rows->rows[i]);
-	html_close_table(h->j, rows->count);
-	return 0;
-}
-
 int html_tables_gpu(const struct html *h, struct error *err)
 {
 	return put_gpu(h, err) < 0 ? -1 : put_devices(h, err);
-}
-
-int html_tables_gpu_whole(const struct html *h, struct error *err)
-{
-	return put_managed(h, err) < 0 || put_faults(h, err) < 0 ? -1 : put_gpu_lines(h, err);
 }

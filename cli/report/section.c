@@ -2,6 +2,7 @@
 #include "cli/report/section.h"
 
 #include "base/error.h"
+#include "cli/report/view.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -237,6 +238,18 @@ void section_page_rows(struct section *s, const void *rows, size_t count, size_t
 
 	section_rows(s, rows, shown, size);
 	s->left_out = count - shown;
+}
+
+void section_all_rows(struct section *s, const void *rows, size_t count, size_t size)
+{
+	const struct report *r = s->report;
+
+	if (r->reader == READER_PAGE)
+		section_page_rows(s, rows, count, size);
+	else if (r->reader == READER_TEXT && r->view->top < count)
+		section_rows(s, rows, r->view->top, size);
+	else
+		section_rows(s, rows, count, size);
 }
 
 void section_note(struct section *s, enum note_form form, bool above, const char *format, ...)

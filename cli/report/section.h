@@ -277,6 +277,9 @@ void section_rows(struct section *s, const void *rows, size_t count, size_t size
 /* The same of a page, as many as it takes. */
 void section_page_rows(struct section *s, const void *rows, size_t count, size_t size);
 
+/* The same for any reader: as many as the view or a page takes, or all. */
+void section_all_rows(struct section *s, const void *rows, size_t count, size_t size);
+
 __attribute__((format(printf, 4, 5))) void section_note(struct section *s, enum note_form form,
                                                         bool above, const char *format, ...);
 

@@ -47,6 +47,11 @@ section_maker section_memory, section_page_memory, section_sheet_memory, section
 /* Python's imports. */
 section_maker section_imports, section_sheet_imports;
 
+/* Lines inside of kernels: for people, and all. */
+section_maker section_gpu_lines, section_all_gpu_lines;
+/* What moved of managed memory, and which code of the host had it come back. */
+section_maker section_gpu_managed, section_gpu_faults;
+
 /* Threads or processes; and all of them, for a page or a sheet. */
 struct section *section_owners(struct report *r, enum query_by by, struct error *err);
 section_maker section_all_threads, section_all_processes;

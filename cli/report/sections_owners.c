@@ -127,10 +127,7 @@ static struct section *all_owners(struct report *r, enum query_by by, struct err
 
 	if (!s)
 		return NULL;
-	if (r->reader == READER_PAGE)
-		section_page_rows(s, rows->rows, rows->count, sizeof(*rows->rows));
-	else
-		section_rows(s, rows->rows, rows->count, sizeof(*rows->rows));
+	section_all_rows(s, rows->rows, rows->count, sizeof(*rows->rows));
 	return section_end(s, err);
 }
 

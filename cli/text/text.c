@@ -122,7 +122,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	    print_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 ||
 	    text_made(text, section_lines, err) < 0 || text_made(text, section_ops, err) < 0 ||
 	    text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
-	    text_gpu_lines(text, err) < 0)
+	    text_made(text, section_gpu_lines, err) < 0)
 		return -1;
 	return text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 }

@@ -48,14 +48,12 @@ int text_warmup(const struct text *text, struct error *err);
 int text_ranks(const struct text *text, struct error *err); /* of a merged profile */
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
-int text_gpu_lines(const struct text *text, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);
 int text_gpu(const struct text *text, struct error *err);
 int text_gpu_rows(const struct text *text, enum query_by by, struct error *err);
 int text_gpu_streams(const struct text *text, struct error *err);
 int text_gpu_kernels(const struct text *text, struct error *err); /* and copies, alone */
-int text_gpu_managed(const struct text *text, struct error *err);
 void text_no_gpu(const struct text *text); /* where a table of one was asked for */
 int text_tree(const struct text *text, struct error *err);
 

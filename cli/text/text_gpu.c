@@ -430,6 +430,17 @@ static int print_waits(const struct text *text, const struct gpu_facts *facts,
 	return 0;
 }
 
+// Who had pages come back is told beside what moved.
+static int print_managed(const struct text *text, struct error *err)
+{
+	cleanup(report) struct report r = text_report(text);
+	const struct section *managed = section_gpu_managed(&r, err);
+
+	if (!managed || text_section(text, managed, err) < 0)
+		return -1;
+	return managed->shown ? text_made(text, section_gpu_faults, err) : 0;
+}
+
 int text_gpu_kernels(const struct text *text, struct error *err)
 {
 	const struct query query = view_query(text->view, BY_FUNCTION, SORT_SELF);
@@ -473,7 +484,7 @@ int text_gpu(const struct text *text, struct error *err)
 		return 0;
 	if (print_rows(text, rows, err) < 0)
 		return -1;
-	if (!view_is_filtered(text->view) && text_gpu_managed(text, err) < 0)
+	if (!view_is_filtered(text->view) && print_managed(text, err) < 0)
 		return -1;
 	if (print_waits(text, facts, &query, err) < 0)
 		return -1;
