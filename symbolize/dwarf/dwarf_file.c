@@ -3,82 +3,153 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "symbolize/dwarf/dwarf_abbrev.h"
 #include "symbolize/elf/elf_file.h"
 
 #include <dwarf.h>
 #include <errno.h>
+#include <gelf.h>
 
 #define FUEL_PER_BYTE 64
 #define FUEL_MINIMUM  ((uint64_t)1 << 20)
 
+// libdw keeps the abbreviations of each unit that is read, and of the others those up to their root
+// entry's: tables that many small units share could be made to fill all memory.
+#define ABBREVS_FREE     ((uint64_t)1 << 18)
+#define BYTES_PER_ABBREV 4
+
+// What libdw takes at once, at most, without asking whether it got it.
+#define UNIT_BYTES    ((size_t)64 << 10)
+#define ABBREV_BYTES  ((size_t)64)
+
+#define SECTION_COUNT 10
+#define NAME_BYTES    20
+
+/*
+ * An ELF file without the sections that libdw looks for: these are added to a handle of it,
+ * wherever they lie. So libdw sees what we have decompressed, cut out of a package or taken from
+ * another file, and nothing else: no link to a file that it would open, and no section that we do
+ * not need.
+ */
+static const struct image {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[2];
+	char names[SECTION_COUNT][NAME_BYTES];
+} image = {
+	.header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+	                         EV_CURRENT },
+	            .e_type = ET_EXEC,
+	            .e_machine = EM_X86_64,
+	            .e_version = EV_CURRENT,
+	            .e_shoff = offsetof(struct image, sections),
+	            .e_ehsize = sizeof(Elf64_Ehdr),
+	            .e_shentsize = sizeof(Elf64_Shdr),
+	            .e_shnum = 2,
+	            .e_shstrndx = 1 },
+	.sections = { [1] = { .sh_name = NAME_BYTES - 1, // ""
+	                      .sh_type = SHT_STRTAB,
+	                      .sh_offset = offsetof(struct image, names),
+	                      .sh_size = sizeof(image.names),
+	                      .sh_addralign = 1 } },
+	.names = { ".debug_info", ".debug_abbrev", ".debug_str", ".debug_str_offsets",
+	           ".debug_line", ".debug_line_str", ".debug_addr", ".debug_ranges",
+	           ".debug_rnglists", ".debug_aranges" },
+};
+
+// Of each of the names.
+static const size_t places[SECTION_COUNT] = {
+	offsetof(struct dwarf_sections, info),     offsetof(struct dwarf_sections, abbrev),
+	offsetof(struct dwarf_sections, str),      offsetof(struct dwarf_sections, str_offsets),
+	offsetof(struct dwarf_sections, line),     offsetof(struct dwarf_sections, line_str),
+	offsetof(struct dwarf_sections, addr),     offsetof(struct dwarf_sections, ranges),
+	offsetof(struct dwarf_sections, rnglists), offsetof(struct dwarf_sections, aranges),
+};
+
 struct dwarf_file {
 	struct dwarf_sections sections;
 	struct dwarf_file *alt;
+	Elf *elf;     // what libdw sees
+	Dwarf *dwarf; // NULL: there is no .debug_info
 	struct unit *units;
 	size_t unit_count, unit_capacity;
-	struct abbrev_tables abbrevs;
+	uint64_t abbrevs_left; // that libdw may yet be made to keep
 	uint64_t fuel;
 };
 
 struct dwarf_sections dwarf_sections_of(struct elf_file *elf, const char *suffix)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} wanted[] = {
-		{ "info", offsetof(struct dwarf_sections, info) },
-		{ "abbrev", offsetof(struct dwarf_sections, abbrev) },
-		{ "str", offsetof(struct dwarf_sections, str) },
-		{ "str_offsets", offsetof(struct dwarf_sections, str_offsets) },
-		{ "line", offsetof(struct dwarf_sections, line) },
-		{ "line_str", offsetof(struct dwarf_sections, line_str) },
-		{ "addr", offsetof(struct dwarf_sections, addr) },
-		{ "ranges", offsetof(struct dwarf_sections, ranges) },
-		{ "rnglists", offsetof(struct dwarf_sections, rnglists) },
-		{ "aranges", offsetof(struct dwarf_sections, aranges) },
-	};
 	struct dwarf_sections sections;
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; i < SECTION_COUNT; i++) {
 		char name[64];
-		snprintf(name, sizeof(name), ".debug_%s%s", wanted[i].name, suffix);
+		snprintf(name, sizeof(name), "%s%s", image.names[i], suffix);
 		struct bytes bytes = elf_file_named_contents(elf, name);
-		memcpy((char *)&sections + wanted[i].at, &bytes, sizeof(bytes));
+		memcpy((char *)&sections + places[i], &bytes, sizeof(bytes));
 	}
 	return sections;
 }
 
-// The header of the unit at C, which moves to the next one. False at the end or at damage.
-static bool read_unit_header(struct dwarf_file *file, struct cursor *c, struct unit *unit)
+static bool add_section(Elf *elf, size_t index, struct bytes bytes)
 {
-	*unit = (struct unit){ .file = file, .offset_bytes = 4 };
-	unit->offset = (uint64_t)(c->at - file->sections.info.data);
-	uint64_t length = cursor_u32(c);
-	if (length == UINT32_MAX) {
-		length = cursor_u64(c);
-		unit->offset_bytes = 8;
-	}
-	struct cursor body = *c;
-	cursor_skip(c, length);
-	if (c->bad || length == 0)
+	Elf_Scn *section = elf_newscn(elf);
+	Elf_Data *data = section ? elf_newdata(section) : NULL;
+	GElf_Shdr header;
+
+	if (!data || !gelf_getshdr(section, &header))
 		return false;
-	body.end = c->at;
-	unit->end = (uint64_t)(c->at - file->sections.info.data);
-	unit->version = cursor_u16(&body);
-	if (unit->version >= 5) {
-		unit->type = cursor_u8(&body);
-		unit->address_bytes = cursor_u8(&body);
+	header.sh_name = (uint32_t)(index * NAME_BYTES);
+	header.sh_type = SHT_PROGBITS;
+	header.sh_size = bytes.size;
+	header.sh_addralign = 1;
+	data->d_buf = (void *)bytes.data; // is only read
+	data->d_size = bytes.size;
+	data->d_type = ELF_T_BYTE;
+	data->d_align = 1;
+	return gelf_update_shdr(section, &header) != 0;
+}
+
+// Out of memory, libdw would print that and exit.
+static _Thread_local jmp_buf *no_memory;
+
+__attribute__((noreturn)) static void give_up(void)
+{
+	if (!no_memory)
+		abort();
+	longjmp(*no_memory, 1);
+}
+
+jmp_buf *dwarf_file_set_escape(jmp_buf *escape)
+{
+	jmp_buf *before = no_memory;
+
+	no_memory = escape;
+	return before;
+}
+
+// libdw's hash tables do not ask whether they got their memory.
+static bool has_memory(size_t bytes)
+{
+	void *volatile probe = malloc(bytes);
+
+	free(probe);
+	return probe != NULL;
+}
+
+static bool open_dwarf(struct dwarf_file *file)
+{
+	if (!file->sections.info.size)
+		return true;
+	elf_version(EV_CURRENT);
+	file->elf = elf_memory((char *)&image, sizeof(image));
+	for (size_t i = 0; file->elf && i < SECTION_COUNT; i++) {
+		struct bytes bytes;
+		memcpy(&bytes, (char *)&file->sections + places[i], sizeof(bytes));
+		if (bytes.size && !add_section(file->elf, i, bytes))
+			return false;
 	}
-	unit->abbrev_offset = cursor_number(&body, unit->offset_bytes);
-	if (unit->version < 5)
-		unit->address_bytes = cursor_u8(&body);
-	if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
-		unit->dwo_id = cursor_u64(&body);
-	if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
-		cursor_skip(&body, 8 + unit->offset_bytes);
-	unit->root = (uint64_t)(body.at - file->sections.info.data);
-	return true;
+	file->dwarf = file->elf ? dwarf_begin_elf(file->elf, DWARF_C_READ, NULL) : NULL;
+	if (file->dwarf)
+		dwarf_new_oom_handler(file->dwarf, give_up);
+	return file->dwarf != NULL;
 }
 
 static bool is_readable(const struct unit *unit)
@@ -87,38 +158,101 @@ static bool is_readable(const struct unit *unit)
 	       (unit->address_bytes == 4 || unit->address_bytes == 8);
 }
 
+// False once libdw would have to keep more than an honest file makes it.
+static bool may_keep(struct dwarf_file *file, size_t abbrevs)
+{
+	file->abbrevs_left -= abbrevs < file->abbrevs_left ? abbrevs : file->abbrevs_left;
+	return file->abbrevs_left > 0;
+}
+
+// How many abbreviations of UNIT stand before the one of CODE; 0: how many there are.
+static size_t count_abbrevs(const struct unit *unit, uint64_t code)
+{
+	struct cursor c = cursor_at(unit->file->sections.abbrev, unit->abbrev_offset);
+	size_t count = 0;
+
+	for (uint64_t at; (at = cursor_uleb(&c)); count++) {
+		if (at == code)
+			break;
+		cursor_skip_leb(&c); // tag
+		cursor_skip(&c, 1);  // whether it has children
+		for (uint64_t name = 1, form = 1; name || form;) {
+			name = cursor_uleb(&c);
+			form = cursor_uleb(&c);
+			if (form == DW_FORM_implicit_const)
+				cursor_skip_leb(&c);
+		}
+	}
+	return count;
+}
+
+static bool may_keep_root(struct dwarf_file *file, const struct unit *unit)
+{
+	struct cursor c = cursor_at(file->sections.info, unit->root);
+
+	return may_keep(file, 1 + count_abbrevs(unit, cursor_uleb(&c)));
+}
+
+// Makes libdw know the unit. It does that in their order, whichever is asked about.
+static bool open_unit(struct dwarf_file *file, struct unit *unit)
+{
+	if (!has_memory(UNIT_BYTES))
+		return false;
+	unit->is_good = dwarf_offdie(file->dwarf, unit->root, &unit->die) != NULL;
+	return true;
+}
+
+// Up to the first that is damaged.
 static int read_units(struct dwarf_file *file, struct error *err)
 {
-	struct cursor c = cursor_at(file->sections.info, 0);
-	struct unit unit;
+	Dwarf_Off next;
 
-	while (cursor_left(&c) && read_unit_header(file, &c, &unit)) {
+	for (Dwarf_Off at = 0;; at = next) {
+		struct unit unit = { .file = file, .offset = at };
+		size_t header_bytes;
+		if (dwarf_next_unit(file->dwarf, at, &next, &header_bytes, &unit.version,
+		                    &unit.abbrev_offset, &unit.address_bytes, &unit.offset_bytes,
+		                    NULL, NULL) != 0 ||
+		    next <= at || next > file->sections.info.size)
+			return 0;
+		unit.end = next;
+		unit.root = at + header_bytes;
 		if (!is_readable(&unit))
 			continue;
-		if (!array_reserve(&file->units, &file->unit_capacity, file->unit_count + 1))
+		if (!may_keep_root(file, &unit))
+			return 0;
+		if (!array_reserve(&file->units, &file->unit_capacity, file->unit_count + 1) ||
+		    !open_unit(file, &unit))
 			return error_set(err, ENOMEM, "could not list the compilation units");
 		file->units[file->unit_count++] = unit;
 	}
-	return 0;
+}
+
+static int list_units(struct dwarf_file *file, struct error *err)
+{
+	jmp_buf escape, *before = dwarf_file_set_escape(&escape);
+	int result = setjmp(escape) ? error_set(err, ENOMEM, "could not list the compilation units")
+	                            : read_units(file, err);
+
+	dwarf_file_set_escape(before);
+	return result;
 }
 
 struct dwarf_file *dwarf_file_new(const struct dwarf_sections *sections, struct error *err)
 {
 	cleanup(dwarf_file) struct dwarf_file *file = calloc(1, sizeof(*file));
 
-	if (!file) {
+	if (file)
+		file->sections = *sections;
+	if (!file || !open_dwarf(file)) {
 		error_set(err, ENOMEM, "could not read the debug information");
 		return NULL;
 	}
-	if (!abbrev_tables_init(&file->abbrevs)) {
-		error_set(err, ENOMEM, "could not read the debug information");
-		return NULL;
-	}
-	file->sections = *sections;
+	file->abbrevs_left = ABBREVS_FREE + sections->info.size / BYTES_PER_ABBREV;
 	file->fuel = FUEL_MINIMUM +
 	             FUEL_PER_BYTE * ((uint64_t)sections->info.size + sections->line.size +
 	                              sections->ranges.size + sections->rnglists.size);
-	if (read_units(file, err) < 0)
+	if (file->dwarf && list_units(file, err) < 0)
 		return NULL;
 	return steal(file);
 }
@@ -127,7 +261,8 @@ void dwarf_file_free(struct dwarf_file *file)
 {
 	if (!file)
 		return;
-	abbrev_tables_fini(&file->abbrevs);
+	dwarf_end(file->dwarf);
+	elf_end(file->elf);
 	free(file->units);
 	free(file);
 }
@@ -135,6 +270,8 @@ void dwarf_file_free(struct dwarf_file *file)
 void dwarf_file_set_alt(struct dwarf_file *file, struct dwarf_file *alt)
 {
 	file->alt = alt;
+	if (file->dwarf && alt)
+		dwarf_setalt(file->dwarf, alt->dwarf);
 }
 
 struct dwarf_file *dwarf_file_alt(const struct dwarf_file *file)
@@ -145,11 +282,6 @@ struct dwarf_file *dwarf_file_alt(const struct dwarf_file *file)
 const struct dwarf_sections *dwarf_file_sections(const struct dwarf_file *file)
 {
 	return &file->sections;
-}
-
-struct abbrev_tables *dwarf_file_abbrevs(struct dwarf_file *file)
-{
-	return &file->abbrevs;
 }
 
 size_t dwarf_file_unit_count(const struct dwarf_file *file)
@@ -181,139 +313,55 @@ bool dwarf_file_is_burnt(const struct dwarf_file *file)
 	return file->fuel == 0;
 }
 
-struct cursor unit_cursor(const struct unit *unit, uint64_t offset)
+static int slot_of(unsigned int attribute)
 {
-	struct bytes info = bytes_slice(unit->file->sections.info, 0, unit->end);
-
-	if (offset < unit->root)
-		return (struct cursor){ .bad = true };
-	return cursor_at(info, offset);
-}
-
-uint64_t unit_offset_of(const struct unit *unit, const struct cursor *c)
-{
-	return (uint64_t)(c->at - unit->file->sections.info.data);
-}
-
-const struct abbrev *unit_next(const struct unit *unit, struct cursor *c)
-{
-	uint64_t code = cursor_uleb(c);
-
-	if (!code)
-		return NULL;
-	const struct abbrev *abbrev = abbrev_table_find(unit->abbrevs, code);
-	if (!abbrev || !dwarf_file_burn(unit->file, 1))
-		cursor_fail(c);
-	return c->bad ? NULL : abbrev;
-}
-
-static void read_value(const struct unit *unit, const struct abbrev_attribute *attribute,
-                       struct cursor *c, struct value *value)
-{
-	unsigned int form = attribute->form;
-
-	// An indirect form may not name another indirect one: that could go on without end.
-	if (form == DW_FORM_indirect) {
-		form = (unsigned int)cursor_uleb(c);
-		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const) {
-			cursor_fail(c);
-			return;
-		}
-	}
-	value->form = (uint16_t)form;
-	value->text = c->at;
-	int bytes = form_bytes(form, unit->version, unit->address_bytes, unit->offset_bytes);
-	if (form == DW_FORM_implicit_const)
-		value->number = (uint64_t)attribute->implicit;
-	else if (form == DW_FORM_flag_present)
-		value->number = 1;
-	else if (form == DW_FORM_udata || form == DW_FORM_ref_udata || form == DW_FORM_strx ||
-	         form == DW_FORM_addrx || form == DW_FORM_rnglistx || form == DW_FORM_loclistx ||
-	         form == DW_FORM_GNU_addr_index || form == DW_FORM_GNU_str_index)
-		value->number = cursor_uleb(c);
-	else if (form == DW_FORM_sdata)
-		value->number = (uint64_t)cursor_sleb(c);
-	else if (bytes >= 0 && bytes <= 8)
-		value->number = cursor_number(c, (unsigned int)bytes);
-	else
-		form_skip(form, unit->version, unit->address_bytes, unit->offset_bytes, c);
-}
-
-void unit_skip(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c)
-{
-	if (abbrev->fixed_bytes >= 0) {
-		cursor_skip(c, (uint64_t)abbrev->fixed_bytes);
-		return;
-	}
-	for (uint32_t i = 0; i < abbrev->attribute_count && !c->bad; i++)
-		form_skip(abbrev->attributes[i].form, unit->version, unit->address_bytes,
-		          unit->offset_bytes, c);
-}
-
-void unit_read(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c,
-               struct entry *entry)
-{
-	memset(entry->values, 0, sizeof(entry->values));
-	entry->abbrev = abbrev;
-	for (uint32_t i = 0; i < abbrev->attribute_count && !c->bad; i++) {
-		const struct abbrev_attribute *attribute = &abbrev->attributes[i];
-		if (attribute->slot == SLOT_NONE)
-			form_skip(attribute->form, unit->version, unit->address_bytes,
-			          unit->offset_bytes, c);
-		else
-			read_value(unit, attribute, c, &entry->values[attribute->slot]);
-	}
-}
-
-// Of an entry whose attributes have been skipped.
-static void skip_children(const struct unit *unit, struct cursor *c)
-{
-	for (uint64_t depth = 1; depth && !c->bad;) {
-		const struct abbrev *abbrev = unit_next(unit, c);
-		if (!abbrev) {
-			depth--;
-			continue;
-		}
-		unit_skip(unit, abbrev, c);
-		depth += abbrev->has_children;
-	}
-}
-
-uint64_t unit_local_reference(const struct unit *unit, const struct value *value)
-{
-	switch (value->form) {
-	case DW_FORM_ref1:
-	case DW_FORM_ref2:
-	case DW_FORM_ref4:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_udata:
-		return value->number < unit->end - unit->offset ? unit->offset + value->number : 0;
+	switch (attribute) {
+	case DW_AT_low_pc:
+		return SLOT_LOW_PC;
+	case DW_AT_high_pc:
+		return SLOT_HIGH_PC;
+	case DW_AT_ranges:
+		return SLOT_RANGES;
+	case DW_AT_name:
+		return SLOT_NAME;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		return SLOT_LINKAGE_NAME;
+	case DW_AT_abstract_origin:
+	case DW_AT_specification:
+		return SLOT_ORIGIN;
+	case DW_AT_decl_file:
+		return SLOT_DECL_FILE;
+	case DW_AT_call_file:
+		return SLOT_CALL_FILE;
+	case DW_AT_call_line:
+		return SLOT_CALL_LINE;
 	default:
-		return 0;
+		return -1;
 	}
 }
 
-void unit_skip_tree(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c)
+static int take_value(Dwarf_Attribute *value, void *context)
 {
-	if (!abbrev->has_children || !abbrev->has_sibling) {
-		unit_skip(unit, abbrev, c);
-		if (abbrev->has_children)
-			skip_children(unit, c);
-		return;
+	struct entry *entry = context;
+	int slot = slot_of(dwarf_whatattr(value));
+
+	if (slot >= 0)
+		entry->values[slot] = *value;
+	return DWARF_CB_OK;
+}
+
+bool unit_read(struct unit *unit, uint64_t offset, struct entry *entry)
+{
+	// dwarf_offdie() would look for the unit each time.
+	*entry = (struct entry){ .die = { .addr = (char *)unit->die.addr + (offset - unit->root),
+		                          .cu = unit->die.cu } };
+	// The root's have been counted with the unit.
+	if (!unit->is_kept && offset != unit->root) {
+		size_t count = count_abbrevs(unit, 0);
+		if (!may_keep(unit->file, count) || !has_memory(count * ABBREV_BYTES + UNIT_BYTES))
+			return false;
+		unit->is_kept = true;
 	}
-	struct value sibling = { 0 };
-	for (uint32_t i = 0; i < abbrev->attribute_count && !c->bad && !sibling.form; i++) {
-		const struct abbrev_attribute *attribute = &abbrev->attributes[i];
-		if (attribute->slot == SLOT_SIBLING)
-			read_value(unit, attribute, c, &sibling);
-		else
-			form_skip(attribute->form, unit->version, unit->address_bytes,
-			          unit->offset_bytes, c);
-	}
-	uint64_t next = unit_local_reference(unit, &sibling);
-	// Only ever forward: a sibling behind us would make a loop.
-	if (next <= unit_offset_of(unit, c))
-		cursor_fail(c);
-	else
-		*c = unit_cursor(unit, next);
+	return dwarf_getattrs(&entry->die, take_value, entry, 0) == 1;
 }

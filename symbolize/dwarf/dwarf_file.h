@@ -2,10 +2,8 @@
 /*
  * The DWARF of one file: its units and their entries (DIEs), versions 2 to 5.
  *
- * Our own reader rather than libdw's because the file may be damaged or made
- * to harm, and because most of the work is to step over entries, which this
- * does without a lock, a hash or an allocation per entry. It reads what a
- * symbolizer needs and nothing else.
+ * libdw reads them. It sees the sections that it is given, opens no file by itself, and is kept
+ * from what makes it loop or take all memory.
  *
  * Whoever works through a file that lies (a list that every entry refers to)
  * could be kept busy for ever; so all loops burn fuel, of which there is much
@@ -19,6 +17,9 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 
+#include <elfutils/libdw.h>
+#include <setjmp.h>
+
 struct error;
 struct dwarf_file;
 struct elf_file;
@@ -28,10 +29,8 @@ struct dwarf_sections {
 		aranges;
 };
 
-/* The attributes that we read, by slot. */
+/* The attributes of functions that we read, by slot. */
 enum slot {
-	SLOT_NONE,
-	SLOT_SIBLING,
 	SLOT_LOW_PC,
 	SLOT_HIGH_PC,
 	SLOT_RANGES,
@@ -41,44 +40,8 @@ enum slot {
 	SLOT_DECL_FILE,
 	SLOT_CALL_FILE,
 	SLOT_CALL_LINE,
-	SLOT_STMT_LIST,
-	SLOT_COMP_DIR,
-	SLOT_LANGUAGE,
-	SLOT_PRODUCER,
-	SLOT_STR_OFFSETS_BASE,
-	SLOT_ADDR_BASE,
-	SLOT_RNGLISTS_BASE,
-	SLOT_GNU_RANGES_BASE,
-	SLOT_DWO_NAME,
-	SLOT_DWO_ID,
 	SLOT_COUNT
 };
-
-struct value {
-	uint64_t number;     /* constant, offset, index or address, as FORM says */
-	const uint8_t *text; /* DW_FORM_string only */
-	uint16_t form;       /* 0: the attribute is not there */
-};
-
-struct abbrev_attribute {
-	uint16_t form;
-	uint8_t slot;
-	int64_t implicit; /* DW_FORM_implicit_const */
-};
-
-struct abbrev {
-	uint64_t code;
-	const struct abbrev_attribute *attributes;
-	uint32_t attribute_count;
-	int32_t fixed_bytes; /* size of all attributes; -1 if it varies */
-	uint16_t tag;
-	bool has_children;
-	bool has_sibling;
-	bool has_code; /* a low_pc or ranges */
-};
-
-struct abbrev_table;
-struct abbrev_tables;
 
 struct unit {
 	struct dwarf_file *file;
@@ -87,17 +50,18 @@ struct unit {
 	uint64_t root;   /* offset of the first entry */
 	uint64_t abbrev_offset;
 	uint16_t version;
-	uint8_t type; /* DW_UT_*, 0 before DWARF 5 */
 	uint8_t address_bytes;
 	uint8_t offset_bytes;
-	bool prepared; /* the fields below are filled */
-	struct abbrev_table *abbrevs;
-	bool has_ranges; /* low_pc or ranges in the root entry */
-	bool has_lines;
-	struct value low_pc_value, high_pc_value, ranges_value;
+	bool is_kept;    /* libdw has its abbreviations */
+	bool is_good;    /* it can be read */
+	bool prepared;   /* the fields below DIE are filled, if IS_GOOD */
+	Dwarf_Die die;   /* the root entry */
 	uint64_t low_pc; /* base of range lists */
+	bool has_ranges; /* the root entry says what the unit covers */
+	bool has_lines;
 	uint64_t line_offset;
-	uint64_t str_offsets_base, addr_base, rnglists_base;
+	uint64_t addr_base, rnglists_base;
+	bool is_split;              /* its entries are of another unit, its skeleton */
 	uint64_t ranges_base;       /* split units: added to offsets in .debug_ranges */
 	uint64_t split_ranges_base; /* skeletons: what their split unit adds, not they themselves */
 	uint64_t dwo_id;            /* of a skeleton or split unit */
@@ -107,10 +71,15 @@ struct unit {
 };
 
 struct entry {
-	uint64_t offset;
-	const struct abbrev *abbrev;
-	struct value values[SLOT_COUNT];
+	Dwarf_Die die;
+	Dwarf_Attribute values[SLOT_COUNT]; /* code 0: not there */
 };
+
+/*
+ * Where to go when libdw finds no memory, on the thread that calls; the result is where it went
+ * before. To be set around all that reads units. What is allocated in between is lost.
+ */
+jmp_buf *dwarf_file_set_escape(jmp_buf *escape);
 
 /* The sections of ELF; SUFFIX is "" or ".dwo". */
 struct dwarf_sections dwarf_sections_of(struct elf_file *elf, const char *suffix);
@@ -127,7 +96,6 @@ void dwarf_file_set_alt(struct dwarf_file *file, struct dwarf_file *alt);
 struct dwarf_file *dwarf_file_alt(const struct dwarf_file *file); /* NULL if it has none */
 
 const struct dwarf_sections *dwarf_file_sections(const struct dwarf_file *file);
-struct abbrev_tables *dwarf_file_abbrevs(struct dwarf_file *file); /* the file's own */
 size_t dwarf_file_unit_count(const struct dwarf_file *file);
 struct unit *dwarf_file_unit(struct dwarf_file *file, size_t index);
 
@@ -138,20 +106,5 @@ struct unit *dwarf_file_unit_at(struct dwarf_file *file, uint64_t offset);
 bool dwarf_file_burn(struct dwarf_file *file, uint64_t work);
 bool dwarf_file_is_burnt(const struct dwarf_file *file);
 
-/* A cursor over the unit's entries from OFFSET (of .debug_info) on. */
-struct cursor unit_cursor(const struct unit *unit, uint64_t offset);
-uint64_t unit_offset_of(const struct unit *unit, const struct cursor *c);
-
-/* The abbreviation of the entry at C, which steps over its code; NULL for the end of siblings. */
-const struct abbrev *unit_next(const struct unit *unit, struct cursor *c);
-
-/* Steps over the attributes of an entry, or reads those that have a slot. */
-void unit_skip(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c);
-void unit_read(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c,
-               struct entry *entry);
-
-/* Steps over an entry's attributes and children, by its sibling attribute where it has one. */
-void unit_skip_tree(const struct unit *unit, const struct abbrev *abbrev, struct cursor *c);
-
-/* Where VALUE, a reference within UNIT, leads in .debug_info; 0 if it is none. */
-uint64_t unit_local_reference(const struct unit *unit, const struct value *value);
+/* Reads the entry at OFFSET of .debug_info, in UNIT, which is prepared. False if it is damaged. */
+bool unit_read(struct unit *unit, uint64_t offset, struct entry *entry);

@@ -51,6 +51,19 @@ struct owned {
 	uint32_t place;
 };
 
+static struct dwarf_units *units_new(const struct dwarf_resolver_source *source, struct error *err)
+{
+	jmp_buf no_memory, *before = dwarf_file_set_escape(&no_memory);
+	struct dwarf_units *units = NULL;
+
+	if (setjmp(no_memory))
+		error_set(err, ENOMEM, "could not read the debug information");
+	else
+		units = dwarf_units_new(source->dwarf, source->lowest_code, err);
+	dwarf_file_set_escape(before);
+	return units;
+}
+
 struct dwarf_resolver *dwarf_resolver_new(const struct dwarf_resolver_source *source,
                                           struct error *err)
 {
@@ -61,7 +74,7 @@ struct dwarf_resolver *dwarf_resolver_new(const struct dwarf_resolver_source *so
 		return NULL;
 	}
 	r->source = *source;
-	r->units = dwarf_units_new(source->dwarf, source->lowest_code, err);
+	r->units = units_new(source, err);
 	r->split = split_dwarf_new(source->dwarf, source->root, source->dwp_base);
 	if (!r->units)
 		return NULL;
@@ -317,7 +330,11 @@ static bool run_all(struct dwarf_resolver *r, const uint64_t *addresses, size_t 
 int dwarf_resolver_run(struct dwarf_resolver *r, const uint64_t *addresses, size_t count,
                        struct frames *frames, struct error *err)
 {
-	if (!run_all(r, addresses, count, frames))
+	jmp_buf no_memory, *before = dwarf_file_set_escape(&no_memory);
+	bool good = !setjmp(no_memory) && run_all(r, addresses, count, frames);
+
+	dwarf_file_set_escape(before);
+	if (!good)
 		return error_set(err, ENOMEM, "could not look up %zu addresses", count);
 	return 0;
 }

@@ -68,9 +68,11 @@ static bool read_set(struct dwarf_units *units, struct dwarf_file *file, struct 
 
 static bool cover_by_root(struct dwarf_units *units, struct unit *unit, struct range_list *list)
 {
-	if (!unit_prepare(unit) || !unit->has_ranges)
+	struct entry root;
+
+	if (!unit_prepare(unit) || !unit->has_ranges || !unit_read(unit, unit->root, &root))
 		return true;
-	unit_ranges(unit, &unit->low_pc_value, &unit->high_pc_value, &unit->ranges_value, list);
+	unit_ranges(unit, &root, list);
 	for (size_t i = 0; i < list->count; i++)
 		if (!cover(units, unit, list->items[i].start, list->items[i].end))
 			return false;

@@ -2,6 +2,7 @@
 #include "symbolize/dwarf/inlines.h"
 
 #include "base/array.h"
+#include "symbolize/dwarf/entry_steps.h"
 #include "symbolize/dwarf/unit_values.h"
 
 #include <dwarf.h>
@@ -11,6 +12,7 @@
 struct walk {
 	struct inlines *in;
 	struct unit *unit;
+	const struct entry_steps *steps;
 	const uint64_t *addresses;
 	size_t count;
 	uint32_t *scopes;
@@ -44,8 +46,7 @@ static bool is_hit(struct walk *w, const struct entry *entry)
 {
 	struct range_list *list = &w->in->ranges;
 
-	unit_ranges(w->unit, &entry->values[SLOT_LOW_PC], &entry->values[SLOT_HIGH_PC],
-	            &entry->values[SLOT_RANGES], list);
+	unit_ranges(w->unit, entry, list);
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->items[i].start < w->in->lowest_code)
 			continue;
@@ -125,11 +126,12 @@ static bool enter(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 	bool is_function = abbrev->tag == DW_TAG_subprogram && (!*scope || w->deep);
 	struct entry entry;
 
-	unit_read(w->unit, abbrev, c, &entry);
-	bool hit = !c->bad && is_hit(w, &entry);
-	if (is_function && !c->bad)
+	if (!unit_read(w->unit, w->entry, &entry))
+		return false;
+	bool hit = is_hit(w, &entry);
+	if (is_function)
 		note_function(w);
-	if (c->bad || (!hit && !may_be_in_pieces(w, abbrev)))
+	if (!hit && !may_be_in_pieces(w, abbrev))
 		return false;
 	uint32_t number = add_scope(w, &entry, outer);
 	if (!number)
@@ -137,6 +139,7 @@ static bool enter(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 	if (hit)
 		mark(w, number);
 	*scope = number;
+	entry_steps_skip(w->steps, abbrev, c);
 	return true;
 }
 
@@ -145,11 +148,14 @@ static bool enter_block(struct walk *w, const struct abbrev *abbrev, struct curs
 	struct entry entry;
 
 	if (!abbrev->has_code) {
-		unit_skip(w->unit, abbrev, c);
+		entry_steps_skip(w->steps, abbrev, c);
 		return true;
 	}
-	unit_read(w->unit, abbrev, c, &entry);
-	return !c->bad && (is_hit(w, &entry) || may_be_in_pieces(w, abbrev));
+	if (!unit_read(w->unit, w->entry, &entry) ||
+	    !(is_hit(w, &entry) || may_be_in_pieces(w, abbrev)))
+		return false;
+	entry_steps_skip(w->steps, abbrev, c);
+	return true;
 }
 
 /*
@@ -160,12 +166,8 @@ static bool visit(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 {
 	switch (abbrev->tag) {
 	case DW_TAG_subprogram:
-		if (abbrev->has_code) {
-			struct cursor attributes = *c;
-			if (enter(w, abbrev, c, 0, scope))
-				return true;
-			*c = attributes;
-		}
+		if (abbrev->has_code && enter(w, abbrev, c, 0, scope))
+			return true;
 		break;
 	case DW_TAG_inlined_subroutine:
 		if (*scope)
@@ -179,7 +181,7 @@ static bool visit(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 		break;
 	case DW_TAG_namespace:
 	case DW_TAG_module:
-		unit_skip(w->unit, abbrev, c);
+		entry_steps_skip(w->steps, abbrev, c);
 		return true;
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
@@ -190,7 +192,7 @@ static bool visit(struct walk *w, const struct abbrev *abbrev, struct cursor *c,
 	}
 	if (!w->deep)
 		return false;
-	unit_skip(w->unit, abbrev, c);
+	entry_steps_skip(w->steps, abbrev, c);
 	*scope = 0;
 	return true;
 }
@@ -202,8 +204,8 @@ static bool walk_entries(struct walk *w, struct cursor c, bool alone)
 	size_t depth = 1;
 
 	do {
-		w->entry = unit_offset_of(w->unit, &c);
-		const struct abbrev *abbrev = unit_next(w->unit, &c);
+		w->entry = entry_steps_offset(w->steps, &c);
+		const struct abbrev *abbrev = entry_steps_next(w->steps, &c);
 		if (!abbrev) {
 			depth--;
 			continue;
@@ -216,19 +218,19 @@ static bool walk_entries(struct walk *w, struct cursor c, bool alone)
 			continue;
 		}
 		c = attributes;
-		unit_skip_tree(w->unit, abbrev, &c);
+		entry_steps_skip_tree(w->steps, abbrev, &c);
 	} while (depth > alone && !c.bad && !w->out_of_memory);
 	return !c.bad && !w->out_of_memory;
 }
 
 static void walk_unit(struct walk *w)
 {
-	struct cursor c = unit_cursor(w->unit, w->unit->root);
-	const struct abbrev *abbrev = unit_next(w->unit, &c);
+	struct cursor c = entry_steps_cursor(w->steps, w->unit->root);
+	const struct abbrev *abbrev = entry_steps_next(w->steps, &c);
 
 	if (!abbrev || !abbrev->has_children)
 		return;
-	unit_skip(w->unit, abbrev, &c);
+	entry_steps_skip(w->steps, abbrev, &c);
 	if (w->index)
 		w->index->count = 0;
 	bool clean = walk_entries(w, c, false);
@@ -247,7 +249,7 @@ static void walk_hit_functions(struct walk *w, const struct function_index *inde
 		    w->addresses[at] >= range->end)
 			continue;
 		last = range->offset;
-		walk_entries(w, unit_cursor(w->unit, last), true);
+		walk_entries(w, entry_steps_cursor(w->steps, last), true);
 	}
 }
 
@@ -295,12 +297,17 @@ static bool find_deep(struct walk *w)
 bool inlines_find(struct inlines *in, struct unit *unit, const uint64_t *addresses, size_t count,
                   uint32_t *scopes)
 {
-	struct walk w = {
-		.in = in, .unit = unit, .addresses = addresses, .count = count, .scopes = scopes
-	};
-
 	memset(scopes, 0, count * sizeof(*scopes));
-	if (!unit_prepare(unit))
+	cleanup(entry_steps) struct entry_steps *steps =
+		unit_prepare(unit) ? entry_steps_new(unit) : NULL;
+	struct walk w = { .in = in,
+		          .unit = unit,
+		          .steps = steps,
+		          .addresses = addresses,
+		          .count = count,
+		          .scopes = scopes };
+
+	if (!steps)
 		return true;
 	walk(&w, in->index ? &in->index->usual : NULL);
 	return find_deep(&w);

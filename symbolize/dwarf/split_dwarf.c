@@ -64,13 +64,14 @@ bool split_dwarf_is_skeleton(const struct unit *unit)
 	return unit->dwo_name && unit->dwo_id;
 }
 
-// A split unit uses addresses (and, before DWARF 5, ranges) of the main file.
+// A split unit uses addresses (and, before DWARF 5, ranges) of the main file. Where its addresses
+// begin, only its skeleton knows.
 static struct dwarf_file *open_sections(const struct split_dwarf *split,
-                                        struct dwarf_sections sections)
+                                        const struct unit *skeleton, struct dwarf_sections sections)
 {
 	const struct dwarf_sections *main = dwarf_file_sections(split->main);
 
-	sections.addr = main->addr;
+	sections.addr = bytes_slice(main->addr, skeleton->addr_base, main->addr.size);
 	sections.ranges = main->ranges;
 	return dwarf_file_new(&sections, NULL);
 }
@@ -101,7 +102,7 @@ static void find_in_package(struct split_dwarf *split, const struct unit *skelet
 	}
 	if (!split->package || !dwp_index_find(split->package, skeleton->dwo_id, &sections))
 		return;
-	part->dwarf = open_sections(split, sections);
+	part->dwarf = open_sections(split, skeleton, sections);
 	if (part->dwarf)
 		part->unit = match_unit(part->dwarf, skeleton);
 }
@@ -114,7 +115,7 @@ static bool try_file(struct split_dwarf *split, const char *path, const struct u
 	if (!elf)
 		return false;
 	cleanup(dwarf_file) struct dwarf_file *dwarf =
-		open_sections(split, dwarf_sections_of(elf, ".dwo"));
+		open_sections(split, skeleton, dwarf_sections_of(elf, ".dwo"));
 	part->unit = dwarf ? match_unit(dwarf, skeleton) : NULL;
 	if (!part->unit) {
 		snprintf(split->trouble, sizeof(split->trouble), "\"%.200s\" is of another build",

@@ -2,86 +2,36 @@
 #include "symbolize/dwarf/unit_values.h"
 
 #include "base/array.h"
-#include "symbolize/dwarf/dwarf_abbrev.h"
 
 #include <dwarf.h>
 #include <string.h>
 
 #define ORIGINS_MAX 16 /* hops from a concrete function to the entry that has its name */
 
-// Entry INDEX of a table of numbers of SIZE bytes that starts at BASE.
-static bool table_number(struct bytes table, uint64_t base, uint64_t index, unsigned int size,
-                         uint64_t *number)
+bool unit_number(const Dwarf_Attribute *value, uint64_t *number)
 {
-	if (index > table.size || base > table.size)
+	Dwarf_Attribute copy = *value;
+	Dwarf_Word word;
+
+	if (!value->code || dwarf_formudata(&copy, &word) != 0)
 		return false;
-	struct cursor c = cursor_at(table, base + index * size);
-	*number = cursor_number(&c, size);
-	return !c.bad;
-}
-
-// NULL if it is none.
-static const char *text_of(const struct unit *unit, const struct value *value)
-{
-	const struct dwarf_sections *sections = dwarf_file_sections(unit->file);
-	const struct dwarf_file *alt = dwarf_file_alt(unit->file);
-	uint64_t offset;
-
-	switch (value->form) {
-	case DW_FORM_string:
-		return (const char *)value->text; // its NUL was found when it was read
-	case DW_FORM_strp:
-		return bytes_string(sections->str, value->number);
-	case DW_FORM_line_strp:
-		return bytes_string(sections->line_str, value->number);
-	case DW_FORM_strp_sup:
-	case DW_FORM_GNU_strp_alt:
-		return alt ? bytes_string(dwarf_file_sections(alt)->str, value->number) : NULL;
-	case DW_FORM_strx:
-	case DW_FORM_strx1:
-	case DW_FORM_strx2:
-	case DW_FORM_strx3:
-	case DW_FORM_strx4:
-	case DW_FORM_GNU_str_index:
-		if (!table_number(sections->str_offsets, unit->str_offsets_base, value->number,
-		                  unit->offset_bytes, &offset))
-			return NULL;
-		return bytes_string(sections->str, offset);
-	default:
-		return NULL;
-	}
-}
-
-bool unit_number(const struct value *value, uint64_t *number)
-{
-	if (!value->form)
-		return false;
-	*number = value->number;
+	*number = word;
 	return true;
 }
 
-static bool indexed_address(const struct unit *unit, uint64_t index, uint64_t *address)
+// NULL if it is none.
+static const char *text_of(const Dwarf_Attribute *value)
 {
-	return table_number(dwarf_file_sections(unit->file)->addr, unit->addr_base, index,
-	                    unit->address_bytes, address);
+	Dwarf_Attribute copy = *value;
+
+	return value->code ? dwarf_formstring(&copy) : NULL;
 }
 
-static bool value_address(const struct unit *unit, const struct value *value, uint64_t *address)
+static bool value_address(const Dwarf_Attribute *value, uint64_t *address)
 {
-	switch (value->form) {
-	case DW_FORM_addr:
-		*address = value->number;
-		return true;
-	case DW_FORM_addrx:
-	case DW_FORM_addrx1:
-	case DW_FORM_addrx2:
-	case DW_FORM_addrx3:
-	case DW_FORM_addrx4:
-	case DW_FORM_GNU_addr_index:
-		return indexed_address(unit, value->number, address);
-	default:
-		return false;
-	}
+	Dwarf_Attribute copy = *value;
+
+	return value->code && dwarf_formaddr(&copy, address) == 0;
 }
 
 // Adds [START, END) unless it is empty. False if the list should be read no further.
@@ -98,138 +48,109 @@ static bool add_range(const struct unit *unit, struct range_list *list, uint64_t
 	return true;
 }
 
-// DWARF 2 to 4: pairs of addresses, relative to a base that an entry of all ones sets.
-static void read_ranges(const struct unit *unit, uint64_t offset, struct range_list *list)
-{
-	struct cursor c = cursor_at(dwarf_file_sections(unit->file)->ranges, offset);
-	uint64_t base = unit->low_pc;
-	uint64_t ones = unit->address_bytes == 8 ? UINT64_MAX : UINT32_MAX;
-
-	while (!c.bad) {
-		uint64_t start = cursor_number(&c, unit->address_bytes);
-		uint64_t end = cursor_number(&c, unit->address_bytes);
-		if (c.bad || (!start && !end))
-			return;
-		if (start == ones)
-			base = end;
-		else if (!add_range(unit, list, base + start, base + end))
-			return;
-	}
-}
-
-// DWARF 5: a small program. Each step is one entry of the list.
-static bool read_rnglist_entry(const struct unit *unit, struct cursor *c, uint64_t *base,
-                               struct range_list *list)
-{
-	unsigned int size = unit->address_bytes;
-	uint64_t start = 0, end = 0;
-	bool good = true;
-
-	switch (cursor_u8(c)) {
-	case DW_RLE_base_addressx:
-		return indexed_address(unit, cursor_uleb(c), base);
-	case DW_RLE_base_address:
-		*base = cursor_number(c, size);
-		return true;
-	case DW_RLE_startx_endx:
-		good = indexed_address(unit, cursor_uleb(c), &start);
-		good &= indexed_address(unit, cursor_uleb(c), &end);
-		break;
-	case DW_RLE_startx_length:
-		good = indexed_address(unit, cursor_uleb(c), &start);
-		end = start + cursor_uleb(c);
-		break;
-	case DW_RLE_offset_pair:
-		start = *base + cursor_uleb(c);
-		end = *base + cursor_uleb(c);
-		break;
-	case DW_RLE_start_end:
-		start = cursor_number(c, size);
-		end = cursor_number(c, size);
-		break;
-	case DW_RLE_start_length:
-		start = cursor_number(c, size);
-		end = start + cursor_uleb(c);
-		break;
-	default: // DW_RLE_end_of_list, and what we do not know
-		return false;
-	}
-	return good && !c->bad && add_range(unit, list, start, end);
-}
-
-static void read_rnglist(const struct unit *unit, const struct value *value,
-                         struct range_list *list)
+// Where in .debug_rnglists the list of number VALUE is, which has one form that libdw reads only
+// where it knows a split unit's skeleton.
+static bool indexed_list(const struct unit *unit, const Dwarf_Attribute *value, uint64_t *offset)
 {
 	struct bytes lists = dwarf_file_sections(unit->file)->rnglists;
-	uint64_t offset = value->number;
-	uint64_t base = unit->low_pc;
+	struct cursor c = cursor_of(value->valp, unit->end - unit->root);
+	uint64_t index = cursor_uleb(&c);
 
-	if (value->form == DW_FORM_rnglistx) {
-		if (!table_number(lists, unit->rnglists_base, value->number, unit->offset_bytes,
-		                  &offset))
-			return;
-		offset += unit->rnglists_base;
-	}
-	struct cursor c = cursor_at(lists, offset);
-	while (!c.bad && read_rnglist_entry(unit, &c, &base, list))
-		;
+	if (index > lists.size || unit->rnglists_base > lists.size)
+		return false;
+	c = cursor_at(lists, unit->rnglists_base + index * unit->offset_bytes);
+	*offset = unit->rnglists_base + cursor_number(&c, unit->offset_bytes);
+	return !c.bad;
 }
 
-bool unit_ranges(const struct unit *unit, const struct value *low, const struct value *high,
-                 const struct value *ranges, struct range_list *list)
+// What libdw takes for the base of a split unit's lists is not: that is its skeleton's.
+static void read_ranges(const struct unit *unit, const struct entry *entry, struct range_list *list)
 {
+	const Dwarf_Attribute *value = &entry->values[SLOT_RANGES];
+	Dwarf_Die die = entry->die;
+	Dwarf_Addr base = unit->low_pc, start, end;
+	uint64_t offset;
+	ptrdiff_t at;
+
+	if (value->form == DW_FORM_rnglistx ? !indexed_list(unit, value, &offset)
+	                                    : !unit_number(value, &offset))
+		return;
+	offset += unit->version < 5 ? unit->ranges_base : 0;
+	if (offset > PTRDIFF_MAX)
+		return;
+	// An offset of 0 means the beginning of whatever list DIE has.
+	at = dwarf_ranges(&die, (ptrdiff_t)offset, &base, &start, &end);
+	if (!offset && unit->is_split && !base) {
+		base = unit->low_pc;
+		start += base;
+		end += base;
+	}
+	for (; at > 0 && add_range(unit, list, start, end);)
+		at = dwarf_ranges(&die, at, &base, &start, &end);
+}
+
+bool unit_ranges(const struct unit *unit, const struct entry *entry, struct range_list *list)
+{
+	const Dwarf_Attribute *high = &entry->values[SLOT_HIGH_PC];
 	uint64_t start, end;
 
 	list->count = 0;
-	if (ranges->form) {
-		if (unit->version >= 5)
-			read_rnglist(unit, ranges, list);
-		else
-			read_ranges(unit, ranges->number + unit->ranges_base, list);
-	} else if (value_address(unit, low, &start) && high->form) {
-		if (!value_address(unit, high, &end))
-			end = start + high->number; // a constant is a size
+	if (entry->values[SLOT_RANGES].code) {
+		read_ranges(unit, entry, list);
+	} else if (high->code && value_address(&entry->values[SLOT_LOW_PC], &start)) {
+		if (!value_address(high, &end)) {
+			// A constant is a size.
+			end = 0;
+			unit_number(high, &end);
+			end += start;
+		}
 		add_range(unit, list, start, end);
 	}
 	return list->count > 0;
 }
 
 // The unit and offset that VALUE refers to; NULL if it refers to nothing that is there.
-static struct unit *resolve_reference(const struct unit *unit, const struct value *value,
+static struct unit *resolve_reference(struct unit *unit, const Dwarf_Attribute *value,
                                       uint64_t *offset)
 {
 	struct dwarf_file *file = unit->file;
+	unsigned int bytes = unit->offset_bytes;
+	Dwarf_Attribute copy = *value;
+	Dwarf_Die die;
 
-	switch (value->form) {
-	case 0:
-		return NULL;
-	case DW_FORM_GNU_ref_alt:
+	switch (value->code ? value->form : 0) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		if (!dwarf_formref_die(&copy, &die))
+			return NULL;
+		*offset = dwarf_dieoffset(&die);
+		return unit;
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
+		bytes = value->form == DW_FORM_ref_sup4 ? 4 : 8;
 		file = dwarf_file_alt(file);
-		*offset = value->number;
+		break;
+	case DW_FORM_GNU_ref_alt:
+		file = dwarf_file_alt(file);
 		break;
 	case DW_FORM_ref_addr:
-		*offset = value->number;
+		bytes = unit->version <= 2 ? unit->address_bytes : bytes;
 		break;
 	default:
-		*offset = unit_local_reference(unit, value);
+		return NULL;
 	}
+	// Not libdw: it would look at units that we may have refused.
+	*offset = 0;
+	memcpy(offset, value->valp, bytes);
 	return file && *offset ? dwarf_file_unit_at(file, *offset) : NULL;
 }
 
 static bool read_entry_at(struct unit *unit, uint64_t offset, struct entry *entry)
 {
-	struct cursor c = unit_cursor(unit, offset);
-
-	if (!unit_prepare(unit))
-		return false;
-	const struct abbrev *abbrev = unit_next(unit, &c);
-	if (!abbrev)
-		return false;
-	entry->offset = offset;
-	unit_read(unit, abbrev, &c, entry);
-	return !c.bad;
+	return unit_prepare(unit) && offset >= unit->root && unit_read(unit, offset, entry);
 }
 
 struct function_name unit_function_name(struct unit *unit, const struct entry *entry)
@@ -238,10 +159,10 @@ struct function_name unit_function_name(struct unit *unit, const struct entry *e
 	struct entry origin;
 
 	for (int hop = 0; hop < ORIGINS_MAX; hop++) {
-		const char *linkage = text_of(unit, &entry->values[SLOT_LINKAGE_NAME]);
+		const char *linkage = text_of(&entry->values[SLOT_LINKAGE_NAME]);
 		name.is_linkage = linkage != NULL;
 		if (linkage || !name.text)
-			name.text = linkage ? linkage : text_of(unit, &entry->values[SLOT_NAME]);
+			name.text = linkage ? linkage : text_of(&entry->values[SLOT_NAME]);
 		if (!name.decl_unit && unit_number(&entry->values[SLOT_DECL_FILE], &name.decl_file))
 			name.decl_unit = unit;
 		uint64_t offset;
@@ -252,21 +173,6 @@ struct function_name unit_function_name(struct unit *unit, const struct entry *e
 		entry = &origin;
 	}
 	return name;
-}
-
-static void take_bases(struct unit *unit, const struct entry *root)
-{
-	unit_number(&root->values[SLOT_ADDR_BASE], &unit->addr_base);
-	unit_number(&root->values[SLOT_GNU_RANGES_BASE], &unit->split_ranges_base);
-	// In a .dwo there are no base attributes: its one table begins behind its header.
-	bool split = unit->type == DW_UT_split_compile;
-	uint64_t header = unit->offset_bytes == 8 ? 16 : 8;
-	if (!unit_number(&root->values[SLOT_STR_OFFSETS_BASE], &unit->str_offsets_base) && split)
-		unit->str_offsets_base = header;
-	if (!unit_number(&root->values[SLOT_RNGLISTS_BASE], &unit->rnglists_base) && split)
-		unit->rnglists_base = header + 4;
-	if (!unit->dwo_id)
-		unit_number(&root->values[SLOT_DWO_ID], &unit->dwo_id);
 }
 
 // The last -O counts. GCC tells its options, and so -g, which this would not be here without, but
@@ -285,46 +191,68 @@ bool producer_is_unoptimized(const char *producer)
 	return told ? !optimized : gnu;
 }
 
-static void take_root(struct unit *unit, const struct entry *root)
+static bool root_number(struct unit *unit, unsigned int name, uint64_t *number)
 {
-	take_bases(unit, root); // first: names and addresses may be indexed
-	unit->low_pc_value = root->values[SLOT_LOW_PC];
-	unit->high_pc_value = root->values[SLOT_HIGH_PC];
-	unit->ranges_value = root->values[SLOT_RANGES];
-	unit->has_ranges =
-		unit->ranges_value.form || (unit->low_pc_value.form && unit->high_pc_value.form);
-	value_address(unit, &unit->low_pc_value, &unit->low_pc);
-	unit->has_lines = unit_number(&root->values[SLOT_STMT_LIST], &unit->line_offset);
-	unit_number(&root->values[SLOT_LANGUAGE], &unit->language);
-	unit->unoptimized = producer_is_unoptimized(text_of(unit, &root->values[SLOT_PRODUCER]));
-	unit->name = text_of(unit, &root->values[SLOT_NAME]);
-	unit->comp_dir = text_of(unit, &root->values[SLOT_COMP_DIR]);
-	unit->dwo_name = text_of(unit, &root->values[SLOT_DWO_NAME]);
+	Dwarf_Attribute value;
+
+	return dwarf_attr(&unit->die, name, &value) && unit_number(&value, number);
+}
+
+static const char *root_text(struct unit *unit, unsigned int name)
+{
+	Dwarf_Attribute value;
+
+	return dwarf_formstring(dwarf_attr(&unit->die, name, &value));
+}
+
+static void take_split(struct unit *unit)
+{
+	if (!root_number(unit, DW_AT_addr_base, &unit->addr_base))
+		root_number(unit, DW_AT_GNU_addr_base, &unit->addr_base);
+	root_number(unit, DW_AT_GNU_ranges_base, &unit->split_ranges_base);
+	// In a .dwo there is no attribute for it: its one table begins behind its header.
+	if (!root_number(unit, DW_AT_rnglists_base, &unit->rnglists_base) && unit->is_split)
+		unit->rnglists_base = unit->offset_bytes == 8 ? 20 : 12;
+	unit->dwo_name = root_text(unit, DW_AT_dwo_name);
+	if (!unit->dwo_name)
+		unit->dwo_name = root_text(unit, DW_AT_GNU_dwo_name);
+}
+
+static void take_root(struct unit *unit)
+{
+	Dwarf_Addr low_pc;
+
+	take_split(unit);
+	if (!unit->is_split && dwarf_lowpc(&unit->die, &low_pc) == 0)
+		unit->low_pc = low_pc;
+	unit->has_lines = root_number(unit, DW_AT_stmt_list, &unit->line_offset);
+	root_number(unit, DW_AT_language, &unit->language);
+	unit->unoptimized = producer_is_unoptimized(root_text(unit, DW_AT_producer));
+	unit->name = root_text(unit, DW_AT_name);
+	unit->comp_dir = root_text(unit, DW_AT_comp_dir);
 }
 
 void unit_set_skeleton(struct unit *split, const struct unit *skeleton)
 {
-	split->addr_base = skeleton->addr_base;
+	split->is_split = true;
 	split->low_pc = skeleton->low_pc;
 	split->ranges_base = skeleton->split_ranges_base;
 }
 
 bool unit_prepare(struct unit *unit)
 {
-	if (unit->prepared)
-		return unit->abbrevs != NULL;
-	unit->prepared = true;
-	unit->abbrevs = abbrev_tables_get(dwarf_file_abbrevs(unit->file),
-	                                  dwarf_file_sections(unit->file)->abbrev,
-	                                  unit->abbrev_offset, unit);
-	struct cursor c = unit_cursor(unit, unit->root);
-	const struct abbrev *abbrev = unit->abbrevs ? unit_next(unit, &c) : NULL;
 	struct entry root;
-	if (abbrev)
-		unit_read(unit, abbrev, &c, &root);
-	if (!abbrev || c.bad)
-		unit->abbrevs = NULL;
-	else
-		take_root(unit, &root);
-	return unit->abbrevs != NULL;
+
+	if (unit->prepared || !unit->is_good)
+		return unit->is_good;
+	unit->prepared = true;
+	unit->is_good = false;
+	if (dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, NULL, &unit->dwo_id, NULL, NULL) != 0 ||
+	    !unit_read(unit, unit->root, &root))
+		return false;
+	unit->is_good = true;
+	unit->has_ranges = root.values[SLOT_RANGES].code ||
+	                   (root.values[SLOT_LOW_PC].code && root.values[SLOT_HIGH_PC].code);
+	take_root(unit);
+	return true;
 }

@@ -24,18 +24,17 @@ struct range_list {
  */
 void unit_set_skeleton(struct unit *split, const struct unit *skeleton);
 
-/* Reads the root entry and the abbreviations. False if the unit is damaged. */
+/* Reads the root entry. False if the unit is damaged. */
 bool unit_prepare(struct unit *unit);
 
 /* Whether PRODUCER, a compiler's description of itself and its options, says -O0. */
 bool producer_is_unoptimized(const char *producer);
 
-/* The value as a number. False if it is not there. */
-bool unit_number(const struct value *value, uint64_t *number);
+/* The value as a number. False if it is not there, or none. */
+bool unit_number(const Dwarf_Attribute *value, uint64_t *number);
 
 /* What the entry covers. False if it has no code, or the list is damaged (then LIST is empty). */
-bool unit_ranges(const struct unit *unit, const struct value *low, const struct value *high,
-                 const struct value *ranges, struct range_list *list);
+bool unit_ranges(const struct unit *unit, const struct entry *entry, struct range_list *list);
 
 struct function_name {
 	const char *text; /* the linkage name, else the plain one; NULL if it has none */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/error.h"
 #include "symbolize/dwarf/dwarf_file.h"
 #include "symbolize/dwarf/dwarf_units.h"
 #include "symbolize/dwarf/inlines.h"
@@ -7,6 +8,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <dwarf.h>
+#include <errno.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct buffer {
 	uint8_t bytes[4096];
@@ -225,6 +229,83 @@ Test(dwarf_file, work_without_end_burns_out)
 	cr_expect(dwarf_file_is_burnt(file), "700 functions of 250 ranges on 200 addresses");
 	inlines_fini(&inlines);
 }
+
+enum {
+	MANY = 20000,
+	MANY_UNIT_BYTES = 16,
+	MANY_ABBREV_BYTES = 7
+};
+
+// MANY units without children, whose abbreviation is number CODE of MANY.
+static struct dwarf_file *open_many(uint32_t code, struct error *err)
+{
+	static uint8_t info[MANY * MANY_UNIT_BYTES], abbrev[MANY * MANY_ABBREV_BYTES + 1];
+	struct dwarf_sections sections = { .info = { info, sizeof(info) },
+		                           .abbrev = { abbrev, sizeof(abbrev) } };
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint8_t *unit = info + (size_t)i * MANY_UNIT_BYTES;
+		uint8_t *one = abbrev + (size_t)i * MANY_ABBREV_BYTES;
+		uint32_t number = i + 1;
+		unit[0] = MANY_UNIT_BYTES - 4;
+		unit[4] = 4;  // version
+		unit[10] = 8; // bytes of an address
+		unit[11] = (uint8_t)(code & 0x7f) | 0x80;
+		unit[12] = (uint8_t)(code >> 7 & 0x7f) | 0x80;
+		unit[13] = (uint8_t)(code >> 14);
+		one[0] = (uint8_t)(number & 0x7f) | 0x80;
+		one[1] = (uint8_t)(number >> 7 & 0x7f) | 0x80;
+		one[2] = (uint8_t)(number >> 14);
+		one[3] = DW_TAG_compile_unit; // without children and attributes
+	}
+	return dwarf_file_new(&sections, err);
+}
+
+Test(dwarf_file, a_long_table_that_many_units_share_does_not_fill_the_memory)
+{
+	cleanup(dwarf_file) struct dwarf_file *honest = open_many(1, NULL);
+	cr_expect(eq(sz, dwarf_file_unit_count(honest), MANY));
+	cleanup(dwarf_file) struct dwarf_file *file = open_many(MANY, NULL);
+	// Each of them would make libdw keep the whole table: 400 million abbreviations.
+	cr_expect(lt(sz, dwarf_file_unit_count(file), 100));
+	cleanup(dwarf_units) struct dwarf_units *units = dwarf_units_new(file, 0, NULL);
+	cr_expect(ne(ptr, units, NULL));
+}
+
+#ifndef __SANITIZE_ADDRESS__ // which needs more address space than there is memory
+
+static uint64_t mapped_bytes(void)
+{
+	char text[64] = "";
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	cr_assert(file != NULL && fgets(text, sizeof(text), file) != NULL);
+	fclose(file);
+	return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+Test(dwarf_file, no_memory_for_libdw_is_an_error_and_no_exit)
+{
+	struct rlimit before, limit;
+	bool reached = false;
+
+	cr_assert(eq(int, getrlimit(RLIMIT_AS, &before), 0));
+	for (uint64_t room = 0; !reached && room < (256 << 20); room += 1 << 20) {
+		struct error err = { 0 };
+		limit = before;
+		limit.rlim_cur = mapped_bytes() + room;
+		cr_assert(eq(int, setrlimit(RLIMIT_AS, &limit), 0));
+		cleanup(dwarf_file) struct dwarf_file *file = open_many(1, &err);
+		cleanup(dwarf_units) struct dwarf_units *units =
+			file ? dwarf_units_new(file, 0, &err) : NULL;
+		cr_assert(eq(int, setrlimit(RLIMIT_AS, &before), 0));
+		reached = units != NULL;
+		cr_expect(reached || err.errnum == ENOMEM);
+	}
+	cr_expect(reached);
+}
+
+#endif
 
 Test(dwarf_file, files_that_are_cut_off_anywhere_do_no_harm)
 {
