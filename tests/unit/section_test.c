@@ -425,6 +425,7 @@ Test(section, a_page_has_members_of_a_row_and_rows_alone)
 	json_open(&j, NULL, '[');
 	json_open(&j, NULL, '{');
 	html_put_members(&j, make(READER_PAGE, ALL), 1);
+	report_free(&report);
 	html_put_rows(&j, "items", make(READER_PAGE, 1));
 	json_close(&j);
 	json_close(&j);
