@@ -367,7 +367,7 @@ const struct rule rules_io[] = {
 	  .formula =
 	          "time in sleep, usleep, nanosleep and their like, as a share of the critical "
 	          "thread's time; where that waits for other threads, and they sleep most of the "
-	          "time, of theirs",
+	          "time, of theirs; threads that work for half of that time are named",
 	  .why = "It does so by its own choice, and what it waits for may be there long before.",
 	  .advice = "Wait for the event itself: a condition variable, a future, poll(2) with a "
 	            "timeout, inotify(7).",
@@ -383,7 +383,8 @@ const struct rule rules_io[] = {
 	  .title = "waiting for answers of others",
 	  .formula =
 	          "time blocked in receiving from, sending to and connecting sockets, as a share "
-	          "of the critical thread's time",
+	          "of the critical thread's time; threads that work for half of that time are "
+	          "named",
 	  .why = "The thread does nothing until the other side answers.",
 	  .advice = "Ask for several things at once: requests in parallel, in batches, or without "
 	            "waiting for each answer.",
@@ -419,8 +420,8 @@ const struct rule rules_io[] = {
 	  .within = { "CPU-SYS", "IO-NET" },
 	  .title = "opening connections",
 	  .formula =
-	          "time in looking up hosts, in making sockets and in connecting them, waiting or "
-	          "not, as a share of the critical thread's time, or of all CPU time",
+	          "time in looking up hosts, in making sockets and in connecting and closing them, "
+	          "waiting or not, as a share of the critical thread's time, or of all CPU time",
 	  .why = "A new connection costs both sides more than a request, and on a network the time "
 	         "of a journey there and back before the first byte.",
 	  .advice = "Keep connections open and use them again: one session, a pool, keep-alive.",

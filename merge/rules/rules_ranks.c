@@ -133,8 +133,8 @@ const struct rule rules_ranks[] = {
 	  .whole_run = true,
 	  .title = "one rank holds the others up",
 	  .formula =
-	          "CPU time outside of MPI of the rank that has most, divided by the median of the "
-	          "others'; only where the others wait longer than it does, for half of the "
+	          "in a merged profile, CPU time outside of MPI of the rank that has most, divided "
+	          "by the median of the others'; only where the others wait longer than it does, for half of the "
 	          "difference or more",
 	  .why = "All ranks get on only as fast as the slowest one.",
 	  .advice =
