@@ -5,7 +5,7 @@
  * A path from a memory map, from debug information or in /tmp can lead to a device, whose mere
  * opening may do something, to a FIFO that nobody writes, or to a file of another user. What a path
  * leads to is examined first, and only a regular file is opened; nothing waits. Functions without
- * state.
+ * state, for any thread; what they open is the caller's.
  */
 #pragma once
 

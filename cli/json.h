@@ -16,6 +16,8 @@
  *
  * Within a page of HTML no text can end the element it stands in, nor begin another: what could
  * be markup is escaped. Such a page is compact, too.
+ *
+ * A struct json is its caller's, for one thread, and has nothing to free; it borrows the stream.
  */
 #pragma once
 

@@ -3,7 +3,8 @@
  * Rows under headings, fitted to the width of the terminal.
  *
  * Columns of numbers keep their natural width and stand on the right; columns
- * of text share what is left and are clipped where they must be.
+ * of text share what is left and are clipped where they must be. A table is its
+ * maker's, who frees it, and one thread's at a time.
  */
 #pragma once
 

@@ -8,6 +8,9 @@
  *
  * A run that takes too long is ended by SIGTERM, so that its profile is kept; what has not gone ten
  * seconds later is killed.
+ *
+ * One runner at a time, in the main thread: from batch_runner_open() to batch_runner_close() the
+ * process's signals are its.
  */
 #pragma once
 
@@ -49,7 +52,7 @@ struct batch_runner {
 	sigset_t waited;          /* blocked: SIGCHLD, and what ends a batch */
 	sigset_t old_mask;
 	struct sigaction old_child; /* of SIGCHLD */
-	int stopped_by; /* the signal that ended the batch; 0: none */
+	int stopped_by;             /* the signal that ended the batch; 0: none */
 };
 
 /* Makes DIRECTORY. From here on SIGINT, SIGTERM and SIGHUP only end the command that runs. */

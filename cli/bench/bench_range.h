@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long the calls of one op take within a run: the command is run under "bottleneck run", for
- * its ops alone, and asked for the op.
+ * its ops alone, and asked for the op. A range is its caller's, for one thread; closing it removes
+ * the profile.
  */
 #pragma once
 

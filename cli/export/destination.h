@@ -5,7 +5,8 @@
  *	destination_open() → out → destination_finish()
  *
  * A regular file is written under a temporary name beside its own and renamed at the end; pipes
- * and devices are written as they are.
+ * and devices are written as they are. A destination is its caller's, for one thread, and owns out
+ * until destination_finish() or destination_close().
  */
 #pragma once
 

@@ -13,6 +13,9 @@
  *
  * When the target stops, bottleneck stops, so that the shell sees its job stop;
  * when it is continued, so is the target.
+ *
+ * One job at a time, in the main thread, before others are started: signals are the process's.
+ * Whoever opens it closes it.
  */
 #pragma once
 

@@ -6,7 +6,8 @@
  *
  * The child is in our process group and keeps stdin, stdout, stderr and the
  * terminal; its signals are as bottleneck found them, and none of our
- * descriptors survives its exec.
+ * descriptors survives its exec. In the thread that waits for children; the caller, who started it,
+ * closes it.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One line on a terminal while something takes longer than a second; gone
- * without a trace when it is done. Nothing anywhere else.
+ * without a trace when it is done. Nothing anywhere else. For one thread, which alone writes to the
+ * terminal meanwhile; there is nothing to free.
  */
 #pragma once
 

@@ -3,6 +3,9 @@
  * One run from the launch of the target to a symbolized, saved profile.
  *
  *	recording_open() → recording_start() → recording_wait() → recording_save()
+ *
+ * For the main thread of a process that has one: it waits for signals and children, and blocks
+ * SIGCHLD. Whoever opens a recording closes it, also on errors; what it borrows must outlive it.
  */
 #pragma once
 

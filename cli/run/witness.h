@@ -5,7 +5,7 @@
  * The kernel does not say whether a signal was sent to one process or to its whole group. The
  * witness, a child that does nothing else, stays in the group: what it gets, the target has got as
  * well. It also continues the collector, which may have left the group, when the group is
- * continued.
+ * continued. The main thread's, which starts and stops it.
  */
 #pragma once
 

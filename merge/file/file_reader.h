@@ -2,6 +2,9 @@
 /*
  * Rows from the tables of a file that may be anything. For the files of merge/ alone.
  *
+ * A reader is its caller's, for one thread; it owns the file's bytes. Texts live until the next
+ * row.
+ *
  * What returns an int is -1 on failure, with the reader's error set.
  */
 #pragma once

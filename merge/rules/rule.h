@@ -5,6 +5,9 @@
  *
  * A rule is data. Each subject has a table of them in a file of its own, merge/rules_*.c, beside
  * the functions that measure; nobody else knows one by name. Ids are stable: scripts use them.
+ *
+ * The rules live as long as the program and may be read in any thread; a struct rule_limits is its
+ * maker's, who frees it, and one thread's at a time.
  */
 #pragma once
 
