@@ -90,7 +90,7 @@ static bool alloc_is_sound(const struct record_alloc *alloc)
 
 static size_t gpu_bytes(uint16_t type)
 {
-	static const uint8_t sizes[] = {
+	static const uint8_t sizes[RECORD_GPU_LAST - RECORD_GPU_KERNEL + 1] = {
 		[RECORD_GPU_KERNEL - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_kernel),
 		[RECORD_GPU_COPY - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_copy),
 		[RECORD_GPU_SET - RECORD_GPU_KERNEL] = sizeof(struct record_gpu_set),
@@ -177,7 +177,7 @@ bool record_is_sound(const struct record *record)
 		return text_ends(record, sizeof(struct record_torch_module));
 	case RECORD_PYTHON_CODE:
 		return code_is_sound((const struct record_python_code *)record);
-	case RECORD_GPU_KERNEL ... RECORD_GPU_STALL:
+	case RECORD_GPU_KERNEL ... RECORD_GPU_LAST:
 		return gpu_is_sound(record);
 	case RECORD_NOTE:
 		return record->size >= sizeof(struct record_note) &&
