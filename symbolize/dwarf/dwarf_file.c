@@ -193,12 +193,16 @@ static bool may_keep_root(struct dwarf_file *file, const struct unit *unit)
 	return may_keep(file, 1 + count_abbrevs(unit, cursor_uleb(&c)));
 }
 
-// Makes libdw know the unit. It does that in their order, whichever is asked about.
+// Makes libdw know the unit. It does that in their order, whichever is asked about, and stops at
+// one of an unknown version, which it has stepped over when it is asked again.
 static bool open_unit(struct dwarf_file *file, struct unit *unit)
 {
+	bool readable = is_readable(unit);
+
 	if (!has_memory(UNIT_BYTES))
 		return false;
-	unit->is_good = dwarf_offdie(file->dwarf, unit->root, &unit->die) != NULL;
+	Dwarf_Off offset = readable ? unit->root : unit->offset;
+	unit->is_good = dwarf_offdie(file->dwarf, offset, &unit->die) && readable;
 	return true;
 }
 
@@ -217,14 +221,14 @@ static int read_units(struct dwarf_file *file, struct error *err)
 			return 0;
 		unit.end = next;
 		unit.root = at + header_bytes;
-		if (!is_readable(&unit))
-			continue;
+		// Also one that is not for us: libdw looks at it on its way to the next.
 		if (!may_keep_root(file, &unit))
 			return 0;
 		if (!array_reserve(&file->units, &file->unit_capacity, file->unit_count + 1) ||
 		    !open_unit(file, &unit))
 			return error_set(err, ENOMEM, "could not list the compilation units");
-		file->units[file->unit_count++] = unit;
+		if (is_readable(&unit))
+			file->units[file->unit_count++] = unit;
 	}
 }
 

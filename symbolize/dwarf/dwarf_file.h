@@ -3,7 +3,7 @@
  * The DWARF of one file: its units and their entries (DIEs), versions 2 to 5.
  *
  * libdw reads them. It sees the sections that it is given, opens no file by itself, and is kept
- * from what makes it loop or take all memory.
+ * from what makes it loop or take all memory. Units of other versions are left out.
  *
  * Whoever works through a file that lies (a list that every entry refers to)
  * could be kept busy for ever; so all loops burn fuel, of which there is much

@@ -99,7 +99,6 @@ ONE_CLIENT = {
 
 # Libraries that do not link what they include: why.
 NOT_LINKED = {
-    "symbolize": "DWARF's constants come from elfutils' <dwarf.h>; its library is not needed",
     "cli": "the program and the tests bind commands and sections to the other folders",
 }
 

@@ -230,14 +230,35 @@ Test(dwarf_file, work_without_end_burns_out)
 	inlines_fini(&inlines);
 }
 
+Test(dwarf_file, a_unit_of_an_unknown_version_is_stepped_over)
+{
+	struct buffer info = { 0 }, abbrev = { 0 };
+
+	make_abbrevs(&abbrev);
+	begin_unit(&info);
+	end_unit(&info);
+	size_t bytes = info.used;
+	for (; info.used < 3 * bytes; info.used += bytes)
+		memcpy(info.bytes + info.used, info.bytes, bytes);
+	info.bytes[bytes + 4] = 6;
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+
+	cr_assert(eq(sz, dwarf_file_unit_count(file), 2));
+	cr_expect(unit_prepare(dwarf_file_unit(file, 0)));
+	cr_expect(unit_prepare(dwarf_file_unit(file, 1)));
+	cr_expect(eq(ptr, dwarf_file_unit_at(file, bytes), NULL));
+	cr_expect(eq(ptr, dwarf_file_unit_at(file, 2 * bytes), dwarf_file_unit(file, 1)));
+}
+
 enum {
 	MANY = 20000,
 	MANY_UNIT_BYTES = 16,
 	MANY_ABBREV_BYTES = 7
 };
 
-// MANY units without children, whose abbreviation is number CODE of MANY.
-static struct dwarf_file *open_many(uint32_t code, struct error *err)
+// MANY units without children, whose abbreviation is number CODE of MANY. All but the last have
+// addresses of ADDRESS_BYTES.
+static struct dwarf_file *open_many(uint32_t code, uint8_t address_bytes, struct error *err)
 {
 	static uint8_t info[MANY * MANY_UNIT_BYTES], abbrev[MANY * MANY_ABBREV_BYTES + 1];
 	struct dwarf_sections sections = { .info = { info, sizeof(info) },
@@ -248,8 +269,8 @@ static struct dwarf_file *open_many(uint32_t code, struct error *err)
 		uint8_t *one = abbrev + (size_t)i * MANY_ABBREV_BYTES;
 		uint32_t number = i + 1;
 		unit[0] = MANY_UNIT_BYTES - 4;
-		unit[4] = 4;  // version
-		unit[10] = 8; // bytes of an address
+		unit[4] = 4; // version
+		unit[10] = number < MANY ? address_bytes : 8;
 		unit[11] = (uint8_t)(code & 0x7f) | 0x80;
 		unit[12] = (uint8_t)(code >> 7 & 0x7f) | 0x80;
 		unit[13] = (uint8_t)(code >> 14);
@@ -263,13 +284,21 @@ static struct dwarf_file *open_many(uint32_t code, struct error *err)
 
 Test(dwarf_file, a_long_table_that_many_units_share_does_not_fill_the_memory)
 {
-	cleanup(dwarf_file) struct dwarf_file *honest = open_many(1, NULL);
+	cleanup(dwarf_file) struct dwarf_file *honest = open_many(1, 8, NULL);
 	cr_expect(eq(sz, dwarf_file_unit_count(honest), MANY));
-	cleanup(dwarf_file) struct dwarf_file *file = open_many(MANY, NULL);
+	cleanup(dwarf_file) struct dwarf_file *file = open_many(MANY, 8, NULL);
 	// Each of them would make libdw keep the whole table: 400 million abbreviations.
 	cr_expect(lt(sz, dwarf_file_unit_count(file), 100));
 	cleanup(dwarf_units) struct dwarf_units *units = dwarf_units_new(file, 0, NULL);
 	cr_expect(ne(ptr, units, NULL));
+}
+
+Test(dwarf_file, nor_do_units_that_are_not_read)
+{
+	cleanup(dwarf_file) struct dwarf_file *file = open_many(MANY, 2, NULL);
+
+	// libdw would look at them on its way to the last one.
+	cr_expect(eq(sz, dwarf_file_unit_count(file), 0));
 }
 
 #ifndef __SANITIZE_ADDRESS__ // which needs more address space than there is memory
@@ -295,7 +324,7 @@ Test(dwarf_file, no_memory_for_libdw_is_an_error_and_no_exit)
 		limit = before;
 		limit.rlim_cur = mapped_bytes() + room;
 		cr_assert(eq(int, setrlimit(RLIMIT_AS, &limit), 0));
-		cleanup(dwarf_file) struct dwarf_file *file = open_many(1, &err);
+		cleanup(dwarf_file) struct dwarf_file *file = open_many(1, 8, &err);
 		cleanup(dwarf_units) struct dwarf_units *units =
 			file ? dwarf_units_new(file, 0, &err) : NULL;
 		cr_assert(eq(int, setrlimit(RLIMIT_AS, &before), 0));
