@@ -59,8 +59,7 @@ static void print_rule(const struct terminal *t, const struct rule *rule)
 	print_part(t, "says so", limit);
 	print_part(t, "limit by", rule->source);
 	print_part(t, "asks",
-	           rule->whole_run ? "the whole run"
-	                           : "the steady state: what is behind the warm-up");
+	           rule->whole_run ? "the whole run" : "the steady state, after the warm-up");
 	print_part(t, "why", rule->why);
 	print_part(t, "do", rule->advice);
 	for (int i = 0; i < RULE_WITHIN_MAX && rule->within[i]; i++)

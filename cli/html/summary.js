@@ -59,7 +59,7 @@ const findings = {
     const rest = phase.findings.filter((finding) => finding.covered_by);
     const section = byId('findings');
     const note = phase.findings_from_ns && !phase.from_ns
-      ? `after ${duration(phase.findings_from_ns)}, behind the warm-up` : '';
+      ? `after ${duration(phase.findings_from_ns)}, in the steady state` : '';
     section.replaceChildren(el('div', { class: 'title' },
       el('h2', { id: 'findings-title' }, own.length > 1 ? 'Findings, worst first' : 'Findings'),
       el('span', { class: 'dim' }, note)));

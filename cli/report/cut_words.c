@@ -14,7 +14,7 @@ static void put_window(const struct view *view, const struct profile *profile, c
 		[PHASE_ALL] = "",
 		[PHASE_STARTUP] = ": the start",
 		[PHASE_WARMUP] = ": the warm-up",
-		[PHASE_STEADY] = ": behind the warm-up",
+		[PHASE_STEADY] = ": after the warm-up",
 	};
 	uint64_t wall = profile_run(profile)->wall_ns;
 	uint64_t end = view->to_ns && view->to_ns < wall ? view->to_ns : wall;

@@ -232,7 +232,7 @@ static void say_calls(struct section *s, const struct totals *totals)
 		section_say(
 			s,
 			"calls of Python functions are a lower bound: %s of %s processes that counted "
-			"ended before they told all",
+			"ended before they reported all",
 			format_count(totals->uncounted).text, format_count(totals->counters).text);
 }
 
@@ -262,9 +262,9 @@ static int say_warmup(struct section *s, const struct run *run, struct error *er
 		return -1;
 	if (rows->unseen)
 		section_say(
-			s, "whether the run includes warm-up cannot be told: no ops were seen, and "
-			   "no loop whose turns could be compared; NVTX or ITT ranges, or --trace "
-			   "FUNC, would show some");
+			s,
+			"no warm-up verdict: the run has no ops and no repeating loop to compare; "
+			"NVTX or ITT ranges, or --trace FUNC, add ops");
 	return 0;
 }
 
@@ -338,7 +338,8 @@ static void say_gpu_doubts(struct section *s, const struct gpu_facts *facts)
 		            format_count(facts->untied).text);
 	if (facts->late)
 		section_say(
-			s, "%s GPU activities were told more than 5 s late, in time taken for idle",
+			s,
+			"%s GPU activities were reported more than 5 s late, in time counted as idle",
 			format_count(facts->late).text);
 	if (facts->folded)
 		section_say(s, "%s kernels had more launch shapes than are kept apart",

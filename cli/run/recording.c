@@ -344,7 +344,7 @@ static void note_unseen_threads(struct recording *r)
 	if (threads)
 		add_fact(r,
 		         "%s thread%s found no room for %s ops and samples, or not at once: what "
-		         "%s did is told in part. A process has room for 2,560 at a time, up to "
+		         "%s did is reported in part. A process has room for 2,560 at a time, up to "
 		         "2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, raise its limits "
 		         "on the size of files (ulimit -f) to 33 MB and on address space (ulimit "
 		         "-v) to 300 MB, or run fewer at a time",

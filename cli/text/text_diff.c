@@ -355,7 +355,7 @@ static void print_gate(const struct diff_report *report, const struct terminal *
 	         gate->status == 0                 ? "nothing is slower"
 	         : !*gate->reason                  ? "?"
 	         : gate->status == EXIT_REGRESSION ? "slower"
-	                                           : "cannot be told what is slower",
+	                                           : "cannot be determined",
 	         100 * gate->ratio, format_duration((uint64_t)gate->least_ns).text,
 	         *gate->reason ? ": " : "", gate->reason);
 	fputc('\n', out);

@@ -111,12 +111,12 @@ static int print_pair(const struct text *text, const struct repeat_rows *rows, s
 		return -1;
 	const char *name = letter(rows, other);
 	if (r.count < SPREAD_COUNT_MIN)
-		text_say(text, "Less than %d pairs of runs: it cannot be told which is faster.",
+		text_say(text, "Less than %d pairs of runs: which is faster cannot be determined.",
 		         SPREAD_COUNT_MIN);
 	else if (r.low <= 1 && r.high >= 1)
 		text_say(
 			text,
-			"No difference can be told: %s takes %.3f to %.3f times as long as A (95 %%, "
+			"No significant difference: %s takes %.3f to %.3f times as long as A (95 %%, "
 			"%zu pairs).",
 			name, r.low, r.high, r.count);
 	else if (r.median < 1)

@@ -228,7 +228,7 @@ int text_warmup(const struct text *text, struct error *err)
 	if (rows->verdict != WARMUP_NONE)
 		return print_rows(text, rows, err);
 	if (rows->too_few) {
-		print_heading(text, "note: whether this is warm-up cannot be told");
+		print_heading(text, "note: whether this is warm-up cannot be determined");
 		text_say(text, "Most of the time in ops was spent in such as ran once or twice.");
 	}
 	return 0;

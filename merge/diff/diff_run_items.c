@@ -144,7 +144,7 @@ static int add_phases(struct diff_items *items, const struct diff_part *part, st
 	if (add_phase(items, "warm-up, beyond the steady level", warm,
 	              START_VARIES * warm + PHASE_EXACT_NS, err) < 0)
 		return -1;
-	return add_phase(items, "behind the warm-up", wall_of(part) - steady, PHASE_EXACT_NS, err);
+	return add_phase(items, "after the warm-up", wall_of(part) - steady, PHASE_EXACT_NS, err);
 }
 
 // What bench measured: the median of many runs, or of a range's calls.

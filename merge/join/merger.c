@@ -291,8 +291,7 @@ static bool add_tables(struct merger *m)
 	       merger_add_modules(m) && merger_add_op_names(m) && merger_add_threads(m) &&
 	       merger_add_locations(m) && merger_add_nodes(m) && merger_add_chains(m) &&
 	       merger_add_ops(m) && merger_add_memory(m) && merger_add_counts(m) &&
-	       merger_add_sources(m) &&
-	       merger_add_gpu(m) && merger_add_gpu_lines(m);
+	       merger_add_sources(m) && merger_add_gpu(m) && merger_add_gpu_lines(m);
 }
 
 static int add_all(struct merger *m, struct error *err)
@@ -369,8 +368,8 @@ static void note_what_is_missing(struct merger *m)
 		     m->gpus_shared, m->gpus_shared == 1 ? " was" : "s were");
 	if (m->gpus_left_out)
 		note(m,
-		     "when GPUs were busy is told of the first %u: of %u more it is known only what "
-		     "ran there",
+		     "when GPUs were busy is reported for the first %u: for %u more, only what ran "
+		     "there is known",
 		     GPU_DEVICES_MAX, m->gpus_left_out);
 	if (m->streams_left_out)
 		note(m, "of the streams of GPUs %u are left out", m->streams_left_out);

@@ -107,7 +107,8 @@ static bool add_section(Elf *elf, size_t index, struct bytes bytes)
 	return gelf_update_shdr(section, &header) != 0;
 }
 
-// Out of memory, libdw would print that and exit.
+// Without memory libdw would print a message and exit. Instead, each call that may take memory is
+// left by a jump to where it was made; a handler must not return.
 static _Thread_local jmp_buf *no_memory;
 
 __attribute__((noreturn)) static void give_up(void)

@@ -40,7 +40,7 @@ class Warmup(Case):
     def test_the_rest_alone(self):
         _, profile = self.cold()
         report = self.again(profile, "--from-steady")
-        self.assertIn("behind the warm-up", report)
+        self.assertIn("after the warm-up", report)
         self.assertNotIn("warning", report)
         calls = re.search(r"^ .*nvtx +forward", report, re.M).group(0).split()
         # Time is kept in bins: the call that begins in the last bin of the warm-up may be left out.
@@ -123,7 +123,7 @@ class Warmup(Case):
     def test_other_verdicts(self):
         for how, words in (("brief", "warning: this run is too short"),
                            ("growing", "note: calls take longer and longer"),
-                           ("once", "note: whether this is warm-up cannot be told")):
+                           ("once", "note: whether this is warm-up cannot be determined")):
             for _ in range(4):
                 report = self.report_of(how).report
                 if words in report:

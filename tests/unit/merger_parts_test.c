@@ -151,7 +151,7 @@ Test(merger_parts, rows_are_shared_where_processes_are)
 	cr_expect(eq(u32, few->gpu.works.count, many->gpu.works.count));
 	cr_expect(eq(u32, many->gpu.device_count, GPU_DEVICES_MAX));
 	cr_expect(eq(u64, rows->rows[0].calls, 2 * (GPU_DEVICES_MAX + 20)));
-	cr_expect(ne(ptr, strstr(profile_run(many)->notes, "of 20 more"), NULL));
+	cr_expect(ne(ptr, strstr(profile_run(many)->notes, "for 20 more"), NULL));
 }
 
 // Begin of each, in ms since the start of the run: "op 0-30 wait …".

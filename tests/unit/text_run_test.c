@@ -63,7 +63,7 @@ Test(text_run, a_clock_that_rises_or_falls)
 
 Test(text_run, that_warm_up_cannot_be_told_is_a_limit)
 {
-	static const char words[] = "whether the run includes warm-up cannot be told";
+	static const char words[] = "no warm-up verdict: the run has no ops";
 	struct profile *p = fake_profile();
 	const struct view view = { .by.index = -1 };
 

@@ -2,7 +2,7 @@
 """real.py BOTTLENECK TARGETS [NAME ...]: real programs whose warm-up is known. Prints a table of
 what the report says of each, and what it ought to; exits with 1 if it warns where there is none, or
 if it misses more than one in five of what can be seen. Of cold programs also the table of functions
-behind the warm-up is compared with that of the warm twin. For a quiet machine: a busy one makes
+after the warm-up is compared with that of the warm twin. For a quiet machine: a busy one makes
 first calls slow by itself.
 
 Programs whose turns cannot be told from samples are marked so: no verdict is right for them."""
@@ -21,7 +21,7 @@ JAVA_NAMES = ("-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions",
               "-XX:+DumpPerfMapAtExit")
 NODE_NAMES = ("--perf-basic-prof", "--interpreted-frames-native-stack")
 POINTS = 5  # that a share may differ by
-WARN, NONE, SLOWS, FEW = "warm-up", "none", "slows down", "cannot be told"
+WARN, NONE, SLOWS, FEW = "warm-up", "none", "slows down", "cannot be determined"
 
 
 def find_torch():
@@ -177,7 +177,7 @@ class Driver:
                               check=True).stdout
 
     def difference(self, cold, warm):
-        """By how many points functions' shares differ behind the warm-up, at most; the name."""
+        """By how many points functions' shares differ after the warm-up, at most; the name."""
         left = shares(self.report(cold, "--from-steady"))
         right = shares(self.report(warm, "--skip-first", "1"))
         names = {n for n in {**left, **right} if max(left.get(n, 0), right.get(n, 0)) >= POINTS}

@@ -232,7 +232,7 @@ static void check(const struct agent *a, struct guard *g, uintptr_t thread, uint
 	else if (init == PYTHON_WRONG ||
 	         __atomic_add_fetch(&doubts, 1, __ATOMIC_RELAXED) > DOUBTS_MAX)
 		refuse("this build of Python keeps its frames otherwise than its version does: "
-		       "they are not told, native stacks only");
+		       "they are not available, native stacks only");
 }
 
 // The code object of the newest frame goes to *NEWEST: 0 if there is no frame.

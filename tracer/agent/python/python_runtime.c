@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-
 #define NAMES_READ 4096 // of the sections' names
 
 struct search {
@@ -125,11 +124,11 @@ static enum python_found find_in(struct python_runtime *out, void *object, const
 		return PYTHON_NOT_THERE;
 	if (!choose_layout(&r, version_of(object, r.runtime))) {
 		*why = "this version of Python is not known (3.8 to 3.15 are): its frames are not "
-		       "told, native stacks only";
+		       "available, native stacks only";
 		return PYTHON_REFUSED;
 	}
 	if (!find_functions(&r, object)) {
-		*why = "this Python exports no functions: its frames are not told, native stacks "
+		*why = "this Python exports no functions: its frames are not available, native stacks "
 		       "only";
 		return PYTHON_REFUSED;
 	}
@@ -181,13 +180,13 @@ enum python_found python_runtime_find(struct python_runtime *out, const char **w
 	if (!is_defined(&search, "_PyRuntime")) {
 		if (is_hidden()) {
 			*why = "the program has a Python in it that exports no functions: its frames "
-			       "are not told, native stacks only";
+			       "are not available, native stacks only";
 			return PYTHON_REFUSED;
 		}
 		if (!is_defined(&search, "PyPy_Version") &&
 		    !is_defined(&search, "pypy_execute_source"))
 			return PYTHON_NOT_THERE;
-		*why = "this Python is a PyPy: its frames are not told, native stacks only";
+		*why = "this Python is a PyPy: its frames are not available, native stacks only";
 		return PYTHON_REFUSED;
 	}
 	void *object = open_definer(&search);

@@ -128,8 +128,9 @@ static __attribute__((noinline)) void learn(struct op_thread *t, const void *fun
 		return;
 	torch_layout_learn(&layout, function, count);
 	if (layout.failed && !told)
-		op_note(t, "the input shapes of PyTorch's ops are not told: this version keeps "
-		           "them where no version did that is known");
+		op_note(t,
+		        "the input shapes of PyTorch's ops are not available: this version keeps "
+		        "them where no version did that is known");
 	told = layout.failed;
 	__atomic_store_n(&learning, 0, __ATOMIC_RELEASE);
 }
@@ -324,7 +325,7 @@ static void attach(void)
 	if (!library.found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
 		return;
 	if (!library.add_callback) {
-		op_say("PyTorch's ops are not told: its version is older than 1.13, or unknown");
+		op_say("PyTorch's ops are not recorded: its version is older than 1.13, or unknown");
 		return;
 	}
 	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)

@@ -61,7 +61,7 @@ static void miss(struct op_thread *t)
 	    __atomic_add_fetch(&missed, 1, __ATOMIC_RELAXED) != TRIES)
 		return;
 	__atomic_store_n(&has_failed, true, __ATOMIC_RELAXED);
-	op_note(t, "the backward pass of PyTorch is not told with the lines of the forward pass: "
+	op_note(t, "lines of the forward pass are not available for PyTorch's backward pass: "
 	           "this version keeps what joins them where no version did that is known");
 }
 
