@@ -75,14 +75,16 @@ set_property(TEST e2e_forks_exact APPEND PROPERTY ENVIRONMENT
              "FORKS_IN_HANDLERS=$<TARGET_FILE:forks_in_handlers>")
 add_executable(signal_reset programs/signal_reset.c)
 add_library(signal_reset_library MODULE programs/signal_reset.c)
-foreach(name signal_reset signal_reset_library)
+add_executable(traced programs/traced.c)
+foreach(name signal_reset signal_reset_library traced)
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
   target_compile_options(${name} PRIVATE -g -Wno-deprecated-declarations)
 endforeach()
 e2e(e2e_signal_resets signal_resets)
 set_property(TEST e2e_signal_resets APPEND PROPERTY ENVIRONMENT
              "SIGNAL_RESET=$<TARGET_FILE:signal_reset>"
-             "SIGNAL_RESET_LIBRARY=$<TARGET_FILE:signal_reset_library>")
+             "SIGNAL_RESET_LIBRARY=$<TARGET_FILE:signal_reset_library>"
+             "TRACED=$<TARGET_FILE:traced>")
 # Work of known amounts: pairs of runs with known differences.
 add_executable(diff_target programs/diff_target.c)
 target_include_directories(diff_target PRIVATE ${PROJECT_SOURCE_DIR})

@@ -9,6 +9,7 @@ from harness import NO_PERF, Case, main, need
 PROGRAM = os.path.abspath(os.environ.get("SIGNAL_RESET", "build/tests/signal_reset"))
 LIBRARY = os.path.abspath(os.environ.get("SIGNAL_RESET_LIBRARY",
                                          "build/tests/libsignal_reset.so"))
+TRACED = os.path.abspath(os.environ.get("TRACED", "build/tests/traced"))
 WAYS = ("signal", "sysv_signal", "ssignal", "sigset", "sigaction", "syscall", "raw", "sigignore")
 RUNGS = {"kernel": ([], []), "user": (["--rung=user"], []), "agent": ([], [NO_PERF])}
 BUSY = """
@@ -96,6 +97,18 @@ class Resets(Case):
 
     def limits(self, done):
         return self.verb("report", "--verbose", done.profile).stdout.decode().replace("\n", " ")
+
+    def test_tracers_see_no_ticks(self):
+        python = f"exec {sys.executable} -c 'for i in range(8000000): pass'"
+        wanted = [b"by libc: ended with 3", b"by syscall: ended with 3", b"command: ended with 0",
+                  b"command: ended with 7"]
+        command = [TRACED, python, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 7"]
+        for rung, (options, prefix) in RUNGS.items():
+            with self.subTest(rung=rung):
+                done = self.profile_run(command, *options, prefix=prefix)
+                self.assertEqual(done.out.splitlines(), wanted)
+                if rung == "agent":
+                    self.assertIn("traced by a debugger", self.limits(done))
 
     def test_gdb_does_not_stop(self):
         need("gdb")

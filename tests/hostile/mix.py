@@ -65,7 +65,8 @@ AROUND = {
     "own_session": "setsid -w @ orphans",
     "traps": "trap 'echo term' TERM; kill -TERM $$; trap - TERM; @ stops",
     "background": "@ orphans & @ fork_storm; wait; echo both",
-    "killed_child": "sleep 5 & kill -9 $!; wait $!; echo $?",
+    # Without its message: dash forgets it, in 2 of 6,000 runs without us on a busy machine.
+    "killed_child": "sleep 5 & kill -9 $!; wait $! 2>/dev/null; echo $?",
     "timeout": "timeout -s KILL 0.2 sleep 5; echo $?",
     "user_namespace": "unshare -r @ spawns",
     "pid_namespace": "unshare -r --fork --pid --mount-proc @ fork_storm",

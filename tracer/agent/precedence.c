@@ -62,6 +62,13 @@ bool precedence_parse(const char *text, size_t length, struct precedence_status 
 	return true;
 }
 
+bool precedence_is_traced(void)
+{
+	struct precedence_status status;
+
+	return precedence_read((uint32_t)getpid(), &status) && status.tracer;
+}
+
 bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t handled)
 {
 	uint64_t due = status->shared & signals;

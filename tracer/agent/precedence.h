@@ -28,6 +28,9 @@ bool precedence_parse(const char *text, size_t length, struct precedence_status 
 /* The same of thread TID of this process. */
 bool precedence_read(uint32_t tid, struct precedence_status *out);
 
+/* Whether a debugger traces the calling process, which sees each of its signals. */
+bool precedence_is_traced(void);
+
 /*
  * Whether one of SIGNALS waits for the process, and the thread of STATUS is about to take it. Who
  * blocks HANDLED, which no thread does for long, runs a handler of ours.

@@ -176,6 +176,16 @@ void threads_hush(void)
 	wait_for_others();
 }
 
+void threads_leave_to_tracer(void)
+{
+	if (threads_are_hushed())
+		return;
+	threads_hush();
+	if (agent_tells(agent) || agent->self != SELF_NOT)
+		op_say("a process was traced by a debugger or its like (ptrace): from then on it "
+		       "did not sample itself, as a tracer sees each tick as a signal");
+}
+
 bool threads_are_hushed(void)
 {
 	return __atomic_load_n(&hushed, __ATOMIC_SEQ_CST);

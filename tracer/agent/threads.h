@@ -48,6 +48,12 @@ void threads_hush(void);
 bool threads_are_hushed(void);
 
 /*
+ * The same because a debugger, strace or their like traces this process, or will: ptrace() stops it
+ * at each tick, which its tracer would take for a signal of the program's. Says so. Not for handlers.
+ */
+void threads_leave_to_tracer(void);
+
+/*
  * Before a stack is copied into the calling thread's LANE: finds where that of a process's first
  * thread ends, which nobody needs of most short processes. For handlers.
  */

@@ -21,18 +21,18 @@ static void set(enum agent_self self)
 	__atomic_store_n(&agent->self, self, __ATOMIC_RELEASE);
 }
 
-// A debugger stops its program at each SIGTRAP.
-static bool is_traced(void)
+// Whether there is a debugger, which stops its program at each signal.
+static bool leave_to_tracer(void)
 {
-	struct precedence_status status;
-
-	return precedence_read((uint32_t)getpid(), &status) && status.tracer;
+	if (!threads_are_hushed() && precedence_is_traced())
+		threads_leave_to_tracer();
+	return threads_are_hushed();
 }
 
 // Whoever is ticked by timers anyway stays with them.
 static bool start_traps(void)
 {
-	if (agent_tells(agent) || is_traced() || raw_action_look() || !start_signals(SIGNALS_TRAP))
+	if (agent_tells(agent) || raw_action_look() || !start_signals(SIGNALS_TRAP))
 		return false;
 	set(SELF_TRAPS); // before the first tick
 	return threads_start_traps();
@@ -99,7 +99,8 @@ static void look(void)
 {
 	if (agent->self != SELF_NOT)
 		look_for_ticks();
-	else if (python_look(record_flags()) && !start_traps() && !start_timers())
+	else if (python_look(record_flags()) && !leave_to_tracer() && !start_traps() &&
+	         !start_timers())
 		set(SELF_NOT);
 }
 

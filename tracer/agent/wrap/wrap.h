@@ -25,6 +25,12 @@ void *wrap_next(void **cache, const char *name);
  */
 void wrap_start(void);
 
+/* Before this process lets its parent trace it: see threads_leave_to_tracer(). Keeps errno. */
+void wrap_before_traceme(void) __attribute__((visibility("hidden")));
+
+/* Whether wrap_stop() was called here, or where this process has forked from. */
+bool wrap_is_stopped(void);
+
 /* Stops it for good, in this process and what comes of it, and says WHY. Not for handlers. */
 void wrap_stop(const char *why);
 

@@ -174,7 +174,7 @@ static char *const *find_unwelcome(char *const *envp, const char **rest)
 {
 	char path[PATH_BYTES];
 
-	if (threads_are_hushed()) // a filter may forbid to look
+	if (wrap_is_stopped()) // a filter may forbid to look
 		return NULL;
 	for (; envp && *envp; envp++) {
 		if (strncmp(*envp, PRELOAD, strlen(PRELOAD)) != 0)

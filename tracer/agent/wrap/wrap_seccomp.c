@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ways into a seccomp filter that libraries and programs take: prctl(), and syscall(), as libc
-// has no seccomp(). Behind a filter that would not let us be there is no agent.
+// has no seccomp(). Behind a filter that would not let us be there is no agent. And the way to a
+// tracer that is the process's parent, ptrace().
 #include "tracer/agent/sample/seccomp.h"
 #include "tracer/agent/wrap/wrap.h"
 
@@ -10,11 +11,14 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define COUNT_MAX 4096 // the kernel's
+
+static void *next_ptrace;
 
 // What the kernel will find at FROM; false if it will find nothing.
 bool wrap_peek(void *to, const void *from, size_t size)
@@ -87,6 +91,22 @@ EXPORT int prctl(int option, ...)
 	                    arguments[3]);
 }
 
+EXPORT long ptrace(enum __ptrace_request request, ...)
+{
+	typedef long function(enum __ptrace_request, ...);
+	void *arguments[3];
+	va_list list;
+
+	va_start(list, request);
+	for (int i = 0; i < 3; i++)
+		arguments[i] = va_arg(list, void *);
+	va_end(list);
+	if (request == PTRACE_TRACEME)
+		wrap_before_traceme();
+	return ((function *)wrap_next(&next_ptrace, "ptrace"))(request, arguments[0], arguments[1],
+	                                                       arguments[2]);
+}
+
 __attribute__((used)) static void *next_syscall;
 
 __attribute__((used)) void *wrap_find_syscall(void)
@@ -109,6 +129,8 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         "	je wrap_raw_action\n"
         "	cmpq $317, %rdi\n" // SYS_seccomp
         "	je 1f\n"
+        "	cmpq $101, %rdi\n" // SYS_ptrace
+        "	je 1f\n"
         "	movq next_syscall(%rip), %rax\n"
         "	testq %rax, %rax\n"
         "	je 1f\n"
@@ -127,7 +149,13 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         "	.cfi_adjust_cfa_offset 8\n"
         "	pushq %rax\n" // the stack is aligned at calls
         "	.cfi_adjust_cfa_offset 8\n"
-        "	cmpq $317, %rdi\n"
+        "	cmpq $101, %rdi\n"
+        "	jne 3f\n"
+        "	testq %rsi, %rsi\n" // PTRACE_TRACEME
+        "	jne 2f\n"
+        "	call wrap_before_traceme\n"
+        "	jmp 2f\n"
+        "3:	cmpq $317, %rdi\n"
         "	jne 2f\n"
         "	movq %rsi, %rdi\n"
         "	movq %rdx, %rsi\n"
@@ -153,4 +181,6 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         ".size syscall, .-syscall\n"
         ".popsection\n");
 
-_Static_assert(SYS_seccomp == 317 && SYS_rt_sigaction == 13, "as above");
+_Static_assert(SYS_seccomp == 317 && SYS_rt_sigaction == 13 && SYS_ptrace == 101 &&
+                       PTRACE_TRACEME == 0,
+               "as above");

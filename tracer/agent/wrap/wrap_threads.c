@@ -4,8 +4,10 @@
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/precedence.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/store.h"
 #include "tracer/agent/threads.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -31,6 +33,7 @@ static struct agent agent;
 	"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"
 #define STD_THREAD_NEAR 4096
 
+static bool stopped;
 static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
@@ -82,6 +85,8 @@ __attribute__((constructor)) void wrap_start(void)
 		op_when_forked(providers_fork);
 		threads_start(&agent);
 		op_start(&agent);
+		if (agent_samples(&agent) && precedence_is_traced())
+			threads_leave_to_tracer();
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
 		python_callers_start(&agent);
 		wrap_find_signals();
@@ -103,6 +108,23 @@ __attribute__((destructor)) static void finish(void)
 		threads_finish(&agent);
 }
 
+__attribute__((used)) void wrap_before_traceme(void)
+{
+	int error = errno;
+
+	// A vfork child has no ticks.
+	if (agent.on && agent.pid == (uint32_t)getpid()) {
+		python_ticks_stop();
+		threads_leave_to_tracer();
+	}
+	errno = error;
+}
+
+bool wrap_is_stopped(void)
+{
+	return stopped;
+}
+
 void wrap_stop(const char *why)
 {
 	char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
@@ -117,6 +139,7 @@ void wrap_stop(const char *why)
 		agent_write_maps(&agent);
 	op_stop();
 	agent.on = false;
+	stopped = true;
 	loader_hush();
 	// A program that it becomes, or starts, lives under the same filter.
 	if (directory)
