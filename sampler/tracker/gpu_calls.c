@@ -302,16 +302,6 @@ static uint32_t slot_of_site(const struct gpu_calls *c, const struct site *site)
 	return at;
 }
 
-static uint64_t hash_of_ops(const struct op_stack *ops)
-{
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < ops->count; i++)
-		if (!ops->ops[i].left_ns)
-			hash = hash_pair(hash, ops->ops[i].op);
-	return hash;
-}
-
 static uint64_t latest_look(const struct gpu_calls *c, uint32_t process, const struct event_op *op)
 {
 	uint64_t place = place_of(process, op->caller, op->stack);
@@ -328,7 +318,7 @@ static uint32_t site_of(struct gpu_calls *c, const struct thread *thread, const 
 	struct site site = {
 		.caller = event->op.caller,
 		.stack = event->op.stack,
-		.ops = hash_of_ops(ops),
+		.ops = op_stack_key(ops),
 		.look = latest_look(c, thread->process->number, &event->op),
 		.thread = thread->number,
 		.chain = ops->ops[ops->count - 1].chain,

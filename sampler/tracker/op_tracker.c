@@ -328,27 +328,6 @@ void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct ev
 	op_stack_end(&thread->ops, open);
 }
 
-void op_tracker_site(struct op_tracker *t, struct process *process, const struct event *event,
-                     const struct frame *frames, const uint64_t *sps, size_t count)
-{
-	const struct event_op_site *site = &event->op_site;
-
-	op_sites_learn(&process->sites, site->caller, site->stack, frames, sps, count,
-	               t->is_wrapper, t->context);
-}
-
-void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event *event)
-{
-	struct op_count_event count = {
-		.process = process,
-		.op = event->op_count.op,
-		.counts = event->op_count.counts,
-	};
-
-	sampler_sink_take(t->sink,
-	                  &(struct sampled){ .kind = SAMPLED_OP_COUNT, .op_count = &count });
-}
-
 void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns)
 {
 	while (thread->ops.count) {

@@ -10,7 +10,6 @@
 
 #include "sampler/event/event.h"
 #include "sampler/event/sink.h"
-#include "sampler/op/op_site.h"
 #include "sampler/task/tasks.h"
 
 #include <stdint.h>
@@ -18,8 +17,6 @@
 struct op_tracker {
 	const struct sampler_sink *sink; /* borrowed */
 	const struct ops *ops;           /* may be NULL */
-	op_is_wrapper *is_wrapper;       /* may be NULL */
-	void *context;                   /* of is_wrapper */
 	uint64_t unmatched;              /* ends without a begin, begins that found no room */
 };
 
@@ -36,13 +33,6 @@ void op_tracker_see(struct thread *thread, const struct frame *frames, const uin
 
 /* RECORD_OP_END of an op that THREAD (NULL: it is gone) began. */
 void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct event *event);
-
-/* RECORD_OP_SITE, unwound to FRAMES with SPS. */
-void op_tracker_site(struct op_tracker *t, struct process *process, const struct event *event,
-                     const struct frame *frames, const uint64_t *sps, size_t count);
-
-/* RECORD_OP_COUNT, of the process with this number. */
-void op_tracker_count(struct op_tracker *t, uint32_t process, const struct event *event);
 
 /* THREAD ends, or becomes another program: what is open has ended. */
 void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns);

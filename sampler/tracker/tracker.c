@@ -72,8 +72,8 @@ void tracker_set_kernel_names(struct tracker *t, struct kallsyms *names)
 
 void tracker_set_wrappers(struct tracker *t, op_is_wrapper *is_wrapper, void *context)
 {
-	t->ops.is_wrapper = is_wrapper;
-	t->ops.context = context;
+	t->is_wrapper = is_wrapper;
+	t->wrapper_context = context;
 }
 
 void tracker_set_ops(struct tracker *t, const struct ops *ops)

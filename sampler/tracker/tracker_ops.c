@@ -42,7 +42,8 @@ void tracker_on_op_site(struct tracker *t, const struct event *event)
 	size_t count = tracker_unwind(t, thread, &event->op_site.at, event->time_ns, frames,
 	                              STACK_MAX_FRAMES, &flags);
 	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
-	op_tracker_site(&t->ops, thread->process, event, frames, sps, count);
+	op_sites_learn(&thread->process->sites, event->op_site.caller, event->op_site.stack, frames,
+	               sps, count, t->is_wrapper, t->wrapper_context);
 	if (!event->op_site.cuda)
 		return;
 	count = unwinder_complete(t->unwinder, &thread->last, event->time_ns, frames, count,
@@ -55,9 +56,13 @@ void tracker_on_op_count(struct tracker *t, const struct event *event)
 	uint32_t process = tracker_process(t, event->pid);
 	// It may be the first that is heard of the process.
 	const struct thread *first = process ? NULL : tracker_thread(t, event, true);
+	struct op_count_event count = { .op = event->op_count.op,
+		                        .counts = event->op_count.counts };
 
-	if (process || first)
-		op_tracker_count(&t->ops, process ? process : first->process->number, event);
+	if (!process && !first)
+		return;
+	count.process = process ? process : first->process->number;
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_OP_COUNT, .op_count = &count });
 }
 
 void tracker_on_alloc(struct tracker *t, const struct event *event)

@@ -12,6 +12,7 @@
 
 #include "sampler/event/event.h"
 #include "sampler/event/sink.h"
+#include "sampler/op/op_site.h"
 #include "sampler/task/tasks.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/gpu_calls.h"
@@ -39,6 +40,8 @@ struct tracker {
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;
 	struct op_tracker ops;
+	op_is_wrapper *is_wrapper; /* may be NULL */
+	void *wrapper_context;
 	struct gpu_calls *gpu;
 	struct codes *codes;        /* borrowed; NULL: Python's frames are not wanted */
 	struct python_stack python; /* of the last stack */

@@ -3,6 +3,7 @@
 
 #include "base/code.h"
 #include "base/op.h"
+#include "sampler/op/op_site.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -257,12 +258,9 @@ Test(op_tracker, a_site_moves_the_ops_address_to_its_owner)
 		                        { 2, 1, FRAME_RETURN },
 		                        { 3, 1, FRAME_RETURN } };
 	const uint64_t sps[] = { 0x100, 0x140, 0x1c0 };
-	struct event site = { .type = RECORD_OP_SITE, .pid = 7, .tid = 7 };
 	struct event event = { .type = RECORD_OP_BEGIN, .pid = 7, .tid = 7, .time_ns = 10 };
 
-	site.op_site.stack = 0x140;
-	site.op_site.caller = 77;
-	op_tracker_site(&tracker, thread->process, &site, frames, sps, 3);
+	op_sites_learn(&thread->process->sites, 77, 0x140, frames, sps, 3, NULL, NULL);
 	event.op.op = 1;
 	event.op.stack = 0x940;
 	event.op.caller = 77;
