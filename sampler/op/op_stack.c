@@ -39,12 +39,10 @@ static uint64_t *copy_details(const struct open_op *op)
 	return copy;
 }
 
-bool op_stack_begin(struct op_stack *s, const struct open_op *op)
+bool op_stack_push(struct op_stack *s, const struct open_op *op)
 {
-	if (s->count == OP_STACK_MAX || !array_reserve(&s->ops, &s->capacity, s->count + 1)) {
-		s->untold++;
+	if (s->count == OP_STACK_MAX || !array_reserve(&s->ops, &s->capacity, s->count + 1))
 		return false;
-	}
 	struct open_op *own = &s->ops[s->count++];
 	*own = *op;
 	own->details = op->detail_count ? copy_details(op) : NULL;
@@ -55,31 +53,18 @@ bool op_stack_begin(struct op_stack *s, const struct open_op *op)
 	return true;
 }
 
-struct open_op *op_stack_find(struct op_stack *s, uint64_t begin_ns)
+void op_stack_remove(struct op_stack *s, struct open_op *op)
 {
-	// What ends began last, nearly always.
-	for (size_t i = s->count; i > 0; i--)
-		if (s->ops[i - 1].begin_ns == begin_ns)
-			return &s->ops[i - 1];
-	return NULL;
-}
+	size_t index = (size_t)(op - s->ops);
 
-struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op)
-{
-	for (size_t i = (size_t)(op - s->ops); i > 0; i--)
-		if (!s->ops[i - 1].range && !s->ops[i - 1].left_ns)
-			return &s->ops[i - 1];
-	return NULL;
-}
-
-void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns)
-{
-	for (size_t i = s->calls ? s->count : 0; i > 0; i--) {
-		struct open_op *op = &s->ops[i - 1];
-		if (op->call_stack && !op->told && !op->left_ns && stack >= op->call_stack &&
-		    stack - op->call_stack <= OP_STACK_SIZE)
-			op->left_ns = time_ns;
-	}
+	free_op(op);
+	s->calls -= op->call_stack && !op->told;
+	s->told -= op->call_stack && op->told;
+	if (op->told)
+		s->ended[s->ended_count++ % OP_ENDED] =
+			(struct op_return){ op->call_stack, op->call_return };
+	s->count--;
+	memmove(op, op + 1, (s->count - index) * sizeof(*op));
 }
 
 static uint64_t find_return(const struct op_stack *s, uint64_t stack, size_t from, size_t to,
@@ -116,20 +101,6 @@ bool op_stack_waits(const struct op_stack *s)
 		if (!s->ops[i - 1].left_ns)
 			return s->ops[i - 1].waits;
 	return false;
-}
-
-void op_stack_end(struct op_stack *s, struct open_op *op)
-{
-	size_t index = (size_t)(op - s->ops);
-
-	free_op(op);
-	s->calls -= op->call_stack && !op->told;
-	s->told -= op->call_stack && op->told;
-	if (op->told)
-		s->ended[s->ended_count++ % OP_ENDED] =
-			(struct op_return){ op->call_stack, op->call_return };
-	s->count--;
-	memmove(op, op + 1, (s->count - index) * sizeof(*op));
 }
 
 uint64_t op_stack_key(const struct op_stack *s)

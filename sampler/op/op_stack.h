@@ -68,26 +68,16 @@ struct op_stack {
 	   whose frames are there while an exception goes on from them. */
 	struct op_return ended[OP_ENDED];
 	size_t ended_count;
-	uint64_t untold;           /* ops that found no place here */
 	const struct codes *codes; /* borrowed: what open_op.chain is a number of; NULL: none */
 };
 
 void op_stack_fini(struct op_stack *s);
 
-/* OP (whose details are copied) has begun. False if there is no room for it. */
-bool op_stack_begin(struct op_stack *s, const struct open_op *op);
+/* OP (whose details are copied) is open, on top of the others. False if there is no room for it. */
+bool op_stack_push(struct op_stack *s, const struct open_op *op);
 
-/* The op that began at BEGIN_NS; NULL if there is none. */
-struct open_op *op_stack_find(struct op_stack *s, uint64_t begin_ns);
-
-/* The innermost op around OP that is no range, and not left; NULL: none. */
-struct open_op *op_stack_around(const struct op_stack *s, const struct open_op *op);
-
-/*
- * A longjmp() or an exception leaves calls without an end. At TIME_NS a function has been called
- * whose frame ends at STACK: calls whose frames lie below are left.
- */
-void op_stack_leave(struct op_stack *s, uint64_t stack, uint64_t time_ns);
+/* OP, any of S, is no longer open: it is freed, and those on top of it move. */
+void op_stack_remove(struct op_stack *s, struct open_op *op);
 
 /*
  * Where the call returns to, of those that are told, whose frame ends at STACK; 0 if there is none.
@@ -97,8 +87,6 @@ uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint)
 
 /* Whether the innermost op is one that waits. */
 bool op_stack_waits(const struct op_stack *s);
-
-void op_stack_end(struct op_stack *s, struct open_op *op);
 
 /* The same for stacks in which the same ops are open in the same order; 0: none is. */
 uint64_t op_stack_key(const struct op_stack *s);

@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: MIT
+/*
+ * The life of an op, from top to bottom:
+ *
+ *	begin  op_tracker_begin()  pushes it on its thread's stack of open ops
+ *	       op_tracker_mark()   reports an op without duration
+ *	left   leave()             notes when a jump skipped its end, at the next call,
+ *	       op_tracker_see()    or at the next sample; the op stays open
+ *	end    end_op()            finds its parent, computes total and self time, reports and
+ *	                           removes it:
+ *	       op_tracker_end()    at its end record, after the ops in it whose ends were lost
+ *	       op_tracker_close()  when its thread ends or calls exec
+ *
+ * sampler/op/op_stack.c stores the open ops and places them in the stacks of samples.
+ */
 #include "sampler/tracker/op_tracker.h"
 
 #include "base/op.h"
+#include "sampler/op/op_site.h"
 #include "sampler/unwind/address_space.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static void give(struct op_tracker *t, const struct op_event *event)
+{
+	sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP, .op = event });
+}
+
+// An op begins.
 
 // The call at CALLER, a return address of PROCESS.
 static struct frame frame_of(const struct process *process, uint64_t caller)
@@ -78,17 +100,114 @@ static void take_callers(const struct op_tracker *t, const struct op_stack *ops,
 		around->forward = open->forward;
 }
 
+// A longjmp() or an exception leaves calls without an end. At TIME_NS a function has been called
+// whose frame ends at STACK: calls whose frames lie below are left.
+static void leave(struct op_stack *ops, uint64_t stack, uint64_t time_ns)
+{
+	for (size_t i = ops->calls ? ops->count : 0; i > 0; i--) {
+		struct open_op *op = &ops->ops[i - 1];
+		if (op->call_stack && !op->told && !op->left_ns && stack >= op->call_stack &&
+		    stack - op->call_stack <= OP_STACK_SIZE)
+			op->left_ns = time_ns;
+	}
+}
+
 void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event)
 {
 	struct open_op open = open_of(thread, event);
 
-	op_stack_leave(&thread->ops, event->op.stack, event->time_ns);
+	leave(&thread->ops, event->op.stack, event->time_ns);
 	take_callers(t, &thread->ops, &open);
-	bool begun = op_stack_begin(&thread->ops, &open);
-	t->unmatched += !begun;
-	if (begun)
-		sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP_BEGIN,
-		                                              .at = { open.op, open.begin_ns } });
+	if (!op_stack_push(&thread->ops, &open)) {
+		t->unmatched++;
+		return;
+	}
+	sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP_BEGIN,
+	                                              .at = { open.op, open.begin_ns } });
+}
+
+void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event)
+{
+	struct open_op open = open_of(thread, event);
+	// It stands on top of all that is open.
+	const struct op_stack *ops = &thread->ops;
+	struct op_event mark = {
+		.thread = thread->number,
+		.op = open.op,
+		.parent = ops->count ? ops->ops[ops->count - 1].op : 0,
+		.mark = true,
+		.begin_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.caller = open.caller,
+		.detail = open.detail,
+		.detail_count = open.detail_count,
+		.details = open.details,
+	};
+
+	give(t, &mark);
+}
+
+// A sample shows that an op was left.
+
+static bool is_there(const struct open_op *op, const struct frame *at, const struct frame *frames,
+                     const uint64_t *sps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sps[i] == op->call_stack && frames[i].kind == FRAME_RETURN &&
+		    frames[i].address == at->address && frames[i].module == at->module)
+			return true;
+	return false;
+}
+
+static bool is_on_stack(const struct open_op *op, const uint64_t *sps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sps[i] >= op->call_stack && sps[i] - op->call_stack <= OP_STACK_SIZE)
+			return true;
+	return false;
+}
+
+void op_tracker_see(struct thread *thread, const struct frame *frames, const uint64_t *sps,
+                    size_t count, uint64_t time_ns)
+{
+	struct op_stack *ops = &thread->ops;
+
+	for (size_t i = ops->calls || ops->told ? ops->count : 0; i > 0; i--) {
+		struct open_op *op = &ops->ops[i - 1];
+		if (!op->call_stack)
+			continue;
+		struct frame at = frame_of(thread->process, op->call_return);
+		bool there = is_there(op, &at, frames, sps, count);
+		if (there)
+			op->left_ns = 0;
+		// Of those that are told, which may be a thousand, so are the ones around it.
+		if (there && op->told && !ops->calls)
+			break;
+		if (there)
+			continue;
+		if (!op->left_ns && is_on_stack(op, sps, count))
+			op->left_ns = time_ns;
+	}
+}
+
+// An op ends.
+
+static struct open_op *find(const struct op_stack *ops, uint64_t begin_ns)
+{
+	// What ends began last, nearly always.
+	for (size_t i = ops->count; i > 0; i--)
+		if (ops->ops[i - 1].begin_ns == begin_ns)
+			return &ops->ops[i - 1];
+	return NULL;
+}
+
+// The innermost op around OPEN that is no range, and not left; NULL: none, as around a range.
+static struct open_op *find_around(const struct op_stack *ops, const struct open_op *open)
+{
+	for (size_t i = open->range ? 0 : (size_t)(open - ops->ops); i > 0; i--)
+		if (!ops->ops[i - 1].range && !ops->ops[i - 1].left_ns)
+			return &ops->ops[i - 1];
+	return NULL;
 }
 
 static bool is_open_around(const struct op_stack *ops, const struct open_op *op)
@@ -108,30 +227,43 @@ static bool is_domain_around(const struct op_stack *ops, const struct open_op *o
 	return false;
 }
 
-static struct op_event event_of(const struct thread *thread, const struct open_op *open)
+// What is known of OP since its begin. AROUND is its parent.
+static void take_begin(struct op_event *op, const struct thread *thread, const struct open_op *open,
+                       const struct open_op *around)
 {
-	const struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
-
-	return (struct op_event){
-		.thread = thread->number,
-		.op = open->op,
-		.parent = around ? around->op : 0,
-		.flags = open->range ? OP_RANGE : 0,
-		.within_itself = !open->range && is_open_around(&thread->ops, open),
-		.within_domain = !open->range && is_domain_around(&thread->ops, open),
-		.begin_ns = open->begin_ns,
-		.caller = open->caller,
-		.chain = open->chain,
-		.forward = open->forward,
-		.detail = open->detail,
-		.detail_count = open->detail_count,
-		.details = open->details,
-	};
+	op->thread = thread->number;
+	op->op = open->op;
+	op->parent = around ? around->op : 0;
+	op->flags |= open->range ? OP_RANGE : 0;
+	op->within_itself = !open->range && is_open_around(&thread->ops, open);
+	op->within_domain = !open->range && is_domain_around(&thread->ops, open);
+	op->begin_ns = open->begin_ns;
+	op->caller = open->caller;
+	op->chain = open->chain;
+	op->forward = open->forward;
+	op->detail = open->detail;
+	op->detail_count = open->detail_count;
+	op->details = open->details;
 }
 
-static void give(struct op_tracker *t, const struct op_event *event)
+// Total and self time. The end record carries the self time as the agent computed it, which did not
+// know of jumps: an op that was left ended then, and takes no more from the op around it. The self
+// time of either is its total time without the ops right below it.
+static void settle_times(struct op_event *op, const struct open_op *open, struct open_op *around)
 {
-	sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP, .op = event });
+	bool left = open->left_ns && open->left_ns < op->end_ns;
+
+	if (left) {
+		op->end_ns = open->left_ns;
+		op->flags &= ~(uint32_t)OP_LEFT_OPEN;
+	}
+	uint64_t total = op->end_ns > op->begin_ns ? op->end_ns - op->begin_ns : 0;
+	if (!open->range && (left || open->below_differs))
+		op->self_ns = total > open->below_ns ? total - open->below_ns : 0;
+	if (!around)
+		return;
+	around->below_ns += total;
+	around->below_differs |= left;
 }
 
 static void give_twin(struct op_tracker *t, struct open_op *open)
@@ -177,13 +309,11 @@ static struct op_event *keep(struct open_op *open, const struct op_event *op)
 
 // PyTorch's dispatcher calls one form of an op from another, and each is an op; its own profiler
 // counts them as one if that is all that the outer one does. This is known when the outer one ends.
-static void give_once(struct op_tracker *t, struct thread *thread, struct open_op *open,
-                      struct op_event *op)
+static void give_once(struct op_tracker *t, struct op_event *op, struct open_op *open,
+                      struct open_op *around)
 {
-	struct open_op *around = open->forwards ? op_stack_around(&thread->ops, open) : NULL;
-
 	take_twin(open, op);
-	if (!around || !around->forwards) {
+	if (!open->forwards || !around || !around->forwards) {
 		give(t, op);
 		return;
 	}
@@ -194,150 +324,71 @@ static void give_once(struct op_tracker *t, struct thread *thread, struct open_o
 		give(t, op);
 }
 
-static bool is_there(const struct open_op *op, const struct frame *at, const struct frame *frames,
-                     const uint64_t *sps, size_t count)
+// OPEN ends. OP holds its end: time, flags, and what an end record carries.
+static void end_op(struct op_tracker *t, struct thread *thread, struct open_op *open,
+                   struct op_event *op)
 {
-	for (size_t i = 0; i < count; i++)
-		if (sps[i] == op->call_stack && frames[i].kind == FRAME_RETURN &&
-		    frames[i].address == at->address && frames[i].module == at->module)
-			return true;
-	return false;
+	struct open_op *around = find_around(&thread->ops, open);
+
+	take_begin(op, thread, open, around);
+	settle_times(op, open, around);
+	give_once(t, op, open, around);
+	op_stack_remove(&thread->ops, open);
 }
 
-static bool is_on_stack(const struct open_op *op, const uint64_t *sps, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (sps[i] >= op->call_stack && sps[i] - op->call_stack <= OP_STACK_SIZE)
-			return true;
-	return false;
-}
-
-void op_tracker_see(struct thread *thread, const struct frame *frames, const uint64_t *sps,
-                    size_t count, uint64_t time_ns)
-{
-	struct op_stack *ops = &thread->ops;
-
-	for (size_t i = ops->calls || ops->told ? ops->count : 0; i > 0; i--) {
-		struct open_op *op = &ops->ops[i - 1];
-		if (!op->call_stack)
-			continue;
-		struct frame at = frame_of(thread->process, op->call_return);
-		bool there = is_there(op, &at, frames, sps, count);
-		if (there)
-			op->left_ns = 0;
-		// Of those that are told, which may be a thousand, so are the ones around it.
-		if (there && op->told && !ops->calls)
-			break;
-		if (there)
-			continue;
-		if (!op->left_ns && is_on_stack(op, sps, count))
-			op->left_ns = time_ns;
-	}
-}
-
-void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event)
-{
-	struct open_op open = open_of(thread, event);
-	// It stands on top of all that is open.
-	const struct op_stack *ops = &thread->ops;
-	struct op_event mark = {
-		.thread = thread->number,
-		.op = open.op,
-		.parent = ops->count ? ops->ops[ops->count - 1].op : 0,
-		.mark = true,
-		.begin_ns = event->time_ns,
-		.end_ns = event->time_ns,
-		.caller = open.caller,
-		.detail = open.detail,
-		.detail_count = open.detail_count,
-		.details = open.details,
-	};
-
-	give(t, &mark);
-}
-
-static void take_end(struct op_event *op, const struct event *event)
-{
-	const struct event_op_end *end = &event->op_end;
-
-	op->flags |= end->flags & ~(uint32_t)(OP_RETURNED | OP_ON_DEVICES);
-	op->end_ns = event->time_ns;
-	op->self_ns = end->self_ns;
-	op->allocated_bytes = end->allocated_bytes;
-	op->freed_bytes = end->freed_bytes;
-	op->self_allocated_bytes = end->self_allocated_bytes;
-	op->self_freed_bytes = end->self_freed_bytes;
-	op->devices = end->devices;
-}
-
-// An op that was left took no longer than until then, and of the op around it only so much.
-static void settle(const struct thread *thread, struct open_op *open, struct op_event *op)
-{
-	struct open_op *around = open->range ? NULL : op_stack_around(&thread->ops, open);
-	bool left = open->left_ns && open->left_ns < op->end_ns;
-
-	if (left) {
-		op->end_ns = open->left_ns;
-		op->flags &= ~(uint32_t)OP_LEFT_OPEN;
-	}
-	uint64_t total = op->end_ns > op->begin_ns ? op->end_ns - op->begin_ns : 0;
-	if (!open->range && (left || open->below_differs))
-		op->self_ns = total > open->below_ns ? total - open->below_ns : 0;
-	if (!around)
-		return;
-	around->below_ns += total;
-	around->below_differs |= left;
-}
-
-// What nests in OPEN and has lost its own end has ended as well.
-static void close_within(struct op_tracker *t, struct thread *thread, size_t index,
-                         uint64_t time_ns)
+// What nests in the op at INDEX and has lost its own end has ended as well.
+static void end_within(struct op_tracker *t, struct thread *thread, size_t index, uint64_t time_ns)
 {
 	for (size_t i = thread->ops.count; i > index + 1; i--) {
 		struct open_op *within = &thread->ops.ops[i - 1];
 		if (within->range || within->begin_ns < thread->ops.ops[index].begin_ns)
 			continue;
-		struct op_event op = event_of(thread, within);
-		op.flags |= OP_LEFT_OPEN;
-		op.end_ns = time_ns;
-		settle(thread, within, &op);
-		give_once(t, thread, within, &op);
-		op_stack_end(&thread->ops, within);
+		struct op_event op = { .flags = OP_LEFT_OPEN, .end_ns = time_ns };
+		end_op(t, thread, within, &op);
 	}
+}
+
+static struct op_event told_by(const struct event *event)
+{
+	const struct event_op_end *end = &event->op_end;
+
+	return (struct op_event){
+		.flags = end->flags & ~(uint32_t)(OP_RETURNED | OP_ON_DEVICES),
+		.end_ns = event->time_ns,
+		.self_ns = end->self_ns,
+		.allocated_bytes = end->allocated_bytes,
+		.freed_bytes = end->freed_bytes,
+		.self_allocated_bytes = end->self_allocated_bytes,
+		.self_freed_bytes = end->self_freed_bytes,
+		.devices = end->devices,
+	};
 }
 
 void op_tracker_end(struct op_tracker *t, struct thread *thread, const struct event *event)
 {
 	const struct event_op_end *end = &event->op_end;
-	struct open_op *open = thread ? op_stack_find(&thread->ops, end->begin_ns) : NULL;
+	struct open_op *open = thread ? find(&thread->ops, end->begin_ns) : NULL;
+	struct op_event op = told_by(event);
 
 	if (!open) {
 		t->unmatched++;
 		return;
 	}
-	size_t index = (size_t)(open - thread->ops.ops);
 	if (!(end->flags & (OP_UNORDERED | OP_RANGE)))
-		close_within(t, thread, index, event->time_ns);
-	open = &thread->ops.ops[index];
+		end_within(t, thread, (size_t)(open - thread->ops.ops), event->time_ns);
 	if (end->flags & OP_RETURNED)
 		open->left_ns = 0;
-	struct op_event op = event_of(thread, open);
-	take_end(&op, event);
-	settle(thread, open, &op);
-	give_once(t, thread, open, &op);
-	op_stack_end(&thread->ops, open);
+	end_op(t, thread, open, &op);
 }
 
 void op_tracker_close(struct op_tracker *t, struct thread *thread, uint64_t time_ns)
 {
 	while (thread->ops.count) {
 		struct open_op *open = &thread->ops.ops[thread->ops.count - 1];
-		struct op_event op = event_of(thread, open);
-		op.flags |= OP_LEFT_OPEN;
-		op.end_ns = time_ns > open->begin_ns ? time_ns : open->begin_ns;
+		struct op_event op = { .flags = OP_LEFT_OPEN,
+			               .end_ns = time_ns > open->begin_ns ? time_ns
+			                                                  : open->begin_ns };
 		open->below_differs = true; // nobody has told its own time
-		settle(thread, open, &op);
-		give_once(t, thread, open, &op);
-		op_stack_end(&thread->ops, open);
+		end_op(t, thread, open, &op);
 	}
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From events of ops to what the sink hears of them.
+ * Follows the ops of each thread from begin to end, and reports each to the sink when it ends.
  *
- * Keeps the open ops of every thread (struct thread, sampler/task/tasks.h), so that
- * samples can be told which they lie in, and hands each op on when it ends. One
- * thread at a time.
+ * The open ops are in struct thread (sampler/task/tasks.h), where stacks of samples get them from.
+ * One thread at a time.
  */
 #pragma once
 

@@ -74,11 +74,11 @@ static void call(uint32_t correlation, uint64_t stack, uint32_t around)
 	event.op.caller = 0x1000;
 	event.op.correlation = correlation;
 	if (around)
-		op_stack_begin(&thread->ops, &outer);
-	op_stack_begin(&thread->ops, &open);
+		op_stack_push(&thread->ops, &outer);
+	op_stack_push(&thread->ops, &open);
 	gpu_calls_begin(calls, thread, NULL, &event);
 	while (thread->ops.count)
-		op_stack_end(&thread->ops, &thread->ops.ops[thread->ops.count - 1]);
+		op_stack_remove(&thread->ops, &thread->ops.ops[thread->ops.count - 1]);
 }
 
 static void kernel(uint32_t correlation, uint64_t now_ns)

@@ -259,12 +259,17 @@ uint64_t handed_to(uint64_t pc)
 
 void begin_op(uint32_t op, uint64_t time_ns)
 {
-	cr_assert(op_stack_begin(&thread.ops, &(struct open_op){ .op = op, .begin_ns = time_ns }));
+	cr_assert(op_stack_push(&thread.ops, &(struct open_op){ .op = op, .begin_ns = time_ns }));
 }
 
 void end_op(uint64_t begin_ns)
 {
-	op_stack_end(&thread.ops, op_stack_find(&thread.ops, begin_ns));
+	struct open_op *op = thread.ops.ops;
+
+	while (op < thread.ops.ops + thread.ops.count && op->begin_ns != begin_ns)
+		op++;
+	cr_assert(op < thread.ops.ops + thread.ops.count);
+	op_stack_remove(&thread.ops, op);
 }
 
 // A sample on the CPU at PC, as the tracker tells of it and keeps it.

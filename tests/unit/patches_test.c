@@ -50,7 +50,7 @@ static void call(uint64_t stack, uint64_t return_address)
 		.told = true,
 	};
 
-	cr_assert(op_stack_begin(&ops, &op));
+	cr_assert(op_stack_push(&ops, &op));
 }
 
 Test(patches, what_was_interrupted_in_a_stub_was_so_in_the_function)
@@ -115,11 +115,11 @@ Test(patches, a_call_that_has_just_ended_is_still_known)
 
 	add(0x5000, 0x1000);
 	call(0x900, 0x2222);
-	op_stack_end(&ops, &ops.ops[0]);
+	op_stack_remove(&ops, &ops.ops[0]);
 	cr_expect(eq(u64, patched_return(&patched, 0x900), 0x2222));
 	for (uint64_t i = 0; i < OP_ENDED; i++) {
 		call(0xa00 + i * 16, 0x3333);
-		op_stack_end(&ops, &ops.ops[0]);
+		op_stack_remove(&ops, &ops.ops[0]);
 	}
 	cr_expect(eq(u64, patched_return(&patched, 0x900), 0));
 }
