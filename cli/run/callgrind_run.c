@@ -135,9 +135,10 @@ static int read_file(const char *path, struct profile *profile, struct error *er
 	if (size < 0)
 		return errno ? error_set(err, errno, "could not read \"%s\"", path)
 		             : 0; // empty: a process that was killed
-	profile_counts(profile)->processes++;
+	profile_writable_counts(profile)->processes++;
 	return callgrind_read((struct bytes){ (const uint8_t *)text, (size_t)size },
-	                      profile_counts(profile), profile_strings(profile), err);
+	                      profile_writable_counts(profile), profile_writable_strings(profile),
+	                      err);
 }
 
 // The last line of what Valgrind said, without its "==123== ".
@@ -174,7 +175,7 @@ static int read_directory(const char *path, struct profile *profile, struct erro
 			find_complaint(file, complaint, sizeof(complaint));
 	}
 	closedir(directory);
-	if (failed || profile_counts(profile)->all)
+	if (failed || profile_writable_counts(profile)->all)
 		return failed;
 	error_set(err, 0, "valgrind has counted nothing%s%s", *complaint ? ": " : "", complaint);
 	return -1;

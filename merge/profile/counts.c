@@ -92,12 +92,12 @@ bool counts_add(struct counts *c, uint32_t function, uint32_t file, uint32_t lin
 	return true;
 }
 
-struct counts *profile_counts(struct profile *p)
+struct counts *profile_writable_counts(struct profile *p)
 {
 	return &p->counts;
 }
 
-struct strings *profile_strings(struct profile *p)
+struct strings *profile_writable_strings(struct profile *p)
 {
 	return p->strings;
 }

@@ -55,5 +55,5 @@ uint32_t counts_function(struct counts *c, uint32_t name, uint32_t file, uint32_
 bool counts_add(struct counts *c, uint32_t function, uint32_t file, uint32_t line, uint64_t number);
 
 /* What P has of them, to be filled, with names in its strings. */
-struct counts *profile_counts(struct profile *p);
-struct strings *profile_strings(struct profile *p);
+struct counts *profile_writable_counts(struct profile *p);
+struct strings *profile_writable_strings(struct profile *p);

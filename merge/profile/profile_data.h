@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a struct profile is made of: for the files of merge/ alone.
+ * What a struct profile is made of, for the files of merge/ that add to one or save it. Those that
+ * read it include merge/profile/profile_parts.h.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "merge/profile/callables.h"
 #include "merge/profile/counts.h"
 #include "merge/profile/profile.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/profile/repeats.h"
 #include "merge/table/allocations.h"
 #include "merge/table/cells.h"
@@ -26,11 +28,7 @@
 #include "merge/table/sources.h"
 #include "merge/table/threads.h"
 
-/* What a module's debug information could tell; all texts are strings, 0 if there is none. */
-struct module_facts {
-	uint32_t source, reason, remedy;
-	uint8_t level; /* enum debug_level */
-};
+#include <stddef.h>
 
 /*
  * The path that a thread's last stack took through the tree. The next one has
@@ -44,27 +42,30 @@ struct last_path {
 	size_t frame_capacity, node_capacity;
 };
 
-#define PROFILE_CHAIN_ROOT 1
-
-#define LAST_PATHS         64 /* threads share them by the last bits of their slots */
+#define LAST_PATHS 64 /* threads share them by the last bits of their slots */
 
 struct profile {
-	struct modules *modules;
+	union {
+		struct profile_core core; /* as readers know it */
+		struct {                  /* the same, to be written */
+			struct strings *strings;
+			struct modules *modules;
+			const struct ops *ops; /* NULL: none */
+			struct threads threads;
+			struct locations locations;
+			struct paths paths;
+			struct paths chains; /* of calls in Python */
+			struct cells cells;
+		};
+	};
 	struct modules *own_modules; /* of a profile that was read: the same, to be freed */
 	struct profile_limits limits;
-	struct strings *strings;
-	struct run run; /* its texts are in strings */
-	struct threads threads;
-	struct locations locations;
-	struct paths paths;
-	struct cells cells;
+	struct run run;             /* its texts are in strings */
 	struct module_facts *facts; /* [module id - 1] */
 	size_t fact_count, fact_capacity;
 	struct last_path last[LAST_PATHS];
-	const struct ops *ops;     /* NULL: none */
 	const struct codes *codes; /* of FRAME_PYTHON; NULL: none, or it was read from a file */
 	struct ops *own_ops;       /* of a profile that was read: the same, to be freed */
-	struct paths chains;       /* of calls in Python; all hang below node 1, which is none */
 	uint32_t *chain_nodes;     /* [call of codes - 1]: its node there; 0: not asked for yet */
 	size_t chain_node_count, chain_node_capacity;
 	struct op_table op_table;
@@ -83,11 +84,24 @@ struct profile {
 	struct slices slices;
 	struct counts counts;
 	struct sources sources;
-	bool foreign; /* somebody else may have written it: see profile_trusts_source() */
+	bool foreign;     /* somebody else may have written it: see profile_trusts_source() */
 	uint64_t last_ns; /* the latest time that was told */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */
 };
+
+_Static_assert(offsetof(struct profile, core) == 0, "profile_core() casts");
+#define SAME_PLACE(part)                                                                           \
+	_Static_assert(offsetof(struct profile, part) == offsetof(struct profile_core, part), #part)
+SAME_PLACE(strings);
+SAME_PLACE(modules);
+SAME_PLACE(ops);
+SAME_PLACE(threads);
+SAME_PLACE(locations);
+SAME_PLACE(paths);
+SAME_PLACE(chains);
+SAME_PLACE(cells);
+#undef SAME_PLACE
 
 /* All zeros, with empty tables. NULL on error. Limits are raised to what can work. */
 struct profile *profile_alloc(const struct profile_limits *limits, struct error *err);
@@ -124,68 +138,3 @@ void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const st
 
 /* Modules of PyTorch may have better names by now. False if there is no memory. */
 bool profile_name_torch_modules(struct profile *p);
-
-/* The place at chain NODE of p->chains, of which the outermost ones have no caller. */
-static inline uint32_t profile_chain_location(const struct profile *p, uint32_t node)
-{
-	return paths_node(&p->chains, node)->location;
-}
-
-static inline uint32_t profile_chain_caller(const struct profile *p, uint32_t node)
-{
-	uint32_t caller = paths_node(&p->chains, node)->parent;
-
-	return caller == PROFILE_CHAIN_ROOT ? 0 : caller;
-}
-
-/* NULL if there is none of that number. */
-static inline const struct op *profile_op(const struct profile *p, uint64_t id)
-{
-	return p->ops && id <= UINT32_MAX ? ops_get(p->ops, (uint32_t)id) : NULL;
-}
-
-/* Of a merged profile the name of process SLOT, to say whose a GPU is; else "". */
-const char *profile_owner(const struct profile *p, uint32_t slot);
-
-/* When the run began: zero of the windows of queries. */
-static inline uint64_t profile_start_ns(const struct profile *p)
-{
-	return p->run.start_ns ? p->run.start_ns : p->cells.origin_ns;
-}
-
-/* How long the run took: by its clock, or as far as events tell. */
-static inline uint64_t profile_run_ns(const struct profile *p)
-{
-	uint64_t start = profile_start_ns(p);
-
-	if (p->run.wall_ns)
-		return p->run.wall_ns;
-	return p->last_ns > start ? p->last_ns - start : 0;
-}
-
-/* When TIME_NS was, from the run's start; 0 if before. */
-static inline uint64_t profile_since_start(const struct profile *p, uint64_t time_ns)
-{
-	uint64_t start = profile_start_ns(p);
-
-	return time_ns > start ? time_ns - start : 0;
-}
-
-static inline bool location_is_mark(const struct location *location, uint64_t mark)
-{
-	return location->kind == FRAME_MARK && location->address == mark;
-}
-
-/* Whether LOCATION is in the Python function NAME, qualified or not, of a file that ends in FILE.
- */
-bool profile_is_python(const struct profile *p, const struct location *location, const char *name,
-                       const char *file);
-
-/* Whether code at LOCATION runs in the kernel. */
-static inline bool profile_is_kernel(const struct profile *p, const struct location *location)
-{
-	if (location->kind == FRAME_MARK)
-		return location->address == MARK_KERNEL;
-	const struct module *module = modules_get(p->modules, location->module);
-	return module && module->kind == MODULE_KERNEL;
-}

@@ -12,14 +12,6 @@
 #define LAG_NS     (5 * NS_PER_SEC) // what is told later than that is late
 #define SETTLES_NS NS_PER_SEC       // how often what is older becomes final
 
-const char *profile_owner(const struct profile *p, uint32_t slot)
-{
-	const struct process_info *process = threads_process(&p->threads, slot);
-	const char *name = process ? strings_get(p->strings, process->command) : NULL;
-
-	return p->ranks.count > 1 && name ? name : "";
-}
-
 static struct frame frame_of_op(uint32_t op)
 {
 	return (struct frame){ .address = op, .kind = FRAME_OP };

@@ -227,23 +227,6 @@ void profile_add_python_calls(struct profile *p, const struct python_calls_event
 		p->call_counts.begun++;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = text ? strlen(text) : 0, wanted = strlen(end);
-
-	return length >= wanted && strcmp(text + length - wanted, end) == 0;
-}
-
-bool profile_is_python(const struct profile *p, const struct location *location, const char *name,
-                       const char *file)
-{
-	if (location->kind != FRAME_PYTHON || !location->place_count)
-		return false;
-	const struct place *place = locations_places(&p->locations, location);
-	return ends_with(strings_get(p->strings, place->function), name) &&
-	       ends_with(strings_get(p->strings, place->file), file);
-}
-
 // What a profile is told of memory.
 
 // The slot of a process that runs and is kept apart: only then is it one address space. Or 0.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What is merged beside the times of threads: GPUs, single calls, counted instructions.
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
 #include "merge/join/merger.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/counts.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_slices.h"
+#include "merge/table/slices.h"
 #include "tests/unit/gpu_fixture.h"
 
 #include <criterion/criterion.h>
@@ -148,8 +151,8 @@ Test(merger_parts, rows_are_shared_where_processes_are)
 	struct error err;
 	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(many, &query, &err);
 
-	cr_expect(eq(u32, few->gpu.works.count, many->gpu.works.count));
-	cr_expect(eq(u32, many->gpu.device_count, GPU_DEVICES_MAX));
+	cr_expect(eq(u32, profile_gpu(few)->works.count, profile_gpu(many)->works.count));
+	cr_expect(eq(u32, profile_gpu(many)->device_count, GPU_DEVICES_MAX));
 	cr_expect(eq(u64, rows->rows[0].calls, 2 * (GPU_DEVICES_MAX + 20)));
 	cr_expect(ne(ptr, strstr(profile_run(many)->notes, "for 20 more"), NULL));
 }
@@ -186,8 +189,8 @@ Test(merger_parts, where_there_is_no_room_for_all_each_rank_has_some)
 {
 	cleanup(profile) struct profile *merged = merge_ranks(3, 6);
 
-	cr_expect(eq(u64, merged->slices.kept, 6));
-	cr_expect(eq(u64, merged->slices.dropped, 9));
+	cr_expect(eq(u64, profile_slices(merged)->kept, 6));
+	cr_expect(eq(u64, profile_slices(merged)->dropped, 9));
 	for (uint32_t i = 0; i < 3; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "app [rank %u]", i);
@@ -208,7 +211,7 @@ Test(merger_parts, a_merged_profile_is_written_and_read)
 	cleanup(profile) struct profile *told = profile_read_run(path, &err);
 	unlink(path);
 	cr_assert(ne(ptr, read, NULL), "%s", err.text);
-	cr_expect(eq(u64, told->slices.kept, merged->slices.kept));
+	cr_expect(eq(u64, profile_slices(told)->kept, profile_slices(merged)->kept));
 	cleanup(gpu_rows) struct gpu_rows *rows = query_gpu(read, &query, &err);
 	cr_expect(eq(u64, rows->calls, 9));
 	cleanup(gpu_wait) struct gpu_wait *wait = query_gpu_wait(read, &query, &err);
@@ -218,8 +221,8 @@ Test(merger_parts, a_merged_profile_is_written_and_read)
 // Of two functions: in part NUMBER, other lines of the first, and other texts before them.
 static void count(uint32_t number)
 {
-	struct counts *c = profile_counts(f.profile);
-	struct strings *texts = profile_strings(f.profile);
+	struct counts *c = profile_writable_counts(f.profile);
+	struct strings *texts = profile_writable_strings(f.profile);
 	uint32_t file = strings_add(texts, "a.c");
 
 	for (uint32_t i = 0; i < number; i++)
@@ -252,9 +255,9 @@ Test(merger_parts, counted_instructions_add_up)
 		end();
 	}
 	cleanup(profile) struct profile *merged = merger_finish(m, &err);
-	const struct counts *all = profile_counts(merged);
+	const struct counts *all = profile_writable_counts(merged);
 	cr_assert(eq(u32, all->function_count, 2));
-	cr_expect(eq(str, (char *)strings_get(merged->strings, all->functions[0].name), "work"));
+	cr_expect(eq(str, (char *)profile_string(merged, all->functions[0].name), "work"));
 	cr_expect(eq(u64, all->functions[0].self, 321));
 	cr_expect(eq(u64, all->functions[0].calls, 6));
 	cr_expect(eq(u64, all->functions[1].callees, 321));
