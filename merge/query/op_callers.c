@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "merge/profile/profile_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,22 +27,21 @@ static bool is_machinery(const char *function)
 // Index of the first place of LOCATION that is the program's own.
 static uint32_t first_place(const struct profile *p, const struct location *location)
 {
-	const struct place *places = locations_places(&p->locations, location);
+	const struct place *places = profile_places(p, location);
 	uint32_t i = 0;
 
-	while (i + 1 < location->place_count &&
-	       is_machinery(strings_get(p->strings, places[i].function)))
+	while (i + 1 < location->place_count && is_machinery(profile_string(p, places[i].function)))
 		i++;
 	return i;
 }
 
 const struct place *op_caller_place(const struct profile *p, uint32_t caller)
 {
-	const struct location *location = caller ? locations_get(&p->locations, caller) : NULL;
+	const struct location *location = caller ? profile_location(p, caller) : NULL;
 
 	if (!location || !location->place_count)
 		return NULL;
-	return &locations_places(&p->locations, location)[first_place(p, location)];
+	return &profile_places(p, location)[first_place(p, location)];
 }
 
 // Collections of garbage have a line of Python, or none at all.
@@ -50,7 +50,7 @@ static bool is_interpreters(const struct profile *p, const struct op_key *key)
 	const struct op *op = profile_op(p, key->op);
 
 	return key->caller && op && op->provider == OP_PYTHON &&
-	       locations_get(&p->locations, key->caller)->kind != FRAME_PYTHON;
+	       profile_location(p, key->caller)->kind != FRAME_PYTHON;
 }
 
 uint32_t op_caller_of(const struct profile *p, const struct op_key *key)
@@ -61,12 +61,11 @@ uint32_t op_caller_of(const struct profile *p, const struct op_key *key)
 bool op_caller_is_own(const struct profile *p, uint32_t caller)
 {
 	const struct place *place = op_caller_place(p, caller);
-	const char *file = place ? strings_get(p->strings, place->file) : NULL;
+	const char *file = place ? profile_string(p, place->file) : NULL;
 
 	if (!file)
 		return false;
-	const struct module *module =
-		modules_get(p->modules, locations_get(&p->locations, caller)->module);
+	const struct module *module = profile_module(p, profile_location(p, caller)->module);
 	return !origin_is_foreign(module ? module->path : NULL, file);
 }
 
@@ -80,8 +79,7 @@ uint32_t op_chain_own(const struct profile *p, uint32_t chain)
 
 uint32_t op_module_next(const struct profile *p, uint32_t node)
 {
-	while (node &&
-	       locations_get(&p->locations, profile_chain_location(p, node))->kind != FRAME_MODULE)
+	while (node && profile_location(p, profile_chain_location(p, node))->kind != FRAME_MODULE)
 		node = profile_chain_caller(p, node);
 	return node;
 }
@@ -89,7 +87,7 @@ uint32_t op_module_next(const struct profile *p, uint32_t node)
 const char *op_module_name(const struct profile *p, uint32_t node)
 {
 	const struct place *place = op_caller_place(p, profile_chain_location(p, node));
-	const char *name = place ? strings_get(p->strings, place->function) : NULL;
+	const char *name = place ? profile_string(p, place->function) : NULL;
 
 	return name ? name : "?";
 }
@@ -99,7 +97,7 @@ static uint32_t outermost_function(const struct profile *p, const struct locatio
 {
 	if (!location->place_count)
 		return 0;
-	return locations_places(&p->locations, location)[location->place_count - 1].function;
+	return profile_places(p, location)[location->place_count - 1].function;
 }
 
 // A text that is cut where it does not fit.
@@ -121,8 +119,8 @@ static void put(struct text *t, const char *bytes)
 
 static void put_place(struct text *t, const struct profile *p, const struct place *place)
 {
-	const char *function = strings_get(p->strings, place->function);
-	const char *file = strings_get(p->strings, place->file);
+	const char *function = profile_string(p, place->function);
+	const char *file = profile_string(p, place->file);
 	char line[16];
 
 	put(t, function ? function : "?");
@@ -143,7 +141,7 @@ static void begin_frame(struct text *t, const char *joint)
 
 static void put_nameless(struct text *t, const struct profile *p, const struct location *location)
 {
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct module *module = profile_module(p, location->module);
 
 	if (!module) {
 		put(t, "?");
@@ -158,7 +156,7 @@ static void put_nameless(struct text *t, const struct profile *p, const struct l
 static void put_location(struct text *t, const struct profile *p, const struct location *location,
                          uint32_t first, const char *joint)
 {
-	const struct place *places = locations_places(&p->locations, location);
+	const struct place *places = profile_places(p, location);
 
 	if (!location->place_count && t->frames_left) {
 		begin_frame(t, joint);
@@ -172,16 +170,16 @@ static void put_location(struct text *t, const struct profile *p, const struct l
 
 static const struct location *location_of(const struct profile *p, uint32_t node)
 {
-	const struct path_node *path = paths_node(&p->paths, node);
+	const struct path_node *path = profile_node(p, node);
 
-	return path->parent ? locations_get(&p->locations, path->location) : NULL;
+	return path->parent ? profile_location(p, path->location) : NULL;
 }
 
 // Code from NODE up; what is no code has no name here.
 static void put_callers(struct text *t, const struct profile *p, uint32_t node, const char *joint)
 {
 	for (const struct location *at; t->frames_left && (at = location_of(p, node));
-	     node = paths_node(&p->paths, node)->parent) {
+	     node = profile_node(p, node)->parent) {
 		if (at->kind == FRAME_OP || at->kind == FRAME_MARK)
 			continue;
 		put_location(t, p, at, 0, joint);
@@ -197,7 +195,7 @@ static uint32_t keep(const struct op_callers *c, const struct text *t)
 // Of the threads that were asked for, with all below.
 static uint64_t *weigh_nodes(const struct scope *scope)
 {
-	const struct paths *paths = &scope->profile->paths;
+	const struct paths *paths = profile_paths(scope->profile);
 	uint64_t *ns = calloc((size_t)paths->count + 1, sizeof(*ns));
 
 	for (uint32_t id = paths->count; ns && id > 0; id--) {
@@ -224,7 +222,7 @@ static uint32_t owner_of(const struct profile *p, uint32_t node)
 	const struct location *at;
 
 	do
-		node = paths_node(&p->paths, node)->parent;
+		node = profile_node(p, node)->parent;
 	while ((at = location_of(p, node)) && at->kind == FRAME_OP);
 	return at ? node : 0;
 }
@@ -237,12 +235,12 @@ static bool add_caller(struct op_callers *c, uint32_t node, uint32_t op, uint64_
 
 	if (!owner)
 		return true;
-	put_callers(&text, p, paths_node(&p->paths, owner)->parent, " < ");
+	put_callers(&text, p, profile_node(p, owner)->parent, " < ");
 	struct op_caller caller = {
 		.op = op,
 		.function = outermost_function(p, location_of(p, owner)),
 		.chain = keep(c, &text),
-		.node = paths_node(&p->paths, owner)->parent,
+		.node = profile_node(p, owner)->parent,
 		.ns = ns,
 	};
 	if (!caller.chain || !array_reserve(&c->callers, &c->capacity, c->count + 1))
@@ -303,7 +301,7 @@ bool op_callers_init(struct op_callers *c, const struct scope *scope, struct str
 		return true;
 	cleanup_free uint64_t *ns = weigh_nodes(scope);
 	bool ok = ns != NULL;
-	for (uint32_t node = 1; ok && node <= p->paths.count; node++) {
+	for (uint32_t node = 1; ok && node <= profile_paths(p)->count; node++) {
 		const struct location *at = location_of(p, node);
 		if (at && at->kind == FRAME_OP && ns[node - 1])
 			ok = add_caller(c, node, (uint32_t)at->address, ns[node - 1]);
@@ -353,7 +351,7 @@ uint32_t op_callers_text(const struct op_callers *c, const struct op_key *key)
 		put_unknown(&text, p, key);
 		return keep(c, &text);
 	}
-	const struct location *location = locations_get(&p->locations, caller);
+	const struct location *location = profile_location(p, caller);
 	put_location(&text, p, location, first_place(p, location), " < ");
 	if (text.frames_left) {
 		const struct op_caller *callers =
@@ -382,7 +380,7 @@ uint32_t op_callers_line_text(const struct op_callers *c, const struct op_key *k
                               bool forward)
 {
 	const struct profile *p = c->scope->profile;
-	const struct location *location = caller ? locations_get(&p->locations, caller) : NULL;
+	const struct location *location = caller ? profile_location(p, caller) : NULL;
 	struct text text = { .frames_left = 1 };
 
 	if (location)
@@ -400,7 +398,7 @@ uint32_t op_callers_chain_text(const struct op_callers *c, uint32_t chain, bool 
 	for (uint32_t node = chain; node && text.frames_left;
 	     node = profile_chain_caller(p, node)) {
 		const struct location *location =
-			locations_get(&p->locations, profile_chain_location(p, node));
+			profile_location(p, profile_chain_location(p, node));
 		if (location->kind != FRAME_MODULE)
 			put_location(&text, p, location, 0, " < ");
 	}

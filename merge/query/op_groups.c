@@ -4,7 +4,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/numbers/histogram.h"
-#include "merge/profile/profile_data.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/window.h"
 #include "merge/table/series.h"
 
@@ -150,7 +151,7 @@ static uint32_t group_of(struct op_groups *a, const struct op_key *key)
 	struct op_group group = { .op = a->query->by == OPS_BY_LINE ? 0 : key->op,
 		                  .provider = op->provider,
 		                  .min_ns = UINT64_MAX };
-	const char *shape = strings_get(p->strings, key->shape);
+	const char *shape = profile_string(p, key->shape);
 
 	switch (a->query->by) {
 	case OPS_BY_SHAPE:
@@ -195,7 +196,7 @@ static bool is_in_window(const struct op_groups *a, uint64_t time_ns)
 // As with samples, a bin is in the window as a whole, or not at all: its start decides.
 static void add_bins(struct op_groups *a)
 {
-	const struct op_table *t = &a->profile->op_table;
+	const struct op_table *t = profile_op_table(a->profile);
 
 	for (uint32_t i = 0; i < t->bin_count; i++) {
 		const struct op_bin *bin = &t->bins[i];
@@ -234,7 +235,7 @@ static void finish_window(struct op_sums *sums, const struct op_entry *entry)
 
 static bool find_sums(struct op_groups *a)
 {
-	const struct op_table *t = &a->profile->op_table;
+	const struct op_table *t = profile_op_table(a->profile);
 
 	a->sums = calloc((size_t)t->count + 1, sizeof(*a->sums));
 	a->called = calloc((size_t)t->count + 1, sizeof(*a->called));
@@ -319,7 +320,7 @@ static void leave_self(const struct op_groups *a, struct op_sums *sums)
 
 static bool add_entry(struct op_groups *a, uint32_t index)
 {
-	const struct op_entry *entry = &a->profile->op_table.entries[index];
+	const struct op_entry *entry = &profile_op_table(a->profile)->entries[index];
 	struct op_sums sums = a->sums[index];
 	uint32_t id = group_of(a, &entry->key);
 
@@ -344,7 +345,7 @@ static bool add_entry(struct op_groups *a, uint32_t index)
 
 static bool add_entries(struct op_groups *a)
 {
-	const struct op_table *t = &a->profile->op_table;
+	const struct op_table *t = profile_op_table(a->profile);
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		if (!a->scope.threads[t->entries[i].key.thread - 1])
@@ -391,15 +392,15 @@ static void take_told(struct op_group *group, struct told *told)
 // Profiles from files and merged ones do not say which series an entry's calls are in.
 static uint32_t series_of(const struct profile *p, const struct op_key *key)
 {
-	uint32_t process = threads_get(&p->threads, key->thread)->process;
+	uint32_t process = profile_thread(p, key->thread)->process;
 
-	return series_find(&p->series, key->op, key->shape, process);
+	return series_find(profile_series(p), key->op, key->shape, process);
 }
 
 static bool add_told(const struct op_groups *a, const struct op_entry *entry, bool *seen,
                      struct told *told)
 {
-	const struct series_table *t = &a->profile->series;
+	const struct series_table *t = profile_series(a->profile);
 	uint32_t series = series_of(a->profile, &entry->key);
 	uint64_t start = profile_start_ns(a->profile);
 	uint64_t to = a->query->to_ns ? start + a->query->to_ns : UINT64_MAX;
@@ -417,10 +418,11 @@ static bool add_told(const struct op_groups *a, const struct op_entry *entry, bo
 
 static bool refine_window(struct op_groups *a)
 {
-	const struct op_table *t = &a->profile->op_table;
+	const struct op_table *t = profile_op_table(a->profile);
 	bool whole = (a->query->by == OPS_BY_OP || a->query->by == OPS_BY_SHAPE) &&
 	             !a->query->thread && !a->query->process;
-	cleanup_free bool *seen = calloc((size_t)a->profile->series.count + 1, sizeof(*seen));
+	cleanup_free bool *seen =
+		calloc((size_t)profile_series(a->profile)->count + 1, sizeof(*seen));
 	cleanup_free uint32_t *ids = calloc((size_t)t->count + 1, sizeof(*ids));
 	bool ok = seen && ids;
 

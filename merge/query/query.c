@@ -2,11 +2,15 @@
 #include "merge/query/query.h"
 
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
 #include "merge/numbers/statistics.h"
+#include "merge/op/call_counts.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/query/self_total.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +68,7 @@ static uint32_t *choose_lines(const struct keys *keys, const struct self_totals 
 // The scheduler's own figures are better than the sums of samples, where they are whole.
 static void take_exact_times(const struct scope *scope, const struct key *key, struct row *row)
 {
-	const struct threads *t = &scope->profile->threads;
+	const struct threads *t = profile_threads(scope->profile);
 	uint64_t ns[METRIC_COUNT] = { 0 };
 
 	for (size_t i = 0; i < t->thread_count; i++) {
@@ -86,9 +90,9 @@ static void take_exact_times(const struct scope *scope, const struct key *key, s
 static void fill_owner(const struct profile *p, const struct key *key, struct row *row)
 {
 	if (key->group == KEY_THREAD)
-		row->id = threads_get(&p->threads, key->module)->tid;
+		row->id = profile_thread(p, key->module)->tid;
 	const struct process_info *process =
-		key->group == KEY_PROCESS ? threads_process(&p->threads, key->module) : NULL;
+		key->group == KEY_PROCESS ? profile_process(p, key->module) : NULL;
 	if (process)
 		row->id = process->pid;
 }
@@ -98,14 +102,14 @@ static void fill_row(const struct scope *scope, const struct key *key,
 {
 	const struct profile *p = scope->profile;
 
-	row->file = strings_get(p->strings, key->file);
+	row->file = profile_string(p, key->file);
 	row->line = (int)key->line;
 	row->module = key_module(p, key);
 	row->kernel = key->kernel;
 	row->python = key->python;
 	row->called = key->called;
 	if (key->python && key->group == KEY_CODE && scope->whole_run)
-		row->calls = call_counts_get(&p->call_counts, key->function, key->file);
+		row->calls = call_counts_get(profile_call_counts(p), key->function, key->file);
 	row->gil = key->group == KEY_GIL;
 	row->inlined = key->inlined;
 	memcpy(row->self_ns, tally->self.ns, sizeof(row->self_ns));
@@ -115,7 +119,7 @@ static void fill_row(const struct scope *scope, const struct key *key,
 	row->gpu_self_ns = gpu ? gpu->self.ns[0] : 0;
 	row->gpu_total_ns = gpu ? gpu->total.ns[0] : 0;
 	fill_owner(p, key, row);
-	if (scope->whole_run && scope->table == &p->cells &&
+	if (scope->whole_run && scope->table == profile_cells(p) &&
 	    (key->group == KEY_THREAD || key->group == KEY_PROCESS))
 		take_exact_times(scope, key, row);
 	for (int i = 0; i < METRIC_COUNT; i++) {
@@ -266,7 +270,7 @@ static struct sampling sampling_of(const struct scope *scope, const struct self_
 {
 	struct sampling s = {
 		.scope = scope,
-		.off_cpu_exact = scope->profile->run.off_cpu_exact,
+		.off_cpu_exact = profile_run(scope->profile)->off_cpu_exact,
 	};
 
 	for (size_t i = 0; i < rows->count; i++)
@@ -324,7 +328,7 @@ static int tally_gpu(const struct profile *p, const struct query *query, struct 
 	struct query of_gpu = *query;
 	cleanup(scope) struct scope scope = { 0 };
 
-	if (query->of != QUERY_THREADS || !p->gpu.paths.count)
+	if (query->of != QUERY_THREADS || !profile_gpu(p)->paths.count)
 		return 0;
 	of_gpu.of = QUERY_GPU;
 	return scope_init(&scope, p, &of_gpu, err) < 0

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/scope/window.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +25,10 @@ struct part {
 // The slot of the thread that each node belongs to [node - 1].
 static uint32_t *slots_of_nodes(const struct profile *p)
 {
-	uint32_t *slots = calloc((size_t)p->paths.count + 1, sizeof(*slots));
+	uint32_t *slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*slots));
 
-	for (uint32_t id = 1; slots && id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+	for (uint32_t id = 1; slots && id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
 		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
 	}
 	return slots;
@@ -35,26 +36,26 @@ static uint32_t *slots_of_nodes(const struct profile *p)
 
 static bool is_kernel_node(const struct profile *p, uint32_t id)
 {
-	const struct path_node *node = paths_node(&p->paths, id);
+	const struct path_node *node = profile_node(p, id);
 
-	return node->parent && profile_is_kernel(p, locations_get(&p->locations, node->location));
+	return node->parent && profile_is_kernel(p, profile_location(p, node->location));
 }
 
 // By slot [slot - 1]. NULL if there is no memory.
 static struct seen *add_up(const struct profile *p, const struct part *part)
 {
+	const struct cells *cells = profile_cells(p);
 	cleanup_free uint32_t *slots = slots_of_nodes(p);
-	struct seen *seen = calloc(p->threads.thread_count + 1, sizeof(*seen));
+	struct seen *seen = calloc(profile_threads(p)->thread_count + 1, sizeof(*seen));
 
 	if (!slots || !seen) {
 		free(seen);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < p->cells.count; i++) {
-		const struct cell *cell = &p->cells.cells[i];
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
 		struct seen *thread = &seen[slots[cell->node - 1] - 1];
-		uint64_t ns =
-			cells_between(&p->cells, cell, part->bins.first_bin, part->bins.end_bin);
+		uint64_t ns = cells_between(cells, cell, part->bins.first_bin, part->bins.end_bin);
 		thread->ns[cell->metric] += ns;
 		if (cell->metric == METRIC_ON_CPU && is_kernel_node(p, cell->node))
 			thread->kernel_ns += ns;
@@ -79,15 +80,16 @@ static uint64_t scale(uint64_t value, uint64_t to, uint64_t from)
 // Of a part with pauses in it so much was recorded.
 static uint64_t scale_to_recorded(const struct profile *p, uint64_t ns)
 {
-	uint64_t from = p->run.recorded_from_ns, to = p->run.recorded_to_ns;
+	const struct run *run = profile_run(p);
+	uint64_t from = run->recorded_from_ns, to = run->recorded_to_ns;
 
-	return p->run.recorded_range && to > from ? scale(ns, p->run.recorded_ns, to - from) : ns;
+	return run->recorded_range && to > from ? scale(ns, run->recorded_ns, to - from) : ns;
 }
 
 static uint64_t lifetime_of(const struct profile *p, const struct thread_info *info,
                             const struct part *part)
 {
-	uint64_t end = info->end_ns ? info->end_ns : p->last_ns;
+	uint64_t end = info->end_ns ? info->end_ns : profile_last_ns(p);
 	uint64_t start = info->start_ns > part->from_ns ? info->start_ns : part->from_ns;
 
 	end = end < part->to_ns ? end : part->to_ns;
@@ -128,11 +130,11 @@ static void take_the_rest_as_on_cpu(struct account *account)
 static struct account account_of(const struct profile *p, uint32_t slot, const struct seen *seen,
                                  const struct part *part)
 {
-	const struct thread_info *info = threads_get(&p->threads, slot);
-	const struct process_info *process = threads_process(&p->threads, info->process);
-	const char *command = process ? strings_get(p->strings, process->command) : NULL;
+	const struct thread_info *info = profile_thread(p, slot);
+	const struct process_info *process = profile_process(p, info->process);
+	const char *command = process ? profile_string(p, process->command) : NULL;
 	struct account account = {
-		.thread = strings_get(p->strings, info->name),
+		.thread = profile_string(p, info->name),
 		.process = command ? command : "",
 		.tid = info->tid,
 		.slot = slot,
@@ -144,7 +146,7 @@ static struct account account_of(const struct profile *p, uint32_t slot, const s
 	};
 
 	memcpy(account.ns, account.exact ? info->ns : seen->ns, sizeof(account.ns));
-	if (!part->whole && p->run.off_cpu_exact)
+	if (!part->whole && profile_run(p)->off_cpu_exact)
 		take_the_rest_as_on_cpu(&account);
 	balance(&account);
 	account.kernel_ns =
@@ -160,16 +162,17 @@ static bool mostly_waits_for_others(const struct account *account)
 
 static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
+	const struct cells *cells = profile_cells(p);
 	const struct window_limits limits = window_limits(p, from_ns, to_ns);
 	struct part part = { .whole = !from_ns && !to_ns, .to_ns = UINT64_MAX };
 
 	part.bins = window_of(p, from_ns, to_ns);
 	if (limits.from_ns)
-		part.from_ns = p->cells.origin_ns + part.bins.first_bin * p->cells.width_ns;
+		part.from_ns = cells->origin_ns + part.bins.first_bin * cells->width_ns;
 	else if (from_ns)
 		part.from_ns = profile_start_ns(p) + from_ns;
 	if (limits.to_ns)
-		part.to_ns = p->cells.origin_ns + part.bins.end_bin * p->cells.width_ns;
+		part.to_ns = cells->origin_ns + part.bins.end_bin * cells->width_ns;
 	else if (to_ns)
 		part.to_ns = profile_start_ns(p) + to_ns;
 	return part;
@@ -189,17 +192,17 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 {
 	const struct part part = part_of(p, from_ns, to_ns);
 	cleanup_free struct seen *seen = add_up(p, &part);
-	uint32_t main_slot = threads_first(&p->threads);
+	uint32_t main_slot = threads_first(profile_threads(p));
 
 	if (!seen)
 		return error_set(err, ENOMEM, "could not account for the threads");
 	if (!main_slot)
 		return error_set(err, 0, "the profile has no thread");
 	struct account critical = account_of(p, main_slot, &seen[main_slot - 1], &part);
-	critical.is_main = threads_get(&p->threads, main_slot)->process == 1;
+	critical.is_main = profile_thread(p, main_slot)->process == 1;
 	bool look_further = mostly_waits_for_others(&critical);
-	for (uint32_t slot = 1; look_further && slot <= p->threads.thread_count; slot++) {
-		if (slot == main_slot || !thread_is_apart(threads_get(&p->threads, slot)))
+	for (uint32_t slot = 1; look_further && slot <= profile_threads(p)->thread_count; slot++) {
+		if (slot == main_slot || !thread_is_apart(profile_thread(p, slot)))
 			continue;
 		struct account other = account_of(p, slot, &seen[slot - 1], &part);
 		if (other.lifetime_ns >= length_of(p, &part) / 2 &&

@@ -5,6 +5,7 @@
  */
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/query/self_total.h"
 #include "merge/scope/keys.h"
@@ -110,7 +111,7 @@ static struct weight weight_of(const struct builder *b, uint32_t node)
 
 static const struct path_node *path_of(const struct builder *b, uint32_t node)
 {
-	return paths_node(&b->scope->profile->paths, node);
+	return profile_node(b->scope->profile, node);
 }
 
 // The frame of path node NODE that its own time belongs to, and that of callees without one.
@@ -130,7 +131,7 @@ static uint32_t owner_in(const struct builder *b, uint32_t node)
 // Callees have larger numbers: each hands what it does not own itself to its caller.
 static void weigh_nodes(struct builder *b)
 {
-	for (uint32_t id = b->scope->profile->paths.count; id > 0; id--) {
+	for (uint32_t id = profile_paths(b->scope->profile)->count; id > 0; id--) {
 		uint32_t parent = path_of(b, id)->parent;
 		struct weight own = weight_of(b, id);
 		add_weight(&b->owned[id - 1], &own);
@@ -149,7 +150,7 @@ static void weigh_nodes(struct builder *b)
 static bool builder_init(struct builder *b, const struct scope *scope, struct keys *keys,
                          const struct query *query)
 {
-	size_t nodes = (size_t)scope->profile->paths.count + 1;
+	size_t nodes = (size_t)profile_paths(scope->profile)->count + 1;
 	struct key homeless = { .group = query->user_code ? KEY_OUTSIDE : KEY_HIDDEN };
 
 	*b = (struct builder){ .scope = scope, .keys = keys, .user_code = query->user_code };
@@ -193,7 +194,7 @@ static bool find_frame(struct builder *b, const struct member *caller, uint32_t 
 static uint32_t next_aside(const struct scope *scope, uint32_t node, uint32_t top)
 {
 	while (node != top && !scope->sibling[node - 1])
-		node = paths_node(&scope->profile->paths, node)->parent;
+		node = profile_node(scope->profile, node)->parent;
 	return node == top ? 0 : scope->sibling[node - 1];
 }
 
@@ -388,7 +389,7 @@ static uint32_t key_of_root(struct builder *b, uint32_t slot, enum query_by by)
 	if (by == BY_PROCESS)
 		key = (struct key){
 			.group = KEY_PROCESS,
-			.module = threads_get(&b->scope->profile->threads, slot)->process,
+			.module = profile_thread(b->scope->profile, slot)->process,
 		};
 	return key_table_add(&b->keys->keys, &key);
 }
@@ -441,7 +442,7 @@ static bool fill_node(const struct builder *b, struct call_tree *tree, const str
 	const struct key *key = &b->keys->keys.keys[merged->key - 1];
 	node->name = key_name(p, key, tree->texts);
 	const struct key *line = merged->line ? &b->keys->lines.keys[merged->line - 1] : key;
-	node->file = strings_get(p->strings, line->file);
+	node->file = profile_string(p, line->file);
 	node->module = key_module(p, key);
 	node->line = (int)line->line;
 	if (merged->call_line)

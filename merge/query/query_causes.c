@@ -2,7 +2,9 @@
 #include "merge/query/query_causes.h"
 
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/window.h"
+#include "merge/table/cells.h"
 #include "merge/warmup/causes.h"
 
 #include <errno.h>
@@ -22,14 +24,14 @@ static void asking_at_scope_end(struct asking *a)
 
 static bool asking_init(struct asking *a, const struct profile *p)
 {
-	uint32_t slot = threads_first(&p->threads);
+	uint32_t slot = threads_first(profile_threads(p));
 
 	*a = (struct asking){ .profile = p, .causes = causes_of_nodes(p) };
-	a->first = calloc((size_t)p->paths.count + 1, sizeof(*a->first));
+	a->first = calloc((size_t)profile_paths(p)->count + 1, sizeof(*a->first));
 	if (!a->causes || !a->first)
 		return false;
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
 		a->first[id - 1] =
 			node->parent ? a->first[node->parent - 1] : node->location == slot;
 	}
@@ -44,7 +46,7 @@ static bool counts(const struct asking *a, const struct cell *cell)
 
 static struct causes causes_in(const struct asking *a, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct cells *cells = &a->profile->cells;
+	const struct cells *cells = profile_cells(a->profile);
 	struct window w = window_of(a->profile, from_ns, to_ns);
 	struct causes sums = { 0 };
 

@@ -2,7 +2,9 @@
 #include "merge/query/query_counters.h"
 
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/scope.h"
+#include "merge/table/counters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +56,7 @@ static void fill_row(const struct op *op, const struct counter_sums *sums, struc
 
 static size_t choose_entries(const struct scope *scope, const struct counter_entry **entries)
 {
-	const struct counters *c = &scope->profile->counters;
+	const struct counters *c = profile_counters(scope->profile);
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < c->count; i++)
@@ -68,7 +70,7 @@ static size_t choose_entries(const struct scope *scope, const struct counter_ent
 
 static bool fill_rows(const struct scope *scope, struct counter_rows *rows)
 {
-	size_t most = scope->profile->counters.count + 1;
+	size_t most = profile_counters(scope->profile)->count + 1;
 	cleanup_free const struct counter_entry **entries = calloc(most, sizeof(*entries));
 
 	rows->rows = calloc(most, sizeof(*rows->rows));
@@ -84,7 +86,7 @@ static bool fill_rows(const struct scope *scope, struct counter_rows *rows)
 	}
 	if (rows->count)
 		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_rows);
-	rows->lost = scope->profile->counters.lost;
+	rows->lost = profile_counters(scope->profile)->lost;
 	return true;
 }
 

@@ -6,7 +6,8 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/strings.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/counts.h"
+#include "merge/profile/profile_parts.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -32,7 +33,7 @@ struct tally {
 
 bool profile_has_counts(const struct profile *p)
 {
-	return p->counts.all > 0;
+	return profile_counts(p)->all > 0;
 }
 
 static uint64_t hash_key(const struct key *k)
@@ -113,8 +114,8 @@ static uint32_t add_text(struct tally *t, const char *text)
 
 static bool is_noise(const struct profile *p, const struct count_function *f)
 {
-	const char *module = path_base(strings_get(p->strings, f->module));
-	const char *name = strings_get(p->strings, f->name);
+	const char *module = path_base(profile_string(p, f->module));
+	const char *name = profile_string(p, f->name);
 
 	return (module &&
 	        (strncmp(module, "ld-linux", 8) == 0 || strncmp(module, "ld-2.", 5) == 0 ||
@@ -132,7 +133,7 @@ static uint64_t total_of(const struct profile *p, const struct count_function *f
 {
 	uint64_t total = f->called ? f->called : f->self + f->callees;
 
-	return total < p->counts.all ? total : p->counts.all;
+	return total < profile_counts(p)->all ? total : profile_counts(p)->all;
 }
 
 // What a row has of one function, or line; with a SIGN of -1 it is the baseline's.
@@ -154,14 +155,14 @@ static int add_function(struct tally *t, const struct profile *p, const struct c
                         int64_t sign)
 {
 	bool by_module = t->query->by == COUNTS_BY_MODULE;
-	const char *name = strings_get(p->strings, f->name);
-	const char *module = path_base(strings_get(p->strings, f->module));
+	const char *name = profile_string(p, f->name);
+	const char *module = path_base(profile_string(p, f->module));
 	const char *shown = by_module ? module : name;
 	struct key key = { .name = add_text(t, shown ? shown : NO_NAME) };
 
 	if (!by_module) {
 		key.module = add_text(t, module);
-		key.file = add_text(t, strings_get(p->strings, f->file));
+		key.file = add_text(t, profile_string(p, f->file));
 	}
 	struct count_row *row = key.name ? row_of(t, &key) : NULL;
 	if (!row)
@@ -177,9 +178,9 @@ static int add_function(struct tally *t, const struct profile *p, const struct c
 
 static int add_functions(struct tally *t, const struct profile *p, int64_t sign)
 {
-	for (uint32_t i = 0; i < p->counts.function_count; i++) {
-		const struct count_function *f = &p->counts.functions[i];
-		if (!is_wanted(t, strings_get(p->strings, f->name)))
+	for (uint32_t i = 0; i < profile_counts(p)->function_count; i++) {
+		const struct count_function *f = &profile_counts(p)->functions[i];
+		if (!is_wanted(t, profile_string(p, f->name)))
 			continue;
 		if (!t->query->noise && is_noise(p, f))
 			t->answer->noise += sign * (int64_t)f->self;
@@ -191,13 +192,14 @@ static int add_functions(struct tally *t, const struct profile *p, int64_t sign)
 
 static int add_lines(struct tally *t, const struct profile *p, int64_t sign)
 {
+	const struct counts *counts = profile_counts(p);
 	bool by_file = t->query->by == COUNTS_BY_FILE;
 
-	for (uint32_t i = 0; i < p->counts.line_count; i++) {
-		const struct count_line *l = &p->counts.lines[i];
-		const struct count_function *f = &p->counts.functions[l->function - 1];
-		const char *file = strings_get(p->strings, l->file);
-		if (!is_wanted(t, strings_get(p->strings, f->name)))
+	for (uint32_t i = 0; i < counts->line_count; i++) {
+		const struct count_line *l = &counts->lines[i];
+		const struct count_function *f = &counts->functions[l->function - 1];
+		const char *file = profile_string(p, l->file);
+		if (!is_wanted(t, profile_string(p, f->name)))
 			continue;
 		if (!t->query->noise && is_noise(p, f)) {
 			t->answer->noise += sign * (int64_t)l->self;
@@ -227,26 +229,27 @@ static const char *most_of(const struct profile *p, const uint64_t *by_string, u
 {
 	uint32_t best = 0;
 
-	for (uint32_t id = 0; id <= strings_count(p->strings); id++) {
+	for (uint32_t id = 0; id <= strings_count(profile_strings(p)); id++) {
 		*sum += by_string[id];
 		if (by_string[id] > by_string[best])
 			best = id;
 	}
-	return path_base(strings_get(p->strings, best));
+	return path_base(profile_string(p, best));
 }
 
 static int find_nameless(struct count_rows *a, const struct profile *p)
 {
-	size_t strings = (size_t)strings_count(p->strings) + 1;
+	const struct counts *counts = profile_counts(p);
+	size_t strings = (size_t)strings_count(profile_strings(p)) + 1;
 	cleanup_free uint64_t *unnamed = calloc(strings, sizeof(*unnamed));
 	cleanup_free uint64_t *unlined = calloc(strings, sizeof(*unlined));
 
 	if (!unnamed || !unlined)
 		return -1;
-	for (uint32_t i = 0; i < p->counts.line_count; i++) {
-		const struct count_line *l = &p->counts.lines[i];
-		const struct count_function *f = &p->counts.functions[l->function - 1];
-		const char *name = strings_get(p->strings, f->name);
+	for (uint32_t i = 0; i < counts->line_count; i++) {
+		const struct count_line *l = &counts->lines[i];
+		const struct count_function *f = &counts->functions[l->function - 1];
+		const char *name = profile_string(p, f->name);
 		if (!name || strncmp(name, "0x", 2) == 0)
 			unnamed[f->module] += l->self;
 		if (!l->line || !l->file)
@@ -301,11 +304,11 @@ static int ask(struct tally *t, const struct profile *p)
 	const struct counts_query *query = t->query;
 	struct count_rows *a = t->answer;
 
-	a->all = p->counts.all;
+	a->all = profile_counts(p)->all;
 	if (add(t, p, 1) < 0 || find_nameless(a, p) < 0)
 		return -1;
 	if (query->baseline) {
-		a->baseline_all = query->baseline->counts.all;
+		a->baseline_all = profile_counts(query->baseline)->all;
 		if (add(t, query->baseline, -1) < 0)
 			return -1;
 	}

@@ -2,7 +2,10 @@
 #include "merge/query/query_devices.h"
 
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/scope.h"
+#include "merge/table/counters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,8 +64,8 @@ static void add(struct device_row *row, const struct op *op, const struct counte
 
 static void name_process(const struct profile *p, struct device_row *row)
 {
-	const struct process_info *process = threads_process(&p->threads, row->process);
-	const char *command = process ? strings_get(p->strings, process->command) : NULL;
+	const struct process_info *process = profile_process(p, row->process);
+	const char *command = process ? profile_string(p, process->command) : NULL;
 
 	row->pid = process ? process->pid : 0;
 	row->command = command ? command : "";
@@ -73,8 +76,8 @@ static void find_capacity(const struct profile *p, struct device_row *row)
 {
 	const char *number = strchr(row->device, ':');
 
-	for (uint32_t i = 0; number && i < p->gpu.device_count; i++) {
-		const struct gpu_device *device = &p->gpu.devices[i];
+	for (uint32_t i = 0; number && i < profile_gpu(p)->device_count; i++) {
+		const struct gpu_device *device = &profile_gpu(p)->devices[i];
 		if (device->process == row->process &&
 		    device->number == strtoul(number + 1, NULL, 10))
 			row->capacity_bytes = device->memory_bytes;
@@ -84,7 +87,7 @@ static void find_capacity(const struct profile *p, struct device_row *row)
 static bool fill_rows(const struct scope *scope, struct device_rows *rows)
 {
 	const struct profile *p = scope->profile;
-	const struct counters *c = &p->counters;
+	const struct counters *c = profile_counters(p);
 
 	rows->rows = calloc((size_t)c->count + 1, sizeof(*rows->rows));
 	if (!rows->rows)
@@ -95,7 +98,7 @@ static bool fill_rows(const struct scope *scope, struct device_rows *rows)
 		if (!scope->threads[entry->thread - 1] || !entry->sums.values ||
 		    op->provider != OP_TORCH)
 			continue;
-		uint32_t process = threads_get(&p->threads, entry->thread)->process;
+		uint32_t process = profile_thread(p, entry->thread)->process;
 		add(row_of(rows, op->domain, process), op, &entry->sums);
 	}
 	for (size_t i = 0; i < rows->count; i++) {

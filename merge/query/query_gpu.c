@@ -2,7 +2,8 @@
 #include "merge/query/query_gpu.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/gpu_occupancy.h"
 #include "merge/scope/own_place.h"
 #include "merge/scope/scope.h"
@@ -60,7 +61,7 @@ static void asking_at_scope_end(struct asking *a)
 // A process counts if one of its threads does.
 static bool has_process(const struct scope *scope, uint32_t process)
 {
-	const struct threads *t = &scope->profile->threads;
+	const struct threads *t = profile_threads(scope->profile);
 
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->threads[i].process == process && scope->threads[i])
@@ -70,7 +71,7 @@ static bool has_process(const struct scope *scope, uint32_t process)
 
 static bool group_works(struct asking *a)
 {
-	const struct gpu_works *works = &a->profile->gpu.works;
+	const struct gpu_works *works = &profile_gpu(a->profile)->works;
 
 	for (uint32_t i = 0; i < works->count; i++) {
 		const struct gpu_work *work = &works->works[i];
@@ -90,9 +91,8 @@ static bool group_works(struct asking *a)
 
 static uint32_t op_at(const struct profile *p, uint32_t node)
 {
-	const struct path_node *at = paths_node(&p->paths, node);
-	const struct location *location =
-		at->parent ? locations_get(&p->locations, at->location) : NULL;
+	const struct path_node *at = profile_node(p, node);
+	const struct location *location = at->parent ? profile_location(p, at->location) : NULL;
 
 	return location && location->kind == FRAME_OP ? (uint32_t)location->address : 0;
 }
@@ -159,7 +159,7 @@ static void fill_kernel(const struct profile *p, const struct group *g, struct g
 	row->tensor_cores = uses_tensor_cores(row->name);
 	if (!key->device)
 		return;
-	const struct gpu_device *device = &p->gpu.devices[key->device - 1];
+	const struct gpu_device *device = &profile_gpu(p)->devices[key->device - 1];
 	row->occupancy = gpu_occupancy(device, &key->shape, &row->limit);
 	row->at_work = gpu_at_work(device, &key->shape);
 }
@@ -171,8 +171,8 @@ static void fill_launcher(const struct profile *p, uint32_t node, struct gpu_row
 
 	if (!place)
 		return;
-	row->function = strings_get(p->strings, place->function);
-	row->file = strings_get(p->strings, place->file);
+	row->function = profile_string(p, place->function);
+	row->file = profile_string(p, place->file);
 	row->line = (int)place->line;
 }
 
@@ -249,7 +249,7 @@ struct gpu_rows *query_gpu(const struct profile *p, const struct query *query, s
 	cleanup(asking) struct asking a = {
 		.profile = p,
 		.scope = &scope,
-		.ops = p->ops ? ops_count(p->ops) : 0,
+		.ops = profile_ops(p) ? ops_count(profile_ops(p)) : 0,
 		.all = !query->from_ns && !query->to_ns && !query->thread,
 	};
 
@@ -278,7 +278,7 @@ struct window {
 
 static struct window window_of(const struct profile *p, const struct query *query)
 {
-	const struct cells *c = &p->gpu.states;
+	const struct cells *c = &profile_gpu(p)->states;
 	uint64_t start = profile_start_ns(p);
 	struct window w = { 0, CELLS_BINS, 0, UINT64_MAX };
 
@@ -303,7 +303,7 @@ static uint64_t span_of(const struct gpu_device *device, const struct window *w)
 
 static void add_states(const struct profile *p, const struct window *w, struct gpu_facts *facts)
 {
-	const struct cells *c = &p->gpu.states;
+	const struct cells *c = &profile_gpu(p)->states;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct cell *cell = &c->cells[i];
@@ -319,7 +319,7 @@ static void add_states(const struct profile *p, const struct window *w, struct g
 static void fill_device(const struct profile *p, const struct gpu_device *device,
                         const struct window *w, struct gpu_device_row *row)
 {
-	const char *name = strings_get(p->strings, device->name);
+	const char *name = profile_string(p, device->name);
 
 	*row = (struct gpu_device_row){
 		.name = name ? name : "",
@@ -450,7 +450,7 @@ static void fill_troubles(const struct gpu *g, struct gpu_facts *facts)
 struct gpu_facts *query_gpu_facts(const struct profile *p, const struct query *query,
                                   struct error *err)
 {
-	const struct gpu *g = &p->gpu;
+	const struct gpu *g = profile_gpu(p);
 	struct window w = window_of(p, query);
 	cleanup(gpu_facts) struct gpu_facts *facts = calloc(1, sizeof(*facts));
 
@@ -488,9 +488,9 @@ void gpu_stream_rows_free(struct gpu_stream_rows *rows)
 static void fill_stream_row(const struct profile *p, const struct gpu_stream *stream,
                             struct gpu_stream_row *row)
 {
-	const struct gpu_device *device = &p->gpu.devices[stream->device - 1];
-	const struct process_info *process = threads_process(&p->threads, stream->process);
-	const char *name = strings_get(p->strings, device->name);
+	const struct gpu_device *device = &profile_gpu(p)->devices[stream->device - 1];
+	const struct process_info *process = profile_process(p, stream->process);
+	const char *name = profile_string(p, device->name);
 
 	*row = (struct gpu_stream_row){
 		.number = stream->number,
@@ -539,7 +539,7 @@ static bool is_first(const struct gpu *g, uint32_t at, bool of_process)
 
 struct gpu_stream_rows *query_gpu_streams(const struct profile *p, struct error *err)
 {
-	const struct gpu *g = &p->gpu;
+	const struct gpu *g = profile_gpu(p);
 	cleanup(gpu_stream_rows) struct gpu_stream_rows *rows = calloc(1, sizeof(*rows));
 
 	if (rows)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Page faults of managed memory by the code of the host that had them.
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/query/query_gpu.h"
 #include "merge/scope/own_place.h"
@@ -47,8 +48,8 @@ static void asking_at_scope_end(struct asking *a)
 
 static struct line line_of(const struct profile *p, const struct gpu_managed *m)
 {
-	const struct location *location = locations_get(&p->locations, m->location);
-	const struct place *places = locations_places(&p->locations, location);
+	const struct location *location = profile_location(p, m->location);
+	const struct place *places = profile_places(p, location);
 	const struct place *own = own_place_at(p, location);
 	struct line line = { .module = location->module, .process = m->process, .own = own };
 
@@ -87,7 +88,7 @@ static void add(struct asking *a, const struct gpu_managed *m)
 // Total: the same profile gives the same order on every machine.
 static int compare_lines(const void *left, const void *right, void *context)
 {
-	const struct strings *strings = ((const struct profile *)context)->strings;
+	const struct strings *strings = profile_strings(context);
 	const struct line *a = left, *b = right;
 
 	if (a->row.ns != b->row.ns)
@@ -110,7 +111,7 @@ static int compare_lines(const void *left, const void *right, void *context)
 
 static uint32_t find_line(const struct asking *a, const struct location *location)
 {
-	const struct place *places = locations_places(&a->profile->locations, location);
+	const struct place *places = profile_places(a->profile, location);
 
 	for (size_t i = 0; location->place_count && i < a->count && i < CALLERS_MAX; i++)
 		if (!a->lines[i].own && a->lines[i].module == location->module &&
@@ -121,7 +122,7 @@ static uint32_t find_line(const struct asking *a, const struct location *locatio
 
 static uint32_t line_at(const struct asking *a, uint32_t node)
 {
-	const struct path_node *at = paths_node(&a->profile->paths, node);
+	const struct path_node *at = profile_node(a->profile, node);
 
 	return at->parent ? a->lines_at[at->location - 1] : 0;
 }
@@ -158,7 +159,7 @@ static void leave(struct asking *a, uint32_t node)
 static int find_callers(struct asking *a, struct error *err)
 {
 	const struct query query = { .by = BY_FUNCTION };
-	const struct locations *locations = &a->profile->locations;
+	const struct locations *locations = profile_locations(a->profile);
 	cleanup(scope) struct scope scope = { 0 };
 
 	a->lines_at = calloc((size_t)locations->count + 1, sizeof(*a->lines_at));
@@ -178,18 +179,18 @@ static int find_callers(struct asking *a, struct error *err)
 
 static struct gpu_fault_row row_of(const struct profile *p, const struct line *line)
 {
-	const struct module *module = modules_get(p->modules, line->module);
+	const struct module *module = profile_module(p, line->module);
 	const struct place *caller = line->caller ? own_place_above(p, line->caller) : NULL;
 	struct gpu_fault_row row = line->row;
 
-	row.function = strings_get(p->strings, line->place.function);
-	row.file = strings_get(p->strings, line->place.file);
+	row.function = profile_string(p, line->place.function);
+	row.file = profile_string(p, line->place.file);
 	row.line = (int)line->place.line;
 	row.module = module && module->path ? module->path : "";
 	row.process = profile_owner(p, line->process);
 	if (caller) {
-		row.caller = strings_get(p->strings, caller->function);
-		row.caller_file = strings_get(p->strings, caller->file);
+		row.caller = profile_string(p, caller->function);
+		row.caller_file = profile_string(p, caller->file);
 		row.caller_line = (int)caller->line;
 	}
 	return row;
@@ -197,7 +198,7 @@ static struct gpu_fault_row row_of(const struct profile *p, const struct line *l
 
 struct gpu_fault_rows *query_gpu_faults(const struct profile *p, struct error *err)
 {
-	const struct gpu *g = &p->gpu;
+	const struct gpu *g = profile_gpu(p);
 	cleanup(gpu_fault_rows) struct gpu_fault_rows *rows = calloc(1, sizeof(*rows));
 	cleanup(asking) struct asking a = { .profile = p };
 
@@ -233,8 +234,9 @@ void gpu_managed_rows_free(struct gpu_managed_rows *rows)
 static void fill_row(const struct profile *p, const struct gpu_managed *m,
                      struct gpu_managed_row *row)
 {
-	const struct gpu_device *device = m->device ? &p->gpu.devices[m->device - 1] : NULL;
-	const struct process_info *process = threads_process(&p->threads, m->process);
+	const struct gpu_device *device =
+		m->device ? &profile_gpu(p)->devices[m->device - 1] : NULL;
+	const struct process_info *process = profile_process(p, m->process);
 	bool groups = m->kind == GPU_MANAGED_DEVICE_FAULT;
 
 	*row = (struct gpu_managed_row){
@@ -292,7 +294,7 @@ struct gpu_managed_rows *query_gpu_managed(const struct profile *p, struct error
 {
 	struct gpu sums = { 0 }; // of its tables this one alone
 	cleanup(gpu_managed_rows) struct gpu_managed_rows *rows = calloc(1, sizeof(*rows));
-	bool summed = sum_up(&p->gpu, &sums);
+	bool summed = sum_up(profile_gpu(p), &sums);
 	cleanup_free struct gpu_managed *managed = sums.managed;
 
 	if (rows)

@@ -2,8 +2,9 @@
 #include "merge/query/query_gpu_lines.h"
 
 #include "base/error.h"
+#include "merge/gpu/gpu_lines.h"
 #include "merge/numbers/statistics.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "symbolize/demangle.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ static int compare_rows(const void *a, const void *b)
 
 static const char *readable(const struct gpu_line_rows *rows, const struct profile *p, uint32_t id)
 {
-	const char *mangled = strings_get(p->strings, id);
+	const char *mangled = profile_string(p, id);
 	const char *name = mangled ? demangler_name(rows->names, mangled, strlen(mangled)) : NULL;
 
 	return name ? name : mangled;
@@ -78,17 +79,17 @@ static struct gpu_line begin_row(const struct gpu_line_rows *rows, const struct 
 {
 	return (struct gpu_line){
 		.kernel = readable(rows, p, pc->function),
-		.file = strings_get(p->strings, pc->file),
+		.file = profile_string(p, pc->file),
 		.line = pc->line,
 		.inlined = readable(rows, p, pc->inlined),
-		.call_file = strings_get(p->strings, pc->call_file),
+		.call_file = profile_string(p, pc->call_file),
 		.call_line = pc->call_line,
 	};
 }
 
 static void fill_rows(const struct profile *p, const uint32_t *order, struct gpu_line_rows *rows)
 {
-	const struct gpu_lines *g = &p->gpu_lines;
+	const struct gpu_lines *g = profile_gpu_lines(p);
 	const struct gpu_pc *place = NULL;
 	struct gpu_line *row = NULL;
 	uint64_t of_reason = 0;
@@ -111,7 +112,7 @@ static void fill_rows(const struct profile *p, const uint32_t *order, struct gpu
 		if (of_reason <= row->reason_samples)
 			continue;
 		row->reason_samples = of_reason;
-		row->reason = strings_get(p->strings, reason);
+		row->reason = profile_string(p, reason);
 	}
 }
 
@@ -127,7 +128,7 @@ static void finish_rows(struct gpu_line_rows *rows)
 
 struct gpu_line_rows *query_gpu_lines(const struct profile *p, struct error *err)
 {
-	const struct gpu_lines *g = &p->gpu_lines;
+	const struct gpu_lines *g = profile_gpu_lines(p);
 	cleanup(gpu_line_rows) struct gpu_line_rows *rows = calloc(1, sizeof(*rows));
 	cleanup_free uint32_t *order = calloc(g->stall_count + 1, sizeof(*order));
 

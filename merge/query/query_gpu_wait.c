@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_gpu.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
@@ -38,10 +40,9 @@ enum gpu_call_kind gpu_call_kind(const char *name)
 // The innermost call of CUDA's that NODE is in.
 static enum gpu_call_kind kind_at(const struct profile *p, uint32_t node)
 {
-	for (; node && paths_node(&p->paths, node)->parent;
-	     node = paths_node(&p->paths, node)->parent) {
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
 		const struct location *location =
-			locations_get(&p->locations, paths_node(&p->paths, node)->location);
+			profile_location(p, profile_node(p, node)->location);
 		const struct op *op =
 			location->kind == FRAME_OP ? profile_op(p, location->address) : NULL;
 		if (op && op->provider == OP_CUDA)
@@ -104,8 +105,8 @@ static int add_rows(const struct profile *p, const struct query *query, struct g
 
 static bool is_first_of_process(const struct profile *p, uint32_t tid)
 {
-	for (size_t i = 0; i < p->threads.process_count; i++)
-		if (p->threads.processes[i].pid == tid)
+	for (size_t i = 0; i < profile_threads(p)->process_count; i++)
+		if (profile_threads(p)->processes[i].pid == tid)
 			return true;
 	return false;
 }
@@ -113,18 +114,19 @@ static bool is_first_of_process(const struct profile *p, uint32_t tid)
 static int add_facts(const struct profile *p, const struct query *query, struct gpu_wait *wait,
                      struct error *err)
 {
+	const struct gpu *gpu = profile_gpu(p);
 	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(p, query, err);
 
 	if (!facts)
 		return -1;
 	uint64_t busy_ns = 0;
-	for (uint32_t i = 0; i < p->gpu.device_count; i++) {
+	for (uint32_t i = 0; i < gpu->device_count; i++) {
 		if (query->gpu && query->gpu - 1 != i)
 			continue;
 		wait->span_ns += facts->devices[i].span_ns;
 		busy_ns += facts->devices[i].busy_ns;
-		if (p->gpu.devices[i].longest_gap_ns > wait->longest_ns)
-			wait->longest_ns = p->gpu.devices[i].longest_gap_ns;
+		if (gpu->devices[i].longest_gap_ns > wait->longest_ns)
+			wait->longest_ns = gpu->devices[i].longest_gap_ns;
 	}
 	wait->idle_ns = wait->span_ns > busy_ns ? wait->span_ns - busy_ns : 0;
 	return 0;

@@ -3,8 +3,10 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/scope/scope.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -99,9 +101,9 @@ static enum role role_of(const char *function, const char *file)
 
 static const struct place *place_of(const struct profile *p, uint32_t location)
 {
-	const struct location *l = locations_get(&p->locations, location);
+	const struct location *l = profile_location(p, location);
 
-	return l->place_count ? locations_places(&p->locations, l) : NULL;
+	return l->place_count ? profile_places(p, l) : NULL;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -114,7 +116,7 @@ static int compare_texts(const void *a, const void *b)
 // The files of all modules' code, each once, sorted by its text.
 static bool add_files(struct asking *a)
 {
-	uint32_t count = a->profile->locations.count, found = 0;
+	uint32_t count = profile_locations(a->profile)->count, found = 0;
 	cleanup_free uint32_t *texts = calloc((size_t)count + 1, sizeof(*texts));
 
 	if (!texts)
@@ -145,18 +147,18 @@ static uint32_t find_file(const struct asking *a, uint32_t text)
 static bool sort_out_locations(struct asking *a)
 {
 	const struct profile *p = a->profile;
+	const struct locations *locations = profile_locations(p);
 
-	for (uint32_t i = 0; i < p->locations.count; i++) {
+	for (uint32_t i = 0; i < locations->count; i++) {
 		const struct place *place = place_of(p, i + 1);
-		if (p->locations.locations[i].kind == FRAME_PYTHON)
-			a->roles[i] =
-				place ? (uint8_t)role_of(strings_get(p->strings, place->function),
-			                                 strings_get(p->strings, place->file))
-				      : ROLE_CODE;
+		if (locations->locations[i].kind == FRAME_PYTHON)
+			a->roles[i] = place ? (uint8_t)role_of(profile_string(p, place->function),
+			                                       profile_string(p, place->file))
+			                    : ROLE_CODE;
 	}
 	if (!add_files(a))
 		return false;
-	for (uint32_t i = 0; i < p->locations.count; i++)
+	for (uint32_t i = 0; i < locations->count; i++)
 		if (a->roles[i] == ROLE_MODULE)
 			a->file_ids[i] = find_file(a, place_of(p, i + 1)->file);
 	return true;
@@ -165,7 +167,7 @@ static bool sort_out_locations(struct asking *a)
 // The Python frame right above NODE; 0: none.
 static uint32_t python_above(const struct asking *a, uint32_t node)
 {
-	const struct paths *paths = &a->profile->paths;
+	const struct paths *paths = profile_paths(a->profile);
 
 	for (node = paths_node(paths, node)->parent; node && paths_node(paths, node)->parent;
 	     node = paths_node(paths, node)->parent)
@@ -176,7 +178,7 @@ static uint32_t python_above(const struct asking *a, uint32_t node)
 
 static enum role role_at(const struct asking *a, uint32_t node)
 {
-	return node ? a->roles[paths_node(&a->profile->paths, node)->location - 1] : ROLE_OTHER;
+	return node ? a->roles[profile_node(a->profile, node)->location - 1] : ROLE_OTHER;
 }
 
 // The location of the line that asked for the module whose code NODE is.
@@ -185,7 +187,7 @@ static uint32_t importer_of(const struct asking *a, uint32_t node)
 	node = python_above(a, node);
 	while (role_at(a, node) == ROLE_FIND || role_at(a, node) == ROLE_LOAD)
 		node = python_above(a, node);
-	return node ? paths_node(&a->profile->paths, node)->location : 0;
+	return node ? profile_node(a->profile, node)->location : 0;
 }
 
 static bool is_imported(const struct asking *a, uint32_t node)
@@ -229,7 +231,7 @@ static uint64_t own_time(const struct asking *a, uint32_t node)
 	uint64_t ns = 0;
 
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
-		const struct cell *cell = &a->profile->cells.cells[scope->cells[i]];
+		const struct cell *cell = &profile_cells(a->profile)->cells[scope->cells[i]];
 		if (scope->metrics[cell->metric])
 			ns += scope_ns(scope, cell);
 	}
@@ -238,7 +240,7 @@ static uint64_t own_time(const struct asking *a, uint32_t node)
 
 static void visit(struct asking *a, struct step step)
 {
-	uint32_t location = paths_node(&a->profile->paths, step.node)->location;
+	uint32_t location = profile_node(a->profile, step.node)->location;
 	enum role role = a->roles[location - 1];
 
 	if (role == ROLE_FIND)
@@ -267,7 +269,7 @@ static void give(struct asking *a, uint32_t node)
 
 static void walk(struct asking *a)
 {
-	const struct paths *paths = &a->profile->paths;
+	const struct paths *paths = profile_paths(a->profile);
 
 	a->sum = 0;
 	for (struct step step = scope_first(&a->scope); step.node;
@@ -283,8 +285,8 @@ static void walk(struct asking *a)
 
 static bool prepare(struct asking *a, const struct query *query, struct error *err)
 {
-	size_t locations = (size_t)a->profile->locations.count + 1;
-	size_t threads = a->profile->threads.thread_count + 1;
+	size_t locations = (size_t)profile_locations(a->profile)->count + 1;
+	size_t threads = profile_threads(a->profile)->thread_count + 1;
 
 	if (scope_init(&a->scope, a->profile, query, err) < 0)
 		return false;
@@ -300,7 +302,7 @@ static bool prepare(struct asking *a, const struct query *query, struct error *e
 
 static void choose_thread(struct asking *a, struct import_rows *rows)
 {
-	const struct threads *t = &a->profile->threads;
+	const struct threads *t = profile_threads(a->profile);
 
 	for (uint32_t i = 0; i < t->thread_count; i++) {
 		rows->others += a->imports[i];
@@ -316,9 +318,9 @@ static void choose_thread(struct asking *a, struct import_rows *rows)
 	rows->others -= rows->all;
 	rows->time = a->times[a->only - 1];
 	rows->tid = thread->tid;
-	rows->thread = strings_get(a->profile->strings, thread->name);
+	rows->thread = profile_string(a->profile, thread->name);
 	rows->pid = process ? process->pid : 0;
-	rows->process = process ? strings_get(a->profile->strings, process->command) : NULL;
+	rows->process = process ? profile_string(a->profile, process->command) : NULL;
 }
 
 // What follows the folder that libraries are installed in; NULL: it is in none.
@@ -379,12 +381,12 @@ static void fill_row(const struct profile *p, const struct file *file, struct im
 {
 	const struct place *importer = file->importer ? place_of(p, file->importer) : NULL;
 
-	*row = (struct import_row){ .file = strings_get(p->strings, file->text),
+	*row = (struct import_row){ .file = profile_string(p, file->text),
 		                    .self = file->self,
 		                    .total = file->total };
 	import_name(row->file, row->name, sizeof(row->name));
 	if (importer) {
-		row->importer = strings_get(p->strings, importer->file);
+		row->importer = profile_string(p, importer->file);
 		row->importer_line = (int)importer->line;
 	}
 }

@@ -5,8 +5,9 @@
 #include "base/error.h"
 #include "base/origin.h"
 #include "base/strings.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/keys.h"
+#include "merge/table/cells.h"
 #include "merge/warmup/cycle.h"
 
 #include <errno.h>
@@ -146,9 +147,9 @@ void iterations_free(struct iterations *iterations)
 
 static uint32_t slot_of(const struct profile *p, const struct account *account)
 {
-	for (uint32_t slot = 1; slot <= p->threads.thread_count; slot++) {
-		const struct thread_info *info = threads_get(&p->threads, slot);
-		const struct process_info *process = threads_process(&p->threads, info->process);
+	for (uint32_t slot = 1; slot <= profile_threads(p)->thread_count; slot++) {
+		const struct thread_info *info = profile_thread(p, slot);
+		const struct process_info *process = profile_process(p, info->process);
 		if (info->tid == account->tid && process && process->pid == account->pid)
 			return slot;
 	}
@@ -170,7 +171,7 @@ static uint32_t add_lines(struct search *s, const struct path_node *node)
 
 static bool make_lines(struct search *s, uint32_t slot)
 {
-	const struct paths *paths = &s->profile->paths;
+	const struct paths *paths = profile_paths(s->profile);
 
 	if (!paths_init(&s->lines) || paths_child(&s->lines, 0, slot) != ROOT)
 		return false;
@@ -200,7 +201,7 @@ static void add_to_bin(struct bin *to, const struct cell *cell)
 
 static void add_waited(struct search *s)
 {
-	const struct cells *cells = &s->profile->cells;
+	const struct cells *cells = profile_cells(s->profile);
 	int64_t rate = 0;
 
 	for (uint32_t i = 0; i < cells->count; i++)
@@ -216,14 +217,14 @@ static void add_waited(struct search *s)
 // What is left of BIN without waiting for a free CPU.
 static uint64_t time_of(const struct search *s, uint32_t bin)
 {
-	uint64_t width = s->profile->cells.width_ns, waited = s->waited[bin].ns;
+	uint64_t width = profile_cells(s->profile)->width_ns, waited = s->waited[bin].ns;
 
 	return waited < width ? width - waited : 0;
 }
 
 static bool add_totals(struct search *s)
 {
-	const struct cells *cells = &s->profile->cells;
+	const struct cells *cells = profile_cells(s->profile);
 
 	s->total = calloc(s->lines.count, sizeof(*s->total));
 	s->phase_of = calloc(s->lines.count, sizeof(*s->phase_of));
@@ -251,8 +252,8 @@ static int search_init(struct search *s, const struct profile *p, uint32_t slot,
 	*s = (struct search){ .profile = p, .own = own };
 	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
 		return -1;
-	s->line_of = calloc((size_t)p->paths.count + 1, sizeof(*s->line_of));
-	s->first = tiers_of_keys(&s->keys.keys, p->strings);
+	s->line_of = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->line_of));
+	s->first = tiers_of_keys(&s->keys.keys, profile_strings(p));
 	if (s->line_of && s->first && make_lines(s, slot) && add_totals(s))
 		return 0;
 	return error_set(err, ENOMEM, "could not look for iterations");
@@ -314,7 +315,7 @@ static void choose_phases(struct search *s, uint32_t function)
 
 static void add_times(struct search *s)
 {
-	const struct cells *cells = &s->profile->cells;
+	const struct cells *cells = profile_cells(s->profile);
 
 	memset(s->time, 0, (CYCLE_PHASES + 1) * sizeof(*s->time));
 	for (uint32_t i = 0; i < cells->count; i++) {
@@ -336,7 +337,7 @@ static uint8_t look_at(const struct search *s, uint32_t bin, int64_t rates[CYCLE
 	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
 		rates[phase] += s->time[phase][bin].rate;
 		uint64_t ns = s->time[phase][bin].ns +
-		              (uint64_t)rates[phase] * s->profile->cells.width_ns;
+		              (uint64_t)rates[phase] * profile_cells(s->profile)->width_ns;
 		if (ns <= most)
 			continue;
 		most = ns;
@@ -347,17 +348,18 @@ static uint8_t look_at(const struct search *s, uint32_t bin, int64_t rates[CYCLE
 
 static void look(struct search *s)
 {
+	const struct cells *cells = profile_cells(s->profile);
 	int64_t rates[CYCLE_PHASES + 1] = { 0 };
 
 	s->look_count = 0;
-	for (uint32_t bin = 0; bin <= s->profile->cells.last_bin; bin++) {
+	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
 		uint8_t phase = look_at(s, bin, rates);
-		if (2 * time_of(s, bin) < s->profile->cells.width_ns)
+		if (2 * time_of(s, bin) < cells->width_ns)
 			continue;
 		s->bin_of[s->look_count] = bin;
 		s->looks[s->look_count++] = phase;
 	}
-	s->bin_of[s->look_count] = s->profile->cells.last_bin + 1;
+	s->bin_of[s->look_count] = cells->last_bin + 1;
 }
 
 static const struct key *key_of(const struct search *s, uint32_t line)
@@ -368,7 +370,7 @@ static const struct key *key_of(const struct search *s, uint32_t line)
 // The lines of the heaviest phase's function that are in the loop.
 static void name_loop(const struct search *s, uint32_t phases, struct iterations *found)
 {
-	const struct strings *strings = s->profile->strings;
+	const struct strings *strings = profile_strings(s->profile);
 	const struct key *first = NULL;
 
 	for (int phase = 1; phase < ELSEWHERE; phase++) {
@@ -389,7 +391,7 @@ static void name_loop(const struct search *s, uint32_t phases, struct iterations
 
 static struct iteration iteration_of(const struct search *s, uint32_t first, uint32_t end)
 {
-	const struct cells *cells = &s->profile->cells;
+	const struct cells *cells = profile_cells(s->profile);
 	int64_t begin = (int64_t)(cells->origin_ns + first * cells->width_ns -
 	                          profile_start_ns(s->profile));
 	struct iteration iteration = { .begin_ns = begin > 0 ? (uint64_t)begin : 0 };
@@ -518,10 +520,10 @@ static bool is_users(const struct search *s, uint32_t line)
 
 	if (!key || key->group != KEY_CODE)
 		return false;
-	const struct module *module = modules_get(p->modules, key->module);
+	const struct module *module = profile_module(p, key->module);
 	if (key->python || !module || module->kind == MODULE_JIT)
 		return true;
-	return !origin_is_foreign(module->path, strings_get(p->strings, key->file));
+	return !origin_is_foreign(module->path, profile_string(p, key->file));
 }
 
 // What a library's functions, or an interpreter's, do in turns is their own affair, or chance.
@@ -574,7 +576,7 @@ struct iterations *query_iterations(const struct profile *p, struct error *err)
 		error_set(err, ENOMEM, "could not look for iterations");
 		return NULL;
 	}
-	found->bin_ns = p->cells.width_ns;
+	found->bin_ns = profile_cells(p)->width_ns;
 	if (query_account(p, &account, err) < 0)
 		return NULL;
 	slot = slot_of(p, &account);

@@ -2,10 +2,12 @@
 // query_memory(): the sites of memory by what they are part of.
 #include "base/error.h"
 #include "merge/numbers/statistics.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/query/query_ops.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
+#include "merge/table/allocations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,14 +78,14 @@ static void hide_allocators(struct keys *keys)
 {
 	const struct profile *p = keys->profile;
 
-	for (uint32_t i = 0; i < p->locations.count; i++) {
-		const struct location *location = &p->locations.locations[i];
-		const struct place *places = locations_places(&p->locations, location);
+	for (uint32_t i = 0; i < profile_locations(p)->count; i++) {
+		const struct location *location = &profile_locations(p)->locations[i];
+		const struct place *places = profile_places(p, location);
 		uint32_t first = keys->first[i], count = keys->first[i + 1] - first;
 		if (count != location->place_count)
 			continue; // an op, or code without a name
 		for (uint32_t at = 0; at < count; at++) {
-			const char *name = strings_get(p->strings, places[count - 1 - at].function);
+			const char *name = profile_string(p, places[count - 1 - at].function);
 			keys->frames[first + at].hidden |= name && is_allocator(name);
 		}
 	}
@@ -116,7 +118,7 @@ static void add_site(struct allocation_site *to, const struct allocations *m,
 
 static void give_self(struct asking *a, uint32_t node)
 {
-	const struct allocations *m = &a->profile->allocations;
+	const struct allocations *m = profile_allocations(a->profile);
 	uint32_t site = allocations_find(m, node), owner = a->owners[node - 1];
 	uint32_t key = owner == OWNER_NONE ? a->homeless : a->keys.frames[owner].key;
 
@@ -152,7 +154,7 @@ static void walk(struct asking *a)
 	const struct scope *scope = &a->scope;
 
 	for (struct step step = scope_first(scope); step.node; step = scope_next(scope, step)) {
-		const struct path_node *node = paths_node(&a->profile->paths, step.node);
+		const struct path_node *node = profile_node(a->profile, step.node);
 		uint32_t first = node->parent ? a->keys.first[node->location - 1] : 0;
 		uint32_t end = node->parent ? a->keys.first[node->location] : 0;
 		for (uint32_t at = first; at < end; at++) {
@@ -171,7 +173,7 @@ static void walk(struct asking *a)
 // The line of each function where most of its own was allocated.
 static void choose_lines(struct asking *a)
 {
-	size_t frames = a->keys.first[a->profile->locations.count];
+	size_t frames = a->keys.first[profile_locations(a->profile)->count];
 
 	for (size_t i = 0; i < frames; i++) {
 		const struct key_frame *frame = &a->keys.frames[i];
@@ -221,7 +223,7 @@ static bool fill_row(const struct asking *a, uint32_t id, struct strings *texts,
 
 	*row = (struct memory_row){
 		.name = key_name(a->profile, key, texts),
-		.file = strings_get(a->profile->strings, line->file),
+		.file = profile_string(a->profile, line->file),
 		.line = (int)line->line,
 		.module = key_module(a->profile, key),
 		.allocated_bytes = tally->self.allocated_bytes,
@@ -277,7 +279,7 @@ static void fill_totals(const struct allocations *m, struct memory_rows *rows)
 
 void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 {
-	const struct allocations *m = &p->allocations;
+	const struct allocations *m = profile_allocations(p);
 
 	*out = (struct memory_doubts){ .untracked_bytes = m->untracked_bytes, .lost = m->lost };
 	for (uint32_t i = 0; i < m->site_count; i++) {
@@ -288,7 +290,8 @@ void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 
 static bool answer_all(struct asking *a, bool at_peak, struct memory_rows *rows)
 {
-	uint64_t start_ns = profile_start_ns(a->profile), peak_ns = a->profile->allocations.peak_ns;
+	uint64_t start_ns = profile_start_ns(a->profile),
+		 peak_ns = profile_allocations(a->profile)->peak_ns;
 
 	walk(a);
 	choose_lines(a);
@@ -304,7 +307,7 @@ static bool answer_all(struct asking *a, bool at_peak, struct memory_rows *rows)
 	}
 	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &at_peak);
 	judge_rows(a, rows);
-	fill_totals(&a->profile->allocations, rows);
+	fill_totals(profile_allocations(a->profile), rows);
 	rows->peak_ns = peak_ns > start_ns ? peak_ns - start_ns : 0;
 	return true;
 }

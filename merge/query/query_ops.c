@@ -2,7 +2,9 @@
 #include "merge/query/query_ops.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/gpu/gpu.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/query/op_groups.h"
 #include "merge/scope/scope.h"
@@ -49,7 +51,8 @@ static bool op_samples_init(struct op_samples *s, const struct scope *scope, uin
 {
 	*s = (struct op_samples){ .scope = scope };
 	s->groups = calloc((size_t)groups + 1, sizeof(*s->groups));
-	s->innermost = calloc((size_t)scope->profile->paths.count + 1, sizeof(*s->innermost));
+	s->innermost =
+		calloc((size_t)profile_paths(scope->profile)->count + 1, sizeof(*s->innermost));
 	if (s->groups && s->innermost)
 		return true;
 	op_samples_fini(s);
@@ -71,13 +74,13 @@ static uint32_t group_at(const struct profile *p, const struct path_node *node,
 {
 	if (!node->parent)
 		return 0;
-	const struct location *location = locations_get(&p->locations, node->location);
+	const struct location *location = profile_location(p, node->location);
 	return location->kind == FRAME_OP ? groups[location->address - 1] : 0;
 }
 
 static void enter(struct op_samples *s, uint32_t id, uint32_t group)
 {
-	uint32_t parent = paths_node(&s->scope->profile->paths, id)->parent;
+	uint32_t parent = profile_node(s->scope->profile, id)->parent;
 	uint32_t innermost = parent ? s->innermost[parent - 1] : 0;
 	uint64_t own = own_ns(s->scope, id);
 
@@ -107,7 +110,7 @@ static void op_samples_add(struct op_samples *s, uint32_t root, const uint32_t *
 	struct step step = { root, true };
 
 	while (step.node != root || step.entering) {
-		uint32_t group = group_at(p, paths_node(&p->paths, step.node), groups);
+		uint32_t group = group_at(p, profile_node(p, step.node), groups);
 		if (step.entering)
 			enter(s, step.node, group);
 		else
@@ -148,21 +151,21 @@ static void name_row(const struct op_groups *a, const struct op_group *group, st
 	row->stack = a->query->by == OPS_BY_STACK ? text : "";
 	const struct place *place = op_caller_place(p, group->caller);
 	if (place) {
-		row->file = strings_get(p->strings, place->file);
+		row->file = profile_string(p, place->file);
 		row->line = (int)place->line;
 	}
 	if (place)
-		row->function = strings_get(p->strings, place->function);
+		row->function = profile_string(p, place->function);
 	row->backward = group->forward;
 	if (group->caller) {
-		uint32_t id = locations_get(&p->locations, group->caller)->module;
-		const struct module *module = modules_get(p->modules, id);
+		uint32_t id = profile_location(p, group->caller)->module;
+		const struct module *module = profile_module(p, id);
 		row->module = module ? module->path : NULL;
 	}
 	if (!group->thread)
 		return;
-	const struct thread_info *thread = threads_get(&p->threads, group->thread);
-	row->thread = text_or(strings_get(p->strings, thread->name), "");
+	const struct thread_info *thread = profile_thread(p, group->thread);
+	row->thread = text_or(profile_string(p, thread->name), "");
 	row->tid = thread->tid;
 }
 
@@ -201,7 +204,7 @@ static void fill_row(const struct op_groups *a, const struct op_group *group, st
 // Which group each op belongs to in the stacks of thread SLOT, if they tell.
 static void map_ops(const struct op_groups *a, uint32_t slot, uint32_t *map, bool *several)
 {
-	uint32_t ops = ops_count(a->profile->ops);
+	uint32_t ops = ops_count(profile_ops(a->profile));
 
 	memset(map, 0, ops * sizeof(*map));
 	memset(several, 0, ops * sizeof(*several));
@@ -217,7 +220,7 @@ static void map_ops(const struct op_groups *a, uint32_t slot, uint32_t *map, boo
 
 static void map_domains(const struct op_groups *a, uint32_t *map)
 {
-	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++) {
+	for (uint32_t op = 1; op <= ops_count(profile_ops(a->profile)); op++) {
 		uint32_t text = strings_find(a->texts, op_domain(profile_op(a->profile, op)));
 		struct op_group wanted = { .text = text };
 		map[op - 1] = op_groups_find(a, &wanted);
@@ -229,7 +232,7 @@ static bool sample_groups(const struct op_groups *a, const struct scope *scope,
                           struct op_sample *times)
 {
 	cleanup(op_samples) struct op_samples samples = { 0 };
-	size_t ops = (size_t)ops_count(a->profile->ops) + 1;
+	size_t ops = (size_t)ops_count(profile_ops(a->profile)) + 1;
 	cleanup_free uint32_t *map = calloc(ops, sizeof(*map));
 	cleanup_free bool *several = calloc(ops, sizeof(*several));
 
@@ -241,7 +244,7 @@ static bool sample_groups(const struct op_groups *a, const struct scope *scope,
 		map_ops(a, 0, map, several);
 	for (uint32_t root = scope->first_root; root; root = scope->sibling[root - 1]) {
 		if (a->query->by == OPS_BY_THREAD)
-			map_ops(a, paths_node(&a->profile->paths, root)->location, map, several);
+			map_ops(a, profile_node(a->profile, root)->location, map, several);
 		op_samples_add(&samples, root, map);
 	}
 	memcpy(times, samples.groups, a->count * sizeof(*times));
@@ -257,7 +260,7 @@ static bool add_gpu(const struct op_groups *a, struct op_sample *times, struct o
 		                     .to_ns = a->query->to_ns };
 	cleanup(scope) struct scope scope = { 0 };
 
-	if (!a->profile->gpu.paths.count)
+	if (!profile_gpu(a->profile)->paths.count)
 		return true;
 	if (scope_init(&scope, a->profile, &query, NULL) < 0 || !sample_groups(a, &scope, times))
 		return false;
@@ -326,8 +329,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 static uint64_t lifetime_ns(const struct op_groups *a, uint32_t slot)
 {
 	const struct profile *p = a->profile;
-	const struct thread_info *info = threads_get(&p->threads, slot);
-	uint64_t start = info->start_ns, end = info->end_ns ? info->end_ns : p->last_ns;
+	const struct thread_info *info = profile_thread(p, slot);
+	uint64_t start = info->start_ns, end = info->end_ns ? info->end_ns : profile_last_ns(p);
 	uint64_t from = profile_start_ns(p) + a->query->from_ns, sum = 0;
 	uint64_t to = a->query->to_ns ? profile_start_ns(p) + a->query->to_ns : UINT64_MAX;
 
@@ -343,15 +346,16 @@ static uint64_t lifetime_ns(const struct op_groups *a, uint32_t slot)
 
 static bool add_up(const struct op_groups *a, struct op_rows *rows)
 {
-	const struct op_table *t = &a->profile->op_table;
-	cleanup_free bool *has_ops = calloc(a->profile->threads.thread_count + 1, sizeof(bool));
+	const struct op_table *t = profile_op_table(a->profile);
+	cleanup_free bool *has_ops =
+		calloc(profile_threads(a->profile)->thread_count + 1, sizeof(bool));
 
 	if (!has_ops)
 		return false;
 	for (uint32_t i = 0; i < t->count; i++)
 		if (a->sums[i].calls || a->sums[i].marks)
 			has_ops[t->entries[i].key.thread - 1] = true;
-	for (uint32_t slot = 1; slot <= a->profile->threads.thread_count; slot++)
+	for (uint32_t slot = 1; slot <= profile_threads(a->profile)->thread_count; slot++)
 		if (has_ops[slot - 1] && a->scope.threads[slot - 1])
 			rows->wall_ns += lifetime_ns(a, slot);
 	for (size_t i = 0; i < rows->count; i++)

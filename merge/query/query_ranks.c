@@ -4,7 +4,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "merge/numbers/median.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/table/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,8 +81,8 @@ static bool is_waiting(const struct rank_skew *skew)
 // Rows by index first, then in their order; ROW_OF tells where each went.
 static void fill_rows(struct asking *a)
 {
-	const struct ranks *ranks = &a->profile->ranks;
-	const struct strings *strings = a->profile->strings;
+	const struct ranks *ranks = profile_ranks(a->profile);
+	const struct strings *strings = profile_strings(a->profile);
 
 	for (uint32_t i = 0; i < ranks->count; i++) {
 		const struct rank_info *info = &ranks->ranks[i];
@@ -109,15 +110,15 @@ static void fill_rows(struct asking *a)
 
 static void name_functions(struct asking *a)
 {
-	const struct ranks *ranks = &a->profile->ranks;
+	const struct ranks *ranks = profile_ranks(a->profile);
 	cleanup_free uint64_t *most = calloc((size_t)ranks->count + 1, sizeof(*most));
 
 	for (uint32_t i = 0; most && i < ranks->share_count; i++) {
 		const struct rank_share *share = &ranks->shares[i];
-		const char *name = strings_get(a->profile->strings, share->function);
+		const char *name = profile_string(a->profile, share->function);
 		const struct rank_skew skew = {
 			.function = name,
-			.module = strings_get(a->profile->strings, share->module),
+			.module = profile_string(a->profile, share->module),
 		};
 		if (share->busy_ns <= most[share->rank - 1] || is_waiting(&skew))
 			continue;
@@ -150,7 +151,7 @@ static bool sort_rows(struct asking *a)
 
 static void count_hosts(struct asking *a)
 {
-	const struct ranks *ranks = &a->profile->ranks;
+	const struct ranks *ranks = profile_ranks(a->profile);
 
 	for (uint32_t i = 0; i < ranks->count; i++) {
 		uint32_t before = 0;
@@ -205,8 +206,8 @@ static bool add_skew(struct asking *a, const struct rank_share *const *shares, s
 {
 	struct rank_rows *rows = a->rows;
 	struct rank_skew skew = {
-		.function = strings_get(a->profile->strings, shares[0]->function),
-		.module = strings_get(a->profile->strings, shares[0]->module),
+		.function = profile_string(a->profile, shares[0]->function),
+		.module = profile_string(a->profile, shares[0]->module),
 	};
 	size_t most = 0, others = 0;
 
@@ -232,7 +233,7 @@ static bool add_skew(struct asking *a, const struct rank_share *const *shares, s
 
 static bool add_skews(struct asking *a)
 {
-	const struct ranks *ranks = &a->profile->ranks;
+	const struct ranks *ranks = profile_ranks(a->profile);
 	struct rank_rows *rows = a->rows;
 
 	for (uint32_t i = 0; i < ranks->share_count; i++)
@@ -271,14 +272,14 @@ static void keep_worst(struct rank_rows *rows, const struct rank_meeting *meetin
 
 static void judge_meetings(struct asking *a)
 {
-	const struct meetings *meetings = &a->profile->ranks.meetings;
+	const struct meetings *meetings = &profile_ranks(a->profile)->meetings;
 	uint64_t start_ns = profile_start_ns(a->profile);
 	struct rank_rows *rows = a->rows;
 
 	for (uint32_t i = 0; i < meetings->count; i++) {
 		const struct meeting *meeting = &meetings->items[i];
 		const struct rank_meeting one = {
-			.op = strings_get(a->profile->strings, meeting->op),
+			.op = profile_string(a->profile, meeting->op),
 			.end_ns = meeting->end_ns > start_ns ? meeting->end_ns - start_ns : 0,
 			.step = meeting->step,
 			.rank = a->row_of[meeting->last - 1],
@@ -312,17 +313,18 @@ static bool answer(struct asking *a)
 
 struct rank_rows *query_ranks(const struct profile *p, struct error *err)
 {
+	const struct ranks *ranks = profile_ranks(p);
 	cleanup(rank_rows) struct rank_rows *rows = calloc(1, sizeof(*rows));
-	cleanup_free uint32_t *row_of = calloc((size_t)p->ranks.count + 1, sizeof(*row_of));
+	cleanup_free uint32_t *row_of = calloc((size_t)ranks->count + 1, sizeof(*row_of));
 	cleanup_free const struct rank_share **shares =
-		calloc((size_t)p->ranks.share_count + 1, sizeof(struct rank_share *));
+		calloc((size_t)ranks->share_count + 1, sizeof(struct rank_share *));
 	// Two shares of one rank may be called alike: templates, and copies of a function.
 	cleanup_free double *values =
-		calloc((size_t)p->ranks.count + p->ranks.share_count + 1, sizeof(*values));
+		calloc((size_t)ranks->count + ranks->share_count + 1, sizeof(*values));
 	struct asking a = { p, rows, row_of, shares, values, 0, 0 };
 
 	if (rows)
-		rows->rows = calloc((size_t)p->ranks.count + 1, sizeof(*rows->rows));
+		rows->rows = calloc((size_t)ranks->count + 1, sizeof(*rows->rows));
 	if (!rows || !rows->rows || !row_of || !shares || !values || !answer(&a)) {
 		error_set(err, ENOMEM, "could not compare the ranks");
 		return NULL;

@@ -2,7 +2,8 @@
 #include "merge/query/query_repeats.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/profile/repeats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static bool counts(const struct repeat *repeat, uint32_t side, enum repeat_metri
 double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_metric metric,
                             size_t *count, struct error *err)
 {
-	const struct repeats *r = &p->repeats;
+	const struct repeats *r = profile_repeats(p);
 	double *values = calloc((size_t)r->count + 1, sizeof(*values));
 
 	if (!values) {
@@ -54,8 +55,8 @@ double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_
 
 const struct repeat *query_repeat_runs(const struct profile *p, size_t *count)
 {
-	*count = p->repeats.count;
-	return p->repeats.repeats;
+	*count = profile_repeats(p)->count;
+	return profile_repeats(p)->repeats;
 }
 
 static void count_runs(const struct repeats *r, uint32_t side, struct repeat_row *row)
@@ -84,11 +85,11 @@ static bool is_slow_first(const double *values, size_t count, bool *slow)
 static int fill_row(const struct profile *p, uint32_t side, struct repeat_row *row,
                     struct error *err)
 {
-	const struct repeat_side *s = &p->repeats.sides[side - 1];
+	const struct repeat_side *s = &profile_repeats(p)->sides[side - 1];
 
-	row->command = strings_get(p->strings, s->command);
-	row->range = s->range ? strings_get(p->strings, s->range) : NULL;
-	count_runs(&p->repeats, side, row);
+	row->command = profile_string(p, s->command);
+	row->range = s->range ? profile_string(p, s->range) : NULL;
+	count_runs(profile_repeats(p), side, row);
 	for (int m = 0; m < REPEAT_METRICS; m++) {
 		size_t count;
 		cleanup_free double *values =
@@ -108,12 +109,12 @@ static int fill_row(const struct profile *p, uint32_t side, struct repeat_row *r
 
 bool profile_has_repeats(const struct profile *p)
 {
-	return p->repeats.side_count > 0;
+	return profile_repeats(p)->side_count > 0;
 }
 
 struct repeat_rows *query_repeats(const struct profile *p, struct error *err)
 {
-	uint32_t sides = p->repeats.side_count;
+	uint32_t sides = profile_repeats(p)->side_count;
 	cleanup(repeat_rows) struct repeat_rows *rows = calloc(1, sizeof(*rows));
 
 	if (rows)

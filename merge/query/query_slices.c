@@ -4,8 +4,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/stack.h"
-#include "merge/profile/profile_data.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/scope.h"
+#include "merge/table/slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -74,7 +76,7 @@ static int compare_blocks(const void *a, const void *b)
 
 static bool list_blocks(struct slice_reader *r)
 {
-	const struct slices *s = &r->profile->slices;
+	const struct slices *s = profile_slices(r->profile);
 
 	r->blocks = calloc((size_t)s->count + 2 * SLICE_KINDS, sizeof(const struct slice_block *));
 	if (!r->blocks)
@@ -120,19 +122,19 @@ struct slice_reader *slice_reader_new(const struct profile *p, const struct slic
 static bool op_can_be(const struct profile *p, const struct slice *slice)
 {
 	return slice->thread && slice->number <= (SLICE_MARK | SLICE_LEFT_OPEN) &&
-	       profile_op(p, slice->what) && slice->place <= strings_count(p->strings);
+	       profile_op(p, slice->what) && slice->place <= strings_count(profile_strings(p));
 }
 
 static bool wait_can_be(const struct profile *p, const struct slice *slice)
 {
 	return slice->thread && slice->what < METRIC_COUNT && metric_is_off_cpu(slice->what) &&
-	       slice->place <= p->paths.count;
+	       slice->place <= profile_paths(p)->count;
 }
 
 static bool work_can_be(const struct profile *p, const struct slice *slice)
 {
-	return slice->what && slice->what <= p->gpu.works.count && slice->place &&
-	       slice->place <= p->gpu.stream_count;
+	return slice->what && slice->what <= profile_gpu(p)->works.count && slice->place &&
+	       slice->place <= profile_gpu(p)->stream_count;
 }
 
 // A block of a file may hold anything.
@@ -140,7 +142,7 @@ static bool slice_can_be(const struct profile *p, const struct slice_block *bloc
                          const struct slice *slice)
 {
 	if (slice->begin_ns > slice->end_ns || slice->begin_ns < block->begin_ns ||
-	    slice->end_ns > block->end_ns || slice->thread > p->threads.thread_count)
+	    slice->end_ns > block->end_ns || slice->thread > profile_threads(p)->thread_count)
 		return false;
 	return slice->kind == SLICE_OP     ? op_can_be(p, slice)
 	       : slice->kind == SLICE_WAIT ? wait_can_be(p, slice)
@@ -258,19 +260,19 @@ static void advance(struct slice_reader *r)
 // The innermost place of a wait that has a line and is no kernel's.
 static void find_place(const struct profile *p, uint32_t node, struct slice_row *row)
 {
-	for (; node; node = paths_node(&p->paths, node)->parent) {
-		const struct path_node *at = paths_node(&p->paths, node);
+	for (; node; node = profile_node(p, node)->parent) {
+		const struct path_node *at = profile_node(p, node);
 		if (!at->parent)
 			return;
-		const struct location *location = locations_get(&p->locations, at->location);
+		const struct location *location = profile_location(p, at->location);
 		if (profile_is_kernel(p, location))
 			continue;
-		const struct place *places = locations_places(&p->locations, location);
+		const struct place *places = profile_places(p, location);
 		for (uint32_t i = 0; i < location->place_count; i++) {
 			if (!places[i].line || !places[i].function)
 				continue;
-			row->function = strings_get(p->strings, places[i].function);
-			row->file = strings_get(p->strings, places[i].file);
+			row->function = profile_string(p, places[i].function);
+			row->file = profile_string(p, places[i].file);
 			row->line = (int)places[i].line;
 			return;
 		}
@@ -285,7 +287,7 @@ static uint64_t since_start(const struct slice_reader *r, uint64_t ns)
 static void describe_op(const struct profile *p, const struct slice *slice, struct slice_row *row)
 {
 	const struct op *op = profile_op(p, slice->what);
-	const char *shape = strings_get(p->strings, slice->place);
+	const char *shape = profile_string(p, slice->place);
 
 	row->op = op->id;
 	row->name = op->name;
@@ -301,7 +303,7 @@ static void describe_work(const struct slice_reader *r, const struct slice *slic
                           struct slice_row *row)
 {
 	const struct profile *p = r->profile;
-	const struct gpu_work *work = &p->gpu.works.works[slice->what - 1];
+	const struct gpu_work *work = &profile_gpu(p)->works.works[slice->what - 1];
 	const struct op *op = profile_op(p, work->key.op);
 
 	row->name = op ? op->name : "?";
@@ -361,12 +363,12 @@ int slice_reader_next(struct slice_reader *r, struct slice_row *row, struct erro
 
 uint32_t slice_reader_threads(const struct slice_reader *r)
 {
-	return (uint32_t)r->profile->threads.thread_count;
+	return (uint32_t)profile_threads(r->profile)->thread_count;
 }
 
 static const char *text_of(const struct profile *p, uint32_t string)
 {
-	const char *text = strings_get(p->strings, string);
+	const char *text = profile_string(p, string);
 
 	return text ? text : "";
 }
@@ -383,10 +385,10 @@ bool slice_reader_thread(const struct slice_reader *r, uint32_t thread, struct s
 {
 	const struct profile *p = r->profile;
 
-	if (!thread || thread > p->threads.thread_count || !r->threads[thread - 1])
+	if (!thread || thread > profile_threads(p)->thread_count || !r->threads[thread - 1])
 		return false;
-	const struct thread_info *info = threads_get(&p->threads, thread);
-	const struct process_info *process = threads_process(&p->threads, info->process);
+	const struct thread_info *info = profile_thread(p, thread);
+	const struct process_info *process = profile_process(p, info->process);
 	*out = (struct slice_thread){
 		.name = text_of(p, info->name),
 		.process = process ? text_of(p, process->command) : "",
@@ -394,19 +396,19 @@ bool slice_reader_thread(const struct slice_reader *r, uint32_t thread, struct s
 		.pid = process ? process->pid : 0,
 		.process_slot = process ? info->process : 0,
 		.apart = thread_is_apart(info),
-		.is_main = is_first(&p->threads, thread),
+		.is_main = is_first(profile_threads(p), thread),
 	};
 	return true;
 }
 
 uint32_t slice_reader_streams(const struct slice_reader *r)
 {
-	return r->profile->gpu.stream_count;
+	return profile_gpu(r->profile)->stream_count;
 }
 
 bool slice_reader_stream(const struct slice_reader *r, uint32_t stream, struct slice_stream *out)
 {
-	const struct gpu *g = &r->profile->gpu;
+	const struct gpu *g = profile_gpu(r->profile);
 
 	if (!stream || stream > g->stream_count)
 		return false;
@@ -414,7 +416,7 @@ bool slice_reader_stream(const struct slice_reader *r, uint32_t stream, struct s
 	const struct gpu_device *device = from->device && from->device <= g->device_count
 	                                          ? &g->devices[from->device - 1]
 	                                          : NULL;
-	const struct process_info *process = threads_process(&r->profile->threads, from->process);
+	const struct process_info *process = profile_process(r->profile, from->process);
 	*out = (struct slice_stream){
 		.device = device ? text_of(r->profile, device->name) : "",
 		.process = profile_owner(r->profile, from->process),

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/scope.h"
 
 #include <errno.h>

@@ -6,9 +6,12 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/op_frames.h"
 #include "merge/scope/scope.h"
+#include "merge/table/allocations.h"
 #include "merge/table/paths.h"
 
 #include <errno.h>
@@ -66,7 +69,7 @@ static bool stack_collector_init(struct stack_collector *c, const struct scope *
                                  struct keys *keys, const struct query *query)
 {
 	const struct profile *p = scope->profile;
-	size_t nodes = (size_t)p->paths.count + 1;
+	size_t nodes = (size_t)profile_paths(p)->count + 1;
 	struct key homeless = { .group = query->user_code ? KEY_OUTSIDE : KEY_HIDDEN };
 
 	*c = (struct stack_collector){ .profile = p, .scope = scope, .keys = keys, .query = query };
@@ -103,7 +106,7 @@ static uint32_t add_frame(struct stack_collector *c, uint32_t above, uint32_t ke
 // The node that the frames of path node ID hang below.
 static uint32_t above(const struct stack_collector *c, uint32_t id)
 {
-	uint32_t parent = paths_node(&c->profile->paths, id)->parent;
+	uint32_t parent = profile_node(c->profile, id)->parent;
 
 	return op_frames_is_op(&c->shown, id) ? c->caller[parent - 1] : c->inner[parent - 1];
 }
@@ -111,7 +114,7 @@ static uint32_t above(const struct stack_collector *c, uint32_t id)
 // Adds the frames that path node ID shows; without any it is as its caller.
 static bool add_frames(struct stack_collector *c, uint32_t id)
 {
-	uint32_t parent = paths_node(&c->profile->paths, id)->parent;
+	uint32_t parent = profile_node(c->profile, id)->parent;
 	uint32_t node = above(c, id), calls_ops = op_frames_caller(&c->shown, id);
 
 	c->caller[id - 1] = node;
@@ -133,7 +136,7 @@ static bool add_frames(struct stack_collector *c, uint32_t id)
 
 static bool add_root(struct stack_collector *c, uint32_t id)
 {
-	uint32_t node = add_node(c, 0, paths_node(&c->profile->paths, id)->location);
+	uint32_t node = add_node(c, 0, profile_node(c->profile, id)->location);
 
 	c->inner[id - 1] = c->caller[id - 1] = node;
 	return node;
@@ -184,7 +187,7 @@ static bool collect(struct stack_collector *c)
 	     step = scope_next(c->scope, step)) {
 		if (!step.entering)
 			continue;
-		bool is_root = !paths_node(&c->profile->paths, step.node)->parent;
+		bool is_root = !profile_node(c->profile, step.node)->parent;
 		root = is_root ? step.node : root;
 		if (!(is_root ? add_root(c, step.node) : add_frames(c, step.node)) ||
 		    !weigh_threads(c, step.node, root))
@@ -195,14 +198,14 @@ static bool collect(struct stack_collector *c)
 
 static uint32_t root_of(const struct profile *p, uint32_t id)
 {
-	while (paths_node(&p->paths, id)->parent)
-		id = paths_node(&p->paths, id)->parent;
+	while (profile_node(p, id)->parent)
+		id = profile_node(p, id)->parent;
 	return id;
 }
 
 static bool weigh_gpus(struct stack_collector *c, const struct scope *gpu)
 {
-	for (uint32_t id = 1; id <= c->profile->paths.count; id++) {
+	for (uint32_t id = 1; id <= profile_paths(c->profile)->count; id++) {
 		if (!c->inner[id - 1] || gpu->first_cell[id - 1] == gpu->first_cell[id])
 			continue;
 		struct stack_weight *weight = weight_of(c, id, root_of(c->profile, id));
@@ -216,7 +219,7 @@ static bool weigh_gpus(struct stack_collector *c, const struct scope *gpu)
 
 static bool weigh_memory(struct stack_collector *c)
 {
-	const struct allocations *a = &c->profile->allocations;
+	const struct allocations *a = profile_allocations(c->profile);
 
 	for (uint32_t i = 0; i < a->site_count; i++) {
 		uint32_t id = a->sites[i].node;
@@ -236,8 +239,9 @@ static int weigh_others(struct stack_collector *c, struct error *err)
 	struct query of_gpu = *c->query;
 
 	of_gpu.of = QUERY_GPU;
-	if (c->profile->gpu.paths.count && (scope_init(&gpu, c->profile, &of_gpu, err) < 0 ||
-	                                    (!weigh_gpus(c, &gpu) && no_memory(err) < 0)))
+	if (profile_gpu(c->profile)->paths.count &&
+	    (scope_init(&gpu, c->profile, &of_gpu, err) < 0 ||
+	     (!weigh_gpus(c, &gpu) && no_memory(err) < 0)))
 		return -1;
 	if (c->scope->whole_run && !weigh_memory(c))
 		return no_memory(err);
@@ -331,8 +335,8 @@ static bool fill_frame(const struct stack_collector *c, struct stacks *stacks, u
 
 	*out = (struct stack_frame){
 		.name = key_name(p, key, stacks->texts),
-		.file = strings_get(p->strings, place->file),
-		.declared = strings_get(p->strings, key->file),
+		.file = profile_string(p, place->file),
+		.declared = profile_string(p, key->file),
 		.module = key_module(p, key),
 		.line = (int)place->line,
 		.kernel = key->kernel,
@@ -373,8 +377,8 @@ static bool fill_frames(const struct stack_collector *c, struct stacks *stacks,
 
 static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thread *out)
 {
-	const struct thread_info *info = threads_get(&p->threads, slot);
-	const struct process_info *process = threads_process(&p->threads, info->process);
+	const struct thread_info *info = profile_thread(p, slot);
+	const struct process_info *process = profile_process(p, info->process);
 
 	*out = (struct stack_thread){
 		.name = key_task_name(p, info->name),
@@ -385,7 +389,7 @@ static void fill_thread(const struct profile *p, uint32_t slot, struct stack_thr
 		.process_slot = info->process,
 		.is_main = process && process->pid == info->tid,
 		.begin_ns = profile_since_start(p, info->start_ns),
-		.end_ns = profile_since_start(p, info->end_ns ? info->end_ns : p->last_ns),
+		.end_ns = profile_since_start(p, info->end_ns ? info->end_ns : profile_last_ns(p)),
 	};
 }
 
@@ -488,7 +492,8 @@ static bool put_nodes(const struct stack_collector *c, struct stacks *stacks,
 	cleanup(links) struct links links = { 0 };
 
 	stacks->nodes = calloc((size_t)paths->count + 1, sizeof(*stacks->nodes));
-	stacks->threads = calloc(c->profile->threads.thread_count + 1, sizeof(*stacks->threads));
+	stacks->threads =
+		calloc(profile_threads(c->profile)->thread_count + 1, sizeof(*stacks->threads));
 	if (!stacks->nodes || !stacks->threads || !link_nodes(&links, paths, weights))
 		return false;
 	uint32_t id = links.first_root;
@@ -511,7 +516,7 @@ static bool put_nodes(const struct stack_collector *c, struct stacks *stacks,
 static bool fill_owners(const struct stack_collector *c, struct stacks *stacks, const uint32_t *ids,
                         const size_t *places)
 {
-	uint32_t count = c->profile->paths.count;
+	uint32_t count = profile_paths(c->profile)->count;
 
 	stacks->owners = calloc((size_t)count + 1, sizeof(*stacks->owners));
 	for (uint32_t i = 0; stacks->owners && i < count; i++)
@@ -580,6 +585,6 @@ struct stacks *query_stacks(const struct profile *p, const struct query *query, 
 		no_memory(err);
 		return NULL;
 	}
-	stacks->bytes_left_out = !scope.whole_run && p->allocations.site_count;
+	stacks->bytes_left_out = !scope.whole_run && profile_allocations(p)->site_count;
 	return steal(stacks);
 }

@@ -3,9 +3,12 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/query/query_iterations.h"
+#include "merge/table/cells.h"
+#include "merge/table/series.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -78,7 +81,7 @@ static bool goes_on(const struct profile *p, const struct series *s, bool labell
 		uint64_t pause = s->items[i].begin_ns - s->items[i - 1].begin_ns;
 		longest = pause > longest ? pause : longest;
 	}
-	return last > first && (double)span >= least * (double)p->run.wall_ns &&
+	return last > first && (double)span >= least * (double)profile_run(p)->wall_ns &&
 	       2 * longest <= span && span / s->calls >= PERIOD_NS_MIN;
 }
 
@@ -106,9 +109,7 @@ static uint32_t critical_process(const struct profile *p)
 {
 	struct account account;
 
-	return query_account(p, &account, NULL) < 0
-	               ? 0
-	               : threads_get(&p->threads, account.slot)->process;
+	return query_account(p, &account, NULL) < 0 ? 0 : profile_thread(p, account.slot)->process;
 }
 
 static struct candidate find(const struct profile *p)
@@ -116,8 +117,8 @@ static struct candidate find(const struct profile *p)
 	struct candidate best = { 0 };
 	uint32_t critical = critical_process(p);
 
-	for (uint32_t i = 0; i < p->series.count; i++) {
-		const struct series *s = &p->series.series[i];
+	for (uint32_t i = 0; i < profile_series(p)->count; i++) {
+		const struct series *s = &profile_series(p)->series[i];
 		const struct op *op = profile_op(p, s->op);
 		bool labelled = op && op_is_label(op);
 		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN ||
@@ -141,18 +142,19 @@ static bool is_named(const struct profile *p, const struct series *s, const char
 // The process that has most calls of what GLOB names; 0: none has any.
 static uint32_t process_of(const struct profile *p, const char *glob, const struct series **any)
 {
+	const struct series_table *series = profile_series(p);
 	uint64_t most = 0;
 	uint32_t process = 0;
 
-	for (uint32_t i = 0; i < p->series.count; i++) {
-		const struct series *s = &p->series.series[i];
+	for (uint32_t i = 0; i < series->count; i++) {
+		const struct series *s = &series->series[i];
 		uint64_t calls = 0;
 		if (s->process == process || !is_named(p, s, glob))
 			continue;
-		for (uint32_t j = i; j < p->series.count; j++)
-			if (p->series.series[j].process == s->process &&
-			    is_named(p, &p->series.series[j], glob))
-				calls += p->series.series[j].calls;
+		for (uint32_t j = i; j < series->count; j++)
+			if (series->series[j].process == s->process &&
+			    is_named(p, &series->series[j], glob))
+				calls += series->series[j].calls;
 		if (calls <= most)
 			continue;
 		most = calls;
@@ -175,8 +177,8 @@ static bool collect(const struct profile *p, const char *glob, struct calls *cal
 		return !*one || add_calls(calls, *one);
 	}
 	uint32_t process = process_of(p, glob, one);
-	for (uint32_t i = 0; process && i < p->series.count; i++) {
-		const struct series *s = &p->series.series[i];
+	for (uint32_t i = 0; process && i < profile_series(p)->count; i++) {
+		const struct series *s = &profile_series(p)->series[i];
 		if (s->process == process && is_named(p, s, glob) && !add_calls(calls, s))
 			return false;
 	}
@@ -277,16 +279,16 @@ static bool sum_up(struct steps *s)
 // The thread that spends most time in OP of PROCESS.
 static uint32_t thread_of(const struct profile *p, uint32_t op, uint32_t process)
 {
-	const struct op_table *t = &p->op_table;
+	const struct op_table *t = profile_op_table(p);
 	uint64_t most = 0;
 	uint32_t tid = 0;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct op_entry *entry = &t->entries[i];
 		if (entry->key.op != op || entry->sums.calls <= most || !entry->key.thread ||
-		    entry->key.thread > p->threads.thread_count)
+		    entry->key.thread > profile_threads(p)->thread_count)
 			continue;
-		const struct thread_info *info = threads_get(&p->threads, entry->key.thread);
+		const struct thread_info *info = profile_thread(p, entry->key.thread);
 		if (info->process != process || info->merged != 1)
 			continue;
 		most = entry->sums.calls;
@@ -299,7 +301,7 @@ static void describe(struct steps *s, const struct profile *p, const struct seri
                      bool one_shape)
 {
 	const struct op *op = profile_op(p, series->op);
-	const char *shape = one_shape ? strings_get(p->strings, series->shape) : NULL;
+	const char *shape = one_shape ? profile_string(p, series->shape) : NULL;
 
 	s->name = op->name;
 	s->provider = op_provider_name(op->provider);
@@ -359,7 +361,7 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 	const struct series *one;
 	bool ok = s != NULL;
 
-	if (ok && p->ops)
+	if (ok && profile_ops(p))
 		ok = collect(p, query->name, &calls, &one);
 	if (ok && calls.count >= 2) {
 		describe(s, p, one, !query->name);
@@ -418,7 +420,7 @@ int steps_explain(const struct profile *p, const struct steps *s, size_t index,
 	int count = 0;
 
 	memset(out, 0, STEP_EXCESSES * sizeof(*out));
-	if (!others || step->calls > 1 || step->ns < BINS_MIN * p->cells.width_ns ||
+	if (!others || step->calls > 1 || step->ns < BINS_MIN * profile_cells(p)->width_ns ||
 	    step->ns <= s->median_ns)
 		return 0;
 	snprintf(tid, sizeof(tid), "%u", s->tid);

@@ -2,7 +2,10 @@
 #include "merge/query/query_timeline.h"
 
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/scope.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,16 +43,17 @@ void timeline_free(struct timeline *t)
 
 static void find_slots(struct asking *a)
 {
-	const struct paths *paths = &a->p->paths;
+	const struct cells *cells = profile_cells(a->p);
+	const struct paths *paths = profile_paths(a->p);
 
 	for (uint32_t id = 1; id <= paths->count; id++) {
 		const struct path_node *node = paths_node(paths, id);
 		a->slots[id - 1] = node->parent ? a->slots[node->parent - 1] : node->location;
 	}
-	for (uint32_t i = 0; i < a->p->cells.count; i++) {
-		const struct cell *cell = &a->p->cells.cells[i];
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
 		if (cell->metric == METRIC_ON_CPU)
-			a->on_cpu[a->slots[cell->node - 1] - 1] += cells_whole(&a->p->cells, cell);
+			a->on_cpu[a->slots[cell->node - 1] - 1] += cells_whole(cells, cell);
 	}
 }
 
@@ -65,10 +69,10 @@ static int compare_busy(const void *left, const void *right, void *context)
 
 static bool prepare(struct asking *a)
 {
-	const struct threads *threads = &a->p->threads;
+	const struct threads *threads = profile_threads(a->p);
 	size_t count = threads->thread_count;
 
-	a->slots = calloc((size_t)a->p->paths.count + 1, sizeof(*a->slots));
+	a->slots = calloc((size_t)profile_paths(a->p)->count + 1, sizeof(*a->slots));
 	a->on_cpu = calloc(count + 1, sizeof(*a->on_cpu));
 	a->lane_of = calloc(count + 1, sizeof(*a->lane_of));
 	a->by_cpu = calloc(count + 1, sizeof(*a->by_cpu));
@@ -109,10 +113,10 @@ static bool size_lane(const struct asking *a, struct timeline_lane *lane, const 
 static bool make_lane(const struct asking *a, uint32_t slot, struct timeline_lane *lane)
 {
 	const struct profile *p = a->p;
-	const struct thread_info *info = threads_get(&p->threads, slot);
-	const struct process_info *process = threads_process(&p->threads, info->process);
-	const char *name = strings_get(p->strings, info->name);
-	const char *command = process ? strings_get(p->strings, process->command) : NULL;
+	const struct thread_info *info = profile_thread(p, slot);
+	const struct process_info *process = profile_process(p, info->process);
+	const char *name = profile_string(p, info->name);
+	const char *command = process ? profile_string(p, process->command) : NULL;
 
 	*lane = (struct timeline_lane){
 		.thread = name ? name : "",
@@ -121,9 +125,9 @@ static bool make_lane(const struct asking *a, uint32_t slot, struct timeline_lan
 		.pid = process ? process->pid : 0,
 		.merged = info->merged,
 		.begin_ns = profile_since_start(p, info->start_ns),
-		.end_ns = profile_since_start(p, info->end_ns ? info->end_ns : p->last_ns),
+		.end_ns = profile_since_start(p, info->end_ns ? info->end_ns : profile_last_ns(p)),
 	};
-	return size_lane(a, lane, &p->cells, METRIC_COUNT);
+	return size_lane(a, lane, profile_cells(p), METRIC_COUNT);
 }
 
 static int compare_slots(const void *left, const void *right, void *context)
@@ -141,7 +145,7 @@ static bool make_thread_lanes(struct asking *a, struct timeline *t, size_t lanes
 {
 	size_t count = a->asked < lanes_max ? a->asked : lanes_max;
 
-	qsort_r(a->by_cpu, count, sizeof(*a->by_cpu), compare_slots, (void *)&a->p->threads);
+	qsort_r(a->by_cpu, count, sizeof(*a->by_cpu), compare_slots, (void *)profile_threads(a->p));
 	t->left_out = a->asked - count;
 	for (; t->count < count; t->count++) {
 		uint32_t slot = a->by_cpu[t->count];
@@ -154,11 +158,11 @@ static bool make_thread_lanes(struct asking *a, struct timeline *t, size_t lanes
 
 static bool make_gpu_lanes(const struct asking *a, struct timeline *t)
 {
-	const struct gpu *gpu = &a->p->gpu;
+	const struct gpu *gpu = profile_gpu(a->p);
 
 	for (uint32_t i = 0; i < gpu->device_count; i++) {
 		const struct gpu_device *device = &gpu->devices[i];
-		const char *name = strings_get(a->p->strings, device->name);
+		const char *name = profile_string(a->p, device->name);
 		struct timeline_lane *lane = &t->lanes[t->count++];
 		*lane = (struct timeline_lane){
 			.thread = name ? name : "GPU",
@@ -224,7 +228,7 @@ static struct change *collect(const struct asking *a, const struct cells *cells,
 static bool fill_lanes(const struct asking *a, struct timeline *t, size_t first, size_t end)
 {
 	bool gpu = first < end && t->lanes[first].gpu;
-	const struct cells *cells = gpu ? &a->p->gpu.states : &a->p->cells;
+	const struct cells *cells = gpu ? &profile_gpu(a->p)->states : profile_cells(a->p);
 	uint32_t metrics = gpu ? GPU_STATES : METRIC_COUNT;
 	size_t bins = (size_t)cells->last_bin + 1;
 	cleanup_free struct change *changes = collect(a, cells, gpu, first, end - first, metrics);
@@ -243,7 +247,7 @@ static bool fill_lanes(const struct asking *a, struct timeline *t, size_t first,
 
 static bool answer(struct asking *a, struct timeline *t, size_t lanes_max)
 {
-	size_t most = a->asked + a->p->gpu.device_count;
+	size_t most = a->asked + profile_gpu(a->p)->device_count;
 
 	t->lanes = calloc(most + 1, sizeof(*t->lanes));
 	if (!t->lanes || !make_thread_lanes(a, t, lanes_max))

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/op/call_counts.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/scope/window.h"
+#include "merge/table/cells.h"
+#include "merge/table/slices.h"
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
@@ -11,9 +15,9 @@
 
 static const struct location *location_of_node(const struct profile *p, uint32_t id)
 {
-	const struct path_node *node = paths_node(&p->paths, id);
+	const struct path_node *node = profile_node(p, id);
 
-	return node->parent ? locations_get(&p->locations, node->location) : NULL;
+	return node->parent ? profile_location(p, node->location) : NULL;
 }
 
 // It stands for a path, or is what remains of one.
@@ -23,7 +27,7 @@ static bool is_folded(const struct profile *p, uint32_t id)
 		const struct location *location = location_of_node(p, id);
 		if (location && location_is_mark(location, MARK_FOLDED))
 			return true;
-		id = paths_node(&p->paths, id)->parent;
+		id = profile_node(p, id)->parent;
 	}
 	return false;
 }
@@ -33,7 +37,7 @@ static bool is_callless(const struct profile *p, uint32_t id)
 	const struct location *location = location_of_node(p, id);
 
 	return location && location_is_mark(location, MARK_KERNEL) &&
-	       !location_of_node(p, paths_node(&p->paths, id)->parent);
+	       !location_of_node(p, profile_node(p, id)->parent);
 }
 
 static uint64_t timeless_calls(const struct op_table *t)
@@ -47,24 +51,28 @@ static uint64_t timeless_calls(const struct op_table *t)
 
 void query_totals(const struct profile *p, struct totals *totals)
 {
+	const struct call_counts *call_counts = profile_call_counts(p);
+	const struct slices *slices = profile_slices(p);
+	const struct cells *cells = profile_cells(p);
+
 	*totals = (struct totals){
-		.processes = (uint32_t)p->threads.processes_seen,
-		.threads = (uint32_t)p->threads.threads_seen,
-		.bin_ns = p->cells.width_ns,
-		.lost_events = p->lost,
-		.lost_ns = p->lost_ns,
-		.counters = p->call_counts.begun,
-		.uncounted = p->call_counts.begun - p->call_counts.ended,
-		.timeless = timeless_calls(&p->op_table),
-		.slices = p->slices.kept,
-		.slices_dropped = p->slices.dropped,
-		.slices_until_ns = p->slices.cut_ns > profile_start_ns(p)
-		                           ? p->slices.cut_ns - profile_start_ns(p)
+		.processes = (uint32_t)profile_threads(p)->processes_seen,
+		.threads = (uint32_t)profile_threads(p)->threads_seen,
+		.bin_ns = cells->width_ns,
+		.lost_events = profile_lost(p),
+		.lost_ns = profile_lost_ns(p),
+		.counters = call_counts->begun,
+		.uncounted = call_counts->begun - call_counts->ended,
+		.timeless = timeless_calls(profile_op_table(p)),
+		.slices = slices->kept,
+		.slices_dropped = slices->dropped,
+		.slices_until_ns = slices->cut_ns > profile_start_ns(p)
+		                           ? slices->cut_ns - profile_start_ns(p)
 		                           : 0,
 	};
-	for (uint32_t i = 0; i < p->cells.count; i++) {
-		const struct cell *cell = &p->cells.cells[i];
-		uint64_t ns = cells_whole(&p->cells, cell);
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		uint64_t ns = cells_whole(cells, cell);
 		if (metric_is_off_cpu(cell->metric))
 			totals->off_cpu_ns += ns;
 		else
@@ -80,12 +88,13 @@ void query_totals(const struct profile *p, struct totals *totals)
 
 uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
+	const struct cells *cells = profile_cells(p);
 	struct window window = window_of(p, from_ns, to_ns);
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < p->cells.count; i++)
-		if (p->cells.cells[i].metric == METRIC_ON_CPU)
-			sum += cells_between(&p->cells, &p->cells.cells[i], window.first_bin,
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (cells->cells[i].metric == METRIC_ON_CPU)
+			sum += cells_between(cells, &cells->cells[i], window.first_bin,
 			                     window.end_bin);
 	return sum;
 }
@@ -101,7 +110,7 @@ static int compare_modules(const void *a, const void *b)
 
 static const char *text_or_empty(const struct profile *p, uint32_t id)
 {
-	const char *text = strings_get(p->strings, id);
+	const char *text = profile_string(p, id);
 
 	return text ? text : "";
 }
@@ -112,20 +121,19 @@ static size_t list_modules(const struct profile *p, const uint64_t *self_ns, con
 {
 	size_t count = 0;
 
-	for (uint32_t id = 1; id <= modules_count(p->modules); id++) {
-		const struct module_facts none = { 0 };
-		const struct module_facts *facts = id <= p->fact_count ? &p->facts[id - 1] : &none;
+	for (uint32_t id = 1; id <= modules_count(profile_modules(p)); id++) {
+		struct module_facts facts = profile_module_facts(p, id);
 		if (!used[id])
 			continue;
 		rows[count++] = (struct module_row){
-			.path = modules_get(p->modules, id)->path,
+			.path = profile_module(p, id)->path,
 			.self_ns = self_ns[id],
-			.level = facts->level,
-			.reason = text_or_empty(p, facts->reason),
-			.remedy = text_or_empty(p, facts->remedy),
+			.level = facts.level,
+			.reason = text_or_empty(p, facts.reason),
+			.remedy = text_or_empty(p, facts.remedy),
 		};
-		if (facts->level == DEBUG_LINES ||
-		    !query_lacks_agent(&p->run, rows[count - 1].path))
+		if (facts.level == DEBUG_LINES ||
+		    !query_lacks_agent(profile_run(p), rows[count - 1].path))
 			continue;
 		rows[count - 1].reason = "its Python functions are missing";
 		rows[count - 1].remedy = "the agent was not loaded, see the notes on processes";
@@ -135,24 +143,25 @@ static size_t list_modules(const struct profile *p, const uint64_t *self_ns, con
 
 static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
 {
-	uint32_t known = modules_count(p->modules);
+	const struct cells *cells = profile_cells(p);
+	uint32_t known = modules_count(profile_modules(p));
 
-	for (uint32_t i = 0; i < p->locations.count; i++) {
-		uint32_t module = p->locations.locations[i].module;
+	for (uint32_t i = 0; i < profile_locations(p)->count; i++) {
+		uint32_t module = profile_locations(p)->locations[i].module;
 		if (module <= known)
 			used[module] = true;
 	}
-	for (uint32_t i = 0; i < p->cells.count; i++) {
-		const struct cell *cell = &p->cells.cells[i];
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
 		const struct location *location = location_of_node(p, cell->node);
 		if (location && location->kind != FRAME_MARK && location->module <= known)
-			self_ns[location->module] += cells_whole(&p->cells, cell);
+			self_ns[location->module] += cells_whole(cells, cell);
 	}
 }
 
 struct module_rows *query_modules(const struct profile *p, struct error *err)
 {
-	size_t most = (size_t)modules_count(p->modules) + 1; // by id; 0 stands for none
+	size_t most = (size_t)modules_count(profile_modules(p)) + 1; // by id; 0 stands for none
 	cleanup_free uint64_t *self_ns = calloc(most, sizeof(*self_ns));
 	cleanup_free bool *used = calloc(most, sizeof(*used));
 	cleanup(module_rows) struct module_rows *answer = calloc(1, sizeof(*answer));

@@ -4,8 +4,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/share.h"
+#include "merge/op/op_table.h"
 #include "merge/profile/profile.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/query/query_steps.h"
 #include "merge/table/series.h"
@@ -121,14 +122,14 @@ static void asking_at_scope_end(struct asking *a)
 
 static bool take_memory(struct asking *a)
 {
-	size_t ops = ops_count(a->profile->ops) + (size_t)1;
+	size_t ops = ops_count(profile_ops(a->profile)) + (size_t)1;
 
 	a->outer = calloc(ops, sizeof(*a->outer));
 	a->total = calloc(ops, sizeof(*a->total));
 	a->calls = calloc(ops, sizeof(*a->calls));
 	a->self = calloc(ops, sizeof(*a->self));
 	a->shown = calloc(CALLS_SHOWN + SERIES_EXACT + SERIES_BLOCKS, sizeof(*a->shown));
-	a->series = calloc((size_t)a->profile->series.count + 1, sizeof(*a->series));
+	a->series = calloc((size_t)profile_series(a->profile)->count + 1, sizeof(*a->series));
 	return a->outer && a->total && a->calls && a->self && a->shown && a->series;
 }
 
@@ -144,14 +145,14 @@ static bool is_in(const struct asking *a, uint64_t begin_ns)
 
 static uint64_t self_in_window(const struct asking *a, uint32_t entry)
 {
-	const struct op_table *t = &a->profile->op_table;
+	const struct op_table *t = profile_op_table(a->profile);
 
 	return is_cut(a) ? 0 : t->entries[entry].sums.self_ns;
 }
 
 static void look_at_entries(struct asking *a)
 {
-	const struct op_table *t = &a->profile->op_table;
+	const struct op_table *t = profile_op_table(a->profile);
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct op_entry *entry = &t->entries[i];
@@ -241,9 +242,9 @@ static bool add_row(struct asking *a, uint32_t index, const struct warmup_row *r
 static bool judge_series(struct asking *a, uint32_t index)
 {
 	const struct profile *p = a->profile;
-	const struct series *s = &p->series.series[index];
+	const struct series *s = &profile_series(p)->series[index];
 	const struct op *op = profile_op(p, s->op);
-	const char *shape = strings_get(p->strings, s->shape);
+	const char *shape = profile_string(p, s->shape);
 	struct warmup_row row = { .shape = shape ? shape : "" };
 	uint64_t ns = time_of(a, s, &row.calls);
 
@@ -276,7 +277,7 @@ static bool has_row(const struct asking *a, uint32_t op, uint32_t process,
                     enum warmup_verdict verdict)
 {
 	for (size_t i = 0; i < a->rows->count; i++) {
-		const struct series *s = &a->profile->series.series[a->series[i]];
+		const struct series *s = &profile_series(a->profile)->series[a->series[i]];
 		if (s->op == op && s->process == process &&
 		    same_kind(a->rows->rows[i].judged.verdict, verdict))
 			return true;
@@ -287,7 +288,7 @@ static bool has_row(const struct asking *a, uint32_t op, uint32_t process,
 static void mark_nested(struct asking *a)
 {
 	for (size_t i = 0; i < a->rows->count; i++) {
-		const struct series *s = &a->profile->series.series[a->series[i]];
+		const struct series *s = &profile_series(a->profile)->series[a->series[i]];
 		struct warmup_row *row = &a->rows->rows[i];
 		uint32_t op = a->outer[s->op];
 		for (int n = 0; op && n < OUTER_MAX && !row->nested; n++, op = a->outer[op])
@@ -314,9 +315,9 @@ static bool ran_once_or_twice(const struct asking *a)
 {
 	uint64_t few = 0;
 
-	if (!a->profile->ops)
+	if (!profile_ops(a->profile))
 		return false;
-	for (uint32_t op = 1; op <= ops_count(a->profile->ops); op++)
+	for (uint32_t op = 1; op <= ops_count(profile_ops(a->profile)); op++)
 		few += a->calls[op] < FEW_CALLS ? a->self[op] : 0;
 	return few && 2 * few >= a->rows->ops_ns &&
 	       (double)a->rows->ops_ns >= FEW_SHARE * (double)a->run_ns;
@@ -336,7 +337,7 @@ static bool others_explain(const struct asking *a, enum warmup_verdict verdict)
 		most = row;
 		index = a->series[i];
 	}
-	return most && crowding_explains(a->profile, &a->profile->series.series[index]);
+	return most && crowding_explains(a->profile, &profile_series(a->profile)->series[index]);
 }
 
 static void judge_run(struct asking *a)
@@ -474,7 +475,7 @@ static bool look_at_ops(struct asking *a)
 	if (!take_memory(a))
 		return false;
 	look_at_entries(a);
-	for (uint32_t i = 0; i < a->profile->series.count; i++)
+	for (uint32_t i = 0; i < profile_series(a->profile)->count; i++)
 		if (!judge_series(a, i))
 			return false;
 	mark_nested(a);
@@ -488,12 +489,12 @@ struct warmup_rows *query_warmup(const struct profile *p, const struct query *qu
 	cleanup(asking) struct asking a = {
 		.profile = p,
 		.rows = rows,
-		.run_ns = p->run.wall_ns,
+		.run_ns = profile_run(p)->wall_ns,
 		.from_ns = query->from_ns ? profile_start_ns(p) + query->from_ns : 0,
 		.to_ns = query->to_ns ? profile_start_ns(p) + query->to_ns : UINT64_MAX,
 	};
 
-	if (!rows || (p->ops && !look_at_ops(&a))) {
+	if (!rows || (profile_ops(p) && !look_at_ops(&a))) {
 		error_set(err, ENOMEM, OUT_OF_MEMORY);
 		return NULL;
 	}

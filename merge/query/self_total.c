@@ -2,6 +2,7 @@
 #include "merge/query/self_total.h"
 
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -137,7 +138,7 @@ static void walk(struct walk *w)
 	uint32_t root_key = 0;
 
 	for (struct step step = scope_first(scope); step.node; step = scope_next(scope, step)) {
-		const struct path_node *node = paths_node(&scope->profile->paths, step.node);
+		const struct path_node *node = profile_node(scope->profile, step.node);
 		if (!node->parent && w->roots) {
 			root_key = w->roots[node->location - 1];
 			if (step.entering)
@@ -155,7 +156,7 @@ static void walk(struct walk *w)
 
 static bool add_root_keys(struct walk *w, struct keys *keys, enum query_by by)
 {
-	const struct threads *t = &w->scope->profile->threads;
+	const struct threads *t = profile_threads(w->scope->profile);
 
 	w->roots = calloc(t->thread_count + 1, sizeof(*w->roots));
 	for (size_t i = 0; w->roots && i < t->thread_count; i++) {
