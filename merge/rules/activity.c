@@ -6,10 +6,12 @@
 #include "base/hash.h"
 #include "base/origin.h"
 #include "base/share.h"
-#include "merge/profile/profile_data.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_ops.h"
 #include "merge/scope/idle.h"
 #include "merge/scope/scope.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -149,12 +151,12 @@ static struct activity_time *add_time(struct asking *a, const struct state *stat
 static activity_set doing_of(struct asking *a, const struct place *place, bool python)
 {
 	uint32_t id = place->function;
-	const char *function = strings_get(a->profile->strings, id);
+	const char *function = profile_string(a->profile, id);
 
 	if (!function)
 		return 0;
 	if (python)
-		return activity_of(function, strings_get(a->profile->strings, place->file));
+		return activity_of(function, profile_string(a->profile, place->file));
 	if (!a->named[id - 1]) {
 		a->named[id - 1] = true;
 		a->names[id - 1] = activity_of(function, NULL);
@@ -166,8 +168,8 @@ static activity_set doing_of(struct asking *a, const struct place *place, bool p
 static bool is_own(const struct asking *a, const struct location *location,
                    const struct place *place, activity_set doing)
 {
-	const struct module *module = modules_get(a->profile->modules, location->module);
-	const char *file = place ? strings_get(a->profile->strings, place->file) : NULL;
+	const struct module *module = profile_module(a->profile, location->module);
+	const char *file = place ? profile_string(a->profile, place->file) : NULL;
 	bool python = location->kind == FRAME_PYTHON;
 
 	if (location->kind != FRAME_EXACT && location->kind != FRAME_RETURN && !python)
@@ -253,7 +255,7 @@ static uint32_t op_around(const struct op_table *t, uint32_t id)
 // Those of a large op are not all seen within it, where they came too fast to be kept.
 static bool is_within_large(const struct asking *a, uint32_t id)
 {
-	for (int i = 0; i < AROUND_MAX && (id = op_around(&a->profile->op_table, id)); i++) {
+	for (int i = 0; i < AROUND_MAX && (id = op_around(profile_op_table(a->profile), id)); i++) {
 		const struct op *op = profile_op(a->profile, id);
 		if (op && is_large(op, row_of(a, op)))
 			return true;
@@ -281,15 +283,15 @@ static void take_op(const struct asking *a, const struct location *location, str
 // Its own functions have no names where its symbols are not installed.
 static bool is_openmp(const struct asking *a, const struct location *location)
 {
-	const struct module *module = modules_get(a->profile->modules, location->module);
+	const struct module *module = profile_module(a->profile, location->module);
 
 	return module && origin_is_openmp(module->path);
 }
 
 static bool take_location(struct asking *a, uint32_t id)
 {
-	const struct location *location = locations_get(&a->profile->locations, id);
-	const struct place *places = locations_places(&a->profile->locations, location);
+	const struct location *location = profile_location(a->profile, id);
+	const struct place *places = profile_places(a->profile, location);
 	struct step_of *step = &a->steps[id - 1];
 	bool ok = true;
 
@@ -318,7 +320,7 @@ static bool take_location(struct asking *a, uint32_t id)
 static activity_set interpreting(const struct asking *a, uint32_t location, activity_set before)
 {
 	const struct step_of *step = &a->steps[location - 1];
-	const struct location *l = locations_get(&a->profile->locations, location);
+	const struct location *l = profile_location(a->profile, location);
 
 	if (step->python)
 		return ACTIVITY(PYTHON);
@@ -338,7 +340,7 @@ static bool is_dispatcher(const char *name)
 static uint32_t callee_of(const struct asking *a, const struct state *state,
                           const struct step_of *step)
 {
-	const char *name = strings_get(a->profile->strings, step->callee);
+	const char *name = profile_string(a->profile, step->callee);
 
 	if (!name || state->place == ACTIVITY_NO_PLACE || !a->answer->places[state->place].python)
 		return step->callee;
@@ -347,7 +349,7 @@ static uint32_t callee_of(const struct asking *a, const struct state *state,
 
 static void take_node(struct asking *a, uint32_t id)
 {
-	const struct path_node *node = paths_node(&a->profile->paths, id);
+	const struct path_node *node = profile_node(a->profile, id);
 	struct state *state = &a->states[id - 1];
 
 	if (!node->parent) {
@@ -381,7 +383,7 @@ static void take_node(struct asking *a, uint32_t id)
 		state->doing |= ACTIVITY(BARRIER) | ACTIVITY(LOOP);
 	if (!state->callee)
 		state->callee = callee_of(a, state, step);
-	const struct location *l = locations_get(&a->profile->locations, node->location);
+	const struct location *l = profile_location(a->profile, node->location);
 	if (l->kind != FRAME_OP)
 		return;
 	state->op = (uint32_t)l->address;
@@ -408,7 +410,7 @@ static bool take_cells(struct asking *a, uint32_t id)
 	if (!time)
 		return false;
 	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {
-		const struct cell *cell = &a->profile->cells.cells[scope->cells[i]];
+		const struct cell *cell = &profile_cells(a->profile)->cells[scope->cells[i]];
 		uint64_t ns = scope_ns(scope, cell);
 		if (a->idle[id - 1] && waits_for_message(cell->metric))
 			continue;
@@ -423,13 +425,13 @@ static bool take_cells(struct asking *a, uint32_t id)
 static bool take_memory(struct asking *a)
 {
 	const struct profile *p = a->profile;
-	size_t texts = strings_count(p->strings);
+	size_t texts = strings_count(profile_strings(p));
 
 	a->names = calloc(texts + 1, sizeof(*a->names));
 	a->named = calloc(texts + 1, sizeof(*a->named));
-	a->steps = calloc((size_t)p->locations.count + 1, sizeof(*a->steps));
-	a->states = calloc((size_t)p->paths.count + 1, sizeof(*a->states));
-	a->slots = calloc((size_t)p->paths.count + 1, sizeof(*a->slots));
+	a->steps = calloc((size_t)profile_locations(p)->count + 1, sizeof(*a->steps));
+	a->states = calloc((size_t)profile_paths(p)->count + 1, sizeof(*a->states));
+	a->slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*a->slots));
 	a->idle = idle_nodes(p, a->scope->threads, a->scope->first_bin, a->scope->end_bin);
 	return a->names && a->named && a->steps && a->states && a->slots && a->idle &&
 	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
@@ -449,10 +451,10 @@ struct activities *activities_new(const struct scope *scope, uint32_t critical,
 	};
 	bool ok = answer && take_memory(&a);
 
-	for (uint32_t id = 1; ok && id <= p->locations.count; id++)
+	for (uint32_t id = 1; ok && id <= profile_locations(p)->count; id++)
 		ok = take_location(&a, id);
 	// Callers come before their callees.
-	for (uint32_t id = 1; ok && id <= p->paths.count; id++) {
+	for (uint32_t id = 1; ok && id <= profile_paths(p)->count; id++) {
 		take_node(&a, id);
 		ok = take_cells(&a, id);
 	}

@@ -6,7 +6,8 @@
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
-#include "merge/profile/profile_data.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/scope.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static int look_at_gpu(struct evidence *e, struct error *err)
 {
 	const struct query query = { .from_ns = e->query.from_ns, .to_ns = e->query.to_ns };
 
-	if (!e->profile->gpu.device_count)
+	if (!profile_gpu(e->profile)->device_count)
 		return 0;
 	e->gpu = query_gpu_facts(e->profile, &query, err);
 	e->gpu_rows = e->gpu ? query_gpu(e->profile, &query, err) : NULL;

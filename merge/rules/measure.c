@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/function_name.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
 #include <errno.h>
@@ -106,12 +106,12 @@ static void add_best(const struct evidence *e, struct heap_row *rows, uint64_t w
 	if (!a->place_count || !rows[best].ns)
 		return;
 	const struct activity_place *place = &a->places[best];
-	const char *function = strings_get(p->strings, place->function);
+	const char *function = profile_string(p, place->function);
 	finding_add(finding, &(struct finding_row){
 				     .function = function ? function : "?",
-				     .file = strings_get(p->strings, place->file),
+				     .file = profile_string(p, place->file),
 				     .line = (int)place->line,
-				     .callee = strings_get(p->strings, rows[best].callee),
+				     .callee = profile_string(p, rows[best].callee),
 				     .ns = rows[best].ns,
 				     .share = whole ? (double)rows[best].ns / (double)whole : 0,
 			     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
 #include "base/share.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
@@ -142,8 +142,8 @@ static enum measured measure_flat(const struct evidence *e, const struct rule *r
 
 static bool is_first(const struct evidence *e, uint32_t tid)
 {
-	for (size_t i = 0; i < e->profile->threads.process_count; i++)
-		if (e->profile->threads.processes[i].pid == tid)
+	for (size_t i = 0; i < profile_threads(e->profile)->process_count; i++)
+		if (profile_threads(e->profile)->processes[i].pid == tid)
 			return true;
 	return false;
 }
@@ -193,7 +193,7 @@ static uint64_t blocked_behind(const struct evidence *e, const struct finding *f
                                const char **callee)
 {
 	const struct activities *a = e->activities;
-	const struct strings *texts = e->profile->strings;
+	const struct strings *texts = profile_strings(e->profile);
 	uint64_t sum = 0, most = 0;
 
 	for (size_t i = 0; i < a->time_count && finding->file; i++) {
@@ -278,7 +278,7 @@ static bool is_uneven(const struct evidence *e, uint64_t waited)
 // A loop of the user's own: how libraries divide theirs is not the user's to change.
 static bool is_own_loop(const struct evidence *e, const struct activity_time *time)
 {
-	const char *callee = strings_get(e->profile->strings, time->callee);
+	const char *callee = profile_string(e->profile, time->callee);
 
 	if (time->place == ACTIVITY_NO_PLACE || !(time->doing & ACTIVITY(LOOP)) ||
 	    e->activities->places[time->place].python)
@@ -306,7 +306,7 @@ static enum measured measure_loops(const struct evidence *e, const struct rule *
 	if (!most || !is_uneven(e, sum))
 		return MEASURED_NOTHING;
 	const struct activity_place *own = &e->activities->places[most->place];
-	const struct strings *texts = e->profile->strings;
+	const struct strings *texts = profile_strings(e->profile);
 	const char *function = strings_get(texts, own->function);
 	finding_add(finding, &(struct finding_row){
 				     .function = function ? function : "?",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on files, pipes, sockets and sleep.
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_slices.h"
 #include "merge/rules/evidence.h"
 
@@ -157,7 +157,7 @@ static void advise_on_others(const struct evidence *e, uint32_t waits, struct fi
 		return;
 	}
 	const struct activity_place *place = &e->activities->places[most->place];
-	const struct strings *texts = e->profile->strings;
+	const struct strings *texts = profile_strings(e->profile);
 	const char *function = strings_get(texts, place->function);
 	finding_place(function ? function : "?", strings_get(texts, place->file), (int)place->line,
 	              where, sizeof(where));
@@ -264,12 +264,12 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 		return measured;
 	}
 	const struct activity_place *at = &e->activities->places[others.place];
-	const char *function = strings_get(e->profile->strings, at->function);
+	const char *function = profile_string(e->profile, at->function);
 	evidence_weigh(e, others.sleep_ns < waited ? others.sleep_ns : waited, 0, finding);
 	finding->value = 100 * finding->share;
 	finding_add(finding, &(struct finding_row){
 				     .function = function ? function : "?",
-				     .file = strings_get(e->profile->strings, at->file),
+				     .file = profile_string(e->profile, at->file),
 				     .line = (int)at->line,
 				     .ns = others.most_ns,
 				     .share = (double)others.most_ns / (double)others.sleep_ns,

@@ -2,6 +2,7 @@
 // Rules on ops.
 #include "base/error.h"
 #include "base/op.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/rules/evidence.h"
 #include "merge/scope/scope.h"
@@ -62,7 +63,8 @@ static inline void looking_at_scope_end(struct looking *l)
 
 static bool looking_init(struct looking *l)
 {
-	size_t nodes = l->profile->paths.count, threads = l->profile->threads.thread_count;
+	size_t nodes = profile_paths(l->profile)->count,
+	       threads = profile_threads(l->profile)->thread_count;
 
 	l->parts = calloc(nodes + 1, sizeof(*l->parts));
 	l->roots = calloc(nodes + 1, sizeof(*l->roots));
@@ -74,7 +76,7 @@ static bool looking_init(struct looking *l)
 
 static enum part part_of(const struct looking *l, const struct path_node *node)
 {
-	const struct location *at = locations_get(&l->profile->locations, node->location);
+	const struct location *at = profile_location(l->profile, node->location);
 	enum part around = l->parts[node->parent - 1];
 
 	if (around == ELSEWHERE &&
@@ -87,7 +89,7 @@ static enum part part_of(const struct looking *l, const struct path_node *node)
 
 static void add_worker(struct looking *l, uint32_t slot, struct loaders *loaders)
 {
-	const struct thread_info *thread = threads_get(&l->profile->threads, slot);
+	const struct thread_info *thread = profile_thread(l->profile, slot);
 
 	if (l->known[slot - 1])
 		return;
@@ -126,7 +128,7 @@ static uint32_t most_at_once(const struct looking *l)
 
 static void look(struct looking *l, struct loaders *loaders)
 {
-	const struct paths *paths = &l->profile->paths;
+	const struct paths *paths = profile_paths(l->profile);
 
 	for (uint32_t id = 1; id <= paths->count; id++) {
 		const struct path_node *node = paths_node(paths, id);

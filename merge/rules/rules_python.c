@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on Python.
 #include "base/op.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 // Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.
 static double second_share(const struct evidence *e, uint64_t *most_ns)
 {
-	const struct threads *t = &e->profile->threads;
+	const struct threads *t = profile_threads(e->profile);
 	double first = 0, second = 0;
 
 	*most_ns = 0;
@@ -149,7 +149,7 @@ static bool asks_for_little(const struct line_time *line)
 static void add_line(const struct evidence *e, size_t place, const struct line_time *line,
                      uint64_t sum, struct finding *finding)
 {
-	const struct strings *strings = e->profile->strings;
+	const struct strings *strings = profile_strings(e->profile);
 	const struct activity_place *at = &e->activities->places[place];
 	const char *function = strings_get(strings, at->function);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on processes and threads that are started for very little.
 #include "base/cleanup.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
@@ -21,8 +21,8 @@ static uint64_t process_life(const struct profile *p)
 {
 	uint64_t sum = 0, count = 0;
 
-	for (size_t i = 1; i < p->threads.process_count; i++) {
-		const struct process_info *info = &p->threads.processes[i];
+	for (size_t i = 1; i < profile_threads(p)->process_count; i++) {
+		const struct process_info *info = &profile_threads(p)->processes[i];
 		if (info->merged != 1 || info->end_ns <= info->start_ns)
 			continue;
 		sum += info->end_ns - info->start_ns;
@@ -34,27 +34,27 @@ static uint64_t process_life(const struct profile *p)
 // " (142 of them basename)", which run most often; "" if that is not known.
 static void name_processes(const struct profile *p, char *text, size_t size)
 {
-	cleanup_free uint32_t *counts = calloc(strings_count(p->strings) + 1u, sizeof(*counts));
+	cleanup_free uint32_t *counts =
+		calloc(strings_count(profile_strings(p)) + 1u, sizeof(*counts));
 	uint32_t most = 0;
 
 	*text = '\0';
-	for (size_t i = 1; counts && i < p->threads.process_count; i++) {
-		const struct process_info *info = &p->threads.processes[i];
+	for (size_t i = 1; counts && i < profile_threads(p)->process_count; i++) {
+		const struct process_info *info = &profile_threads(p)->processes[i];
 		counts[info->command] += info->merged;
 		if (info->command && counts[info->command] > counts[most])
 			most = info->command;
 	}
 	if (most)
-		snprintf(text, size, " (%u of them %.60s)", counts[most],
-		         strings_get(p->strings, most));
+		snprintf(text, size, " (%u of them %.60s)", counts[most], profile_string(p, most));
 }
 
 static uint64_t thread_life(const struct profile *p)
 {
 	uint64_t sum = 0, count = 0;
 
-	for (size_t i = 1; i < p->threads.thread_count; i++) {
-		const struct thread_info *info = &p->threads.threads[i];
+	for (size_t i = 1; i < profile_threads(p)->thread_count; i++) {
+		const struct thread_info *info = &profile_threads(p)->threads[i];
 		if (info->merged != 1 || info->end_ns <= info->start_ns)
 			continue;
 		sum += info->end_ns - info->start_ns;
