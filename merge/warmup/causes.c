@@ -2,6 +2,7 @@
 #include "merge/warmup/causes.h"
 
 #include "base/path.h"
+#include "merge/profile/profile_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +108,8 @@ static bool is_weak(enum cause cause)
 
 static enum cause cause_of_location(const struct profile *p, const struct location *location)
 {
-	const struct module *module = modules_get(p->modules, location->module);
-	const struct place *places = locations_places(&p->locations, location);
+	const struct module *module = profile_module(p, location->module);
+	const struct place *places = profile_places(p, location);
 	const char *name = module ? path_base(module->path) : NULL;
 	enum cause cause = CAUSE_NONE;
 
@@ -119,8 +120,8 @@ static enum cause cause_of_location(const struct profile *p, const struct locati
 	if (location->kind == FRAME_MARK)
 		return CAUSE_NONE;
 	for (uint32_t i = location->place_count; i-- > 0 && is_weak(cause);) // outermost first
-		cause = cause_of(strings_get(p->strings, places[i].function),
-		                 strings_get(p->strings, places[i].file), name);
+		cause = cause_of(profile_string(p, places[i].function),
+		                 profile_string(p, places[i].file), name);
 	return location->place_count ? cause : cause_of(NULL, NULL, name);
 }
 
@@ -129,10 +130,10 @@ static enum cause cause_of_thread(const struct profile *p, uint32_t slot)
 {
 	static const char *const compilers[] = { "cc1plus", "cc1",  "ptxas",
 		                                 "cicc",    "nvcc", "collect2" };
-	const struct thread_info *thread = threads_get(&p->threads, slot);
-	const struct process_info *process = threads_process(&p->threads, thread->process);
-	const char *command = process ? strings_get(p->strings, process->command) : NULL;
-	const char *name = strings_get(p->strings, thread->name);
+	const struct thread_info *thread = profile_thread(p, slot);
+	const struct process_info *process = profile_process(p, thread->process);
+	const char *command = process ? profile_string(p, process->command) : NULL;
+	const char *name = profile_string(p, thread->name);
 
 	for (size_t i = 0; command && i < sizeof(compilers) / sizeof(compilers[0]); i++)
 		if (strcmp(command, compilers[i]) == 0)
@@ -146,13 +147,14 @@ static enum cause cause_of_thread(const struct profile *p, uint32_t slot)
 
 uint8_t *causes_of_nodes(const struct profile *p)
 {
-	uint8_t *of_locations = calloc((size_t)p->locations.count + 1, sizeof(*of_locations));
-	uint8_t *causes = calloc((size_t)p->paths.count + 1, sizeof(*causes));
+	const struct locations *locations = profile_locations(p);
+	uint8_t *of_locations = calloc((size_t)locations->count + 1, sizeof(*of_locations));
+	uint8_t *causes = calloc((size_t)profile_paths(p)->count + 1, sizeof(*causes));
 
-	for (uint32_t i = 0; of_locations && i < p->locations.count; i++)
-		of_locations[i] = (uint8_t)cause_of_location(p, &p->locations.locations[i]);
-	for (uint32_t id = 1; of_locations && causes && id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+	for (uint32_t i = 0; of_locations && i < locations->count; i++)
+		of_locations[i] = (uint8_t)cause_of_location(p, &locations->locations[i]);
+	for (uint32_t id = 1; of_locations && causes && id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
 		if (!node->parent) {
 			causes[id - 1] = (uint8_t)cause_of_thread(p, node->location);
 			continue;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/metric.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/warmup/cause.h"
 
 /* [node - 1]: an enum cause. NULL if there is no memory. */
