@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
@@ -61,7 +62,7 @@ static bool add_cells(struct visits *v, const struct scope *scope, uint32_t node
 static bool collect(struct visits *v, const struct scope *scope, const struct keys *keys,
                     const uint32_t *owners)
 {
-	const struct paths *paths = &scope->profile->paths;
+	const struct paths *paths = profile_paths(scope->profile);
 	cleanup_free uint32_t *threads = calloc((size_t)paths->count + 1, sizeof(*threads));
 
 	for (uint32_t id = 1; threads && id <= paths->count; id++) {

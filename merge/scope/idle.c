@@ -3,6 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/origin.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/table/cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,8 @@
 // Whether code at LOCATION may be the user's. What is not known may be.
 static bool may_be_own(const struct profile *p, const struct location *location)
 {
-	const struct place *places = locations_places(&p->locations, location);
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct place *places = profile_places(p, location);
+	const struct module *module = profile_module(p, location->module);
 	const char *path = module ? module->path : NULL;
 
 	if (location->kind == FRAME_MARK)
@@ -23,7 +25,7 @@ static bool may_be_own(const struct profile *p, const struct location *location)
 	if (module && module->kind == MODULE_KERNEL)
 		return false;
 	for (uint32_t i = 0; i < location->place_count; i++)
-		if (!origin_is_foreign(path, strings_get(p->strings, places[i].file)))
+		if (!origin_is_foreign(path, profile_string(p, places[i].file)))
 			return true;
 	return !location->place_count && (!path || !origin_is_foreign(path, NULL));
 }
@@ -32,8 +34,8 @@ static bool may_be_own(const struct profile *p, const struct location *location)
 // source is known.
 static bool may_be_worked_on(const struct profile *p, const struct location *location)
 {
-	const struct place *places = locations_places(&p->locations, location);
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct place *places = profile_places(p, location);
+	const struct module *module = profile_module(p, location->module);
 	bool installed = module && origin_is_installed(module->path);
 
 	for (uint32_t i = 0; i < location->place_count; i++)
@@ -43,8 +45,8 @@ static bool may_be_worked_on(const struct profile *p, const struct location *loc
 
 static bool is_first(const struct profile *p, uint32_t slot)
 {
-	const struct thread_info *info = threads_get(&p->threads, slot);
-	const struct process_info *process = threads_process(&p->threads, info->process);
+	const struct thread_info *info = profile_thread(p, slot);
+	const struct process_info *process = profile_process(p, info->process);
 
 	return !process || info->tid == process->pid;
 }
@@ -86,7 +88,7 @@ static struct wanted_names find_names(const struct profile *p)
 	struct wanted_names names;
 
 	for (size_t i = 0; i < CALLS; i++)
-		names.ids[i] = strings_find(p->strings, calls_for_work[i]);
+		names.ids[i] = strings_find(profile_strings(p), calls_for_work[i]);
 	return names;
 }
 
@@ -94,7 +96,7 @@ static struct wanted_names find_names(const struct profile *p)
 static bool waits_in(const struct profile *p, const struct wanted_names *names, size_t first,
                      const struct location *location)
 {
-	const struct place *places = locations_places(&p->locations, location);
+	const struct place *places = profile_places(p, location);
 
 	for (uint32_t i = 0; i < location->place_count; i++)
 		for (size_t n = first; places[i].function && n < CALLS; n++)
@@ -116,13 +118,13 @@ static void lives_at_scope_end(struct lives *l)
 
 static bool is_whole(const struct profile *p, uint32_t first, uint32_t end)
 {
-	return !first && end > p->cells.last_bin;
+	return !first && end > profile_cells(p)->last_bin;
 }
 
 static void add_whole(struct lives *l, const struct profile *p)
 {
-	for (uint32_t slot = 1; slot <= p->threads.thread_count; slot++) {
-		const struct thread_info *info = threads_get(&p->threads, slot);
+	for (uint32_t slot = 1; slot <= profile_threads(p)->thread_count; slot++) {
+		const struct thread_info *info = profile_thread(p, slot);
 		l->on_cpu[slot - 1] = info->ns[METRIC_ON_CPU];
 		for (int m = 0; m < METRIC_COUNT; m++)
 			l->ns[slot - 1] += info->ns[m];
@@ -132,13 +134,13 @@ static void add_whole(struct lives *l, const struct profile *p)
 static void add_bins(struct lives *l, const struct profile *p, const uint32_t *slots,
                      uint32_t first, uint32_t end)
 {
-	const struct cells *cells = &p->cells;
+	const struct cells *cells = profile_cells(p);
 
 	for (uint32_t i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
 		uint32_t slot = slots[cell->node - 1];
 		uint64_t ns = cells_between(cells, cell, first, end); // modulo 2^64
-		if (!slot || slot > p->threads.thread_count)
+		if (!slot || slot > profile_threads(p)->thread_count)
 			continue;
 		l->ns[slot - 1] += ns;
 		l->on_cpu[slot - 1] += cell->metric == METRIC_ON_CPU ? ns : 0;
@@ -148,10 +150,10 @@ static void add_bins(struct lives *l, const struct profile *p, const uint32_t *s
 // [node - 1]: the thread that it is of. NULL if there is no memory.
 static uint32_t *find_slots(const struct profile *p)
 {
-	uint32_t *slots = calloc((size_t)p->paths.count + 1, sizeof(*slots));
+	uint32_t *slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*slots));
 
-	for (uint32_t id = 1; slots && id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+	for (uint32_t id = 1; slots && id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
 		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
 	}
 	return slots;
@@ -161,7 +163,7 @@ static uint32_t *find_slots(const struct profile *p)
 static bool lives_init(struct lives *l, const struct profile *p, const uint32_t *slots,
                        uint32_t first, uint32_t end)
 {
-	size_t threads = p->threads.thread_count + (size_t)1;
+	size_t threads = profile_threads(p)->thread_count + (size_t)1;
 
 	l->ns = calloc(threads, sizeof(*l->ns));
 	l->on_cpu = calloc(threads, sizeof(*l->on_cpu));
@@ -178,7 +180,7 @@ static bool lives_init(struct lives *l, const struct profile *p, const uint32_t 
 // there is no memory.
 static uint64_t *work_of_children(const struct profile *p, const struct lives *l)
 {
-	const struct threads *t = &p->threads;
+	const struct threads *t = profile_threads(p);
 	uint64_t *work = calloc(t->process_count + (size_t)1, sizeof(*work));
 
 	for (uint32_t slot = 1; work && slot <= t->thread_count; slot++) {
@@ -220,7 +222,7 @@ static bool begins_process(const struct profile *p, const struct location *locat
 // A thread that the kernel keeps in a process for io_uring: none of its code runs there.
 static bool is_of_io_uring(const struct profile *p, uint32_t slot)
 {
-	const char *name = strings_get(p->strings, threads_get(&p->threads, slot)->name);
+	const char *name = profile_string(p, profile_thread(p, slot)->name);
 
 	return name && (strncmp(name, "iou-sqp-", 8) == 0 || strncmp(name, "iou-wrk-", 8) == 0);
 }
@@ -228,7 +230,7 @@ static bool is_of_io_uring(const struct profile *p, uint32_t slot)
 static bool is_parent(const struct profile *p, const struct lives *lives, const uint64_t *work,
                       uint32_t slot)
 {
-	uint32_t process = threads_get(&p->threads, slot)->process;
+	uint32_t process = profile_thread(p, slot)->process;
 	double waited = (double)(lives->ns[slot - 1] - lives->on_cpu[slot - 1]);
 
 	return process && waited > 0 && (double)work[process - 1] >= IDLE_PARENT * waited;
@@ -275,10 +277,10 @@ static bool *idle_of(const uint8_t *states, uint32_t count)
 // A wait of a thread, of which the stack was not seen.
 static bool is_unseen(const struct profile *p, uint32_t id)
 {
-	const struct path_node *node = paths_node(&p->paths, id);
+	const struct path_node *node = profile_node(p, id);
 
-	return node->parent && !paths_node(&p->paths, node->parent)->parent &&
-	       location_is_mark(locations_get(&p->locations, node->location), MARK_UNKNOWN);
+	return node->parent && !profile_node(p, node->parent)->parent &&
+	       location_is_mark(profile_location(p, node->location), MARK_UNKNOWN);
 }
 
 // Waits in the bins FIRST up to END whose stacks were seen: [slot - 1].
@@ -295,16 +297,16 @@ static void waits_at_scope_end(struct waits *w)
 static bool waits_init(struct waits *w, const struct profile *p, const uint32_t *slots,
                        const bool *idle, uint32_t first, uint32_t end)
 {
-	size_t threads = p->threads.thread_count + (size_t)1;
-	const struct cells *cells = &p->cells;
+	size_t threads = profile_threads(p)->thread_count + (size_t)1;
+	const struct cells *cells = profile_cells(p);
 
 	w->ns = calloc(threads, sizeof(*w->ns));
 	w->idle = calloc(threads, sizeof(*w->idle));
 	for (uint32_t i = 0; w->ns && w->idle && i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
 		uint32_t slot = slots[cell->node - 1];
-		if (!metric_may_be_idle(cell->metric) || !slot || slot > p->threads.thread_count ||
-		    is_unseen(p, cell->node))
+		if (!metric_may_be_idle(cell->metric) || !slot ||
+		    slot > profile_threads(p)->thread_count || is_unseen(p, cell->node))
 			continue;
 		uint64_t ns = cells_between(cells, cell, first, end); // modulo 2^64
 		w->ns[slot - 1] += ns;
@@ -321,9 +323,9 @@ static bool add_unseen(const struct profile *p, const uint32_t *slots, bool *idl
 
 	if (!waits_init(&waits, p, slots, idle, first, end))
 		return false;
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
+	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
 		uint32_t slot = is_unseen(p, id) ? slots[id - 1] : 0;
-		if (slot && slot <= p->threads.thread_count && waits.idle[slot - 1] &&
+		if (slot && slot <= profile_threads(p)->thread_count && waits.idle[slot - 1] &&
 		    (double)waits.idle[slot - 1] >= IDLE_ALIKE * (double)waits.ns[slot - 1])
 			idle[id - 1] = true;
 	}
@@ -334,7 +336,7 @@ bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, u
 {
 	cleanup(lives) struct lives lives = { 0 };
 	const struct wanted_names names = find_names(p);
-	uint32_t count = p->paths.count;
+	uint32_t count = profile_paths(p)->count;
 	cleanup_free uint8_t *states = calloc((size_t)count + 1, sizeof(*states));
 	cleanup_free uint32_t *slots = find_slots(p);
 
@@ -344,13 +346,13 @@ bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, u
 	if (!work)
 		return NULL;
 	for (uint32_t id = 1; id <= count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+		const struct path_node *node = profile_node(p, id);
 		uint8_t above = node->parent ? states[node->parent - 1] : 0;
 		if (!node->parent)
 			states[id - 1] = state_of(p, &lives, work, threads, node->location);
 		else if (above)
-			states[id - 1] = next_state(p, &names, above,
-			                            locations_get(&p->locations, node->location));
+			states[id - 1] =
+				next_state(p, &names, above, profile_location(p, node->location));
 	}
 	cleanup_free bool *idle = idle_of(states, count);
 	return idle && add_unseen(p, slots, idle, first, end) ? steal(idle) : NULL;

@@ -30,7 +30,7 @@
  */
 #pragma once
 
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 
 #define IDLE_RUNS   0.002
 #define IDLE_ALIKE  0.95

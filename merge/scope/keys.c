@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "base/origin.h"
 #include "base/path.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -44,7 +45,7 @@ static bool is_named_so(const char *name)
 
 static bool is_libc(const struct profile *p, const struct location *location)
 {
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct module *module = profile_module(p, location->module);
 	const char *name = module ? path_base(module->path) : "";
 
 	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
@@ -54,10 +55,10 @@ static bool is_libc(const struct profile *p, const struct location *location)
 // Its own name: that of the function that really stands there.
 static const char *name_of(const struct profile *p, const struct location *location)
 {
-	const struct place *places = locations_places(&p->locations, location);
+	const struct place *places = profile_places(p, location);
 	uint32_t count = location->place_count;
 
-	return count ? strings_get(p->strings, places[count - 1].function) : NULL;
+	return count ? profile_string(p, places[count - 1].function) : NULL;
 }
 
 static bool is_native(const struct location *location)
@@ -75,8 +76,8 @@ static bool is_call(int metric)
 
 static void find_named(const struct profile *p, bool *nameless, bool *found)
 {
-	for (uint32_t id = 1; id <= p->locations.count; id++) {
-		const struct location *location = locations_get(&p->locations, id);
+	for (uint32_t id = 1; id <= profile_locations(p)->count; id++) {
+		const struct location *location = profile_location(p, id);
 		if (!is_native(location))
 			continue;
 		const char *name = name_of(p, location);
@@ -87,9 +88,9 @@ static void find_named(const struct profile *p, bool *nameless, bool *found)
 
 static void find_waiting(const struct profile *p, const bool *nameless, bool *found)
 {
-	for (uint32_t i = 0; i < p->cells.count; i++) {
-		const struct cell *cell = &p->cells.cells[i];
-		const struct path_node *node = paths_node(&p->paths, cell->node);
+	for (uint32_t i = 0; i < profile_cells(p)->count; i++) {
+		const struct cell *cell = &profile_cells(p)->cells[i];
+		const struct path_node *node = profile_node(p, cell->node);
 		if (node->parent && is_call(cell->metric) && nameless[node->location - 1])
 			found[node->location - 1] = true;
 	}
@@ -101,17 +102,17 @@ static bool find_callers(const struct profile *p, const bool *nameless, bool *fo
 {
 	bool more = false;
 
-	memset(calls, 0, p->locations.count);
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+	memset(calls, 0, profile_locations(p)->count);
+	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
 		const struct path_node *parent =
-			node->parent ? paths_node(&p->paths, node->parent) : NULL;
+			node->parent ? profile_node(p, node->parent) : NULL;
 		if (parent && parent->parent)
 			calls[parent->location - 1] |=
 				found[node->location - 1] ? CALLS_FOUND : CALLS_OTHERS;
 	}
-	for (uint32_t id = 1; id <= p->locations.count; id++) {
-		bool caller = locations_get(&p->locations, id)->kind == FRAME_RETURN;
+	for (uint32_t id = 1; id <= profile_locations(p)->count; id++) {
+		bool caller = profile_location(p, id)->kind == FRAME_RETURN;
 		if (!caller || found[id - 1] || calls[id - 1] != CALLS_FOUND || !nameless[id - 1])
 			continue;
 		found[id - 1] = true;
@@ -124,13 +125,12 @@ static bool find_callers(const struct profile *p, const bool *nameless, bool *fo
 // function that has a name may have been left by a jump.
 static void leave_outermost(const struct profile *p, const bool *nameless, bool *found)
 {
-	for (uint32_t id = 1; id <= p->paths.count; id++) {
-		const struct path_node *node = paths_node(&p->paths, id);
+	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
 		const struct path_node *parent =
-			node->parent ? paths_node(&p->paths, node->parent) : NULL;
+			node->parent ? profile_node(p, node->parent) : NULL;
 		if (parent && nameless[node->location - 1] &&
-		    (!parent->parent ||
-		     !is_libc(p, locations_get(&p->locations, parent->location))))
+		    (!parent->parent || !is_libc(p, profile_location(p, parent->location))))
 			found[node->location - 1] = false;
 	}
 }
@@ -138,7 +138,7 @@ static void leave_outermost(const struct profile *p, const bool *nameless, bool 
 // [location - 1]: whether it is part of that. NULL if there is no memory.
 static bool *syscall_frames(const struct profile *p)
 {
-	size_t count = (size_t)p->locations.count + 1;
+	size_t count = (size_t)profile_locations(p)->count + 1;
 	cleanup_free bool *found = calloc(count, sizeof(*found));
 	cleanup_free bool *nameless = calloc(count, sizeof(*nameless));
 	cleanup_free unsigned char *calls = calloc(count, sizeof(*calls));
@@ -236,7 +236,7 @@ static struct key key_of_module(const struct profile *p, const struct location *
 	if (location->kind == FRAME_PYTHON)
 		return (struct key){ .group = KEY_PYTHON, .python = true };
 
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct module *module = profile_module(p, location->module);
 	if (!module)
 		return (struct key){ .group = KEY_NO_MODULE };
 	switch (module->kind) {
@@ -311,18 +311,18 @@ static void match_frame(const struct profile *p, const struct query *query,
                         const struct location *location, const struct place *place,
                         struct key_frame *frame)
 {
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct module *module = profile_module(p, location->module);
 	const char *path = module ? module->path : NULL;
 
 	frame->hidden = is_interpreter(location) && !query->interpreter;
 	if (query->hide) {
 		// A function's name may hold slashes in its types: only the whole of it counts.
-		const char *name = place ? strings_get(p->strings, place->function) : NULL;
+		const char *name = place ? profile_string(p, place->function) : NULL;
 		frame->hidden |=
 			matches(query->hide, path) || (name && fnmatch(query->hide, name, 0) == 0);
 	}
 	if (query->user_code) {
-		const char *file = place ? strings_get(p->strings, place->file) : NULL;
+		const char *file = place ? profile_string(p, place->file) : NULL;
 		frame->user = is_user_code(query->user_code, path, file);
 	}
 }
@@ -357,7 +357,7 @@ static bool add_frame(struct keys *keys, const struct query *query, bool with_li
 static bool add_location(struct keys *keys, const struct query *query, unsigned wanted,
                          const struct location *location, struct key_frame *frames)
 {
-	const struct place *places = locations_places(&keys->profile->locations, location);
+	const struct place *places = profile_places(keys->profile, location);
 	bool with_lines = wanted & KEYS_LINES;
 
 	if (location->kind == FRAME_OP)
@@ -383,7 +383,7 @@ static uint32_t frame_count(const struct location *location, unsigned wanted)
 int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
               unsigned wanted, struct error *err)
 {
-	const struct locations *l = &p->locations;
+	const struct locations *l = profile_locations(p);
 	size_t frames = 0;
 
 	*keys = (struct keys){ .profile = p };
@@ -445,7 +445,7 @@ static const char *name_of_op(const struct profile *p, uint32_t id)
 
 const char *key_task_name(const struct profile *p, uint32_t text)
 {
-	const char *name = strings_get(p->strings, text);
+	const char *name = profile_string(p, text);
 
 	return name && *name ? name : "[no name]";
 }
@@ -464,19 +464,19 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 
 	switch ((enum key_group)key->group) {
 	case KEY_CODE:
-		return strings_get(p->strings, key->function ? key->function : key->file);
+		return profile_string(p, key->function ? key->function : key->file);
 	case KEY_MODULE:
-		return modules_get(p->modules, key->module)->path;
+		return profile_module(p, key->module)->path;
 	case KEY_NAMELESS:
-		return bracketed(modules_get(p->modules, key->module)->path, texts);
+		return bracketed(profile_module(p, key->module)->path, texts);
 	case KEY_SHORT:
-		return short_name(modules_get(p->modules, key->module), texts);
+		return short_name(profile_module(p, key->module), texts);
 	case KEY_OP:
 		return name_of_op(p, key->module);
 	case KEY_THREAD:
-		return key_task_name(p, threads_get(&p->threads, key->module)->name);
+		return key_task_name(p, profile_thread(p, key->module)->name);
 	case KEY_PROCESS:
-		process = threads_process(&p->threads, key->module);
+		process = profile_process(p, key->module);
 		return key_task_name(p, process ? process->command : 0);
 	default:
 		return fixed[key->group];
@@ -487,6 +487,6 @@ const char *key_module(const struct profile *p, const struct key *key)
 {
 	if (key->group != KEY_CODE && key->group != KEY_MODULE && key->group != KEY_NAMELESS)
 		return NULL;
-	const struct module *module = modules_get(p->modules, key->module);
+	const struct module *module = profile_module(p, key->module);
 	return module ? module->path : NULL;
 }

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/hash.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/selection.h"
 
 struct error;

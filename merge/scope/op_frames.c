@@ -2,6 +2,8 @@
 #include "merge/scope/op_frames.h"
 
 #include "base/array.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 
 #include <stdlib.h>
 
@@ -43,7 +45,7 @@ static struct begun *list_begun(const struct op_table *t, size_t *count)
 
 static const struct path_node *path_of(const struct op_frames *f, uint32_t node)
 {
-	return paths_node(&f->profile->paths, node);
+	return profile_node(f->profile, node);
 }
 
 // NULL for the root of a thread.
@@ -51,7 +53,7 @@ static const struct location *location_of(const struct op_frames *f, uint32_t no
 {
 	const struct path_node *path = path_of(f, node);
 
-	return path->parent ? locations_get(&f->profile->locations, path->location) : NULL;
+	return path->parent ? profile_location(f->profile, path->location) : NULL;
 }
 
 bool op_frames_is_op(const struct op_frames *f, uint32_t node)
@@ -128,8 +130,8 @@ static void split_owner(struct op_frames *f, uint32_t node, const struct begun *
 
 bool op_frames_init(struct op_frames *f, const struct profile *p, const struct keys *keys)
 {
-	size_t nodes = (size_t)p->paths.count + 1, count;
-	cleanup_free struct begun *begun = list_begun(&p->op_table, &count);
+	size_t nodes = (size_t)profile_paths(p)->count + 1, count;
+	cleanup_free struct begun *begun = list_begun(profile_op_table(p), &count);
 
 	*f = (struct op_frames){ .profile = p, .keys = keys };
 	f->again = calloc(nodes, sizeof(*f->again));
@@ -139,7 +141,7 @@ bool op_frames_init(struct op_frames *f, const struct profile *p, const struct k
 		op_frames_fini(f);
 		return false;
 	}
-	for (uint32_t node = 1; node <= p->paths.count; node++) {
+	for (uint32_t node = 1; node <= profile_paths(p)->count; node++) {
 		const struct location *at = location_of(f, node);
 		f->split[node - 1] = at ? keys->first[path_of(f, node)->location] : 0;
 		if (at && at->kind == FRAME_OP)

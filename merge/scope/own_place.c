@@ -2,22 +2,23 @@
 #include "merge/scope/own_place.h"
 
 #include "base/origin.h"
+#include "merge/profile/profile_parts.h"
 
 static bool has_line(const struct profile *p, const struct place *place)
 {
-	return place->line && strings_get(p->strings, place->file);
+	return place->line && profile_string(p, place->file);
 }
 
 static const struct place *first_at(const struct profile *p, const struct location *location,
                                     bool own)
 {
-	const struct place *places = locations_places(&p->locations, location);
-	const struct module *module = modules_get(p->modules, location->module);
+	const struct place *places = profile_places(p, location);
+	const struct module *module = profile_module(p, location->module);
 
 	for (uint32_t i = 0; location->kind != FRAME_OP && i < location->place_count; i++)
 		if (has_line(p, &places[i]) &&
 		    (!own || !origin_is_foreign(module ? module->path : NULL,
-		                                strings_get(p->strings, places[i].file))))
+		                                profile_string(p, places[i].file))))
 			return &places[i];
 	return NULL;
 }
@@ -31,11 +32,9 @@ static const struct place *first_above(const struct profile *p, uint32_t node, b
 {
 	const struct place *found = NULL;
 
-	for (; !found && node && paths_node(&p->paths, node)->parent;
-	     node = paths_node(&p->paths, node)->parent)
-		found = first_at(
-			p, locations_get(&p->locations, paths_node(&p->paths, node)->location),
-			own);
+	for (; !found && node && profile_node(p, node)->parent;
+	     node = profile_node(p, node)->parent)
+		found = first_at(p, profile_location(p, profile_node(p, node)->location), own);
 	return found;
 }
 

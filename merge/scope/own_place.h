@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 
 /* The innermost of LOCATION's places that is the user's own, with its line; NULL if none is. */
 const struct place *own_place_at(const struct profile *p, const struct location *location);

@@ -3,9 +3,13 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/idle.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/window.h"
+#include "merge/table/allocations.h"
+#include "merge/table/cells.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,18 +42,18 @@ static bool is_called(const char *wanted, const char *name, uint32_t number)
 static bool is_asked_for(const struct profile *p, const struct query *query,
                          const struct thread_info *info)
 {
-	const struct process_info *process = threads_process(&p->threads, info->process);
-	const char *command = process ? strings_get(p->strings, process->command) : NULL;
+	const struct process_info *process = profile_process(p, info->process);
+	const char *command = process ? profile_string(p, process->command) : NULL;
 
 	if (!info->name)
 		return false; // a number that was never announced
-	return is_called(query->thread, strings_get(p->strings, info->name), info->tid) &&
+	return is_called(query->thread, profile_string(p, info->name), info->tid) &&
 	       is_called(query->process, command, process ? process->pid : 0);
 }
 
 bool *scope_choose_threads(const struct profile *p, const struct query *query, struct error *err)
 {
-	const struct threads *t = &p->threads;
+	const struct threads *t = profile_threads(p);
 	cleanup_free bool *threads = calloc(t->thread_count + 1, sizeof(*threads));
 	size_t chosen = 0;
 
@@ -97,7 +101,7 @@ static bool leaves_idle_out(const struct query *query)
 
 static void link_nodes(struct scope *scope)
 {
-	const struct paths *paths = &scope->profile->paths;
+	const struct paths *paths = profile_paths(scope->profile);
 
 	// Backwards, so that each list is in order of id.
 	for (uint32_t id = paths->count; id > 0; id--) {
@@ -175,7 +179,7 @@ static void sort_cells(struct scope *scope)
 	for (uint32_t i = 0; i < cells->count; i++)
 		if (counts(scope, &cells->cells[i]))
 			end[cells->cells[i].node]++;
-	for (uint32_t node = 1; node <= scope->profile->paths.count; node++)
+	for (uint32_t node = 1; node <= profile_paths(scope->profile)->count; node++)
 		end[node] += end[node - 1];
 	for (uint32_t i = 0; i < cells->count; i++)
 		if (counts(scope, &cells->cells[i]))
@@ -204,21 +208,21 @@ static bool fill_bytes(struct cells *bytes, const struct allocations *from, enum
 static const struct cells *table_of(const struct scope *scope, const struct query *query)
 {
 	if (query->of == QUERY_GPU)
-		return &scope->profile->gpu.paths;
+		return &profile_gpu(scope->profile)->paths;
 	if (query->of == QUERY_GPU_IDLE)
-		return &scope->profile->gpu.idle;
-	return of_memory(query) ? &scope->bytes : &scope->profile->cells;
+		return &profile_gpu(scope->profile)->idle;
+	return of_memory(query) ? &scope->bytes : profile_cells(scope->profile);
 }
 
 int scope_init(struct scope *scope, const struct profile *p, const struct query *query,
                struct error *err)
 {
-	size_t nodes = (size_t)p->paths.count + 2;
+	size_t nodes = (size_t)profile_paths(p)->count + 2;
 
 	*scope = (struct scope){ .profile = p, .whole_run = !query->from_ns && !query->to_ns };
 	scope->gpu = query->of == QUERY_GPU_IDLE ? query->gpu : 0;
 	scope->table = table_of(scope, query);
-	if (of_memory(query) && !fill_bytes(&scope->bytes, &p->allocations, query->of)) {
+	if (of_memory(query) && !fill_bytes(&scope->bytes, profile_allocations(p), query->of)) {
 		scope_fini(scope);
 		return error_set(err, ENOMEM, "could not rank the memory");
 	}
@@ -263,7 +267,7 @@ struct step scope_next(const struct scope *scope, struct step step)
 		return (struct step){ step.node, false };
 	if (scope->sibling[step.node - 1])
 		return (struct step){ scope->sibling[step.node - 1], true };
-	return (struct step){ paths_node(&scope->profile->paths, step.node)->parent, false };
+	return (struct step){ profile_node(scope->profile, step.node)->parent, false };
 }
 
 bool scope_shown(const struct keys *keys, uint32_t owner, uint32_t frame)
@@ -279,7 +283,7 @@ bool scope_user_code(const struct keys *keys, uint32_t owner, uint32_t frame)
 
 uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, takes_over *takes)
 {
-	const struct paths *paths = &scope->profile->paths;
+	const struct paths *paths = profile_paths(scope->profile);
 	uint32_t *owners = calloc((size_t)paths->count + 1, sizeof(*owners));
 
 	// Callers come before their callees, who take over what they have.

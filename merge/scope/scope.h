@@ -12,8 +12,9 @@
  */
 #pragma once
 
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/scope/selection.h"
+#include "merge/table/cells.h"
 
 struct error;
 
@@ -30,7 +31,7 @@ struct scope {
 	uint32_t *cells;             /* those that tell of the window, by node */
 	uint32_t first_bin, end_bin; /* the window */
 	uint32_t gpu;                /* see struct query */
-	bool *idle;       /* [node - 1]: see merge/scope/idle.h; NULL: waits there are like others */
+	bool *idle; /* [node - 1]: see merge/scope/idle.h; NULL: waits there are like others */
 	uint64_t idle_ns; /* of the window, that was left out */
 };
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 
 struct window {
 	uint32_t first_bin, end_bin; /* from the one up to, but without, the other */
