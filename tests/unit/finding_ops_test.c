@@ -2,7 +2,7 @@
 // Rules on ops, and on processes and threads that are started.
 #include "tests/unit/finding_fixture.h"
 
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

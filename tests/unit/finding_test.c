@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "tests/unit/finding_fixture.h"
 

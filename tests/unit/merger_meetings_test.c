@@ -5,9 +5,11 @@
 #include "base/error.h"
 #include "base/message.h"
 #include "base/record.h"
-#include "merge/profile/profile_data.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_ranks.h"
 #include "merge/rules/finding.h"
+#include "merge/table/ranks.h"
 #include "tests/unit/finding_fixture.h"
 
 #include <criterion/criterion.h>
@@ -102,8 +104,8 @@ static struct profile *merge_ranks(void)
 Test(merger_meetings, clocks_of_hosts_are_put_right)
 {
 	cleanup(profile) struct profile *merged = merge_ranks();
-	const struct ranks *ranks = &merged->ranks;
-	uint64_t first_ns = merged->op_table.entries[0].first_begin_ns;
+	const struct ranks *ranks = profile_ranks(merged);
+	uint64_t first_ns = profile_op_table(merged)->entries[0].first_begin_ns;
 
 	cr_assert(eq(u32, ranks->count, RANKS));
 	for (uint32_t i = 1; i < RANKS; i++) {
@@ -111,8 +113,9 @@ Test(merger_meetings, clocks_of_hosts_are_put_right)
 		cr_expect(eq(i64, ranks->ranks[i].ahead_ns, i > 1 ? AHEAD * (int64_t)MS : 0));
 		cr_expect(eq(u64, ranks->ranks[i].residual_ns, 0));
 	}
-	for (uint32_t i = 0; i < merged->op_table.count; i++)
-		cr_expect(eq(u64, merged->op_table.entries[i].first_begin_ns, first_ns), "%u", i);
+	for (uint32_t i = 0; i < profile_op_table(merged)->count; i++)
+		cr_expect(eq(u64, profile_op_table(merged)->entries[i].first_begin_ns, first_ns),
+		          "%u", i);
 	cr_expect(ne(ptr, strstr(profile_run(merged)->notes, "clocks of 2 hosts are put right"),
 	             NULL));
 }
@@ -155,7 +158,7 @@ Test(merger_meetings, they_are_written_and_read_and_merged_again)
 	unlink(path);
 	cr_assert(ne(ptr, read, NULL), "%s", err.text);
 	expect_the_slow_one(read);
-	cr_expect(eq(i64, read->ranks.ranks[SLOW].ahead_ns, AHEAD * (int64_t)MS));
+	cr_expect(eq(i64, profile_ranks(read)->ranks[SLOW].ahead_ns, AHEAD * (int64_t)MS));
 	merge_plan_add(&plan, read);
 	cleanup(merger) struct merger *m = merger_new(&plan, &err);
 	cr_assert(eq(int, merger_add(m, read, &err), 0), "%s", err.text);

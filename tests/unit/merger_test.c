@@ -2,9 +2,11 @@
 #include "merge/join/merger.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/op/op_table.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_ranks.h"
+#include "merge/table/ranks.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -139,10 +141,11 @@ Test(merger, so_they_are_of_more_than_are_kept_apart)
 	expect_sums(few, MERGER_APART + 1);
 	expect_sums(many, 4 * MERGER_APART);
 	// What is kept grows with what differs, not with the number of parts.
-	cr_expect(eq(u32, few->paths.count, many->paths.count));
-	cr_expect(eq(u32, few->locations.count, many->locations.count));
-	cr_expect(eq(sz, few->threads.thread_count, many->threads.thread_count));
-	cr_expect(eq(u32, strings_count(few->strings), strings_count(many->strings)));
+	cr_expect(eq(u32, profile_paths(few)->count, profile_paths(many)->count));
+	cr_expect(eq(u32, profile_locations(few)->count, profile_locations(many)->count));
+	cr_expect(eq(sz, profile_threads(few)->thread_count, profile_threads(many)->thread_count));
+	cr_expect(
+		eq(u32, strings_count(profile_strings(few)), strings_count(profile_strings(many))));
 	cr_assert(eq(int, query_account(many, &account, &err), 0));
 	cr_expect(eq(u64, account.ns[METRIC_OFF_LOCK], 60 * MS)); // of the first
 }
@@ -163,12 +166,12 @@ Test(merger, times_stand_where_the_clocks_say)
 	cleanup(profile) struct profile *merged = merge_ranks(3, 9);
 	uint64_t start = profile_start_ns(merged);
 
-	cr_assert(eq(u32, merged->op_table.count, 3));
+	cr_assert(eq(u32, profile_op_table(merged)->count, 3));
 	for (uint32_t i = 0; i < 3; i++)
-		cr_expect(eq(u64, merged->op_table.entries[i].first_begin_ns - start,
+		cr_expect(eq(u64, profile_op_table(merged)->entries[i].first_begin_ns - start,
 		             (10 + 5 * i) * MS));
 	for (uint32_t i = 0; i < 3; i++)
-		cr_expect(eq(u64, merged->ranks.ranks[i].start_ns, 5 * i * MS));
+		cr_expect(eq(u64, profile_ranks(merged)->ranks[i].start_ns, 5 * i * MS));
 }
 
 Test(merger, runs_that_do_not_overlap_are_laid_over_each_other)
@@ -229,8 +232,8 @@ Test(merger, a_merged_profile_is_written_and_read)
 	unlink(path);
 	expect_sums(read, 5);
 	cr_expect(eq(u64, profile_run(facts)->wall_ns, profile_run(merged)->wall_ns));
-	cr_assert(eq(u32, read->ranks.count, 5));
-	cr_expect(eq(u32, read->ranks.share_count, merged->ranks.share_count));
+	cr_assert(eq(u32, profile_ranks(read)->count, 5));
+	cr_expect(eq(u32, profile_ranks(read)->share_count, profile_ranks(merged)->share_count));
 	cleanup(rank_rows) struct rank_rows *rows = query_ranks(read, &err);
 	cr_expect(rows->straggles);
 	cr_expect(eq(str, (char *)rows->rows[0].host, "h3"));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "merge/op/op_table.h"
 #include "merge/query/query_counters.h"
 
 #include "base/error.h"
 #include "base/record.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -121,7 +122,8 @@ Test(query_counters, what_is_no_number_or_was_dropped_is_told)
 	                                                          .op = counter("odd"),
 	                                                          .counts = { .marks = 7 } });
 	EXPECT(f.profile, &(struct query){ 0 }, "odd 2+8 inf 0 inf inf");
-	cr_expect(eq(u64, f.profile->op_table.entries[0].sums.calls, 0), "a change is no call");
+	cr_expect(eq(u64, profile_op_table(f.profile)->entries[0].sums.calls, 0),
+	          "a change is no call");
 }
 
 Test(query_counters, a_mark_of_another_category_is_no_counter)

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/record.h"
 #include "base/record_gpu.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_counters.h"
 #include "merge/query/query_ops.h"
 #include "tests/unit/merge_fixture.h"

@@ -2,7 +2,7 @@
 #include "merge/query/query_gpu.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/gpu_occupancy.h"
 #include "tests/unit/gpu_fixture.h"
 

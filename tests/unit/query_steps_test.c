@@ -2,7 +2,7 @@
 #include "merge/query/query_steps.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "merge/gpu/gpu_busy.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,8 @@
 #include "merge/query/query_warmup.h"
 
 #include "base/error.h"
-#include "merge/profile/profile_data.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/table/series.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -220,9 +221,10 @@ Test(query_warmup, the_same_from_a_file)
 	cr_expect_eq(after->verdict, WARMUP_INCLUDED);
 	cr_expect_eq(after->excess_ns, before->excess_ns);
 	cr_expect_eq(after->steady_ns, before->steady_ns);
-	cr_expect_eq(p->series.count, f.profile->series.count);
-	for (uint32_t i = 0; i < p->series.count; i++) {
-		const struct series *is = &p->series.series[i], *was = &f.profile->series.series[i];
+	cr_expect_eq(profile_series(p)->count, profile_series(f.profile)->count);
+	for (uint32_t i = 0; i < profile_series(p)->count; i++) {
+		const struct series *is = &profile_series(p)->series[i],
+				    *was = &profile_series(f.profile)->series[i];
 		cr_assert_eq(is->count, was->count);
 		cr_expect_eq(is->calls, was->calls);
 		cr_expect_eq(is->block_calls, was->block_calls);
