@@ -180,6 +180,10 @@ static void put_known(struct sheet *s, const struct section_column *c,
 	case CELL_PLACE: // a program takes its parts
 		sheet_text(s, c->id, cell->place.file);
 		break;
+	case CELL_ROWS: // have no place in a field
+	case CELL_ROW:
+		sheet_text(s, c->id, NULL);
+		break;
 	default:
 		sheet_count(s, c->id, cell->count);
 		break;

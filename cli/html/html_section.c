@@ -54,6 +54,14 @@ static void put_known(struct json *j, const char *key, const struct section_colu
 	case CELL_BOOL:
 		json_put_bool(j, key, cell->yes);
 		break;
+	case CELL_ROWS:
+		html_put_rows(j, key, cell->section);
+		break;
+	case CELL_ROW:
+		json_open(j, key, '{');
+		html_put_members(j, cell->section, 0);
+		json_close(j);
+		break;
 	default:
 		json_put_count(j, key, cell->count);
 		break;
@@ -79,6 +87,7 @@ static const char *kind_of(const struct section_column *c)
 		[CELL_COUNT] = "count",   [CELL_INTEGER] = "count",  [CELL_LABEL] = "count",
 		[CELL_NUMBER] = "number", [CELL_FRACTION] = "share", [CELL_SHARE] = "share",
 		[CELL_MARGIN] = "share",  [CELL_BOOL] = "text",      [CELL_PLACE] = "place",
+		[CELL_ROW] = NULL, // of members, which have no kinds
 	};
 
 	return kinds[c->type];

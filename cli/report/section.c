@@ -290,6 +290,10 @@ bool section_cell_is_nothing(const struct section *s, const struct section_colum
 		return !cell->text || (none && !*cell->text);
 	case CELL_PLACE:
 		return !cell->place.file && !cell->place.module;
+	case CELL_ROWS:
+		return !cell->section;
+	case CELL_ROW:
+		return !cell->section || !cell->section->row_count;
 	case CELL_BOOL:
 		return none && !cell->yes;
 	case CELL_NUMBER:

@@ -58,7 +58,9 @@ enum cell_type {
 	CELL_SHARE,    /* a part of something */
 	CELL_MARGIN,   /* half of a 95 % interval, in points of 1.0 */
 	CELL_BOOL,
-	CELL_PLACE /* file, line and module */
+	CELL_PLACE, /* file, line and module */
+	CELL_ROWS,  /* those of another section; on no terminal and in no CSV, as the next */
+	CELL_ROW    /* the first of another section; no value if it has none */
 };
 
 /* How much of a reader's attention it is worth. */
@@ -93,6 +95,7 @@ struct section_cell {
 			const char *file, *module; /* NULL: unknown */
 			int line;                  /* 0: unknown */
 		} place;
+		const struct section *section; /* ROWS, ROW; NULL: unknown */
 	};
 };
 
@@ -193,8 +196,9 @@ struct section_note {
 
 struct section {
 	struct report *report;
-	const char *id;       /* as JSON and CSV call the table */
-	const char *title;    /* as people do */
+	const char *id;    /* as JSON and CSV call the table */
+	const char *title; /* as people do; NULL: a blank line in its place; "": nothing, it goes on
+	                      where the section before it ends */
 	const char *subtitle; /* NULL: none */
 	enum section_form form;
 	void *context;               /* of the builder, for its columns */
@@ -207,6 +211,7 @@ struct section {
 	size_t left_out; /* rows beyond those that are there */
 	bool shown;      /* to people; else there is nothing to say, not even a title */
 	struct section_note *notes, **last_note;
+	struct section *next; /* that is shown behind it, on a terminal; NULL: none */
 };
 
 struct report {

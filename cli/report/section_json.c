@@ -35,15 +35,25 @@ static void put_value(struct json *j, const struct section_column *c,
 	case CELL_PLACE: // a program takes its parts
 		json_put_text(j, c->id, cell->place.file);
 		break;
+	case CELL_ROWS:
+		json_open(j, c->id, '[');
+		section_json_rows(j, cell->section);
+		json_close(j);
+		break;
+	case CELL_ROW:
+		section_json_row(j, c->id, cell->section, 0);
+		break;
 	default:
 		json_put_count(j, c->id, cell->count);
 		break;
 	}
 }
 
-static void put_row(struct json *j, const struct section *s, const struct section_row *row)
+void section_json_row(struct json *j, const char *key, const struct section *s, size_t index)
 {
-	json_open(j, NULL, '{');
+	const struct section_row *row = &s->rows[index];
+
+	json_open(j, key, '{');
 	for (size_t i = 0; i < s->column_count; i++) {
 		const struct section_column *c = &s->columns[i];
 		if (section_cell_is_nothing(s, c, &row->cells[i]))
@@ -59,7 +69,7 @@ static void put_row(struct json *j, const struct section *s, const struct sectio
 void section_json_rows(struct json *j, const struct section *s)
 {
 	for (size_t i = 0; i < s->row_count; i++)
-		put_row(j, s, &s->rows[i]);
+		section_json_row(j, NULL, s, i);
 }
 
 void section_json(struct json *j, const struct section *s)

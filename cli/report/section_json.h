@@ -4,11 +4,16 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 struct json;
 struct section;
 
 /* The rows alone, into the array that is open. */
 void section_json_rows(struct json *j, const struct section *s);
+
+/* One of them, as the member KEY of the object that is open. */
+void section_json_row(struct json *j, const char *key, const struct section *s, size_t index);
 
 /* The member of the section's name: an array of its rows, or of its notes. */
 void section_json(struct json *j, const struct section *s);

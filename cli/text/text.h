@@ -32,7 +32,7 @@ struct text {
 /* A report that has nothing in it yet, for TEXT's terminal. */
 struct report text_report(const struct text *text);
 
-/* Prints a section that was made for READER_TEXT. -1 if there is no memory. */
+/* Prints a section that was made for READER_TEXT, and those behind it. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
 
 /* The same of one that MAKE builds. */

@@ -62,6 +62,9 @@ static void put_value(const struct layout *layout, const struct section_column *
 	switch (c->type) {
 	case CELL_TEXT:
 		break; // it is its own words
+	case CELL_ROWS:
+	case CELL_ROW:
+		break;
 	case CELL_PLACE:
 		place_words(cell->place.file, cell->place.line, cell->place.module, buffer, size);
 		return;
@@ -434,7 +437,7 @@ static void print_ties(const struct layout *layout)
 			fprintf(layout->text->out, "  %s\n", layout->s->columns[i].tied);
 }
 
-int text_section(const struct text *text, const struct section *s, struct error *err)
+static int print_section(const struct text *text, const struct section *s, struct error *err)
 {
 	struct layout layout = {
 		.text = text,
@@ -448,7 +451,7 @@ int text_section(const struct text *text, const struct section *s, struct error 
 	choose_columns(&layout);
 	if (!s->title)
 		fputc('\n', text->out);
-	else if (print_heading(&layout, err) < 0)
+	else if (*s->title && print_heading(&layout, err) < 0)
 		return -1;
 	print_notes(text, s, true);
 	if (s->form == SECTION_LIST)
@@ -457,6 +460,14 @@ int text_section(const struct text *text, const struct section *s, struct error 
 		return -1;
 	print_ties(&layout);
 	print_notes(text, s, false);
+	return 0;
+}
+
+int text_section(const struct text *text, const struct section *s, struct error *err)
+{
+	for (; s; s = s->next)
+		if (print_section(text, s, err) < 0)
+			return -1;
 	return 0;
 }
 

@@ -239,6 +239,93 @@ Test(section, rows_below_a_row_are_in_its_object)
 	          "%s", out);
 }
 
+static void make_all(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)row;
+	cell->section = s->context;
+}
+
+static void make_nobody(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)row;
+	cell->section = section_new(s->report, "nobody", NULL);
+}
+
+static const struct section_column whole_columns[] = {
+	{ "winner", .type = CELL_ROW, .at = { 0, 1, 0, 1 }, .make = make_all },
+	{ "laps", .type = CELL_ROWS, .at = { 0, 2, 0, 2 }, .make = make_all },
+	{ "nobody", .type = CELL_ROW, .at = { 0, 3, 0, 3 }, .make = make_nobody },
+	{ "heartbeats", .type = CELL_COUNT, .at = { 0, 4, 0, 4 }, FIELD(struct lap, heartbeats) },
+};
+
+static const struct section *make_whole(enum reader reader)
+{
+	static const struct view view;
+
+	report = report_of(NULL, &view, reader);
+	struct section *all = section_new(&report, "laps", NULL);
+	section_columns(all, &columns[2], 1);
+	section_rows(all, laps, 2, sizeof(laps[0]));
+	struct section *s = section_new(&report, "race", NULL);
+	s->context = all;
+	SECTION_COLUMNS(s, whole_columns);
+	section_rows(s, laps, 1, sizeof(laps[0]));
+	return s;
+}
+
+Test(section, rows_of_other_sections_are_members_where_their_columns_stand)
+{
+	static const char words[] = "{\"winner\":{\"runner\":\"ada\"},"
+				    "\"laps\":[{\"runner\":\"ada\"},{\"runner\":\"bob\"}],"
+				    "\"nobody\":null,\"heartbeats\":4711}";
+	static const char in_page[] = "{\"winner\":{\"runner\":\"ada\"},"
+				      "\"laps\":[[\"ada\"],[\"bob\"]],"
+				      "\"nobody\":null,\"heartbeats\":4711}";
+
+	for (int page = 0; page < 2; page++) {
+		size_t size;
+		FILE *stream = open_memstream(&out, &size);
+		struct json j = json_start_compact(stream);
+		const struct section *s = make_whole(page ? READER_PAGE : READER_JSON);
+		json_open(&j, NULL, '[');
+		json_open(&j, NULL, '[');
+		json_open(&j, NULL, '[');
+		if (page) {
+			json_open(&j, NULL, '{');
+			html_put_members(&j, s, 0);
+			json_close(&j);
+		} else {
+			section_json_row(&j, NULL, s, 0);
+		}
+		json_close(&j);
+		json_close(&j);
+		json_close(&j);
+		fclose(stream);
+		cr_expect(strstr(out, page ? in_page : words) != NULL, "%s", out);
+		end();
+	}
+}
+
+Test(section, what_is_behind_a_section_is_printed_with_it)
+{
+	static const struct view view;
+	struct error err;
+	size_t size;
+
+	report = report_of(NULL, &view, READER_TEXT);
+	struct section *s = section_new(&report, "first", "first");
+	s->shown = true;
+	s->next = section_new(&report, "hidden", "hidden");
+	s->next->next = section_new(&report, "last", "");
+	s->next->next->shown = true;
+	section_say(s->next->next, "goes on");
+	const struct text text = { .out = open_memstream(&out, &size),
+		                   .terminal = golden_terminal(80, false, false) };
+	cr_assert_eq(text_section(&text, s, &err), 0);
+	fclose(text.out);
+	cr_expect_str_eq(out, "\nfirst\n  goes on\n");
+}
+
 static const struct section *make_notes(enum reader reader)
 {
 	static const struct view view;
