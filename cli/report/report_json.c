@@ -3,7 +3,6 @@
 
 #include "cli/json.h"
 #include "cli/report/cut.h"
-#include "cli/report/ranks_json.h"
 #include "cli/report/rule_words.h"
 #include "cli/report/section_json.h"
 #include "cli/report/sections.h"
@@ -130,6 +129,20 @@ static int put_limits(struct json *j, const struct profile *profile, const struc
 	return 0;
 }
 
+// Nothing if the profile is not merged.
+static int put_ranks(struct json *j, const struct profile *profile, const struct view *view,
+                     struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = section_ranks_summary(&r, err);
+
+	if (!s)
+		return -1;
+	if (s->row_count)
+		section_json_row(j, s->id, s, 0);
+	return 0;
+}
+
 int report_json(const struct profile *profile, const struct view *view,
                 const struct rule_limits *limits, const struct report_json_more *more, FILE *out,
                 struct error *err)
@@ -143,7 +156,7 @@ int report_json(const struct profile *profile, const struct view *view,
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	if (put_all(&j, profile, &window, &verdict, findings, err) < 0 ||
-	    put_limits(&j, profile, view, err) < 0 || ranks_json(&j, profile, err) < 0)
+	    put_limits(&j, profile, view, err) < 0 || put_ranks(&j, profile, view, err) < 0)
 		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;

@@ -52,6 +52,10 @@ section_maker section_gpu_lines, section_all_gpu_lines;
 /* What moved of managed memory, and which code of the host had it come back. */
 section_maker section_gpu_managed, section_gpu_faults;
 
+/* The ranks of a merged profile, with where they wait for each other and where they differ; all of
+   it as one row, for JSON: none if it is not merged. */
+section_maker section_ranks, section_ranks_summary;
+
 /* Threads or processes; and all of them, for a page or a sheet. */
 struct section *section_owners(struct report *r, enum query_by by, struct error *err);
 section_maker section_all_threads, section_all_processes;

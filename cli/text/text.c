@@ -102,7 +102,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	if (!filtered && text_verdict(text, findings, err) < 0)
 		return -1;
-	if (!filtered && text_ranks(text, err) < 0)
+	if (!filtered && text_made(text, section_ranks, err) < 0)
 		return -1;
 	if (!text->view->thread && !text->view->process && !cold && text_warmup(text, err) < 0)
 		return -1;

@@ -24,6 +24,11 @@ endforeach()
 # A section made by hand, and the formats that print it.
 unit(section SOURCES ${fake_profile} support/golden.c LIBS cli base)
 
+# What the builders of sections make of that profile.
+foreach(part ranks)
+  unit(sections_${part} SOURCES ${fake_profile} unit/made_section.c LIBS cli base)
+endforeach()
+
 # The same of a hand-made comparison.
 unit(text_diff SOURCES ${fake_profile} support/golden.c LIBS cli merge base)
 
