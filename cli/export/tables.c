@@ -14,6 +14,17 @@ static bool is_measured(const struct profile *p)
 	return p && (profile_has_repeats(p) || profile_has_counts(p));
 }
 
+static const struct export_table tables_of_gpus[] = {
+	{ "gpus", .make = section_all_gpu_devices },
+	{ "gpu_work", .make = section_all_gpu_work },
+	{ "gpu_idle", .make = section_all_gpu_idle },
+	{ "gpu_streams", .make = section_gpu_streams },
+	{ "gpu_lines", .make = section_all_gpu_lines },
+	{ "gpu_managed", .make = section_gpu_managed },
+	{ "gpu_faults", .make = section_gpu_faults },
+	{ 0 },
+};
+
 static const struct export_table tables_of_findings[] = {
 	{ "findings", .make = section_sheet_findings },
 	{ 0 },

@@ -12,6 +12,8 @@
 void section_metrics(struct section *s, const char *what, uint8_t at, size_t offset);
 
 struct findings;
+struct gpu_facts;
+struct gpu_rows;
 
 typedef struct section *section_maker(struct report *r, struct error *err);
 
@@ -46,6 +48,25 @@ section_maker section_memory, section_page_memory, section_sheet_memory, section
 
 /* Python's imports. */
 section_maker section_imports, section_sheet_imports;
+
+/* GPUs, for people: all of it, one section behind the other; what they ran, alone; and who launched
+   that. */
+section_maker section_gpu, section_gpu_kernels;
+struct section *section_gpu_callers(struct report *r, enum query_by by, struct error *err);
+
+/* The parts of it, with those of a kind behind the first: a section for each GPU, and one for all
+   of them; what they waited for, each GPU by itself. Answers must outlive the report. */
+struct section *section_gpu_devices(struct report *r, const struct gpu_facts *facts);
+struct section *section_gpu_work(struct report *r, const struct gpu_rows *rows);
+struct section *section_gpu_launches(struct report *r, const struct gpu_rows *rows);
+struct section *section_gpu_idle(struct report *r, const struct gpu_facts *facts,
+                                 struct error *err);
+/* How many GPUs people are told of: the first ones. */
+size_t section_gpus_shown(const struct report *r, const struct gpu_facts *facts);
+
+/* The same as tables with all rows; of streams, and for people. */
+section_maker section_all_gpu_devices, section_all_gpu_work, section_all_gpu_idle,
+	section_gpu_streams;
 
 /* Lines inside of kernels: for people, and all. */
 section_maker section_gpu_lines, section_all_gpu_lines;

@@ -61,6 +61,13 @@ static int print_owners(const struct text *text, enum query_by by, struct error 
 	return print_section(text, section_owners(&r, by, err), err);
 }
 
+static int print_gpu_callers(const struct text *text, enum query_by by, struct error *err)
+{
+	cleanup(report) struct report r = text_report(text);
+
+	return print_section(text, section_gpu_callers(&r, by, err), err);
+}
+
 // The tables that the options name, and nothing beside them but the limits.
 static int print_chosen(const struct text *text, struct error *err)
 {
@@ -81,11 +88,11 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_MEMORY)
 		failed = text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 	else if (table == VIEW_TABLE_GPU)
-		failed = text_gpu_rows(text, by, err);
+		failed = print_gpu_callers(text, by, err);
 	else if (table == VIEW_TABLE_STREAMS)
-		failed = text_gpu_streams(text, err);
+		failed = text_made(text, section_gpu_streams, err);
 	else if (table == VIEW_TABLE_KERNELS)
-		failed = text_gpu_kernels(text, err);
+		failed = text_made(text, section_gpu_kernels, err);
 	if (!failed && view->call_tree)
 		failed = text_tree(text, err);
 	return failed;
@@ -121,7 +128,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	    print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    print_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 ||
 	    text_made(text, section_lines, err) < 0 || text_made(text, section_ops, err) < 0 ||
-	    text_counters(text, err) < 0 || text_gpu(text, err) < 0 ||
+	    text_counters(text, err) < 0 || text_made(text, section_gpu, err) < 0 ||
 	    text_made(text, section_gpu_lines, err) < 0)
 		return -1;
 	return text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);

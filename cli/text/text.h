@@ -49,11 +49,6 @@ int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 int text_counters(const struct text *text, struct error *err);
 int text_devices(const struct text *text, struct error *err);
-int text_gpu(const struct text *text, struct error *err);
-int text_gpu_rows(const struct text *text, enum query_by by, struct error *err);
-int text_gpu_streams(const struct text *text, struct error *err);
-int text_gpu_kernels(const struct text *text, struct error *err); /* and copies, alone */
-void text_no_gpu(const struct text *text); /* where a table of one was asked for */
 int text_tree(const struct text *text, struct error *err);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */

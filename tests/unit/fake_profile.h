@@ -43,6 +43,7 @@ struct profile {
 	struct device_rows devices;
 	struct gpu_rows gpu;
 	struct gpu_facts gpu_facts;
+	struct gpu_wait gpu_wait;
 	struct gpu_stream_rows gpu_streams;
 	struct gpu_line_rows gpu_lines;
 	struct warmup_rows warmup;

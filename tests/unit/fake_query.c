@@ -424,10 +424,12 @@ void gpu_rows_free(struct gpu_rows *rows)
 struct gpu_wait *query_gpu_wait(const struct profile *p, const struct query *query,
                                 struct error *err)
 {
-	(void)p;
+	struct gpu_wait *wait = calloc(1, sizeof(*wait));
+
 	(void)query;
 	(void)err;
-	return calloc(1, sizeof(struct gpu_wait));
+	*wait = p->gpu_wait;
+	return wait;
 }
 
 void gpu_wait_free(struct gpu_wait *wait)

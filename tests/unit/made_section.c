@@ -108,7 +108,7 @@ const char *made_text(const struct section *s)
 	for (; s; s = s->next) {
 		if (s->report->reader == READER_TEXT && !s->shown)
 			continue;
-		if (s->title)
+		if (s->title && *s->title)
 			fprintf(out, "%s%s%s\n", s->title, s->subtitle ? ": " : "",
 			        s->subtitle ? s->subtitle : "");
 		put_notes(out, s, true);
