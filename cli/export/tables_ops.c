@@ -3,36 +3,7 @@
 #include "cli/export/tables.h"
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
-#include "merge/query/query_counters.h"
 #include "merge/query/query_devices.h"
-
-static void put_counter(struct sheet *s, const void *data)
-{
-	const struct counter_row *row = data;
-
-	sheet_text(s, "name", row->name);
-	sheet_text(s, "provider", row->provider);
-	sheet_text(s, "domain", row->domain);
-	sheet_count(s, "changes", row->changes);
-	sheet_count(s, "untold", row->untold);
-	sheet_number(s, "last", row->last);
-	sheet_number(s, "min", row->min);
-	sheet_number(s, "average", row->average);
-	sheet_number(s, "max", row->max);
-	sheet_number(s, "sum", row->sum);
-}
-
-static int write_counters(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
-	cleanup(counter_rows) struct counter_rows *rows = query_counters(e->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	sheet_rows(s, put_counter, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct counter_row){ 0 });
-	return 0;
-}
 
 static void put_device(struct sheet *s, const void *data)
 {
@@ -66,6 +37,6 @@ const struct export_table tables_of_ops[] = {
 	{ "memory", .make = section_sheet_memory },
 	{ "memory_lines", .make = section_sheet_memory_lines },
 	{ "gpu_memory", .write = write_devices },
-	{ "counters", .write = write_counters },
+	{ "counters", .make = section_counters },
 	{ 0 },
 };

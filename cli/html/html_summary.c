@@ -135,6 +135,11 @@ static int print_steps(const struct text *text, struct error *err)
 	return text_made(text, section_steps, err);
 }
 
+static int print_counters(const struct text *text, struct error *err)
+{
+	return text_made(text, section_counters, err);
+}
+
 static const struct printed {
 	const char *key;
 	int (*print)(const struct text *text, struct error *err);
@@ -144,7 +149,7 @@ static const struct printed {
 	{ "warmup", text_warmup, SENTENCE_WIDTH, true },
 	{ "steps", print_steps, TABLE_WIDTH, false },
 	{ "imports", print_imports, TABLE_WIDTH, false },
-	{ "counters", text_counters, TABLE_WIDTH, true },
+	{ "counters", print_counters, TABLE_WIDTH, true },
 	{ "devices", text_devices, TABLE_WIDTH, true },
 };
 

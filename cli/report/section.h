@@ -108,7 +108,8 @@ enum cell_form {
 	FORM_MOMENT,   /* since the start of the run: seconds, to the millisecond */
 	FORM_SCALED,   /* counts with a prefix: "1.2 G" */
 	FORM_FIGURES,  /* numbers with three significant figures */
-	FORM_DECIMAL   /* numbers, and margins without a sign, with one decimal */
+	FORM_DECIMAL,  /* numbers, and margins without a sign, with one decimal */
+	FORM_ANY /* numbers of any size and sign: "41,022", "-3", "2.5", "1.10 T", "1.2e+30" */
 };
 
 enum cell_field {

@@ -84,7 +84,9 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_OWNERS)
 		failed = print_owners(text, by, err);
 	else if (table == VIEW_TABLE_OPS)
-		failed = text_made(text, section_ops, err) < 0 ? -1 : text_counters(text, err);
+		failed = text_made(text, section_ops, err) < 0
+		                 ? -1
+		                 : text_made(text, section_counters, err);
 	else if (table == VIEW_TABLE_MEMORY)
 		failed = text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
 	else if (table == VIEW_TABLE_GPU)
@@ -128,7 +130,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	    print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||
 	    print_hotspots(text, BY_FUNCTION, SORT_TOTAL, err) < 0 ||
 	    text_made(text, section_lines, err) < 0 || text_made(text, section_ops, err) < 0 ||
-	    text_counters(text, err) < 0 || text_made(text, section_gpu, err) < 0 ||
+	    text_made(text, section_counters, err) < 0 || text_made(text, section_gpu, err) < 0 ||
 	    text_made(text, section_gpu_lines, err) < 0)
 		return -1;
 	return text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);

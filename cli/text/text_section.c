@@ -7,6 +7,7 @@
 #include "cli/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #define LIST_INDENT 5    /* of paragraphs, where the terminal is too narrow for columns */
 #define PROSE_WIDTH 40   /* that a paragraph has beside columns at least */
 #define WORDS_BYTES 1300 /* of a number, a place, or parts */
+#define COMMAS_MAX  1e8  /* whole numbers up to here are printed as they are */
+#define PREFIX_MAX  1e18 /* and up to here with a prefix */
 
 struct layout {
 	const struct text *text;
@@ -44,6 +47,31 @@ static struct short_text format_ns(const struct layout *layout, const struct sec
 	default:
 		return format_time(ns, layout->unit);
 	}
+}
+
+static struct short_text format_size(double size)
+{
+	struct short_text out;
+
+	if (size < COMMAS_MAX && size == floor(size))
+		return format_count((uint64_t)size);
+	if (size >= COMMAS_MAX && size < PREFIX_MAX)
+		return format_scaled(size);
+	snprintf(out.text, sizeof(out.text), "%.4g", size);
+	return out;
+}
+
+static struct short_text format_number(const struct section_column *c, double number)
+{
+	struct short_text out;
+
+	if (c->form == FORM_ANY)
+		snprintf(out.text, sizeof(out.text), "%s%.30s", number < 0 ? "-" : "",
+		         format_size(fabs(number)).text);
+	else
+		snprintf(out.text, sizeof(out.text), c->form == FORM_DECIMAL ? "%.1f" : "%.3g",
+		         number);
+	return out;
 }
 
 static void put_margin(const struct layout *layout, const struct section_column *c,
@@ -88,10 +116,7 @@ static void put_value(const struct layout *layout, const struct section_column *
 		snprintf(out.text, sizeof(out.text), "%llu", (unsigned long long)cell->count);
 		break;
 	case CELL_NUMBER:
-		if (c->form == FORM_DECIMAL)
-			snprintf(out.text, sizeof(out.text), "%.1f", cell->number);
-		else
-			snprintf(out.text, sizeof(out.text), "%.3g", cell->number);
+		out = format_number(c, cell->number);
 		break;
 	case CELL_FRACTION:
 		snprintf(out.text, sizeof(out.text), "%.0f %%", cell->number * 100);
