@@ -14,6 +14,17 @@ static bool is_measured(const struct profile *p)
 	return p && (profile_has_repeats(p) || profile_has_counts(p));
 }
 
+static const struct export_table tables_of_ops[] = {
+	{ "ops", .make = section_sheet_ops },
+	{ "op_shapes", .make = section_sheet_op_shapes },
+	{ "memory_totals", .make = section_sheet_memory_totals },
+	{ "memory", .make = section_sheet_memory },
+	{ "memory_lines", .make = section_sheet_memory_lines },
+	{ "gpu_memory", .make = section_device_memory },
+	{ "counters", .make = section_counters },
+	{ 0 },
+};
+
 static const struct export_table tables_of_gpus[] = {
 	{ "gpus", .make = section_all_gpu_devices },
 	{ "gpu_work", .make = section_all_gpu_work },

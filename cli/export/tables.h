@@ -30,7 +30,6 @@ int tables_write(const struct export_table *table, struct sheet *s, const struct
 
 /* Tables of a kind, from the first up to the one without a name. */
 extern const struct export_table tables_of_time[];
-extern const struct export_table tables_of_ops[];
 extern const struct export_table tables_of_measurements[];
 
 /* Those of P, in order: NULL behind the last one. Repeated runs and counts have theirs alone, and

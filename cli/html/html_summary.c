@@ -140,6 +140,11 @@ static int print_counters(const struct text *text, struct error *err)
 	return text_made(text, section_counters, err);
 }
 
+static int print_devices(const struct text *text, struct error *err)
+{
+	return text_made(text, section_device_memory, err);
+}
+
 static const struct printed {
 	const char *key;
 	int (*print)(const struct text *text, struct error *err);
@@ -150,7 +155,7 @@ static const struct printed {
 	{ "steps", print_steps, TABLE_WIDTH, false },
 	{ "imports", print_imports, TABLE_WIDTH, false },
 	{ "counters", print_counters, TABLE_WIDTH, true },
-	{ "devices", text_devices, TABLE_WIDTH, true },
+	{ "devices", print_devices, TABLE_WIDTH, true },
 };
 
 static int put_section(const struct html *h, const struct printed *section, struct error *err)

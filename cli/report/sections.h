@@ -46,6 +46,9 @@ section_maker section_ops, section_page_ops, section_sheet_ops, section_sheet_op
 section_maker section_memory, section_page_memory, section_sheet_memory, section_sheet_memory_lines,
 	section_sheet_memory_totals;
 
+/* Memory of GPUs, by PyTorch. */
+section_maker section_device_memory;
+
 /* What the program has counted. */
 section_maker section_counters;
 

@@ -88,7 +88,9 @@ static int print_chosen(const struct text *text, struct error *err)
 		                 ? -1
 		                 : text_made(text, section_counters, err);
 	else if (table == VIEW_TABLE_MEMORY)
-		failed = text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
+		failed = text_made(text, section_memory, err) < 0
+		                 ? -1
+		                 : text_made(text, section_device_memory, err);
 	else if (table == VIEW_TABLE_GPU)
 		failed = print_gpu_callers(text, by, err);
 	else if (table == VIEW_TABLE_STREAMS)
@@ -133,7 +135,9 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	    text_made(text, section_counters, err) < 0 || text_made(text, section_gpu, err) < 0 ||
 	    text_made(text, section_gpu_lines, err) < 0)
 		return -1;
-	return text_made(text, section_memory, err) < 0 ? -1 : text_devices(text, err);
+	return text_made(text, section_memory, err) < 0
+	               ? -1
+	               : text_made(text, section_device_memory, err);
 }
 
 // What was asked for and is not there.

@@ -47,7 +47,6 @@ int text_verdict(const struct text *text, const struct findings *findings, struc
 int text_warmup(const struct text *text, struct error *err);
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
-int text_devices(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */
