@@ -5,7 +5,6 @@
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "merge/query/query_startup.h"
-#include "merge/query/query_warmup.h"
 #include "merge/table/clocks.h"
 
 #include <stdio.h>
@@ -53,44 +52,6 @@ static int write_account(struct sheet *s, const struct exporting *e, struct erro
 	return 0;
 }
 
-static void put_warmup(struct sheet *s, const void *data)
-{
-	static const char *const kinds[] = {
-		[WARMUP_CALLS] = "calls", [WARMUP_STEPS] = "steps", [WARMUP_TURNS] = "turns"
-	};
-	const struct warmup_row *row = data;
-
-	sheet_text(s, "kind", kinds[row->kind]);
-	sheet_text(s, "name", row->name);
-	sheet_text(s, "provider", row->provider);
-	sheet_text(s, "domain", row->domain);
-	sheet_text(s, "shape", row->shape);
-	sheet_text(s, "file", row->file);
-	sheet_known(s, "line", row->line > 0 ? (uint64_t)row->line : 0);
-	sheet_text(s, "verdict", warmup_verdict_name(row->judged.verdict));
-	sheet_count(s, "calls", row->calls);
-	sheet_count(s, "slow_calls", row->judged.calls);
-	sheet_number(s, "slow_to_steady", row->judged.ratio);
-	sheet_number(s, "steady_ns", row->judged.steady_ns);
-	sheet_count(s, "slow_ns", row->slow_ns);
-	sheet_count(s, "excess_ns", row->excess_ns);
-	sheet_count(s, "begin_ns", row->begin_ns);
-	sheet_count(s, "end_ns", row->end_ns);
-	sheet_bool(s, "nested", row->nested);
-}
-
-static int write_warmup(struct sheet *s, const struct exporting *e, struct error *err)
-{
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
-	cleanup(warmup_rows) struct warmup_rows *rows = query_warmup(e->profile, &query, err);
-
-	if (!rows)
-		return -1;
-	sheet_rows(s, put_warmup, rows->rows, rows->count, sizeof(*rows->rows),
-	           &(struct warmup_row){ 0 });
-	return 0;
-}
-
 static void put_clock(struct sheet *s, const void *data)
 {
 	const struct clock_reading *reading = data;
@@ -121,7 +82,7 @@ const struct export_table tables_of_time[] = {
 	{ "imports", .make = section_sheet_imports },
 	{ "step_series", .make = section_step_series },
 	{ "steps", .make = section_all_steps },
-	{ "warmup", .write = write_warmup },
+	{ "warmup", .make = section_all_warmup },
 	{ "cpu_clock", .write = write_clock },
 	{ 0 },
 };

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SENTENCE_WIDTH TERMINAL_WIDTH_MAX // of a line: the page breaks it
-#define TABLE_WIDTH    120
+#define TABLE_WIDTH 120
 
 static void put_part(struct json *j, const char *key, const char *name, uint64_t ns)
 {
@@ -148,14 +147,12 @@ static int print_devices(const struct text *text, struct error *err)
 static const struct printed {
 	const char *key;
 	int (*print)(const struct text *text, struct error *err);
-	int width;
 	bool whole_only; // it is of the whole run
 } sections[] = {
-	{ "warmup", text_warmup, SENTENCE_WIDTH, true },
-	{ "steps", print_steps, TABLE_WIDTH, false },
-	{ "imports", print_imports, TABLE_WIDTH, false },
-	{ "counters", print_counters, TABLE_WIDTH, true },
-	{ "devices", print_devices, TABLE_WIDTH, true },
+	{ "steps", print_steps, false },
+	{ "imports", print_imports, false },
+	{ "counters", print_counters, true },
+	{ "devices", print_devices, true },
 };
 
 static int put_section(const struct html *h, const struct printed *section, struct error *err)
@@ -166,7 +163,7 @@ static int put_section(const struct html *h, const struct printed *section, stru
 
 	if (!out)
 		return error_set(err, errno, "could not write the page");
-	const struct text text = html_text(h, out, section->width);
+	const struct text text = html_text(h, out, TABLE_WIDTH);
 	int failed = section->print(&text, err);
 	if (fclose(out) != 0 && !failed)
 		failed = error_set(err, errno, "could not write the page");
@@ -175,14 +172,16 @@ static int put_section(const struct html *h, const struct printed *section, stru
 	return failed;
 }
 
-static int put_limits(const struct html *h, struct error *err)
+// Sentences need no terminal: the page breaks them itself.
+static int put_sentences(const struct html *h, section_maker *make, struct error *err)
 {
 	cleanup(report) struct report r = report_of(h->profile, h->view, READER_PAGE);
-	const struct section *s = section_limits(&r, err);
+	const struct section *s = make(&r, err);
 
 	if (!s)
 		return -1;
-	html_put_notes(h->j, s);
+	if (s->shown)
+		html_put_notes(h->j, s);
 	return 0;
 }
 
@@ -191,11 +190,13 @@ int html_notes(const struct html *h, struct error *err)
 	int failed = 0;
 
 	json_open(h->j, "notes", '{');
+	if (h->whole)
+		failed = put_sentences(h, section_warmup, err);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !failed; i++)
 		if (h->whole || !sections[i].whole_only)
 			failed = put_section(h, &sections[i], err);
 	if (h->whole && !failed)
-		failed = put_limits(h, err);
+		failed = put_sentences(h, section_limits, err);
 	json_close(h->j);
 	return failed;
 }

@@ -115,7 +115,8 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	if (!filtered && text_made(text, section_ranks, err) < 0)
 		return -1;
-	if (!text->view->thread && !text->view->process && !cold && text_warmup(text, err) < 0)
+	if (!text->view->thread && !text->view->process && !cold &&
+	    text_made(text, section_warmup, err) < 0)
 		return -1;
 	if ((!filtered || view_is_window(text->view)) && text_account(text, totals, err) < 0)
 		return -1;

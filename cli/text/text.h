@@ -44,7 +44,6 @@ int text_print(const struct text *text, struct error *err);
 /* The sections. */
 void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
-int text_warmup(const struct text *text, struct error *err);
 int text_repeats(const struct text *text, struct error *err);
 int text_account(const struct text *text, const struct totals *totals, struct error *err);
 int text_tree(const struct text *text, struct error *err);

@@ -406,6 +406,11 @@ struct warmup_rows *query_warmup(const struct profile *p, const struct query *qu
 	return rows;
 }
 
+const char *warmup_verdict_name(enum warmup_verdict verdict)
+{
+	return verdict == WARMUP_INCLUDED ? "included" : "?";
+}
+
 void warmup_rows_free(struct warmup_rows *rows)
 {
 	free(rows);
