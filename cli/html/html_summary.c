@@ -16,54 +16,15 @@
 
 #define TABLE_WIDTH 120
 
-static void put_part(struct json *j, const char *key, const char *name, uint64_t ns)
-{
-	if (!ns)
-		return;
-	json_open(j, NULL, '[');
-	json_put_text(j, NULL, key);
-	json_put_text(j, NULL, name);
-	json_put_count(j, NULL, ns);
-	json_close(j);
-}
-
-static void put_parts(struct json *j, const struct account *account)
-{
-	uint64_t on_cpu = account->ns[METRIC_ON_CPU];
-	uint64_t kernel = account->kernel_ns < on_cpu ? account->kernel_ns : on_cpu;
-
-	json_open(j, "parts", '[');
-	put_part(j, "user", "user code", on_cpu - kernel);
-	put_part(j, "kernel", "kernel", kernel);
-	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++)
-		put_part(j, metric_key((enum metric)m), metric_name((enum metric)m),
-		         account->ns[m]);
-	json_close(j);
-}
-
 static int put_account(const struct html *h, struct error *err)
 {
-	const struct run *run = profile_run(h->profile);
-	uint64_t from = h->view->from_ns, to = h->view->to_ns;
-	uint64_t end = to && to < run->wall_ns ? to : run->wall_ns;
-	struct account account;
+	cleanup(report) struct report r = report_of(h->profile, h->view, READER_PAGE);
+	const struct section *s = section_account_row(&r, err);
 
-	if (query_account_in(h->profile, from, to, &account, err) < 0)
+	if (!s)
 		return -1;
-	json_open(h->j, "account", '{');
-	json_put_bool(h->j, "main", account.is_main);
-	json_put_text(h->j, "thread", account.thread);
-	json_put_text(h->j, "process", account.process);
-	json_put_count(h->j, "tid", account.tid);
-	json_put_bool(h->j, "exact", account.exact);
-	json_put_count(h->j, "lifetime_ns", account.lifetime_ns);
-	put_parts(h->j, &account);
-	json_put_count(h->j, "gil_held_ns", account.gil_held_ns);
-	json_put_count(h->j, "gil_waited_ns", account.gil_waited_ns);
-	if (end > from)
-		json_put_number(h->j, "cpus_busy",
-		                (double)query_on_cpu_ns(h->profile, from, to) /
-		                        (double)(end - from));
+	json_open(h->j, s->id, '{');
+	html_put_members(h->j, s, 0);
 	json_close(h->j);
 	return 0;
 }

@@ -31,6 +31,9 @@ section_maker section_steps, section_all_steps, section_step_series;
 /* Whether the run measured its warm-up: in words; and what began slowly. */
 section_maker section_warmup, section_all_warmup;
 
+/* Where the wall time of the critical thread went: for people; and as a row. */
+section_maker section_account, section_account_row;
+
 /* Where the time went. */
 struct section *section_hotspots(struct report *r, enum query_by by, enum query_sort sort,
                                  struct error *err);

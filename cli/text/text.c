@@ -118,7 +118,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	if (!text->view->thread && !text->view->process && !cold &&
 	    text_made(text, section_warmup, err) < 0)
 		return -1;
-	if ((!filtered || view_is_window(text->view)) && text_account(text, totals, err) < 0)
+	if ((!filtered || view_is_window(text->view)) && text_made(text, section_account, err) < 0)
 		return -1;
 	bool part = text->view->thread || text->view->process ||
 	            text->view->on_cpu != text->view->off_cpu;

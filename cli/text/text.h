@@ -35,6 +35,12 @@ struct report text_report(const struct text *text);
 /* Prints a section that was made for READER_TEXT, and those behind it. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
 
+/* The rows of one whose form is SECTION_PARTS. */
+void text_parts(const struct text *text, const struct section *s);
+
+/* How a terminal shows what is worth that much attention. */
+enum style text_style(enum tone tone);
+
 /* The same of one that MAKE builds. */
 int text_made(const struct text *text, section_maker *make, struct error *err);
 
@@ -45,7 +51,6 @@ int text_print(const struct text *text, struct error *err);
 void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_repeats(const struct text *text, struct error *err);
-int text_account(const struct text *text, const struct totals *totals, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */

@@ -274,7 +274,7 @@ static void choose_columns(struct layout *layout)
 	}
 }
 
-static enum style style_of(enum tone tone)
+enum style text_style(enum tone tone)
 {
 	static const enum style styles[] = {
 		[TONE_PLAIN] = STYLE_PLAIN, [TONE_DIM] = STYLE_DIM, [TONE_WAIT] = STYLE_WAIT,
@@ -286,7 +286,7 @@ static enum style style_of(enum tone tone)
 
 static void add_row(struct table *table, struct layout *layout, const struct section_row *row)
 {
-	table_row(table, style_of(row->tone));
+	table_row(table, text_style(row->tone));
 	for (size_t i = 0; i < layout->s->column_count; i++) {
 		const struct section_column *c = &layout->s->columns[i];
 		const struct section_cell *cell = &row->cells[i];
@@ -295,7 +295,7 @@ static void add_row(struct table *table, struct layout *layout, const struct sec
 			continue;
 		const char *text = cell_words(layout, c, cell, buffer, sizeof(buffer));
 		layout->ties[i] |= *text && cell->flags & CELL_TIED;
-		table_styled(table, text, style_of(cell->tone ? cell->tone : row->tone));
+		table_styled(table, text, text_style(cell->tone ? cell->tone : row->tone));
 	}
 }
 
@@ -357,7 +357,7 @@ static void print_item_cell(const struct list *list, const char *words, size_t c
 {
 	const struct text *text = list->layout->text;
 	int missing = list->narrow ? 0 : (int)(list->widths[column] - format_width(words));
-	enum style style = style_of(cell->tone);
+	enum style style = text_style(cell->tone);
 
 	fputs(style != STYLE_PLAIN ? terminal_style(&text->terminal, style) : "", text->out);
 	terminal_print(&text->terminal, text->out, "%s", words);
@@ -481,6 +481,8 @@ static int print_section(const struct text *text, const struct section *s, struc
 	print_notes(text, s, true);
 	if (s->form == SECTION_LIST)
 		print_list(&layout);
+	else if (s->form == SECTION_PARTS)
+		text_parts(text, s);
 	else if (s->row_count && print_table(&layout, err) < 0)
 		return -1;
 	print_ties(&layout);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Where the wall time of the critical thread went.
+#include "cli/report/sections.h"
+
+#include "base/cleanup.h"
+#include "cli/format.h"
+#include "cli/report/view.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query.h"
+
+#include <stdio.h>
+
+// The part of the run that is shown, and how many CPUs all threads together kept busy in it.
+struct shown {
+	struct account account;
+	double cpus_busy;
+	bool has_cpus; // it is not empty
+};
+
+static int find(const struct report *r, struct shown *shown, struct error *err)
+{
+	const struct run *run = profile_run(r->profile);
+	uint64_t from = r->view->from_ns, to = r->view->to_ns;
+	uint64_t end = to && to < run->wall_ns ? to : run->wall_ns;
+
+	*shown = (struct shown){ .has_cpus = end > from };
+	if (query_account_in(r->profile, from, to, &shown->account, err) < 0)
+		return -1;
+	if (shown->has_cpus)
+		shown->cpus_busy =
+			(double)query_on_cpu_ns(r->profile, from, to) / (double)(end - from);
+	return 0;
+}
+
+struct part {
+	const char *group, *key, *name;
+	uint64_t ns;
+};
+
+static const struct section_column part_columns[] = {
+	{ "group", .type = CELL_TEXT, .at = { 1, 0 }, FIELD(struct part, group) },
+	{ "key", .type = CELL_TEXT, .at = { 0, 1 }, FIELD(struct part, key) },
+	{ "name", .type = CELL_TEXT, .at = { 2, 2 }, FIELD(struct part, name) },
+	{ "ns", .type = CELL_NS, .at = { 3, 3 }, FIELD(struct part, ns) },
+};
+
+// A page is told only of what there was.
+static void add_part(struct section *s, const struct part *part, enum tone tone)
+{
+	if (s->report->reader == READER_PAGE && !part->ns)
+		return;
+	struct section_row *row = section_row(s, part);
+	if (row)
+		row->tone = tone;
+}
+
+// On-CPU time is shown as user and kernel time.
+static void add_parts(struct section *s, const struct account *account)
+{
+	uint64_t on_cpu = account->ns[METRIC_ON_CPU];
+	uint64_t kernel = account->kernel_ns < on_cpu ? account->kernel_ns : on_cpu;
+
+	SECTION_COLUMNS(s, part_columns);
+	add_part(s, &(struct part){ "on a CPU", "user", "user code", on_cpu - kernel }, TONE_HOT);
+	add_part(s, &(struct part){ "on a CPU", "kernel", "kernel", kernel }, TONE_WARM);
+	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++) {
+		const struct part part = { "waiting for", metric_key((enum metric)m),
+			                   metric_name((enum metric)m), account->ns[m] };
+		add_part(s, &part, TONE_WAIT);
+	}
+}
+
+static const char *say_thread(struct report *r, const struct account *a)
+{
+	const char *estimated = a->exact ? "" : ", estimated from samples";
+	cleanup_free char *process = format_clean(a->process ? a->process : "?", r->ascii);
+	cleanup_free char *thread = format_clean(a->thread ? a->thread : "?", r->ascii);
+	struct short_text lifetime = format_duration(a->lifetime_ns);
+	char words[160];
+
+	if (a->is_main)
+		return report_say(r, "%s%s", lifetime.text, estimated);
+	snprintf(words, sizeof(words), "%s of thread %s (%u) in %s%s", lifetime.text,
+	         thread ? thread : "?", a->tid, process ? process : "?", estimated);
+	return report_say(r, "%s", words);
+}
+
+// Python's lock, as part of the times above: who holds it computes, or keeps others waiting.
+static void say_gil(struct section *s, const struct account *account)
+{
+	if (account->gil_held_ns || account->gil_waited_ns)
+		section_note(s, NOTE_LINE, false,
+		             "Python's lock, the GIL: held %s %%, waited for %s %%",
+		             format_percent(account->gil_held_ns, account->lifetime_ns).text,
+		             format_percent(account->gil_waited_ns, account->lifetime_ns).text);
+}
+
+static void say_cpus(struct section *s, const struct shown *shown)
+{
+	const struct run *run = profile_run(s->report->profile);
+	const char *of = run->cpus ? report_say(s->report, " of %u", run->cpus) : "";
+
+	if (shown->has_cpus)
+		section_note(s, NOTE_LINE, false, "all threads: %.1f%s CPUs busy on average",
+		             shown->cpus_busy, of);
+}
+
+struct section *section_account(struct report *r, struct error *err)
+{
+	struct shown shown;
+	struct totals totals;
+
+	if (find(r, &shown, err) < 0)
+		return NULL;
+	const struct account *account = &shown.account;
+	struct section *s = section_new(r, "account",
+	                                account->is_main ? "wall time of the main thread"
+	                                                 : "wall time of the busiest thread");
+	s->form = SECTION_PARTS;
+	s->shown = account->lifetime_ns != 0;
+	if (!s->shown)
+		return section_end(s, err);
+	s->subtitle = say_thread(r, account);
+	add_parts(s, account);
+	query_totals(r->profile, &totals);
+	if (totals.threads >= 2) {
+		say_gil(s, account);
+		say_cpus(s, &shown);
+	}
+	return section_end(s, err);
+}
+
+static void make_parts(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct shown *shown = data;
+	struct section *parts = section_new(s->report, "parts", NULL);
+
+	add_parts(parts, &shown->account);
+	cell->section = parts;
+}
+
+#define AT(page, sheet) .at = { [READER_PAGE] = (page), [READER_SHEET] = (sheet) }
+#define KNOWN           .none = { [READER_SHEET] = true }
+
+static const struct section_column columns[] = {
+	{ "thread", .type = CELL_TEXT, AT(2, 1), FIELD(struct shown, account.thread) },
+	{ "tid", .type = CELL_LABEL, AT(4, 2), FIELD(struct shown, account.tid) },
+	{ "process", .type = CELL_TEXT, AT(3, 3), FIELD(struct shown, account.process) },
+	{ "pid", .type = CELL_LABEL, AT(0, 4), FIELD(struct shown, account.pid) },
+	{ "is_main", "main", .type = CELL_BOOL, AT(1, 5), FIELD(struct shown, account.is_main) },
+	{ "exact", .type = CELL_BOOL, AT(5, 6), FIELD(struct shown, account.exact) },
+	{ "lifetime_ns", .type = CELL_NS, AT(6, 7), FIELD(struct shown, account.lifetime_ns) },
+	{ "parts", .type = CELL_ROWS, AT(7, 0),
+	  .make = make_parts }, // of a sheet: 8, a column each
+	{ "kernel_ns", .type = CELL_NS, AT(0, 9), FIELD(struct shown, account.kernel_ns) },
+	{ "gil_held_ns", .type = CELL_NS, AT(8, 10), KNOWN,
+	  FIELD(struct shown, account.gil_held_ns) },
+	{ "gil_waited_ns", .type = CELL_NS, AT(9, 11), KNOWN,
+	  FIELD(struct shown, account.gil_waited_ns) },
+	{ "cpus_busy", .type = CELL_NUMBER, AT(10, 0), FIELD(struct shown, cpus_busy) },
+};
+
+struct section *section_account_row(struct report *r, struct error *err)
+{
+	struct shown shown;
+
+	if (find(r, &shown, err) < 0)
+		return NULL;
+	struct section *s = section_new(r, "account", NULL);
+	SECTION_COLUMNS(s, columns);
+	section_metrics(s, "", 8, offsetof(struct shown, account.ns));
+	if (!shown.has_cpus)
+		section_without(s, "cpus_busy");
+	if (r->reader == READER_PAGE || shown.account.lifetime_ns)
+		section_row(s, &shown);
+	return section_end(s, err);
+}
