@@ -4,8 +4,9 @@
 #include "base/error.h"
 #include "cli/html/html_assets.h"
 #include "cli/html/html_parts.h"
+#include "cli/html/html_section.h"
 #include "cli/report/cut.h"
-#include "cli/report/report_json.h"
+#include "cli/report/sections.h"
 
 #include <errno.h>
 
@@ -70,23 +71,24 @@ static int put_phases(struct html *h, const struct view *view, struct error *err
 	return html_sources(h, err) < 0 || html_timeline(h, err) < 0 ? -1 : html_slices(h, err);
 }
 
-static void put_header(const struct html *h, const char *cut)
+static int put_header(const struct html *h, const struct view *view, const char *cut,
+                      struct error *err)
 {
-	struct totals totals;
+	cleanup(report) struct report r = report_of(h->profile, view, READER_PAGE);
+	r.cut = cut;
+	const struct section *s = section_page_header(&r, err);
 
-	query_totals(h->profile, &totals);
-	report_json_run(h->j, profile_run(h->profile));
-	json_put_count(h->j, "processes", totals.processes);
-	json_put_count(h->j, "threads", totals.threads);
-	json_put_text(h->j, "cut", *cut ? cut : NULL);
+	if (!s)
+		return -1;
+	html_put_members(h->j, s, 0);
+	return 0;
 }
 
 static int put_data(struct html *h, const struct view *view, const struct profile *base,
                     const char *cut, struct error *err)
 {
 	json_open(h->j, NULL, '{');
-	put_header(h, cut);
-	if (put_phases(h, view, err) < 0)
+	if (put_header(h, view, cut, err) < 0 || put_phases(h, view, err) < 0)
 		return -1;
 	h->view = view;
 	if (base && html_diff(h, base, err) < 0)

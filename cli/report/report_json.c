@@ -10,8 +10,6 @@
 #include "cli/report/view.h"
 #include "merge/rules/finding.h"
 
-#include <sys/wait.h>
-
 // 0 stands for what is not known, or does not apply.
 static void put_known(struct json *j, const char *key, uint64_t number)
 {
@@ -44,34 +42,16 @@ static void put_rule(struct json *j, const struct rule *rule, const struct rule_
 	json_close(j);
 }
 
-void report_json_run(struct json *j, const struct run *run)
+static int put_run(struct json *j, const struct profile *profile, const struct view *view,
+                   struct error *err)
 {
-	int status = run->exit_status;
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = section_run(&r, err);
 
-	json_open(j, "run", '{');
-	json_put_text(j, "command", run->command);
-	json_put_text(j, "directory", run->directory);
-	json_put_text(j, "host", run->host);
-	if (run->has_rank)
-		json_put_count(j, "rank", run->rank);
-	if (run->world)
-		json_put_count(j, "world", run->world);
-	json_put_text(j, "version", run->version);
-	json_put_count(j, "start_realtime_ns", run->start_realtime_ns);
-	json_put_count(j, "wall_ns", run->wall_ns);
-	json_put_bool(j, "complete", run->complete);
-	if (status >= 0 && WIFEXITED(status))
-		json_put_integer(j, "exit_status", WEXITSTATUS(status));
-	else
-		json_put_null(j, "exit_status");
-	if (status >= 0 && WIFSIGNALED(status))
-		json_put_integer(j, "signal", WTERMSIG(status));
-	else
-		json_put_null(j, "signal");
-	json_put_count(j, "cpus", run->cpus);
-	json_put_count(j, "samples", run->samples);
-	json_put_count(j, "lost", run->lost);
-	json_close(j);
+	if (!s)
+		return -1;
+	section_json_row(j, s->id, s, 0);
+	return 0;
 }
 
 static void put_window(struct json *j, const struct view *view, const struct findings *findings)
@@ -112,7 +92,8 @@ static int put_all(struct json *j, const struct profile *profile, const struct v
 	for (size_t i = 0; i < findings->answer_count; i++)
 		put_rule(j, rule_at(i), &findings->answers[i]);
 	json_close(j);
-	report_json_run(j, profile_run(profile));
+	if (put_run(j, profile, view, err) < 0)
+		return -1;
 	put_window(j, view, findings);
 	return 0;
 }

@@ -12,7 +12,6 @@ struct findings;
 struct json;
 struct profile;
 struct rule_limits;
-struct run;
 struct view;
 
 #define REPORT_JSON_VERSION 1
@@ -29,7 +28,6 @@ int report_json(const struct profile *profile, const struct view *view,
                 const struct rule_limits *limits, const struct report_json_more *more, FILE *out,
                 struct error *err);
 
-/* The members "findings" and "run" alone. */
+/* The member "findings" alone. */
 int report_json_findings(struct json *j, const struct profile *profile, const struct view *view,
                          const struct findings *findings, struct error *err);
-void report_json_run(struct json *j, const struct run *run);

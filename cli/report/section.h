@@ -179,9 +179,10 @@ struct section_row {
 /* How people see rows. */
 enum section_form {
 	SECTION_TABLE,
-	SECTION_LIST, /* numbered, with paragraphs */
-	SECTION_PARTS /* of a whole, in one line. Columns: group, name, how much. Those of the first
-	                 group are always there, others where they are a tenth of 1 % */
+	SECTION_LIST,  /* numbered, with paragraphs */
+	SECTION_PARTS, /* of a whole, in one line. Columns: group, name, how much. Those of the
+	                 first group are always there, others where they are a tenth of 1 % */
+	SECTION_HEADER /* the first line of a report. Columns: what was run, and facts. One row */
 };
 
 enum note_form {

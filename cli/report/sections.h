@@ -17,6 +17,10 @@ struct gpu_rows;
 
 typedef struct section *section_maker(struct report *r, struct error *err);
 
+/* Which run the report is of, and which part of it: for people; the same for a page; and the run.
+ */
+section_maker section_header, section_page_header, section_run;
+
 /* What is wrong, and the same as a table. FINDINGS must outlive the report. */
 struct section *section_findings(struct report *r, const struct findings *findings,
                                  struct error *err);

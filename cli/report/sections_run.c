@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tables for programs rest on: the run, what is known of its modules, its own notes.
+// The run, for programs: what became of it, what is known of its modules, its own notes.
 #include "cli/report/sections.h"
 
 #include "base/error.h"
@@ -48,16 +48,27 @@ static void make_overhead(const struct section *s, const void *data, struct sect
 	cell->count = overhead_ns(&outcome->run);
 }
 
+// Places in a table, and in the reports that programs and pages get.
 #define SHEET(place) .at = { [READER_SHEET] = (place) }
-#define KNOWN        .none = { [READER_SHEET] = true }
+#define AT(sheet, report)                                                                          \
+	.at = { [READER_SHEET] = (sheet), [READER_PAGE] = (report), [READER_JSON] = (report) }
+#define KNOWN .none = { [READER_SHEET] = true, [READER_PAGE] = true, [READER_JSON] = true }
 
 static const struct section_column run_columns[] = {
-	{ "command", .type = CELL_TEXT, SHEET(1), FIELD(struct outcome, run.command) },
+	{ "command", .type = CELL_TEXT, AT(1, 1), FIELD(struct outcome, run.command) },
+	{ "directory", .type = CELL_TEXT, AT(0, 2), FIELD(struct outcome, run.directory) },
+	{ "host", .type = CELL_TEXT, AT(0, 3), FIELD(struct outcome, run.host) },
+	{ "rank", .type = CELL_LABEL, AT(0, 4), FIELD(struct outcome, run.rank) },
+	{ "world", .type = CELL_COUNT, AT(0, 5), FIELD(struct outcome, run.world) },
+	{ "version", .type = CELL_TEXT, AT(0, 6), FIELD(struct outcome, run.version) },
+	{ "start_realtime_ns", .type = CELL_NS, AT(0, 7),
+	  FIELD(struct outcome, run.start_realtime_ns) },
 	{ "shown", .type = CELL_TEXT, SHEET(2), FIELD(struct outcome, cut) },
-	{ "wall_ns", .type = CELL_NS, SHEET(3), FIELD(struct outcome, run.wall_ns) },
-	{ "exit_status", .type = CELL_INTEGER, SHEET(4), .make = make_exit_status },
-	{ "signal", .type = CELL_COUNT, SHEET(5), KNOWN, .make = make_signal },
-	{ "complete", .type = CELL_BOOL, SHEET(6), FIELD(struct outcome, run.complete) },
+	{ "wall_ns", .type = CELL_NS, AT(3, 8), FIELD(struct outcome, run.wall_ns) },
+	{ "exit_status", .type = CELL_INTEGER, AT(4, 10), .make = make_exit_status },
+	{ "signal", .type = CELL_COUNT, AT(5, 11), KNOWN, .make = make_signal },
+	{ "complete", .type = CELL_BOOL, AT(6, 9), FIELD(struct outcome, run.complete) },
+	{ "cpus", .type = CELL_COUNT, AT(0, 12), FIELD(struct outcome, run.cpus) },
 	{ "processes", .type = CELL_COUNT, SHEET(7), FIELD(struct outcome, totals.processes) },
 	{ "threads", .type = CELL_COUNT, SHEET(8), FIELD(struct outcome, totals.threads) },
 	{ "on_cpu_ns", .type = CELL_NS, SHEET(9), FIELD(struct outcome, totals.on_cpu_ns) },
@@ -67,8 +78,9 @@ static const struct section_column run_columns[] = {
 	  FIELD(struct outcome, run.peak_rss_bytes) },
 	{ "frequency_hz", .type = CELL_COUNT, SHEET(13), KNOWN,
 	  FIELD(struct outcome, run.frequency_hz) },
-	{ "samples", .type = CELL_COUNT, SHEET(14), FIELD(struct outcome, run.samples) },
+	{ "samples", .type = CELL_COUNT, AT(14, 13), FIELD(struct outcome, run.samples) },
 	{ "lost_samples", .type = CELL_COUNT, SHEET(15), FIELD(struct outcome, run.lost) },
+	{ "lost", .type = CELL_COUNT, AT(0, 14), FIELD(struct outcome, run.lost) },
 	{ "truncated_stacks", .type = CELL_COUNT, SHEET(16), FIELD(struct outcome, run.truncated) },
 	{ "joined_stacks", .type = CELL_COUNT, SHEET(17), FIELD(struct outcome, run.joined) },
 	{ "guessed_stacks", .type = CELL_COUNT, SHEET(18), FIELD(struct outcome, run.guessed) },
@@ -94,6 +106,47 @@ struct section *section_sheet_run(struct report *r, struct error *err)
 
 	query_totals(r->profile, &outcome.totals);
 	SECTION_COLUMNS(s, run_columns);
+	section_row(s, &outcome);
+	return section_end(s, err);
+}
+
+struct section *section_run(struct report *r, struct error *err)
+{
+	const struct outcome outcome = { .run = *profile_run(r->profile) };
+	struct section *s = section_new(r, "run", NULL);
+
+	SECTION_COLUMNS(s, run_columns);
+	if (!outcome.run.has_rank)
+		section_without(s, "rank");
+	if (!outcome.run.world)
+		section_without(s, "world");
+	section_row(s, &outcome);
+	return section_end(s, err);
+}
+
+static void make_run(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)row;
+	cell->section = section_run(s->report, NULL);
+}
+
+#define PAGE(place) .at = { [READER_PAGE] = (place) }
+
+static const struct section_column page_columns[] = {
+	{ "run", .type = CELL_ROW, PAGE(1), .make = make_run },
+	{ "processes", .type = CELL_COUNT, PAGE(2), FIELD(struct outcome, totals.processes) },
+	{ "threads", .type = CELL_COUNT, PAGE(3), FIELD(struct outcome, totals.threads) },
+	{ "cut", .type = CELL_TEXT, PAGE(4), .none = { [READER_PAGE] = true },
+	  FIELD(struct outcome, cut) },
+};
+
+struct section *section_page_header(struct report *r, struct error *err)
+{
+	struct outcome outcome = { .run = *profile_run(r->profile), .cut = r->cut };
+	struct section *s = section_new(r, "header", NULL);
+
+	query_totals(r->profile, &outcome.totals);
+	SECTION_COLUMNS(s, page_columns);
 	section_row(s, &outcome);
 	return section_end(s, err);
 }

@@ -102,8 +102,9 @@ static int print_chosen(const struct text *text, struct error *err)
 	return failed;
 }
 
-static int print_all(const struct text *text, const struct totals *totals, struct error *err)
+static int print_all(const struct text *text, struct error *err)
 {
+	struct totals totals;
 	bool filtered = view_is_filtered(text->view);
 	cleanup(findings) struct findings *findings =
 		cut_findings(text->view, text->profile, text->limits, err);
@@ -111,6 +112,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 
 	if (!findings)
 		return -1;
+	query_totals(text->profile, &totals);
 	if (!filtered && text_verdict(text, findings, err) < 0)
 		return -1;
 	if (!filtered && text_made(text, section_ranks, err) < 0)
@@ -122,7 +124,7 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 		return -1;
 	bool part = text->view->thread || text->view->process ||
 	            text->view->on_cpu != text->view->off_cpu;
-	if (!part && totals->on_cpu_ns + totals->off_cpu_ns &&
+	if (!part && totals.on_cpu_ns + totals.off_cpu_ns &&
 	    print_findings(text, findings, err) < 0)
 		return -1;
 	if (text->view->quiet)
@@ -141,30 +143,19 @@ static int print_all(const struct text *text, const struct totals *totals, struc
 	               : text_made(text, section_device_memory, err);
 }
 
-// What was asked for and is not there.
-static void print_miss(const struct text *text)
-{
-	const char *words = cut_missed(text->view);
-
-	if (words)
-		fprintf(text->out, "  %s\n", words);
-}
-
 static int print_view(const struct text *text, struct error *err)
 {
 	const struct view *view = text->view;
-	struct totals totals;
 	int failed;
 
 	if (profile_has_repeats(text->profile))
 		return text_repeats(text, err);
-	query_totals(text->profile, &totals);
-	text_header(text, &totals);
-	print_miss(text);
+	if (text_made(text, section_header, err) < 0)
+		return -1;
 	if (view_table(view) != VIEW_TABLE_NONE || view->call_tree)
 		failed = print_chosen(text, err);
 	else
-		failed = print_all(text, &totals, err);
+		failed = print_all(text, err);
 	if (!failed)
 		failed = text_made(text, section_limits, err);
 	return failed;

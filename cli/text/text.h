@@ -35,8 +35,13 @@ struct report text_report(const struct text *text);
 /* Prints a section that was made for READER_TEXT, and those behind it. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
 
-/* The rows of one whose form is SECTION_PARTS. */
+/* What is special to those whose form is SECTION_HEADER, or SECTION_PARTS: title and rows; rows. */
+void text_header(const struct text *text, const struct section *s);
 void text_parts(const struct text *text, const struct section *s);
+
+/* WORDS, which have \u00b7, \u00b1 and \u00d7, in signs that the terminal has; the caller frees it.
+   NULL if there is no memory. */
+char *text_signs(const struct terminal *t, const char *words);
 
 /* How a terminal shows what is worth that much attention. */
 enum style text_style(enum tone tone);
@@ -48,7 +53,6 @@ int text_made(const struct text *text, section_maker *make, struct error *err);
 int text_print(const struct text *text, struct error *err);
 
 /* The sections. */
-void text_header(const struct text *text, const struct totals *totals);
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 int text_repeats(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);

@@ -170,8 +170,7 @@ static bool is_number(const struct section_column *c)
 	return c->right || (c->type != CELL_TEXT && c->type != CELL_PLACE && c->type != CELL_BOOL);
 }
 
-// The same words in signs that the terminal has. NULL if there is no memory.
-static char *in_signs(const struct terminal *t, const char *words)
+char *text_signs(const struct terminal *t, const char *words)
 {
 	const char *const signs[][2] = { { "\u00b7", t->dot },
 		                         { "\u00b1", t->plus_minus },
@@ -200,7 +199,7 @@ static void put_heading(const struct layout *layout, size_t column, char *buffer
 	const struct section_column *c = &layout->s->columns[column];
 	const char *heading =
 		c->alone && column && !layout->shown[column - 1] ? c->alone : c->heading;
-	cleanup_free char *words = in_signs(&layout->text->terminal, heading);
+	cleanup_free char *words = text_signs(&layout->text->terminal, heading);
 
 	snprintf(buffer, size, "%s", words ? words : "");
 }
@@ -428,7 +427,7 @@ static int print_heading(const struct layout *layout, struct error *err)
 		const char *legend = s->columns[i].legend;
 		if (!layout->shown[i] || !legend)
 			continue;
-		cleanup_free char *words = in_signs(&layout->text->terminal, legend);
+		cleanup_free char *words = text_signs(&layout->text->terminal, legend);
 		fprintf(out, "; %s", words ? words : "");
 	}
 	if (fclose(out) != 0)
@@ -442,11 +441,13 @@ static void print_notes(const struct text *text, const struct section *s, bool a
 	for (const struct section_note *note = s->notes; note; note = note->next) {
 		if (note->above != above)
 			continue;
-		cleanup_free char *words = in_signs(&text->terminal, note->words);
+		cleanup_free char *words = text_signs(&text->terminal, note->words);
 		if (note->form == NOTE_SAY) {
 			text_say(text, "%s", words ? words : "");
 		} else if (note->form == NOTE_LINE) {
-			fprintf(text->out, "  %s\n", words ? words : "");
+			fputs("  ", text->out);
+			terminal_print(&text->terminal, text->out, "%s", words ? words : "");
+			fputc('\n', text->out);
 		} else {
 			fputs("  ", text->out);
 			terminal_wrap(&text->terminal, text->out, words ? words : "", INDENT,
@@ -474,7 +475,9 @@ static int print_section(const struct text *text, const struct section *s, struc
 	if (!s->shown)
 		return 0;
 	choose_columns(&layout);
-	if (!s->title)
+	if (s->form == SECTION_HEADER)
+		text_header(text, s);
+	else if (!s->title)
 		fputc('\n', text->out);
 	else if (*s->title && print_heading(&layout, err) < 0)
 		return -1;
@@ -483,7 +486,7 @@ static int print_section(const struct text *text, const struct section *s, struc
 		print_list(&layout);
 	else if (s->form == SECTION_PARTS)
 		text_parts(text, s);
-	else if (s->row_count && print_table(&layout, err) < 0)
+	else if (s->form == SECTION_TABLE && s->row_count && print_table(&layout, err) < 0)
 		return -1;
 	print_ties(&layout);
 	print_notes(text, s, false);

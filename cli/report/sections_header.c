@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Which run a report is of, and which part of it: what stands first.
+#include "cli/report/sections.h"
+
+#include "base/cleanup.h"
+#include "cli/format.h"
+#include "cli/report/cut.h"
+#include "cli/report/view.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct header {
+	const char *command, *facts;
+};
+
+static void describe_exit(const struct run *run, char *buffer, size_t size)
+{
+	int status = run->exit_status;
+
+	if (status == -1)
+		snprintf(buffer, size, "%s", run->complete ? "exit unknown" : "unfinished");
+	else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status)))
+		snprintf(buffer, size, "killed by SIG%s", sigabbrev_np(WTERMSIG(status)));
+	else if (WIFSIGNALED(status))
+		snprintf(buffer, size, "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(buffer, size, "exit %d", WEXITSTATUS(status));
+}
+
+// Of a run beside others: "rank 3 of 16 on node7". A sign in the host's name is none of ours.
+static void describe_rank(const struct report *r, char *buffer, size_t size)
+{
+	const struct run *run = profile_run(r->profile);
+	cleanup_free char *host = format_clean(run->host ? run->host : "?", r->ascii);
+	char world[24] = "";
+
+	buffer[0] = '\0';
+	if (!run->has_rank)
+		return;
+	if (run->world)
+		snprintf(world, sizeof(world), " of %u", run->world);
+	snprintf(buffer, size, " \u00b7 rank %u%s on %s", run->rank, world, host ? host : "?");
+}
+
+static const char *say_facts(struct report *r)
+{
+	const struct run *run = profile_run(r->profile);
+	char status[64], rank[128];
+	struct totals totals;
+
+	query_totals(r->profile, &totals);
+	describe_exit(run, status, sizeof(status));
+	describe_rank(r, rank, sizeof(rank));
+	return report_say(r, "%s \u00b7 %s \u00b7 %s process%s, %s thread%s%s",
+	                  format_duration(run->wall_ns).text, status,
+	                  format_count(totals.processes).text, totals.processes == 1 ? "" : "es",
+	                  format_count(totals.threads).text, totals.threads == 1 ? "" : "s", rank);
+}
+
+// A script in an argument has many lines, the header has one.
+static const char *flatten(struct report *r, const char *command)
+{
+	size_t size = strlen(command) + 1;
+	char *flat = report_take(r, size);
+
+	for (size_t i = 0; flat && i < size; i++)
+		flat[i] = command[i] == '\n' || command[i] == '\t' ? ' ' : command[i];
+	return flat;
+}
+
+// Which part of the run was recorded, where it is not all of it.
+static void say_recorded(struct section *s, const struct run *run)
+{
+	const char *range = run->recorded_range;
+
+	if (run->recorded_to_ns || range)
+		section_note(s, NOTE_LINE, false, "recorded: %s from %.3f to %.3f s%s%s",
+		             format_duration(run->recorded_ns).text,
+		             (double)run->recorded_from_ns / 1e9, (double)run->recorded_to_ns / 1e9,
+		             range ? ", while open: " : "", range ? range : "");
+}
+
+// Which part of it is shown; and what was asked for and is not there.
+static void say_cut(struct section *s)
+{
+	const struct report *r = s->report;
+	const char *missed = cut_missed(r->view);
+
+	if (view_is_filtered(r->view)) {
+		cleanup_free char *words = cut_words(r->view, r->profile);
+		section_note(s, NOTE_LINE, false, "%s", words ? words : "");
+	}
+	if (missed)
+		section_note(s, NOTE_LINE, false, "%s", missed);
+}
+
+static const struct section_column columns[] = {
+	{ "command", .type = CELL_TEXT, .at = { 1 }, FIELD(struct header, command) },
+	{ "facts", .type = CELL_TEXT, .at = { 2 }, FIELD(struct header, facts) },
+};
+
+struct section *section_header(struct report *r, struct error *err)
+{
+	const struct run *run = profile_run(r->profile);
+	struct section *s = section_new(r, "header", "bottleneck");
+	const struct header header = { flatten(r, run->command ? run->command : "?"),
+		                       say_facts(r) };
+
+	s->form = SECTION_HEADER;
+	s->shown = true;
+	SECTION_COLUMNS(s, columns);
+	section_row(s, &header);
+	say_recorded(s, run);
+	say_cut(s);
+	return section_end(s, err);
+}
