@@ -319,7 +319,7 @@ static int conclude(struct bench *b, const struct terminal *terminal, struct err
 	page.text = b->options->json ? NULL : terminal;
 	text.out = page.out;
 	int failed = b->options->json ? repeats_json(b->profile, page.out, err)
-	                              : text_repeats(&text, err);
+	                              : text_made(&text, section_repeats, err);
 	if (whole_print(&page, failed, stdout, err) < 0)
 		return -1;
 	if (save(b, path, sizeof(path), err) == 0) {

@@ -179,10 +179,11 @@ struct section_row {
 /* How people see rows. */
 enum section_form {
 	SECTION_TABLE,
-	SECTION_LIST,  /* numbered, with paragraphs */
-	SECTION_PARTS, /* of a whole, in one line. Columns: group, name, how much. Those of the
-	                 first group are always there, others where they are a tenth of 1 % */
-	SECTION_HEADER /* the first line of a report. Columns: what was run, and facts. One row */
+	SECTION_LIST,   /* numbered, with paragraphs */
+	SECTION_PARTS,  /* of a whole, in one line. Columns: group, name, how much. Those of the
+	                  first group are always there, others where they are a tenth of 1 % */
+	SECTION_HEADER, /* the first line of a report. Columns: what was run, and facts. One row */
+	SECTION_SIDES   /* the same, and a line for each row. Columns: its letter, what was run */
 };
 
 enum note_form {

@@ -93,6 +93,9 @@ section_maker section_gpu_managed, section_gpu_faults;
    it as one row, for JSON: none if it is not merged. */
 section_maker section_ranks, section_ranks_summary;
 
+/* Repeated runs: for people, with what they are worth; and as tables. */
+section_maker section_repeats, section_repeat_runs, section_repeat_spreads, section_repeat_ratios;
+
 /* Threads or processes; and all of them, for a page or a sheet. */
 struct section *section_owners(struct report *r, enum query_by by, struct error *err);
 section_maker section_all_threads, section_all_processes;

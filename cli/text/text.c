@@ -149,7 +149,7 @@ static int print_view(const struct text *text, struct error *err)
 	int failed;
 
 	if (profile_has_repeats(text->profile))
-		return text_repeats(text, err);
+		return text_made(text, section_repeats, err);
 	if (text_made(text, section_header, err) < 0)
 		return -1;
 	if (view_table(view) != VIEW_TABLE_NONE || view->call_tree)

@@ -35,8 +35,10 @@ struct report text_report(const struct text *text);
 /* Prints a section that was made for READER_TEXT, and those behind it. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
 
-/* What is special to those whose form is SECTION_HEADER, or SECTION_PARTS: title and rows; rows. */
+/* What is special to those whose form is SECTION_HEADER, SECTION_SIDES, or SECTION_PARTS: title and
+   rows of the first two, rows of the last. */
 void text_header(const struct text *text, const struct section *s);
+void text_sides(const struct text *text, const struct section *s);
 void text_parts(const struct text *text, const struct section *s);
 
 /* WORDS, which have \u00b7, \u00b1 and \u00d7, in signs that the terminal has; the caller frees it.
@@ -54,7 +56,6 @@ int text_print(const struct text *text, struct error *err);
 
 /* The sections. */
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
-int text_repeats(const struct text *text, struct error *err);
 int text_tree(const struct text *text, struct error *err);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */

@@ -477,6 +477,8 @@ static int print_section(const struct text *text, const struct section *s, struc
 	choose_columns(&layout);
 	if (s->form == SECTION_HEADER)
 		text_header(text, s);
+	else if (s->form == SECTION_SIDES)
+		text_sides(text, s);
 	else if (!s->title)
 		fputc('\n', text->out);
 	else if (*s->title && print_heading(&layout, err) < 0)

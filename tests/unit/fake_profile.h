@@ -49,7 +49,7 @@ struct profile {
 	struct warmup_rows warmup;
 	struct startup startup;
 	struct causes causes;
-	struct clock_change rise, fall; /* all 0: none */
+	struct clock_change rise, fall;     /* all 0: none */
 	struct steps steps;                 /* of the whole run */
 	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
 	struct memory_rows memory;
@@ -57,6 +57,8 @@ struct profile {
 	struct import_rows imports;
 	struct rank_rows ranks; /* of a merged profile */
 	struct repeat_rows repeats;
+	const struct repeat *repeat_runs;
+	size_t repeat_run_count;
 	struct spread ratio; /* of the second side to the first */
 	struct finding findings[4];
 	size_t finding_count, findings_shown;

@@ -191,6 +191,12 @@ void repeat_rows_free(struct repeat_rows *rows)
 	free(rows);
 }
 
+const struct repeat *query_repeat_runs(const struct profile *p, size_t *count)
+{
+	*count = p->repeat_run_count;
+	return p->repeat_runs;
+}
+
 int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
                        enum repeat_metric metric, struct spread *ratio, struct error *err)
 {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// What is told of repeated runs, whatever the format.
+#include "tests/unit/fake_profile.h"
+#include "tests/unit/fake_units.h"
+#include "tests/unit/made_section.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <string.h>
+
+TestSuite(sections_repeats, .init = made_begin, .fini = made_end);
+
+Test(sections_repeats, people_see_the_sides_the_verdict_a_table_and_doubts)
+{
+	const struct profile *p = fake_profile_of_repeats(true);
+	const struct section *s = made_section(p, READER_TEXT, section_repeats);
+
+	cr_expect_eq(s->form, SECTION_SIDES);
+	cr_expect_str_eq(
+		made_text(s),
+		"bottleneck bench: 12 runs of each, in turns: 2.50 s\n"
+		"A | ./pack --level 9 'my input.tar' output.gz\n"
+		"B | ./pack --level 1 'my input.tar' output.gz\n"
+		"> B is 38.5 times as fast as A (with 95 % confidence 33.3 to 41.7, 12 pairs).\n"
+		"A | 123 ms | 122 to 125 ms | 2.4 % | 121000000 | 310000000 | 190000000 | "
+		"10000000 | 128974848\n"
+		"B | 3.2 ms | 3.00 to 3.90 ms | 31.2 % | 2900000 | 9000000 | 2000000 | 1000000 | "
+		"12582912\n"
+		"> A: It keeps 1.6 CPUs busy.\n"
+		"> A: The first run took 2.5 times as long as the median: caches were cold. --warmup "
+		"1 leaves it out.\n"
+		"> B: 3 of 12 runs are far from the others: something disturbed them.\n"
+		"> B: Runs vary very much (IQR 31 % of the median): find out what else the machine "
+		"does.\n"
+		"> B: A run takes less than 5 ms: most of that is the start of a process. --range "
+		"measures a part of it.\n"
+		"> B: 2 runs failed, and do not count.\n"
+		"> Other programs kept 2.6 of 8 CPUs busy meanwhile.\n");
+}
+
+Test(sections_repeats, of_a_range_calls_are_told_and_not_what_whole_runs_used)
+{
+	struct profile *p = fake_profile_of_repeats(false);
+	struct repeat_row *row = &p->repeats.rows[0];
+
+	row->range = "step";
+	row->calls = 36;
+	row->spread[REPEAT_CALL] = row->spread[REPEAT_WALL];
+	const struct section *table = made_section(p, READER_TEXT, section_repeats)->next->next;
+	cr_expect(section_column(table, "calls") != NULL);
+	cr_expect(section_column(table, "user") == NULL);
+	cr_expect_str_eq(table->rows[0].cells[0].text, "");
+	row->spread[REPEAT_CALL].count = 0;
+	table = made_section(p, READER_TEXT, section_repeats)->next->next;
+	cr_expect_eq(table->row_count, 0);
+}
+
+Test(sections_repeats, programs_get_each_run)
+{
+	static const struct repeat runs[] = {
+		{ .side = 1, .status = 0, .begin_ns = 5, .wall_ns = MS(3), .peak_rss_bytes = 7 },
+		{ .side = 2, .status = 9, .calls = 4, .calls_ns = 8, .call_ns = 2 },
+	};
+	struct profile *p = fake_profile_of_repeats(true);
+
+	p->repeat_runs = runs;
+	p->repeat_run_count = 2;
+	cr_expect_str_eq(made_text(made_section(p, READER_SHEET, section_repeat_runs)),
+	                 "1 | 5 | 0 | ? | 3000000 | 0 | 0 | 7 | ? | ? | ?\n"
+	                 "2 | 0 | ? | 9 | 0 | 0 | 0 | 0 | 4 | 8 | 2\n");
+}
+
+Test(sections_repeats, programs_get_spreads_and_ratios)
+{
+	struct profile *p = fake_profile_of_repeats(true);
+	const char *text = made_text(made_section(p, READER_SHEET, section_repeat_spreads));
+
+	cr_expect(strstr(text,
+	                 "1 | ./pack --level 9 'my input.tar' output.gz | ? | wall | ns | 12 | "
+	                 "0 | 123450000 | 122100000 | 124900000 | 122000000 | 125000000 | "
+	                 "3000000 | 121000000 | 310000000 | 140000000 | 3 | 1 | yes\n") == text,
+	          "%s", text);
+	cr_expect_str_eq(made_text(made_section(p, READER_SHEET, section_repeat_ratios)),
+	                 "1 | 2 | 12 | 0.026 | 0.024 | 0.03\n");
+	p->repeats.rows[0].spread[REPEAT_WALL].count = SPREAD_COUNT_MIN - 1;
+	text = made_text(made_section(p, READER_SHEET, section_repeat_spreads));
+	cr_expect(strstr(text, " | wall | ns | 12 | 0 | 123450000 | ? | ? | ") != NULL, "%s", text);
+}
