@@ -14,37 +14,59 @@ static bool is_measured(const struct profile *p)
 	return p && (profile_has_repeats(p) || profile_has_counts(p));
 }
 
+static const struct export_table tables_of_time[] = {
+	{ "account", section_account_row },
+	{ "functions", section_sheet_functions },
+	{ "lines", section_sheet_lines },
+	{ "modules", section_sheet_modules },
+	{ "files", section_sheet_files },
+	{ "threads", section_all_threads },
+	{ "processes", section_all_processes },
+	{ "imports", section_sheet_imports },
+	{ "step_series", section_step_series },
+	{ "steps", section_all_steps },
+	{ "warmup", section_all_warmup },
+	{ "cpu_clock", section_sheet_cpu_clock },
+	{ 0 },
+};
+
 static const struct export_table tables_of_ops[] = {
-	{ "ops", .make = section_sheet_ops },
-	{ "op_shapes", .make = section_sheet_op_shapes },
-	{ "memory_totals", .make = section_sheet_memory_totals },
-	{ "memory", .make = section_sheet_memory },
-	{ "memory_lines", .make = section_sheet_memory_lines },
-	{ "gpu_memory", .make = section_device_memory },
-	{ "counters", .make = section_counters },
+	{ "ops", section_sheet_ops },
+	{ "op_shapes", section_sheet_op_shapes },
+	{ "memory_totals", section_sheet_memory_totals },
+	{ "memory", section_sheet_memory },
+	{ "memory_lines", section_sheet_memory_lines },
+	{ "gpu_memory", section_device_memory },
+	{ "counters", section_counters },
 	{ 0 },
 };
 
 static const struct export_table tables_of_gpus[] = {
-	{ "gpus", .make = section_all_gpu_devices },
-	{ "gpu_work", .make = section_all_gpu_work },
-	{ "gpu_idle", .make = section_all_gpu_idle },
-	{ "gpu_streams", .make = section_gpu_streams },
-	{ "gpu_lines", .make = section_all_gpu_lines },
-	{ "gpu_managed", .make = section_gpu_managed },
-	{ "gpu_faults", .make = section_gpu_faults },
-	{ 0 },
+	{ "gpus", section_all_gpu_devices },    { "gpu_work", section_all_gpu_work },
+	{ "gpu_idle", section_all_gpu_idle },   { "gpu_streams", section_gpu_streams },
+	{ "gpu_lines", section_all_gpu_lines }, { "gpu_managed", section_gpu_managed },
+	{ "gpu_faults", section_gpu_faults },   { 0 },
 };
 
 static const struct export_table tables_of_findings[] = {
-	{ "findings", .make = section_sheet_findings },
+	{ "findings", section_sheet_findings },
+	{ 0 },
+};
+
+static const struct export_table tables_of_measurements[] = {
+	{ "repeats", section_repeat_runs },
+	{ "repeat_spreads", section_repeat_spreads },
+	{ "repeat_ratios", section_repeat_ratios },
+	{ "count_totals", section_count_totals },
+	{ "counts", section_counts },
+	{ "count_lines", section_count_lines },
 	{ 0 },
 };
 
 static const struct export_table tables_of_limits[] = {
-	{ "run", .make = section_sheet_run },
-	{ "debug_info", .make = section_sheet_debug_info },
-	{ "notes", .make = section_sheet_notes },
+	{ "run", section_sheet_run },
+	{ "debug_info", section_sheet_debug_info },
+	{ "notes", section_sheet_notes },
 	{ 0 },
 };
 
@@ -81,11 +103,9 @@ const struct export_table *tables_find(const char *name, struct error *err)
 	return NULL;
 }
 
-int tables_write(const struct export_table *table, struct sheet *s, const struct exporting *e,
+int tables_write(const struct export_table *table, const struct sheet *s, const struct exporting *e,
                  struct error *err)
 {
-	if (!table->make)
-		return table->write(s, e, err);
 	cleanup(report) struct report report = report_of(e->profile, e->view, READER_SHEET);
 	report.limits = e->limits;
 	report.cut = e->cut;

@@ -19,18 +19,13 @@ struct section;
 
 struct export_table {
 	const char *name;
-	/* All rows, by one of the two. -1 or NULL if the question could not be answered. */
-	int (*write)(struct sheet *s, const struct exporting *e, struct error *err);
+	/* All rows. NULL if the question could not be answered. */
 	struct section *(*make)(struct report *r, struct error *err);
 };
 
 /* -1 if the question could not be answered. */
-int tables_write(const struct export_table *table, struct sheet *s, const struct exporting *e,
+int tables_write(const struct export_table *table, const struct sheet *s, const struct exporting *e,
                  struct error *err);
-
-/* Tables of a kind, from the first up to the one without a name. */
-extern const struct export_table tables_of_time[];
-extern const struct export_table tables_of_measurements[];
 
 /* Those of P, in order: NULL behind the last one. Repeated runs and counts have theirs alone, and
    what they rest on; NULL: all there are. */

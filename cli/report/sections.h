@@ -27,7 +27,8 @@ struct section *section_findings(struct report *r, const struct findings *findin
 section_maker section_sheet_findings;
 
 /* What the numbers rest on, and what they cannot show: sentences; and as tables. */
-section_maker section_limits, section_sheet_run, section_sheet_debug_info, section_sheet_notes;
+section_maker section_limits, section_sheet_run, section_sheet_debug_info, section_sheet_notes,
+	section_sheet_cpu_clock;
 
 /* The steps of the run: the slowest for people, with words; all of them; and their summary. */
 section_maker section_steps, section_all_steps, section_step_series;
@@ -95,6 +96,9 @@ section_maker section_ranks, section_ranks_summary;
 
 /* Repeated runs: for people, with what they are worth; and as tables. */
 section_maker section_repeats, section_repeat_runs, section_repeat_spreads, section_repeat_ratios;
+
+/* Counted instructions, as tables. */
+section_maker section_counts, section_count_lines, section_count_totals;
 
 /* Threads or processes; and all of them, for a page or a sheet. */
 struct section *section_owners(struct report *r, enum query_by by, struct error *err);

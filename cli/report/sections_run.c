@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The run, for programs: what became of it, what is known of its modules, its own notes.
+// The run, for programs: what became of it, what is known of its modules, the CPUs' clock, its own
+// notes.
 #include "cli/report/sections.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/report/overhead.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
+#include "merge/table/clocks.h"
 #include "symbolize/symbolizer.h"
 
 #include <string.h>
@@ -183,6 +186,30 @@ struct section *section_sheet_debug_info(struct report *r, struct error *err)
 	struct section *s = section_new(r, "debug_info", NULL);
 	SECTION_COLUMNS(s, module_columns);
 	section_rows(s, rows->rows, rows->count, sizeof(*rows->rows));
+	return section_end(s, err);
+}
+
+static void make_clock_time(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct clock_reading *reading = data;
+
+	(void)s;
+	cell->count = reading->at_ms * NS_PER_MS;
+}
+
+static const struct section_column clock_columns[] = {
+	{ "at_ns", .type = CELL_NS, SHEET(1), .make = make_clock_time },
+	{ "mhz", .type = CELL_COUNT, SHEET(2), FIELD(struct clock_reading, mhz) },
+};
+
+struct section *section_sheet_cpu_clock(struct report *r, struct error *err)
+{
+	struct section *s = section_new(r, "cpu_clock", NULL);
+	struct clocks clocks;
+
+	clocks_parse(&clocks, profile_run(r->profile)->cpu_clock);
+	SECTION_COLUMNS(s, clock_columns);
+	section_rows(s, clocks.readings, clocks.count, sizeof(*clocks.readings));
 	return section_end(s, err);
 }
 

@@ -4,6 +4,9 @@
  */
 #include "tests/unit/fake_profile.h"
 
+#include "merge/table/clocks.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,6 +228,16 @@ bool query_clock_fall(const struct profile *p, struct clock_change *change)
 {
 	*change = p->fall;
 	return p->fall.at_ns > 0;
+}
+
+// One reading, as the profile's own text has it.
+bool clocks_parse(struct clocks *c, const char *text)
+{
+	struct clock_reading *first = &c->readings[0];
+
+	*c = (struct clocks){ 0 };
+	c->count = text && sscanf(text, "%u:%u", &first->at_ms, &first->mhz) == 2;
+	return true;
 }
 
 const char *cause_name(enum cause cause)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Counted instructions, and the CPUs' clock, as tables.
+#include "merge/query/query_counts.h"
+#include "tests/unit/fake_profile.h"
+#include "tests/unit/made_section.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+
+TestSuite(sections_counts, .init = made_begin, .fini = made_end);
+
+static struct count_row rows[] = {
+	{ .name = "work",
+	  .file = "/src/a.c",
+	  .line = 7,
+	  .module = "/opt/app",
+	  .self = 40,
+	  .total = 100,
+	  .calls = 3 },
+	{ .name = "[libc.so.6]", .module = "/lib/libc.so.6", .self = 2, .total = 2, .calls = 1 },
+};
+static struct counts_query asked;
+static bool counted;
+
+bool profile_has_counts(const struct profile *p)
+{
+	(void)p;
+	return counted;
+}
+
+struct count_rows *query_counts(const struct profile *p, const struct counts_query *query,
+                                struct error *err)
+{
+	struct count_rows *found = calloc(1, sizeof(*found));
+
+	(void)p, (void)err;
+	asked = *query;
+	*found = (struct count_rows){ .rows = rows,
+		                      .count = 2,
+		                      .noise = query->noise ? 0 : 9,
+		                      .all = 142,
+		                      .unnamed = 2,
+		                      .unnamed_module = "/lib/libc.so.6" };
+	return found;
+}
+
+void count_rows_free(struct count_rows *found)
+{
+	free(found);
+}
+
+Test(sections_counts, all_functions_with_what_varies_from_run_to_run)
+{
+	cr_expect_str_eq(made_text(made_section(fake_profile(), READER_SHEET, section_counts)),
+	                 "work | /src/a.c | /opt/app | 40 | 100 | 3\n"
+	                 "[libc.so.6] | ? | /lib/libc.so.6 | 2 | 2 | 1\n");
+	cr_expect(asked.noise && asked.by == COUNTS_BY_FUNCTION);
+}
+
+Test(sections_counts, lines_have_no_total)
+{
+	cr_expect_str_eq(made_text(made_section(fake_profile(), READER_SHEET, section_count_lines)),
+	                 "/src/a.c | 7 | 40\n"
+	                 "? | ? | 2\n");
+	cr_expect(asked.noise && asked.by == COUNTS_BY_LINE);
+}
+
+Test(sections_counts, totals_are_those_of_a_count)
+{
+	counted = true;
+	cr_expect_str_eq(
+		made_text(made_section(fake_profile(), READER_SHEET, section_count_totals)),
+		"142 | 9 | 2 | /lib/libc.so.6 | 0 | ?\n");
+	counted = false;
+	cr_expect_eq(made_section(fake_profile(), READER_SHEET, section_count_totals)->row_count,
+	             0);
+}
+
+Test(sections_counts, readings_of_the_cpus_clock_have_their_times_in_ns)
+{
+	struct profile *p = fake_profile();
+
+	p->run.cpu_clock = "3:2100";
+	cr_expect_str_eq(made_text(made_section(p, READER_SHEET, section_sheet_cpu_clock)),
+	                 "3000000 | 2100\n");
+}
