@@ -148,7 +148,9 @@ struct section_column {
 	bool right;        /* a text that stands on the right, as numbers do */
 	uint8_t parts;     /* its text has parts, a line each: as many as fit beside so many columns
 	                      of the line, but one at least; 0: it has none */
-	bool prose;        /* of lists: a paragraph, beside those that are not */
+	bool stem;  /* its text has the lines of a tree before a line end: of them only the end
+	               is shown where they take more than a quarter of the line */
+	bool prose; /* of lists: a paragraph, beside those that are not */
 	uint8_t priority;  /* where the line is too short, the highest go first; 0: none */
 	uint8_t reserve;   /* columns of the line that those with a priority leave to it */
 	bool if_any;       /* not where nothing would stand in it */

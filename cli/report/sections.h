@@ -50,6 +50,9 @@ struct section *section_sheet_lines(struct report *r, struct error *err);
 struct section *section_sheet_modules(struct report *r, struct error *err);
 struct section *section_sheet_files(struct report *r, struct error *err);
 
+/* Who calls whom, of time and of GPU time. */
+section_maker section_call_tree;
+
 /* Ops, exact. */
 section_maker section_ops, section_page_ops, section_sheet_ops, section_sheet_op_shapes;
 

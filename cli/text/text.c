@@ -98,7 +98,7 @@ static int print_chosen(const struct text *text, struct error *err)
 	else if (table == VIEW_TABLE_KERNELS)
 		failed = text_made(text, section_gpu_kernels, err);
 	if (!failed && view->call_tree)
-		failed = text_tree(text, err);
+		failed = text_made(text, section_call_tree, err);
 	return failed;
 }
 

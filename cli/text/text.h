@@ -2,8 +2,8 @@
 /*
  * The report for people: the answer, the rows, the limits.
  *
- * Each section is a file text_*.c and prints nothing where it has nothing to
- * say. All of them read one profile, so a saved run reports like a fresh one.
+ * It prints the sections that cli/report/ builds, and knows what each form of them looks like on a
+ * terminal. All of them are of one profile, so a saved run reports like a fresh one.
  */
 #pragma once
 
@@ -35,6 +35,9 @@ struct report text_report(const struct text *text);
 /* Prints a section that was made for READER_TEXT, and those behind it. -1 if there is no memory. */
 int text_section(const struct text *text, const struct section *s, struct error *err);
 
+/* The same of one that MAKE builds. */
+int text_made(const struct text *text, section_maker *make, struct error *err);
+
 /* What is special to those whose form is SECTION_HEADER, SECTION_SIDES, or SECTION_PARTS: title and
    rows of the first two, rows of the last. */
 void text_header(const struct text *text, const struct section *s);
@@ -48,15 +51,11 @@ char *text_signs(const struct terminal *t, const char *words);
 /* How a terminal shows what is worth that much attention. */
 enum style text_style(enum tone tone);
 
-/* The same of one that MAKE builds. */
-int text_made(const struct text *text, section_maker *make, struct error *err);
-
 /* Prints what the view asks for. -1 if a question could not be answered. */
 int text_print(const struct text *text, struct error *err);
 
-/* The sections. */
+/* The answer, before the sections. */
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
-int text_tree(const struct text *text, struct error *err);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */
 __attribute__((format(printf, 2, 3))) void text_say(const struct text *text, const char *format,

@@ -17,7 +17,7 @@
 #define COLUMNS_MAX 32
 #define LIST_INDENT 5    /* of paragraphs, where the terminal is too narrow for columns */
 #define PROSE_WIDTH 40   /* that a paragraph has beside columns at least */
-#define WORDS_BYTES 1300 /* of a number, a place, or parts */
+#define WORDS_BYTES 2048 /* of a number, a place, parts, or a name in a tree */
 #define COMMAS_MAX  1e8  /* whole numbers up to here are printed as they are */
 #define PREFIX_MAX  1e18 /* and up to here with a prefix */
 
@@ -150,6 +150,19 @@ static void put_parts(const struct layout *layout, const struct section_column *
 	}
 }
 
+// Names need room, too.
+static void put_stem(const struct layout *layout, const char *text, char *buffer, size_t size)
+{
+	size_t most = (size_t)layout->text->terminal.width / 4, length = strcspn(text, "\n");
+	cleanup_free char *stem = strndup(text, length);
+	const char *shown = stem ? stem : "";
+
+	for (size_t width = format_width(shown); width > most; width--)
+		for (shown++; (*shown & 0xc0) == 0x80;)
+			shown++;
+	snprintf(buffer, size, "%s%s", shown, text + length + (text[length] == '\n'));
+}
+
 // "" for what is not known, or tells nothing; in BUFFER, but for texts, which may be of any length.
 static const char *cell_words(const struct layout *layout, const struct section_column *c,
                               const struct section_cell *cell, char *buffer, size_t size)
@@ -158,6 +171,8 @@ static const char *cell_words(const struct layout *layout, const struct section_
 		return c->nothing ? c->nothing : "";
 	if (c->parts)
 		put_parts(layout, c, cell->text, buffer, size);
+	else if (c->stem)
+		put_stem(layout, cell->text, buffer, size);
 	else if (c->type == CELL_TEXT)
 		return cell->text;
 	else

@@ -25,7 +25,7 @@ endforeach()
 unit(section SOURCES ${fake_profile} support/golden.c LIBS cli base)
 
 # What the builders of sections make of that profile.
-foreach(part account counters counts devices gpu header ranks repeats warmup)
+foreach(part account counters counts devices gpu header ranks repeats tree warmup)
   unit(sections_${part} SOURCES ${fake_profile} unit/made_section.c LIBS cli base)
 endforeach()
 
