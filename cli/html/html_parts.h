@@ -9,7 +9,7 @@
 
 #include "cli/html/html_frames.h"
 #include "cli/json.h"
-#include "cli/text/text.h"
+#include "cli/report/view.h"
 #include "merge/query/query.h"
 
 #include <stdbool.h>
@@ -53,6 +53,3 @@ int html_steps(const struct html *h, struct error *err);
 
 /* What is different from the run in BASE. */
 int html_diff(const struct html *h, const struct profile *base, struct error *err);
-
-/* The sections of the text report take this. */
-struct text html_text(const struct html *h, FILE *out, int width);

@@ -3,6 +3,7 @@
 #include "cli/html/html_parts.h"
 
 #include "base/error.h"
+#include "cli/report/row_words.h"
 #include "cli/report/source.h"
 
 #include <errno.h>

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "cli/report/cut.h"
 #include "cli/report/report_json.h"
+#include "cli/report/sections.h"
 #include "cli/report/verdict.h"
+#include "cli/text/text.h"
 #include "merge/rules/finding.h"
 
 #include <errno.h>
@@ -59,21 +61,6 @@ int html_summary(const struct html *h, struct error *err)
 	return put_account(h, err);
 }
 
-struct text html_text(const struct html *h, FILE *out, int width)
-{
-	return (struct text){
-		.out = out,
-		.profile = h->profile,
-		.view = h->view,
-		.terminal = { .width = width,
-		              .dot = "\u00b7",
-		              .bar = "\u2502",
-		              .dash = "\u2013",
-		              .plus_minus = "\u00b1" },
-		.limits = h->limits,
-	};
-}
-
 static void put_lines(struct json *j, const char *key, char *words)
 {
 	char *rest = words;
@@ -85,35 +72,16 @@ static void put_lines(struct json *j, const char *key, char *words)
 	json_close(j);
 }
 
-static int print_imports(const struct text *text, struct error *err)
-{
-	return text_made(text, section_imports, err);
-}
-
-static int print_steps(const struct text *text, struct error *err)
-{
-	return text_made(text, section_steps, err);
-}
-
-static int print_counters(const struct text *text, struct error *err)
-{
-	return text_made(text, section_counters, err);
-}
-
-static int print_devices(const struct text *text, struct error *err)
-{
-	return text_made(text, section_device_memory, err);
-}
-
+// The tables among the notes stand there as a wide terminal shows them.
 static const struct printed {
 	const char *key;
-	int (*print)(const struct text *text, struct error *err);
+	section_maker *make;
 	bool whole_only; // it is of the whole run
 } sections[] = {
-	{ "steps", print_steps, false },
-	{ "imports", print_imports, false },
-	{ "counters", print_counters, true },
-	{ "devices", print_devices, true },
+	{ "steps", section_steps, false },
+	{ "imports", section_imports, false },
+	{ "counters", section_counters, true },
+	{ "devices", section_device_memory, true },
 };
 
 static int put_section(const struct html *h, const struct printed *section, struct error *err)
@@ -124,8 +92,17 @@ static int put_section(const struct html *h, const struct printed *section, stru
 
 	if (!out)
 		return error_set(err, errno, "could not write the page");
-	const struct text text = html_text(h, out, TABLE_WIDTH);
-	int failed = section->print(&text, err);
+	const struct text text = {
+		.out = out,
+		.profile = h->profile,
+		.view = h->view,
+		.terminal = { .width = TABLE_WIDTH,
+		              .dot = "\u00b7",
+		              .bar = "\u2502",
+		              .dash = "\u2013",
+		              .plus_minus = "\u00b1" },
+	};
+	int failed = text_made(&text, section->make, err);
 	if (fclose(out) != 0 && !failed)
 		failed = error_set(err, errno, "could not write the page");
 	if (!failed && *words)

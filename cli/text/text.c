@@ -3,6 +3,7 @@
 
 #include "cli/report/cut.h"
 #include "cli/report/sections.h"
+#include "merge/query/query.h"
 #include "merge/query/query_repeats.h"
 #include "merge/rules/finding.h"
 

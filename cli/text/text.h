@@ -11,7 +11,6 @@
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "cli/terminal.h"
-#include "merge/query/query.h"
 
 #include <stdbool.h>
 #include <stddef.h>
