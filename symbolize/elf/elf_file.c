@@ -7,10 +7,15 @@
 #include "base/mapped.h"
 #include "symbolize/elf/decompress.h"
 
-#include <elf.h>
 #include <errno.h>
+#include <gelf.h>
 
 #define SHRANK "the file shrank while it was read"
+
+// libelf takes 200 bytes for each section, of which a sparse file may claim any number.
+#define SECTIONS_MAX   ((uint64_t)1 << 20)
+#define SEGMENTS_MAX   ((size_t)1 << 16)
+#define NOTE_BYTES_MAX ((size_t)1 << 20) // of all notes together
 
 struct inflated {
 	const struct elf_section *section;
@@ -21,10 +26,8 @@ struct elf_file {
 	struct bytes image;
 	void *owned; // free()d
 	struct mapped map;
-	bool is_64;
-	uint16_t machine;
-	uint64_t program_headers; // offset
-	uint16_t program_header_size, program_header_count;
+	Elf *elf;
+	GElf_Ehdr header;
 	struct elf_section *sections;
 	size_t section_count;
 	struct inflated *inflated;
@@ -32,25 +35,6 @@ struct elf_file {
 	uint64_t inflated_bytes; // of all, as they claim
 	char trouble[ERROR_TEXT_SIZE];
 };
-
-static struct elf_section read_section_header(struct cursor *c, bool is_64)
-{
-	unsigned int word = is_64 ? 8 : 4;
-	uint32_t name = cursor_u32(c);
-	struct elf_section section = { .type = cursor_u32(c) };
-
-	section.flags = cursor_number(c, word);
-	section.address = cursor_number(c, word);
-	section.offset = cursor_number(c, word);
-	section.size = cursor_number(c, word);
-	section.link = cursor_u32(c);
-	section.info = cursor_u32(c);
-	cursor_skip(c, word); // sh_addralign
-	section.entry_size = cursor_number(c, word);
-	// The offset of the name, until the table of names is known.
-	section.name = (const char *)(uintptr_t)name;
-	return section;
-}
 
 static struct bytes raw_contents(const struct elf_file *elf, const struct elf_section *section)
 {
@@ -61,75 +45,74 @@ static struct bytes raw_contents(const struct elf_file *elf, const struct elf_se
 	return bytes_slice(elf->image, section->offset, section->size);
 }
 
-static void name_sections(struct elf_file *elf, uint32_t names_index)
+static struct elf_section read_section(const struct elf_file *elf, size_t index, struct bytes names)
 {
-	struct bytes names = { 0 };
+	GElf_Shdr header = { 0 };
+	const char *name;
 
-	if (names_index < elf->section_count)
-		names = raw_contents(elf, &elf->sections[names_index]);
-	for (size_t i = 0; i < elf->section_count; i++) {
-		const char *name = bytes_string(names, (uintptr_t)elf->sections[i].name);
-		elf->sections[i].name = name ? name : "";
-	}
+	gelf_getshdr(elf_getscn(elf->elf, index), &header);
+	name = bytes_string(names, header.sh_name);
+	return (struct elf_section){ .name = name ? name : "",
+		                     .type = header.sh_type,
+		                     .link = header.sh_link,
+		                     .flags = header.sh_flags,
+		                     .address = header.sh_addr,
+		                     .offset = header.sh_offset,
+		                     .size = header.sh_size,
+		                     .entry_size = header.sh_entsize };
 }
 
-static int read_sections(struct elf_file *elf, uint64_t offset, uint16_t size, uint32_t count,
-                         uint32_t names_index, struct error *err)
+static int read_sections(struct elf_file *elf, struct error *err)
 {
-	struct cursor c = cursor_at(elf->image, offset);
+	size_t count = 0, names_index = 0;
 
-	if (!offset || size < (elf->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
-		return 0; // no section table is a file without names, not a wrong file
-	// Counts that do not fit the header stand in the first section header.
-	struct cursor first_at = c;
-	struct elf_section first = read_section_header(&first_at, elf->is_64);
-	if (count == 0)
-		count = first.size > UINT32_MAX ? UINT32_MAX : (uint32_t)first.size;
-	if (names_index == SHN_XINDEX)
-		names_index = first.link;
-	if (count > cursor_left(&c) / size)
-		count = (uint32_t)(cursor_left(&c) / size); // cut off: use what is there
+	elf_getshdrnum(elf->elf, &count);
+	elf_getshdrstrndx(elf->elf, &names_index);
+	// No section table is a file without names, not a wrong file.
+	if (!count && elf->header.e_shoff)
+		snprintf(elf->trouble, sizeof(elf->trouble), "the section table is cut off");
 	if (!count)
 		return 0;
 	elf->sections = calloc(count, sizeof(*elf->sections));
 	elf->inflated = calloc(count, sizeof(*elf->inflated));
 	if (!elf->sections || !elf->inflated)
 		return error_set(err, ENOMEM, "could not read the section table");
-	for (uint32_t i = 0; i < count; i++) {
-		struct cursor header = cursor_at(elf->image, offset + (uint64_t)i * size);
-		elf->sections[i] = read_section_header(&header, elf->is_64);
-	}
-	elf->section_count = count;
-	name_sections(elf, names_index);
+	struct elf_section of_names = read_section(elf, names_index, (struct bytes){ 0 });
+	struct bytes names = raw_contents(elf, &of_names);
+	for (; elf->section_count < count; elf->section_count++)
+		elf->sections[elf->section_count] = read_section(elf, elf->section_count, names);
 	return 0;
+}
+
+// Counts that do not fit the header stand in the first section.
+static bool has_too_many_sections(struct bytes image, bool is_64)
+{
+	unsigned int word = is_64 ? 8 : 4;
+	struct cursor c = cursor_at(image, is_64 ? offsetof(Elf64_Ehdr, e_shoff)
+	                                         : offsetof(Elf32_Ehdr, e_shoff));
+	uint64_t first = cursor_number(&c, word);
+
+	c = cursor_at(image, first + (is_64 ? offsetof(Elf64_Shdr, sh_size)
+	                                    : offsetof(Elf32_Shdr, sh_size)));
+	return cursor_number(&c, word) > SECTIONS_MAX;
 }
 
 static int read_header(struct elf_file *elf, struct error *err)
 {
-	struct cursor c = cursor_at(elf->image, 0);
-	const uint8_t *ident = cursor_take(&c, EI_NIDENT);
+	const uint8_t *ident = elf->image.data;
 
-	if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0)
+	if (elf->image.size < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG) != 0)
 		return error_set(err, 0, "not an ELF file");
 	if (ident[EI_DATA] != ELFDATA2LSB ||
 	    (ident[EI_CLASS] != ELFCLASS64 && ident[EI_CLASS] != ELFCLASS32))
 		return error_set(err, 0, "an ELF file of a machine that is not supported");
-	elf->is_64 = ident[EI_CLASS] == ELFCLASS64;
-	unsigned int word = elf->is_64 ? 8 : 4;
-	cursor_skip(&c, 2); // e_type
-	elf->machine = cursor_u16(&c);
-	cursor_skip(&c, 4 + word); // e_version, e_entry
-	elf->program_headers = cursor_number(&c, word);
-	uint64_t sections = cursor_number(&c, word);
-	cursor_skip(&c, 4 + 2); // e_flags, e_ehsize
-	elf->program_header_size = cursor_u16(&c);
-	elf->program_header_count = cursor_u16(&c);
-	uint16_t size = cursor_u16(&c);
-	uint16_t count = cursor_u16(&c);
-	uint16_t names = cursor_u16(&c);
-	if (c.bad)
-		return error_set(err, 0, "the ELF header is cut off");
-	return read_sections(elf, sections, size, count, names, err);
+	if (has_too_many_sections(elf->image, ident[EI_CLASS] == ELFCLASS64))
+		return error_set(err, 0, "the ELF file claims more than a million sections");
+	elf_version(EV_CURRENT);
+	elf->elf = elf_memory((char *)ident, elf->image.size); // is only read
+	if (!gelf_getehdr(elf->elf, &elf->header))
+		return error_set(err, 0, "the ELF header is cut off or damaged");
+	return read_sections(elf, err);
 }
 
 struct elf_file *elf_file_from_memory(struct bytes image, void *owned, struct error *err)
@@ -196,6 +179,7 @@ void elf_file_close(struct elf_file *elf)
 		free((void *)elf->inflated[i].bytes.data);
 	free(elf->inflated);
 	free(elf->sections);
+	elf_end(elf->elf);
 	mapped_close(&elf->map);
 	free(elf->owned);
 	free(elf);
@@ -203,12 +187,12 @@ void elf_file_close(struct elf_file *elf)
 
 bool elf_file_is_64(const struct elf_file *elf)
 {
-	return elf->is_64;
+	return elf->header.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
 uint16_t elf_file_machine(const struct elf_file *elf)
 {
-	return elf->machine;
+	return elf->header.e_machine;
 }
 
 struct bytes elf_file_image(const struct elf_file *elf)
@@ -246,9 +230,10 @@ static bool compression_header(const struct elf_file *elf, const struct elf_sect
 {
 	if (section->flags & SHF_COMPRESSED) {
 		*how = (enum compression)cursor_u32(c);
-		cursor_skip(c, elf->is_64 ? 4 : 0); // ch_reserved
-		*size = cursor_number(c, elf->is_64 ? 8 : 4);
-		cursor_skip(c, elf->is_64 ? 8 : 4); // ch_addralign
+		unsigned int word = elf_file_is_64(elf) ? 8 : 4;
+		cursor_skip(c, word - 4); // ch_reserved
+		*size = cursor_number(c, word);
+		cursor_skip(c, word); // ch_addralign
 	} else {
 		const uint8_t *magic = cursor_take(c, 4);
 		*how = COMPRESSION_ZLIB;
@@ -324,74 +309,68 @@ struct bytes elf_file_named_contents(struct elf_file *elf, const char *name)
 	return elf_file_contents(elf, section);
 }
 
-struct bytes elf_note_find(struct bytes notes, size_t align, const char *name, uint32_t type)
+static size_t segment_count(const struct elf_file *elf)
 {
-	struct cursor c = cursor_at(notes, 0);
-	size_t name_size = strlen(name) + 1;
+	size_t count = 0;
 
-	align = align == 8 ? 8 : 4;
-	while (!c.bad && cursor_left(&c) >= sizeof(Elf32_Nhdr)) {
-		uint64_t names = cursor_u32(&c), descriptor = cursor_u32(&c);
-		uint32_t its_type = cursor_u32(&c);
-		const uint8_t *its_name = cursor_take(&c, (names + 3) & ~UINT64_C(3));
-		size_t at = (size_t)(c.at - notes.data);
-		cursor_skip(&c, (align - at % align) % align);
-		const uint8_t *bytes = cursor_take(&c, descriptor);
-		if (its_name && bytes && its_type == type && names == name_size &&
-		    memcmp(its_name, name, name_size) == 0)
-			return (struct bytes){ bytes, (size_t)descriptor };
-		// The last descriptor may go without its padding.
-		uint64_t padding = (align - descriptor % align) % align;
-		cursor_skip(&c, padding < cursor_left(&c) ? padding : cursor_left(&c));
+	elf_getphdrnum(elf->elf, &count);
+	return count < SEGMENTS_MAX ? count : SEGMENTS_MAX;
+}
+
+static GElf_Phdr read_segment(const struct elf_file *elf, size_t index)
+{
+	GElf_Phdr segment = { .p_type = PT_NULL };
+
+	gelf_getphdr(elf->elf, (int)index, &segment);
+	return segment;
+}
+
+// LEFT: of NOTE_BYTES_MAX.
+static struct bytes id_among_notes(const struct elf_file *elf, uint64_t offset, uint64_t size,
+                                   uint64_t align, size_t *left)
+{
+	Elf_Data *notes = NULL;
+	GElf_Nhdr note;
+	size_t name, id;
+
+	if (size && size <= *left) {
+		*left -= size;
+		notes = elf_getdata_rawchunk(elf->elf, (int64_t)offset, size,
+		                             align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	}
+	// The file may change meanwhile: what was in its bounds is cut to them again.
+	for (size_t at = 0; (at = gelf_getnote(notes, at, &note, &name, &id));) {
+		struct bytes all = { notes->d_buf, notes->d_size };
+		struct bytes its_name = bytes_slice(all, name, note.n_namesz);
+		if (note.n_type == NT_GNU_BUILD_ID && its_name.size == sizeof(ELF_NOTE_GNU) &&
+		    memcmp(its_name.data, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0)
+			return bytes_slice(all, id, note.n_descsz);
 	}
 	return (struct bytes){ 0 };
 }
 
-struct segment {
-	uint32_t type, flags;
-	uint64_t offset, address, file_size, align;
-};
-
-static struct segment read_segment(const struct elf_file *elf, size_t index)
-{
-	uint64_t at = elf->program_headers + (uint64_t)index * elf->program_header_size;
-	struct cursor c = cursor_at(elf->image, at);
-	unsigned int word = elf->is_64 ? 8 : 4;
-	struct segment segment = { .type = cursor_u32(&c) };
-
-	if (elf->is_64)
-		segment.flags = cursor_u32(&c);
-	segment.offset = cursor_number(&c, word);
-	segment.address = cursor_number(&c, word);
-	cursor_skip(&c, word); // p_paddr
-	segment.file_size = cursor_number(&c, word);
-	cursor_skip(&c, word); // p_memsz
-	if (!elf->is_64)
-		segment.flags = cursor_u32(&c);
-	segment.align = cursor_number(&c, word);
-	return c.bad ? (struct segment){ 0 } : segment;
-}
-
 struct bytes elf_file_build_id(const struct elf_file *elf)
 {
+	size_t left = NOTE_BYTES_MAX, segments = segment_count(elf);
 	struct bytes id = { 0 };
 
-	for (size_t i = 0; i < elf->section_count && !id.size; i++)
-		if (elf->sections[i].type == SHT_NOTE)
-			id = elf_note_find(raw_contents(elf, &elf->sections[i]), 4, "GNU",
-			                   NT_GNU_BUILD_ID);
-	for (size_t i = 0; i < elf->program_header_count && !id.size; i++) {
-		struct segment segment = read_segment(elf, i);
-		if (segment.type == PT_NOTE)
-			id = elf_note_find(
-				bytes_slice(elf->image, segment.offset, segment.file_size),
-				(size_t)segment.align, "GNU", NT_GNU_BUILD_ID);
+	for (size_t i = 0; i < elf->section_count && !id.size; i++) {
+		const struct elf_section *section = &elf->sections[i];
+		if (section->type == SHT_NOTE)
+			id = id_among_notes(elf, section->offset, section->size, 4, &left);
+	}
+	for (size_t i = 0; i < segments && !id.size; i++) {
+		GElf_Phdr segment = read_segment(elf, i);
+		if (segment.p_type == PT_NOTE)
+			id = id_among_notes(elf, segment.p_offset, segment.p_filesz,
+			                    segment.p_align, &left);
 	}
 	return id;
 }
 
 uint64_t elf_file_lowest_code(const struct elf_file *elf)
 {
+	size_t segments = segment_count(elf);
 	uint64_t lowest = UINT64_MAX;
 
 	for (size_t i = 0; i < elf->section_count; i++) {
@@ -400,10 +379,10 @@ uint64_t elf_file_lowest_code(const struct elf_file *elf)
 		    section->address < lowest)
 			lowest = section->address;
 	}
-	for (size_t i = 0; lowest == UINT64_MAX && i < elf->program_header_count; i++) {
-		struct segment segment = read_segment(elf, i);
-		if (segment.type == PT_LOAD && (segment.flags & PF_X))
-			lowest = segment.address;
+	for (size_t i = 0; lowest == UINT64_MAX && i < segments; i++) {
+		GElf_Phdr segment = read_segment(elf, i);
+		if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
+			lowest = segment.p_vaddr;
 	}
 	return lowest == UINT64_MAX ? 0 : lowest;
 }

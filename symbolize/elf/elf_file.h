@@ -2,9 +2,11 @@
 /*
  * An ELF file, read-only, and its sections by name.
  *
- * Both classes, little-endian. Nothing in the file is trusted: every offset and
- * size is checked where it is used. What is returned points into the file (or
- * into memory of the struct) and lives until elf_file_close().
+ * Both classes, little-endian. libelf reads headers, segments and notes; what sections hold is cut
+ * out and decompressed here, within bounds. Nothing in the file is trusted: every offset and size
+ * is checked where it is used. A section table that the end of the file cuts off counts as none,
+ * which elf_file_trouble() says. What is returned points into the file (or into memory of the
+ * struct) and lives until elf_file_close().
  *
  * One thread at a time.
  */
@@ -22,7 +24,6 @@ struct elf_section {
 	const char *name; /* never NULL */
 	uint32_t type;
 	uint32_t link;
-	uint32_t info;
 	uint64_t flags;
 	uint64_t address;
 	uint64_t offset;
@@ -56,14 +57,11 @@ const struct elf_section *elf_file_find(const struct elf_file *elf, const char *
 struct bytes elf_file_contents(struct elf_file *elf, const struct elf_section *section);
 struct bytes elf_file_named_contents(struct elf_file *elf, const char *name);
 
-/* Why a section could not be read; "" if all could. */
+/* Why a section, or the table of them, could not be read; "" if all could. */
 const char *elf_file_trouble(const struct elf_file *elf);
 
 /* Empty if the file has none. */
 struct bytes elf_file_build_id(const struct elf_file *elf);
-
-/* The descriptor of the note of this NAME and TYPE among the notes in NOTES; empty if none. */
-struct bytes elf_note_find(struct bytes notes, size_t align, const char *name, uint32_t type);
 
 /* The lowest address of the file's code; line tables of discarded functions lie below. */
 uint64_t elf_file_lowest_code(const struct elf_file *elf);

@@ -41,6 +41,7 @@ static struct image *make(void)
 	memcpy(image->header.e_ident, ELFMAG, SELFMAG);
 	image->header.e_ident[EI_CLASS] = ELFCLASS64;
 	image->header.e_ident[EI_DATA] = ELFDATA2LSB;
+	image->header.e_ident[EI_VERSION] = EV_CURRENT;
 	image->header.e_machine = EM_X86_64;
 	image->header.e_shoff = offsetof(struct image, sections);
 	image->header.e_shentsize = sizeof(Elf64_Shdr);
@@ -93,6 +94,26 @@ Test(elf_file, the_build_id_is_read_from_the_note)
 	cr_expect(eq(int, memcmp(id.data, "\1\2\3\4\5\6\7\10", 8), 0));
 }
 
+Test(elf_file, the_build_id_is_read_from_a_segment_where_there_are_no_sections)
+{
+	struct image *image = make();
+	Elf64_Phdr segment = { .p_type = PT_NOTE,
+		               .p_offset = offsetof(struct image, note),
+		               .p_filesz = sizeof(image->note) };
+
+	memcpy(image->packed, &segment, sizeof(segment));
+	image->header.e_shoff = image->header.e_shnum = 0;
+	image->header.e_phoff = offsetof(struct image, packed);
+	image->header.e_phentsize = sizeof(segment);
+	image->header.e_phnum = 1;
+	cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
+	struct bytes id = elf_file_build_id(elf);
+
+	cr_assert(eq(sz, id.size, 8));
+	cr_expect(eq(int, memcmp(id.data, "\1\2\3\4\5\6\7\10", 8), 0));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), ""));
+}
+
 Test(elf_file, a_note_that_claims_more_than_there_is_gives_nothing)
 {
 	struct image *image = make();
@@ -100,6 +121,21 @@ Test(elf_file, a_note_that_claims_more_than_there_is_gives_nothing)
 	cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
 
 	cr_expect(eq(sz, elf_file_build_id(elf).size, 0));
+}
+
+Test(elf_file, notes_are_read_up_to_a_megabyte)
+{
+	static const size_t sizes[] = { 1 << 20, (1 << 20) + 4 };
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t size = sizeof(struct image) + sizes[i];
+		struct image *image = make(), *file = calloc(1, size);
+		memcpy(file, image, sizeof(*image));
+		free(image);
+		file->sections[3].sh_size = sizes[i];
+		cleanup(elf_file) struct elf_file *elf = open_image(file, size, NULL);
+		cr_expect(eq(sz, elf_file_build_id(elf).size, i ? 0 : 8), "%zu bytes", sizes[i]);
+	}
 }
 
 Test(elf_file, a_compressed_section_that_is_damaged_says_so)
@@ -142,15 +178,39 @@ Test(elf_file, what_is_no_elf_file_is_refused_with_a_reason)
 	cr_expect(eq(ptr, elf_file_open("/dev/zero", &err), NULL));
 }
 
-Test(elf_file, a_section_table_that_is_cut_off_is_read_as_far_as_it_goes)
+Test(elf_file, a_section_table_that_is_cut_off_counts_as_none_and_says_so)
 {
 	struct image *image = make();
 	image->header.e_shnum = 60000;
 	cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), NULL);
 
 	cr_assert(elf != NULL);
-	cr_expect(ge(sz, elf_file_section_count(elf), 5));
-	cr_expect(le(sz, elf_file_section_count(elf), sizeof(*image) / sizeof(Elf64_Shdr)));
+	cr_expect(eq(sz, elf_file_section_count(elf), 0));
+	cr_expect(eq(sz, elf_file_named_contents(elf, ".debug_info").size, 0));
+	cr_expect(eq(str, (char *)elf_file_trouble(elf), "the section table is cut off"));
+}
+
+Test(elf_file, a_count_of_sections_that_does_not_fit_the_header_is_read_and_bounded)
+{
+	static const struct {
+		uint64_t claimed;
+		size_t count;
+	} rows[] = { { 5, 5 }, { 1 << 20, 0 } };
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct image *image = make();
+		image->header.e_shnum = 0;
+		image->sections[0].sh_size = rows[i].claimed;
+		cleanup(elf_file) struct elf_file *elf = open_image(image, sizeof(*image), &err);
+		cr_assert(elf != NULL);
+		cr_expect(eq(sz, elf_file_section_count(elf), rows[i].count), "row %zu", i);
+	}
+	struct image *image = make();
+	image->header.e_shnum = 0;
+	image->sections[0].sh_size = (1 << 20) + 1;
+	cr_expect(eq(ptr, open_image(image, sizeof(*image), &err), NULL));
+	cr_expect(eq(str, err.text, "the ELF file claims more than a million sections"));
 }
 
 static int copy_of_ourselves(void)
@@ -203,6 +263,7 @@ Test(elf_file, what_all_sections_become_together_is_bounded)
 	memcpy(header->e_ident, ELFMAG, SELFMAG);
 	header->e_ident[EI_CLASS] = ELFCLASS64;
 	header->e_ident[EI_DATA] = ELFDATA2LSB;
+	header->e_ident[EI_VERSION] = EV_CURRENT;
 	header->e_shoff = headers;
 	header->e_shentsize = sizeof(Elf64_Shdr);
 	header->e_shnum = SECTIONS;
