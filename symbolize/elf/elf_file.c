@@ -309,6 +309,16 @@ struct bytes elf_file_named_contents(struct elf_file *elf, const char *name)
 	return elf_file_contents(elf, section);
 }
 
+Elf_Data *elf_file_data(struct elf_file *elf, const struct elf_section *section)
+{
+	struct bytes raw = raw_contents(elf, section);
+
+	// libelf would copy what is not aligned, of any size.
+	if (!raw.size || (uintptr_t)raw.data % (elf_file_is_64(elf) ? 8 : 4))
+		return NULL;
+	return elf_getdata(elf_getscn(elf->elf, (size_t)(section - elf->sections)), NULL);
+}
+
 static size_t segment_count(const struct elf_file *elf)
 {
 	size_t count = 0;

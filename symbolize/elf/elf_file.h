@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 
+#include <libelf.h>
 #include <sys/stat.h>
 
 struct error;
@@ -56,6 +57,10 @@ const struct elf_section *elf_file_find(const struct elf_file *elf, const char *
  */
 struct bytes elf_file_contents(struct elf_file *elf, const struct elf_section *section);
 struct bytes elf_file_named_contents(struct elf_file *elf, const char *name);
+
+/* The same of a section of entries, for gelf_getsym() and its like. NULL if there is nothing, if it
+   is compressed, or if it does not lie where such entries must. */
+Elf_Data *elf_file_data(struct elf_file *elf, const struct elf_section *section);
 
 /* Why a section, or the table of them, could not be read; "" if all could. */
 const char *elf_file_trouble(const struct elf_file *elf);

@@ -3,7 +3,8 @@
 
 #include "base/array.h"
 
-#include <elf.h>
+#include <gelf.h>
+#include <limits.h>
 
 #define NESTED_MAX 8
 
@@ -29,31 +30,6 @@ struct search {
 	struct candidate *covering; // the last one that covers the address
 	struct candidate *nearest;  // the last one; its end is its start if it covers nothing
 };
-
-static struct elf_symbol read_symbol(struct cursor *c, bool is_64, struct bytes names)
-{
-	struct elf_symbol symbol = { 0 };
-	uint32_t name = cursor_u32(c);
-	uint8_t info;
-
-	if (is_64) {
-		info = cursor_u8(c);
-		cursor_skip(c, 1); // st_other
-		symbol.section = cursor_u16(c);
-		symbol.start = cursor_u64(c);
-		symbol.size = cursor_u64(c);
-	} else {
-		symbol.start = cursor_u32(c);
-		symbol.size = cursor_u32(c);
-		info = cursor_u8(c);
-		cursor_skip(c, 1);
-		symbol.section = cursor_u16(c);
-	}
-	symbol.type = ELF64_ST_TYPE(info);
-	symbol.binding = ELF64_ST_BIND(info);
-	symbol.name = name < names.size ? (const char *)names.data + name : NULL;
-	return symbol;
-}
 
 // Labels within functions: the assembler's own, and ARM's marks of code and data.
 static bool is_local_label(const struct elf_symbol *symbol)
@@ -183,15 +159,21 @@ static struct bytes whole_names(struct bytes names)
 
 static void read_table(struct search *s, const struct elf_section *section)
 {
-	struct cursor c = cursor_at(elf_file_contents(s->elf, section), 0);
+	Elf_Data *table = elf_file_data(s->elf, section);
 	struct bytes names =
 		whole_names(elf_file_contents(s->elf, elf_file_section(s->elf, section->link)));
-	bool is_64 = elf_file_is_64(s->elf);
-	size_t size = is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	GElf_Sym symbol;
 
-	while (cursor_left(&c) >= size) {
-		struct elf_symbol symbol = read_symbol(&c, is_64, names);
-		consider(s, &symbol);
+	for (int i = 0; i < INT_MAX && gelf_getsym(table, i, &symbol); i++) {
+		bool named = symbol.st_name < names.size;
+		consider(s,
+		         &(struct elf_symbol){
+				 .start = symbol.st_value,
+				 .size = symbol.st_size,
+				 .name = named ? (const char *)names.data + symbol.st_name : NULL,
+				 .section = symbol.st_shndx,
+				 .type = GELF_ST_TYPE(symbol.st_info),
+				 .binding = GELF_ST_BIND(symbol.st_info) });
 	}
 }
 

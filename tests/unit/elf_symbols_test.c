@@ -108,6 +108,25 @@ Test(elf_symbols, a_name_that_does_not_end_is_none)
 	cr_expect(eq(str, (char *)name_at(elf, 0x1010, buffer), "(none)"));
 }
 
+Test(elf_symbols, a_table_that_is_not_aligned_is_not_read)
+{
+	static const struct row rows[] = { { "function", 0x1000, 0x100, FUNC(GLOBAL), TEXT } };
+	struct elf_builder b;
+	char buffer[64];
+	cleanup(elf_file) struct elf_file *elf = make(&b, rows, 1);
+
+	cr_expect(eq(str, (char *)name_at(elf, 0x1000, buffer), "function"));
+	// One byte further, where it would be copied to be read. The name behind it begins with 0.
+	Elf64_Ehdr *header = (Elf64_Ehdr *)b.bytes;
+	Elf64_Shdr *table = (Elf64_Shdr *)(b.bytes + header->e_shoff) + 2;
+	memmove(b.bytes + table->sh_offset + 1, b.bytes + table->sh_offset, table->sh_size);
+	table->sh_offset++;
+	struct bytes image = { b.bytes, b.used };
+	cleanup(elf_file) struct elf_file *shifted = elf_file_from_memory(image, NULL, NULL);
+	cr_assert(ne(ptr, shifted, NULL));
+	cr_expect(eq(str, (char *)name_at(shifted, 0x1000, buffer), "(none)"));
+}
+
 Test(elf_symbols, a_batch_gives_what_single_addresses_give)
 {
 	static const struct row rows[] = {
