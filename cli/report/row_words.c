@@ -12,10 +12,8 @@
 // make would rank wait4() above the compiler. And where a thread stood when another took its CPU is
 // chance: on a busy machine that would rank whom it hit. So these waits count only where waiting is
 // asked for.
-struct rows *rows_shown(const struct profile *profile, const struct view *view, enum query_by by,
-                        enum query_sort sort, struct error *err)
+static struct rows *rank(const struct profile *profile, struct query query, struct error *err)
 {
-	struct query query = view_query(view, by, sort);
 	query.without_others = true;
 	struct rows *rows = query_run(profile, &query, err);
 
@@ -27,22 +25,42 @@ struct rows *rows_shown(const struct profile *profile, const struct view *view, 
 	return query_run(profile, &query, err);
 }
 
+struct rows *rows_shown(const struct profile *profile, const struct view *view, enum query_by by,
+                        enum query_sort sort, struct error *err)
+{
+	return rank(profile, view_query(view, by, sort), err);
+}
+
 // A line of Python mostly costs what it calls: where there are any, a line has that, too, down to
 // the next line of the user's own.
-struct rows *rows_by_line(const struct profile *profile, const struct view *view,
-                          enum query_sort sort, bool *own_code, struct error *err)
+static struct rows *rank_lines(const struct profile *profile, struct query query, bool *own_code,
+                               struct error *err)
 {
-	struct rows *rows = rows_shown(profile, view, BY_LINE, sort, err);
-	struct view own = *view;
-	bool found = rows && !view->user_code && rows_have_python(rows);
+	struct rows *rows = rank(profile, query, err);
+	bool found = rows && !query.user_code && rows_have_python(rows);
 
 	if (own_code)
 		*own_code = found;
 	if (!found)
 		return rows;
 	rows_free(rows);
-	own.user_code = QUERY_OWN_CODE;
-	return rows_shown(profile, &own, BY_LINE, sort, err);
+	query.user_code = QUERY_OWN_CODE;
+	return rank(profile, query, err);
+}
+
+struct rows *rows_by_line(const struct profile *profile, const struct view *view,
+                          enum query_sort sort, bool *own_code, struct error *err)
+{
+	return rank_lines(profile, view_query(view, BY_LINE, sort), own_code, err);
+}
+
+struct rows *rows_all(const struct profile *profile, const struct view *view, enum query_by by,
+                      struct error *err)
+{
+	struct query query = view_query(view, by, SORT_SELF);
+
+	query.keep_others = true;
+	return by == BY_LINE ? rank_lines(profile, query, NULL, err) : rank(profile, query, err);
 }
 
 bool rows_have_python(const struct rows *rows)

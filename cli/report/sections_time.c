@@ -350,14 +350,13 @@ static struct section *new_section(struct report *r, struct code *code, const ch
 	return s;
 }
 
-// Programs get all rows, and all time.
+// Programs get all rows: times and shares as people are shown them, and all time by kind.
 static struct section *code_sheet(struct report *r, const char *id, enum query_by by,
                                   struct error *err)
 {
-	const struct query query = view_query(r->view, by, SORT_SELF);
 	struct code code = { .view = r->view, .report = r, .by = by, .sort = SORT_SELF };
 
-	code.rows = keep_rows(r, query_run(r->profile, &query, err), err);
+	code.rows = keep_rows(r, rows_all(r->profile, r->view, by, err), err);
 	if (!code.rows)
 		return NULL;
 	struct section *s = new_section(r, &code, id, NULL);

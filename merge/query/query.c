@@ -65,6 +65,15 @@ static uint32_t *choose_lines(const struct keys *keys, const struct self_totals 
 	return best;
 }
 
+static uint64_t asked_for(const struct scope *scope, const uint64_t ns[METRIC_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		sum += scope->metrics[m] ? ns[m] : 0;
+	return sum;
+}
+
 // The scheduler's own figures are better than the sums of samples, where they are whole.
 static void take_exact_times(const struct scope *scope, const struct key *key, struct row *row)
 {
@@ -84,6 +93,7 @@ static void take_exact_times(const struct scope *scope, const struct key *key, s
 	}
 	memcpy(row->self_ns, ns, sizeof(ns));
 	memcpy(row->total_ns, ns, sizeof(ns));
+	row->self = row->total = asked_for(scope, ns);
 	row->self_margin = -1; // exact: see judge()
 }
 
@@ -114,6 +124,8 @@ static void fill_row(const struct scope *scope, const struct key *key,
 	row->inlined = key->inlined;
 	memcpy(row->self_ns, tally->self.ns, sizeof(row->self_ns));
 	memcpy(row->total_ns, tally->total.ns, sizeof(row->total_ns));
+	row->self = tally->self.counted;
+	row->total = tally->total.counted;
 	row->self_samples = tally->self.samples;
 	row->total_samples = tally->total.samples;
 	row->gpu_self_ns = gpu ? gpu->self.ns[0] : 0;
@@ -122,10 +134,16 @@ static void fill_row(const struct scope *scope, const struct key *key,
 	if (scope->whole_run && scope->table == profile_cells(p) &&
 	    (key->group == KEY_THREAD || key->group == KEY_PROCESS))
 		take_exact_times(scope, key, row);
-	for (int i = 0; i < METRIC_COUNT; i++) {
-		row->self += scope->metrics[i] ? row->self_ns[i] : 0;
-		row->total += scope->metrics[i] ? row->total_ns[i] : 0;
-	}
+}
+
+// What was left out as others' time is known of a row all the same, for who reads all metrics.
+static bool is_asked_for(const struct row *row, const struct query *query)
+{
+	bool has_time = row->total || row->gpu_total_ns;
+
+	for (int m = 0; query->keep_others && m < METRIC_COUNT; m++)
+		has_time |= row->total_ns[m] > 0;
+	return has_time;
 }
 
 // A function's lines may be in other files than the one that declares it.
@@ -137,7 +155,7 @@ static void show_line(struct key *key, const struct key *line)
 
 static int fill_rows(struct answer *answer, const struct scope *scope, const struct keys *keys,
                      const struct self_totals *tallies, const struct self_totals *gpu,
-                     struct error *err)
+                     const struct query *query, struct error *err)
 {
 	cleanup_free uint32_t *best = choose_lines(keys, tallies);
 
@@ -153,7 +171,7 @@ static int fill_rows(struct answer *answer, const struct scope *scope, const str
 			show_line(&key, &keys->lines.keys[best[id - 1] - 1]);
 		fill_row(scope, &key, &tallies->keys[id - 1], gpu->keys ? &gpu->keys[id - 1] : NULL,
 		         row);
-		if (!row->total && !row->gpu_total_ns)
+		if (!is_asked_for(row, query))
 			continue;
 		answer->ids[answer->rows.count] = id;
 		answer->keys[answer->rows.count++] = key;
@@ -255,14 +273,13 @@ struct sampling {
 	bool off_cpu_exact;
 };
 
-static uint64_t sampled_of(const struct sampling *s, const uint64_t ns[METRIC_COUNT])
+// Of the time COUNTED, that was asked for; NS is all of it, by metric.
+static uint64_t sampled_of(const struct sampling *s, const uint64_t ns[METRIC_COUNT],
+                           uint64_t counted)
 {
-	uint64_t sum = 0;
-
-	for (int i = 0; i < METRIC_COUNT; i++)
-		if (s->scope->metrics[i] && !(s->off_cpu_exact && metric_is_off_cpu(i)))
-			sum += ns[i];
-	return sum;
+	if (!s->off_cpu_exact)
+		return counted;
+	return s->scope->metrics[METRIC_ON_CPU] ? ns[METRIC_ON_CPU] : 0;
 }
 
 static struct sampling sampling_of(const struct scope *scope, const struct self_totals *tallies,
@@ -275,7 +292,7 @@ static struct sampling sampling_of(const struct scope *scope, const struct self_
 
 	for (size_t i = 0; i < rows->count; i++)
 		s.all += rows->rows[i].self;
-	s.sampled = sampled_of(&s, tallies->all.ns);
+	s.sampled = sampled_of(&s, tallies->all.ns, tallies->all.counted);
 	if (s.sampled > s.all)
 		s.sampled = s.all;
 	s.samples = s.off_cpu_exact ? tallies->all.on_cpu_samples : tallies->all.samples;
@@ -303,7 +320,8 @@ static struct margin judge_row(const struct sampling *s, const struct row *row,
 
 	if (exact)
 		return (struct margin){ share, share, 0 };
-	return judge(s, sampled_of(s, sort == SORT_TOTAL ? row->total_ns : row->self_ns), time);
+	return judge(s, sampled_of(s, sort == SORT_TOTAL ? row->total_ns : row->self_ns, time),
+	             time);
 }
 
 static void judge_rows(struct rows *rows, const struct sampling *s, enum query_sort sort)
@@ -353,7 +371,7 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 		error_set(err, ENOMEM, "could not rank the profile");
 		return NULL;
 	}
-	if (fill_rows(answer, &scope, &keys, &tallies, &gpu, err) < 0 ||
+	if (fill_rows(answer, &scope, &keys, &tallies, &gpu, query, err) < 0 ||
 	    sort_rows(answer, query->sort, err) < 0) {
 		rows_free(&answer->rows);
 		return NULL;

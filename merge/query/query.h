@@ -29,9 +29,9 @@ struct row {
 	bool gil;       /* NAME stands for waiting for the lock of Python's interpreter */
 	uint32_t id;    /* tid or pid by thread or process */
 	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted, or in a window */
-	uint64_t self_ns[METRIC_COUNT];
+	uint64_t self_ns[METRIC_COUNT]; /* all of it, also what was not asked for */
 	uint64_t total_ns[METRIC_COUNT];
-	uint64_t self, total;               /* sums over the metrics that were asked for */
+	uint64_t self, total;               /* what was asked for: what rows are ranked by */
 	uint64_t gpu_self_ns, gpu_total_ns; /* what it has launched ran so long, itself and with
 	                                       what it called: beside the time that was asked for */
 	uint64_t self_samples, total_samples;

@@ -101,7 +101,7 @@ static struct weight weight_of(const struct builder *b, uint32_t node)
 
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
 		const struct cell *cell = &scope->table->cells[scope->cells[i]];
-		if (!scope->metrics[scope_metric(cell)])
+		if (!scope_counts(scope, cell))
 			continue;
 		own.ns += scope_ns(scope, cell);
 		own.samples += scope_samples(scope, cell);

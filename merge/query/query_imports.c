@@ -232,7 +232,7 @@ static uint64_t own_time(const struct asking *a, uint32_t node)
 
 	for (uint32_t i = scope->first_cell[node - 1]; i < scope->first_cell[node]; i++) {
 		const struct cell *cell = &profile_cells(a->profile)->cells[scope->cells[i]];
-		if (scope->metrics[cell->metric])
+		if (scope_counts(scope, cell))
 			ns += scope_ns(scope, cell);
 	}
 	return ns;

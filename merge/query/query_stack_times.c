@@ -126,7 +126,7 @@ static size_t take_cells(struct asking *a, uint32_t id)
 		return SIZE_MAX;
 	for (uint32_t i = first; i < end; i++) {
 		const struct cell *cell = &scope->table->cells[scope->cells[i]];
-		if (scope->metrics[cell->metric])
+		if (scope_counts(scope, cell))
 			a->cells[count++] = *cell;
 	}
 	qsort(a->cells, count, sizeof(*a->cells), compare_cells);

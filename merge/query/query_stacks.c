@@ -145,7 +145,7 @@ static bool add_root(struct stack_collector *c, uint32_t id)
 static bool has_weight(const struct scope *scope, uint32_t id)
 {
 	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++)
-		if (scope->metrics[scope->table->cells[scope->cells[i]].metric])
+		if (scope_counts(scope, &scope->table->cells[scope->cells[i]]))
 			return true;
 	return false;
 }
@@ -170,7 +170,7 @@ static bool weigh_threads(struct stack_collector *c, uint32_t id, uint32_t root)
 		return !has_weight(scope, id);
 	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {
 		const struct cell *cell = &scope->table->cells[scope->cells[i]];
-		if (!scope->metrics[cell->metric])
+		if (!scope_counts(scope, cell))
 			continue;
 		weight->ns[cell->metric] += scope_ns(scope, cell);
 		weight->samples[cell->metric] += scope_samples(scope, cell);

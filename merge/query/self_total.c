@@ -17,20 +17,11 @@ struct walk {
 	uint32_t homeless; // the key of time that no frame owns
 };
 
-// Of the metrics that were asked for.
-static uint64_t sum_of(const struct scope *scope, const struct sums *sums)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < METRIC_COUNT; i++)
-		sum += scope->metrics[i] ? sums->ns[i] : 0;
-	return sum;
-}
-
 static void add_sums(struct sums *to, const struct sums *by)
 {
 	for (int i = 0; i < METRIC_COUNT; i++)
 		to->ns[i] += by->ns[i];
+	to->counted += by->counted;
 	to->samples += by->samples;
 	to->on_cpu_samples += by->on_cpu_samples;
 }
@@ -39,6 +30,7 @@ static void subtract_sums(struct sums *from, const struct sums *by)
 {
 	for (int i = 0; i < METRIC_COUNT; i++)
 		from->ns[i] -= by->ns[i];
+	from->counted -= by->counted;
 	from->samples -= by->samples;
 	from->on_cpu_samples -= by->on_cpu_samples;
 }
@@ -67,7 +59,7 @@ static void open_line(struct walk *w, const struct key_frame *frame)
 
 	w->tallies->line_keys[frame->line - 1] = frame->key;
 	if (line->open++ == 0)
-		line->before = w->tallies->all_sum;
+		line->before = w->tallies->all.counted;
 }
 
 static void close_line(struct walk *w, uint32_t id)
@@ -75,7 +67,7 @@ static void close_line(struct walk *w, uint32_t id)
 	struct line_total *line = &w->tallies->lines[id - 1];
 
 	if (--line->open == 0)
-		line->total += w->tallies->all_sum - line->before;
+		line->total += w->tallies->all.counted - line->before;
 }
 
 static void visit_frames(struct walk *w, const struct path_node *node, bool entering)
@@ -105,8 +97,11 @@ static struct sums own_sums(const struct walk *w, uint32_t node)
 		const struct cell *cell = &scope->table->cells[scope->cells[i]];
 		uint32_t samples = scope_samples(scope, cell);
 		enum metric metric = scope_metric(cell);
-		own.ns[metric] += scope_ns(scope, cell);
-		own.samples += scope->metrics[metric] ? samples : 0;
+		uint64_t ns = scope_ns(scope, cell);
+		bool counts = scope_counts(scope, cell);
+		own.ns[metric] += ns;
+		own.counted += counts ? ns : 0;
+		own.samples += counts ? samples : 0;
 		own.on_cpu_samples += metric == METRIC_ON_CPU ? samples : 0;
 	}
 	return own;
@@ -115,7 +110,6 @@ static struct sums own_sums(const struct walk *w, uint32_t node)
 static void give_self(struct walk *w, uint32_t node, uint32_t root_key)
 {
 	struct sums own = own_sums(w, node);
-	uint64_t sum = sum_of(w->scope, &own);
 	uint32_t owner = w->owners[node - 1];
 	uint32_t key = root_key;
 
@@ -127,9 +121,8 @@ static void give_self(struct walk *w, uint32_t node, uint32_t root_key)
 	}
 	add_sums(&w->tallies->keys[key - 1].self, &own);
 	if (owner != OWNER_NONE && w->keys->frames[owner].line)
-		w->tallies->lines[w->keys->frames[owner].line - 1].self += sum;
+		w->tallies->lines[w->keys->frames[owner].line - 1].self += own.counted;
 	add_sums(&w->tallies->all, &own);
-	w->tallies->all_sum += sum;
 }
 
 static void walk(struct walk *w)

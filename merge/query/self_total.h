@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 struct sums {
-	uint64_t ns[METRIC_COUNT];
-	uint64_t samples; /* of the metrics that were asked for */
+	uint64_t ns[METRIC_COUNT]; /* all time, whatever was asked for */
+	uint64_t counted;          /* of that, what was asked for: see scope_counts() */
+	uint64_t samples;          /* of that, too */
 	uint64_t on_cpu_samples;
 };
 
@@ -26,7 +27,7 @@ struct self_total {
 	uint32_t open;
 };
 
-/* The sum alone, of the metrics that were asked for: enough to choose a line. */
+/* What was asked for alone: enough to choose a line. */
 struct line_total {
 	uint64_t self, total, before;
 	uint32_t open;
@@ -37,7 +38,6 @@ struct self_totals {
 	struct line_total *lines; /* [line id - 1] */
 	uint32_t *line_keys;      /* [line id - 1]: a key that the line belongs to */
 	struct sums all;
-	uint64_t all_sum;
 };
 
 /* KEYS gets keys for threads, processes and what has no frame. -1 if there is no memory. */

@@ -145,19 +145,14 @@ static bool tells_of_window(const struct scope *scope, const struct cell *cell)
 	return cell->bin < scope->end_bin && (cell->bin >= scope->first_bin || cell->rate);
 }
 
-static bool is_idle(const struct scope *scope, const struct cell *cell)
-{
-	return scope->idle && scope->idle[cell->node - 1] && metric_may_be_idle(cell->metric);
-}
-
 static bool is_of_gpu(const struct scope *scope, const struct cell *cell)
 {
 	return !scope->gpu || cell->metric / METRIC_COUNT == scope->gpu - 1;
 }
 
-static bool counts(const struct scope *scope, const struct cell *cell)
+static bool is_shown(const struct scope *scope, const struct cell *cell)
 {
-	return tells_of_window(scope, cell) && is_of_gpu(scope, cell) && !is_idle(scope, cell);
+	return tells_of_window(scope, cell) && is_of_gpu(scope, cell);
 }
 
 static uint64_t idle_time(const struct scope *scope)
@@ -166,7 +161,8 @@ static uint64_t idle_time(const struct scope *scope)
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (tells_of_window(scope, &cells->cells[i]) && is_idle(scope, &cells->cells[i]))
+		if (tells_of_window(scope, &cells->cells[i]) &&
+		    scope_is_idle(scope, &cells->cells[i]))
 			ns += scope_ns(scope, &cells->cells[i]);
 	return ns;
 }
@@ -177,12 +173,12 @@ static void sort_cells(struct scope *scope)
 	uint32_t *end = scope->first_cell + 1; // grows from each node's first to its end
 
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (counts(scope, &cells->cells[i]))
+		if (is_shown(scope, &cells->cells[i]))
 			end[cells->cells[i].node]++;
 	for (uint32_t node = 1; node <= profile_paths(scope->profile)->count; node++)
 		end[node] += end[node - 1];
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (counts(scope, &cells->cells[i]))
+		if (is_shown(scope, &cells->cells[i]))
 			scope->cells[end[cells->cells[i].node - 1]++] = i;
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/idle.h"
 #include "merge/scope/selection.h"
 #include "merge/table/cells.h"
 
@@ -28,7 +29,7 @@ struct scope {
 	uint32_t *first_child, *sibling; /* [node - 1] */
 	uint32_t first_root;
 	uint32_t *first_cell;        /* [node - 1]: index into cells; up to that of the next node */
-	uint32_t *cells;             /* those that tell of the window, by node */
+	uint32_t *cells;             /* those of the window, by node: see scope_counts() */
 	uint32_t first_bin, end_bin; /* the window */
 	uint32_t gpu;                /* see struct query */
 	bool *idle; /* [node - 1]: see merge/scope/idle.h; NULL: waits there are like others */
@@ -68,6 +69,18 @@ static inline uint32_t scope_samples(const struct scope *scope, const struct cel
 static inline enum metric scope_metric(const struct cell *cell)
 {
 	return (enum metric)(cell->metric % METRIC_COUNT);
+}
+
+/* Whether CELL, one of scope->cells, is of an idle thread's waits that the query leaves out. */
+static inline bool scope_is_idle(const struct scope *scope, const struct cell *cell)
+{
+	return scope->idle && scope->idle[cell->node - 1] && metric_may_be_idle(cell->metric);
+}
+
+/* Whether CELL, one of scope->cells, is of the time that was asked for. */
+static inline bool scope_counts(const struct scope *scope, const struct cell *cell)
+{
+	return scope->metrics[scope_metric(cell)] && !scope_is_idle(scope, cell);
 }
 
 /* The bin of C that begins at TIME_NS, or is the first to begin after it. */

@@ -45,6 +45,7 @@ struct query {
 	bool without_others; /* of both, not what others take: waiting for a free CPU, which may hit
 	                        any function, for children, whose time is in them, and idle threads
 	                        of libraries (merge/scope/idle.h) */
+	bool keep_others;    /* rows that have such time alone are kept, by self and total of 0 */
 	const char *thread;  /* only threads of this name or tid; NULL: all */
 	const char *process; /* only processes of this name or pid; NULL: all */
 	const char *hide;    /* leave frames of modules or functions that match this glob out: their

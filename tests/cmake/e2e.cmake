@@ -46,10 +46,11 @@ target_compile_definitions(limited_spawns PRIVATE _GNU_SOURCE)
 set_property(TEST e2e_limits APPEND PROPERTY ENVIRONMENT
              "LIMITED_SPAWNS=$<TARGET_FILE:limited_spawns>")
 e2e(e2e_export export)
+e2e(e2e_formats formats)
 e2e(e2e_chrome chrome)
 e2e(e2e_firefox firefox)
 e2e(e2e_hostile_text hostile_text)
-set_property(TEST e2e_chrome e2e_firefox e2e_hostile_text APPEND PROPERTY ENVIRONMENT
+set_property(TEST e2e_chrome e2e_firefox e2e_formats e2e_hostile_text APPEND PROPERTY ENVIRONMENT
              "FAKE=${GPU_DIR}/fake" "PROGRAMS=${GPU_DIR}/programs")
 add_executable(seccomp_target programs/seccomp_target.c)
 target_compile_definitions(seccomp_target PRIVATE _GNU_SOURCE)

@@ -35,7 +35,8 @@ def times(profile):
     """On a CPU and waiting, in ns: what every file has to sum to."""
     rows = json.loads(export(profile, "json"))["tables"]["functions"]
     on_cpu = sum(row["self_on_cpu_ns"] for row in rows)
-    return on_cpu, sum(row["self_ns"] for row in rows) - on_cpu
+    return on_cpu, sum(ns for row in rows for name, ns in row.items()
+                       if name.startswith("self_wait_"))
 
 
 def installed(package):
