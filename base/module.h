@@ -33,8 +33,8 @@ struct module {
 	pid_t pid;        /* JIT: whose memory; others: a process that mapped it */
 	bool user_known;  /* of JIT: whose process it is, which decides what files about it count */
 	uid_t user;
-	dev_t device;     /* of the mapped file; 0 if unknown */
-	ino_t inode;      /* 0 if unknown */
+	dev_t device; /* of the mapped file; 0 if unknown */
+	ino_t inode;  /* 0 if unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size; /* 0 if unknown */
 	int fd; /* open on the mapped file if PATH may not lead to it (deleted, another mount

@@ -189,7 +189,7 @@ static int find_frames(struct symbolizer *s, const struct module *module,
                        struct frames *frames, struct error *err)
 {
 	struct jit_search search = { .pid = module->pid,
-	                             .user = module->user_known ? module->user : geteuid(),
+		                     .user = module->user_known ? module->user : geteuid(),
 		                     .directory = s->jit_directory,
 		                     .dump = dump_of(s, module->pid),
 		                     .paths = s->paths,

@@ -86,8 +86,7 @@ static void put_file(const struct html *h, const struct hot *hot, size_t count)
 	const struct row *row = hot->row;
 	const struct source_scope scope = source_scope_of(h->profile, h->view);
 	bool newer = false;
-	cleanup_fclose FILE *source =
-		source_open(&scope, row->file, row->module, &newer);
+	cleanup_fclose FILE *source = source_open(&scope, row->file, row->module, &newer);
 
 	if (!source)
 		return;

@@ -159,9 +159,9 @@ static void head(struct section *s, const struct findings *f)
 		return;
 	s->subtitle = "explained by bottleneck explain ID";
 	if (f->from_ns && !s->report->view->from_ns)
-		s->subtitle = report_say(
-			s->report, "after %s, in the steady state; see bottleneck explain ID",
-			format_duration(f->from_ns).text);
+		s->subtitle = report_say(s->report,
+		                         "after %s, in the steady state; see bottleneck explain ID",
+		                         format_duration(f->from_ns).text);
 }
 
 struct section *section_findings(struct report *r, const struct findings *findings,

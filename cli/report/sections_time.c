@@ -9,8 +9,8 @@
 #include "cli/report/row_words.h"
 #include "cli/report/source.h"
 #include "cli/report/view.h"
-#include "merge/scope/keys.h"
 #include "merge/query/query.h"
+#include "merge/scope/keys.h"
 
 #include <stdio.h>
 #include <string.h>

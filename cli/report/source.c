@@ -48,9 +48,8 @@ FILE *source_open(const struct source_scope *scope, const char *path, const char
 	cleanup_close int fd = foreign_open(full ? full : path, &rules, &st, NULL);
 	if (fd < 0)
 		return NULL;
-	enum source_trust trust = scope->profile
-	                                  ? profile_trusts_source(scope->profile, path, &st)
-	                                  : SOURCE_UNKNOWN;
+	enum source_trust trust =
+		scope->profile ? profile_trusts_source(scope->profile, path, &st) : SOURCE_UNKNOWN;
 	if (!may_be_shown(scope, trust, &st)) {
 		if (scope->kept_back)
 			*scope->kept_back = true;

@@ -342,14 +342,15 @@ static void note_unseen_threads(struct recording *r)
 	uint64_t threads = sampler_status(r->sampler)->unseen_threads;
 
 	if (threads)
-		add_fact(r,
-		         "%s thread%s found no room for %s ops and samples, or not at once: what "
-		         "%s did is reported in part. A process has room for 2,560 at a time, up to "
-		         "2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, raise its limits "
-		         "on the size of files (ulimit -f) to 33 MB and on address space (ulimit "
-		         "-v) to 300 MB, or run fewer at a time",
-		         format_count(threads).text, threads == 1 ? "" : "s",
-		         threads == 1 ? "its" : "their", threads == 1 ? "it" : "they");
+		add_fact(
+			r,
+			"%s thread%s found no room for %s ops and samples, or not at once: what "
+			"%s did is reported in part. A process has room for 2,560 at a time, up to "
+			"2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, raise its limits "
+			"on the size of files (ulimit -f) to 33 MB and on address space (ulimit "
+			"-v) to 300 MB, or run fewer at a time",
+			format_count(threads).text, threads == 1 ? "" : "s",
+			threads == 1 ? "its" : "their", threads == 1 ? "it" : "they");
 }
 
 static void note_strangers(struct recording *r)

@@ -2,8 +2,9 @@
 /*
  * What is kept of GPUs: devices, streams, what ran there, when, and for which call path.
  *
- * Times in the call tree are cells of nodes (merge/table/cells.h), kept apart from those of threads: GPU
- * time is never added to CPU time. For the files of merge/ alone. One thread at a time.
+ * Times in the call tree are cells of nodes (merge/table/cells.h), kept apart from those of
+ * threads: GPU time is never added to CPU time. For the files of merge/ alone. One thread at a
+ * time.
  */
 #pragma once
 

@@ -7,8 +7,8 @@
  * and these wait for half of the difference, or more, longer than it does: in calls of MPI, even
  * where those turn round on a CPU, or for anything else.
  *
- * Where ranks meet (merge/table/meetings.h), it is exact for whom they wait: for who comes last, as long
- * as the others have been there on average.
+ * Where ranks meet (merge/table/meetings.h), it is exact for whom they wait: for who comes last, as
+ * long as the others have been there on average.
  */
 #pragma once
 

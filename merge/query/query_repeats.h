@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about repeated runs (merge/profile/repeats.h): each side by itself, and one against another.
+ * Questions about repeated runs (merge/profile/repeats.h): each side by itself, and one against
+ * another.
  */
 #pragma once
 

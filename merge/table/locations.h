@@ -3,8 +3,9 @@
  * Each distinct code address once, by number, and what was found out about it.
  *
  * A location is a frame's (module, address, kind); the address of an op is its
- * id, that of a Python function its number and line. Once it is named it has a chain of places: the innermost inlined function
- * first, the function that really stands there last. One thread at a time.
+ * id, that of a Python function its number and line. Once it is named it has a chain of places: the
+ * innermost inlined function first, the function that really stands there last. One thread at a
+ * time.
  */
 #pragma once
 

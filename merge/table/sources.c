@@ -31,8 +31,7 @@ bool sources_add(struct sources *s, const struct source_stamp *stamp)
 {
 	if (!stamp->file || s->count >= SOURCES_MAX)
 		return true;
-	if (!grow(s, stamp->file) ||
-	    !array_reserve(&s->stamps, &s->capacity, (size_t)s->count + 1))
+	if (!grow(s, stamp->file) || !array_reserve(&s->stamps, &s->capacity, (size_t)s->count + 1))
 		return false;
 	uint32_t *number = &s->of[stamp->file - 1];
 	if (!*number) {

@@ -16,7 +16,7 @@ enum compression {
 	COMPRESSION_ZSTD = 2
 };
 
-/* SIZE bytes of what IN holds, to be freed; NULL with ERR. The caller has bounded the sum of all. */
+/* SIZE bytes of what IN holds, to be freed; NULL with ERR. The caller bounds the sum of all. */
 uint8_t *decompress(enum compression how, struct bytes in, uint64_t size, struct error *err);
 
 /* All that IN holds, *SIZE bytes, to be freed; NULL with ERR. */

@@ -13,13 +13,14 @@ struct strings;
 
 struct jit_search {
 	pid_t pid;
-	uid_t user;            /* whose process it is: files of others, but for root's, are ignored */
+	uid_t user; /* whose process it is: files of others, but for root's, are ignored */
 	const char *directory; /* where perf-PID.map is */
 	const char *dump;      /* path of the jitdump that the process mapped; NULL if unknown */
 	struct strings *paths;
 	struct demangler *names;
 };
 
-/* Adds what is known of ADDRESSES to FRAMES, and says so in STATUS, or which file was not taken. -1 if there is no memory. */
+/* Adds what is known of ADDRESSES to FRAMES, and says so in STATUS, or which file was not taken.
+ * -1 if there is no memory. */
 int jit_module_resolve(const struct jit_search *search, const uint64_t *addresses, size_t count,
                        struct frames *frames, struct debug_status *status, struct error *err);

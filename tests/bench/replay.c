@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // replay [HOURS [LOAD...]]: what a profile grows to in so many hours of each load. Prints a table.
+#include "tests/support/replay.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "merge/query/query.h"
-#include "tests/support/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

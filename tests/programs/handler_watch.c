@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
-
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -55,8 +53,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 	if (!next)
 		next = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(
 			RTLD_NEXT, "sigaction");
-	if (!action || (number != SIGTRAP && number != SIGURG) ||
-	    !(action->sa_flags & SA_SIGINFO))
+	if (!action || (number != SIGTRAP && number != SIGURG) || !(action->sa_flags & SA_SIGINFO))
 		return next(number, action, old);
 	watched = *action;
 	handlers[number] = action->sa_sigaction;

@@ -63,7 +63,9 @@ static struct session *open_session(const struct agent_run_options *options)
 {
 	struct session_options wanted = {
 		.library = AGENT_LIBRARY,
-		.frequency_hz = options->silent ? 0 : options->hz ? options->hz : 999,
+		.frequency_hz = options->silent ? 0
+		                : options->hz   ? options->hz
+		                                : 999,
 		.stack_bytes = 32768,
 		.kernel_only = options->kernel_only,
 		.python_hz = options->python_hz,

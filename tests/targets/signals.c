@@ -40,8 +40,8 @@ int main(void)
 	struct sigaction action = { .sa_handler = handler };
 	struct itimerval every = { { 0, 100000 }, { 0, 100000 } }, never = { 0 };
 
-	// The kernel starts the handler at its tick, as it does those samples that follow the tick: each
-	// call is seen up to a tick too short, which must be little of it.
+	// The kernel starts the handler at its tick, as it does those samples that follow the tick:
+	// each call is seen up to a tick too short, which must be little of it.
 	steps = truth_steps(60);
 	sigaction(SIGVTALRM, &action, 0);
 	for (int round = truth_rounds() / 2; round > 0; round--) {

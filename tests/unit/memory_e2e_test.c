@@ -346,8 +346,8 @@ Test(memory_e2e, valgrind_finds_nothing_of_ours)
 	agent_run(&without, &plain, argv);
 	agent_run(&with, &agent, argv);
 	cr_expect(eq(int, with.status, without.status));
-	// Process ids differ, and where the program calls from; since 3.22 it says, too, what is wrong
-	// with the sizes that the program asks for.
+	// Process ids differ, and where the program calls from; since 3.22 it says, too, what is
+	// wrong with the sizes that the program asks for.
 	static const char *const faults[] = { "Invalid read", "Invalid write", "Invalid free" };
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		cr_expect(strstr(with.output, faults[i]) == NULL, "%s", with.output);

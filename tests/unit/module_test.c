@@ -20,7 +20,8 @@ Test(module, a_file_is_known_by_path_device_and_inode)
 	cr_expect(eq(u32, first->id, 1));
 	cr_expect(eq(ptr, modules_add(m, &libc, &added), first));
 	cr_expect(not(added));
-	cr_expect(ne(ptr, modules_add(m, &replaced, &added), first), "a new file under an old name");
+	cr_expect(ne(ptr, modules_add(m, &replaced, &added), first),
+	          "a new file under an old name");
 	cr_expect(added);
 	cr_expect(eq(u32, modules_count(m), 2));
 	cr_expect(eq(ptr, modules_get(m, 1), first));
@@ -37,7 +38,8 @@ Test(module, a_rebuilt_file_in_the_same_inode_differs_by_build_id)
 	b.build_id[0] = 1;
 	struct module *first = modules_add(m, &a, NULL);
 	cr_expect(ne(ptr, modules_add(m, &b, NULL), first));
-	cr_expect(eq(ptr, modules_add(m, &unknown, NULL), first), "no build-id contradicts nothing");
+	cr_expect(eq(ptr, modules_add(m, &unknown, NULL), first),
+	          "no build-id contradicts nothing");
 }
 
 Test(module, jit_memory_belongs_to_one_process)

@@ -590,10 +590,9 @@ Test(perf_event, a_refusal_names_the_remedy)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct error err = { 0 };
-		cr_expect(eq(
-			int,
-			perf_refused(&err, rows[i].errnum, rows[i].kernel, rows[i].paranoid),
-			-1));
+		cr_expect(eq(int,
+		             perf_refused(&err, rows[i].errnum, rows[i].kernel, rows[i].paranoid),
+		             -1));
 		cr_expect(strstr(err.text, rows[i].text) != NULL, "row %zu: %s", i, err.text);
 		cr_expect(strstr(err.hint, rows[i].hint) != NULL, "row %zu: %s", i, err.hint);
 		cr_expect(eq(int, err.errnum, rows[i].errnum), "row %zu", i);

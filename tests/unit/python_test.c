@@ -63,10 +63,9 @@ TestSuite(python, .init = begin, .fini = end);
 
 static void version(uint32_t number)
 {
-	struct event_python event = { .samples = true,
-		                      .eval_start = EVAL,
-		                      .eval_end = EVAL + 0x800,
-		                      .version = number };
+	struct event_python event = {
+		.samples = true, .eval_start = EVAL, .eval_end = EVAL + 0x800, .version = number
+	};
 
 	python_begin(&python, &event);
 }

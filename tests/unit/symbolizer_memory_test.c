@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The symbolizer with the 1st, 2nd, 3rd … allocation failing: see --wrap in tests/cmake/symbolize.cmake.
+// The symbolizer with the 1st, 2nd, 3rd … allocation failing: see --wrap in
+// tests/cmake/symbolize.cmake.
 #include "base/error.h"
 #include "symbolize/symbolizer.h"
 

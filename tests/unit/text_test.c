@@ -88,8 +88,7 @@ Test(text, code_without_names_is_told_to_be_that)
 	profile->functions = rows;
 	profile->function_count = 1;
 	char *page = text_page(profile, &view, golden_terminal(100, false, false));
-	cr_expect(ne(ptr, strstr(page, "native  [libfoo.so]  no symbols\n"), NULL), "%s",
-	          page);
+	cr_expect(ne(ptr, strstr(page, "native  [libfoo.so]  no symbols\n"), NULL), "%s", page);
 	free(page);
 }
 

@@ -275,8 +275,9 @@ Test(text_verdict, code_of_a_jit_compiler_without_names_comes_before_what_has_so
 	profile->functions = rows;
 	profile->function_count = 2;
 	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
-	expect_verdict(profile, "30.0 % of the CPU time is spent in code without symbols that a JIT "
-	                        "compiler made.");
+	expect_verdict(profile,
+	               "30.0 % of the CPU time is spent in code without symbols that a JIT "
+	               "compiler made.");
 }
 
 Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bounds of the main thread's stack: from its limit, or what is mapped below, up to where its first
- * frame begins. The arguments and the environment, above it, are no part of it.
+ * The bounds of the main thread's stack: from its limit, or what is mapped below, up to where its
+ * first frame begins. The arguments and the environment, above it, are no part of it.
  *
  * For any thread, and for handlers: it reads /proc/self/maps without libc's streams.
  */

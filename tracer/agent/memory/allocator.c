@@ -96,7 +96,6 @@ static bool is_whole(void)
 	       allocator_is_kin(object, (const void *)allocator.malloc_usable_size);
 }
 
-
 // A program at a fixed place that takes a function's address has an entry for it, which is its
 // address everywhere, and leads to wherever the function is.
 static bool is_entry(const void *function)

@@ -32,7 +32,7 @@ extern struct definition_site definition_sites[DEFINITION_SITES];
 /* NULL if no object but the agent defines NAME. Keeps errno. Not for handlers. */
 void *definition_find(const char *name, uint64_t caller);
 
-/* The first one in an object that was loaded after the agent, else in any; NULL if there is none. */
+/* The first one in an object that was loaded after the agent, else in any; NULL if none is. */
 void *definition_behind_us(const char *name);
 
 /* The first one in the order of loading: of an object, whose address everybody takes. */

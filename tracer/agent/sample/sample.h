@@ -22,8 +22,8 @@ size_t sample_copy_stack(void *to, const struct lane *lane, uintptr_t sp, size_t
 
 /*
  * Writes what CONTEXT (a handler's third argument) interrupted into LANE, with FLAGS of enum
- * sample_flags, and PYTHON, which may be NULL. False if the ring is full: the weight is then that of
- * the next sample.
+ * sample_flags, and PYTHON, which may be NULL. False if the ring is full: the weight is then that
+ * of the next sample.
  */
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
                   uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags,

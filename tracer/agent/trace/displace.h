@@ -40,9 +40,10 @@ struct displace {
 struct displace_function {
 	const uint8_t *code; /* where it can be read; mostly at ADDRESS */
 	uint64_t address;
-	size_t size; /* its own */
-	size_t room; /* up to what comes next: padding */
-	bool shadowed; /* there are shadow stacks: a moved call would return to what was not called from */
+	size_t size;   /* its own */
+	size_t room;   /* up to what comes next: padding */
+	bool shadowed; /* there are shadow stacks: a moved call would return to what was not called
+	                  from */
 };
 
 /* What has to stand at address TO. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shadow stacks of CET: the processor keeps a second copy of each return address, and ends a program
- * in which the two differ. Intel SDM, volume 1, chapter 17.
+ * Shadow stacks of CET: the processor keeps a second copy of each return address, and ends a
+ * program in which the two differ. Intel SDM, volume 1, chapter 17.
  */
 #pragma once
 
