@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int error_set(struct error *err, int errnum, const char *format, ...)
+// In brackets: for clang's analyzer they are macros, too.
+int(error_set)(struct error *err, int errnum, const char *format, ...)
 {
 	if (!err)
 		return -1;
@@ -19,7 +20,7 @@ int error_set(struct error *err, int errnum, const char *format, ...)
 	return -1;
 }
 
-int error_wrap(struct error *err, const char *format, ...)
+int(error_wrap)(struct error *err, const char *format, ...)
 {
 	if (!err)
 		return -1;
@@ -36,7 +37,7 @@ int error_wrap(struct error *err, const char *format, ...)
 	return -1;
 }
 
-int error_hint(struct error *err, const char *format, ...)
+int(error_hint)(struct error *err, const char *format, ...)
 {
 	if (!err)
 		return -1;

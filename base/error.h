@@ -28,6 +28,13 @@ int error_wrap(struct error *err, const char *format, ...) __attribute__((format
 /* Says what the user can do about it. Returns -1. */
 int error_hint(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+#ifdef __clang_analyzer__
+/* It reads one file at a time, and would go on where these returned something else. */
+#define error_set(...)  ((void)(error_set)(__VA_ARGS__), -1)
+#define error_wrap(...) ((void)(error_wrap)(__VA_ARGS__), -1)
+#define error_hint(...) ((void)(error_hint)(__VA_ARGS__), -1)
+#endif
+
 /*
  * Writes "text: cause" (no hint) into BUFFER, cut if it does not fit. Returns BUFFER.
  */
