@@ -22,9 +22,11 @@ static const struct phase phases[] = {
 	{ "steady", "steady state", PHASE_STEADY },
 };
 
-static int put_phase(struct html *h, const struct phase *phase, const struct view *view,
+static int put_phase(const struct html *page, const struct phase *phase, const struct view *view,
                      struct error *err)
 {
+	struct html part = *page, *h = &part;
+
 	h->view = view;
 	h->whole = phase->phase == PHASE_ALL;
 	json_open(h->j, NULL, '{');
@@ -46,7 +48,7 @@ static bool may_be_switched(const struct view *view)
 	       view->phase == PHASE_ALL;
 }
 
-static int put_phases(struct html *h, const struct view *view, struct error *err)
+static int put_phases(const struct html *h, const struct view *view, struct error *err)
 {
 	struct view whole = *view;
 
@@ -65,10 +67,11 @@ static int put_phases(struct html *h, const struct view *view, struct error *err
 			return -1;
 	}
 	json_close(h->j);
-	// What follows is of the run, whichever phase was last.
-	h->view = &whole;
-	h->whole = true;
-	return html_sources(h, err) < 0 || html_timeline(h, err) < 0 ? -1 : html_slices(h, err);
+	struct html run = *h;
+	run.view = &whole;
+	run.whole = true;
+	return html_sources(&run, err) < 0 || html_timeline(&run, err) < 0 ? -1
+	                                                                   : html_slices(&run, err);
 }
 
 static int put_header(const struct html *h, const struct view *view, const char *cut,
