@@ -17,7 +17,7 @@ char *function_name_fold(const char *name, char opening, const char *mark);
  * Without types and version: "bool a::less<int>(int, int) const" becomes "a::less". The qualifiers
  * stay.
  */
-char *function_name_bare(const char *name);
+char *function_name_bare(const char *text);
 
-/* The end of the part of a qualified name that NAME begins with: at "::", or at its end. */
-const char *function_name_part(const char *name);
+/* The end of the part of a qualified name that TEXT begins with: at "::", or at its end. */
+const char *function_name_part(const char *text);

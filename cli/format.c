@@ -52,6 +52,7 @@ struct short_text format_figures(uint64_t ns, int figures)
 	double value = (double)ns / unit.ns, step = 1;
 	int digits = figures;
 
+	// NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): counts digits
 	for (double rest = value; rest >= 1; rest /= 10)
 		digits--;
 	for (int i = 0; i < digits; i++)
@@ -312,7 +313,7 @@ static char *shorten_called(const char *text, size_t width)
 		return NULL;
 	const char *dot = strrchr(out, '.');
 	if (dot && format_width(out) > width)
-		memmove(out + 1, dot + 1, strlen(dot));
+		memmove(out + 1, dot + 1, strlen(dot + 1) + 1);
 	return out;
 }
 

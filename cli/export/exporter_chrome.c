@@ -188,13 +188,15 @@ static uint32_t pid_of(const struct slice_reader *reader, uint32_t tid)
 }
 
 // Late ones are averages, of which nobody knows when they were. Turns that samples show may reach
-// into the NEXT one (NULL: none), as far as those are exact; spans of a lane must not.
-static void put_step(struct trace *t, const struct run_step *step, const struct run_step *next,
-                     uint32_t pid)
+// into the next one, as far as those are exact; spans of a lane must not.
+static void put_step(struct trace *t, const struct steps *steps, size_t i, uint32_t pid)
 {
-	uint64_t end_ns = next && next->begin_ns < step->end_ns ? next->begin_ns : step->end_ns;
+	const struct run_step *step = &steps->steps[i];
+	uint64_t end_ns = step->end_ns;
 	char name[64];
 
+	if (i + 1 < steps->count && step[1].begin_ns < end_ns)
+		end_ns = step[1].begin_ns;
 	if (step->calls != 1 || end_ns <= step->begin_ns)
 		return;
 	snprintf(name, sizeof(name), "ProfilerStep#%lu", (unsigned long)step->first);
@@ -219,8 +221,7 @@ static int put_steps(struct trace *t, struct error *err)
 	snprintf(name, sizeof(name), "steps: %.100s", steps->name);
 	chrome_put_thread(&t->chrome, pid, STEPS_TID, name);
 	for (size_t i = 0; i < steps->count; i++)
-		put_step(t, &steps->steps[i], i + 1 < steps->count ? &steps->steps[i + 1] : NULL,
-		         pid);
+		put_step(t, steps, i, pid);
 	return 0;
 }
 

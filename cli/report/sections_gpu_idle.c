@@ -33,7 +33,7 @@ static void say_wait(struct section *s, const struct gpu_wait *wait)
 		             "%s %% of the idle time that thread waited for a free CPU, wherever "
 		             "it was: shares are of the rest",
 		             format_percent(wait->runnable_ns, known).text);
-	if (wait->call_ns[GPU_CALL_LAUNCH] > SHARE_WORTH * (double)wait->told_ns)
+	if ((double)wait->call_ns[GPU_CALL_LAUNCH] > SHARE_WORTH * (double)wait->told_ns)
 		section_note(s, NOTE_SAY, true,
 		             "%s %% of the idle time passed within calls that launch",
 		             format_percent(wait->call_ns[GPU_CALL_LAUNCH], wait->told_ns).text);

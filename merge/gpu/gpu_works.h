@@ -42,7 +42,7 @@ struct gpu_work_key {
 	uint32_t async;
 	struct gpu_shape shape;
 };
-_Static_assert(sizeof(struct gpu_work_key) == 16 * 4, "gpu work key");
+_Static_assert(sizeof(struct gpu_work_key) == 16 * sizeof(uint32_t), "gpu work key");
 
 struct gpu_work_sums {
 	uint64_t calls;
