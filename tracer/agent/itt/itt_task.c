@@ -158,7 +158,8 @@ static int hook_event_create(const char *name, int length)
 	char text[PROTOCOL_NAME_TEXT] = "";
 	size_t size = name && length > 0 ? strnlen(name, (size_t)length) : 0;
 
-	memcpy(text, name, size < sizeof(text) ? size : sizeof(text) - 1);
+	if (size)
+		memcpy(text, name, size < sizeof(text) ? size : sizeof(text) - 1);
 	int number = itt_event_called(size ? text : ITT_UNNAMED);
 	if (forward)
 		itt_event_alias(event, number);
