@@ -248,7 +248,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 	struct warmup_row row = { .shape = shape ? shape : "" };
 	uint64_t ns = time_of(a, s, &row.calls);
 
-	if (!op || op->provider == OP_PYTHON || ns < OP_SHARE * (double)a->run_ns)
+	if (!op || op->provider == OP_PYTHON || (double)ns < OP_SHARE * (double)a->run_ns)
 		return true;
 	if (!warmup_judge(&row.judged, a->shown, NULL, show(a, s, row.calls)))
 		return false;

@@ -169,12 +169,12 @@ static bool is_own(const struct asking *a, const struct location *location,
                    const struct place *place, activity_set doing)
 {
 	const struct module *module = profile_module(a->profile, location->module);
-	const char *file = place ? profile_string(a->profile, place->file) : NULL;
+	const char *file = profile_string(a->profile, place->file);
 	bool python = location->kind == FRAME_PYTHON;
 
 	if (location->kind != FRAME_EXACT && location->kind != FRAME_RETURN && !python)
 		return false;
-	if (!python && (!module || !place || !place->function || (doing && !file)))
+	if (!python && (!module || !place->function || (doing && !file)))
 		return false;
 	return !origin_is_foreign(module ? module->path : NULL, file);
 }
@@ -182,11 +182,11 @@ static bool is_own(const struct asking *a, const struct location *location,
 static bool take_place(struct asking *a, const struct location *location, const struct place *place,
                        struct step_of *step)
 {
-	activity_set doing = place ? doing_of(a, place, step->python) : 0;
+	activity_set doing = doing_of(a, place, step->python);
 
 	if (!is_own(a, location, place, doing)) {
 		step->doing |= doing;
-		if (!step->callee && place)
+		if (!step->callee)
 			step->callee = place->function;
 		return true;
 	}

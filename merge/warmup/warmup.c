@@ -329,11 +329,11 @@ static bool keeps_falling(const struct series *s, size_t end)
 // beside the excess of the prefix, however clear that is.
 static bool shrinks(const struct series *s, size_t end)
 {
-	size_t third = s->count * 3 / 4;
+	size_t third = s->count * 3 / 4, half = s->count - s->count / 2;
 	struct quarters q = quarters_behind(s, end);
 
 	return q.q2 >= q.q3 && largest(s->ns + third, s->count - third) < PLUNGE * q.q3 &&
-	       (q.q3 - q.q4) * (double)(s->count - s->count / 2) > WARMUP_SHARE * s->sums[end];
+	       (q.q3 - q.q4) * (double)half > WARMUP_SHARE * s->sums[end];
 }
 
 static bool keeps_rising(const struct series *s)

@@ -34,13 +34,15 @@ static struct stack take(const struct thread *thread, struct wait_pile *pile, ui
 	return pile ? wait_pile_take(pile, thread->number, now_ns) : (struct stack){ 0 };
 }
 
-static bool begin(struct thread *thread, struct wait_pile *pile, uint64_t key, struct stack *stack)
+static bool begin(struct thread *thread, struct wait_pile *pile, uint64_t key,
+                  const struct stack *wait)
 {
 	struct frame frames[STACK_MAX_FRAMES] = { { MARK_UNKNOWN, 0, FRAME_MARK } };
+	struct stack stack = *wait;
 
-	stack->count = 1 + (uint32_t)op_stack_list(&thread->ops, frames + 1, STACK_MAX_FRAMES - 1);
-	stack->frames = frames;
-	return wait_pile_begin(pile, key, stack);
+	stack.count = 1 + (uint32_t)op_stack_list(&thread->ops, frames + 1, STACK_MAX_FRAMES - 1);
+	stack.frames = frames;
+	return wait_pile_begin(pile, key, &stack);
 }
 
 // What has to make room before the next ready_keep(), with the ops that are all that is known of

@@ -10,6 +10,7 @@
 #define STACK_TOP   64 // bytes that the frame of _start is seen to stand below
 
 // Of ld.so's: where the first frame begins. Above it are the arguments and the environment.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern void *__libc_stack_end __attribute__((weak));
 
 struct stack_search {

@@ -67,6 +67,7 @@ struct python_api {
 	py_object (*PyLong_FromLong)(long number);
 	int (*PyType_IsSubtype)(py_object type, py_object of);
 	int (*Py_IsInitialized)(void);
+	// NOLINTNEXTLINE(bugprone-reserved-identifier): named as what is looked up
 	char *_Py_NoneStruct, *PyType_Type, *PyBaseObject_Type, *PyModule_Type, *PyDict_Type,
 		*PyUnicode_Type, *PyCFunction_Type, *PyMethodDescr_Type, *PyClassMethodDescr_Type,
 		*PyWrapperDescr_Type, *PyStaticMethod_Type;
