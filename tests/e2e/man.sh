@@ -44,6 +44,12 @@ compare() {
 	diff "$work/help" "$work/page" >"$work/diff" ||
 		fail "$page (>) and --help (<) differ: $(cat "$work/diff")"
 }
+# Every command has a page, and it is installed.
+"$bottleneck" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | grep -vx run >"$work/verbs"
+test -s "$work/verbs" || fail "--help lists no commands"
+while read -r verb; do
+	grep -q "bottleneck-$verb\.1" "$man/CMakeLists.txt" || fail "no page bottleneck-$verb.1"
+done <"$work/verbs"
 compare bottleneck.1 run
 for verb in batch bench count diff explain merge report; do
 	compare bottleneck-$verb.1 $verb
