@@ -6,7 +6,7 @@
  *	{
  *		struct op_thread *t = op_enter();
  *		if (t) {
- *			op_begin(t, op_name(t, &name), OP_HERE(), NULL);
+ *			op_begin(t, op_name(t, OP_NVTX, 0, text), OP_HERE(), NULL);
  *			op_leave(t);
  *		}
  *	}
