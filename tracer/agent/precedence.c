@@ -80,7 +80,7 @@ static char *put_text(char *at, const char *text)
 {
 	size_t length = strlen(text);
 
-	memcpy(at, text, length);
+	memcpy(at, text, length); // NOLINT(bugprone-not-null-terminated-result): more follows
 	return at + length;
 }
 
