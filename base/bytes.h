@@ -81,7 +81,7 @@ static inline uint64_t cursor_number(struct cursor *c, unsigned int size)
 static inline uint8_t cursor_u8(struct cursor *c)
 {
 	if (c->at < c->end)
-		return *c->at++;
+		return *c->at++; // NOLINT(clang-analyzer-core.NullDereference)
 	cursor_fail(c);
 	return 0;
 }

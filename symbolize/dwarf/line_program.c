@@ -125,7 +125,7 @@ static size_t read_formats(struct cursor *c, struct format formats[FORMATS_MAX])
 		formats[i].content = cursor_uleb(c);
 		formats[i].form = cursor_uleb(c);
 	}
-	return count;
+	return c->bad ? 0 : count;
 }
 
 // DWARF 5: a table of directories or of files, which describes its own columns.
