@@ -17,7 +17,7 @@ struct jitdump_hit {
 
 /*
  * Fills one hit for each of ADDRESSES (ascending). The file may end anywhere: it is
- * written while the program runs. -1 if there is no memory; 0 if DUMP is no jitdump; else 1.
+ * written while the program runs. -1 if there is no memory; 0 if BYTES are no jitdump; else 1.
  */
-int jitdump_find(struct bytes dump, const uint64_t *addresses, size_t count,
+int jitdump_find(struct bytes bytes, const uint64_t *addresses, size_t count,
                  struct jitdump_hit *hits);

@@ -30,6 +30,7 @@
 #define PATH_BYTES  4096
 
 // ld.so's own, as debuggers use it; musl's program has none.
+// NOLINTNEXTLINE(readability-redundant-declaration): weak here
 extern struct r_debug _r_debug __attribute__((weak));
 
 struct look {
