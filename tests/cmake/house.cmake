@@ -34,7 +34,7 @@ if(CLANG_TIDY AND Python3_FOUND)
   add_test(NAME house_lint
     COMMAND ${LINT} --pinned --seconds 75 --base ${LINT_BASE}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(house_lint PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77
+  set_tests_properties(house_lint PROPERTIES LABELS lint TIMEOUT 600 SKIP_RETURN_CODE 77
     PROCESSORS 2)
 else()
   not_tested("what changed by clang-tidy: it, or Python 3, is missing")
