@@ -17,13 +17,13 @@ struct view;
 struct rows *rows_shown(const struct profile *profile, const struct view *view, enum query_by by,
                         enum query_sort sort, struct error *err);
 
-/* What either makes, for programs: best self time first, and with rows that have nothing but time that
-   people are not shown. */
+/* What either makes, for programs: best self time first, and with rows that have nothing but time
+   that people are not shown. */
 struct rows *rows_all(const struct profile *profile, const struct view *view, enum query_by by,
                       struct error *err);
 
-/* As rows_shown(), by line: of Python's lines, the user's own with the libraries that they call, and then
- *OWN_CODE is set, which may be NULL. */
+/* As rows_shown(), by line: of Python's lines, the user's own with the libraries that they call,
+ *and then OWN_CODE is set, which may be NULL. */
 struct rows *rows_by_line(const struct profile *profile, const struct view *view,
                           enum query_sort sort, bool *own_code, struct error *err);
 

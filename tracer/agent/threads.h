@@ -49,7 +49,8 @@ bool threads_are_hushed(void);
 
 /*
  * The same because a debugger, strace or their like traces this process, or will: ptrace() stops it
- * at each tick, which its tracer would take for a signal of the program's. Says so. Not for handlers.
+ * at each tick, which its tracer would take for a signal of the program's. Says so. Not for
+ * handlers.
  */
 void threads_leave_to_tracer(void);
 
