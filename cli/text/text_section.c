@@ -88,8 +88,7 @@ static void put_value(const struct layout *layout, const struct section_column *
 	struct short_text out = { "" };
 
 	switch (c->type) {
-	case CELL_TEXT:
-		break; // it is its own words
+	case CELL_TEXT: // it is its own words
 	case CELL_ROWS:
 	case CELL_ROW:
 		break;

@@ -192,6 +192,7 @@ static void take_turn(struct turn_lists *lists, struct diff_match *match,
 		    !is_only(lists->rows, lists->row_count, at) ||
 		    !is_only(lists->items, lists->item_count, i))
 			continue;
+		// Rows are those of match. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
 		match->items[lists->rows[at].index * match->runs + run] = lists->items[i].index + 1;
 		placed[lists->items[i].index] = true;
 	}

@@ -78,7 +78,8 @@ static bool list_blocks(struct slice_reader *r)
 {
 	const struct slices *s = profile_slices(r->profile);
 
-	r->blocks = calloc((size_t)s->count + 2 * SLICE_KINDS, sizeof(const struct slice_block *));
+	r->blocks = calloc((size_t)s->count + (size_t)2 * SLICE_KINDS,
+	                   sizeof(const struct slice_block *));
 	if (!r->blocks)
 		return false;
 	for (uint32_t i = 0; i < s->count; i++)

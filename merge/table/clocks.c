@@ -12,7 +12,7 @@
 // Readings in a row become one each two.
 static void halve(struct clocks *c)
 {
-	for (uint32_t i = 0; i < c->count / 2; i++) {
+	for (size_t i = 0; i < c->count / 2; i++) {
 		const struct clock_reading *pair = &c->readings[2 * i];
 		c->readings[i] = (struct clock_reading){
 			.at_ms = pair[0].at_ms,

@@ -59,7 +59,7 @@ static void join_blocks(struct series *s)
 {
 	struct series_item *blocks = s->items + SERIES_EXACT;
 
-	for (uint32_t i = 0; i < SERIES_BLOCKS / 2; i++) {
+	for (size_t i = 0; i < SERIES_BLOCKS / 2; i++) {
 		blocks[i] = blocks[2 * i];
 		blocks[i].ns += blocks[2 * i + 1].ns;
 	}

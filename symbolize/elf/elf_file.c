@@ -349,7 +349,7 @@ static struct bytes id_among_notes(const struct elf_file *elf, uint64_t offset, 
 		                             align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	}
 	// The file may change meanwhile: what was in its bounds is cut to them again.
-	for (size_t at = 0; (at = gelf_getnote(notes, at, &note, &name, &id));) {
+	for (size_t at = 0; notes && (at = gelf_getnote(notes, at, &note, &name, &id));) {
 		struct bytes all = { notes->d_buf, notes->d_size };
 		struct bytes its_name = bytes_slice(all, name, note.n_namesz);
 		if (note.n_type == NT_GNU_BUILD_ID && its_name.size == sizeof(ELF_NOTE_GNU) &&

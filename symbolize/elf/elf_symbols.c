@@ -42,7 +42,7 @@ static bool is_local_label(const struct elf_symbol *symbol)
 
 static bool is_function(const struct elf_file *elf, const struct elf_symbol *symbol)
 {
-	if (symbol->section == SHN_UNDEF || !symbol->name || !*symbol->name)
+	if (symbol->section == SHN_UNDEF || !*symbol->name)
 		return false;
 	if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
 		return true;
@@ -165,15 +165,14 @@ static void read_table(struct search *s, const struct elf_section *section)
 	GElf_Sym symbol;
 
 	for (int i = 0; i < INT_MAX && gelf_getsym(table, i, &symbol); i++) {
-		bool named = symbol.st_name < names.size;
-		consider(s,
-		         &(struct elf_symbol){
-				 .start = symbol.st_value,
-				 .size = symbol.st_size,
-				 .name = named ? (const char *)names.data + symbol.st_name : NULL,
-				 .section = symbol.st_shndx,
-				 .type = GELF_ST_TYPE(symbol.st_info),
-				 .binding = GELF_ST_BIND(symbol.st_info) });
+		if (symbol.st_name >= names.size)
+			continue;
+		consider(s, &(struct elf_symbol){ .start = symbol.st_value,
+		                                  .size = symbol.st_size,
+		                                  .name = (const char *)names.data + symbol.st_name,
+		                                  .section = symbol.st_shndx,
+		                                  .type = GELF_ST_TYPE(symbol.st_info),
+		                                  .binding = GELF_ST_BIND(symbol.st_info) });
 	}
 }
 

@@ -53,6 +53,7 @@ static uint32_t state; // what trace_keeping_all() keeps; 0: nothing
 static void (*loaded)(void);
 OWN struct own own;
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the names are the linker's
 extern const char __ehdr_start[] HIDDEN, _end[] HIDDEN;
 HIDDEN void trace_keeping_all(void (*function)(void *), void *argument, uint32_t components);
 HIDDEN void trace_begin(struct trace_frame *frame);

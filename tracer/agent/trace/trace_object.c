@@ -43,6 +43,7 @@ struct found {
 	uint32_t entry;
 };
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the names are the linker's
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 // One object at a time. What we stand in front of, we call for the program.

@@ -20,6 +20,7 @@
 
 #ifdef __x86_64__
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the names are the linker's
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static const void *stub_called(const char *name)

@@ -22,6 +22,7 @@
 
 typedef void *find_symbol(void *handle, const char *name);
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the names are the linker's
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 // The address, or where to jump.

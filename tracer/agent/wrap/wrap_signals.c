@@ -55,6 +55,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 	return signals_action(libc_sigaction(), number, action, old);
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name is glibc's
 EXPORT int __sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
 	return sigaction(number, action, old);

@@ -195,7 +195,7 @@ static uintptr_t start_of(uintptr_t start, void *const *const *argument)
 {
 	uintptr_t known = (uintptr_t)__atomic_load_n(&std_thread, __ATOMIC_RELAXED);
 
-	if (!known || !argument || start - known + STD_THREAD_NEAR > 2 * STD_THREAD_NEAR)
+	if (!known || !argument || start - known + STD_THREAD_NEAR > (uintptr_t)2 * STD_THREAD_NEAR)
 		return start;
 	return (uintptr_t)(*argument)[2];
 }
