@@ -6,8 +6,8 @@
 #include "cli/diff/diff_report.h"
 #include "cli/message.h"
 #include "cli/report/cut.h"
-#include "cli/report/saved.h"
 #include "cli/report/view.h"
+#include "cli/saved.h"
 #include "cli/whole.h"
 #include "merge/profile/profile.h"
 

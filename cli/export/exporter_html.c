@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "cli/export/exporter.h"
 #include "cli/html/html.h"
-#include "cli/report/saved.h"
 #include "cli/report/view.h"
+#include "cli/saved.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
 

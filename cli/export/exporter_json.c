@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The report for programs with all its tables: what "report --json" prints, and more.
-#include "cli/bench/repeats_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
 #include "cli/json.h"
 #include "cli/report/counts_json.h"
+#include "cli/report/repeats_json.h"
 #include "cli/report/report_json.h"
 #include "merge/query/query_repeats.h"
 

@@ -9,8 +9,8 @@
 #include "cli/rank.h"
 #include "cli/report/cut.h"
 #include "cli/report/gate.h"
-#include "cli/report/page.h"
 #include "cli/run/ending.h"
+#include "cli/run/page.h"
 #include "cli/run/recording.h"
 
 #include <errno.h>

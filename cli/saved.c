@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/report/saved.h"
+#include "cli/saved.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/report/page.h"
+#include "cli/run/page.h"
 
 #include <errno.h>
 #include <signal.h>

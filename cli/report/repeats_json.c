@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/bench/repeats_json.h"
+#include "cli/report/repeats_json.h"
 
 #include "base/cleanup.h"
 #include "cli/json.h"
