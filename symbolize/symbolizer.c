@@ -7,9 +7,9 @@
 #include "base/stop.h"
 #include "base/strings.h"
 #include "symbolize/answers.h"
-#include "symbolize/demangle.h"
 #include "symbolize/elf/debuginfod.h"
-#include "symbolize/elf/elf_module.h"
+#include "symbolize/elf_module.h"
+#include "symbolize/frame/demangle.h"
 #include "symbolize/jit/jit_module.h"
 
 #include <errno.h>

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/module.h"
+#include "symbolize/frame/debug_status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,22 +35,6 @@ struct symbol_chain {
 	uint32_t count;               /* 0 if nothing is known */
 	const struct symbol *symbols; /* innermost (most deeply inlined) first; an outer symbol's
 	                                 line is the line of the inlined call */
-};
-
-/* How much a module can tell. */
-enum debug_level {
-	DEBUG_NONE = 0,    /* no names at all */
-	DEBUG_DYNAMIC = 1, /* exported names only (.dynsym) */
-	DEBUG_SYMBOLS = 2, /* all function names (.symtab, .gnu_debugdata, JIT map) */
-	DEBUG_LINES = 3    /* DWARF: lines and inlines */
-};
-
-struct debug_status {
-	enum debug_level level;
-	char source[256]; /* the file the best of it came from; "" if none */
-	char reason[256]; /* why not more: "build-id of ... differs", "no debug information"; or ""
-	                   */
-	char remedy[256]; /* "install its debug symbols ...", "compile with -g"; or "" */
 };
 
 struct symbolizer_options {

@@ -5,7 +5,7 @@
 #include "merge/gpu/gpu_lines.h"
 #include "merge/numbers/statistics.h"
 #include "merge/profile/profile_parts.h"
-#include "symbolize/demangle.h"
+#include "symbolize/frame/demangle.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/op.h"
-#include "symbolize/demangle.h"
+#include "symbolize/frame/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,12 +5,12 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "base/strings.h"
-#include "symbolize/demangle.h"
 #include "symbolize/dwarf/dwarf_units.h"
 #include "symbolize/dwarf/inlines.h"
 #include "symbolize/dwarf/line_program.h"
 #include "symbolize/dwarf/split_dwarf.h"
 #include "symbolize/dwarf/unit_values.h"
+#include "symbolize/frame/demangle.h"
 
 #include <dwarf.h>
 #include <errno.h>

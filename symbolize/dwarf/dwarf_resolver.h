@@ -9,7 +9,7 @@
 #pragma once
 
 #include "symbolize/dwarf/dwarf_file.h"
-#include "symbolize/frames.h"
+#include "symbolize/frame/frames.h"
 
 struct dwarf_resolver;
 struct demangler;

@@ -5,8 +5,8 @@
 #include "base/foreign_file.h"
 #include "base/mapped.h"
 #include "base/strings.h"
-#include "symbolize/demangle.h"
 #include "symbolize/elf/read_file.h"
+#include "symbolize/frame/demangle.h"
 #include "symbolize/jit/jit_map.h"
 #include "symbolize/jit/jitdump.h"
 

@@ -5,10 +5,13 @@
  */
 #pragma once
 
-#include "symbolize/frames.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/frame/debug_status.h"
+#include "symbolize/frame/frames.h"
+
+#include <sys/types.h>
 
 struct demangler;
+struct error;
 struct strings;
 
 struct jit_search {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/demangle.h"
+#include "symbolize/frame/demangle.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/frames.h"
+#include "symbolize/frame/frames.h"
 
 #include "base/array.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/demangle.h"
+#include "symbolize/frame/demangle.h"
 
 #include "base/array.h"
 #include "base/strings.h"

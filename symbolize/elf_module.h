@@ -7,12 +7,14 @@
  */
 #pragma once
 
-#include "symbolize/frames.h"
-#include "symbolize/symbolizer.h"
+#include "base/module.h"
+#include "symbolize/frame/debug_status.h"
+#include "symbolize/frame/frames.h"
 
 struct debuginfod;
 struct demangler;
 struct elf_module;
+struct error;
 struct strings;
 
 /* What modules share; all of it must outlive them. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/elf/elf_module.h"
+#include "symbolize/elf_module.h"
 
 #include "base/error.h"
-#include "symbolize/demangle.h"
 #include "symbolize/dwarf/dwarf_resolver.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/elf/elf_symbols.h"
 #include "symbolize/elf/mapped_file.h"
+#include "symbolize/frame/demangle.h"
 
 #include <errno.h>
 
