@@ -69,19 +69,19 @@ section_maker section_counters;
 /* Python's imports. */
 section_maker section_imports, section_sheet_imports;
 
-/* GPUs, for people: all of it, one section behind the other; what they ran, alone; and who launched
+/* GPUs, for people: all of it, one section after the other; what they ran, alone; and who launched
    that. */
 section_maker section_gpu, section_gpu_kernels;
 struct section *section_gpu_callers(struct report *r, enum query_by by, struct error *err);
 
-/* The parts of it, with those of a kind behind the first: a section for each GPU, and one for all
+/* The parts of it, sections of one kind after their first: a section for each GPU, and one for all
    of them; what they waited for, each GPU by itself. Answers must outlive the report. */
 struct section *section_gpu_devices(struct report *r, const struct gpu_facts *facts);
 struct section *section_gpu_work(struct report *r, const struct gpu_rows *rows);
 struct section *section_gpu_launches(struct report *r, const struct gpu_rows *rows);
 struct section *section_gpu_idle(struct report *r, const struct gpu_facts *facts,
                                  struct error *err);
-/* How many GPUs people are told of: the first ones. */
+/* How many GPUs the report shows: the first ones. */
 size_t section_gpus_shown(const struct report *r, const struct gpu_facts *facts);
 
 /* The same as tables with all rows; of streams, and for people. */

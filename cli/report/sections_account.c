@@ -44,7 +44,7 @@ static const struct section_column part_columns[] = {
 	{ "ns", .type = CELL_NS, .at = { 3, 3 }, FIELD(struct part, ns) },
 };
 
-// A page is told only of what there was.
+// A page shows only what there was.
 static void add_part(struct section *s, const struct part *part, enum tone tone)
 {
 	if (s->report->reader == READER_PAGE && !part->ns)

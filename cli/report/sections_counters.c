@@ -43,7 +43,7 @@ static void make_max(const struct section *s, const void *data, struct section_c
 	put_number(row, row->max, cell);
 }
 
-// For people large ones have no part behind the point.
+// The report shows no decimals of large values.
 static void make_average(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct counter_row *row = data;

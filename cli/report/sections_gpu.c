@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All that people are told of GPUs, one section behind the other; and the table of what they ran.
+// All that the report shows of GPUs, one section after the other; and the table of what they ran.
 #include "cli/report/sections.h"
 
 #include "cli/report/view.h"
@@ -22,7 +22,7 @@ static void append(struct section *s, struct section *more)
 	s->next = more;
 }
 
-// Who had pages come back is told beside what moved.
+// The code that made pages come back stands beside what moved.
 static int append_managed(struct section *s, struct error *err)
 {
 	struct section *managed = section_gpu_managed(s->report, err);

@@ -11,7 +11,7 @@
 
 #define GPUS_SHOWN  16
 #define QUEUE_WORTH 0.05  // less is printed as none
-#define SHARE_WORTH 0.005 // of the busy time, to be told
+#define SHARE_WORTH 0.005 // of the busy time, to be shown
 
 REPORT_KEEPS(gpu_facts, struct gpu_facts *);
 REPORT_KEEPS(gpu_stream_rows, struct gpu_stream_rows *);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHARE_WORTH 0.005 // of what is told of, to be told
+#define SHARE_WORTH 0.005 // of the explained idle time, to be shown
 #define IDLE_WORTH  0.02  // of the time from the first activity to the last
 
 REPORT_KEEPS(gpu_wait, struct gpu_wait *);

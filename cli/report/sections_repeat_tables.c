@@ -156,7 +156,7 @@ static void make_q3(const struct section *s, const void *data, struct section_ce
 	put_whole(m->spread->q3, cell);
 }
 
-// Of the quartiles as they are told.
+// From the quartiles as the report shows them.
 static void make_iqr(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct measured *m = data;

@@ -18,7 +18,7 @@
 #define CAUSES_SHOWN  3
 #define CAUSE_PERCENT 5  /* of the warm-up: what is less is not worth a word */
 #define CAUSE_SAMPLES 20 /* fewer tell no shares */
-#define STEADY_MIN    3  /* calls that have to be left to be looked at */
+#define STEADY_MIN    3  /* calls of a steady state worth showing */
 
 REPORT_KEEPS(warmup_rows, struct warmup_rows *);
 

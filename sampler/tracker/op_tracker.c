@@ -180,7 +180,7 @@ void op_tracker_see(struct thread *thread, const struct frame *frames, const uin
 		bool there = is_there(op, &at, frames, sps, count);
 		if (there)
 			op->left_ns = 0;
-		// Of those that are told, which may be a thousand, so are the ones around it.
+		// Calls of "told" may be a thousand deep: the ones around it are on the stack, too.
 		if (there && op->told && !ops->calls)
 			break;
 		if (there)

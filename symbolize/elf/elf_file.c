@@ -68,7 +68,7 @@ static int read_sections(struct elf_file *elf, struct error *err)
 
 	elf_getshdrnum(elf->elf, &count);
 	elf_getshdrstrndx(elf->elf, &names_index);
-	// No section table is a file without names, not a wrong file.
+	// A file without a section table is not damaged: it has no names.
 	if (!count && elf->header.e_shoff)
 		snprintf(elf->trouble, sizeof(elf->trouble), "the section table is cut off");
 	if (!count)

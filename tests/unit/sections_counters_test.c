@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of counters, whatever the format.
+// What every format shows of counters.
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/made_section.h"
 
@@ -29,7 +29,7 @@ static struct profile *profile(void)
 	return p;
 }
 
-Test(sections_counters, people_see_values_that_are_known_and_are_told_of_the_others)
+Test(sections_counters, the_report_shows_known_values_and_counts_the_others)
 {
 	cr_expect_str_eq(
 		made_text(made_section(profile(), READER_TEXT, section_counters)),

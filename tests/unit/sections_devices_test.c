@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of the memory of GPUs, whatever the format.
+// What every format shows of the memory of GPUs.
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"

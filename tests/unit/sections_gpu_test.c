@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of GPUs, whatever the format.
+// What every format shows of GPUs.
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
@@ -94,7 +94,7 @@ static struct profile *profile(size_t gpus)
 	return p;
 }
 
-Test(sections_gpu, people_are_told_of_the_gpu_what_it_ran_and_what_it_waited_for)
+Test(sections_gpu, the_report_shows_the_gpu_what_it_ran_and_what_it_waited_for)
 {
 	cr_expect_str_eq(
 		made_text(made_section(profile(1), READER_TEXT, section_gpu)),

@@ -44,7 +44,7 @@ Test(sections_header, people_see_command_and_facts_in_one_line_each)
 	                 "threads \u00b7 rank 3 of 16 on node7\n");
 }
 
-Test(sections_header, a_run_that_has_not_ended_is_told_from_one_whose_end_was_not_seen)
+Test(sections_header, an_unfinished_run_differs_from_one_with_an_unknown_exit)
 {
 	struct profile *p = profile();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of ranks, whatever the format.
+// What every format shows of ranks.
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
@@ -33,7 +33,7 @@ static struct profile *profile(void)
 	return p;
 }
 
-Test(sections_ranks, people_are_told_who_holds_the_others_up_then_rows_then_where)
+Test(sections_ranks, the_rank_that_delays_the_others_comes_first_then_rows_then_places)
 {
 	const char *text = made_text(made_section(profile(), READER_TEXT, section_ranks));
 

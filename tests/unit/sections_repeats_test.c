@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of repeated runs, whatever the format.
+// What every format shows of repeated runs.
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"

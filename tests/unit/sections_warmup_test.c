@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of warm-up, whatever the format.
+// What every format shows of warm-up.
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
@@ -21,7 +21,7 @@ static const char included[] =
 	"> For the rest alone: bottleneck report --from-steady (or --from 2.310); next time, add "
 	"warm-up iterations before what is measured.\n";
 
-Test(sections_warmup, people_are_told_the_same_on_a_terminal_and_in_a_page)
+Test(sections_warmup, the_terminal_and_the_page_say_the_same)
 {
 	static const enum reader readers[] = { READER_TEXT, READER_PAGE };
 	const struct profile *p = fake_profile_with_warmup(WARMUP_INCLUDED);
