@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command is data: one file in cli/ defines one `const struct command`, and
- * the table in cli/main.c is the list of them.
+ * A command is data: one file defines one `const struct command`, and
+ * the table in cli/command/main.c is the list of them.
  */
 #pragma once
 

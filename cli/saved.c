@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/run/progress.h"
-#include "cli/run/state.h"
+#include "cli/progress.h"
+#include "cli/state.h"
 #include "cli/terminal.h"
 #include "merge/profile/profile.h"
 #include "symbolize/symbolizer.h"

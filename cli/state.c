@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/state.h"
+#include "cli/state.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

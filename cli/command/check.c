@@ -12,7 +12,7 @@
 #include "cli/report/display.h"
 #include "cli/report/facts.h"
 #include "cli/run/agent_path.h"
-#include "cli/run/state.h"
+#include "cli/state.h"
 #include "cli/terminal.h"
 
 #include <ctype.h>

@@ -10,7 +10,7 @@
 #include "cli/report/facts.h"
 #include "cli/run/callgrind_run.h"
 #include "cli/run/job.h"
-#include "cli/run/state.h"
+#include "cli/state.h"
 #include "cli/text/text_counts.h"
 #include "cli/words.h"
 #include "merge/profile/counts.h"

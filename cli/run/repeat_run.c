@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/bench/repeat_run.h"
+#include "cli/run/repeat_run.h"
 
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/run/progress.h"
+#include "cli/progress.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

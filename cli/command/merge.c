@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/report/display.h"
-#include "cli/run/state.h"
+#include "cli/state.h"
 #include "merge/join/merger.h"
 #include "merge/profile/profile.h"
 
