@@ -2,11 +2,12 @@
 /*
  * A format of other programs that a profile can be written in: bottleneck-export(7).
  *
- * Each is one file, exporter_NAME.c, and stands in the list below, which is the only one: the
- * completions of shells take the names from --help. It writes what the view
- * shows, says in the file what was cut, and sums to what the report sums to.
+ * Each is one file, exporter_NAME.c, and stands in the list of cli/exporters.h. It writes what the
+ * view shows, says in the file what was cut, and sums to what the report sums to.
  */
 #pragma once
+
+#include "cli/exporters.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,21 +37,5 @@ struct exporter {
 	int (*write)(const struct exporting *e, struct error *err);
 };
 
-/* All of them, as --help lists them. */
-#define EXPORTERS(X)                                                                               \
-	X(chrome)                                                                                  \
-	X(json)                                                                                    \
-	X(csv)                                                                                     \
-	X(html)                                                                                    \
-	X(speedscope)                                                                              \
-	X(firefox)                                                                                 \
-	X(collapsed)                                                                               \
-	X(pprof)                                                                                   \
-	X(callgrind)
-
 #define EXPORTER_DECLARE(name) extern const struct exporter exporter_##name;
 EXPORTERS(EXPORTER_DECLARE)
-
-/* "chrome json … " */
-#define EXPORTER_NAME(name) #name " "
-#define EXPORTER_NAMES      EXPORTERS(EXPORTER_NAME)

@@ -2,7 +2,7 @@
 #include "cli/report/view.h"
 
 #include "base/error.h"
-#include "cli/export/exporter.h"
+#include "cli/exporters.h"
 
 #include <errno.h>
 #include <string.h>
