@@ -12,7 +12,7 @@
 #include "tracer/agent/cupti/cupti_records.h"
 #include "tracer/agent/cupti/gpu_lane.h"
 #include "tracer/agent/op/op.h"
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/reader/reader.h"
 
 #include <stdlib.h>

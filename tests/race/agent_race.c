@@ -5,7 +5,7 @@
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/sample/signals.h"
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/reader/reader.h"
 
 #include <pthread.h>

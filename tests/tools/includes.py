@@ -68,10 +68,9 @@ BEING_REBUILT = ("cli", "tracer")
 
 # (folder, folder that it may include although that makes a circle).
 CIRCLES = {
-    ("tracer/agent", "tracer/agent/op"),
+    ("tracer/agent", "tracer/agent/sample"),
     ("tracer/agent", "tracer/agent/python"),
-    ("tracer/agent/python", "tracer/agent/torch"),
-    ("tracer/agent/sample", "tracer/agent"),
+    ("tracer/agent/sample", "tracer/agent/op"),
     ("tracer/agent/sample", "tracer/agent/python"),
     ("tracer/agent/wrap", "tracer/agent/cupti"),
     ("tracer/agent/wrap", "tracer/agent/memory"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "tracer/agent/sample/modes.h"
+#include "tracer/agent/modes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/sample/signals.h"
 
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -3,7 +3,7 @@
 
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/reader/reader.h"
 
 #include <criterion/criterion.h>

@@ -13,7 +13,7 @@
 
 #include "base/namespaces.h"
 #include "base/ring.h"
-#include "tracer/agent/sample/modes.h"
+#include "tracer/agent/modes.h"
 #include "tracer/protocol.h"
 
 #include <stdbool.h>

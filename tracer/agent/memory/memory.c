@@ -7,7 +7,7 @@
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/sample/registers.h"
 #include "tracer/agent/sample/sample.h"
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 
 #include <errno.h>
 #include <string.h>

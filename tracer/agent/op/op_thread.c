@@ -7,7 +7,7 @@
 #include "tracer/agent/hold.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op_state.h"
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -17,6 +17,7 @@ agent_provider(python
     python_ticks.c
     python_threads.c
     python_trace.c
+    torch_modules.c
   SECTION
     python/python_api.c
     python/python_calls.c

@@ -9,7 +9,7 @@
 #include "tracer/agent/python/python_runtime.h"
 #include "tracer/agent/python/python_text.h"
 #include "tracer/agent/python/python_threads.h"
-#include "tracer/agent/torch/torch_modules.h"
+#include "tracer/agent/python/torch_modules.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
 #include "tracer/agent/precedence.h"
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/sample/raw_action.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/agent/sample/trap.h"
-#include "tracer/agent/threads.h"
 
 #include <errno.h>
 #include <unistd.h>

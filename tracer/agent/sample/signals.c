@@ -3,9 +3,9 @@
 
 #include "tracer/agent/precedence.h"
 #include "tracer/agent/python/python_ticks.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/wake.h"
-#include "tracer/agent/threads.h"
 
 #include <errno.h>
 #include <stddef.h>

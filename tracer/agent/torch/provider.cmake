@@ -9,4 +9,6 @@ agent_provider(torch
     torch_blocks.c
     torch_layout.c
     torch_links.c
-    torch_modules.c)
+  SECTION
+    torch/*.c
+    python/torch_modules.c)

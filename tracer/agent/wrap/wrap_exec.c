@@ -10,8 +10,8 @@
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/op_state.h"
 #include "tracer/agent/provider.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/agent/system.h"
-#include "tracer/agent/threads.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 

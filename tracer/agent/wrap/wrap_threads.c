@@ -8,8 +8,8 @@
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_ticks.h"
+#include "tracer/agent/sample/threads.h"
 #include "tracer/agent/store.h"
-#include "tracer/agent/threads.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 

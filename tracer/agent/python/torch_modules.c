@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/torch/torch_modules.h"
+#include "tracer/agent/python/torch_modules.h"
 
 #include "base/hash.h"
 #include "base/record.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/sample/modes.h"
+#include "tracer/agent/modes.h"
 
 #include "base/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/threads.h"
+#include "tracer/agent/sample/threads.h"
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
