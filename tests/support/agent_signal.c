@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun);
+void tick_by_timer(struct agent *a, struct lane *lane, const void *context, uint32_t overrun);
 
 static void (*wanted)(const void *context);
 static struct agent *ticking_agent;
@@ -29,7 +29,7 @@ void agent_signal_raise(void (*handler)(const void *context))
 
 static void tick(const void *context)
 {
-	agent_tick(ticking_agent, ticking_lane, context, 0);
+	tick_by_timer(ticking_agent, ticking_lane, context, 0);
 }
 
 void agent_signal_tick(struct agent *agent, struct lane *lane)

@@ -10,5 +10,5 @@ struct lane;
 /* Raises a signal; HANDLER gets the context. */
 void agent_signal_raise(void (*handler)(const void *context));
 
-/* agent_tick() in a handler, without overrun. */
+/* tick_by_timer() in a handler, without overrun. */
 void agent_signal_tick(struct agent *agent, struct lane *lane);

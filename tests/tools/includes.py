@@ -68,10 +68,6 @@ BEING_REBUILT = ("cli", "tracer")
 
 # (folder, folder that it may include although that makes a circle).
 CIRCLES = {
-    ("tracer/agent", "tracer/agent/sample"),
-    ("tracer/agent", "tracer/agent/python"),
-    ("tracer/agent/sample", "tracer/agent/op"),
-    ("tracer/agent/sample", "tracer/agent/python"),
     ("tracer/agent/wrap", "tracer/agent/cupti"),
     ("tracer/agent/wrap", "tracer/agent/memory"),
     ("tracer/agent/wrap", "tracer/agent/python"),

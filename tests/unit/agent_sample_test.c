@@ -4,6 +4,7 @@
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/sample/sample.h"
+#include "tracer/agent/sample/tick.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -134,7 +135,7 @@ Test(agent_sample, time_without_a_stack_is_told_once)
 	struct ring ring;
 
 	lane->cpu_ns = 100;
-	sample_write_rest(rings, lane, 350);
+	rings_write_rest(rings, lane, 350);
 	const struct record_sample *sample = written(&ring);
 	cr_expect(eq(u64, sample->weight_ns, 250));
 	cr_expect(eq(u16, sample->head.flags, SAMPLE_NO_USER));
@@ -171,13 +172,13 @@ static struct agent trapped;
 
 static void trap_twice(const void *context)
 {
-	agent_trap(&trapped, lane, context, false);
-	agent_trap(&trapped, lane, context, false);
+	tick_by_trap(&trapped, lane, context, false);
+	tick_by_trap(&trapped, lane, context, false);
 }
 
 static void trap_once(const void *context)
 {
-	agent_trap(&trapped, lane, context, false);
+	tick_by_trap(&trapped, lane, context, false);
 }
 
 static void rest(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the agent says and samples, without the signals and threads around it.
+ * What the agent says of its process; samples are written by sample/tick.h.
  *
  * An agent writes into its rings what happens in one process. All functions
  * but agent_start() may run in a signal handler. After a fork the child's agent
@@ -22,8 +22,8 @@
 /* How a process samples itself, whoever else samples it. */
 enum agent_self {
 	SELF_NOT,
-	SELF_TRAPS, /* see trap.h */
-	SELF_TIMERS /* see ticker.h */
+	SELF_TRAPS, /* see sample/trap.h */
+	SELF_TIMERS /* see sample/ticker.h */
 };
 
 struct agent {
@@ -49,6 +49,18 @@ struct agent {
 	bool loaded; /* objects have come since the mappings were last read */
 	bool over;   /* nothing is said of the process any more */
 };
+
+/*
+ * What the calling thread calls now is called by us, and not to be traced (trace_calls.h). Who sets
+ * it puts back what was there.
+ */
+enum agent_untraced {
+	AGENT_TRACED,
+	AGENT_OURS,   /* and what that calls is ours, too */
+	AGENT_WRITING /* a call is written down, by our code and leaf functions of libc: else a
+	                 handler calls */
+};
+extern __thread uint8_t agent_untraced __attribute__((tls_model("initial-exec")));
 
 /* A program has begun in this process. A is zeroed. False: the agent stays off. */
 bool agent_start(struct agent *a, const char *directory, const char *config);
@@ -100,11 +112,5 @@ void agent_write_end(struct agent *a, struct lane *lane);
 /* LANE's thread is about to make one that begins at START; or has not made it, then that is 0. */
 void agent_write_birth(const struct agent *a, struct lane *lane, uintptr_t start);
 
-/* A CPU-time tick of LANE's thread, which is the caller; CONTEXT is the handler's. */
-void agent_tick(struct agent *a, struct lane *lane, const void *context, uint32_t overrun);
-
-/* The same from a trap, which has WAITED while it was blocked, or has not. */
-void agent_trap(struct agent *a, struct lane *lane, const void *context, bool waited);
-
-/* The process does not sample itself any more. */
-void agent_write_self_end(struct agent *a);
+/* WRITE has the last word on the process, in its ring, where nobody else writes meanwhile. */
+void agent_write_last(struct agent *a, void (*write)(const struct agent *a, struct lane *lane));

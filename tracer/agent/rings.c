@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/rings.h"
 
+#include "base/clock.h"
+#include "base/record.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/system.h"
 
@@ -482,4 +484,25 @@ struct record *lane_reserve(struct lane *lane, bool by_populate, size_t size)
 		return NULL;
 	}
 	return lane_take(lane, by_populate, size);
+}
+
+void rings_write_rest(const struct rings *r, struct lane *lane, uint64_t cpu_ns)
+{
+	struct record_sample *sample = (struct record_sample *)lane_reserve(
+		lane, r->by_populate, sizeof(struct record_sample));
+
+	if (!sample)
+		return;
+	memset(sample, 0, sizeof(*sample));
+	sample->head.type = RECORD_SAMPLE;
+	sample->head.flags = SAMPLE_NO_USER;
+	sample->head.pid = r->pid;
+	sample->head.tid = lane->tid ? lane->tid : r->pid; // the process has a lane of its own
+	sample->head.time_ns = clock_now_ns();
+	sample->weight_ns = cpu_ns - lane->cpu_ns;
+	sample->cpu_time_ns = cpu_ns;
+	sample->kind = SAMPLE_ON_CPU;
+	sample->syscall = -1;
+	lane_commit(lane, &sample->head, sizeof(*sample));
+	lane->cpu_ns = cpu_ns;
 }

@@ -124,6 +124,12 @@ struct record *lane_take(struct lane *lane, bool by_populate, size_t size);
 bool rings_make_apart(struct rings *r, const char *name, uint32_t data_bytes, struct lane *lane);
 void rings_drop_apart(struct lane *lane);
 
+/*
+ * Writes into LANE the CPU time since its thread's last sample, up to CPU_NS, which no stack goes
+ * with.
+ */
+void rings_write_rest(const struct rings *r, struct lane *lane, uint64_t cpu_ns);
+
 /* Makes the file of names. NULL if that cannot be. */
 void *rings_map_names(struct rings *r);
 

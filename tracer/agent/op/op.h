@@ -253,18 +253,6 @@ void op_say(const char *text);
 extern __thread struct op_thread *op_own __attribute__((tls_model("initial-exec")));
 extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobody has told of */
 
-/*
- * What the calling thread calls now is called by us, and not to be traced (trace_calls.h). Who sets
- * it puts back what was there.
- */
-enum op_untraced {
-	OP_TRACED,
-	OP_OURS,   /* and what that calls is ours, too */
-	OP_WRITING /* a call is written down, by our code and leaf functions of libc: else a handler
-	              calls */
-};
-extern __thread uint8_t op_untraced __attribute__((tls_model("initial-exec")));
-
 struct op_thread *op_enter_slowly(void);
 
 static inline struct op_thread *op_enter(void)

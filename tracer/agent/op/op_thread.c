@@ -34,7 +34,6 @@
 
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_thread *op_own;
-OWN uint8_t op_untraced;
 static OWN bool ended;
 static OWN uint32_t unseen; // there was no room for this thread: ops that pass until it asks again
 static OWN uint32_t passed; // since it asked
@@ -59,10 +58,18 @@ static uint32_t *map_witness(void)
 	return NULL;
 }
 
+static const struct threads_ops ops_of_threads = {
+	.are_inside = op_is_inside,
+	.give_lane = op_give_lane,
+	.end = op_thread_end,
+	.say = op_say,
+};
+
 void op_start(struct agent *a)
 {
 	static uint32_t otherwise[2];
 
+	threads_use_ops(&ops_of_threads);
 	op_witness = map_witness();
 	if (!op_witness)
 		op_witness = otherwise;

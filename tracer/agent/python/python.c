@@ -5,6 +5,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/python/python_api.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_code.h"
 #include "tracer/agent/python/python_frames.h"
@@ -13,6 +14,7 @@
 #include "tracer/agent/python/python_text.h"
 #include "tracer/agent/python/python_threads.h"
 #include "tracer/agent/sample/context.h"
+#include "tracer/agent/sample/tick.h"
 
 #include <link.h>
 #include <string.h>
@@ -65,6 +67,17 @@ static void note_refusal(void)
 	__atomic_store_n(&told, 1, __ATOMIC_RELEASE);
 }
 
+static struct python_chain *walk_ticked(struct agent *a, struct lane *lane, const void *context)
+{
+	struct python_chain *chain = python_scratch(lane);
+
+	if (chain)
+		python_walk_interrupted(a, lane, context, chain, PYTHON_FRAMES_MAX);
+	return chain;
+}
+
+static const struct tick_interpreter ticked = { .walk = walk_ticked, .tick = python_api_tick };
+
 static int read_loads(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
@@ -89,6 +102,8 @@ static void look(void)
 		       "only");
 	else if (found == PYTHON_FOUND)
 		__atomic_store_n(&state, UNCHECKED, __ATOMIC_RELEASE);
+	if (state_now() != NOT_FOUND)
+		tick_use_interpreter(&ticked);
 	if (state_now() == REFUSED)
 		note_refusal();
 }

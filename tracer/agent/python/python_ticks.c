@@ -44,7 +44,8 @@ static bool start_timers(void)
 	return (agent_samples(agent) || start_signals(SIGNALS_TIMER)) && threads_start_timers();
 }
 
-void python_ticks_leave_traps(void)
+// In handlers: on it goes by timers.
+static void leave_traps(void)
 {
 	int idle = 0;
 
@@ -124,6 +125,7 @@ void python_ticks_start(struct agent *a, bool (*start)(enum signals_kind kind))
 		return;
 	agent = a;
 	start_signals = start;
+	signals_when_waited_for(leave_traps);
 	python_ticks_look();
 }
 
@@ -159,5 +161,5 @@ void python_ticks_stop(void)
 		return;
 	set(SELF_NOT);
 	trap_stop();
-	agent_write_self_end(agent);
+	agent_write_last(agent, python_end);
 }

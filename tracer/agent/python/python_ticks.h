@@ -37,11 +37,5 @@ void python_ticks_fork(void);
 bool python_ticks_pause(void);
 void python_ticks_resume(void);
 
-/*
- * The target is to get a SIGTRAP that it has blocked: while that waits, no other one can. On it
- * goes by timers. For handlers.
- */
-void python_ticks_leave_traps(void);
-
 /* The process ends, or is not to be sampled from within any more. */
 void python_ticks_stop(void);

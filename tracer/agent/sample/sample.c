@@ -135,18 +135,3 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	lane_commit(lane, &sample->head, size + chain_bytes);
 	return true;
 }
-
-void sample_write_rest(struct rings *rings, struct lane *lane, uint64_t cpu_ns)
-{
-	struct record_sample *sample = (struct record_sample *)lane_reserve(
-		lane, rings->by_populate, sizeof(struct record_sample));
-
-	if (!sample)
-		return;
-	head(&sample->head, RECORD_SAMPLE, rings, lane);
-	sample->head.flags = SAMPLE_NO_USER;
-	fill(sample, cpu_ns, cpu_ns - lane->cpu_ns);
-	memset(sample->regs, 0, sizeof(sample->regs));
-	lane_commit(lane, &sample->head, sizeof(*sample));
-	lane->cpu_ns = cpu_ns;
-}

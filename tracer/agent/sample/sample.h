@@ -28,6 +28,3 @@ size_t sample_copy_stack(void *to, const struct lane *lane, uintptr_t sp, size_t
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
                   uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags,
                   const struct python_chain *python);
-
-/* Writes the time since the thread's last sample, which no stack goes with. */
-void sample_write_rest(struct rings *rings, struct lane *lane, uint64_t cpu_ns);

@@ -2,7 +2,6 @@
 #include "tracer/agent/sample/signals.h"
 
 #include "tracer/agent/precedence.h"
-#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/wake.h"
@@ -61,6 +60,7 @@ static struct ours all[SIGNALS_KINDS] = {
 };
 static uint8_t masked[NSIG + 1]; // of ours, 1 << kind: the target's action of that number holds
 static signals_action_function *libc_action;
+static void (*when_waited_for)(void); // by the target, SIGTRAP
 
 static bool is_timer_tick(const siginfo_t *info)
 {
@@ -216,7 +216,8 @@ static void drop_ticks(const struct ours *ours)
 
 static void leave_traps(ucontext_t *uc)
 {
-	python_ticks_leave_traps();
+	if (when_waited_for)
+		when_waited_for();
 	drop_ticks(&all[SIGNALS_TRAP]);
 	// They may have just started, in the mask that the handler's end undoes.
 	if (all[SIGNALS_TIMER].number)
@@ -335,6 +336,11 @@ bool signals_start(enum signals_kind kind, signals_action_function *real_action,
 	if (real_mask(SIG_UNBLOCK, &set, &before) == 0 && sigismember(&before, number) == 1)
 		threads_set_blocked(threads_blocked() | bit(ours));
 	return true;
+}
+
+void signals_when_waited_for(void (*function)(void))
+{
+	when_waited_for = function;
 }
 
 int signals_number(enum signals_kind kind)

@@ -31,6 +31,12 @@ typedef int signals_mask_function(int how, const sigset_t *set, sigset_t *old);
 bool signals_start(enum signals_kind kind, signals_action_function *real_action,
                    signals_mask_function *real_mask);
 
+/*
+ * FUNCTION is called where the target is to get a SIGTRAP that it has blocked: while that waits, no
+ * other one can. In handlers. Before traps are started.
+ */
+void signals_when_waited_for(void (*function)(void));
+
 /* The number of our signal; 0 before its start. */
 int signals_number(enum signals_kind kind);
 

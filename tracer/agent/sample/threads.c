@@ -6,8 +6,8 @@
 #include "tracer/agent/hold.h"
 #include "tracer/agent/main_stack.h"
 #include "tracer/agent/old_glibc.h"
-#include "tracer/agent/op/op.h"
 #include "tracer/agent/sample/own_stack.h"
+#include "tracer/agent/sample/tick.h"
 #include "tracer/agent/sample/ticker.h"
 #include "tracer/agent/sample/trap.h"
 #include "tracer/agent/task_list.h"
@@ -32,6 +32,32 @@ OWN unsigned blocked;
 OWN bool paused; // its timer
 OWN uintptr_t stack_low, stack_high;
 
+static bool are_not_inside(void)
+{
+	return false;
+}
+
+static void give_nothing(void)
+{
+}
+
+static void end_nothing(struct lane *lane)
+{
+	(void)lane;
+}
+
+static void say_nothing(const char *text)
+{
+	(void)text;
+}
+
+static const struct threads_ops no_ops = {
+	.are_inside = are_not_inside,
+	.give_lane = give_nothing,
+	.end = end_nothing,
+	.say = say_nothing,
+};
+
 static struct agent *agent;
 static pthread_key_t end_key;
 static bool have_key;
@@ -44,6 +70,7 @@ static int fork_timer = -1;
 static uint64_t begun_cpu_ns; // of the main thread's CPU clock, before it was sampled
 static bool hushed;           // atomic
 static void (*at_end)(void);
+static const struct threads_ops *ops = &no_ops;
 static uint32_t ticking; // atomic: threads in a tick
 
 static uint32_t own_tid(void)
@@ -78,11 +105,11 @@ static void end(void *argument)
 	if (lane != mine || !agent->on || lane->tid != own_tid())
 		return;
 	int error = errno;
-	uint8_t untraced = op_untraced;
+	uint8_t untraced = agent_untraced;
 	struct hold held = hold_signals();
 
-	op_untraced = OP_OURS;
-	op_thread_end(lane);
+	agent_untraced = AGENT_OURS;
+	ops->end(lane);
 	if (at_end)
 		at_end();
 	disarm(lane);
@@ -91,9 +118,14 @@ static void end(void *argument)
 	own_stack_release(); // no handler takes another one any more
 	agent_write_end(agent, lane);
 	rings_release(lane);
-	op_untraced = untraced;
+	agent_untraced = untraced;
 	hold_end(held);
 	errno = error;
+}
+
+void threads_use_ops(const struct threads_ops *those)
+{
+	ops = those;
 }
 
 void threads_at_end(void (*function)(void))
@@ -182,8 +214,8 @@ void threads_leave_to_tracer(void)
 		return;
 	threads_hush();
 	if (agent_tells(agent) || agent->self != SELF_NOT)
-		op_say("a process was traced by a debugger or its like (ptrace): from then on it "
-		       "did not sample itself, as a tracer sees each tick as a signal");
+		ops->say("a process was traced by a debugger or its like (ptrace): from then on it "
+		         "did not sample itself, as a tracer sees each tick as a signal");
 }
 
 bool threads_are_hushed(void)
@@ -198,7 +230,7 @@ void threads_finish(struct agent *a)
 	if (!lane || lane->tid != own_tid())
 		return;
 	struct hold held = hold_signals();
-	op_thread_end(lane);
+	ops->end(lane);
 	if (agent_tells(a))
 		agent_write_maps(a);
 	a->over = true;
@@ -465,13 +497,13 @@ static struct lane *enter(void)
 	struct lane *lane = known_lane(tid);
 
 	// In a vfork child, thread-local memory is its parent's.
-	return lane && lane->tid == tid && !op_is_inside() ? lane : NULL;
+	return lane && lane->tid == tid && !ops->are_inside() ? lane : NULL;
 }
 
 static void leave(const struct lane *lane)
 {
 	if (lane) {
-		op_give_lane(); // of which the sample has taken some
+		ops->give_lane(); // of which the sample has taken some
 		scan_if_due();
 	}
 	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
@@ -489,36 +521,36 @@ static void account(const struct lane *lane, uint64_t start_ns)
 
 void threads_tick(void *context, uint32_t overrun)
 {
-	uint8_t untraced = op_untraced;
+	uint8_t untraced = agent_untraced;
 
-	op_untraced = OP_OURS;
+	agent_untraced = AGENT_OURS;
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
 	if (lane) {
 		own_stack_take_later(context);
-		agent_tick(agent, lane, context, overrun);
+		tick_by_timer(agent, lane, context, overrun);
 	}
 	account(lane, start_ns);
 	leave(lane);
-	op_untraced = untraced;
+	agent_untraced = untraced;
 }
 
 void threads_trap(void *context, bool waited)
 {
-	uint8_t untraced = op_untraced;
+	uint8_t untraced = agent_untraced;
 
-	op_untraced = OP_OURS;
+	agent_untraced = AGENT_OURS;
 	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct lane *lane = enter();
 
 	if (lane && agent->self == SELF_TRAPS) {
 		own_stack_take_later(context);
-		agent_trap(agent, lane, context, waited);
+		tick_by_trap(agent, lane, context, waited);
 	}
 	account(lane, start_ns);
 	leave(lane);
-	op_untraced = untraced;
+	agent_untraced = untraced;
 }
 
 // What the calling thread has done until now is not its first sample's.
@@ -617,7 +649,8 @@ void threads_pause_timer(void)
 		return;
 	paused = true;
 	ticker_pause(timer);
-	op_say("a thread blocks SIGURG and was sent one: it was not sampled until it let that in");
+	ops->say(
+		"a thread blocks SIGURG and was sent one: it was not sampled until it let that in");
 }
 
 void threads_resume_timer(void)

@@ -15,6 +15,17 @@
 struct agent;
 struct lane;
 
+/* What ops do where a thread is sampled or ends; the functions are for handlers. */
+struct threads_ops {
+	bool (*are_inside)(void); /* a hook is at work: the thread's ring is not to be touched */
+	void (*give_lane)(void);  /* a sample has taken some room of that ring */
+	void (*end)(struct lane *lane); /* its thread ends */
+	void (*say)(const char *text);  /* something that the user should know */
+};
+
+/* There are ops from now on: before there are other threads. OPS lives as long as the process. */
+void threads_use_ops(const struct threads_ops *ops);
+
 /* The main thread, at the start of the program. */
 void threads_start(struct agent *a);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/trace/trace_calls.h"
 
+#include "tracer/agent/agent.h"
 #include "tracer/agent/main_stack.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/op/definition.h"
@@ -371,22 +372,22 @@ void trace_begin(struct trace_frame *frame)
 	struct entry entry = { frame, f };
 
 	frame->word = (uint64_t)f->body;
-	if (op_untraced) {
-		if (op_untraced == OP_WRITING && is_of_handler(frame, f))
+	if (agent_untraced) {
+		if (agent_untraced == AGENT_WRITING && is_of_handler(frame, f))
 			keeping_all(count_apart, f);
 		return;
 	}
-	op_untraced = OP_WRITING;
+	agent_untraced = AGENT_WRITING;
 	__asm__ volatile("" ::: "memory"); // a handler of this thread sees it from here on
 	bool shadowed = shadow_stack_is_on();
 	if (f->shared && is_ours(frame->return_address)) {
 		if (shadowed) {
-			op_untraced = OP_TRACED;
+			agent_untraced = AGENT_TRACED;
 			return;
 		}
-		op_untraced = OP_OURS;
+		agent_untraced = AGENT_OURS;
 		enter_ours(frame);
-		op_untraced = trace_slot_is(frame->return_address) ? OP_OURS : OP_TRACED;
+		agent_untraced = trace_slot_is(frame->return_address) ? AGENT_OURS : AGENT_TRACED;
 		return;
 	}
 	if (f == trace_functions)
@@ -398,7 +399,7 @@ void trace_begin(struct trace_frame *frame)
 	else
 		keeping_all(begin, &entry);
 	__asm__ volatile("" ::: "memory");
-	op_untraced = OP_TRACED;
+	agent_untraced = AGENT_TRACED;
 }
 
 // Not the list of the thread where it began.
@@ -448,19 +449,19 @@ void trace_end(struct trace_frame *frame)
 	__asm__ volatile("" ::: "memory");
 	if (call->state == CALL_OURS) {
 		trace_slot_release((uint32_t)(call - trace_calls));
-		op_untraced = OP_TRACED;
+		agent_untraced = AGENT_TRACED;
 		return;
 	}
-	if (op_untraced)
+	if (agent_untraced)
 		return; // a coroutine is run by a handler: its slot is lost
-	op_untraced = OP_WRITING;
+	agent_untraced = AGENT_WRITING;
 	__asm__ volatile("" ::: "memory");
 	if (closes_quickly(call))
 		close_call(call);
 	else
 		keeping_all(close_call, call);
 	__asm__ volatile("" ::: "memory");
-	op_untraced = OP_TRACED;
+	agent_untraced = AGENT_TRACED;
 }
 
 typedef uint64_t get_address(void *context);
@@ -504,14 +505,14 @@ int trace_personality(int version, int actions, uint64_t class, void *exception,
 	int error = errno;
 
 	(void)version, (void)class, (void)exception;
-	if (!(actions & UNWIND_CLEANUP) || op_untraced)
+	if (!(actions & UNWIND_CLEANUP) || agent_untraced)
 		return UNWIND_CONTINUE;
-	op_untraced = OP_OURS;
+	agent_untraced = AGENT_OURS;
 	get_address *get = find_get_address(__builtin_return_address(0));
 	uint64_t address = get ? get(context) : 0;
 	if (trace_slot_is(address))
 		leave_call(trace_slot_at(address));
-	op_untraced = OP_TRACED;
+	agent_untraced = AGENT_TRACED;
 	errno = error;
 	return UNWIND_CONTINUE;
 }
@@ -535,11 +536,11 @@ void trace_calls_start(void (*when_loaded)(void))
 
 bool trace_untraced(void (*function)(void *argument), void *argument)
 {
-	if (op_untraced)
+	if (agent_untraced)
 		return false;
-	op_untraced = OP_WRITING;
+	agent_untraced = AGENT_WRITING;
 	function(argument);
-	op_untraced = OP_TRACED;
+	agent_untraced = AGENT_TRACED;
 	return true;
 }
 

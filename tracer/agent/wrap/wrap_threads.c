@@ -40,29 +40,29 @@ static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 static void before_fork(void)
 {
 	int error = errno;
-	uint8_t untraced = op_untraced;
+	uint8_t untraced = agent_untraced;
 
-	op_untraced = OP_WRITING;
+	agent_untraced = AGENT_WRITING;
 	if (agent.on)
 		providers_before_fork();
 	loader_before_fork();
-	op_untraced = untraced;
+	agent_untraced = untraced;
 	errno = error;
 }
 
 static void after_fork(void)
 {
 	int error = errno;
-	uint8_t untraced = op_untraced;
+	uint8_t untraced = agent_untraced;
 
-	op_untraced = OP_OURS;
+	agent_untraced = AGENT_OURS;
 	if (!agent.on)
 		loader_fork();
 	else if (untraced || op_is_inside())
 		op_start_child_later(&agent);
 	else
 		op_start_child(&agent);
-	op_untraced = untraced;
+	agent_untraced = untraced;
 	errno = error;
 }
 
