@@ -67,11 +67,7 @@ MAY_INCLUDE_TOO = {
 BEING_REBUILT = ("cli", "tracer")
 
 # (folder, folder that it may include although that makes a circle).
-CIRCLES = {
-    ("tracer/agent/wrap", "tracer/agent/cupti"),
-    ("tracer/agent/wrap", "tracer/agent/memory"),
-    ("tracer/agent/wrap", "tracer/agent/python"),
-}
+CIRCLES = set()
 
 # Headers with one client in their own folder: why they stay.
 ONE_CLIENT = {

@@ -2,6 +2,7 @@
 #include "tracer/agent/provider.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define PROVIDER(id, number, name, ...) extern const struct agent_provider name##_provider;
 #define PROVIDER_WITHIN(id, number, name, owner, ...)
@@ -82,6 +83,27 @@ void providers_exec_failed(uint32_t whose)
 			agent_providers[i]->exec_failed();
 }
 
+void providers_bind(struct dl_phdr_info *info, const struct loaded *object)
+{
+	for (unsigned i = 0; i < COUNT; i++)
+		if (agent_providers[i]->bind)
+			agent_providers[i]->bind(info, object);
+}
+
+void providers_before_action(void)
+{
+	for (unsigned i = 0; i < COUNT; i++)
+		if (agent_providers[i]->before_action)
+			agent_providers[i]->before_action();
+}
+
+void providers_before_traced(void)
+{
+	for (unsigned i = 0; i < COUNT; i++)
+		if (agent_providers[i]->before_traced)
+			agent_providers[i]->before_traced();
+}
+
 void providers_exit(void)
 {
 	for (unsigned i = COUNT; i-- > 0;)
@@ -94,4 +116,14 @@ void providers_end(void)
 	for (unsigned i = COUNT; i-- > 0;)
 		if (agent_providers[i]->end)
 			agent_providers[i]->end();
+}
+
+const struct agent_provider *providers_in_front(const char *name)
+{
+	for (unsigned i = 0; i < COUNT; i++) {
+		const struct agent_provider *p = agent_providers[i];
+		if (p->prefix && strncmp(name, p->prefix, strlen(p->prefix)) == 0)
+			return p;
+	}
+	return NULL;
 }

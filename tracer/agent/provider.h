@@ -19,6 +19,8 @@
 
 struct agent;
 struct detour_stubs;
+struct dl_phdr_info;
+struct loaded;
 
 struct agent_provider {
 	/* The program has begun, in its only thread mostly; A lives as long as the process. */
@@ -54,6 +56,26 @@ struct agent_provider {
 	/* The process ends, or the agent is about to be off for good. */
 	void (*end)(void);
 
+	/*
+	 * An OBJECT has come, which INFO describes: before its code is called, mostly. The loader's
+	 * lock is held. Possibly before start().
+	 */
+	void (*bind)(struct dl_phdr_info *info, const struct loaded *object);
+
+	/*
+	 * Of functions whose names begin with PREFIX: the one of ours that stands in front of
+	 * FOUND, which a library that the program has loaded itself has under NAME; else FOUND.
+	 * NULL: none.
+	 */
+	const char *prefix;
+	void *(*choose)(const char *name, void *found);
+
+	/* The program sets what is done with a signal. In handlers, too. Keeps errno. */
+	void (*before_action)(void);
+
+	/* The process lets itself be traced from now on: no tick that its tracer would see. */
+	void (*before_traced)(void);
+
 	/* The functions it stands in front of by detours (op/detour.h). */
 	struct detour_stubs *stubs;
 };
@@ -71,5 +93,11 @@ void providers_before_fork(void);
 void providers_fork(void);
 uint32_t providers_before_exec(void); /* whose exec_failed() there will be: bits, by the list */
 void providers_exec_failed(uint32_t whose);
+void providers_bind(struct dl_phdr_info *info, const struct loaded *object);
+void providers_before_action(void);
+void providers_before_traced(void);
 void providers_exit(void);
 void providers_end(void);
+
+/* The one that stands in front of functions whose names begin as NAME does; NULL: nobody. */
+const struct agent_provider *providers_in_front(const char *name);

@@ -249,6 +249,8 @@ static bool before_exec(void)
 const struct agent_provider cuda_provider = {
 	.start = start,
 	.owns = cupti_session_holds,
+	.prefix = "cupti",
+	.choose = cupti_wrap_choose,
 	.fork = fork_child,
 	.before_exec = before_exec,
 	.exec_failed = resume,

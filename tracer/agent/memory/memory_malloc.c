@@ -463,6 +463,7 @@ static void leave(void)
 
 const struct agent_provider malloc_provider = {
 	.start = start,
+	.bind = memory_new_bind,
 	.before_fork = memory_prepare_fork,
 	.fork = memory_fork,
 	.exit = leave,

@@ -5,6 +5,7 @@
 
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/python/python_api.h"
+#include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/wrap/wrap.h"
 
@@ -12,6 +13,7 @@
 
 static void start(struct agent *a)
 {
+	python_callers_start(a);
 	python_ticks_start(a, wrap_start_signals);
 	python_api_start(a);
 }
@@ -44,6 +46,9 @@ const struct agent_provider python_provider = {
 	.fork = fork_child,
 	.before_exec = python_ticks_pause,
 	.exec_failed = python_ticks_resume,
+	.before_action =
+		python_api_look, // of an interpreter that begins, before the program's code
+	.before_traced = python_ticks_stop,
 	.exit = python_api_exit,
 	.end = python_ticks_stop,
 };

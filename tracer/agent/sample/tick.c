@@ -41,11 +41,11 @@ static bool has_room(const void *context)
 
 // NULL: the thread runs no Python; but where a process samples itself, that is said.
 static const struct python_chain *find_python(struct agent *a, struct lane *lane,
-                                              const struct tick_interpreter *i,
-                                              const void *context)
+                                              const struct tick_interpreter *i, const void *context)
 {
 	static const struct python_chain none;
-	const struct python_chain *chain = i && has_room(context) ? i->walk(a, lane, context) : NULL;
+	const struct python_chain *chain =
+		i && has_room(context) ? i->walk(a, lane, context) : NULL;
 
 	if (!chain)
 		return a->self ? &none : NULL;

@@ -12,9 +12,9 @@
 
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
-#include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/detour.h"
+#include "tracer/agent/provider.h"
 
 #include <errno.h>
 
@@ -75,7 +75,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 	    !loaded_of(info, &loaded))
 		return 0;
 	loaded_weak(&loaded, is_missing, unbind, info);
-	memory_new_bind(info, &loaded);
+	providers_bind(info, &loaded);
 	return 0;
 }
 

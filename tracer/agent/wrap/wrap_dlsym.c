@@ -6,7 +6,6 @@
  * Whom RTLD_NEXT and RTLD_DEFAULT find depends on who calls: there the real dlsym() is jumped to. A
  * routine that no library has is not found in us, either.
  */
-#include "tracer/agent/cupti/cupti.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
@@ -66,15 +65,15 @@ static bool is_missing(find_symbol *real, const char *name, uint64_t caller)
 	return missing;
 }
 
-// Where nobody else has CUPTI, we have none either, and dlerror() says so.
-static struct choice choose_cupti(find_symbol *real, void *handle, const char *name,
-                                  uint64_t caller)
+// Where nobody else has such a library, as CUPTI, we have none either, and dlerror() says so.
+static struct choice choose_in_front(const struct agent_provider *provider, find_symbol *real,
+                                     void *handle, const char *name, uint64_t caller)
 {
 	if (!definition_find(name, caller))
 		return (struct choice){ real(RTLD_NEXT, name), 1 };
 	if (handle == RTLD_DEFAULT)
 		return (struct choice){ real, 0 };
-	return (struct choice){ cupti_wrap_choose(name, real(handle, name)), 1 };
+	return (struct choice){ provider->choose(name, real(handle, name)), 1 };
 }
 
 // Who asks libc itself, as Python's ctypes does, is to get ours of what it would set aside by its
@@ -104,11 +103,12 @@ struct choice dlsym_choose(void *handle, const char *name, uint64_t caller)
 {
 	find_symbol *real = real_dlsym();
 	const void *ours = real && handle != RTLD_NEXT ? find_ours(name) : NULL;
+	const struct agent_provider *provider;
 
 	if (name)
 		look(name);
-	if (name && real && handle != RTLD_NEXT && strncmp(name, "cupti", strlen("cupti")) == 0)
-		return choose_cupti(real, handle, name, caller);
+	if (name && real && handle != RTLD_NEXT && (provider = providers_in_front(name)))
+		return choose_in_front(provider, real, handle, name, caller);
 	if (!ours && name && real && handle != RTLD_NEXT && handle != RTLD_DEFAULT) {
 		const void *function = find_signal_function(real, handle, name);
 		if (function)

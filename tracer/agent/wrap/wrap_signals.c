@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/loader.h"
-#include "tracer/agent/python/python_api.h"
+#include "tracer/agent/provider.h"
 #include "tracer/agent/sample/own_stack.h"
 #include "tracer/agent/sample/signals.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -51,7 +51,7 @@ bool wrap_start_signals(enum signals_kind kind)
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
 	// An interpreter that begins is here before it runs anything of the program's.
-	python_api_look();
+	providers_before_action();
 	return signals_action(libc_sigaction(), number, action, old);
 }
 

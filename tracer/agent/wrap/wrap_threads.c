@@ -6,8 +6,6 @@
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/precedence.h"
 #include "tracer/agent/provider.h"
-#include "tracer/agent/python/python_callers.h"
-#include "tracer/agent/python/python_ticks.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/store.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -88,7 +86,6 @@ __attribute__((constructor)) void wrap_start(void)
 		if (agent_samples(&agent) && precedence_is_traced())
 			threads_leave_to_tracer();
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
-		python_callers_start(&agent);
 		wrap_find_signals();
 		wrap_start_close();
 		wrap_start_exec();
@@ -114,7 +111,7 @@ __attribute__((used)) void wrap_before_traceme(void)
 
 	// A vfork child has no ticks.
 	if (agent.on && agent.pid == (uint32_t)getpid()) {
-		python_ticks_stop();
+		providers_before_traced();
 		threads_leave_to_tracer();
 	}
 	errno = error;
