@@ -47,15 +47,8 @@ struct last_path {
 struct profile {
 	union {
 		struct profile_core core; /* as readers know it */
-		struct {                  /* the same, to be written */
-			struct strings *strings;
-			struct modules *modules;
-			const struct ops *ops; /* NULL: none */
-			struct threads threads;
-			struct locations locations;
-			struct paths paths;
-			struct paths chains; /* of calls in Python */
-			struct cells cells;
+		struct {
+			PROFILE_CORE
 		};
 	};
 	struct modules *own_modules; /* of a profile that was read: the same, to be freed */
@@ -91,17 +84,6 @@ struct profile {
 };
 
 _Static_assert(offsetof(struct profile, core) == 0, "profile_core() casts");
-#define SAME_PLACE(part)                                                                           \
-	_Static_assert(offsetof(struct profile, part) == offsetof(struct profile_core, part), #part)
-SAME_PLACE(strings);
-SAME_PLACE(modules);
-SAME_PLACE(ops);
-SAME_PLACE(threads);
-SAME_PLACE(locations);
-SAME_PLACE(paths);
-SAME_PLACE(chains);
-SAME_PLACE(cells);
-#undef SAME_PLACE
 
 /* All zeros, with empty tables. NULL on error. Limits are raised to what can work. */
 struct profile *profile_alloc(const struct profile_limits *limits, struct error *err);

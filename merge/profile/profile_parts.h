@@ -33,17 +33,20 @@ struct slices;
 
 /*
  * The parts that loops over nodes, locations and cells read. A struct profile begins with them, so
- * that reading them takes no call.
+ * that reading them takes no call; who writes them knows them by these names, too.
  */
-struct profile_core {
-	struct strings *strings;
-	struct modules *modules;
-	const struct ops *ops; /* NULL: none */
-	struct threads threads;
-	struct locations locations;
-	struct paths paths;
-	struct paths chains;
+#define PROFILE_CORE                                                                               \
+	struct strings *strings;                                                                   \
+	struct modules *modules;                                                                   \
+	const struct ops *ops; /* NULL: none */                                                    \
+	struct threads threads;                                                                    \
+	struct locations locations;                                                                \
+	struct paths paths;                                                                        \
+	struct paths chains; /* of calls in Python */                                              \
 	struct cells cells;
+
+struct profile_core {
+	PROFILE_CORE
 };
 
 static inline const struct profile_core *profile_core(const struct profile *p)
