@@ -5,6 +5,7 @@
 #include "cli/report/view.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,13 @@ static int64_t integer_of(const struct section_column *c, const void *field)
 	}
 }
 
+// Of what has no parts, as ns and bytes.
+static void take_rounded(double number, struct section_cell *cell)
+{
+	cell->integer = isfinite(number) ? llround(number) : 0;
+	cell->flags = isfinite(number) ? 0 : CELL_UNKNOWN;
+}
+
 static void take_field(const struct section *s, const struct section_column *c, const void *row,
                        struct section_cell *cell)
 {
@@ -189,6 +197,8 @@ static void take_field(const struct section *s, const struct section_column *c, 
 		cell->text = c->field == FIELD_CHARS ? field : *(const char *const *)field;
 	else if (c->type == CELL_BOOL)
 		cell->yes = integer_of(c, field) != 0;
+	else if (c->field == FIELD_DOUBLE && c->type == CELL_INTEGER)
+		take_rounded(*(const double *)field, cell);
 	else if (c->field == FIELD_DOUBLE)
 		cell->number = *(const double *)field;
 	else

@@ -160,7 +160,7 @@ struct section_column {
 	const char *tied;    /* a note below, where a cell is tied; NULL: none */
 };
 
-/* The member FIELD of a row of TYPE. */
+/* The member FIELD of a row of TYPE. A double in an INTEGER column is rounded; NaN is no value. */
 #define FIELD(TYPE, FIELD)                                                                         \
 	.offset = offsetof(TYPE, FIELD), .field = _Generic(((TYPE *)0)->FIELD,                     \
 		const char *: FIELD_TEXT,                                                          \

@@ -59,172 +59,59 @@ struct section *section_repeat_runs(struct report *r, struct error *err)
 // One of the values that are measured of a side.
 struct measured {
 	uint64_t side;
-	const struct repeat_row *row;
-	const struct spread *spread;
-	const char *metric, *unit;
+	const char *command, *range, *metric, *unit;
+	uint32_t runs, failed;
+	bool slow_first;
+	double low, high, iqr;
+	struct spread spread;
 };
-
-// Of ns and bytes there are no parts.
-static void put_whole(double number, struct section_cell *cell)
-{
-	cell->integer = isfinite(number) ? llround(number) : 0;
-	cell->flags = isfinite(number) ? 0 : CELL_UNKNOWN;
-}
-
-static void make_command(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->text = m->row->command;
-}
-
-static void make_range(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->text = m->row->range;
-}
-
-static void make_runs(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->count = m->row->runs;
-}
-
-static void make_failed(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->count = m->row->failed;
-}
-
-static void make_slow_first(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->yes = m->row->slow_first;
-}
-
-static void make_median(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(m->spread->median, cell);
-}
 
 static bool are_few(const struct spread *spread)
 {
 	return spread->count < SPREAD_COUNT_MIN;
 }
 
-static void make_low(const struct section *s, const void *data, struct section_cell *cell)
+static struct measured measured_of(uint64_t side, const struct repeat_row *row,
+                                   const struct spread *spread, const char *metric,
+                                   const char *unit)
 {
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(are_few(m->spread) ? NAN : m->spread->low, cell);
-}
-
-static void make_high(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(are_few(m->spread) ? NAN : m->spread->high, cell);
-}
-
-static void make_q1(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(m->spread->q1, cell);
-}
-
-static void make_q3(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(m->spread->q3, cell);
-}
-
-// From the quartiles as the report shows them.
-static void make_iqr(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(round(m->spread->q3) - round(m->spread->q1), cell);
-}
-
-static void make_min(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(m->spread->min, cell);
-}
-
-static void make_max(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(m->spread->max, cell);
-}
-
-static void make_mean(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	put_whole(m->spread->mean, cell);
-}
-
-static void make_figures(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->count = (uint64_t)m->spread->figures;
-}
-
-static void make_outliers(const struct section *s, const void *data, struct section_cell *cell)
-{
-	const struct measured *m = data;
-
-	(void)s;
-	cell->count = m->spread->outliers;
+	return (struct measured){
+		.side = side,
+		.command = row->command,
+		.range = row->range,
+		.metric = metric,
+		.unit = unit,
+		.runs = row->runs,
+		.failed = row->failed,
+		.slow_first = row->slow_first,
+		.low = are_few(spread) ? NAN : spread->low,
+		.high = are_few(spread) ? NAN : spread->high,
+		.iqr = round(spread->q3) - round(spread->q1), // as the report shows them
+		.spread = *spread,
+	};
 }
 
 static const struct section_column spread_columns[] = {
 	{ "side", .type = CELL_LABEL, SHEET(1), KNOWN, FIELD(struct measured, side) },
-	{ "command", .type = CELL_TEXT, SHEET(2), .make = make_command },
-	{ "range", .type = CELL_TEXT, SHEET(3), .make = make_range },
+	{ "command", .type = CELL_TEXT, SHEET(2), FIELD(struct measured, command) },
+	{ "range", .type = CELL_TEXT, SHEET(3), FIELD(struct measured, range) },
 	{ "metric", .type = CELL_TEXT, SHEET(4), FIELD(struct measured, metric) },
 	{ "unit", .type = CELL_TEXT, SHEET(5), FIELD(struct measured, unit) },
-	{ "runs", .type = CELL_COUNT, SHEET(6), .make = make_runs },
-	{ "failed", .type = CELL_COUNT, SHEET(7), .make = make_failed },
-	{ "median", .type = CELL_INTEGER, SHEET(8), .make = make_median },
-	{ "low", .type = CELL_INTEGER, SHEET(9), .make = make_low },
-	{ "high", .type = CELL_INTEGER, SHEET(10), .make = make_high },
-	{ "q1", .type = CELL_INTEGER, SHEET(11), .make = make_q1 },
-	{ "q3", .type = CELL_INTEGER, SHEET(12), .make = make_q3 },
-	{ "iqr", .type = CELL_INTEGER, SHEET(13), .make = make_iqr },
-	{ "min", .type = CELL_INTEGER, SHEET(14), .make = make_min },
-	{ "max", .type = CELL_INTEGER, SHEET(15), .make = make_max },
-	{ "mean", .type = CELL_INTEGER, SHEET(16), .make = make_mean },
-	{ "significant_figures", .type = CELL_COUNT, SHEET(17), .make = make_figures },
-	{ "outliers", .type = CELL_COUNT, SHEET(18), .make = make_outliers },
-	{ "slow_first", .type = CELL_BOOL, SHEET(19), .make = make_slow_first },
+	{ "runs", .type = CELL_COUNT, SHEET(6), FIELD(struct measured, runs) },
+	{ "failed", .type = CELL_COUNT, SHEET(7), FIELD(struct measured, failed) },
+	{ "median", .type = CELL_INTEGER, SHEET(8), FIELD(struct measured, spread.median) },
+	{ "low", .type = CELL_INTEGER, SHEET(9), FIELD(struct measured, low) },
+	{ "high", .type = CELL_INTEGER, SHEET(10), FIELD(struct measured, high) },
+	{ "q1", .type = CELL_INTEGER, SHEET(11), FIELD(struct measured, spread.q1) },
+	{ "q3", .type = CELL_INTEGER, SHEET(12), FIELD(struct measured, spread.q3) },
+	{ "iqr", .type = CELL_INTEGER, SHEET(13), FIELD(struct measured, iqr) },
+	{ "min", .type = CELL_INTEGER, SHEET(14), FIELD(struct measured, spread.min) },
+	{ "max", .type = CELL_INTEGER, SHEET(15), FIELD(struct measured, spread.max) },
+	{ "mean", .type = CELL_INTEGER, SHEET(16), FIELD(struct measured, spread.mean) },
+	{ "significant_figures", .type = CELL_COUNT, SHEET(17),
+	  FIELD(struct measured, spread.figures) },
+	{ "outliers", .type = CELL_COUNT, SHEET(18), FIELD(struct measured, spread.outliers) },
+	{ "slow_first", .type = CELL_BOOL, SHEET(19), FIELD(struct measured, slow_first) },
 };
 
 struct section *section_repeat_spreads(struct report *r, struct error *err)
@@ -245,8 +132,8 @@ struct section *section_repeat_spreads(struct report *r, struct error *err)
 	for (size_t i = 0; i < rows->count && i < REPEAT_SIDES_MAX; i++)
 		for (int m = 0; m < REPEAT_METRICS; m++) {
 			const struct repeat_row *row = &rows->rows[i];
-			const struct measured measured = { i + 1, row, &row->spread[m],
-				                           metrics[m].name, metrics[m].unit };
+			const struct measured measured = measured_of(
+				i + 1, row, &row->spread[m], metrics[m].name, metrics[m].unit);
 			if (m != REPEAT_CALL || row->range)
 				section_row(s, &measured);
 		}
