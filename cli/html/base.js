@@ -48,6 +48,16 @@ function bytes(count) {
   return `${threeDigits(count, unit === 0)} ${['B', 'KB', 'MB', 'GB', 'TB', 'PB'][unit]}`;
 }
 
+// Of any size and sign, as the text report prints it.
+function anyNumber(value) {
+  const size = Math.abs(value);
+  const sign = value < 0 ? '-' : '';
+  if (size < 1e8 && Number.isInteger(size)) return sign + count(size);
+  const step = Math.floor(Math.log10(size) / 3);
+  if (size >= 1e8 && size < 1e18) return `${sign}${threeDigits(size / 1000 ** step, false)} ${['', 'K', 'M', 'G', 'T', 'P', 'E'][step]}`;
+  return sign + Number(size.toPrecision(4));
+}
+
 const count = (number) => (number === null || number === undefined ? '' : number.toLocaleString('en'));
 const percent = (share) => (share === null || share === undefined ? '' : (100 * share).toFixed(1));
 const amount = (value, unit) => (unit === 'bytes' ? bytes(value) : duration(value));

@@ -82,6 +82,11 @@ static void put_cell(struct json *j, const char *key, const struct section *s,
 
 static const char *kind_of(const struct section_column *c)
 {
+	// Forms that only some sections need.
+	if (c->type == CELL_NUMBER && c->form == FORM_ANY)
+		return "any";
+	if (c->type == CELL_NS && c->form == FORM_MOMENT)
+		return "moment";
 	static const char *const kinds[] = {
 		[CELL_TEXT] = "text",     [CELL_NS] = "ns",          [CELL_BYTES] = "bytes",
 		[CELL_COUNT] = "count",   [CELL_INTEGER] = "count",  [CELL_LABEL] = "count",
@@ -127,17 +132,6 @@ void html_put_members(struct json *j, const struct section *s, size_t row)
 	}
 }
 
-void html_put_section(struct json *j, const struct section *s)
-{
-	json_open(j, s->id, '{');
-	json_put_text(j, "title", s->title);
-	json_put_text(j, "note", s->subtitle);
-	put_columns(j, s);
-	html_put_rows(j, "rows", s);
-	json_put_count(j, "left_out", s->left_out);
-	json_close(j);
-}
-
 __attribute__((format(printf, 2, 3))) static void put_line(struct json *j, const char *format, ...)
 {
 	cleanup_free char *line = NULL;
@@ -149,6 +143,29 @@ __attribute__((format(printf, 2, 3))) static void put_line(struct json *j, const
 	va_end(args);
 	cleanup_free char *clean = line ? format_clean(line, false) : NULL;
 	json_put_text(j, NULL, clean);
+}
+
+// Those of a table, which have no heading of their own.
+static void put_words(struct json *j, const struct section *s)
+{
+	if (!s->notes)
+		return;
+	json_open(j, "words", '[');
+	for (const struct section_note *note = s->notes; note; note = note->next)
+		put_line(j, "%s", note->words);
+	json_close(j);
+}
+
+void html_put_table(struct json *j, const char *key, const struct section *s)
+{
+	json_open(j, key, '{');
+	json_put_text(j, "title", s->title);
+	json_put_text(j, "note", s->subtitle);
+	put_columns(j, s);
+	html_put_rows(j, "rows", s);
+	json_put_count(j, "left_out", s->left_out);
+	put_words(j, s);
+	json_close(j);
 }
 
 void html_put_notes(struct json *j, const struct section *s)

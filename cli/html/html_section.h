@@ -9,8 +9,9 @@
 struct json;
 struct section;
 
-/* A section that was made for READER_PAGE, as a member of an object that is open. */
-void html_put_section(struct json *j, const struct section *s);
+/* A section that was made for READER_PAGE, with its notes, as member KEY of an object that is open.
+ */
+void html_put_table(struct json *j, const char *key, const struct section *s);
 
 /* Its rows alone, or one of them as members of an object that is open. */
 void html_put_rows(struct json *j, const char *key, const struct section *s);

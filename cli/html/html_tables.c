@@ -12,7 +12,7 @@ static int put_made(const struct html *h, section_maker *make, struct error *err
 
 	if (!s)
 		return -1;
-	html_put_section(h->j, s);
+	html_put_table(h->j, s->id, s);
 	return 0;
 }
 
@@ -21,14 +21,16 @@ int html_steps(const struct html *h, struct error *err)
 	cleanup(report) struct report r = report_of(h->profile, h->view, READER_PAGE);
 	const struct section *series = section_step_series(&r, err);
 	const struct section *steps = series ? section_all_steps(&r, err) : NULL;
+	const struct section *slowest = steps ? section_steps(&r, err) : NULL;
 
-	if (!steps)
+	if (!slowest)
 		return -1;
 	if (!series->row_count || !steps->row_count)
 		return 0;
 	json_open(h->j, "steps", '{');
 	html_put_members(h->j, series, 0);
 	html_put_rows(h->j, "items", steps);
+	html_put_table(h->j, "slowest", slowest);
 	json_close(h->j);
 	return 0;
 }
@@ -36,6 +38,8 @@ int html_steps(const struct html *h, struct error *err)
 static int put_whole(const struct html *h, struct error *err)
 {
 	return put_made(h, section_page_memory, err) < 0 ||
+	                       put_made(h, section_counters, err) < 0 ||
+	                       put_made(h, section_device_memory, err) < 0 ||
 	                       put_made(h, section_gpu_managed, err) < 0 ||
 	                       put_made(h, section_gpu_faults, err) < 0
 	               ? -1
@@ -52,7 +56,8 @@ int html_tables(const struct html *h, struct error *err)
 	    put_made(h, section_all_gpu_work, err) < 0 ||
 	    put_made(h, section_all_gpu_devices, err) < 0 ||
 	    put_made(h, section_all_threads, err) < 0 ||
-	    put_made(h, section_all_processes, err) < 0 || (h->whole && put_whole(h, err) < 0))
+	    put_made(h, section_all_processes, err) < 0 || put_made(h, section_imports, err) < 0 ||
+	    (h->whole && put_whole(h, err) < 0))
 		failed = -1;
 	json_close(h->j);
 	return failed;

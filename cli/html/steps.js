@@ -21,9 +21,9 @@ const steps = {
       + `${shape ? ` (${shape})` : ''}${between ? ' to the next' : ''}; median ${duration(median_ns)}`;
     this.canvas.setAttribute('aria-label', `Durations of ${this.note.textContent}`);
     this.info.textContent = '';
-    const lines = phase.notes.steps;
-    this.words.replaceChildren(...(lines ? [el('details', {}, el('summary', {}, 'In words, with what the slowest spent longer on'),
-      el('pre', { tabindex: 0 }, lines.join('\n')))] : []));
+    const { slowest } = this.data;
+    this.words.replaceChildren(...(slowest.words || []).map((words) => el('p', {}, words)),
+      ...(slowest.rows.length ? [el('details', {}, el('summary', {}, 'What the slowest spent longer on'), new Table(slowest).plain(slowest.rows))] : []));
     this.redraw();
   },
 

@@ -143,18 +143,10 @@ const account = {
 };
 
 const notes = {
-  SECTIONS: [['imports', 'Imports'], ['counters', 'Counters'], ['devices', 'Memory of GPUs']],
-
-  show(phase) {
+  show() {
     const section = byId('notes');
     const limits = (page.data.phases[0].notes.limits || []).map((line) => line.trim());
-    section.replaceChildren();
-    for (const [key, title] of this.SECTIONS) {
-      const lines = phase.notes[key];
-      if (lines)
-        section.append(el('details', {}, el('summary', {}, title), el('pre', { tabindex: 0 }, lines.join('\n'))));
-    }
-    section.append(el('h2', { id: 'notes-title' }, 'What this rests on, and what it cannot show'),
+    section.replaceChildren(el('h2', { id: 'notes-title' }, 'What this rests on, and what it cannot show'),
       el('ul', {}, ...limits.filter((line) => line !== 'limits').map((line) => el('li', {}, line))));
   },
 };

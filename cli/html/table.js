@@ -28,6 +28,8 @@ class Table {
       case 'ratio': return `${value < 0 ? '−' : '+'}${percent(Math.abs(value))}`;
       case 'count': return count(value);
       case 'number': return value.toPrecision(3);
+      case 'any': return anyNumber(value);
+      case 'moment': return `${(value / 1e9).toFixed(3)} s`;
       case 'place': return placeText(value);
       default: return value;
     }
@@ -54,7 +56,14 @@ class Table {
     this.scroll = el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': this.data.title,
       on: { scroll: () => this.draw() } }, this.element);
     this.all = el('div', {}, el('div', { class: 'tools' }, this.filter, this.status,
-      el('span', { class: 'dim' }, this.data.note || '')), this.scroll);
+      el('span', { class: 'dim' }, this.data.note || '')), this.scroll, ...(this.data.words || []).map((words) => el('p', { class: 'dim' }, words)));
+  }
+
+  // ROWS of it, all built, to be read and printed.
+  plain(rows) {
+    return el('table', { class: 'plain' }, el('thead', {}, el('tr', {}, ...this.shown.map((column) =>
+      el('th', { scope: 'col', class: Table.isNumber(column.kind) ? 'num' : '' }, column.title)))),
+    el('tbody', {}, ...rows.map((row, i) => this.row(row, i))));
   }
 
   sortBy(k) {

@@ -13,34 +13,34 @@
 REPORT_KEEPS(counter_rows, struct counter_rows *);
 
 // Of a counter whose values are not known people see none.
-static void put_number(const struct counter_row *row, double number, struct section_cell *cell)
+static void put_number(const struct section *s, const struct counter_row *row, double number,
+                       struct section_cell *cell)
 {
+	bool page = s->report->reader == READER_PAGE;
+
 	cell->number = number;
-	cell->flags = row->changes ? 0 : CELL_IDLE;
+	cell->flags = row->changes ? 0 : page ? CELL_UNKNOWN : CELL_IDLE;
 }
 
 static void make_last(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct counter_row *row = data;
 
-	(void)s;
-	put_number(row, row->last, cell);
+	put_number(s, row, row->last, cell);
 }
 
 static void make_min(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct counter_row *row = data;
 
-	(void)s;
-	put_number(row, row->min, cell);
+	put_number(s, row, row->min, cell);
 }
 
 static void make_max(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct counter_row *row = data;
 
-	(void)s;
-	put_number(row, row->max, cell);
+	put_number(s, row, row->max, cell);
 }
 
 // The report shows no decimals of large values.
@@ -49,15 +49,14 @@ static void make_average(const struct section *s, const void *data, struct secti
 	const struct counter_row *row = data;
 	bool large = s->report->reader == READER_TEXT && fabs(row->average) >= 1000;
 
-	put_number(row, large ? round(row->average) : row->average, cell);
+	put_number(s, row, large ? round(row->average) : row->average, cell);
 }
 
 static void make_sum(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct counter_row *row = data;
 
-	(void)s;
-	put_number(row, row->sum, cell);
+	put_number(s, row, row->sum, cell);
 }
 
 static void make_name(const struct section *s, const void *data, struct section_cell *cell)
@@ -68,7 +67,9 @@ static void make_name(const struct section *s, const void *data, struct section_
 		report_say(s->report, "%s%s%s", row->domain, *row->domain ? ": " : "", row->name);
 }
 
-#define AT(text, sheet) .at = { [READER_TEXT] = (text), [READER_SHEET] = (sheet) }
+// On the page they stand as in the text.
+#define AT(text, sheet)                                                                            \
+	.at = { [READER_TEXT] = (text), [READER_PAGE] = (text), [READER_SHEET] = (sheet) }
 
 static const struct section_column columns[] = {
 	{ "name", .type = CELL_TEXT, AT(0, 1), FIELD(struct counter_row, name) },
@@ -113,7 +114,8 @@ struct section *section_counters(struct report *r, struct error *err)
 
 	if (!rows)
 		return NULL;
-	struct section *s = section_new(r, "counters", "counters");
+	struct section *s =
+		section_new(r, "counters", r->reader == READER_PAGE ? "Counters" : "counters");
 	s->shown = rows->count != 0;
 	s->subtitle = r->view->from_ns || r->view->to_ns ? "of the whole run" : NULL;
 	SECTION_COLUMNS(s, columns);

@@ -14,7 +14,9 @@ static void make_process(const struct section *s, const void *data, struct secti
 	cell->text = report_say(s->report, "%s (%u)", row->command, row->pid);
 }
 
-#define AT(text, sheet) .at = { [READER_TEXT] = (text), [READER_SHEET] = (sheet) }
+// On the page they stand as in the text.
+#define AT(text, sheet)                                                                            \
+	.at = { [READER_TEXT] = (text), [READER_PAGE] = (text), [READER_SHEET] = (sheet) }
 
 static const struct section_column columns[] = {
 	{ "device", .heading = "device", .type = CELL_TEXT, AT(5, 1),
@@ -30,7 +32,7 @@ static const struct section_column columns[] = {
 	{ "last_bytes", .heading = "tensors at end", .type = CELL_BYTES, AT(3, 6),
 	  FIELD(struct device_row, last_bytes) },
 	{ "capacity_bytes", .heading = "of", .type = CELL_BYTES, AT(4, 7),
-	  .none = { [READER_TEXT] = true, [READER_SHEET] = true },
+	  .none = { [READER_TEXT] = true, [READER_PAGE] = true, [READER_SHEET] = true },
 	  FIELD(struct device_row, capacity_bytes) },
 };
 

@@ -29,19 +29,19 @@ static void make_importer_line(const struct section *s, const void *data, struct
 }
 
 static const struct section_column columns[] = {
-	{ "total_share", .heading = "%", .type = CELL_SHARE, .at = { 2, 0, 0 },
+	{ "total_share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 0 },
 	  FIELD(struct import_row, total) },
-	{ "module", .heading = "module", .type = CELL_TEXT, .at = { 4, 0, 1 }, .clip = CLIP_MIDDLE,
+	{ "module", .heading = "module", .type = CELL_TEXT, .at = { 4, 4, 1 }, .clip = CLIP_MIDDLE,
 	  .room = 1, FIELD(struct import_row, name) },
 	{ "file", .type = CELL_TEXT, .at = { 0, 0, 2 }, FIELD(struct import_row, file) },
 	{ "importer", .type = CELL_TEXT, .at = { 0, 0, 3 }, FIELD(struct import_row, importer) },
 	{ "importer_line", .type = CELL_COUNT, .at = { 0, 0, 4 }, .none = { 0, 0, 1 },
 	  .make = make_importer_line },
-	{ "imported_by", .heading = "imported by", .type = CELL_PLACE, .at = { 5, 0, 0 },
+	{ "imported_by", .heading = "imported by", .type = CELL_PLACE, .at = { 5, 5, 0 },
 	  .clip = CLIP_START, .room = 1, .make = make_importer },
-	{ "self_ns", .heading = "self", .type = CELL_NS, .at = { 3, 0, 5 },
+	{ "self_ns", .heading = "self", .type = CELL_NS, .at = { 3, 3, 5 },
 	  FIELD(struct import_row, self) },
-	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 1, 0, 6 },
+	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 1, 1, 6 },
 	  FIELD(struct import_row, total) },
 };
 
@@ -79,7 +79,8 @@ struct section *section_imports(struct report *r, struct error *err)
 
 	if (!rows)
 		return NULL;
-	struct section *s = section_new(r, "imports", "imports");
+	struct section *s =
+		section_new(r, "imports", r->reader == READER_PAGE ? "Imports" : "imports");
 	s->shown = rows->all && rows->all * 100 >= rows->time * LEAST_PERCENT;
 	if (!s->shown)
 		return section_end(s, err);

@@ -58,7 +58,6 @@ MAY_INCLUDE_TOO = {
     ("cli/text", "merge"): "counts, comparisons, and who chooses among sections",
     ("cli/html", "merge"): "timelines, slices, trees and the verdict",
     ("cli/export", "merge"): "timelines, stacks, and which tables a profile has",
-    ("cli/html", "cli/text"): "tables among the notes stand there as a terminal shows them",
     ("cli/export", "cli/html"): "the exporter of the page",
 }
 

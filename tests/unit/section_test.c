@@ -98,7 +98,7 @@ static void print_page(size_t count)
 	struct json j = json_start_in_page(stream);
 
 	json_open(&j, NULL, '{');
-	html_put_section(&j, make(READER_PAGE, count));
+	html_put_table(&j, "laps", make(READER_PAGE, count));
 	json_close(&j);
 	fclose(stream);
 }
@@ -362,6 +362,17 @@ Test(section, notes_are_in_every_format_in_signs_that_it_has)
 	print_notes(true);
 	cr_expect(strstr(out, "\nlimits  of this race\n  2 laps - +-3 s\n") != NULL, "%s", out);
 	end();
+	{
+		FILE *stream = open_memstream(&out, &size);
+		struct json j = json_start_in_page(stream);
+		json_open(&j, NULL, '{');
+		html_put_table(&j, "limits", make_notes(READER_PAGE));
+		json_close(&j);
+		fclose(stream);
+		cr_expect(strstr(out, "\"words\":[\"2 laps \u00b7 \u00b13 s\",") != NULL, "%s",
+		          out);
+		end();
+	}
 	for (int page = 0; page < 2; page++) {
 		FILE *stream = open_memstream(&out, &size);
 		struct json j = json_start_in_page(stream);

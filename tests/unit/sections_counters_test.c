@@ -39,6 +39,16 @@ Test(sections_counters, the_report_shows_known_values_and_counts_the_others)
 		"> 7 more changes: their values came too fast to be kept, or were no numbers\n");
 }
 
+Test(sections_counters, the_page_has_them_as_a_table_without_what_is_not_known)
+{
+	cr_expect_str_eq(
+		made_text(made_section(profile(), READER_PAGE, section_counters)),
+		"Counters\n"
+		"4 | -1 | 5000.5 | 1667.8 | 5003.5 | 3 | itt | io: queue\n"
+		"? | ? | ? | ? | ? | 0 | nvtx | flag\n"
+		"> 7 more changes: their values came too fast to be kept, or were no numbers\n");
+}
+
 Test(sections_counters, programs_get_all_of_them_as_they_are)
 {
 	made_view.top = 1;
