@@ -4,9 +4,10 @@
 
 #include "cli/report/row_words.h"
 #include "cli/report/source.h"
-#include "cli/report/stall.h"
 #include "cli/report/view.h"
 #include "merge/query/query_gpu_lines.h"
+
+#include <string.h>
 
 #define WIDE 110 /* narrower terminals have only what is needed to find the place */
 
@@ -18,6 +19,51 @@ static void make_share(const struct section *s, const void *data, struct section
 
 	cell->share.part = line->samples;
 	cell->share.all = s->all;
+}
+
+// What threads of a GPU wait for: CUPTI's names are those of Nsight Compute's documentation ("Warp
+// Stall Reasons").
+static const struct {
+	const char *reason, *text;
+} stalls[] = {
+	{ "barrier", "other threads of the block" },
+	{ "branch_resolving", "a jump" },
+	{ "dispatch_stall", "the dispatcher" },
+	{ "drain", "stores at the end" },
+	{ "gmma", "tensor cores" },
+	{ "imc_miss", "constants" },
+	{ "lg_throttle", "the queue to memory" },
+	{ "long_scoreboard", "memory" },
+	{ "math_pipe_throttle", "arithmetic units" },
+	{ "membar", "a memory fence" },
+	{ "mio_throttle", "the queue to shared memory" },
+	{ "misc", "something else" },
+	{ "no_instructions", "instructions to load" },
+	{ "not_selected", "its turn" },
+	{ "selected", "nothing: it runs" },
+	{ "short_scoreboard", "shared memory" },
+	{ "sleeping", "sleep" },
+	{ "tex_throttle", "the queue to textures" },
+	{ "wait", "the instruction before" },
+};
+
+// What is not known to us is its own name.
+static const char *stall_text(const char *reason)
+{
+	static const char *const prefixes[] = { "smsp__pcsamp_warps_issue_stalled_",
+		                                "smsp__pcsamp_" };
+
+	if (!reason)
+		return "";
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(reason, prefixes[i], strlen(prefixes[i])) == 0) {
+			reason += strlen(prefixes[i]);
+			break;
+		}
+	for (size_t i = 0; i < sizeof(stalls) / sizeof(stalls[0]); i++)
+		if (strcmp(stalls[i].reason, reason) == 0)
+			return stalls[i].text;
+	return reason;
 }
 
 static void make_stall(const struct section *s, const void *data, struct section_cell *cell)
