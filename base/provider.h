@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers: the sources of ops and allocations, such as NVTX, PyTorch or malloc.
+ * Providers: the sources of ops, allocations and waits, such as NVTX, PyTorch or malloc.
  *
  * What there is to know of one beside its code stands in base/providers.def, once. From that are
  * made the options of run, the environment of the target, the fields of a profile and the agent's
@@ -25,6 +25,7 @@ enum op_provider {
 		,
 	/* Those without ops come behind, and have no bit among the providers of ops. */
 	OP_MALLOC = OP_PROVIDERS,
+	OP_WAITS,
 	OP_PROVIDERS_ALL
 };
 

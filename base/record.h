@@ -42,6 +42,7 @@ enum record_type {
 	RECORD_TORCH_MODULE = 26, /* what such a frame runs */
 	RECORD_PATCH = 27, /* a function of the program leads to the agent, or is left alone */
 	RECORD_BIRTH = 28, /* a thread is about to make another one */
+	RECORD_WAIT = 29,  /* a thread has waited for others of its process */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,
@@ -336,6 +337,53 @@ struct record_birth {
 	uint64_t start;
 };
 _Static_assert(sizeof(struct record_birth) == 24 + 8, "birth");
+
+/* What a thread has waited for. Stored in profile files: append only. */
+enum held_kind {
+	HELD_MUTEX = 1,
+	HELD_RWLOCK,
+	HELD_CONDITION,
+	HELD_SEMAPHORE,
+	HELD_BARRIER,
+	HELD_JOIN,
+	HELD_SPIN, /* which it does on its CPU */
+	HELD_ONCE
+};
+
+enum held_flags {
+	HELD_TIMED_OUT = 1 << 0,
+	HELD_INTERRUPTED = 1 << 1, /* by a handler: the wait has ended for nothing */
+	HELD_CUT = 1 << 2          /* more has happened than is kept: the beginning is unknown */
+};
+
+enum held_how {
+	HELD_BY_OWNER = 1, /* TID held it from the last such part on, or from the beginning */
+	HELD_BY_WAKER = 2, /* TID signalled, posted, arrived or unlocked, at UNTIL_NS */
+	HELD_BY_NOBODY = 3 /* it was free: the thread was woken, or about to be, and got no CPU */
+};
+
+/* A part of a wait, which goes on for its owner up to UNTIL_NS. */
+struct wait_part {
+	uint64_t until_ns;
+	uint32_t tid; /* of the same process, mostly; 0: unknown */
+	uint32_t how; /* enum held_how */
+};
+_Static_assert(sizeof(struct wait_part) == 16, "wait part");
+
+/*
+ * A wait of head.tid that has ended at head.time_ns. Followed by COUNT struct wait_part in the
+ * order of time. Owners are told of mutexes, rwlocks that are held by a writer, spinlocks, of who
+ * runs a function once, and of joins: that is the thread which is joined. Wakers are told of the
+ * rest, at most the last 16: the last of them has ended the wait, as a rule.
+ */
+struct record_wait {
+	struct record head; /* flags: enum held_flags */
+	uint64_t begin_ns;
+	uint64_t address; /* of the lock and so on; of a join: what pthread_self() is in there */
+	uint32_t kind;    /* enum held_kind */
+	uint32_t count;
+};
+_Static_assert(sizeof(struct record_wait) == 24 + 24, "wait");
 
 /*
  * An interpreter was found, by the process's own agent. Each call of EVAL runs Python functions:

@@ -65,6 +65,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-gc -d 'disable tracing o
 complete -c bottleneck -n '__bottleneck_runs run' -l count-calls -d 'count each call of a Python function'
 complete -c bottleneck -n '__bottleneck_runs run' -l trace -x -d 'make each call of a function of this name an op; globs, LIBRARY:FUNC'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-malloc -d 'disable tracing of allocations'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-waits -d 'disable tracing of waits for locks and other threads'
 complete -c bottleneck -n '__bottleneck_runs run' -s o -l output -r -d 'keep the profile here, not as the last run'
 complete -c bottleneck -n '__bottleneck_runs run' -s R -l report -r -d 'write the report here, not to stderr'
 complete -c bottleneck -n '__bottleneck_runs run' -l ranks -x -d 'profile these ranks only, as in 0,3,8-15: others just run'

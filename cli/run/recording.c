@@ -95,7 +95,8 @@ static struct kallsyms *open_kernel_names(void)
 
 static bool wants_ops(const struct run_options *options)
 {
-	return run_options_ops(options) || run_options_malloc(options);
+	return run_options_ops(options) || run_options_malloc(options) ||
+	       run_options_waits(options);
 }
 
 static int open_sampler(struct recording *r, struct error *err)
@@ -206,6 +207,7 @@ static int open_session(struct recording *r, struct error *err)
 		.stack_bytes = options->stack_bytes,
 		.ops = run_options_ops(options),
 		.malloc_bytes = run_options_malloc(options) ? MALLOC_BYTES : 0,
+		.waits = run_options_waits(options),
 		.count_calls = options->count_calls,
 		.gpu = run_options_gpu(options),
 		.launches = (uint32_t)options->gpu_callsites,

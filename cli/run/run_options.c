@@ -291,6 +291,11 @@ bool run_options_malloc(const struct run_options *options)
 	return is_on(options, provider_get(OP_MALLOC));
 }
 
+bool run_options_waits(const struct run_options *options)
+{
+	return is_on(options, provider_get(OP_WAITS));
+}
+
 void run_options_help(FILE *out)
 {
 	struct run_options options;

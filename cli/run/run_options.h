@@ -53,5 +53,8 @@ uint32_t run_options_gpu(const struct run_options *options);
 /* Whether allocations are looked at. */
 bool run_options_malloc(const struct run_options *options);
 
+/* Whether waits for locks and other threads are. */
+bool run_options_waits(const struct run_options *options);
+
 /* Prints the groups for --help. */
 void run_options_help(FILE *out);

@@ -113,6 +113,21 @@ if(MUSL_GCC)
   add_dependencies(agent_e2e_test hello_musl)
 endif()
 
+# Threads that wait for each other; and what that costs where nobody has to.
+if(NOT FUZZ)
+  add_executable(waits_target programs/waits_target.c)
+  target_compile_definitions(waits_target PRIVATE _GNU_SOURCE)
+  target_compile_options(waits_target PRIVATE -O1)
+  target_link_libraries(waits_target PRIVATE Threads::Threads)
+  unit(waits_e2e LIBS agent_run)
+  target_compile_definitions(waits_e2e_test PRIVATE TARGET="$<TARGET_FILE:waits_target>")
+  add_dependencies(waits_e2e_test waits_target)
+  add_executable(waits_cost bench/waits_cost.c)
+  target_compile_definitions(waits_cost PRIVATE _GNU_SOURCE)
+  target_compile_options(waits_cost PRIVATE -O2 -g0)
+  target_link_libraries(waits_cost PRIVATE Threads::Threads)
+endif()
+
 find_program(OBJDUMP objdump)
 find_package(Python3 COMPONENTS Interpreter)
 execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libc.so.6 OUTPUT_VARIABLE libc_file

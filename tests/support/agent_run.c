@@ -70,6 +70,7 @@ static struct session *open_session(const struct agent_run_options *options)
 		.kernel_only = options->kernel_only,
 		.python_hz = options->python_hz,
 		.malloc_bytes = options->malloc_bytes,
+		.waits = options->waits,
 		.count_calls = options->count_calls,
 	};
 	struct error err = { 0 };

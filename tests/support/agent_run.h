@@ -35,6 +35,7 @@ struct agent_run_options {
 	bool count_calls;       /* of Python functions */
 	bool stop_reading;      /* do not drain before the end */
 	uint32_t malloc_bytes;  /* 0: allocations are not looked at */
+	bool waits;             /* for locks and other threads */
 	bool silent;            /* no samples of CPU time */
 	uint32_t python_hz;     /* but in programs with an interpreter; 0: nor there */
 	bool kernel_only;       /* of ticks of timers, only those in the kernel */

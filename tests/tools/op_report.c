@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * op_report [-o MASK] [-m BYTES] [-z HZ] [-g] [-s] [--] COMMAND…: one line on standard output for
- * each thing that the agent tells of its ops. The command's own output goes to standard error.
+ * op_report [-o MASK] [-m BYTES] [-z HZ] [-w] [-g] [-s] [--] COMMAND…: one line on standard output
+ *for each thing that the agent tells of its ops. The command's own output goes to standard error.
  *
  *	+1.234567 p1 t1 begin   nvtx "physics" step {solver} shape 3,4 depth 1
  *
  *	-o  providers, 1 << enum op_provider of base/op.h; else all
  *	-m  bytes of allocations for each that is sampled; else none
  *	-z  samples a second; else none. Samples are not printed
+ *	-w  waits for locks and other threads, too
  *	-t  functions to be traced; may be given several times
  *	-g  for golden files: no times, addresses, sites, and no names of threads but the
  *	    program's own
@@ -333,6 +334,32 @@ static void print_memory(const struct record *record)
 	       memory->allocations, memory->allocated_bytes, memory->frees, memory->freed_bytes);
 }
 
+static void print_wait(const struct record *record)
+{
+	static const char *const names[] = { "?",         "mutex",     "rwlock",
+		                             "condition", "semaphore", "barrier",
+		                             "join",      "spinlock",  "once" };
+	const struct record_wait *wait = (const struct record_wait *)record;
+	const struct wait_part *parts = (const struct wait_part *)(wait + 1);
+	uint64_t from = wait->begin_ns;
+
+	printf(" %s %#" PRIx64 " %" PRIu64 " ns%s%s%s",
+	       names[wait->kind <= HELD_ONCE ? wait->kind : 0], wait->address,
+	       record->time_ns - wait->begin_ns,
+	       record->flags & HELD_TIMED_OUT ? ", timed out" : "",
+	       record->flags & HELD_INTERRUPTED ? ", interrupted" : "",
+	       record->flags & HELD_CUT ? ", cut" : "");
+	for (uint32_t i = 0; i < wait->count; from = parts[i++].until_ns) {
+		printf("%s %s", i ? "," : ":",
+		       parts[i].how == HELD_BY_NOBODY  ? "free"
+		       : parts[i].how == HELD_BY_WAKER ? "woken by"
+		                                       : "held by");
+		if (parts[i].how != HELD_BY_NOBODY)
+			printf(" t%zu", parts[i].tid ? find_thread(parts[i].tid) + 1 : 0);
+		printf(" %" PRIu64 " ns", parts[i].until_ns - from);
+	}
+}
+
 static void print_text(const struct record *record)
 {
 	size_t size = record->type == RECORD_NOTE ? sizeof(struct record_note) : sizeof(*record);
@@ -354,6 +381,7 @@ static const struct kind {
 	{ RECORD_ALLOC, true, "alloc", print_allocation },
 	{ RECORD_FREE, true, "free", print_allocation },
 	{ RECORD_MEMORY, true, "memory", print_memory },
+	{ RECORD_WAIT, false, "wait", print_wait },
 	{ RECORD_THREAD, true, "thread", print_text },
 	{ RECORD_NOTE, true, "note", print_text },
 };
@@ -436,7 +464,7 @@ static const char *trace[TRACE_MAX];
 
 static void read_options(struct session_options *wanted, int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "+o:m:z:t:G:L:gsq")) != -1;)
+	for (int option; (option = getopt(argc, argv, "+o:m:z:t:G:L:wgsq")) != -1;)
 		switch (option) {
 		case 'o':
 			wanted->ops = (uint32_t)strtoul(optarg, NULL, 0);
@@ -452,6 +480,9 @@ static void read_options(struct session_options *wanted, int argc, char **argv)
 			break;
 		case 'L':
 			wanted->launches = (uint32_t)strtoul(optarg, NULL, 0);
+			break;
+		case 'w':
+			wanted->waits = true;
 			break;
 		case 'g':
 			all.golden = true;

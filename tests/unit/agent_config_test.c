@@ -44,6 +44,8 @@ Test(agent_config, ops_and_allocations_are_off_unless_asked_for)
 
 	cr_expect(eq(u32, silent.ops, 0));
 	cr_expect(eq(u32, silent.malloc_bytes, 0));
+	cr_expect(not(silent.waits));
+	cr_expect(config_parse("waits=1").waits);
 	cr_expect(eq(u32, asked.ops, 6));
 	cr_expect(eq(u32, asked.malloc_bytes, 4096));
 }

@@ -100,18 +100,19 @@ Test(option, ops_are_all_on_unless_they_are_switched_off)
 	const struct {
 		const char *line;
 		uint32_t ops;
-		bool memory;
+		bool memory, waits;
 	} rows[] = {
-		{ "run x", all, true },
-		{ "run --no-ops x", 0, false },
-		{ "run --no-nvtx x", all & ~(1u << OP_NVTX), true },
-		{ "run --no-itt x", all & ~(1u << OP_ITT), true },
-		{ "run --no-blas x", all & ~blas, true },
-		{ "run --no-mpi x", all & ~(1u << OP_MPI), true },
-		{ "run --no-torch x", all & ~(1u << OP_TORCH), true },
-		{ "run --no-gpu x", all & ~(1u << OP_CUDA), true },
-		{ "run --no-gc x", all & ~(1u << OP_PYTHON), true },
-		{ "run --no-malloc x", all, false },
+		{ "run x", all, true, true },
+		{ "run --no-ops x", 0, false, false },
+		{ "run --no-nvtx x", all & ~(1u << OP_NVTX), true, true },
+		{ "run --no-itt x", all & ~(1u << OP_ITT), true, true },
+		{ "run --no-blas x", all & ~blas, true, true },
+		{ "run --no-mpi x", all & ~(1u << OP_MPI), true, true },
+		{ "run --no-torch x", all & ~(1u << OP_TORCH), true, true },
+		{ "run --no-gpu x", all & ~(1u << OP_CUDA), true, true },
+		{ "run --no-gc x", all & ~(1u << OP_PYTHON), true, true },
+		{ "run --no-malloc x", all, false, true },
+		{ "run --no-waits x", all, true, false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -121,6 +122,7 @@ Test(option, ops_are_all_on_unless_they_are_switched_off)
 		cr_expect(eq(u32, run_options_ops(&options), rows[i].ops), "%s", rows[i].line);
 		cr_expect(eq(int, run_options_malloc(&options), rows[i].memory), "%s",
 		          rows[i].line);
+		cr_expect(eq(int, run_options_waits(&options), rows[i].waits), "%s", rows[i].line);
 	}
 }
 

@@ -40,6 +40,7 @@ struct config config_parse(const char *text)
 		.python_hz = clamp(number(text, "python=", 0), 0, 100000),
 		.ops = clamp(number(text, "ops=", 0), 0, UINT32_MAX),
 		.count_calls = number(text, "calls=", 0) != 0,
+		.waits = number(text, "waits=", 0) != 0,
 		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),
 		.gpu = clamp(number(text, "gpu=", 0), 0, UINT32_MAX),
 		.launches = clamp(number(text, "launches=", PROTOCOL_LAUNCHES_SAMPLED),

@@ -435,6 +435,14 @@ static void translate_fork(struct owners *o, struct owner *owner, struct record_
 		fork->parent_pid = fork->parent_tid = owner->pid;
 }
 
+static void translate_wait(struct owners *o, struct owner *owner, struct record_wait *wait)
+{
+	struct wait_part *parts = (struct wait_part *)(wait + 1);
+
+	for (uint32_t i = 0; i < wait->count; i++)
+		parts[i].tid = outer_tid(o, owner, parts[i].tid);
+}
+
 void owner_translate(struct owners *o, struct owner *owner, struct record *record)
 {
 	bool is_process = record->tid == owner->claim.pid;
@@ -450,4 +458,6 @@ void owner_translate(struct owners *o, struct owner *owner, struct record *recor
 		struct record_op_end *end = (struct record_op_end *)record;
 		end->begin_tid = outer_tid(o, owner, end->begin_tid);
 	}
+	if (record->type == RECORD_WAIT && owner->foreign)
+		translate_wait(o, owner, (struct record_wait *)record);
 }

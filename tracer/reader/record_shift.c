@@ -37,6 +37,15 @@ static void shift(uint64_t *time_ns, int64_t by_ns)
 		*time_ns += (uint64_t)by_ns;
 }
 
+static void shift_wait(struct record_wait *wait, int64_t by_ns)
+{
+	struct wait_part *parts = (struct wait_part *)(wait + 1);
+
+	shift(&wait->begin_ns, by_ns);
+	for (uint32_t i = 0; i < wait->count; i++)
+		shift(&parts[i].until_ns, by_ns);
+}
+
 void record_shift(struct record *record, int64_t by_ns)
 {
 	if (!by_ns)
@@ -45,6 +54,9 @@ void record_shift(struct record *record, int64_t by_ns)
 	switch (record->type) {
 	case RECORD_OP_END:
 		shift(&((struct record_op_end *)record)->begin_ns, by_ns);
+		break;
+	case RECORD_WAIT:
+		shift_wait((struct record_wait *)record, by_ns);
 		break;
 	case RECORD_GPU_KERNEL:
 	case RECORD_GPU_COPY:

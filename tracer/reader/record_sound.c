@@ -88,6 +88,12 @@ static bool alloc_is_sound(const struct record_alloc *alloc)
 	                                      chain_is_sound(alloc + 1, alloc->stack_bytes, room));
 }
 
+static bool wait_is_sound(const struct record_wait *wait)
+{
+	return wait->head.size >= sizeof(*wait) &&
+	       wait->count <= (wait->head.size - sizeof(*wait)) / sizeof(struct wait_part);
+}
+
 static size_t gpu_bytes(uint16_t type)
 {
 	static const uint8_t sizes[RECORD_GPU_LAST - RECORD_GPU_KERNEL + 1] = {
@@ -163,6 +169,8 @@ bool record_is_sound(const struct record *record)
 		return record->size >= sizeof(struct record_memory);
 	case RECORD_BIRTH:
 		return record->size >= sizeof(struct record_birth);
+	case RECORD_WAIT:
+		return wait_is_sound((const struct record_wait *)record);
 	case RECORD_PATCH:
 		return patch_is_sound((const struct record_patch *)record);
 	case RECORD_PYTHON:

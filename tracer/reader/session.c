@@ -299,10 +299,10 @@ int session_export(const struct session *s, struct error *err)
 
 	snprintf(config, sizeof(config),
 	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d,gpu=%u,"
-	         "launches=%u",
+	         "launches=%u,waits=%d",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
 	         s->options.python_hz, s->options.ops, s->options.malloc_bytes,
-	         s->options.count_calls, s->options.gpu, s->options.launches);
+	         s->options.count_calls, s->options.gpu, s->options.launches, s->options.waits);
 	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)

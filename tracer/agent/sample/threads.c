@@ -69,7 +69,7 @@ static uint32_t pending; // atomic: threads that are being made, and will arm th
 static int fork_timer = -1;
 static uint64_t begun_cpu_ns; // of the main thread's CPU clock, before it was sampled
 static bool hushed;           // atomic
-static void (*at_end)(void);
+static void (*at_end[THREADS_AT_END])(void);
 static const struct threads_ops *ops = &no_ops;
 static uint32_t ticking; // atomic: threads in a tick
 
@@ -110,8 +110,8 @@ static void end(void *argument)
 
 	agent_untraced = AGENT_OURS;
 	ops->end(lane);
-	if (at_end)
-		at_end();
+	for (int i = 0; i < THREADS_AT_END && at_end[i]; i++)
+		at_end[i]();
 	disarm(lane);
 	ended = true;
 	mine = NULL;
@@ -130,7 +130,11 @@ void threads_use_ops(const struct threads_ops *those)
 
 void threads_at_end(void (*function)(void))
 {
-	at_end = function;
+	int i = 0;
+
+	while (i < THREADS_AT_END - 1 && at_end[i])
+		i++;
+	at_end[i] = function;
 }
 
 static void adopt(struct lane *lane)

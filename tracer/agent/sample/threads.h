@@ -51,7 +51,11 @@ struct lane *threads_prepare(struct agent *a, void *(*start)(void *), void *argu
 void *threads_run(void *argument);
 void threads_cancel(struct lane *lane);
 
-/* FUNCTION is called at the end of each thread that has a lane, when it has no ops any more. */
+/*
+ * FUNCTION is called at the end of each thread that has a lane, when it has no ops any more. There
+ * is room for THREADS_AT_END of them.
+ */
+#define THREADS_AT_END 2
 void threads_at_end(void (*function)(void));
 
 /* No ticks any more, in any thread: their system calls may soon be forbidden. */

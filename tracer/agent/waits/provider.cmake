@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+agent_provider(waits
+  HOOKS
+    waits_hooks.c
+    waits_next.c
+    waits_sync.c
+  CORE
+    waits.c)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What threads wait for, and who holds it or wakes them.
+ *
+ * A wait is told when it has ended, in one RECORD_WAIT, if it has lasted. While anybody waits at an
+ * address, whoever takes what is there, or wakes those who wait, notes that in the history of that
+ * address, as the owner changes within a wait:
+ *
+ *	waiter  begin ──────────────────────────────── end: reads what has come since its begin
+ *	others        A took    A released   B woke
+ *	                 └──────────┴───────────┴──► history of the address, the last WAITS_HISTORY
+ *
+ * Addresses share histories and counters of who waits by their hash; entries say of which address
+ * they are. So nothing is allocated and nothing can be full, and a counter that somebody who was
+ * cancelled, or has jumped away, has left behind costs its neighbours a note now and then, no more.
+ * A thread takes back at its end what it has left.
+ *
+ * All may be called in handlers, and in children of fork() and vfork(); errno is kept.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WAITS_BITS     10
+#define WAITS_PLACES   (1u << WAITS_BITS)
+#define WAITS_HISTORY  64u
+#define WAITS_WAKERS   16u /* in one record, at most */
+#define WAITS_LEAST_NS 5000
+
+struct agent;
+
+/* Four to a cache line: whoever takes any lock looks here. */
+struct waits_place {
+	uint32_t waiters; /* atomic */
+	uint32_t head;    /* atomic: entries that the history has had */
+	uint64_t reserved;
+};
+
+struct waits_entry {
+	uint64_t who; /* atomic: thread, what it did, and a part of the address's hash; 0: none */
+	uint64_t time_ns; /* atomic */
+};
+
+struct waits_history {
+	struct waits_entry released; /* the last time that an owner let go */
+	struct waits_entry entries[WAITS_HISTORY];
+};
+
+/* In pages of their own, which the kernel wipes in a forked child. */
+struct waits {
+	uint32_t epoch; /* atomic: tells a child of fork(); 0: nobody has waited in this process */
+	struct waits_place places[WAITS_PLACES] __attribute__((aligned(64)));
+	struct waits_history histories[WAITS_PLACES];
+} __attribute__((aligned(4096)));
+
+extern struct waits waits;
+
+/* From now on waits of A's process are told. */
+void waits_start(struct agent *a);
+
+/* In the forked child. */
+void waits_fork(void);
+
+/* The process ends, or the agent is about to be off: says what could not be told. */
+void waits_finish(void);
+
+static inline uint64_t waits_hash(const volatile void *address)
+{
+	return (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Whether anybody waits at ADDRESS, or at one that shares its counter. */
+static inline bool waits_watched(const volatile void *address)
+{
+	return __atomic_load_n(&waits.places[waits_hash(address) >> (64 - WAITS_BITS)].waiters,
+	                       __ATOMIC_RELAXED) != 0;
+}
+
+/* One wait, on the stack of whoever waits. */
+struct wait {
+	const void *address;
+	uint64_t begin_ns;
+	uint32_t owner; /* who held it at the begin, 0 if unknown: the caller fills it in */
+	uint32_t head;
+	uint16_t kind; /* enum held_kind */
+	uint16_t outer;
+};
+
+/* Whether waits are told at all here. */
+bool waits_are_told(void);
+
+/* False: this one is not to be told, and has no end. */
+bool waits_begin(struct wait *w, uint16_t kind, const volatile void *address);
+
+/* FLAGS: enum held_flags. TOOK: it is the calling thread's now, and whoever waits next is to know.
+ */
+void waits_end(struct wait *w, uint16_t flags, bool took);
+
+/* The calling thread has taken what is at ADDRESS, is about to release it, or to wake others. */
+void waits_took(const volatile void *address);
+void waits_release(const volatile void *address);
+void waits_wake(const volatile void *address);
+
+/* The same as waits_took(), where nobody may be waiting yet. */
+void waits_owns(const volatile void *address);
+
+/* Who was the last to say so; 0: nobody that is remembered. */
+uint32_t waits_owner(const volatile void *address);
+
+/* Of the calling thread, as libc numbers it. */
+uint32_t waits_tid(void);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions that waits_hooks.c and waits_sync.c stand in front of: those that would be called
+ * without us, found when the first of them is called.
+ *
+ * Each pointer leads at first to a function that looks; where nobody has the function, that answers
+ * as a C library does which has none.
+ */
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+/* X(name, by which other name libc has it, or NULL, what a call gives if nobody has it, parameters,
+   arguments); each returns an int */
+// clang-format off
+#define WAITS_FUNCTIONS(X)                                                                         \
+	X(pthread_mutex_lock, __pthread_mutex_lock, 0, (pthread_mutex_t *m), (m))                                   \
+	X(pthread_mutex_trylock, __pthread_mutex_trylock, 0, (pthread_mutex_t *m), (m))                                \
+	X(pthread_mutex_unlock, __pthread_mutex_unlock, 0, (pthread_mutex_t *m), (m))                                 \
+	X(pthread_mutex_timedlock, NULL, ENOSYS, (pthread_mutex_t *m, const struct timespec *t),    \
+	  (m, t))                                                                                  \
+	X(pthread_mutex_clocklock, NULL, EINVAL,                                                    \
+	  (pthread_mutex_t *m, clockid_t c, const struct timespec *t), (m, c, t))                  \
+	X(pthread_rwlock_rdlock, NULL, 0, (pthread_rwlock_t *l), (l))                               \
+	X(pthread_rwlock_wrlock, NULL, 0, (pthread_rwlock_t *l), (l))                               \
+	X(pthread_rwlock_trywrlock, NULL, 0, (pthread_rwlock_t *l), (l))                            \
+	X(pthread_rwlock_unlock, NULL, 0, (pthread_rwlock_t *l), (l))                               \
+	X(pthread_rwlock_timedrdlock, NULL, ENOSYS,                                                 \
+	  (pthread_rwlock_t *l, const struct timespec *t), (l, t))                                 \
+	X(pthread_rwlock_timedwrlock, NULL, ENOSYS,                                                 \
+	  (pthread_rwlock_t *l, const struct timespec *t), (l, t))                                 \
+	X(pthread_rwlock_clockrdlock, NULL, EINVAL,                                                 \
+	  (pthread_rwlock_t *l, clockid_t c, const struct timespec *t), (l, c, t))                 \
+	X(pthread_rwlock_clockwrlock, NULL, EINVAL,                                                 \
+	  (pthread_rwlock_t *l, clockid_t c, const struct timespec *t), (l, c, t))                 \
+	X(pthread_cond_wait, NULL, ENOSYS, (pthread_cond_t *c, pthread_mutex_t *m), (c, m))         \
+	X(pthread_cond_timedwait, NULL, ENOSYS,                                                     \
+	  (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t), (c, m, t))            \
+	X(pthread_cond_clockwait, NULL, EINVAL,                                                     \
+	  (pthread_cond_t *c, pthread_mutex_t *m, clockid_t k, const struct timespec *t),          \
+	  (c, m, k, t))                                                                            \
+	X(pthread_cond_signal, NULL, 0, (pthread_cond_t *c), (c))                                   \
+	X(pthread_cond_broadcast, NULL, 0, (pthread_cond_t *c), (c))                                \
+	X(sem_wait, NULL, waits_no_semaphore(), (sem_t *s), (s))                                    \
+	X(sem_timedwait, NULL, waits_no_semaphore(), (sem_t *s, const struct timespec *t), (s, t))  \
+	X(sem_clockwait, NULL, waits_no_semaphore(),                                                \
+	  (sem_t *s, clockid_t c, const struct timespec *t), (s, c, t))                            \
+	X(sem_post, NULL, waits_no_semaphore(), (sem_t *s), (s))                                    \
+	X(pthread_barrier_wait, NULL, ENOSYS, (pthread_barrier_t *b), (b))                          \
+	X(pthread_join, NULL, ENOSYS, (pthread_t t, void **r), (t, r))                              \
+	X(pthread_timedjoin_np, NULL, ENOSYS, (pthread_t t, void **r, const struct timespec *a),    \
+	  (t, r, a))                                                                               \
+	X(pthread_clockjoin_np, NULL, EINVAL,                                                       \
+	  (pthread_t t, void **r, clockid_t c, const struct timespec *a), (t, r, c, a))            \
+	X(pthread_once, NULL, waits_once(o, f), (pthread_once_t *o, void (*f)(void)), (o, f))       \
+	X(pthread_spin_lock, NULL, ENOSYS, (pthread_spinlock_t *s), (s))
+// clang-format on
+
+struct waits_next {
+#define MEMBER(name, early, missing, parameters, arguments) int(*name) parameters;
+	WAITS_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+extern struct waits_next waits_next;
+
+/* Finds all of them. Keeps errno. */
+void waits_next_find(void);
