@@ -11,6 +11,7 @@
 #include "base/gpu_pc_event.h"
 #include "base/stack.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum sampled_kind {
@@ -31,7 +32,29 @@ enum sampled_kind {
 	SAMPLED_GPU_SITE,
 	SAMPLED_GPU,
 	SAMPLED_GPU_PC,
-	SAMPLED_GPU_PC_SUM
+	SAMPLED_GPU_PC_SUM,
+	SAMPLED_WAIT
+};
+
+/* A part of a wait, up to UNTIL_NS; see struct wait_part, base/record.h. */
+struct wait_share {
+	uint64_t until_ns;
+	uint32_t thread; /* number; 0: unknown */
+	uint32_t how;    /* enum held_how */
+};
+
+/*
+ * THREAD has waited for others, as its agent tells. What is left behind the last part is the time
+ * that it took to run again.
+ */
+struct wait_event {
+	uint32_t thread;
+	uint64_t begin_ns, end_ns;
+	uint64_t address;
+	uint32_t kind, flags; /* enum held_kind, enum held_flags */
+	bool gil;             /* ADDRESS is that of the lock of Python's interpreter */
+	uint32_t count;
+	const struct wait_share *parts; /* in the order of time */
 };
 
 struct sampled {
@@ -53,6 +76,7 @@ struct sampled {
 		const struct gpu_event *gpu;
 		const struct gpu_pc_event *gpu_pc;
 		const struct gpu_pc_sum_event *gpu_pc_sum;
+		const struct wait_event *wait;
 		struct {
 			uint32_t number; /* of a process (SAMPLED_PROCESS_END), or an op's id */
 			uint64_t time_ns;

@@ -522,6 +522,7 @@ void profile_take(struct profile *p, const struct sampled *what)
 		break;
 	case SAMPLED_OP_BEGIN:
 	case SAMPLED_PATCH:
+	case SAMPLED_WAIT:
 		break;
 	}
 }

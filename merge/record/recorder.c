@@ -314,6 +314,7 @@ static void take(void *context, const struct sampled *what)
 	case SAMPLED_PYTHON_NAME:
 	case SAMPLED_GPU_PC:
 	case SAMPLED_GPU_PC_SUM:
+	case SAMPLED_WAIT:
 		break;
 	}
 	profile_take(r->profile, what);

@@ -329,6 +329,19 @@ static bool take_patch(const struct record_patch *patch, struct event *event)
 	return true;
 }
 
+static bool take_wait(const struct record_wait *wait, struct event *event)
+{
+	event->wait = (struct event_wait){
+		.kind = wait->kind,
+		.flags = wait->head.flags,
+		.begin_ns = wait->begin_ns,
+		.address = wait->address,
+		.count = wait->count,
+		.parts = (const struct wait_part *)(wait + 1),
+	};
+	return true;
+}
+
 // What stands for an activity that has no name of its own.
 static uint32_t op_called(struct op_records *r, const char *kind, const char *name)
 {
@@ -467,6 +480,8 @@ bool op_records_take(struct op_records *r, const struct record *record, uint64_t
 	case RECORD_BIRTH:
 		event->birth = ((const struct record_birth *)record)->start;
 		return true;
+	case RECORD_WAIT:
+		return take_wait((const struct record_wait *)record, event);
 	case RECORD_PATCH:
 		return take_patch((const struct record_patch *)record, event);
 	case RECORD_GPU_KERNEL ... RECORD_GPU_GAP:

@@ -103,6 +103,14 @@ struct event_patch {
 	const char *name;
 };
 
+/* See struct record_wait. */
+struct event_wait {
+	uint32_t kind, flags;
+	uint64_t begin_ns, address;
+	uint32_t count;
+	const struct wait_part *parts;
+};
+
 struct event_python {
 	bool samples; /* from now on its agent samples the process */
 	bool counts;  /* and counts calls */
@@ -172,6 +180,7 @@ struct event {
 		uint64_t freed; /* RECORD_FREE: address */
 		struct event_memory memory;
 		struct event_patch patch;
+		struct event_wait wait;
 		struct event_python python;
 		struct event_python_code python_code;
 		struct event_python_name python_name;

@@ -178,6 +178,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_FREE] = tracker_on_free,
 		[RECORD_MEMORY] = tracker_on_memory,
 		[RECORD_PATCH] = tracker_on_patch,
+		[RECORD_WAIT] = tracker_on_wait,
 		[RECORD_PYTHON] = tracker_on_python,
 		[RECORD_PYTHON_CODE] = tracker_on_python_code,
 		[RECORD_PYTHON_NAME] = tracker_on_python_name,

@@ -6,6 +6,7 @@
  *	tracker_tasks.c   who there is: processes and threads begin and end
  *	tracker_stacks.c  complete stacks, and the time that each stands for
  *	tracker_ops.c     ops and allocations
+ *	tracker_waits.c   who was waited for, as agents tell
  *	tracker_python.c  processes with an interpreter, which sample themselves
  */
 #pragma once
@@ -30,6 +31,16 @@ struct tracker_ended {
 	uint32_t pid, number;
 };
 
+/* A thread is waited for, and ends: it is told of when the wait has ended. */
+#define TRACKER_ENDED_THREADS 1024
+
+struct tracker_ended_thread {
+	uint32_t pid, tid, number;
+};
+
+/* Of one wait, more parts are not told; agents have fewer. */
+#define TRACKER_SHARES 128
+
 struct tracker {
 	struct sampler_sink sink;
 	struct modules *modules;       /* borrowed */
@@ -47,6 +58,9 @@ struct tracker {
 	struct python_stack python; /* of the last stack */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
+	struct tracker_ended_thread ended_threads[TRACKER_ENDED_THREADS]; /* the same */
+	uint32_t ended_thread_count;
+	struct wait_share shares[TRACKER_SHARES];
 	bool finishing;
 	bool no_memory;        /* an event could not be handled */
 	uint64_t events;       /* handled so far */
@@ -106,6 +120,10 @@ void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t
 void tracker_give_rest(struct tracker *t, struct thread *thread, uint64_t time_ns);
 
 void tracker_on_sample(struct tracker *t, const struct event *event);
+
+/* Waits. */
+
+void tracker_on_wait(struct tracker *t, const struct event *event);
 
 /* Python. */
 

@@ -133,6 +133,8 @@ static void end_thread(struct tracker *t, struct thread *thread, uint64_t time_n
 	tracker_give_rest(t, thread, time_ns);
 	op_tracker_close(&t->ops, thread, time_ns);
 	give_thread_end(t, thread, time_ns);
+	t->ended_threads[t->ended_thread_count++ % TRACKER_ENDED_THREADS] =
+		(struct tracker_ended_thread){ pid, thread->tid, thread->number };
 	tasks_end_thread(t->tasks, thread, &process_ended);
 	if (!process_ended)
 		return;

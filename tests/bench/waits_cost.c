@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * waits_cost [NAME…]: what functions that lock and wake cost the program, in ns, where nobody has to
- * wait: each loop is run many times in turns with the others; printed are the best and the median of
- * the rounds. There are two threads, as libc leaves out its atomics where there is but one.
+ * waits_cost [NAME…]: what functions that lock and wake cost the program, in ns, where nobody has
+ * to wait: each loop is run many times in turns with the others; printed are the best and the
+ * median of the rounds. There are two threads, as libc leaves out its atomics where there is but
+ * one.
  *
  * waits_cost -c SECONDS: two threads contend for one lock; printed is how often a second it was
  * contended, and what CPU time that took the process for each time.
@@ -147,8 +148,7 @@ static uint64_t end_ns;
 
 static void spin(uint64_t ns)
 {
-	for (uint64_t end = clock_in_ns(CLOCK_MONOTONIC) + ns;
-	     clock_in_ns(CLOCK_MONOTONIC) < end;)
+	for (uint64_t end = clock_in_ns(CLOCK_MONOTONIC) + ns; clock_in_ns(CLOCK_MONOTONIC) < end;)
 		;
 }
 

@@ -244,8 +244,10 @@ static void run_users(struct user *users, int count)
 // One of four holds the lock for 9 ms at a time.
 static void convoy(const struct way *way)
 {
-	struct user users[4] = { { way, 9 * MS, MS }, { way, 20000, 100000 },
-		                 { way, 20000, 100000 }, { way, 20000, 100000 } };
+	struct user users[4] = { { way, 9 * MS, MS },
+		                 { way, 20000, 100000 },
+		                 { way, 20000, 100000 },
+		                 { way, 20000, 100000 } };
 
 	run_users(users, 4);
 }
@@ -571,8 +573,7 @@ static void print_results(int type, int protocol, int robust)
 	struct timespec soon = deadline(CLOCK_REALTIME, 5 * MS);
 	printf(" try %d", pthread_mutex_trylock(&mutex));
 	printf(" timed %d", pthread_mutex_timedlock(&mutex, &soon));
-	printf(" invalid %d",
-	       pthread_mutex_timedlock(&mutex, &(struct timespec){ .tv_nsec = -1 }));
+	printf(" invalid %d", pthread_mutex_timedlock(&mutex, &(struct timespec){ .tv_nsec = -1 }));
 	printf(" lock %d", lock_after_another());
 	if (type != PTHREAD_MUTEX_NORMAL && type != PTHREAD_MUTEX_ADAPTIVE_NP)
 		printf(" again %d", pthread_mutex_lock(&mutex));

@@ -381,6 +381,19 @@ Test(reader, records_whose_parts_do_not_fit_are_not_sound)
 	record->size = sizeof(struct record_unmap);
 	cr_expect(record_is_sound(record));
 
+	struct record_wait *wait = (struct record_wait *)memory;
+	record->type = RECORD_WAIT;
+	record->size = sizeof(*wait) + 2 * sizeof(struct wait_part);
+	wait->count = 2;
+	cr_expect(record_is_sound(record));
+	wait->count = 3;
+	cr_expect(not(record_is_sound(record)));
+	wait->count = UINT32_MAX;
+	cr_expect(not(record_is_sound(record)));
+	wait->count = 0;
+	record->size = sizeof(*wait) - 8;
+	cr_expect(not(record_is_sound(record)));
+
 	memset(memory, 'x', sizeof(memory));
 	record->size = 32;
 	for (uint16_t type = RECORD_MAP; type <= RECORD_UNMAP; type++) {

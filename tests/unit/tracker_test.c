@@ -75,6 +75,17 @@ static void on_op_count(void *context, const struct op_count_event *event)
 	tell("P%u op %u x%zu\n", event->process, event->op, (size_t)event->counts.calls);
 }
 
+static void on_wait(void *context, const struct wait_event *wait)
+{
+	(void)context;
+	tell("T%u waited from %zu to %zu:", wait->thread, (size_t)(wait->begin_ns / MS),
+	     (size_t)(wait->end_ns / MS));
+	for (uint32_t i = 0; i < wait->count; i++)
+		tell(" T%u to %zu (%u)", wait->parts[i].thread,
+		     (size_t)(wait->parts[i].until_ns / MS), wait->parts[i].how);
+	tell("\n");
+}
+
 static void on(void *context, const struct sampled *what)
 {
 	if (what->kind == SAMPLED_PROCESS)
@@ -89,6 +100,8 @@ static void on(void *context, const struct sampled *what)
 		on_stack(context, what->stack);
 	else if (what->kind == SAMPLED_OP_COUNT)
 		on_op_count(context, what->op_count);
+	else if (what->kind == SAMPLED_WAIT)
+		on_wait(context, what->wait);
 }
 
 static void set_up(void)
@@ -419,4 +432,62 @@ Test(tracker, the_report_counts_samples_and_no_memory_is_not_missing)
 	cr_expect(eq(u64, tracker_events(tracker), 3));
 	cr_expect(eq(u32, status.unseen_processes, 0));
 	cr_expect(eq(int, tracker_check(tracker, &err), 0));
+}
+
+static void give_wait(uint32_t tid, uint64_t from_ms, uint64_t to_ms, const struct wait_part *parts,
+                      uint32_t count)
+{
+	struct event event = { .type = RECORD_WAIT,
+		               .wait = { .kind = HELD_MUTEX,
+		                         .begin_ns = from_ms * MS,
+		                         .count = count,
+		                         .parts = parts } };
+
+	give(event, PID, tid, to_ms);
+}
+
+Test(tracker, who_was_waited_for_is_a_thread_or_nobody_that_is_known)
+{
+	const struct wait_part parts[] = { { 12 * MS, PID, HELD_BY_OWNER },
+		                           { 13 * MS, 4711, HELD_BY_OWNER },
+		                           { 14 * MS, 0, HELD_BY_NOBODY } };
+
+	give_exec(PID, "app", 10);
+	give_fork(PID, 7, PID, 10);
+	story[0] = '\0';
+	give_wait(7, 11, 15, parts, 3);
+	expect_story("T2 waited from 11 to 15: T1 to 12 (1) T0 to 13 (1) T0 to 14 (3)\n");
+}
+
+Test(tracker, a_thread_that_was_joined_is_known_though_it_has_ended)
+{
+	const struct wait_part joined = { 14 * MS, 7, HELD_BY_OWNER };
+
+	give_exec(PID, "app", 10);
+	give_fork(PID, 7, PID, 10);
+	give_exit(PID, 7, 14);
+	story[0] = '\0';
+	give_wait(PID, 11, 15, &joined, 1);
+	expect_story("T1 waited from 11 to 15: T2 to 14 (1)\n");
+	give_fork(PID, 7, PID, 15); // its number is another one's now
+	story[0] = '\0';
+	give_wait(PID, 11, 16, &joined, 1);
+	expect_story("T1 waited from 11 to 16: T2 to 14 (1)\n");
+}
+
+Test(tracker, parts_of_a_wait_lie_within_it)
+{
+	static struct wait_part many[300];
+	const struct wait_part parts[] = { { 5 * MS, PID, HELD_BY_OWNER },
+		                           { 99 * MS, PID, HELD_BY_OWNER },
+		                           { 12 * MS, PID, HELD_BY_OWNER } };
+
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give_wait(PID, 11, 15, parts, 3);
+	expect_story("T1 waited from 11 to 15: T1 to 11 (1) T1 to 15 (1) T1 to 15 (1)\n");
+	give_wait(PID, 15, 11, parts, 3);
+	expect_story("");
+	give_wait(PID, 11, 15, many, 300);
+	cr_expect(ge(sz, strlen(story), 100));
 }

@@ -63,8 +63,7 @@ static void add_parts(const struct record_wait *wait)
 			from = i + 1 < wait->count ? from : wait->begin_ns;
 			if (i + 1 < wait->count)
 				continue;
-			pair_of(wait->head.tid, parts[i].tid)->told_ns +=
-				wait->head.time_ns - from;
+			pair_of(wait->head.tid, parts[i].tid)->told_ns += wait->head.time_ns - from;
 			return;
 		}
 		if (parts[i].how == HELD_BY_OWNER && !parts[i].tid)
@@ -149,13 +148,10 @@ static void expect_truth(const char *mode, enum held_kind kind, double share)
 
 	for (size_t i = 0; i < told.pair_count; i++) {
 		const struct pair *p = &told.pairs[i];
-		right += !p->other                  ? 0
-		         : p->truth_ns < p->told_ns ? p->truth_ns
-		                                    : p->told_ns;
+		right += !p->other ? 0 : p->truth_ns < p->told_ns ? p->truth_ns : p->told_ns;
 	}
-	fprintf(stderr,
-	        "%-12s %6" PRIu64 " waits, %.1f of %.1f ms right (%.1f %%), %.1f ms told\n", mode,
-	        told.kinds[kind], (double)right / 1e6, (double)truth / 1e6,
+	fprintf(stderr, "%-12s %6" PRIu64 " waits, %.1f of %.1f ms right (%.1f %%), %.1f ms told\n",
+	        mode, told.kinds[kind], (double)right / 1e6, (double)truth / 1e6,
 	        100.0 * (double)right / (double)truth, (double)told.ns / 1e6);
 	cr_expect(gt(u64, truth, 20000000), "%s", mode);
 	cr_expect(ge(dbl, (double)right, share * (double)truth), "%s", mode);

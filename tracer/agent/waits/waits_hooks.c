@@ -13,10 +13,10 @@
 #define MUTEX_COUNT 4
 #define MUTEX_OWNER 8
 #define MUTEX_KIND  16
-#define KIND_TYPE   3    // recursive, errorcheck, adaptive
+#define KIND_TYPE   3 // recursive, errorcheck, adaptive
 #define KIND_ROBUST 16
 #define KIND_PI     32
-#define KIND_PP     64   // its lock word is never 0: left alone
+#define KIND_PP     64 // its lock word is never 0: left alone
 #define KIND_SHARED 128
 
 // struct __pthread_rwlock_arch_t, whatever its fields have meant in each version: the first two are

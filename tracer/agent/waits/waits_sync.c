@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOINLINE    __attribute__((noinline))
+#define NOINLINE   __attribute__((noinline))
 
-#define THREAD_TID  720 // in struct pthread, since glibc 2.4
-#define ONCE_DONE   2   // pthread_once_t: when all is done
+#define THREAD_TID 720 // in struct pthread, since glibc 2.4
+#define ONCE_DONE  2   // pthread_once_t: when all is done
 
 static bool have_tids;
 
