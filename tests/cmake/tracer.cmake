@@ -120,7 +120,12 @@ if(NOT FUZZ)
   target_compile_options(waits_target PRIVATE -O1)
   target_link_libraries(waits_target PRIVATE Threads::Threads)
   unit(waits_e2e LIBS agent_run)
-  target_compile_definitions(waits_e2e_test PRIVATE TARGET="$<TARGET_FILE:waits_target>")
+  file(GLOB waits_pythons $ENV{HOME}/.pyenv/versions/3.8.*/bin/python3
+    $ENV{HOME}/.pyenv/versions/3.13.*/bin/python3)
+  list(APPEND waits_pythons /usr/bin/python3)
+  list(JOIN waits_pythons "\",\"" waits_pythons)
+  target_compile_definitions(waits_e2e_test PRIVATE TARGET="$<TARGET_FILE:waits_target>"
+    WAITS_PYTHONS="${waits_pythons}")
   add_dependencies(waits_e2e_test waits_target)
   add_executable(waits_cost bench/waits_cost.c)
   target_compile_definitions(waits_cost PRIVATE _GNU_SOURCE)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAIRS 512
 
@@ -261,4 +262,70 @@ Test(waits_e2e, nothing_is_told_unless_it_is_asked_for)
 	agent_run(&with, &silent, argv);
 	cr_expect(eq(int, with.status, 0));
 	cr_expect(eq(u64, told.count, 0));
+}
+
+static void run_python(const char *interpreter)
+{
+	static char script[] =
+		"import queue, threading, time\n"
+		"lock, q, c, n = threading.Lock(), queue.Queue(1), threading.Condition(), [0]\n"
+		"def spin():\n"
+		"    end = time.perf_counter() + 0.15\n"
+		"    while time.perf_counter() < end: pass\n"
+		"def hold():\n"
+		"    for _ in range(5):\n"
+		"        with lock: time.sleep(0.01)\n"
+		"        time.sleep(0.001)\n"
+		"def put():\n"
+		"    for i in range(5): time.sleep(0.005); q.put(i)\n"
+		"def add():\n"
+		"    for i in range(5):\n"
+		"        time.sleep(0.005)\n"
+		"        with c: n[0] += 1; c.notify()\n"
+		"def start(*of):\n"
+		"    all = [threading.Thread(target=f) for f in of]\n"
+		"    for t in all: t.start()\n"
+		"    return all\n"
+		"for t in start(hold, hold, hold): t.join()\n"
+		"t, = start(put)\n"
+		"print([q.get() for _ in range(5)])\n"
+		"t.join()\n"
+		"t, = start(add)\n"
+		"with c: c.wait_for(lambda: n[0] == 5)\n"
+		"t.join()\n"
+		"for t in start(spin, spin): t.join()\n"
+		"print(n)\n";
+	char *argv[] = { (char *)interpreter, "-c", script, NULL };
+
+	told = (struct told){ .kind = HELD_SEMAPHORE };
+	agent_run(&without, &plain, argv);
+	agent_run(&with, &agent, argv);
+	cr_expect(eq(int, with.status, without.status), "%s", interpreter);
+	cr_expect(eq(str, with.output, without.output), "%s", interpreter);
+	uint64_t known_ns = 0;
+	for (size_t i = 0; i < told.pair_count; i++)
+		known_ns += told.pairs[i].other ? told.pairs[i].told_ns : 0;
+	fprintf(stderr,
+	        "%s: %" PRIu64 " semaphores, %" PRIu64 " conditions, %.1f of %.1f ms known\n",
+	        interpreter, told.kinds[HELD_SEMAPHORE], told.kinds[HELD_CONDITION],
+	        (double)known_ns / 1e6, (double)told.ns / 1e6);
+	// Locks, conditions and queues are semaphores, the interpreter's own lock a condition.
+	cr_expect(ge(u64, told.kinds[HELD_SEMAPHORE], 10), "%s", interpreter);
+	cr_expect(ge(u64, told.kinds[HELD_CONDITION], 5), "%s", interpreter);
+	cr_expect(ge(dbl, (double)known_ns, 0.95 * (double)told.ns), "%s", interpreter);
+}
+
+Test(waits_e2e, locks_and_queues_of_python_are_told)
+{
+	static const char *const interpreters[] = { WAITS_PYTHONS };
+	int there = 0;
+
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
+		if (access(interpreters[i], X_OK) != 0)
+			continue;
+		there++;
+		run_python(interpreters[i]);
+	}
+	if (!there)
+		cr_skip("no Python is there");
 }
