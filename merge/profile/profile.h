@@ -62,6 +62,16 @@ struct run {
 	uint32_t agentless_processes; /* without the agent, for a reason that the notes tell */
 	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
 	uint64_t machine_busy_ns, machine_steal_ns; /* of its CPUs during the run */
+	/* CPU time that control groups allow, merge/record/limits.h; 0: no limit is known. */
+	uint32_t quota_millicpus;    /* by the group that took most, or allows least: its name */
+	const char *quota_group;     /* in its hierarchy, "/a/b" */
+	const char *quota_groups;    /* each with a quota, a line, merge/query/query_contention.h */
+	const char *contention;      /* who had the CPUs by time, merge/table/contention.h */
+	const char *memory_group;    /* whose limit of memory came nearest; the next five are its */
+	uint64_t memory_limit_bytes; /* 0: no limit is known */
+	uint64_t memory_held_bytes;  /* at most, that could not be dropped */
+	uint64_t memory_limit_hits, memory_kills;
+	bool memory_knows_stalls; /* waits for memory are in contention */
 	/* The part of the run that was recorded, since its start; 0, 0: all of it. */
 	uint64_t recorded_from_ns, recorded_to_ns;
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
@@ -70,6 +80,22 @@ struct run {
 	const char *notes;          /* more lines for the limits, separated by newlines */
 	bool complete;              /* false: a checkpoint of a run that was still going on */
 };
+
+/* CPUs that the command may use: by its affinity, and by the quota of its control groups. */
+static inline double run_cpus(const struct run *run)
+{
+	double quota = run->quota_millicpus / 1e3;
+
+	return quota > 0 && quota < run->cpus ? quota : run->cpus;
+}
+
+/* The same, as how many threads these can keep busy: one at least, 0 if it is not known. */
+static inline uint32_t run_whole_cpus(const struct run *run)
+{
+	double cpus = run_cpus(run);
+
+	return cpus > 0 && cpus < 1 ? 1 : (uint32_t)cpus;
+}
 
 struct profile_limits {
 	uint32_t nodes;   /* call-tree nodes; beyond, light subtrees are folded. Default 512 K */

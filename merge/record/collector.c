@@ -70,6 +70,8 @@ static void take_time(struct collector *c)
 
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
 	machine_tell(c->machine, &now, &c->run);
+	limits_look(&c->limits, clock_now_ns());
+	limits_tell(&c->limits, &c->run);
 	recorded_tell(&c->recorder->recorded, &c->run);
 }
 
@@ -109,6 +111,8 @@ void collector_begin(struct collector *c)
 	c->broken.text[0] = '\0';
 	c->run.exit_status = -1;
 	cpu_clock_init(&c->clock, CPU_CLOCK_ROOT, (uint32_t)c->target, c->run.start_ns);
+	limits_init(&c->limits, "", (uint32_t)c->target, c->run.start_ns);
+	limits_maybe(&c->limits, clock_now_ns());
 	sampler_begin(c->sampler);
 }
 
@@ -122,6 +126,7 @@ int collector_timeout_ms(const struct collector *c, int limit_ms)
 	if (ahead_is_idle(c->ahead)) // else it may be due, and would not be done
 		timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
 	timeout_ms = ahead_timeout_ms(c->ahead, now_ns, timeout_ms);
+	timeout_ms = limits_timeout_ms(&c->limits, now_ns, timeout_ms);
 	return cpu_clock_timeout_ms(&c->clock, now_ns, timeout_ms);
 }
 
@@ -135,6 +140,8 @@ void collector_step(struct collector *c)
 {
 	if (cpu_clock_maybe(&c->clock, clock_now_ns()))
 		cpu_clock_tell(&c->clock, &c->run);
+	if (limits_maybe(&c->limits, clock_now_ns()))
+		limits_tell(&c->limits, &c->run);
 	take_io_if_due(c, clock_now_ns());
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;

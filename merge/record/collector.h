@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "merge/profile/profile.h"
 #include "merge/record/cpu_clock.h"
+#include "merge/record/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,7 @@ struct collector {
 	uint32_t background; /* processes of the target that were still running at its end */
 	char background_name[64];
 	struct cpu_clock clock;
+	struct limits limits;
 	uint64_t io_due_ns;  /* when bytes and calls are read next */
 	uint64_t own_cpu_ns; /* of this process, when it began */
 	struct error broken; /* why sampling ended early; text is "" if it did not */

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-foreach(module batch_file cpu_clock format job kernel_names launch machine op_wrapper option
+foreach(module batch_file cgroup contention cpu_clock format job kernel_names launch limits machine op_wrapper option
         rank recorded source state terminal tracks)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()
 target_link_libraries(terminal_test PRIVATE util)
 
 fuzz(batch_file LIBS cli base)
+fuzz(cgroup LIBS merge)
 
 # A strict reader of JSON is the judge.
 if(JANSSON_FOUND)

@@ -28,6 +28,7 @@ foreach(module
   profile
   profile_file
   query
+  query_contention
   query_counters
   query_devices
   query_imports

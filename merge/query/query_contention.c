@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_contention.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/query/query.h"
+#include "merge/scope/window.h"
+#include "merge/table/cells.h"
+#include "merge/table/contention.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDLESS 1e30 /* others may have had as much as that: nobody knows */
+
+// Of all threads, in one bin.
+struct demand {
+	double on_cpu_ns, ready_ns;
+	double on_cpu_rate, ready_rate; // intervals that go on through the next bins
+};
+
+static struct demand *add_up(const struct profile *p)
+{
+	const struct cells *cells = profile_cells(p);
+	struct demand *bins = calloc(CELLS_BINS + 1, sizeof(*bins)), open = { 0 };
+
+	if (!bins)
+		return NULL;
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		struct demand *bin = &bins[cell->bin < CELLS_BINS ? cell->bin : CELLS_BINS];
+		double ns = (double)(int64_t)cell->ns;
+		if (cell->metric == METRIC_ON_CPU) {
+			bin->on_cpu_ns += ns;
+			bin->on_cpu_rate += cell->rate;
+		} else if (cell->metric == METRIC_OFF_RUNNABLE) {
+			bin->ready_ns += ns;
+			bin->ready_rate += cell->rate;
+		}
+	}
+	// As cells_between() has it: an interval's rate counts from the bin on where it begins.
+	for (uint32_t i = 0; i < CELLS_BINS; i++) {
+		open.on_cpu_rate += bins[i].on_cpu_rate;
+		open.ready_rate += bins[i].ready_rate;
+		bins[i].on_cpu_ns += open.on_cpu_rate * (double)cells->width_ns;
+		bins[i].ready_ns += open.ready_rate * (double)cells->width_ns;
+	}
+	return bins;
+}
+
+// A part of the window that is judged as one.
+struct stretch {
+	double wall_ns;
+	double on_cpu_ns, ready_ns; // of all threads
+	double throttled_ns;
+	double busy_ns; // of the CPUs that the program may use
+};
+
+static void judge(const struct stretch *s, const struct run *run, bool outnumbered,
+                  struct contention_parts *parts)
+{
+	double demand_ns = s->on_cpu_ns + s->ready_ns;
+	double threads = s->wall_ns > 0 ? demand_ns / s->wall_ns : 0;
+	double quota_ns = fmin(s->ready_ns, s->throttled_ns * fmax(threads, 1));
+	double rest_ns = s->ready_ns - quota_ns;
+	double room_ns = run->cpus * fmax(0, s->wall_ns - s->throttled_ns);
+	double beyond_ns = fmin(rest_ns, fmax(0, demand_ns - quota_ns - room_ns));
+	double others_ns = fmax(0, s->busy_ns - s->on_cpu_ns);
+
+	others_ns = outnumbered ? fmin(rest_ns - beyond_ns, others_ns) : rest_ns;
+	parts->quota_ns += (uint64_t)quota_ns;
+	parts->others_ns += (uint64_t)others_ns;
+	parts->own_ns += (uint64_t)(rest_ns - others_ns);
+}
+
+// The part of ROW, which begins at BEGIN_NS, that is between FROM_NS and TO_NS.
+static struct stretch stretch_of(const struct contention_row *row, uint64_t begin_ns,
+                                 uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t end_ns = row->at_us * NS_PER_US;
+	uint64_t first_ns = begin_ns > from_ns ? begin_ns : from_ns;
+	uint64_t last_ns = end_ns < to_ns ? end_ns : to_ns;
+
+	if (last_ns <= first_ns)
+		return (struct stretch){ 0 };
+	double part = (double)(last_ns - first_ns) / (double)(end_ns - begin_ns);
+	return (struct stretch){
+		.wall_ns = (double)(last_ns - first_ns),
+		.throttled_ns = part * (double)row->throttled_us * 1e3,
+		.busy_ns = part * (double)row->busy_us * 1e3,
+	};
+}
+
+// What is known of the run as a whole, of profiles without a table.
+static struct stretch whole(const struct run *run, uint64_t from_ns, uint64_t to_ns)
+{
+	double busy_ns = (double)run->machine_busy_ns + (double)run->machine_steal_ns -
+	                 (double)run->collector_cpu_ns;
+	double part = run->wall_ns ? (double)(to_ns - from_ns) / (double)run->wall_ns : 0;
+
+	return (struct stretch){
+		.wall_ns = (double)(to_ns - from_ns),
+		.busy_ns = run->machine_cpus ? part * busy_ns : ENDLESS,
+	};
+}
+
+static void take_bins(const struct profile *p, const struct demand *bins, uint32_t *bin,
+                      const struct window *window, uint64_t until_ns, struct stretch *s)
+{
+	uint32_t end = window->end_bin < CELLS_BINS ? window->end_bin : CELLS_BINS;
+
+	for (; *bin < end && window_bin_start(p, *bin) < until_ns; ++*bin) {
+		s->on_cpu_ns += bins[*bin].on_cpu_ns;
+		s->ready_ns += bins[*bin].ready_ns;
+	}
+	s->on_cpu_ns = fmax(0, s->on_cpu_ns);
+	s->ready_ns = fmax(0, s->ready_ns);
+}
+
+void contention_share(uint64_t ready_ns, struct contention_answer *answer)
+{
+	struct contention_parts *critical = &answer->critical;
+	const struct contention_parts *all = &answer->all;
+	double rest = (double)all->own_ns + (double)all->others_ns;
+
+	critical->quota_ns = ready_ns < answer->throttled_ns ? ready_ns : answer->throttled_ns;
+	uint64_t left_ns = ready_ns - critical->quota_ns;
+	critical->own_ns = rest > 0 ? (uint64_t)((double)left_ns * (double)all->own_ns / rest) : 0;
+	critical->others_ns = left_ns - critical->own_ns;
+}
+
+int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct contention_answer *answer, struct error *err)
+{
+	const struct run *run = profile_run(p);
+	const struct window window = window_of(p, from_ns, to_ns);
+	uint64_t run_ns = profile_run_ns(p), end_ns = to_ns && to_ns < run_ns ? to_ns : run_ns;
+	bool outnumbered = profile_threads(p)->threads_seen > run->cpus;
+	struct account account;
+	uint32_t bin = window.first_bin;
+	uint64_t begin_ns = 0;
+
+	*answer = (struct contention_answer){ 0 };
+	if (query_account_in(p, from_ns, to_ns, &account, err) < 0)
+		return -1;
+	cleanup_free struct demand *bins = add_up(p);
+	cleanup_free struct contention *table = malloc(sizeof(*table));
+	if (!bins || !table)
+		return error_set(err, ENOMEM, "could not tell who had the CPUs");
+	contention_parse(table, run->contention);
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct contention_row *row = &table->rows[i];
+		struct stretch s = stretch_of(row, begin_ns, from_ns, end_ns);
+		begin_ns = row->at_us * NS_PER_US;
+		// What came after the last row is its.
+		take_bins(p, bins, &bin, &window, i + 1 < table->count ? begin_ns : UINT64_MAX, &s);
+		judge(&s, run, outnumbered, &answer->all);
+		answer->throttled_ns += (uint64_t)s.throttled_ns;
+		if (s.wall_ns > 0)
+			answer->stalled_ns += row->stalled_us * NS_PER_US;
+	}
+	if (!table->count && end_ns > from_ns) {
+		struct stretch s = whole(run, from_ns, end_ns);
+		take_bins(p, bins, &bin, &window, UINT64_MAX, &s);
+		judge(&s, run, outnumbered, &answer->all);
+	}
+	contention_share(account.ns[METRIC_OFF_RUNNABLE], answer);
+	return 0;
+}
+
+size_t query_quota_groups(const struct run *run, struct quota_group groups[QUOTA_GROUPS])
+{
+	const char *line = run->quota_groups;
+	size_t count = 0;
+	int name;
+
+	while (line && *line && count < QUOTA_GROUPS) {
+		struct quota_group *g = &groups[count];
+		size_t length = strcspn(line, "\n");
+		// An unterminated %n is not set: the name would be missing.
+		name = 0;
+		if (sscanf(line,
+		           "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		           " %n",
+		           &g->quota_us, &g->period_us, &g->periods, &g->throttled_periods,
+		           &g->throttled_ns, &g->wall_ns, &name) == 6 &&
+		    name && (size_t)name < length && g->period_us) {
+			snprintf(g->name, sizeof(g->name), "%.*s", (int)(length - (size_t)name),
+			         line + name);
+			count++;
+		}
+		line += length + (line[length] == '\n');
+	}
+	return count;
+}
