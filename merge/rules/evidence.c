@@ -32,6 +32,8 @@ static int look_at_stacks(struct evidence *e, struct error *err)
 	e->activities = activities_new(&scope, e->account.slot, e->ops, err);
 	e->functions = e->activities ? query_run(e->profile, &cpu, err) : NULL;
 	e->threads = e->functions ? query_run(e->profile, &threads, err) : NULL;
+	if (e->activities) // as far as the rules see that thread
+		contention_share(e->activities->critical_ns[METRIC_OFF_RUNNABLE], &e->contention);
 	return e->threads ? 0 : -1;
 }
 
@@ -74,8 +76,9 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 	shapes.by = OPS_BY_SHAPE;
 	e->ops = query_ops(p, &ops, err);
 	e->shapes = e->ops ? query_ops(p, &shapes, err) : NULL;
-	if (e->shapes && query_account(p, &e->account, err) == 0 && look_at_stacks(e, err) == 0 &&
-	    look_at_rest(e, err) == 0 && look_at_gpu(e, err) == 0)
+	if (e->shapes && query_account(p, &e->account, err) == 0 &&
+	    query_contention(p, query->from_ns, query->to_ns, &e->contention, err) == 0 &&
+	    look_at_stacks(e, err) == 0 && look_at_rest(e, err) == 0 && look_at_gpu(e, err) == 0)
 		return 0;
 	evidence_fini(e);
 	return -1;

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
+#include "merge/query/query_contention.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_imports.h"
 #include "merge/query/query_ops.h"
@@ -23,6 +24,7 @@ struct evidence {
 	struct totals totals;
 	struct account account; /* of the critical thread, whole run */
 	uint64_t wall_ns;       /* of the window */
+	struct contention_answer contention;
 	struct activities *activities;
 	struct rows *functions; /* by self time on a CPU */
 	struct rows *threads;

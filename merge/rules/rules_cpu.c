@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
+#include "base/path.h"
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
@@ -65,10 +66,9 @@ static void begin_at_place(struct finding *finding, const struct evidence *e)
 static enum measured measure_serial(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
-	double busy = busy_cpus(e);
-	uint32_t cpus = e->run->cpus;
+	double busy = busy_cpus(e), cpus = run_cpus(e->run);
 
-	if (!cpus)
+	if (cpus <= 0)
 		return finding_lacks(finding, "it is not known how many CPUs it could use");
 	(void)rule;
 	if (cpus < 4 || busy < BUSY_SHARE)
@@ -77,7 +77,7 @@ static enum measured measure_serial(const struct evidence *e, const struct rule 
 	finding->share = busy > 1 ? 1 : busy;
 	finding->saving_ns = (uint64_t)(finding->share * (1 - 1.0 / cpus) * (double)e->wall_ns);
 	begin_at(finding, e, hottest(e));
-	return finding_say(finding, "%.1f of %u CPUs are busy", busy, cpus);
+	return finding_say(finding, "%.1f of %.3g CPUs are busy", busy, cpus);
 }
 
 // Threads that wait for none but for each other's end take as long on as many CPUs, however many
@@ -96,12 +96,172 @@ static uint64_t waits_for_others(const struct evidence *e)
 	return sum;
 }
 
+static bool is_first(const struct evidence *e, uint32_t tid)
+{
+	for (size_t i = 0; i < profile_threads(e->profile)->process_count; i++)
+		if (profile_threads(e->profile)->processes[i].pid == tid)
+			return true;
+	return false;
+}
+
+// How a pool of threads is known by the code that its threads run, and how its size is set.
+struct pool {
+	const char *name, *before, *after; // the number of threads in what sets it
+	const char *modules[4];            // how files of code are called, without lib
+	const char *functions[2];          // how functions begin
+};
+
+static const struct pool pools[] = {
+	{ "OpenMP", "OMP_NUM_THREADS=", "", { "libgomp", "libomp", "libiomp5" }, { 0 } },
+	{ "OpenBLAS", "OPENBLAS_NUM_THREADS=", "", { "libopenblas", "libscipy_openblas" }, { 0 } },
+	{ "MKL", "MKL_NUM_THREADS=", "", { "libmkl_" }, { 0 } },
+	{ "PyTorch", "torch.set_num_threads(", ")", { "libtorch_cpu", "libc10" }, { 0 } },
+	{ "Rayon", "RAYON_NUM_THREADS=", "", { 0 }, { "rayon_core::" } },
+	{ "Go", "GOMAXPROCS=", "", { 0 }, { "runtime.mstart", "runtime.goexit" } },
+};
+
+#define POOLS (sizeof(pools) / sizeof(pools[0]))
+
+static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
+{
+	for (size_t i = 0; i < count && beginnings[i]; i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+// The pool whose code is at LOCATION, from 1; 0: none.
+static uint8_t pool_at(const struct profile *p, const struct location *location)
+{
+	const struct module *module = profile_module(p, location->module);
+	const struct place *places = profile_places(p, location);
+	const char *file = module && module->path ? path_base(module->path) : "";
+
+	for (uint8_t i = 0; i < POOLS; i++) {
+		if (begins_with_any(file, pools[i].modules, 4))
+			return i + 1;
+		for (uint32_t j = 0; pools[i].functions[0] && places && j < location->place_count;
+		     j++) {
+			const char *function = profile_string(p, places[j].function);
+			if (function && begins_with_any(function, pools[i].functions, 2))
+				return i + 1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * What made the threads that run or want to, other than first threads: of each, the outermost code
+ * that is a pool's. Where OpenBLAS, MKL or PyTorch have theirs from OpenMP, it is OpenMP's. NULL if
+ * most have nothing of the kind.
+ */
+static const struct pool *pool_of_threads(const struct evidence *e)
+{
+	const struct profile *p = e->profile;
+	const struct cells *cells = profile_cells(p);
+	uint32_t count = profile_paths(p)->count;
+	uint64_t sums[POOLS + 1] = { 0 }, all = 0;
+	cleanup_free uint8_t *of = calloc((size_t)count + 1, 1);
+	cleanup_free uint32_t *slots = calloc((size_t)count + 1, sizeof(*slots));
+
+	if (!of || !slots)
+		return NULL;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct path_node *node = profile_node(p, id);
+		slots[id] = node->parent ? slots[node->parent] : node->location;
+		of[id] = node->parent ? of[node->parent] : 0;
+		if (node->parent && !of[id])
+			of[id] = pool_at(p, profile_location(p, node->location));
+	}
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		const struct thread_info *thread = profile_thread(p, slots[cell->node]);
+		if ((cell->metric != METRIC_ON_CPU && cell->metric != METRIC_OFF_RUNNABLE) ||
+		    (thread && is_first(e, thread->tid)))
+			continue;
+		sums[of[cell->node]] += cells_whole(cells, cell);
+		all += cells_whole(cells, cell);
+	}
+	for (size_t i = 0; i < POOLS; i++)
+		if (2 * sums[i + 1] > all)
+			return &pools[i];
+	return NULL;
+}
+
+static void advise_pool(const struct pool *pool, uint32_t threads, struct finding *finding)
+{
+	finding_advise(finding, "Start as many threads as there are CPUs: %s%u%s.", pool->before,
+	               threads, pool->after);
+}
+
+// Threads that have a good part of a CPU, or would.
+static uint32_t working_threads(const struct evidence *e)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < e->threads->count; i++) {
+		const uint64_t *ns = e->threads->rows[i].self_ns;
+		count += (double)(ns[METRIC_ON_CPU] + ns[METRIC_OFF_RUNNABLE]) >
+		         PART_SHARE * (double)e->wall_ns;
+	}
+	return count;
+}
+
+// "0.5 CPU", "2 CPUs".
+static void print_cpus(double cpus, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%.3g CPU%s", cpus, cpus > 1 ? "s" : "");
+}
+
+// By the clock: it is the run that takes longer, whichever threads wait.
+static enum measured measure_quota(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct run *run = e->run;
+	double quota = run->quota_millicpus / 1e3;
+	uint64_t waited = e->contention.throttled_ns;
+	const struct contention_parts *parts = &e->contention.all;
+	uint32_t threads = working_threads(e), paid = quota < 1 ? 1 : (uint32_t)quota;
+	char cpus[32];
+
+	(void)rule;
+	if (!run->quota_millicpus)
+		return MEASURED_NOTHING;
+	// The group may be throttled by others in it, while this program wants nothing.
+	if (run->off_cpu_exact && parts->quota_ns < waited)
+		waited = parts->quota_ns;
+	finding->value = percent_of(waited, e->wall_ns);
+	finding->share = share_of(waited, e->wall_ns);
+	finding->saving_ns = waited;
+	begin_at_place(finding, e);
+	print_cpus(quota, cpus, sizeof(cpus));
+	if (threads > paid) {
+		const struct pool *pool = pool_of_threads(e);
+		finding_advise(finding,
+		               "Raise the limit (cpu.max of the control group, --cpus of a "
+		               "container), or start as many threads as it pays for: %s%u%s.",
+		               pool ? pool->before : "", paid, pool ? pool->after : "");
+	}
+	if (threads <= 1)
+		return finding_say(finding,
+		                   "throttled for %.0f %% of wall time by a quota of %s (control "
+		                   "group %.200s)",
+		                   finding->value, cpus, run->quota_group ? run->quota_group : "?");
+	return finding_say(finding,
+	                   "throttled for %.0f %% of wall time by a quota of %s, which %u threads "
+	                   "share (control group %.200s)",
+	                   finding->value, cpus, threads,
+	                   run->quota_group ? run->quota_group : "?");
+}
+
 static enum measured measure_oversubscription(const struct evidence *e, const struct rule *rule,
                                               struct finding *finding)
 {
 	const uint64_t *ns = e->activities->ns;
+	const struct contention_parts *parts = &e->contention.all;
 	uint32_t cpus = e->run->cpus;
-	double wall = (double)e->wall_ns * cpus;
+	uint64_t throttled = e->contention.throttled_ns;
+	double wall = (double)(e->wall_ns > throttled ? e->wall_ns - throttled : 0) * cpus;
 
 	(void)rule;
 	if (!cpus || !e->run->off_cpu_exact)
@@ -111,17 +271,21 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	// Where others have the CPUs, the queue is theirs.
 	if (e->totals.threads <= cpus || (double)ns[METRIC_ON_CPU] < OWN_SHARE * wall)
 		return MEASURED_NOTHING;
-	double ready = (double)(ns[METRIC_ON_CPU] + ns[METRIC_OFF_RUNNABLE]);
-	if ((double)waits_for_others(e) < MEET_SHARE * ready)
+	// While a quota throttles them all, how many they are does not matter: see CPU-QUOTA.
+	double ready = (double)(ns[METRIC_ON_CPU] + parts->own_ns + parts->others_ns);
+	if (wall <= 0 || (double)waits_for_others(e) < MEET_SHARE * ready)
 		return MEASURED_NOTHING;
 	finding->value = ready / wall;
-	finding->share = (double)e->activities->critical_ns[METRIC_OFF_RUNNABLE] /
-	                 (e->wall_ns ? (double)e->wall_ns : 1);
-	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	finding->saving_ns = e->contention.critical.own_ns;
+	finding->share = share_of(finding->saving_ns, e->wall_ns);
 	begin_at_place(finding, e);
-	return finding_say(finding,
-	                   "%.1f threads want to run at once, on %u CPU%s; there are %u threads",
-	                   finding->value * cpus, cpus, cpus == 1 ? "" : "s", e->totals.threads);
+	const struct pool *pool = pool_of_threads(e);
+	if (pool)
+		advise_pool(pool, cpus, finding);
+	return finding_say(
+		finding, "%.1f threads%s%s want to run at once, on %u CPU%s; there are %u threads",
+		finding->value * cpus, pool ? " of " : "", pool ? pool->name : "", cpus,
+		cpus == 1 ? "" : "s", e->totals.threads);
 }
 
 static enum measured measure_flat(const struct evidence *e, const struct rule *rule,
@@ -140,20 +304,12 @@ static enum measured measure_flat(const struct evidence *e, const struct rule *r
 	                   finding->value);
 }
 
-static bool is_first(const struct evidence *e, uint32_t tid)
-{
-	for (size_t i = 0; i < profile_threads(e->profile)->process_count; i++)
-		if (profile_threads(e->profile)->processes[i].pid == tid)
-			return true;
-	return false;
-}
-
 // How much longer the busiest of several threads worked than they did on average.
 static enum measured measure_imbalance(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
 	const struct row *busiest = NULL;
-	uint64_t sum = 0;
+	uint64_t sum = 0, ready = 0;
 	uint32_t workers = 0;
 
 	(void)rule;
@@ -173,12 +329,19 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 		             strcmp(e->threads->rows[i].name, busiest->name) == 0 &&
 		             !is_first(e, e->threads->rows[i].id);
 		sum += works ? ns : 0;
+		ready += works ? ns + e->threads->rows[i].self_ns[METRIC_OFF_RUNNABLE] : 0;
 		workers += works;
 	}
 	if (workers < 2 || (double)sum < BUSY_SHARE * (double)evidence_run_ns(e))
 		return MEASURED_NOTHING;
 	double average = (double)sum / workers;
 	finding->value = (double)most / average;
+	// Where CPUs are short the scheduler may give one thread more than another: their work is
+	// unequal only if what they have and want is.
+	double wanted = (double)(most + busiest->self_ns[METRIC_OFF_RUNNABLE]) * workers /
+	                (ready ? (double)ready : 1);
+	if (wanted < finding->value)
+		finding->value = wanted > 1 ? wanted : 1;
 	evidence_weigh(e, (uint64_t)((double)most - average), 0, finding);
 	begin_at(finding, e, hottest(e));
 	return finding_say(finding,
@@ -328,11 +491,11 @@ static enum measured measure_loops(const struct evidence *e, const struct rule *
 static enum measured measure_poor(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
-	double busy = busy_cpus(e);
-	uint32_t cpus = e->run->cpus, working = 0;
+	double busy = busy_cpus(e), cpus = run_cpus(e->run);
+	uint32_t working = 0;
 
 	(void)rule;
-	if (!cpus)
+	if (cpus <= 0)
 		return finding_lacks(finding, "it is not known how many CPUs it could use");
 	for (size_t i = 0; i < e->threads->count; i++)
 		working += (double)e->threads->rows[i].self_ns[METRIC_ON_CPU] >
@@ -344,7 +507,7 @@ static enum measured measure_poor(const struct evidence *e, const struct rule *r
 	finding->saving_ns = (uint64_t)((1 - busy / cpus) * (double)e->wall_ns);
 	begin_at(finding, e, hottest(e));
 	return finding_say(finding,
-	                   "%.1f of %u CPUs are busy on average, with %u threads that work", busy,
+	                   "%.1f of %.3g CPUs are busy on average, with %u threads that work", busy,
 	                   cpus, working);
 }
 
@@ -428,6 +591,23 @@ const struct rule rules_cpu[] = {
 	            "OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, torch.set_num_threads().",
 	  .source = "our choice",
 	  .measure = measure_oversubscription },
+	{ .id = "CPU-QUOTA",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 2,
+	  .severe = 10,
+	  .within = { "CPU-OVERSUB" },
+	  .title = "throttled by a CPU quota",
+	  .formula = "time by the clock for which a control group of the program's, or one around "
+	             "it, had used up its quota (cpu.stat), while threads were ready to run, as a "
+	             "share of wall time",
+	  .why = "Nothing of the group runs until the next period begins, whatever it holds and "
+	         "whoever waits for it. Threads use up the quota the sooner, the more they are.",
+	  .advice = "Raise the limit: cpu.max of the control group, --cpus of a container, "
+	            "resources.limits.cpu of Kubernetes.",
+	  .source = "our choice",
+	  .measure = measure_quota },
 	{ .id = "CPU-DEBUG",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

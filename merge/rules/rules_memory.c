@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on memory: taking it, touching it for the first time, copying it.
+#include "base/share.h"
 #include "merge/rules/evidence.h"
 
 #define ON_CPU (1u << METRIC_ON_CPU)
@@ -16,6 +17,54 @@ static enum measured measure_churn(const struct evidence *e, const struct rule *
 	if (begin.row_count)
 		finding_add(finding, &begin.rows[0]);
 	return measure_doing(e, rule, finding);
+}
+
+// Page cache does not count: it goes as soon as there is need.
+static enum measured measure_limit(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	const struct run *run = e->run;
+	const char *group = run->memory_group ? run->memory_group : "?";
+	unsigned long long kills = run->memory_kills;
+
+	(void)rule;
+	if (!run->memory_limit_bytes)
+		return MEASURED_NOTHING;
+	finding->value = percent_of(run->memory_held_bytes, run->memory_limit_bytes);
+	if (kills) {
+		finding->value = 100;
+		return finding_say(finding,
+		                   "the kernel killed %llu process%s for want of memory: the "
+		                   "control group %.200s may have %.0f MiB",
+		                   kills, kills == 1 ? "" : "es", group,
+		                   (double)run->memory_limit_bytes / 1048576);
+	}
+	return finding_say(finding,
+	                   "%.0f of %.0f MiB, the memory limit of the control group %.200s, were "
+	                   "in use at most (%.0f %%, without page cache)",
+	                   (double)run->memory_held_bytes / 1048576,
+	                   (double)run->memory_limit_bytes / 1048576, group, finding->value);
+}
+
+static enum measured measure_reclaim(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	const struct run *run = e->run;
+	uint64_t stalled_ns = e->contention.stalled_ns;
+
+	(void)rule;
+	if (!run->memory_limit_bytes)
+		return MEASURED_NOTHING;
+	if (!run->memory_knows_stalls)
+		return finding_lacks(finding, "the memory limit's group has no memory.pressure");
+	finding->value = percent_of(stalled_ns, e->wall_ns);
+	finding->share = share_of(stalled_ns, e->wall_ns);
+	finding->saving_ns = stalled_ns;
+	return finding_say(finding,
+	                   "for %.0f %% of wall time threads waited until the kernel had reclaimed "
+	                   "memory: the control group %.200s may have %.0f MiB",
+	                   finding->value, run->memory_group ? run->memory_group : "?",
+	                   (double)run->memory_limit_bytes / 1048576);
 }
 
 const struct rule rules_memory[] = {
@@ -73,6 +122,38 @@ const struct rule rules_memory[] = {
 	  .not_doing = ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
 	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
 	  .metrics = ON_CPU },
+	{ .id = "MEM-LIMIT",
+	  .subject = RULES_MEMORY,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 90,
+	  .severe = 99,
+	  .whole_run = true,
+	  .title = "memory is close to the limit of a control group",
+	  .formula =
+	          "anonymous and shared memory in use at most, as a share of the memory limit of "
+	          "the program's control group or one around it; 100 if processes were killed",
+	  .why = "At the limit the kernel swaps and drops what it can while threads wait, and then "
+	         "kills a process.",
+	  .advice = "Raise the limit (memory.max of the control group, --memory of a container, "
+	            "resources.limits.memory of Kubernetes), or hold less at once.",
+	  .source = "our choice",
+	  .measure = measure_limit },
+	{ .id = "MEM-RECLAIM",
+	  .subject = RULES_MEMORY,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 5,
+	  .severe = 20,
+	  .title = "waiting for memory to be reclaimed",
+	  .formula = "time for which some thread of the control group waited for memory "
+	             "(memory.pressure), as a share of wall time, where a limit of memory is set",
+	  .why = "The group is at its limit: each allocation has to wait until something else was "
+	         "dropped, and what was dropped is read again.",
+	  .advice =
+	          "Raise the limit (memory.max), hold less at once, or read files in smaller parts.",
+	  .source = "our choice",
+	  .measure = measure_reclaim },
 };
 
 const size_t rules_memory_count = sizeof(rules_memory) / sizeof(rules_memory[0]);

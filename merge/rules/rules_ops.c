@@ -252,9 +252,9 @@ static void advise_loader(const struct evidence *e, bool has_workers, struct fin
 	if (loaders_look(e->profile, &e->query, &l, &err) < 0)
 		return;
 	if (l.life_ns)
-		advise_workers(&l, e->run->cpus, finding);
+		advise_workers(&l, run_whole_cpus(e->run), finding);
 	else if (!has_workers)
-		advise_to_have_workers(e->run->cpus, finding);
+		advise_to_have_workers(run_whole_cpus(e->run), finding);
 }
 
 // What others had of the CPUs meanwhile is not the loader's.

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define OVERHEAD_NS_MIN UINT64_C(100000000) /* of CPU time: less is no rate */
-#define OWN_SHARE       0.6                 /* of the CPUs: then nobody else is to blame */
 #define FULL_SHARE      0.9                 /* of the CPUs: then whoever runs keeps somebody off */
 
 static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
@@ -45,7 +44,7 @@ static enum measured measure_lost(const struct evidence *e, const struct rule *r
 // Whether what the collector ran for is likely to be missing to the program.
 static bool cpus_were_full(const struct run *run, uint64_t target_ns)
 {
-	double all = (double)run->wall_ns * run->cpus;
+	double all = (double)run->wall_ns * run_cpus(run);
 	double whole = (double)run->wall_ns * run->machine_cpus;
 
 	return (double)(target_ns + run->collector_cpu_ns) >= FULL_SHARE * all ||
@@ -152,26 +151,23 @@ static enum measured say_stolen(double percent, struct finding *finding)
 static enum measured measure_noise(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
-	const uint64_t *ns = e->activities->ns;
-	double cpus = (double)e->wall_ns * e->run->cpus, steal = stolen(e->run);
+	double steal = stolen(e->run);
 	char beside[80] = "";
 
 	if ((!e->run->cpus || !e->run->off_cpu_exact) && steal <= rule->threshold)
 		return finding_lacks(finding, "it was not recorded when threads wait for a CPU");
-	finding->saving_ns = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
+	finding->saving_ns = e->contention.critical.others_ns;
 	finding->value = percent_of(finding->saving_ns, e->wall_ns);
-	bool own = (double)ns[METRIC_ON_CPU] >= OWN_SHARE * cpus;
-	if (steal > rule->threshold && (own || steal > finding->value))
+	if (steal > rule->threshold && steal > finding->value)
 		return say_stolen(steal, finding);
-	if (own)
-		return MEASURED_NOTHING;
 	if (steal >= 1)
 		snprintf(beside, sizeof(beside),
 		         "; the hypervisor gave %.0f %% of the machine's to others", steal);
-	return finding_say(finding,
-	                   "for %.0f %% of the time others had the CPU that the critical thread "
-	                   "could have used%s",
-	                   finding->value, beside);
+	return finding_say(
+		finding,
+		"for %.0f %% of wall time the critical thread was ready to run, and other "
+		"processes used the CPUs%s",
+		finding->value, beside);
 }
 
 const struct rule rules_quality[] = {
@@ -267,10 +263,10 @@ const struct rule rules_quality[] = {
 	  .whole_run = true,
 	  .within = { "STAT-UNSTABLE" },
 	  .title = "others had the CPUs",
-	  .formula = "time that the critical thread was ready to run but had no CPU, as a share of "
-	             "wall time, where the program did not use the CPUs itself; or, where that is "
-	             "more, time that a hypervisor gave to others, as a share of that for which "
-	             "the machine's CPUs had work",
+	  .formula = "time that the critical thread was ready to run but other processes used the "
+	             "CPUs, as a share of wall time, without what a quota or the program's own "
+	             "threads took; or, where that is more, time that a hypervisor gave to others, "
+	             "as a share of that for which the machine's CPUs had work",
 	  .why = "Wall times are longer than they would be, and caches are shared with strangers.",
 	  .advice = "Measure again on a machine without other work.",
 	  .source = "our choice",

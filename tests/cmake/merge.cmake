@@ -43,7 +43,7 @@ foreach(module
   unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
-foreach(module finding finding_cpu finding_io finding_ops finding_python finding_quality
+foreach(module finding finding_cpu finding_io finding_memory finding_ops finding_python finding_quality
         merger_meetings)
   unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c
     LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)

@@ -43,6 +43,18 @@ Test(finding_cpu, threads_with_unequal_work)
 	cr_expect_eq(finding->saving_ns / MS, 375);
 }
 
+// All four are ready to run for a second, of which one gets more than the others.
+Test(finding_cpu, threads_that_get_unequal_shares_of_cpus_have_equal_work)
+{
+	threads_of(3, 250, 250, 750);
+	add_thread(&f, 20, 1, 120, "worker");
+	add(&f, 20, METRIC_ON_CPU, 900, "run a.c:30 > work a.c:31");
+	add(&f, 20, METRIC_OFF_RUNNABLE, 100, "run a.c:30 > work a.c:31");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-IMBALANCE"));
+}
+
 Test(finding_cpu, more_threads_than_cpus)
 {
 	threads_of(4, 500, 500, 250); // (2 + 1) of 2 CPUs
@@ -207,4 +219,52 @@ Test(finding_cpu, callees_of_unoptimized_code_are_not_unoptimized)
 	finish(1000, 2);
 	cleanup(findings) struct findings *findings = look(NULL);
 	cr_expect_null(finding_of(findings, "CPU-DEBUG"));
+}
+
+// Four threads that each run for 125 ms of a second, as a quota lets them, and a run under that
+// quota: throttled for MS, or the table says nothing.
+static void throttle(const char *contention, uint32_t millicpus)
+{
+	struct run run;
+
+	threads_of(4, 125, 125, 800);
+	finish(1000, 2);
+	run = *profile_run(f.profile);
+	run.quota_millicpus = millicpus;
+	run.quota_group = "/app";
+	run.contention = contention;
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding_cpu, a_quota_of_its_control_group)
+{
+	throttle("1000000:750000:1500000:1000000:0", 500);
+	cleanup(findings) struct findings *fired = look(NULL);
+	const struct finding *finding = finding_of(fired, "CPU-QUOTA");
+	cr_assert(finding != NULL);
+	cr_expect_eq(finding->severity, SEVERITY_ERROR);
+	cr_expect_float_eq(finding->value, 75, 0.1);
+	cr_expect_str_eq(finding->fact, "throttled for 75 % of wall time by a quota of 0.5 CPU, "
+	                                "which 4 threads share (control group /app)");
+	cr_expect(strstr(finding->advice, "as many threads as it pays for: 1.") != NULL, "%s",
+	          finding->advice);
+	cr_expect_null(finding_of(fired, "CPU-OVERSUB"));
+}
+
+Test(finding_cpu, a_quota_that_takes_nothing)
+{
+	throttle("1000000:20000:20000:1000000:0", 500);
+	cleanup(findings) struct findings *little = look(NULL);
+	cr_expect_null(finding_of(little, "CPU-QUOTA"));
+	end();
+	begin();
+	throttle("1000000:60000:60000:1000000:0", 500);
+	cleanup(findings) struct findings *more = look(NULL);
+	cr_assert(finding_of(more, "CPU-QUOTA") != NULL);
+	cr_expect_eq(finding_of(more, "CPU-QUOTA")->severity, SEVERITY_WARN);
+	end();
+	begin();
+	throttle(NULL, 0);
+	cleanup(findings) struct findings *none = look(NULL);
+	cr_expect_null(finding_of(none, "CPU-QUOTA"));
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Findings on limits of memory.
+#include "tests/unit/finding_fixture.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(finding_memory, .init = begin, .fini = end);
+
+static void limit_memory(uint64_t held, uint64_t kills, const char *contention)
+{
+	struct run run;
+
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	run = *profile_run(f.profile);
+	run.memory_group = "/app";
+	run.memory_limit_bytes = 100 << 20;
+	run.memory_held_bytes = held << 20;
+	run.memory_kills = kills;
+	run.memory_knows_stalls = contention != NULL;
+	run.contention = contention;
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(finding_memory, the_limit_of_a_control_group)
+{
+	static const struct {
+		uint64_t held, kills;
+		int severity;
+	} table[] = { { 90, 0, -1 },
+		      { 91, 0, SEVERITY_WARN },
+		      { 100, 0, SEVERITY_ERROR },
+		      { 50, 1, SEVERITY_ERROR } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		limit_memory(table[i].held, table[i].kills, NULL);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEM-LIMIT");
+		cr_expect_eq(finding ? (int)finding->severity : -1, table[i].severity, "row %zu",
+		             i);
+		cr_expect_eq(answer_of_rule(findings, "MEM-RECLAIM")->state, RULE_UNKNOWN);
+	}
+}
+
+Test(finding_memory, waits_for_memory_that_is_reclaimed)
+{
+	limit_memory(50, 0, "1000000:0:0:0:50000");
+	cleanup(findings) struct findings *silent = look(NULL);
+	cr_expect_null(finding_of(silent, "MEM-RECLAIM"));
+	limit_memory(50, 0, "1000000:0:0:0:60000");
+	cleanup(findings) struct findings *fired = look(NULL);
+	cr_expect(finding_of(fired, "MEM-RECLAIM") != NULL);
+}
