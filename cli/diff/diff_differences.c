@@ -107,6 +107,14 @@ static void differ_load(struct diff_report *report, const struct run *base, cons
 	put(d->next, "%.0f %%", 100 * is);
 }
 
+static void put_quota(char text[160], const struct run *run)
+{
+	snprintf(text, 160, "none");
+	if (run->quota_millicpus)
+		snprintf(text, 160, "%.3g CPU%s", run->quota_millicpus / 1e3,
+		         run->quota_millicpus > 1000 ? "s" : "");
+}
+
 static void differ_parts(struct diff_report *report, const struct diff_part *base,
                          const struct diff_part *next)
 {
@@ -126,6 +134,9 @@ static void differ_parts(struct diff_report *report, const struct diff_part *bas
 	differ_text(report, "host", was->host, is->host, false);
 	differ_text(report, "kernel", was->kernel, is->kernel, false);
 	differ_number(report, "CPUs it may use", was->cpus, is->cpus, true);
+	put_quota(a, was);
+	put_quota(b, is);
+	differ_text(report, "CPU quota (cgroup)", a, b, true);
 	differ_text(report, "version of bottleneck", was->version, is->version, false);
 	differ_load(report, was, is);
 }

@@ -196,6 +196,24 @@ static void add_up_fields(struct run *run, const struct run *part)
 	run->unseen_name = run->unseen_name ? run->unseen_name : part->unseen_name;
 }
 
+// Of the limits of memory that which came nearest. Quotas and who had the CPUs are each part's own.
+static void add_limits(struct merger *m, const struct run *before)
+{
+	const struct run *part = &m->part->run;
+	const struct run *from =
+		(double)part->memory_held_bytes * (double)before->memory_limit_bytes >=
+					(double)before->memory_held_bytes *
+						(double)part->memory_limit_bytes &&
+				part->memory_limit_bytes
+			? part
+			: before;
+
+	m->run.memory_group = from->memory_group;
+	m->run.memory_limit_bytes = from->memory_limit_bytes;
+	m->run.memory_held_bytes = from->memory_held_bytes;
+	m->unmerged_quotas += part->quota_millicpus > 0;
+}
+
 // What is no sum: the largest, the worst, what the first one says.
 static void add_facts(struct merger *m)
 {
@@ -209,6 +227,7 @@ static void add_facts(struct merger *m)
 	                                                                   : before.peak_rss_bytes;
 	run->wall_ns =
 		begin + part->wall_ns > before.wall_ns ? begin + part->wall_ns : before.wall_ns;
+	add_limits(m, &before);
 	run->recorded_from_ns = run->recorded_to_ns = run->recorded_ns = 0;
 	run->start_ns = NS_PER_SEC;
 	run->start_realtime_ns = m->plan.first_ns;
@@ -378,6 +397,10 @@ static void note_what_is_missing(struct merger *m)
 		     "warm-up and steps are those of the first profile alone: %u others have "
 		     "theirs in the table of ranks",
 		     m->unmerged_series);
+	if (m->unmerged_quotas)
+		note(m,
+		     "%u of the profiles ran under a CPU quota (cgroup): what it took is in these alone",
+		     m->unmerged_quotas);
 	if (m->unmerged_slices)
 		note(m,
 		     "single calls and waits, for timelines, are those of the first profile alone");

@@ -30,7 +30,7 @@ struct merger {
 	uint32_t *models; /* of devices: whose rows their works are in */
 
 	uint32_t left_out; /* profiles */
-	uint32_t unmerged_series, unmerged_repeats, unmerged_slices;
+	uint32_t unmerged_series, unmerged_repeats, unmerged_slices, unmerged_quotas;
 	uint32_t gpus_shared, gpus_left_out, streams_left_out;
 	char notes[4096];
 	struct merger_host {
