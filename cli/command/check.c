@@ -14,6 +14,7 @@
 #include "cli/run/agent_path.h"
 #include "cli/state.h"
 #include "cli/terminal.h"
+#include "merge/record/limits.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -244,17 +245,12 @@ static void check_seccomp(struct finding *f)
 
 static void check_cpus(struct finding *f)
 {
-	char quota[64] = "";
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	char *rest;
+	uint32_t quota = limits_quota("", (uint32_t)getpid());
 
-	// As seen from inside a container, its own group is the root.
-	read_setting("/sys/fs/cgroup/cpu.max", quota, sizeof(quota));
-	double microseconds = strtod(quota, &rest); // "max 100000" if there is none
-	double period = strtod(rest, NULL);
-	if (rest != quota && period > 0)
-		found(f, LEVEL_INFO, "%u of %ld allowed, quota of %.1f CPUs", facts_cpus(), online,
-		      microseconds / period);
+	if (quota)
+		found(f, LEVEL_INFO, "%u of %ld allowed, quota of %.3g CPUs", facts_cpus(), online,
+		      quota / 1e3);
 	else
 		found(f, LEVEL_INFO, "%u of %ld allowed", facts_cpus(), online);
 }

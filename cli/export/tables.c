@@ -27,6 +27,8 @@ static const struct export_table tables_of_time[] = {
 	{ "steps", section_all_steps },
 	{ "warmup", section_all_warmup },
 	{ "cpu_clock", section_sheet_cpu_clock },
+	{ "contention", section_sheet_contention },
+	{ "cpu_quotas", section_sheet_cpu_quotas },
 	{ 0 },
 };
 

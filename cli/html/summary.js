@@ -134,8 +134,14 @@ const account = {
     const notes = [];
     if (own.gil_held_ns || own.gil_waited_ns)
       notes.push(`Python's lock, the GIL: held ${percent(own.gil_held_ns / own.lifetime_ns)} %, waited for ${percent(own.gil_waited_ns / own.lifetime_ns)} %.`);
+    const waited = own.runnable_quota_ns + own.runnable_own_threads_ns + own.runnable_others_ns;
+    if (waited > own.lifetime_ns / 100) {
+      const causes = [['CPU quota (cgroup)', own.runnable_quota_ns], ['own threads', own.runnable_own_threads_ns],
+        ['other processes', own.runnable_others_ns]].filter(([, ns]) => ns > waited / 100);
+      notes.push(`Waiting for a free CPU, by cause: ${causes.map(([name, ns]) => `${name} ${percent(ns / waited)} %`).join(', ')}.`);
+    }
     if (page.data.threads > 1)
-      notes.push(`All threads: ${own.cpus_busy.toFixed(1)} of ${page.data.run.cpus} CPUs busy on average.`);
+      notes.push(`All threads: ${own.cpus_busy.toFixed(1)} of ${Math.min(page.data.run.cpus, page.data.run.cpu_quota || page.data.run.cpus)} CPUs busy on average.`);
     section.replaceChildren(el('div', { class: 'title' }, el('h2', { id: 'account-title' }, `Wall time of ${who}`),
       el('span', { class: 'dim' }, `${duration(own.lifetime_ns)}${own.exact ? '' : ', estimated from samples'}`)),
     bar, legend, el('p', { class: 'dim' }, notes.join(' ')));

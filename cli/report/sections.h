@@ -28,7 +28,7 @@ section_maker section_sheet_findings;
 
 /* What the numbers rest on, and what they cannot show: sentences; and as tables. */
 section_maker section_limits, section_sheet_run, section_sheet_debug_info, section_sheet_notes,
-	section_sheet_cpu_clock;
+	section_sheet_cpu_clock, section_sheet_contention, section_sheet_cpu_quotas;
 
 /* The steps of the run: the slowest for people, with words; all of them; and their summary. */
 section_maker section_steps, section_all_steps, section_step_series;

@@ -7,12 +7,16 @@
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
+#include "merge/query/query_contention.h"
 
 #include <stdio.h>
+
+#define WORTH_SHARE 0.01 /* of the time: less is not worth a line */
 
 // The part of the run that is shown, and how many CPUs all threads together kept busy in it.
 struct shown {
 	struct account account;
+	struct contention_answer contention;
 	double cpus_busy;
 	bool has_cpus; // it is not empty
 };
@@ -24,7 +28,8 @@ static int find(const struct report *r, struct shown *shown, struct error *err)
 	uint64_t end = to && to < run->wall_ns ? to : run->wall_ns;
 
 	*shown = (struct shown){ .has_cpus = end > from };
-	if (query_account_in(r->profile, from, to, &shown->account, err) < 0)
+	if (query_account_in(r->profile, from, to, &shown->account, err) < 0 ||
+	    query_contention(r->profile, from, to, &shown->contention, err) < 0)
 		return -1;
 	if (shown->has_cpus)
 		shown->cpus_busy =
@@ -95,10 +100,37 @@ static void say_gil(struct section *s, const struct account *account)
 		             format_percent(account->gil_waited_ns, account->lifetime_ns).text);
 }
 
+// Who had the CPUs meanwhile.
+static void say_contention(struct section *s, const struct shown *shown)
+{
+	const struct contention_parts *parts = &shown->contention.critical;
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} owners[] = {
+		{ "CPU quota (cgroup)", parts->quota_ns },
+		{ "own threads", parts->own_ns },
+		{ "other processes", parts->others_ns },
+	};
+	uint64_t all = shown->account.ns[METRIC_OFF_RUNNABLE];
+	char words[200] = "";
+	size_t used = 0;
+
+	if (!shown->account.lifetime_ns ||
+	    (double)all < WORTH_SHARE * (double)shown->account.lifetime_ns)
+		return;
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		if ((double)owners[i].ns >= WORTH_SHARE * (double)all)
+			used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s %s %%",
+			                         used ? ", " : "", owners[i].name,
+			                         format_percent(owners[i].ns, all).text);
+	section_note(s, NOTE_LINE, false, "waiting for a free CPU, by cause: %s", words);
+}
+
 static void say_cpus(struct section *s, const struct shown *shown)
 {
 	const struct run *run = profile_run(s->report->profile);
-	const char *of = run->cpus ? report_say(s->report, " of %u", run->cpus) : "";
+	const char *of = run->cpus ? report_say(s->report, " of %.3g", run_cpus(run)) : "";
 
 	if (shown->has_cpus)
 		section_note(s, NOTE_LINE, false, "all threads: %.1f%s CPUs busy on average",
@@ -122,6 +154,7 @@ struct section *section_account(struct report *r, struct error *err)
 		return section_end(s, err);
 	s->subtitle = say_thread(r, account);
 	add_parts(s, account);
+	say_contention(s, &shown);
 	query_totals(r->profile, &totals);
 	if (totals.threads >= 2) {
 		say_gil(s, account);
@@ -158,6 +191,14 @@ static const struct section_column columns[] = {
 	{ "gil_waited_ns", .type = CELL_NS, AT(9, 11), KNOWN,
 	  FIELD(struct shown, account.gil_waited_ns) },
 	{ "cpus_busy", .type = CELL_NUMBER, AT(10, 0), FIELD(struct shown, cpus_busy) },
+	{ "runnable_quota_ns", .type = CELL_NS, AT(11, 12),
+	  FIELD(struct shown, contention.critical.quota_ns) },
+	{ "runnable_own_threads_ns", .type = CELL_NS, AT(12, 13),
+	  FIELD(struct shown, contention.critical.own_ns) },
+	{ "runnable_others_ns", .type = CELL_NS, AT(13, 14),
+	  FIELD(struct shown, contention.critical.others_ns) },
+	{ "throttled_ns", .type = CELL_NS, AT(14, 15),
+	  FIELD(struct shown, contention.throttled_ns) },
 };
 
 struct section *section_account_row(struct report *r, struct error *err)

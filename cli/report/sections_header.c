@@ -47,19 +47,30 @@ static void describe_rank(const struct report *r, char *buffer, size_t size)
 	snprintf(buffer, size, " \u00b7 rank %u%s on %s", run->rank, world, host ? host : "?");
 }
 
+// Where a control group allows less than the affinity does: "2 CPUs (quota 0.5)".
+static void describe_cpus(const struct run *run, char *buffer, size_t size)
+{
+	buffer[0] = '\0';
+	if (run->cpus && run_cpus(run) < run->cpus)
+		snprintf(buffer, size, " \u00b7 %u CPU%s (quota %.3g)", run->cpus,
+		         run->cpus == 1 ? "" : "s", run_cpus(run));
+}
+
 static const char *say_facts(struct report *r)
 {
 	const struct run *run = profile_run(r->profile);
-	char status[64], rank[128];
+	char status[64], rank[128], cpus[64];
 	struct totals totals;
 
 	query_totals(r->profile, &totals);
 	describe_exit(run, status, sizeof(status));
 	describe_rank(r, rank, sizeof(rank));
-	return report_say(r, "%s \u00b7 %s \u00b7 %s process%s, %s thread%s%s",
+	describe_cpus(run, cpus, sizeof(cpus));
+	return report_say(r, "%s \u00b7 %s \u00b7 %s process%s, %s thread%s%s%s",
 	                  format_duration(run->wall_ns).text, status,
 	                  format_count(totals.processes).text, totals.processes == 1 ? "" : "es",
-	                  format_count(totals.threads).text, totals.threads == 1 ? "" : "s", rank);
+	                  format_count(totals.threads).text, totals.threads == 1 ? "" : "s", cpus,
+	                  rank);
 }
 
 // A script in an argument has many lines, the header has one.

@@ -8,13 +8,21 @@
 #include "cli/report/overhead.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
+#include "merge/query/query_contention.h"
 #include "merge/table/clocks.h"
+#include "merge/table/contention.h"
 #include "symbolize/symbolizer.h"
 
 #include <string.h>
 #include <sys/wait.h>
 
 REPORT_KEEPS(module_rows, struct module_rows *);
+
+// Its name outlives the group.
+struct quota_row {
+	struct quota_group group;
+	const char *name;
+};
 
 // A run and what became of it, for programs.
 struct outcome {
@@ -56,6 +64,15 @@ static void make_overhead(const struct section *s, const void *data, struct sect
 #define AT(sheet, report)                                                                          \
 	.at = { [READER_SHEET] = (sheet), [READER_PAGE] = (report), [READER_JSON] = (report) }
 #define KNOWN .none = { [READER_SHEET] = true, [READER_PAGE] = true, [READER_JSON] = true }
+
+static void make_quota(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct outcome *outcome = data;
+
+	(void)s;
+	cell->number = outcome->run.quota_millicpus / 1e3;
+	cell->flags = outcome->run.quota_millicpus ? 0 : CELL_UNKNOWN;
+}
 
 static const struct section_column run_columns[] = {
 	{ "command", .type = CELL_TEXT, AT(1, 1), FIELD(struct outcome, run.command) },
@@ -100,6 +117,14 @@ static const struct section_column run_columns[] = {
 	{ "resolution_ns", .type = CELL_NS, SHEET(29), FIELD(struct outcome, totals.bin_ns) },
 	{ "unseen_processes", .type = CELL_COUNT, SHEET(30),
 	  FIELD(struct outcome, run.unseen_processes) },
+	{ "cpu_quota", .type = CELL_NUMBER, AT(31, 15), .make = make_quota },
+	{ "memory_limit_bytes", .type = CELL_BYTES, AT(32, 16), KNOWN,
+	  FIELD(struct outcome, run.memory_limit_bytes) },
+	{ "memory_held_bytes", .type = CELL_BYTES, SHEET(33), KNOWN,
+	  FIELD(struct outcome, run.memory_held_bytes) },
+	{ "memory_limit_hits", .type = CELL_COUNT, SHEET(34),
+	  FIELD(struct outcome, run.memory_limit_hits) },
+	{ "memory_kills", .type = CELL_COUNT, SHEET(35), FIELD(struct outcome, run.memory_kills) },
 };
 
 struct section *section_sheet_run(struct report *r, struct error *err)
@@ -210,6 +235,81 @@ struct section *section_sheet_cpu_clock(struct report *r, struct error *err)
 	clocks_parse(&clocks, profile_run(r->profile)->cpu_clock);
 	SECTION_COLUMNS(s, clock_columns);
 	section_rows(s, clocks.readings, clocks.count, sizeof(*clocks.readings));
+	return section_end(s, err);
+}
+
+// By time: each row since the one before it.
+static void make_end(const struct section *s, const void *data, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = ((const struct contention_row *)data)->at_us * NS_PER_US;
+}
+
+static void make_throttled(const struct section *s, const void *data, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = ((const struct contention_row *)data)->throttled_us * NS_PER_US;
+}
+
+static void make_queues(const struct section *s, const void *data, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = ((const struct contention_row *)data)->queues_us * NS_PER_US;
+}
+
+static void make_busy(const struct section *s, const void *data, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = ((const struct contention_row *)data)->busy_us * NS_PER_US;
+}
+
+static void make_stalled(const struct section *s, const void *data, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = ((const struct contention_row *)data)->stalled_us * NS_PER_US;
+}
+
+static const struct section_column contention_columns[] = {
+	{ "end_ns", .type = CELL_NS, SHEET(1), .make = make_end },
+	{ "throttled_ns", .type = CELL_NS, SHEET(2), .make = make_throttled },
+	{ "throttled_queues_ns", .type = CELL_NS, SHEET(3), .make = make_queues },
+	{ "busy_ns", .type = CELL_NS, SHEET(4), .make = make_busy },
+	{ "memory_stalled_ns", .type = CELL_NS, SHEET(5), .make = make_stalled },
+};
+
+struct section *section_sheet_contention(struct report *r, struct error *err)
+{
+	struct section *s = section_new(r, "contention", NULL);
+	struct contention table;
+
+	contention_parse(&table, profile_run(r->profile)->contention);
+	SECTION_COLUMNS(s, contention_columns);
+	section_rows(s, table.rows, table.count, sizeof(*table.rows));
+	return section_end(s, err);
+}
+
+static const struct section_column quota_columns[] = {
+	{ "group", .type = CELL_TEXT, SHEET(1), FIELD(struct quota_row, name) },
+	{ "quota_us", .type = CELL_COUNT, SHEET(2), FIELD(struct quota_row, group.quota_us) },
+	{ "period_us", .type = CELL_COUNT, SHEET(3), FIELD(struct quota_row, group.period_us) },
+	{ "periods", .type = CELL_COUNT, SHEET(4), FIELD(struct quota_row, group.periods) },
+	{ "throttled_periods", .type = CELL_COUNT, SHEET(5),
+	  FIELD(struct quota_row, group.throttled_periods) },
+	{ "throttled_queues_ns", .type = CELL_NS, SHEET(6),
+	  FIELD(struct quota_row, group.throttled_ns) },
+	{ "throttled_ns", .type = CELL_NS, SHEET(7), FIELD(struct quota_row, group.wall_ns) },
+};
+
+struct section *section_sheet_cpu_quotas(struct report *r, struct error *err)
+{
+	struct section *s = section_new(r, "cpu_quotas", NULL);
+	struct quota_group groups[QUOTA_GROUPS];
+	size_t count = query_quota_groups(profile_run(r->profile), groups);
+
+	SECTION_COLUMNS(s, quota_columns);
+	for (size_t i = 0; i < count; i++)
+		section_row(s,
+		            &(struct quota_row){ groups[i], report_say(r, "%s", groups[i].name) });
 	return section_end(s, err);
 }
 

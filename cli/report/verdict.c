@@ -13,6 +13,7 @@
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query_contention.h"
 #include "merge/rules/finding.h"
 
 #include <ctype.h>
@@ -39,6 +40,7 @@ struct verdict_facts {
 	const struct run *run;
 	const struct totals *totals;
 	struct account account;
+	struct contention_answer contention;
 	const struct rows *cpu;  /* functions by self time on a CPU, all threads */
 	const struct rows *both; /* the same, and waiting, as the tables have them */
 	const struct call_tree *cpu_tree;
@@ -244,7 +246,7 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 // The CPUs that its threads waited for were busy with its other threads.
 static bool fills_cpus(const struct verdict_facts *f)
 {
-	return share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= OWN_SHARE * f->run->cpus;
+	return share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= OWN_SHARE * run_cpus(f->run);
 }
 
 // What to do about that, and what to look at meanwhile.
@@ -252,10 +254,12 @@ static bool advise_cpu(const struct verdict_facts *f, struct verdict *v)
 {
 	char place[400], both[64];
 
+	double cpus = run_cpus(f->run);
+
 	advise(v,
-	       "It kept the %u CPU%s that it may use busy by itself: run fewer threads or "
+	       "It kept the %.3g CPU%s that it may use busy by itself: run fewer threads or "
 	       "processes at once, or give it more CPUs.",
-	       f->run->cpus, f->run->cpus == 1 ? "" : "s");
+	       cpus, cpus > 1 ? "s" : "");
 	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
 	size_t length = strlen(v->next);
 	struct place_sum sum;
@@ -584,11 +588,11 @@ static void add_op(const struct verdict_facts *f, struct verdict *v)
 // That others had the CPUs is no fault of the program's: it stands behind what is.
 static void add_noise(const struct verdict_facts *f, struct verdict *v)
 {
-	uint64_t waited = f->totals->runnable_ns, ready = waited + f->totals->on_cpu_ns;
+	uint64_t waited = f->contention.all.others_ns;
+	uint64_t ready = f->totals->runnable_ns + f->totals->on_cpu_ns;
 	size_t length = strlen(v->next);
 
-	if (fills_cpus(f) || share_of(ready, f->run->wall_ns) < BUSY_SHARE ||
-	    share_of(waited, ready) < CPU_SHARE)
+	if (share_of(ready, f->run->wall_ns) < BUSY_SHARE || share_of(waited, ready) < CPU_SHARE)
 		return;
 	snprintf(v->next + length, sizeof(v->next) - length,
 	         "%sFor %s %% of the time that its threads could have run others had the CPUs: "
@@ -617,7 +621,8 @@ int verdict_find(const struct profile *profile, const struct view *view,
 
 	query_totals(profile, &totals);
 
-	if (query_account(profile, &f.account, err) < 0)
+	if (query_account(profile, &f.account, err) < 0 ||
+	    query_contention(profile, 0, 0, &f.contention, err) < 0)
 		return -1;
 	cpu.on_cpu = true;
 	struct query waiting = cpu;

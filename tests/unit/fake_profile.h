@@ -9,6 +9,7 @@
 #include "merge/query/query.h"
 #include "merge/query/query_causes.h"
 #include "merge/query/query_clock.h"
+#include "merge/query/query_contention.h"
 #include "merge/query/query_counters.h"
 #include "merge/query/query_devices.h"
 #include "merge/query/query_gpu.h"
@@ -26,6 +27,8 @@ struct profile {
 	struct run run;
 	struct totals totals;
 	struct account account;
+	struct contention_answer
+		contention;          /* where it is throttled; else it follows from the rest */
 	const struct row *functions; /* best self first; answers for BY_FUNCTION */
 	size_t function_count;
 	const struct row *lines; /* answers for BY_LINE */

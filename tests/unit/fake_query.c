@@ -5,6 +5,7 @@
 #include "tests/unit/fake_profile.h"
 
 #include "merge/table/clocks.h"
+#include "merge/table/contention.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,36 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	if (from_ns || to_ns)
 		account->exact = false;
 	return 0;
+}
+
+// What threads wait for is their own doing where they keep the CPUs busy.
+int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct contention_answer *answer, struct error *err)
+{
+	bool own = (double)p->totals.on_cpu_ns >= 0.8 * (double)p->run.wall_ns * run_cpus(&p->run);
+
+	(void)from_ns, (void)to_ns, (void)err;
+	*answer = p->contention;
+	if (p->contention.throttled_ns)
+		return 0;
+	*(own ? &answer->all.own_ns : &answer->all.others_ns) = p->totals.runnable_ns;
+	*(own ? &answer->critical.own_ns : &answer->critical.others_ns) =
+		p->account.ns[METRIC_OFF_RUNNABLE];
+	return 0;
+}
+
+// None of its programs has a quota.
+size_t query_quota_groups(const struct run *run, struct quota_group groups[QUOTA_GROUPS])
+{
+	(void)run, (void)groups;
+	return 0;
+}
+
+bool contention_parse(struct contention *c, const char *text)
+{
+	(void)text;
+	c->count = 0;
+	return true;
 }
 
 uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_ns)

@@ -51,6 +51,26 @@ Test(sections_account, people_see_parts_of_the_whole_then_what_they_rest_on)
 	cr_expect_eq(s->rows[0].tone, TONE_HOT);
 }
 
+Test(sections_account, who_had_the_cpus_that_it_waited_for)
+{
+	struct profile *p = profile();
+
+	p->account.ns[METRIC_OFF_RUNNABLE] = MS(1000);
+	p->account.ns[METRIC_OFF_LOCK] = MS(2000);
+	p->run.quota_millicpus = 1500;
+	p->contention = (struct contention_answer){
+		.critical = { .quota_ns = MS(900), .own_ns = MS(99), .others_ns = MS(1) },
+		.throttled_ns = MS(900)
+	};
+	const char *text = made_text(made_section(p, READER_TEXT, section_account));
+	cr_expect(strstr(text,
+	                 "\n> waiting for a free CPU, by cause: CPU quota (cgroup) 90.0 %, own "
+	                 "threads 9.9 %\n") != NULL,
+	          "%s", text);
+	cr_expect(strstr(text, "\n> all threads: 1.5 of 1.5 CPUs busy on average\n") != NULL, "%s",
+	          text);
+}
+
 Test(sections_account, one_thread_says_nothing_of_all)
 {
 	struct profile *p = profile();
@@ -72,7 +92,7 @@ Test(sections_account, a_page_has_the_parts_that_there_are)
 		made_text(made_section(p, READER_PAGE, section_account_row)),
 		"no | work | app | 4712 | yes | 9000000000 | [user | user code | 5000000000; "
 		"kernel | kernel | 1000000000; lock | locks | 3000000000; ] | 4500000000 | "
-		"0 | 1.5\n");
+		"0 | 1.5 | 0 | 0 | 0 | 0\n");
 	made_view.from_ns = p->run.wall_ns;
 	cr_expect(section_column(made_section(p, READER_PAGE, section_account_row), "cpus_busy") ==
 	          NULL);
@@ -84,7 +104,7 @@ Test(sections_account, programs_get_a_column_for_each_metric)
 	const struct section *s = made_section(p, READER_SHEET, section_account_row);
 
 	cr_assert_eq(s->row_count, 1);
-	cr_expect_eq(s->column_count, 10 + METRIC_COUNT);
+	cr_expect_eq(s->column_count, 14 + METRIC_COUNT);
 	cr_expect(section_column(s, "wait_lock_ns") != NULL);
 	cr_expect(strncmp(made_text(s), "work | 4712 | app | 4711 | no | yes | 9000000000 | ",
 	                  51) == 0);

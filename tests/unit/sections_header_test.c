@@ -44,6 +44,19 @@ Test(sections_header, people_see_command_and_facts_in_one_line_each)
 	                 "threads \u00b7 rank 3 of 16 on node7\n");
 }
 
+Test(sections_header, a_quota_below_the_cpus_is_told)
+{
+	struct profile *p = profile();
+
+	p->run.quota_millicpus = 500;
+	cr_expect_str_eq(made_text(made_section(p, READER_TEXT, section_header)),
+	                 "bottleneck\n"
+	                 "sh -c 'a b' | 41.2 s \u00b7 exit 0 \u00b7 1 process, 1,200 threads "
+	                 "\u00b7 8 CPUs (quota 0.5)\n");
+	p->run.quota_millicpus = 9000;
+	cr_expect(strstr(made_text(made_section(p, READER_TEXT, section_header)), "quota") == NULL);
+}
+
 Test(sections_header, an_unfinished_run_differs_from_one_with_an_unknown_exit)
 {
 	struct profile *p = profile();
@@ -80,15 +93,15 @@ Test(sections_header, programs_get_the_run_with_what_is_known_of_it)
 
 	cr_expect_str_eq(made_text(made_section(p, READER_JSON, section_run)),
 	                 "sh -c 'a\nb' | ? | node7 | 9 | 0 | 41200000000 | yes | 0 | ? | 8 | 100 | "
-	                 "2\n");
+	                 "2 | ? | ?\n");
 	p->run.has_rank = true;
 	p->run.world = 16;
 	p->run.exit_status = 9;
 	cr_expect_str_eq(
 		made_text(made_section(p, READER_JSON, section_run)),
 		"sh -c 'a\nb' | ? | node7 | 0 | 16 | 9 | 0 | 41200000000 | yes | ? | 9 | 8 "
-		"| 100 | 2\n");
+		"| 100 | 2 | ? | ?\n");
 	cr_expect_str_eq(made_text(made_section(p, READER_PAGE, section_page_header)),
 	                 "[sh -c 'a\nb' | ? | node7 | 0 | 16 | 9 | 0 | 41200000000 | yes | ? | 9 | "
-	                 "8 | 100 | 2; ] | 1 | 1200 | ?\n");
+	                 "8 | 100 | 2 | ? | ?; ] | 1 | 1200 | ?\n");
 }
