@@ -66,7 +66,7 @@ bool precedence_is_traced(void)
 {
 	struct precedence_status status;
 
-	return precedence_read((uint32_t)getpid(), &status) && status.tracer;
+	return precedence_read(&status) && status.tracer;
 }
 
 bool precedence_is_due(const struct precedence_status *status, uint64_t signals, uint64_t handled)
@@ -76,34 +76,13 @@ bool precedence_is_due(const struct precedence_status *status, uint64_t signals,
 	return status->state == 'R' && due && (due & ~status->blocked || status->blocked & handled);
 }
 
-static char *put_text(char *at, const char *text)
-{
-	size_t length = strlen(text);
-
-	memcpy(at, text, length); // NOLINT(bugprone-not-null-terminated-result): more follows
-	return at + length;
-}
-
-static char *put_number(char *at, uint32_t number)
-{
-	char digits[10];
-	size_t count = 0;
-
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count)
-		*at++ = digits[--count];
-	return at;
-}
-
 // Not inlined: its memory is on the stack only where it is needed.
-__attribute__((noinline)) bool precedence_read(uint32_t tid, struct precedence_status *out)
+__attribute__((noinline)) bool precedence_read(struct precedence_status *out)
 {
-	char path[48], text[STATUS_MAX];
+	char text[STATUS_MAX];
 
-	*put_text(put_number(put_text(path, "/proc/self/task/"), tid), "/status") = '\0';
-	int fd = system_open(path, O_RDONLY, 0);
+	// By no number: in a PID namespace, the /proc of another one counts otherwise.
+	int fd = system_open("/proc/self/status", O_RDONLY, 0);
 	if (fd < 0)
 		return false;
 	long length = system_read(fd, text, sizeof(text));
@@ -127,14 +106,13 @@ void precedence_give(uint64_t blocked)
 {
 	const uint64_t handled = __atomic_load_n(&ours, __ATOMIC_RELAXED);
 	const struct timespec pause = { 0, PAUSE_NS };
-	uint32_t pid = (uint32_t)getpid();
 	struct precedence_status status;
 
-	if ((uint32_t)syscall(SYS_gettid) == pid)
+	if ((pid_t)syscall(SYS_gettid) == getpid())
 		return;
 	for (int i = 0; i < TURNS_MAX; i++) {
 		uint64_t mine = find_pending() & ~blocked;
-		if (!mine || !precedence_read(pid, &status) ||
+		if (!mine || !precedence_read(&status) ||
 		    !precedence_is_due(&status, mine, handled))
 			return;
 		syscall(SYS_nanosleep, &pause, NULL);

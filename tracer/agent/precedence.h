@@ -22,11 +22,11 @@ struct precedence_status {
 	uint64_t tracer; /* TracerPid: who debugs it; 0: nobody */
 };
 
-/* Of a thread's /proc/PID/task/TID/status. False: something is not there. */
+/* Of /proc/PID/status. False: something is not there. */
 bool precedence_parse(const char *text, size_t length, struct precedence_status *out);
 
-/* The same of thread TID of this process. */
-bool precedence_read(uint32_t tid, struct precedence_status *out);
+/* The same of this process's main thread. */
+bool precedence_read(struct precedence_status *out);
 
 /* Whether a debugger traces the calling process, which sees each of its signals. */
 bool precedence_is_traced(void);
