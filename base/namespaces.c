@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define SECONDS_MAX 9000000000 // more nanoseconds do not fit
+#define STATUS_MAX  2048       // a handler's stack may be small
 
 // Plain system calls: libc's functions are cancellation points, and others may stand before them;
 // the agent's own fstat() does, which asks the loader at first. A child of a raw clone may never.
@@ -28,18 +29,23 @@ static uint32_t inode_of(const char *path)
 	return inode;
 }
 
+// "" if it cannot be read.
+static void read_text(const char *path, char *text, size_t size)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long count = fd < 0 ? 0 : syscall(SYS_read, fd, text, size - 1);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[count > 0 ? count : 0] = '\0';
+}
+
 static int64_t read_offset(void)
 {
 	char text[256];
 	int64_t ns;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/timens_offsets",
-	                      O_RDONLY | O_CLOEXEC, 0);
 
-	if (fd < 0)
-		return 0;
-	long count = syscall(SYS_read, fd, text, sizeof(text) - 1);
-	syscall(SYS_close, fd);
-	text[count > 0 ? count : 0] = '\0';
+	read_text("/proc/self/timens_offsets", text, sizeof(text));
 	if (!namespaces_parse_offset(text, &ns) || ns == 0)
 		return 0;
 	// The file has the offsets of its children's namespace, where it may not be itself.
@@ -115,6 +121,30 @@ bool namespaces_parse_pids(const char *text, struct namespace_pids *out)
 		return false;
 	*out = pids;
 	return true;
+}
+
+uint32_t namespaces_parse_filters(const char *text)
+{
+	const char *at = find_line(text, "Seccomp_filters:");
+	uint64_t number;
+
+	if (at && take_number(&at, NAMESPACES_FILTERS_UNKNOWN, &number) && *at == '\n')
+		return (uint32_t)number;
+	at = find_line(text, "Seccomp:");
+	if (at && take_number(&at, NAMESPACES_FILTERS_UNKNOWN, &number) && *at == '\n' && !number)
+		return 0;
+	return NAMESPACES_FILTERS_UNKNOWN;
+}
+
+// Not inlined: its memory is on the stack only where it is needed.
+__attribute__((noinline)) uint32_t namespaces_read_filters(void)
+{
+	char text[STATUS_MAX];
+	int error = errno;
+
+	read_text("/proc/self/status", text, sizeof(text));
+	errno = error;
+	return namespaces_parse_filters(text);
 }
 
 bool namespaces_parse_offset(const char *text, int64_t *monotonic_ns)

@@ -134,6 +134,23 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
 #define PROTOCOL_ALIVE_FILE "collector"
 
 /*
+ * Where the collector listens (a stream socket), for processes in another PID namespace than its
+ * own: they cannot know their numbers there, and it can find them in /proc only while they live. On
+ * each connection comes one struct protocol_introduction; the kernel says whose it is
+ * (SO_PEERCRED). Whoever cannot connect at once goes on without.
+ */
+#define PROTOCOL_DOOR "door"
+
+struct protocol_introduction {
+	uint32_t magic;
+	uint32_t pid;
+	uint32_t parent_pid; /* in the same namespace; 0: outside of it */
+	uint32_t pid_namespace;
+	uint64_t image_ns; /* as in struct protocol_file */
+};
+_Static_assert(sizeof(struct protocol_introduction) == 24, "introduction");
+
+/*
  * A cubin with lines (see base/record_gpu.h, RECORD_GPU_PC), by its CRC: whole, as it is renamed
  * when it is.
  */

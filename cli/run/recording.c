@@ -362,7 +362,9 @@ static void note_strangers(struct recording *r)
 	if (count)
 		add_fact(r,
 		         "%s process%s in other PID namespaces ended before bottleneck could "
-		         "identify %s: %s Python functions, ops and allocations are missing",
+		         "identify %s: %s Python functions, ops and allocations are missing. "
+		         "Processes under seccomp filters of their own do not announce "
+		         "themselves, nor do those without /proc",
 		         format_count(count).text, count == 1 ? "" : "es",
 		         count == 1 ? "it" : "them", count == 1 ? "its" : "their");
 }

@@ -9,6 +9,7 @@ import unittest
 from harness import BOTTLENECK, NO_PERF, Case, main, need, python_for_nobody, unprivileged
 
 SECONDS = 1.2
+SHORT = 40  # processes of a millisecond each
 PROGRAM = f"""\
 import os, sys, time
 
@@ -43,6 +44,9 @@ class Namespaces(Case):
         os.chmod(self.program, 0o755)
         with open("/proc/1/comm", encoding="utf-8") as file:
             self.first = file.read().strip()
+
+    def wrapper(self, command):
+        return command
 
     def check(self, wrapper, processes):
         """WRAPPER makes the namespaces; PROCESSES is how many there are, with its own."""
@@ -84,6 +88,23 @@ class Namespaces(Case):
         self.check(["bwrap", "--unshare-all", "--as-pid-1", "--dev-bind", "/", "/",
                     "--proc", "/proc"], 2)
 
+    def test_processes_that_end_before_anybody_looks(self):
+        need("unshare")
+        script = f"i=0; while [ $i -lt {SHORT} ]; do /bin/true; i=$((i + 1)); done; exit 3"
+        bare = self.bare([*self.user, *self.wrapper(PID), "sh", "-c", script])
+        if bare.returncode != 3:
+            raise unittest.SkipTest(bare.stderr.decode().strip())
+        for rung, (options, prefix) in RUNGS.items():
+            with self.subTest(rung=rung):
+                done = self.profile_run([*self.wrapper(PID), "sh", "-c", script], *options,
+                                        prefix=[*self.user, *prefix])
+                self.assertEqual(done.status, 3, done.err)
+                shown = self.verb("report", "--export=json", done.profile)
+                rows = json.loads(shown.stdout)["tables"]["processes"]
+                names = [row["name"] for row in rows]
+                self.assertEqual(names.count("true"), SHORT, names)
+                self.assertNotIn("other PID namespaces", done.report)
+
     def test_a_clock_that_is_a_day_ahead(self):
         self.check(TIME, 2)
 
@@ -102,10 +123,11 @@ class NamespacesOfAUser(Namespaces):
         if done.returncode:
             raise unittest.SkipTest(f"no user namespaces: {done.stderr.decode().strip()}")
 
+    def wrapper(self, command):
+        return ["unshare", "-r", *command[1:]] if command[0] == "unshare" else command
+
     def check(self, wrapper, processes):
-        if wrapper[0] == "unshare":
-            wrapper = ["unshare", "-r", *wrapper[1:]]
-        super().check(wrapper, processes)
+        super().check(self.wrapper(wrapper), processes)
 
 
 if __name__ == "__main__":

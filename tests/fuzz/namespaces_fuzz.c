@@ -22,5 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    (!pids.depth || pids.depth > size / 2 || (pids.outer | pids.inner) >> 31))
 		abort();
 	namespaces_parse_offset(text, &ns);
+	namespaces_parse_filters(text);
 	return 0;
 }

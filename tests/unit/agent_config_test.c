@@ -31,6 +31,15 @@ Test(agent_config, texts_give_numbers_and_defaults)
 	}
 }
 
+Test(agent_config, the_collectors_namespace_is_any_inode)
+{
+	cr_expect(eq(u32, config_parse("pidns=4026531836").pid_namespace, 4026531836u));
+	cr_expect(eq(u32, config_parse("hz=99,pidns=4294967295").pid_namespace, UINT32_MAX));
+	cr_expect(eq(u32, config_parse("hz=99").pid_namespace, 0));
+	cr_expect(eq(u32, config_parse("pidns=1,filters=2").filters, 2));
+	cr_expect(eq(u32, config_parse("pidns=1").filters, UINT32_MAX), "unknown");
+}
+
 Test(agent_config, all_ticks_are_told_unless_only_those_in_the_kernel_are_asked_for)
 {
 	cr_expect(not(config_parse("hz=99").kernel_only));

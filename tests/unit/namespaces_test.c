@@ -37,6 +37,26 @@ Test(namespaces, what_is_no_status_or_is_cut_is_refused)
 	cr_expect(eq(u32, pids.depth, 0), "it changes only on success");
 }
 
+Test(namespaces, filters_are_counted_or_unknown)
+{
+	static const struct {
+		const char *text;
+		uint32_t filters;
+	} rows[] = {
+		{ "Seccomp:\t0\nSeccomp_filters:\t0\n", 0 },
+		{ "Seccomp:\t2\nSeccomp_filters:\t13\n", 13 },
+		{ "Seccomp:\t0\n", 0 }, // before 5.9
+		{ "Seccomp:\t2\n", NAMESPACES_FILTERS_UNKNOWN },
+		{ "Seccomp:\t2\nSeccomp_filters:\t1", NAMESPACES_FILTERS_UNKNOWN }, // cut
+		{ "", NAMESPACES_FILTERS_UNKNOWN },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect(eq(u32, namespaces_parse_filters(rows[i].text), rows[i].filters), "%zu",
+		          i);
+	cr_expect(ne(u32, namespaces_read_filters(), NAMESPACES_FILTERS_UNKNOWN));
+}
+
 Test(namespaces, offsets_may_be_negative)
 {
 	int64_t ns = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "base/namespaces.h"
 #include "tests/support/temporary.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/session.h"
@@ -104,9 +105,14 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	cr_expect(eq(int, session_export(session, NULL), 0));
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so"));
 	cr_expect(eq(str, getenv(PROTOCOL_ENV_DIRECTORY), (char *)session_directory(session)));
-	cr_expect(eq(
-		str, getenv(PROTOCOL_ENV_CONFIG),
-		"hz=250,stack=4096,kernel=0,python=0,ops=6,malloc=512,calls=0,gpu=0,launches=0"));
+	struct namespaces own;
+	char config[256];
+	namespaces_read(&own);
+	snprintf(config, sizeof(config),
+	         "hz=250,stack=4096,kernel=0,python=0,ops=6,malloc=512,calls=0,gpu=0,launches=0,"
+	         "waits=0,pidns=%u,filters=%u",
+	         own.pid, namespaces_read_filters());
+	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), config));
 	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
 	session_export(session, NULL);
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));

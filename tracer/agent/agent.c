@@ -132,11 +132,14 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 		return false;
 	strcpy(a->rings.directory, directory);
 	a->config = config_parse(config);
+	a->rings.collector_namespace = a->config.pid_namespace;
+	a->rings.collector_filters = a->config.filters;
 	uint32_t hz = agent_samples(a) ? a->config.frequency_hz : a->config.python_hz;
 	a->period_ns = hz ? NS_PER_SEC / hz : 0;
 	a->pid = (uint32_t)getpid();
 	a->parent_pid = (uint32_t)getppid();
 	a->born_ns = a->maps_ns = clock_now_ns();
+	rings_introduce(&a->rings, a->pid, a->born_ns);
 	a->on = true;
 	a->begun = modes_now();
 	// There is nothing to say before the first op, or the first tick in the kernel.

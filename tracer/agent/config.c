@@ -45,5 +45,7 @@ struct config config_parse(const char *text)
 		.gpu = clamp(number(text, "gpu=", 0), 0, UINT32_MAX),
 		.launches = clamp(number(text, "launches=", PROTOCOL_LAUNCHES_SAMPLED),
 		                  PROTOCOL_LAUNCHES_OFF, PROTOCOL_LAUNCHES_ALL),
+		.filters = clamp(number(text, "filters=", UINT32_MAX), 0, UINT32_MAX),
+		.pid_namespace = clamp(number(text, "pidns=", 0), 0, UINT32_MAX),
 	};
 }

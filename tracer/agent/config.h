@@ -2,7 +2,8 @@
 /*
  * What the collector asks of the agent, as words in one variable of the environment:
  *
- *	hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288,calls=0,gpu=0,launches=1,waits=1
+ *	hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288,calls=0,gpu=0,launches=1,waits=1,
+ *	pidns=0,filters=0
  *
  * Unknown words are skipped, so that an older agent runs under a newer collector; values out of
  * range are clamped. Functions without state.
@@ -23,9 +24,11 @@ struct config {
 	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
 	bool count_calls;   /* of Python functions */
 	bool waits;         /* for locks and other threads */
-	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
-	uint32_t gpu;          /* enum protocol_gpu */
-	uint32_t launches;     /* enum protocol_launches */
+	uint32_t malloc_bytes;  /* of allocations for each that is sampled; 0: none are looked at */
+	uint32_t gpu;           /* enum protocol_gpu */
+	uint32_t launches;      /* enum protocol_launches */
+	uint32_t pid_namespace; /* the collector's: its inode; 0: unknown */
+	uint32_t filters;       /* of system calls that it is under */
 };
 
 /* TEXT may be NULL: then everything has its default. */

@@ -109,6 +109,42 @@ static bool collector_is_gone(const struct rings *r)
 	return gone;
 }
 
+// A filter of system calls might end the program for these. The collector's own let them pass; who
+// is under more is looked for in /proc.
+static void knock(const struct rings *r, uint32_t pid, uint64_t image_ns)
+{
+	struct protocol_introduction introduction = { .magic = PROTOCOL_MAGIC,
+		                                      .pid = pid,
+		                                      .parent_pid = (uint32_t)getppid(),
+		                                      .pid_namespace = r->namespaces.pid,
+		                                      .image_ns = image_ns };
+	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_DOOR)];
+	uint32_t filters = namespaces_read_filters();
+
+	if (filters == NAMESPACES_FILTERS_UNKNOWN || filters != r->collector_filters)
+		return;
+	put_text(put_text(path, r->directory), "/" PROTOCOL_DOOR);
+	int fd = system_connect(path);
+	if (fd < 0)
+		return;
+	syscall(SYS_sendto, fd, &introduction, sizeof(introduction), MSG_NOSIGNAL | MSG_DONTWAIT,
+	        NULL, 0);
+	system_close(fd);
+}
+
+void rings_introduce(struct rings *r, uint32_t pid, uint64_t image_ns)
+{
+	if (r->introduced)
+		return;
+	int error = errno;
+	namespaces_read(&r->namespaces);
+	r->introduced = true;
+	if (r->namespaces.pid && r->collector_namespace &&
+	    r->namespaces.pid != r->collector_namespace)
+		knock(r, pid, image_ns);
+	errno = error;
+}
+
 static void *make_file(struct rings *r, const char *path, size_t size)
 {
 	if (!size_is_allowed(size) || !maps_allow(size) || collector_is_gone(r))
@@ -162,18 +198,17 @@ void *rings_map_names(struct rings *r)
 	return file;
 }
 
-void rings_append_totals(const struct rings *r, const struct record_memory *totals)
+void rings_append_totals(struct rings *r, const struct record_memory *totals)
 {
 	struct record_memory record = *totals;
-	struct namespaces namespaces;
 	char path[sizeof(r->directory) + 64];
 	struct stat status;
 
 	if (collector_is_gone(r))
 		return;
-	namespaces_read(&namespaces);
-	record.head.tid = namespaces.pid;
-	record.head.time_ns -= (uint64_t)namespaces.monotonic_ns;
+	rings_introduce(r, record.head.pid, r->image_ns);
+	record.head.tid = r->namespaces.pid;
+	record.head.time_ns -= (uint64_t)r->namespaces.monotonic_ns;
 	put_number(put_text(put_text(path, r->directory), "/" PROTOCOL_TOTALS_FILE), geteuid());
 	int fd = system_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
@@ -185,7 +220,7 @@ void rings_append_totals(const struct rings *r, const struct record_memory *tota
 	system_close(fd);
 }
 
-void rings_append_refusal(const struct rings *r)
+void rings_append_refusal(struct rings *r)
 {
 	struct record_memory none = {
 		.head = { .size = sizeof(none), .type = RECORD_LOST, .pid = r->pid, .tid = r->pid }
@@ -220,7 +255,7 @@ bool rings_start_with(struct rings *r, const char *directory, uint32_t pid, uint
 	memmove(r->directory, directory, length + 1);
 	r->pid = pid;
 	r->image_ns = image_ns;
-	namespaces_read(&r->namespaces);
+	rings_introduce(r, pid, image_ns);
 	r->by_populate = by_populate;
 	r->data_bytes = r->by_populate ? DATA_BYTES : DATA_BYTES_WHOLE;
 	while (r->data_bytes > DATA_BYTES_LEAST && !maps_allow(file_bytes(r)))
@@ -246,6 +281,7 @@ void rings_abandon(struct rings *r)
 	}
 	r->lane_count = 0;
 	r->growing = 0;
+	r->introduced = false; // a child may be in another namespace
 }
 
 void rings_detach(struct rings *r)

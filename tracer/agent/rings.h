@@ -64,6 +64,9 @@ struct rings {
 	uint32_t pid;
 	uint64_t image_ns;
 	struct namespaces namespaces; /* where the files' pids and times are counted */
+	uint32_t collector_namespace; /* where it counts pids; 0: unknown */
+	uint32_t collector_filters;   /* of system calls, which it is under itself */
+	bool introduced;              /* the namespaces have been read */
 	uint32_t data_bytes;
 	bool by_populate; /* MADV_POPULATE_WRITE is there (5.14); else files are allocated whole */
 	int growing;      /* atomic: someone adds a file */
@@ -71,6 +74,13 @@ struct rings {
 	struct protocol_file *files[RINGS_FILES_MAX];
 	struct lane lanes[RINGS_LANES_MAX];
 };
+
+/*
+ * Finds out which namespaces this process is in, once: it may lose sight of /proc. Where the
+ * collector counts processes otherwise, and cannot know which one this is, it is told
+ * (PROTOCOL_DOOR).
+ */
+void rings_introduce(struct rings *r, uint32_t pid, uint64_t image_ns);
 
 /*
  * Makes the first file in DIRECTORY. False (and off) if that cannot be. R is
@@ -134,7 +144,7 @@ void rings_write_rest(const struct rings *r, struct lane *lane, uint64_t cpu_ns)
 void *rings_map_names(struct rings *r);
 
 /* Appends TOTALS to the file that all processes share. */
-void rings_append_totals(const struct rings *r, const struct record_memory *totals);
+void rings_append_totals(struct rings *r, const struct record_memory *totals);
 
 /* Appends there that a process has no rings, and will have none. */
-void rings_append_refusal(const struct rings *r);
+void rings_append_refusal(struct rings *r);

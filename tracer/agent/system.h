@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static inline int system_open(const char *path, int flags, unsigned mode)
@@ -28,6 +30,26 @@ static inline long system_read(int fd, void *to, size_t size)
 static inline void system_close(int fd)
 {
 	syscall(SYS_close, fd);
+}
+
+/* A connection to the stream socket at PATH, at once or not at all. -1 if there is none. */
+static inline int system_connect(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = 0;
+
+	while (path[length] && length < sizeof(address.sun_path) - 1) {
+		address.sun_path[length] = path[length];
+		length++;
+	}
+	if (path[length])
+		return -1; // such a path cannot be named here
+	int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && syscall(SYS_connect, fd, &address, sizeof(address)) < 0) {
+		syscall(SYS_close, fd);
+		return -1;
+	}
+	return fd;
 }
 
 static inline int system_stat(const char *path, struct stat *status)

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/record.h"
+#include "tracer/reader/door.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -43,6 +44,7 @@ struct owners {
 	struct namespaces own;
 	uint64_t start_ticks; // when the collector itself began
 	uint32_t next_thread; // of those that have ended
+	struct door *door;
 	// What this round has seen.
 	struct inhabitant *inhabitants;
 	size_t count, capacity;
@@ -92,22 +94,23 @@ static bool is_older(const struct owners *o, uint32_t pid)
 	return read_start(pid, &ticks) && ticks < o->start_ticks;
 }
 
-struct owners *owners_new(void)
+struct owners *owners_new(int directory)
 {
-	struct owners *o = calloc(1, sizeof(*o));
+	cleanup(owners) struct owners *o = calloc(1, sizeof(*o));
 
-	if (!o)
+	if (!o || !(o->door = door_open(directory)))
 		return NULL;
 	namespaces_read(&o->own);
 	read_start((uint32_t)getpid(), &o->start_ticks);
 	o->next_thread = NO_THREAD;
-	return o;
+	return steal(o);
 }
 
 void owners_free(struct owners *o)
 {
 	if (!o)
 		return;
+	door_close(o->door);
 	free(o->inhabitants);
 	free(o);
 }
@@ -116,23 +119,30 @@ void owners_begin_round(struct owners *o)
 {
 	o->walked = o->scanned = false;
 	o->count = 0;
+	door_listen(o->door);
+}
+
+// False unless PID lives in another namespace.
+static bool look_at(const struct owners *o, uint32_t pid, struct inhabitant *seen)
+{
+	char path[64];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	if (stat(path, &status) < 0 || (uint32_t)status.st_ino == o->own.pid)
+		return false;
+	seen->namespace = (uint32_t)status.st_ino;
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return read_pids(path, &seen->pids) && seen->pids.depth >= 2;
 }
 
 static void see(struct owners *o, uint32_t pid)
 {
-	char path[64];
-	struct stat status;
-	struct inhabitant seen = { 0 };
+	struct inhabitant seen;
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
-	if (stat(path, &status) < 0 || (uint32_t)status.st_ino == o->own.pid)
-		return;
-	seen.namespace = (uint32_t)status.st_ino;
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	if (!read_pids(path, &seen.pids) || seen.pids.depth < 2 || is_older(o, pid) ||
-	    !array_reserve(&o->inhabitants, &o->capacity, o->count + 1))
-		return;
-	o->inhabitants[o->count++] = seen;
+	if (look_at(o, pid, &seen) && !is_older(o, pid) &&
+	    array_reserve(&o->inhabitants, &o->capacity, o->count + 1))
+		o->inhabitants[o->count++] = seen;
 }
 
 static DIR *open_threads(uint32_t pid)
@@ -207,6 +217,17 @@ static bool scan(struct owners *o)
 	return true;
 }
 
+// Numbers are given again, also those of namespaces: who has begun after what CLAIM is of is
+// another.
+static bool is_too_young(const struct owner_claim *claim, uint32_t pid)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK), ticks;
+	uint64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - clock_now_ns(); // ticks go on meanwhile
+	uint64_t image_ns = claim->image_ns - (uint64_t)claim->namespaces.monotonic_ns;
+
+	return claim->image_ns && read_start(pid, &ticks) && ticks * tick_ns > image_ns + asleep_ns;
+}
+
 // Of several that may be meant, as the namespace is unknown, none is.
 static const struct inhabitant *match(const struct owners *o, const struct owner_claim *claim)
 {
@@ -215,13 +236,37 @@ static const struct inhabitant *match(const struct owners *o, const struct owner
 	for (size_t i = 0; i < o->count; i++) {
 		const struct inhabitant *one = &o->inhabitants[i];
 		if (one->pids.inner != claim->pid ||
-		    (claim->namespaces.pid && one->namespace != claim->namespaces.pid))
+		    (claim->namespaces.pid && one->namespace != claim->namespaces.pid) ||
+		    is_too_young(claim, one->pids.outer))
 			continue;
 		if (found && found->pids.outer != one->pids.outer)
 			return NULL;
 		found = one;
 	}
 	return found;
+}
+
+// Who has introduced itself, dead or alive.
+static bool find_visitor(struct owners *o, const struct owner_claim *claim, uid_t user,
+                         struct inhabitant *found)
+{
+	struct visitor visitor = { .pid_namespace = claim->namespaces.pid,
+		                   .pid = claim->pid,
+		                   .image_ns = claim->image_ns };
+
+	if (!door_find(o->door, &visitor, user, &visitor) || is_older(o, visitor.outer))
+		return false;
+	if (look_at(o, visitor.outer, found) && found->namespace == visitor.pid_namespace &&
+	    found->pids.inner == visitor.pid)
+		return true;
+	// It has ended, and its parent is known if that has introduced itself, too.
+	*found = (struct inhabitant){ .namespace = visitor.pid_namespace,
+		                      .pids = { .outer = visitor.outer, .inner = visitor.pid } };
+	struct visitor parent = { .pid_namespace = visitor.pid_namespace,
+		                  .pid = visitor.parent_pid };
+	if (parent.pid && door_find(o->door, &parent, user, &parent))
+		found->pids.parent = parent.outer;
+	return true;
 }
 
 static const struct inhabitant *search(struct owners *o, const struct owner_claim *claim)
@@ -251,11 +296,16 @@ static struct owner *make_owner(const struct owner_claim *claim, const struct in
 	return owner;
 }
 
-enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim, unsigned *tries,
-                              struct owner **owner)
+enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim, uid_t user,
+                              unsigned *tries, struct owner **owner)
 {
+	struct inhabitant visitor;
 	const struct inhabitant *found = NULL;
 
+	if (is_foreign(o, claim) && find_visitor(o, claim, user, &visitor)) {
+		*owner = make_owner(claim, &visitor);
+		return *owner ? OWNER_FOUND : OWNER_REFUSED;
+	}
 	// Without /proc in there, the namespace is unknown: the number is the collector's unless a
 	// process in another namespace has it.
 	if (is_foreign(o, claim) || !claim->namespaces.pid)
@@ -292,11 +342,14 @@ bool owners_may_write(uint32_t pid, uid_t user)
 	return user == users[0] || user == users[1] || user == users[2] || user == users[3];
 }
 
-uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim)
+uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim, uid_t user)
 {
+	struct inhabitant visitor;
 	const struct inhabitant *found = NULL;
 
 	if (is_foreign(o, claim)) {
+		if (find_visitor(o, claim, user, &visitor))
+			return visitor.pids.outer;
 		found = search(o, claim);
 		return found ? found->pids.outer : 0;
 	}

@@ -3,10 +3,11 @@
  * Which processes of the run the agents' files belong to, by the collector's own numbers.
  *
  * An agent knows the pid, the tids and the clock of its own namespaces. A process in another PID
- * namespace is looked for among the collector's descendants, and then in all of /proc, by
- * the namespace and the last number of NSpid; it can be found only while it is alive. Nothing
- * that an agent says is trusted: a process older than the collector is none of the run's. One
- * thread at a time.
+ * namespace introduces itself (tracer/reader/door.h). Where it could not, it is looked for among
+ * the collector's descendants, and then in all of /proc, by the namespace and the last number of
+ * NSpid, and can be found only while it is alive. The kernel tells nobody the numbers of a thread
+ * that has ended. Nothing that an agent says is trusted: a process older than the collector is none
+ * of the run's. One thread at a time.
  */
 #pragma once
 
@@ -34,7 +35,8 @@ enum owner_answer {
 	OWNER_REFUSED
 };
 
-struct owners *owners_new(void); /* NULL: no memory */
+/* Processes introduce themselves in DIRECTORY. NULL: no memory. */
+struct owners *owners_new(int directory);
 void owners_free(struct owners *o);
 
 CLEANUP(owners, struct owners *, owners_free)
@@ -43,11 +45,11 @@ CLEANUP(owners, struct owners *, owners_free)
 void owners_begin_round(struct owners *o);
 
 /*
- * *OWNER gets the process that CLAIM is of, to be released; TRIES counts the calls about CLAIM,
- * from 0. OWNER_REFUSED: it is none of the run's, or has ended.
+ * *OWNER gets the process that CLAIM, in a file of USER's, is of, to be released; TRIES counts the
+ * calls about CLAIM, from 0. OWNER_REFUSED: it is none of the run's, or has ended unknown.
  */
-enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim, unsigned *tries,
-                              struct owner **owner);
+enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim, uid_t user,
+                              unsigned *tries, struct owner **owner);
 
 /*
  * Whether a file of USER's can be of process PID: the collector's own user may write for all,
@@ -55,8 +57,8 @@ enum owner_answer owners_find(struct owners *o, const struct owner_claim *claim,
  */
 bool owners_may_write(uint32_t pid, uid_t user);
 
-/* By the collector's own numbers; 0 if CLAIM cannot be matched at once. */
-uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim);
+/* By the collector's own numbers; 0 if CLAIM, in a file of USER's, cannot be matched at once. */
+uint32_t owners_pid_now(struct owners *o, const struct owner_claim *claim, uid_t user);
 
 struct owner *owner_share(struct owner *owner);
 void owner_release(struct owner *owner); /* NULL is fine */

@@ -68,7 +68,7 @@ struct reader *reader_new(const char *directory, struct error *err)
 
 int reader_find_owners(struct reader *r, struct error *err)
 {
-	r->owners = owners_new();
+	r->owners = owners_new(r->directory);
 	return r->owners
 	               ? 0
 	               : error_set(err, ENOMEM, "could not start the reader of the agent's rings");
@@ -120,7 +120,8 @@ static bool find_owner(struct reader *r, struct ring_file *file)
 	share_owner(r, file);
 	if (!file->pending)
 		return true;
-	enum owner_answer answer = owners_find(r->owners, &file->claim, &file->tries, &owner);
+	enum owner_answer answer =
+		owners_find(r->owners, &file->claim, file->user, &file->tries, &owner);
 	if (answer == OWNER_FOUND && !owners_may_write(owner_pid(owner), file->user)) {
 		owner_release(owner);
 		file->first = false; // a forgery: no process has lost anything
@@ -205,7 +206,9 @@ static void add_files(struct reader *r)
 	for (struct dirent *entry; (entry = readdir(directory));) {
 		if (is_totals(entry->d_name))
 			add_totals(r, entry->d_name);
-		else if (entry->d_name[0] != '.' && strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0)
+		else if (entry->d_name[0] != '.' &&
+		         strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0 &&
+		         strcmp(entry->d_name, PROTOCOL_DOOR) != 0)
 			add_file(r, entry->d_name);
 	}
 	closedir(directory);
@@ -305,7 +308,7 @@ static void keep_memory(struct reader *r, const struct record_memory *memory)
 	struct owner_claim claim = { .pid = copy.head.pid, .namespaces.pid = copy.head.tid };
 
 	if (r->owners)
-		copy.head.pid = owners_pid_now(r->owners, &claim);
+		copy.head.pid = owners_pid_now(r->owners, &claim, r->totals_user);
 	if (!copy.head.pid) {
 		r->strangers++;
 		return;

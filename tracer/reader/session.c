@@ -2,6 +2,7 @@
 #include "tracer/reader/session.h"
 
 #include "base/error.h"
+#include "base/namespaces.h"
 #include "base/provider.h"
 #include "base/temporary.h"
 #include "tracer/protocol.h"
@@ -295,14 +296,17 @@ static bool export_trace(const struct session *s)
 
 int session_export(const struct session *s, struct error *err)
 {
-	char config[192];
+	char config[256];
+	struct namespaces own;
 
+	namespaces_read(&own);
 	snprintf(config, sizeof(config),
 	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d,gpu=%u,"
-	         "launches=%u,waits=%d",
+	         "launches=%u,waits=%d,pidns=%u,filters=%u",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
 	         s->options.python_hz, s->options.ops, s->options.malloc_bytes,
-	         s->options.count_calls, s->options.gpu, s->options.launches, s->options.waits);
+	         s->options.count_calls, s->options.gpu, s->options.launches, s->options.waits,
+	         own.pid, namespaces_read_filters());
 	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)
