@@ -29,7 +29,8 @@ static bool read_text(const char *path, char *text, size_t size)
 static uint64_t monotonic_of_ticks(uint64_t ticks)
 {
 	uint64_t since_boot = ticks * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
-	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - clock_now_ns();
+	uint64_t now = clock_now_ns(); // first, or the difference can be below 0
+	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - now;
 
 	return since_boot > suspended ? since_boot - suspended : 0;
 }
