@@ -2,6 +2,7 @@
 #include "base/foreign_file.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -25,6 +26,9 @@ static int check(const char *path, const struct foreign_rules *rules, const stru
 		return error_set(err, 0, "\"%s\" has %llu MB, and at most %llu MB are read", path,
 		                 (unsigned long long)st->st_size >> 20,
 		                 (unsigned long long)rules->max_bytes >> 20);
+	if ((uint64_t)st->st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st->st_mtim.tv_nsec <
+	    rules->not_before_ns)
+		return error_set(err, 0, "\"%s\" is older than its process", path);
 	return 0;
 }
 
@@ -62,4 +66,14 @@ int foreign_open(const char *path, const struct foreign_rules *rules, struct sta
 	if (st)
 		*st = opened;
 	return steal_fd(&fd);
+}
+
+int foreign_open_again(int fd, const char *path, const struct foreign_rules *rules, struct stat *st,
+                       struct error *err)
+{
+	cleanup_close int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (again < 0 || fstat(again, st) < 0)
+		return error_set(err, errno, "could not open \"%s\"", path);
+	return check(path, rules, st, err) < 0 ? -1 : steal_fd(&again);
 }

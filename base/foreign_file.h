@@ -25,9 +25,15 @@ struct foreign_rules {
 	bool owned;
 	uid_t user;
 	uint64_t max_bytes; /* 0: of any size */
+	/* It has been written to since then: CLOCK_REALTIME; 0: at any time. */
+	uint64_t not_before_ns;
 };
 
 /* Opens PATH to be read. RULES may be NULL; ST, which may be NULL, is what fstat() says. -1 with
    ERR: the path is quoted in it, and its errnum is ENOENT only where there is no such file. */
 int foreign_open(const char *path, const struct foreign_rules *rules, struct stat *st,
                  struct error *err);
+
+/* The same of FD, which is open to be read, and stays so: another descriptor of it. */
+int foreign_open_again(int fd, const char *path, const struct foreign_rules *rules, struct stat *st,
+                       struct error *err);

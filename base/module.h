@@ -33,12 +33,16 @@ struct module {
 	pid_t pid;        /* JIT: whose memory; others: a process that mapped it */
 	bool user_known;  /* of JIT: whose process it is, which decides what files about it count */
 	uid_t user;
-	dev_t device; /* of the mapped file; 0 if unknown */
-	ino_t inode;  /* 0 if unknown */
+	pid_t inner_pid; /* of JIT: its pid in its own PID namespace, where files are named by that,
+	                    if it is known whether it has our /tmp, too; else 0 */
+	uint64_t born_ns; /* of JIT: when the process began, CLOCK_REALTIME; 0 if unknown */
+	dev_t device;     /* of the mapped file; 0 if unknown */
+	ino_t inode;      /* 0 if unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size; /* 0 if unknown */
 	int fd; /* open on the mapped file if PATH may not lead to it (deleted, another mount
-	           namespace); else -1. Owned by the registry. */
+	           namespace); of JIT: on the process's /tmp, if that is not ours; else -1. Owned by
+	           the registry. */
 };
 
 struct modules;

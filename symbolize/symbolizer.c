@@ -26,6 +26,7 @@ struct known_module {
 struct jitdump_path {
 	pid_t pid;
 	const char *path;
+	int fd; // -1: by its path
 };
 
 // Symbols that were given out; they live as long as the symbolizer.
@@ -176,22 +177,28 @@ static int resolve_kernel(struct symbolizer *s, struct debug_status *status,
 	return 0;
 }
 
-static const char *dump_of(const struct symbolizer *s, pid_t pid)
+// Its path is NULL if none is known.
+static struct jitdump_path dump_of(const struct symbolizer *s, pid_t pid)
 {
 	for (size_t i = s->dump_count; i > 0; i--)
 		if (s->dumps[i - 1].pid == pid)
-			return s->dumps[i - 1].path;
-	return NULL;
+			return s->dumps[i - 1];
+	return (struct jitdump_path){ .fd = -1 };
 }
 
 static int find_frames(struct symbolizer *s, const struct module *module,
                        struct known_module *known, const uint64_t *addresses, size_t count,
                        struct frames *frames, struct error *err)
 {
+	struct jitdump_path dump = dump_of(s, module->pid);
 	struct jit_search search = { .pid = module->pid,
+		                     .inner_pid = module->inner_pid,
+		                     .born_ns = module->born_ns,
+		                     .place = module->fd,
 		                     .user = module->user_known ? module->user : geteuid(),
 		                     .directory = s->jit_directory,
-		                     .dump = dump_of(s, module->pid),
+		                     .dump = dump.path,
+		                     .dump_fd = dump.fd,
 		                     .paths = s->paths,
 		                     .names = s->names };
 
@@ -306,16 +313,16 @@ void symbolizer_set_progress(struct symbolizer *s,
 	s->options.progress_context = context;
 }
 
-int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, int fd)
 {
-	const char *known = dump_of(s, pid);
+	const char *known = dump_of(s, pid).path;
 	const char *copy = strings_get(s->paths, strings_add(s->paths, path));
 
 	if (known && known == copy)
 		return 0;
 	if (!copy || !array_reserve(&s->dumps, &s->dump_capacity, s->dump_count + 1))
 		return -1;
-	s->dumps[s->dump_count++] = (struct jitdump_path){ pid, copy };
+	s->dumps[s->dump_count++] = (struct jitdump_path){ pid, copy, fd };
 	return 0;
 }
 

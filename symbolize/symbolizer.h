@@ -68,12 +68,12 @@ void symbolizer_set_progress(struct symbolizer *s,
                              void (*progress)(void *context, const char *what), void *context);
 
 /*
- * Tells where the jitdump of PID is, a path that we can open; the sampler sees it as the mapping of
- * a file called jit-PID.dump. Without this, or if it is not there, it is looked for in the
- * process's maps, if that still runs, and in the JIT directory. To be told again is no news. -1 if
- * there is no memory.
+ * Tells where the jitdump of PID is, a path that we can open, or FD, borrowed, if that is not -1;
+ * the sampler sees it as the mapping of a file called jit-PID.dump. Without this, or if it is not
+ * there, it is looked for in the process's maps, if that still runs, and in the JIT directory. To
+ * be told again is no news. -1 if there is no memory.
  */
-int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path);
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, int fd);
 
 /* What MODULE could tell. Only after symbolizer_resolve() for it; else level NONE. */
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,

@@ -99,24 +99,14 @@ static int name_module(struct profile *p, struct symbolizer *s, const struct unn
 	return module ? keep_facts(p, s, module, err) : 0;
 }
 
-// "/a/jit-4711.dump"
-static bool is_jitdump(const char *path)
-{
-	const char *name = path_base(path);
-	size_t length = strlen(name);
-
-	return length > 9 && strncmp(name, "jit-", 4) == 0 &&
-	       strcmp(name + length - 5, ".dump") == 0;
-}
-
 // Compilers map their jitdumps, so that it is known where they are: when the process has ended,
 // nothing else tells.
 static int tell_jitdumps(const struct profile *p, struct symbolizer *s, struct error *err)
 {
 	for (uint32_t id = 1; id <= modules_count(p->modules); id++) {
 		const struct module *module = modules_get(p->modules, id);
-		if (is_jitdump(module->path) &&
-		    symbolizer_set_jitdump(s, module->pid, module->path) < 0)
+		if (path_is_jitdump(module->path) &&
+		    symbolizer_set_jitdump(s, module->pid, module->path, module->fd) < 0)
 			return no_memory(err);
 	}
 	return 0;

@@ -3,10 +3,17 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign_file.h"
+#include "base/namespaces.h"
+#include "base/path.h"
+#include "sampler/proc/proc_stat.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -47,6 +54,26 @@ static struct module *add_module(struct modules *modules, const struct module *w
 	return modules_add(modules, &module, NULL);
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+// Where the path does not lead us to it, nothing will once the process has ended.
+static void keep_dump(struct module *module, uint32_t pid)
+{
+	static const struct foreign_rules rules = { .no_links = true };
+	struct stat named, theirs;
+	char path[PATH_MAX];
+
+	if (module->fd >= 0 ||
+	    snprintf(path, sizeof(path), "/proc/%u/root%s", pid, module->path) >= (int)sizeof(path))
+		return;
+	cleanup_close int fd = foreign_open(path, &rules, &theirs, NULL);
+	if (fd >= 0 && (lstat(module->path, &named) < 0 || !is_same_file(&named, &theirs)))
+		module->fd = steal_fd(&fd);
+}
+
 static struct module *module_of_file(struct modules *modules, const struct event_map *map,
                                      uint32_t pid)
 {
@@ -66,7 +93,10 @@ static struct module *module_of_file(struct modules *modules, const struct event
 		.device = makedev(map->device_major, map->device_minor),
 		.inode = map->inode,
 	};
-	return add_module(modules, &wanted, map);
+	struct module *module = add_module(modules, &wanted, map);
+	if (module && path_is_jitdump(path))
+		keep_dump(module, pid);
+	return module;
 }
 
 // While it lives: its number can be anybody's later. Its directory in /proc is its effective user's
@@ -83,6 +113,46 @@ static void note_user(struct module *module)
 	module->user = st.st_uid;
 }
 
+// The process's own /tmp, if that is another than ours. False if that is not known.
+static bool keep_place(struct module *module)
+{
+	char path[32];
+	struct stat ours, theirs, kept;
+	struct rlimit limit;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", module->pid);
+	if (stat(path, &theirs) < 0 || stat("/tmp", &ours) < 0)
+		return false;
+	if (is_same_file(&ours, &theirs) ||
+	    (module->fd >= 0 && fstat(module->fd, &kept) == 0 && is_same_file(&kept, &theirs)))
+		return true;
+	cleanup_close int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	// A build can have a thousand such processes, and threads need descriptors, too.
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fd >= limit.rlim_cur / 2)
+		return false;
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = steal_fd(&fd);
+	return true;
+}
+
+// How the process is called where it lives, what has its files there, and from when on they count.
+static void note_place(struct module *module)
+{
+	char path[32], text[4096];
+	struct namespace_pids pids;
+	struct proc_stat stat;
+
+	if (proc_stat_read((uint32_t)module->pid, &stat))
+		module->born_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - stat.start_ns);
+	snprintf(path, sizeof(path), "/proc/%d/status", module->pid);
+	cleanup_fclose FILE *file = fopen(path, "re");
+	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[length] = '\0';
+	if (namespaces_parse_pids(text, &pids) && keep_place(module))
+		module->inner_pid = (pid_t)pids.inner;
+}
+
 static struct module *module_of(struct modules *modules, const struct event_map *map, uint32_t pid)
 {
 	char name[32];
@@ -97,8 +167,10 @@ static struct module *module_of(struct modules *modules, const struct event_map 
 	snprintf(name, sizeof(name), "[jit %u]", pid);
 	struct module jit = { .kind = MODULE_JIT, .path = name, .pid = (pid_t)pid };
 	struct module *module = add_module(modules, &jit, map);
-	if (module)
+	if (module) {
 		note_user(module);
+		note_place(module);
+	}
 	return module;
 }
 

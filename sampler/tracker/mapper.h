@@ -5,6 +5,9 @@
  * Code that was there before we looked, or that a source cannot report, is
  * found in /proc/PID/maps when a sample meets it. No state of its own: what
  * has been tried is kept in the process.
+ *
+ * What leads to the files of a run-time compiler (perf maps, jitdumps) is noted with the module
+ * while the process lives: its user, its number and its /tmp where it lives.
  */
 #pragma once
 

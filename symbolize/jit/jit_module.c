@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/jit/jit_module.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/foreign_file.h"
 #include "base/mapped.h"
@@ -50,41 +51,82 @@ static void jit_file_at_scope_end(struct jit_file *file)
 	mapped_close(&file->map);
 }
 
-// What anybody can write to in /tmp is believed only of the process's own user, or of root. It is
-// mapped, as a file of any size may be there: only what is looked at takes memory.
-static bool open_at(const struct jit_search *search, const char *path, struct jit_file *file)
+// What the clocks of files and of processes may differ by.
+#define BORN_SLACK_NS NS_PER_SEC
+
+// What anybody can write to in /tmp is believed only of the process's own user, or of root, and
+// only if it is not of an older process of the same number. It is mapped, as a file of any size may
+// be there: only what is looked at takes memory. SHOWN is how the path is called; FD, unless it is
+// -1, what it leads to.
+static bool open_as(const struct jit_search *search, const char *path, int fd, const char *shown,
+                    struct jit_file *file)
 {
-	const struct foreign_rules rules = { .no_links = true,
-		                             .owned = true,
-		                             .user = search->user,
-		                             .max_bytes = JIT_FILE_BYTES_MAX };
+	const struct foreign_rules rules = {
+		.no_links = true,
+		.owned = true,
+		.user = search->user,
+		.max_bytes = JIT_FILE_BYTES_MAX,
+		.not_before_ns =
+			search->born_ns > BORN_SLACK_NS ? search->born_ns - BORN_SLACK_NS : 0,
+	};
 	struct error err = { 0 };
 	struct stat st;
-	cleanup_close int fd = foreign_open(path, &rules, &st, &err);
+	cleanup_close int own = fd >= 0 ? foreign_open_again(fd, shown, &rules, &st, &err)
+	                                : foreign_open(path, &rules, &st, &err);
 
-	if (fd < 0 && err.errnum != ENOENT && err.errnum != ENOTDIR && !*file->refusal)
+	if (own < 0 && err.errnum != ENOENT && err.errnum != ENOTDIR && !*file->refusal)
 		error_message(&err, file->refusal, sizeof(file->refusal));
-	if (fd < 0 || !st.st_size)
+	if (own < 0 || !st.st_size)
 		return false;
-	if (mapped_open(&file->map, fd, (size_t)st.st_size, MAPPED_READ, NULL) < 0)
+	if (mapped_open(&file->map, own, (size_t)st.st_size, MAPPED_READ, NULL) < 0)
 		return false;
-	snprintf(file->path, sizeof(file->path), "%s", path);
+	snprintf(file->path, sizeof(file->path), "%s", shown);
 	return true;
 }
 
-// Opens the file with the pid in its name, here or in the process's own root.
+static bool open_at(const struct jit_search *search, const char *path, struct jit_file *file)
+{
+	return open_as(search, path, -1, path, file);
+}
+
+// In the process's own directory, by its number there.
+static bool open_inside(const struct jit_search *search, const char *before, const char *after,
+                        struct jit_file *file)
+{
+	pid_t inner = search->inner_pid ? search->inner_pid : inner_pid(search->pid);
+	char shown[PATH_MAX], path[PATH_MAX];
+
+	snprintf(shown, sizeof(shown), "/proc/%d/root%s/%s%d%s", search->pid, search->directory,
+	         before, inner, after);
+	if (search->place < 0)
+		return open_at(search, shown, file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s%d%s", search->place, before, inner,
+	         after);
+	return open_as(search, path, -1, shown, file);
+}
+
+static bool open_here(const struct jit_search *search, pid_t pid, const char *before,
+                      const char *after, struct jit_file *file)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s%d%s", search->directory, before, pid, after);
+	return open_at(search, path, file);
+}
+
+// Opens the file with the pid in its name, here or in the process's own root. The number that it
+// has where it lives comes first: here, another process has that, unless both have the same /tmp.
 static bool open_by_pid(const struct jit_search *search, const char *before, const char *after,
                         struct jit_file *file)
 {
-	pid_t inner = inner_pid(search->pid);
-	char path[PATH_MAX];
+	bool renamed = search->inner_pid && search->inner_pid != search->pid;
 
-	snprintf(path, sizeof(path), "%s/%s%d%s", search->directory, before, search->pid, after);
-	if (open_at(search, path, file))
+	if (renamed &&
+	    (search->place >= 0 ? open_inside(search, before, after, file)
+	                        : open_here(search, search->inner_pid, before, after, file)))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%d/root%s/%s%d%s", search->pid, search->directory,
-	         before, inner, after);
-	return open_at(search, path, file);
+	return open_here(search, search->pid, before, after, file) ||
+	       (!renamed && open_inside(search, before, after, file));
 }
 
 // A compiler maps its dump, which is how others find it: perf-record(1) does the same.
@@ -112,7 +154,7 @@ static char *find_mapped_dump(pid_t pid)
 
 static bool open_dump(const struct jit_search *search, struct jit_file *file)
 {
-	if (search->dump && open_at(search, search->dump, file))
+	if (search->dump && open_as(search, search->dump, search->dump_fd, search->dump, file))
 		return true;
 	cleanup_free char *mapped = find_mapped_dump(search->pid);
 	return (mapped && open_at(search, mapped, file)) ||

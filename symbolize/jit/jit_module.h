@@ -16,9 +16,13 @@ struct strings;
 
 struct jit_search {
 	pid_t pid;
-	uid_t user; /* whose process it is: files of others, but for root's, are ignored */
+	pid_t inner_pid;  /* in its own PID namespace; 0: unknown */
+	uint64_t born_ns; /* CLOCK_REALTIME: older files are not its own; 0: unknown */
+	int place;        /* open on its own /tmp; -1: it has ours, or that is not known */
+	uid_t user;       /* whose process it is: files of others, but for root's, are ignored */
 	const char *directory; /* where perf-PID.map is */
 	const char *dump;      /* path of the jitdump that the process mapped; NULL if unknown */
+	int dump_fd;           /* the same, open; -1: by its path */
 	struct strings *paths;
 	struct demangler *names;
 };

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import unittest
 
-from harness import BOTTLENECK, NO_PERF, Case, main, need, python_for_nobody, unprivileged
+from harness import (BOTTLENECK, NO_PERF, Case, main, need, python_for_nobody, target,
+                     unprivileged)
 
 SECONDS = 1.2
 SHORT = 40  # processes of a millisecond each
@@ -107,6 +108,47 @@ class Namespaces(Case):
 
     def test_a_clock_that_is_a_day_ahead(self):
         self.check(TIME, 2)
+
+
+class Jit(Case):
+    """A run-time compiler names its code by its own number there, and has ended when we read it."""
+
+    FORKS = 50 + os.getpid() % 150  # so that other tests that use this /tmp have other numbers
+
+    def check(self, command):
+        bare = self.bare(command)
+        if bare.returncode:
+            raise unittest.SkipTest(bare.stderr.decode().strip())
+        done = self.profile_run(command)
+        self.assertEqual(done.status, 0, done.err)
+        inner = int(done.out.decode().split()[0])
+        self.assertLess(inner, 1000)
+        shown = self.verb("report", "--export=json", done.profile)
+        rows = json.loads(shown.stdout)["tables"]["functions"]
+        names = {row["name"] for row in rows}
+        self.assertTrue({"made_one", "made_two"} <= names, (names, done.report))
+        return inner
+
+    def script(self, before=""):
+        forks = f"i=0; while [ $i -lt {self.FORKS} ]; do (:); i=$((i + 1)); done"
+        program = "sh -c 'echo $$; TRUTH_MS=300 exec \"$0\"' \"$0\""
+        return ["sh", "-c", f"{before} {forks}; {program}", target("jit")]
+
+    def tearDown(self):
+        super().tearDown()
+        for number in range(self.FORKS, self.FORKS + 10):
+            path = f"/tmp/perf-{number}.map"
+            if os.path.exists(path):
+                os.unlink(path)
+
+    def test_in_a_pid_namespace(self):
+        need("unshare")
+        self.check([*PID, *self.script()])
+
+    def test_in_a_pid_namespace_with_a_directory_of_its_own(self):
+        need("unshare", "mount")
+        inner = self.check([*PID, *self.script("mount -t tmpfs none /tmp;")])
+        self.assertFalse(os.path.exists(f"/tmp/perf-{inner}.map"))
 
 
 class NamespacesOfAUser(Namespaces):

@@ -140,3 +140,31 @@ Test(foreign_file, a_file_that_is_too_large_is_refused_before_it_is_read)
 	cr_expect(eq(str, (char *)refusal(in("plain"), &rules),
 	             " has 2048 MB, and at most 1 MB are read"));
 }
+
+Test(foreign_file, a_file_may_be_too_old)
+{
+	struct stat st;
+	cr_assert(eq(int, stat(in("plain"), &st), 0));
+	uint64_t written = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	struct foreign_rules rules = { .not_before_ns = written };
+
+	cr_expect(eq(str, (char *)refusal(in("plain"), &rules), ""));
+	rules.not_before_ns++;
+	cr_expect(ne(ptr, strstr(refusal(in("plain"), &rules), "is older than its process"), NULL));
+}
+
+Test(foreign_file, what_is_open_already_is_held_to_the_same_rules)
+{
+	struct foreign_rules rules = { .no_links = true };
+	struct error err = { 0 };
+	struct stat st;
+	cleanup_close int fd = open(in("plain"), O_RDONLY | O_CLOEXEC);
+	cleanup_close int again = foreign_open_again(fd, "shown", &rules, &st, &err);
+
+	cr_assert(ge(int, again, 0), "%s", err.text);
+	cr_expect(ne(int, again, fd));
+	cr_expect(eq(i64, (int64_t)st.st_size, 10));
+	cr_assert(eq(int, link(in("plain"), in("hard")), 0));
+	cr_expect(eq(int, foreign_open_again(fd, "shown", &rules, &st, &err), -1));
+	cr_expect(eq(str, err.text, "\"shown\" is a hard link to another file"));
+}

@@ -93,6 +93,19 @@ Test(mapper, made_memory_belongs_to_its_process)
 	cr_expect(eq(int, module->pid, getpid()));
 }
 
+Test(mapper, what_leads_to_the_maps_of_a_compiler_is_noted_while_it_lives)
+{
+	const struct module *module = map_path("//anon", PROT_EXEC);
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+
+	cr_expect(module->user_known);
+	cr_expect(eq(uint, module->user, geteuid()));
+	cr_expect(eq(int, module->inner_pid, getpid()));
+	cr_expect(eq(int, module->fd, -1), "it has our /tmp");
+	cr_expect(le(u64, module->born_ns, now));
+	cr_expect(gt(u64, module->born_ns + 3600 * NS_PER_SEC, now));
+}
+
 Test(mapper, data_and_empty_ranges_are_not_mapped)
 {
 	struct event_map empty = { .start = 0x1000, .protection = PROT_EXEC, .path = "/x" };

@@ -256,10 +256,11 @@ const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
 	return &s->status;
 }
 
-int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, int fd)
 {
 	size_t used = strlen(s->jitdumps);
 
+	(void)fd;
 	snprintf(s->jitdumps + used, sizeof(s->jitdumps) - used, "%d %s;", (int)pid, path);
 	return 0;
 }

@@ -85,9 +85,9 @@ const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
 	return &status;
 }
 
-int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path)
+int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, int fd)
 {
-	(void)s, (void)pid, (void)path;
+	(void)s, (void)pid, (void)path, (void)fd;
 	return 0;
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/elf_builder.h"
@@ -391,6 +393,65 @@ Test(files, code_made_at_run_time_is_named_by_its_map, .init = setup, .fini = te
 	cr_expect(eq(u32, resolve(s, &jit, 0x3000).count, 0));
 	cr_expect(eq(int, symbolizer_debug_status(s, &jit)->level, DEBUG_SYMBOLS));
 	cr_expect(eq(int, chain.symbols[0].line, 12));
+}
+
+// In a PID namespace a process names its files by the number that it has there.
+Test(files, a_map_is_found_by_the_number_that_the_process_has_where_it_lives, .init = setup,
+     .fini = teardown)
+{
+	static const char inside[] = "1000 100 inside\n", here[] = "1000 100 here\n",
+			  other[] = "1000 100 other\n";
+	struct module jit = { .id = 1,
+		              .kind = MODULE_JIT,
+		              .path = "[jit 4711]",
+		              .pid = 4711,
+		              .inner_pid = 3,
+		              .fd = -1 };
+	struct symbolizer_options options = { .jit_directory = directory };
+	char path[128], place[96];
+
+	snprintf(place, sizeof(place), "%s/place", directory);
+	cr_assert(eq(int, mkdir(place, 0700), 0));
+	snprintf(path, sizeof(path), "%s/perf-3.map", place);
+	write_file(path, inside, strlen(inside));
+	snprintf(path, sizeof(path), "%s/perf-3.map", directory);
+	write_file(path, here, strlen(here));
+	snprintf(path, sizeof(path), "%s/perf-4711.map", directory);
+	write_file(path, other, strlen(other));
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = { "here", "inside", "other" };
+		cleanup(symbolizer) struct symbolizer *s = start(&options);
+		cleanup_close int fd = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		jit.fd = i == 1 ? fd : -1;
+		jit.inner_pid = i < 2 ? 3 : 0;
+		struct symbol_chain chain = resolve(s, &jit, 0x1010);
+		cr_assert(eq(u32, chain.count, 1), "%s", names[i]);
+		cr_expect(eq(str, (char *)chain.symbols[0].function, (char *)names[i]));
+	}
+}
+
+// Numbers are given again, small ones in each new namespace.
+Test(files, the_map_of_an_older_process_of_that_number_is_refused_and_named, .init = setup,
+     .fini = teardown)
+{
+	static const char text[] = "1000 100 stale\n";
+	struct module jit = {
+		.id = 1, .kind = MODULE_JIT, .path = "[jit 4711]", .pid = 4711, .fd = -1
+	};
+	struct symbolizer_options options = { .jit_directory = directory };
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/perf-4711.map", directory);
+	write_file(path, text, strlen(text));
+	for (int i = 0; i < 2; i++) {
+		cleanup(symbolizer) struct symbolizer *s = start(&options);
+		// Files may have a clock of whole seconds.
+		jit.born_ns = clock_ns(CLOCK_REALTIME) + (i ? 2 * NS_PER_SEC : 0);
+		cr_expect(eq(u32, resolve(s, &jit, 0x1010).count, i ? 0 : 1));
+		const struct debug_status *status = symbolizer_debug_status(s, &jit);
+		cr_expect(eq(int, strstr(status->reason, "is older than its process") != NULL, i),
+		          "%s", status->reason);
+	}
 }
 
 Test(files, without_a_map_it_is_said_what_there_is_none_of, .init = setup, .fini = teardown)
