@@ -422,14 +422,21 @@ struct record_python_name {
 };
 _Static_assert(sizeof(struct record_python_name) == 24 + 8, "python name");
 
-/* What has come since the last one of this code object. CODE 0: that was all, none is missing. */
+/*
+ * Calls of a function since the last such record: all of them, or those from one caller. A function
+ * is a code object (struct record_python_code), or, where that is 0, a C function: its name as
+ * cProfile has it follows, with a NUL, first that of the function, then that of the caller. Neither
+ * code nor name: that was all, none is missing.
+ */
 struct record_python_calls {
 	struct record head;
 	uint64_t calls;
-	uint32_t code; /* as in struct record_python_code */
-	uint32_t reserved;
+	uint64_t recursive; /* of these, made while one of the same kind was open in the thread */
+	uint32_t code, caller;
+	uint16_t name_bytes, caller_bytes; /* with the NUL; 0: none follows */
+	uint32_t has_caller;               /* 0: from wherever */
 };
-_Static_assert(sizeof(struct record_python_calls) == 24 + 16, "python calls");
+_Static_assert(sizeof(struct record_python_calls) == 24 + 32, "python calls");
 
 /* Why a function that --trace asks for is left alone. */
 enum patch_reason {

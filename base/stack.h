@@ -158,12 +158,23 @@ struct python_name_event {
 	const char *name;
 };
 
-/* Calls of a Python function of a process that counts them: what has come since the last event. */
+/* A function that Python calls: one of its own, or of C. */
+struct python_function {
+	uint32_t code;    /* its number (base/code.h); 0: it is one of C, or unknown */
+	const char *name; /* of a C function, as cProfile has it; NULL: it is one of Python's */
+};
+
+/*
+ * Calls of a function of a process that counts them: what has come since the last event, from
+ * wherever or from one caller.
+ */
 struct python_calls_event {
-	uint32_t code; /* its number (base/code.h) */
+	struct python_function function, caller;
+	bool has_caller;
 	uint64_t calls;
-	bool first; /* of the process */
-	bool last;  /* none is missing; CALLS is 0 */
+	uint64_t recursive; /* of these: see struct record_python_calls */
+	bool first;         /* of the process */
+	bool last;          /* none is missing; CALLS is 0 */
 };
 
 /* A function that --trace asks for was found: it is traced, or not. */

@@ -9,7 +9,10 @@
 #include <string.h>
 
 static const char schema[] =
-	"CREATE TABLE python_call(function INTEGER, file INTEGER, calls INTEGER);";
+	"CREATE TABLE python_call(function INTEGER, file INTEGER, line INTEGER, calls INTEGER, "
+	"recursive INTEGER);"
+	"CREATE TABLE python_caller(callee INTEGER, caller INTEGER, calls INTEGER, "
+	"recursive INTEGER);";
 static const char gil_schema[] =
 	"CREATE TABLE gil(thread INTEGER, held_ns INTEGER, waited_ns INTEGER);";
 
@@ -39,6 +42,8 @@ int write_python_facts(struct file_writer *w)
 	if (file_writer_fact(w, "python_counters", (int64_t)c->begun) < 0 ||
 	    file_writer_fact(w, "python_counters_ended", (int64_t)c->ended) < 0)
 		return -1;
+	if (file_writer_fact(w, "python_callers", c->edge_count) < 0)
+		return -1;
 	return file_writer_fact(w, "python_calls", c->count);
 }
 
@@ -62,6 +67,23 @@ static int write_gil(struct file_writer *w)
 	return 0;
 }
 
+static int write_callers(struct file_writer *w)
+{
+	const struct call_counts *c = &w->profile->call_counts;
+
+	if (file_writer_begin(w, "python_caller", 4, true) < 0)
+		return -1;
+	for (uint32_t i = 0; i < c->edge_count; i++) {
+		file_writer_int(w, c->edges[i].callee);
+		file_writer_int(w, c->edges[i].caller);
+		file_writer_int(w, (int64_t)c->edges[i].calls);
+		file_writer_int(w, (int64_t)c->edges[i].recursive);
+		if (file_writer_row(w) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int write_python(struct file_writer *w)
 {
 	const struct call_counts *c = &w->profile->call_counts;
@@ -70,16 +92,18 @@ int write_python(struct file_writer *w)
 		return -1;
 	if (!c->begun)
 		return 0;
-	if (file_writer_sql(w, schema) < 0 || file_writer_begin(w, "python_call", 3, true) < 0)
+	if (file_writer_sql(w, schema) < 0 || file_writer_begin(w, "python_call", 5, true) < 0)
 		return -1;
 	for (uint32_t i = 0; i < c->count; i++) {
 		file_writer_int(w, c->all[i].function);
 		file_writer_int(w, c->all[i].file);
+		file_writer_int(w, c->all[i].line);
 		file_writer_int(w, (int64_t)c->all[i].calls);
+		file_writer_int(w, (int64_t)c->all[i].recursive);
 		if (file_writer_row(w) < 0)
 			return -1;
 	}
-	return 0;
+	return write_callers(w);
 }
 
 bool take_python_fact(struct file_reader *r, const char *key, int64_t value)
@@ -92,6 +116,8 @@ bool take_python_fact(struct file_reader *r, const char *key, int64_t value)
 		c->ended = (uint64_t)value;
 	else if (strcmp(key, "python_calls") == 0)
 		r->python_calls = (uint64_t)value;
+	else if (strcmp(key, "python_callers") == 0)
+		r->python_callers = (uint64_t)value;
 	else if (strcmp(key, "python_gil") == 0)
 		r->python_gil = (uint64_t)value;
 	else
@@ -107,13 +133,32 @@ static int take_call(struct file_reader *r)
 	const struct call_count count = {
 		.function = file_reader_id(r, 0, texts, &ok),
 		.file = file_reader_id(r, 1, texts, &ok),
-		.calls = (uint64_t)file_reader_int(r, 2),
+		.line = file_reader_id(r, 2, INT32_MAX, &ok),
+		.calls = (uint64_t)file_reader_int(r, 3),
+		.recursive = (uint64_t)file_reader_int(r, 4),
 	};
 
-	if (!ok || !count.function || count.calls > INT64_MAX ||
-	    call_counts_get(c, count.function, count.file))
+	if (!ok || !count.function || count.calls > INT64_MAX || count.recursive > count.calls ||
+	    call_counts_find(c, count.function, count.file, count.line))
 		return file_reader_damaged(r, "a count of calls cannot be");
 	return call_counts_add(c, &count) ? 0 : file_reader_no_memory(r);
+}
+
+static int take_caller(struct file_reader *r)
+{
+	struct call_counts *c = &r->profile->call_counts;
+	bool ok = true;
+	const struct call_edge edge = {
+		.callee = file_reader_id(r, 0, c->count, &ok),
+		.caller = file_reader_id(r, 1, c->count, &ok),
+		.calls = (uint64_t)file_reader_int(r, 2),
+		.recursive = (uint64_t)file_reader_int(r, 3),
+	};
+
+	if (!ok || !edge.callee || !edge.caller || edge.calls > INT64_MAX ||
+	    edge.recursive > edge.calls)
+		return file_reader_damaged(r, "a count of calls cannot be");
+	return call_counts_add_edge(c, &edge) ? 0 : file_reader_no_memory(r);
 }
 
 static int take_gil(struct file_reader *r)
@@ -146,12 +191,15 @@ int read_python(struct file_reader *r)
 
 	if (read_gil(r) < 0)
 		return -1;
-	if (c->ended > c->begun || c->begun > INT64_MAX || (r->python_calls && !c->begun))
+	if (c->ended > c->begun || c->begun > INT64_MAX ||
+	    ((r->python_calls || r->python_callers) && !c->begun))
 		return file_reader_damaged(r, "its counts of calls cannot be");
 	if (!c->begun)
 		return 0;
-	if (file_reader_rows(r, "python_call", 3, take_call) < 0)
+	if (file_reader_rows(r, "python_call", 5, take_call) < 0 ||
+	    file_reader_rows(r, "python_caller", 4, take_caller) < 0)
 		return -1;
-	return c->count == r->python_calls ? 0
-	                                   : file_reader_damaged(r, "a count of calls is missing");
+	return c->count == r->python_calls && c->edge_count == r->python_callers
+	               ? 0
+	               : file_reader_damaged(r, "a count of calls is missing");
 }

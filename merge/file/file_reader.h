@@ -43,7 +43,7 @@ struct file_reader {
 	uint64_t series;                              /* that there must be */
 	uint64_t series_ns;                           /* of all that was read */
 	uint32_t last_series;                         /* of items */
-	uint64_t python_calls;                        /* rows that there must be */
+	uint64_t python_calls, python_callers;        /* rows that there must be */
 	uint64_t python_gil;                          /* the same */
 	uint64_t gpu_devices, gpu_streams, gpu_works; /* the same */
 	bool has_gpu;

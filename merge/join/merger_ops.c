@@ -139,11 +139,22 @@ static bool add_call_counts(struct merger *m)
 {
 	const struct call_counts *from = &m->part->call_counts;
 
+	cleanup_free uint32_t *ids = calloc((size_t)from->count + 1, sizeof(*ids));
+
 	for (uint32_t i = 0; i < from->count; i++) {
-		struct call_count count = { .calls = from->all[i].calls };
-		if (!merger_text(m, from->all[i].function, &count.function) ||
-		    !merger_text(m, from->all[i].file, &count.file) ||
-		    !call_counts_add(&m->profile->call_counts, &count))
+		struct call_count count = from->all[i];
+		if (!ids || !merger_text(m, from->all[i].function, &count.function) ||
+		    !merger_text(m, from->all[i].file, &count.file))
+			return false;
+		ids[i] = call_counts_add(&m->profile->call_counts, &count);
+		if (!ids[i])
+			return false;
+	}
+	for (uint32_t i = 0; i < from->edge_count; i++) {
+		struct call_edge edge = from->edges[i];
+		edge.caller = ids[edge.caller - 1];
+		edge.callee = ids[edge.callee - 1];
+		if (!call_counts_add_edge(&m->profile->call_counts, &edge))
 			return false;
 	}
 	m->profile->call_counts.begun += from->begun;

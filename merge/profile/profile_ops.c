@@ -209,22 +209,47 @@ void profile_add_python_name(struct profile *p, const struct python_name_event *
 	p->lost += (*event->name && !callable.name) || !callables_add(&p->callables, &callable);
 }
 
+static struct call_count count_of(struct profile *p, const struct python_function *function)
+{
+	const struct code *code = p->codes ? codes_get(p->codes, function->code) : NULL;
+
+	if (function->name)
+		return (struct call_count){ .function = strings_add(p->strings, function->name) };
+	return (struct call_count){
+		.function = strings_add(p->strings, code ? code->name : NULL),
+		.file = strings_add(p->strings, code ? code->file : NULL),
+		.line = code ? code->first_line : 0,
+	};
+}
+
+static uint32_t add_count(struct call_counts *counts, const struct call_count *more)
+{
+	return more->function ? call_counts_add(counts, more) : 0;
+}
+
 void profile_add_python_calls(struct profile *p, const struct python_calls_event *event)
 {
-	const struct code *code = p->codes ? codes_get(p->codes, event->code) : NULL;
+	struct call_counts *counts = &p->call_counts;
+	bool done;
 
 	p->call_counts.begun += event->first;
 	p->call_counts.ended += event->last;
 	if (!event->calls)
 		return;
-	const struct call_count more = {
-		.function = strings_add(p->strings, code ? code->name : NULL),
-		.file = strings_add(p->strings, code ? code->file : NULL),
-		.calls = event->calls,
-	};
+	struct call_count more = count_of(p, &event->function);
+	if (event->has_caller) {
+		const struct call_count caller = count_of(p, &event->caller);
+		const struct call_edge edge = { add_count(counts, &caller),
+			                        add_count(counts, &more), event->calls,
+			                        event->recursive };
+		done = edge.caller && edge.callee && call_counts_add_edge(counts, &edge);
+	} else {
+		more.calls = event->calls;
+		more.recursive = event->recursive;
+		done = add_count(counts, &more) != 0;
+	}
 	// A call that is missing makes the rest no better than a lower bound.
-	if (!more.function || !call_counts_add(&p->call_counts, &more))
-		p->call_counts.begun++;
+	p->call_counts.begun += !done;
 }
 
 // What a profile is told of memory.

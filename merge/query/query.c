@@ -118,8 +118,12 @@ static void fill_row(const struct scope *scope, const struct key *key,
 	row->kernel = key->kernel;
 	row->python = key->python;
 	row->called = key->called;
-	if (key->python && key->group == KEY_CODE && scope->whole_run)
-		row->calls = call_counts_get(profile_call_counts(p), key->function, key->file);
+	if ((key->python || key->called) && key->group == KEY_CODE && scope->whole_run) {
+		struct call_count count = call_counts_get(profile_call_counts(p), key->function,
+		                                          key->python ? key->file : 0);
+		row->calls = count.calls;
+		row->recursive = count.recursive;
+	}
 	row->gil = key->group == KEY_GIL;
 	row->inlined = key->inlined;
 	memcpy(row->self_ns, tally->self.ns, sizeof(row->self_ns));
@@ -189,6 +193,8 @@ static uint64_t rank(const struct row *row, enum query_sort sort)
 	switch (sort) {
 	case SORT_TOTAL:
 		return row->total;
+	case SORT_CALLS:
+		return row->calls;
 	case SORT_GPU_SELF:
 		return row->gpu_self_ns;
 	case SORT_GPU_TOTAL:
@@ -204,6 +210,7 @@ static int compare_times(const struct row *a, const struct row *b, enum query_so
 	static const enum query_sort others[][3] = {
 		[SORT_SELF] = { SORT_TOTAL, SORT_GPU_SELF, SORT_GPU_TOTAL },
 		[SORT_TOTAL] = { SORT_SELF, SORT_GPU_TOTAL, SORT_GPU_SELF },
+		[SORT_CALLS] = { SORT_SELF, SORT_TOTAL, SORT_GPU_SELF },
 		[SORT_GPU_SELF] = { SORT_GPU_TOTAL, SORT_SELF, SORT_TOTAL },
 		[SORT_GPU_TOTAL] = { SORT_GPU_SELF, SORT_TOTAL, SORT_SELF },
 	};

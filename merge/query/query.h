@@ -28,7 +28,9 @@ struct row {
 	bool called;    /* a C function, by the name that Python has for it */
 	bool gil;       /* NAME stands for waiting for the lock of Python's interpreter */
 	uint32_t id;    /* tid or pid by thread or process */
-	uint64_t calls; /* of a Python function, by BY_FUNCTION; 0: not counted, or in a window */
+	uint64_t calls; /* of a Python function, or one that Python calls, by BY_FUNCTION; 0: not
+	                   counted, or in a window */
+	uint64_t recursive; /* of them, made while the function was open in its thread */
 	uint64_t self_ns[METRIC_COUNT]; /* all of it, also what was not asked for */
 	uint64_t total_ns[METRIC_COUNT];
 	uint64_t self, total;               /* what was asked for: what rows are ranked by */

@@ -19,6 +19,7 @@ enum query_by {
 enum query_sort {
 	SORT_SELF,
 	SORT_TOTAL,
+	SORT_CALLS,    /* of functions, where they were counted */
 	SORT_GPU_SELF, /* what it has launched, see struct row */
 	SORT_GPU_TOTAL
 };

@@ -78,7 +78,18 @@ static struct event_python_name name_of(const struct record_python_name *name)
 
 static struct event_python_calls calls_of(const struct record_python_calls *calls)
 {
-	return (struct event_python_calls){ calls->code, calls->calls };
+	const char *names = (const char *)(calls + 1);
+
+	return (struct event_python_calls){
+		.code = calls->code,
+		.caller = calls->caller,
+		.name = calls->name_bytes ? names : NULL,
+		.caller_name = calls->caller_bytes ? names + calls->name_bytes : NULL,
+		.has_caller = calls->has_caller != 0,
+		.all = !calls->code && !calls->name_bytes,
+		.calls = calls->calls,
+		.recursive = calls->recursive,
+	};
 }
 
 static struct event_python_chain callers_of(const struct record_python_chain *record)

@@ -133,8 +133,10 @@ struct event_python_name {
 };
 
 struct event_python_calls {
-	uint32_t code; /* as in struct event_python_code; 0: that was all */
-	uint64_t calls;
+	uint32_t code, caller;          /* as in struct event_python_code */
+	const char *name, *caller_name; /* of C functions; NULL: no such */
+	bool has_caller, all;           /* ALL: that was all */
+	uint64_t calls, recursive;
 };
 
 struct event_python_chain {

@@ -24,10 +24,13 @@ static void tell_calls(struct tracker *t, struct process *process,
                        const struct event_python_calls *calls)
 {
 	const struct python_calls_event told = {
-		.code = python_code_of(&process->python, calls->code),
+		.function = { python_code_of(&process->python, calls->code), calls->name },
+		.caller = { python_code_of(&process->python, calls->caller), calls->caller_name },
+		.has_caller = calls->has_caller,
 		.calls = calls->calls,
+		.recursive = calls->recursive,
 		.first = !process->python.counts,
-		.last = calls->code == 0,
+		.last = calls->all,
 	};
 
 	process->python.counts = true;
@@ -45,7 +48,7 @@ void tracker_on_python(struct tracker *t, const struct event *event)
 	python_begin(&thread->process->python, &event->python);
 	// One that is killed before it tells a call has told that it counts.
 	if (event->python.counts && !thread->process->python.counts)
-		tell_calls(t, thread->process, &(struct event_python_calls){ .code = UINT32_MAX });
+		tell_calls(t, thread->process, &(struct event_python_calls){ 0 });
 	if (t->off_cpu && first) // threads that wait already
 		tasks_each_thread(t->tasks, look_again, &again);
 }

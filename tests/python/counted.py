@@ -19,8 +19,35 @@ def generate(n):
         yield leaf(i)
 
 
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n > 0 and even(n - 1)
+
+
 def fail():
     raise ValueError
+
+
+def closing():
+    try:
+        yield leaf(0)
+        yield 1
+    finally:
+        leaf(1)
+
+
+def thrown():
+    try:
+        yield 1
+    except KeyError:
+        yield leaf(2)
+
+
+def by_c(x):
+    return len(x)
 
 
 class Thing:
@@ -74,7 +101,25 @@ def main():
             fail()
         except ValueError:
             pass
+    even(30)
     sorted([Thing(i % 5) for i in range(40)])
+    sorted([[1], [2, 3], []], key=by_c)
+    list(map(leaf, range(9)))
+    for name in ("7", "x", "8"):
+        try:
+            "".join([str(int(name)).upper()])
+        except ValueError:
+            pass
+    left = closing()
+    next(left)
+    left.close()
+    caught = thrown()
+    next(caught)
+    caught.throw(KeyError())
+    dict.fromkeys("abc").update(a=1)
+    {}.get("a")
+    max(3, *[1, 2])
+    object.__new__(Thing).__sizeof__()
     Thing(1).value
     for _ in range(300):  # code objects that come and go
         exec(compile("def made(): return 1\nmade()", "made.py", "exec"), {})

@@ -2,7 +2,9 @@
 // python_told [--calls 1] [--out FILE] COMMAND...: runs it under the agent and prints what Python
 // has told of itself:
 //	name PID ADDRESS NAME                       of a C function
-//	calls PID COUNT FILE|FUNCTION|FIRST-LINE    of a code object, since the last such line
+//	calls PID COUNT RECURSIVE FILE|FUNCTION|FIRST-LINE      since the last such line; a C
+//	                                                        function is ~|NAME|0
+//	edge PID COUNT RECURSIVE FILE|FUNCTION|FIRST-LINE TAB CALLER
 //	end PID                                     no call is missing
 //	note PID TEXT
 #include "base/array.h"
@@ -46,15 +48,33 @@ static const char *code_of(const struct told *t, uint32_t pid, uint32_t number)
 	return "?";
 }
 
+static void print_function(const struct told *t, uint32_t pid, uint32_t code, const char *name)
+{
+	if (name)
+		fprintf(t->out, "~|%s|0", name);
+	else
+		fputs(code_of(t, pid, code), t->out);
+}
+
 static void print_calls(const struct told *t, const struct record_python_calls *calls)
 {
 	uint32_t pid = calls->head.pid;
 
-	if (calls->code)
-		fprintf(t->out, "calls %" PRIu32 " %" PRIu64 " %s\n", pid, calls->calls,
-		        code_of(t, pid, calls->code));
-	else
+	const char *names = (const char *)(calls + 1);
+
+	if (!calls->code && !calls->name_bytes) {
 		fprintf(t->out, "end %" PRIu32 "\n", pid);
+		return;
+	}
+	fprintf(t->out, "%s %" PRIu32 " %" PRIu64 " %" PRIu64 " ",
+	        calls->has_caller ? "edge" : "calls", pid, calls->calls, calls->recursive);
+	print_function(t, pid, calls->code, calls->name_bytes ? names : NULL);
+	if (calls->has_caller) {
+		fputc('\t', t->out);
+		print_function(t, pid, calls->caller,
+		               calls->caller_bytes ? names + calls->name_bytes : NULL);
+	}
+	fputc('\n', t->out);
 }
 
 static void visit(void *context, const struct record *record)

@@ -3,6 +3,7 @@
 #include "base/code.h"
 #include "base/error.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query_called.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -246,6 +247,15 @@ Test(callables, but_not_if_that_leads_to_functions_with_names)
 	end(&s);
 }
 
+static struct python_calls_event calls_of(const struct scene *s, uint64_t calls, uint64_t recursive,
+                                          bool first)
+{
+	return (struct python_calls_event){ .function = { frame_python_code(s->python), NULL },
+		                            .calls = calls,
+		                            .recursive = recursive,
+		                            .first = first };
+}
+
 Test(callables, calls_that_were_counted_are_the_rows)
 {
 	struct scene s;
@@ -255,14 +265,15 @@ Test(callables, calls_that_were_counted_are_the_rows)
 
 	begin(&s);
 	spend(&s, 5, &s.python, 1);
-	const struct python_calls_event first = { frame_python_code(s.python), 3, true, false };
-	const struct python_calls_event more = { frame_python_code(s.python), 4, false, false };
+	const struct python_calls_event first = calls_of(&s, 3, 2, true);
+	const struct python_calls_event more = calls_of(&s, 4, 1, false);
 	profile_add_python_calls(s.f.profile, &first);
 	profile_add_python_calls(s.f.profile, &more);
 	name_all(&s.f);
 	cleanup(rows) struct rows *answer = query_run(s.f.profile, &query, &err);
 	cr_assert(eq(sz, answer->count, 1));
 	cr_expect(eq(u64, answer->rows[0].calls, 7));
+	cr_expect(eq(u64, answer->rows[0].recursive, 3));
 	query_totals(s.f.profile, &totals);
 	cr_expect(eq(u64, totals.uncounted, 1));
 	profile_add_python_calls(s.f.profile, &(struct python_calls_event){ .last = true });
@@ -281,9 +292,17 @@ Test(callables, names_and_counts_come_back_from_the_file)
 	begin(&s);
 	name(&s, sorted, "{built-in method builtins.sorted}");
 	const struct frame frames[] = { in(&s, sorted, FRAME_INTERPRETER_EXACT), s.python };
-	const struct python_calls_event calls = { frame_python_code(s.python), 3, true, false };
+	const struct python_calls_event calls = calls_of(&s, 3, 1, true);
+	const struct python_calls_event of_c = {
+		.function = { .name = "{built-in method builtins.sorted}" }, .calls = 2
+	};
+	const struct python_calls_event by_work = {
+		.function = of_c.function, .caller = calls.function, .has_caller = true, .calls = 2
+	};
 	spend(&s, 5, frames, 2);
 	profile_add_python_calls(s.f.profile, &calls);
+	profile_add_python_calls(s.f.profile, &of_c);
+	profile_add_python_calls(s.f.profile, &by_work);
 	name_all(&s.f);
 	close(mkstemp(path));
 	cr_assert(eq(int, profile_write(s.f.profile, path, &err), 0), "%s", err.text);
@@ -294,7 +313,28 @@ Test(callables, names_and_counts_come_back_from_the_file)
 	cr_expect(eq(str, (char *)rows_text(answer),
 	             "{built-in method builtins.sorted} 5/5, work 0/5"));
 	cr_expect(answer->rows[0].called);
+	cr_expect(eq(u64, answer->rows[0].calls, 2));
 	cr_expect(eq(u64, answer->rows[1].calls, 3));
+	cr_expect(eq(u64, answer->rows[1].recursive, 1));
+	const struct query all = { 0 };
+	cleanup(called_rows) struct called_rows *called =
+		query_called(read, &all, CALLED_BY_SELF, &err);
+	cr_assert(eq(sz, called->count, 2));
+	cr_expect(eq(u64, called->calls, 5));
+	cr_expect(eq(u64, called->primitive, 4));
+	cr_expect(eq(str, (char *)called->rows[0].name, "{built-in method builtins.sorted}"));
+	cr_expect(called->rows[0].file == NULL);
+	cr_expect(eq(u64, called->rows[0].self_ns, called->rows[1].total_ns));
+	cr_expect(eq(u64, called->rows[1].self_ns, 0));
+	cr_expect(eq(str, (char *)called->rows[1].file, "/w.py"));
+	cr_expect(eq(u32, called->rows[1].line, 1));
+	cr_assert(eq(sz, called->edge_count, 1));
+	cr_expect(eq(sz, called->edges[0].caller, 1));
+	cr_expect(eq(sz, called->edges[0].callee, 0));
+	cr_expect(eq(u64, called->edges[0].calls, 2));
+	cr_expect(eq(u64, called->edges[0].total_ns, called->rows[0].total_ns));
+	cr_expect(eq(sz, called->rows[0].callers_end, 1));
+	cr_expect(eq(sz, called->rows[1].callers_end, 0));
 	struct totals totals;
 	query_totals(read, &totals);
 	cr_expect(eq(u64, totals.uncounted, 1));

@@ -51,6 +51,19 @@ static bool patch_is_sound(const struct record_patch *patch)
 	                 sizeof(*patch) + patch->row_count * sizeof(struct patch_row));
 }
 
+// Each text fills its place, and so ends in it.
+static bool calls_are_sound(const struct record_python_calls *record)
+{
+	const char *names = (const char *)(record + 1);
+	size_t first = record->name_bytes, second = record->caller_bytes;
+
+	if (record->head.size < sizeof(*record) ||
+	    first + second > record->head.size - sizeof(*record))
+		return false;
+	return (!first || !names[first - 1]) && (!second || !names[first + second - 1]) &&
+	       record->recursive <= record->calls;
+}
+
 static bool callers_are_sound(const struct record_python_chain *record)
 {
 	const struct python_chain *chain = (const struct python_chain *)(record + 1);
@@ -178,7 +191,7 @@ bool record_is_sound(const struct record *record)
 	case RECORD_PYTHON_NAME:
 		return text_ends(record, sizeof(struct record_python_name));
 	case RECORD_PYTHON_CALLS:
-		return record->size >= sizeof(struct record_python_calls);
+		return calls_are_sound((const struct record_python_calls *)record);
 	case RECORD_PYTHON_CHAIN:
 		return callers_are_sound((const struct record_python_chain *)record);
 	case RECORD_TORCH_MODULE:

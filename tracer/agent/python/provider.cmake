@@ -13,6 +13,7 @@ agent_provider(python
     python_guard.c
     python_names.c
     python_runtime.c
+    python_tally.c
     python_text.c
     python_ticks.c
     python_threads.c
@@ -21,4 +22,5 @@ agent_provider(python
   SECTION
     python/python_api.c
     python/python_calls.c
-    python/python_events.c)
+    python/python_events.c
+    python/python_tally.c)

@@ -71,6 +71,7 @@ struct python_api {
 	char *_Py_NoneStruct, *PyType_Type, *PyBaseObject_Type, *PyModule_Type, *PyDict_Type,
 		*PyUnicode_Type, *PyCFunction_Type, *PyMethodDescr_Type, *PyClassMethodDescr_Type,
 		*PyWrapperDescr_Type, *PyStaticMethod_Type;
+	py_object (*PyUnicode_InternFromString)(const char *text);
 	/* NULL where the version has none: */
 	py_object (*PyType_GetDict)(py_object type); /* 3.12 */
 	intptr_t (*request_code_extra)(void (*free)(void *));
@@ -79,6 +80,9 @@ struct python_api {
 	void (*PyEval_SetProfile)(int (*function)(py_object, py_object, int, py_object),
 	                          py_object argument);
 	py_object (*PyFrame_GetCode)(py_object frame); /* 3.9 */
+	char *PyCMethod_Type;                          /* 3.9 */
+	// NOLINTNEXTLINE(bugprone-reserved-identifier)
+	py_object (*_PyType_Lookup)(py_object type, py_object name); /* borrowed; runs no code */
 };
 
 /* Valid in what the interpreter calls of ours. */

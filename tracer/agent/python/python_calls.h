@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often each Python function is called, exactly, as cProfile counts: also each time that a
- * generator goes on.
- *
- * Each code object has its counter, which goes with it.
+ * How often each Python function and each C function that Python calls is called, in all, by whom
+ * and how often recursively: exactly, and as cProfile counts, also each time that a generator goes
+ * on.
  */
 #pragma once
 

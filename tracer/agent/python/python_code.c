@@ -8,7 +8,7 @@
 #include "tracer/agent/python/python_runtime.h"
 #include "tracer/agent/python/python_text.h"
 
-#define CODES_MAX    ((uint32_t)1 << 17)
+#define CODES_MAX    PYTHON_CODES_MAX
 #define SLOTS        (2 * CODES_MAX)     // a power of two
 #define RECENTS      ((uint32_t)1 << 14) // a power of two; 64 bytes each, touched when used
 #define TABLE_BYTES  ((size_t)64 << 10)  // of a line table; longer ones are cut
@@ -126,24 +126,24 @@ static uint32_t add(uint64_t content, uint32_t first_line)
 	return number + 1;
 }
 
-// Its number, which may be new; 0 if there are too many.
+// Its number, which may be new; 0 if there are too many. Where another thread, or a handler in the
+// middle of this, adds the same, that one's number is it, and ours belongs to nobody.
 static uint32_t find_or_add(uint64_t content, uint32_t first_line)
 {
-	uint32_t at = (uint32_t)content % SLOTS, number;
+	uint32_t at = (uint32_t)content % SLOTS, added = 0;
 
 	for (;; at = (at + 1) % SLOTS) {
-		number = __atomic_load_n(&slots[at], __ATOMIC_ACQUIRE);
-		if (!number)
-			break;
+		uint32_t number = __atomic_load_n(&slots[at], __ATOMIC_ACQUIRE);
+		if (!number && !added)
+			added = add(content, first_line);
+		if (!number && !added)
+			return 0;
+		if (!number && __atomic_compare_exchange_n(&slots[at], &number, added, false,
+		                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return added;
 		if (codes[number - 1].content == content)
 			return number;
 	}
-	uint32_t added = add(content, first_line);
-	// Another thread may have put something there. Then it has two numbers, which say the same.
-	if (added)
-		__atomic_compare_exchange_n(&slots[at], &number, added, false, __ATOMIC_RELEASE,
-		                            __ATOMIC_RELAXED);
-	return added;
 }
 
 // What is told.
@@ -259,6 +259,27 @@ uint32_t python_code_number(const struct python_runtime *r, struct guard *g, str
 		return 0;
 	__atomic_store_n(told, now, __ATOMIC_RELEASE);
 	return number;
+}
+
+uint32_t python_code_find(const struct python_runtime *r, struct guard *g, uintptr_t code)
+{
+	if (!python_code_is_there(r, g, code))
+		return 0;
+	struct parts parts = parts_of(&r->layout, g, code);
+	uint32_t number = recall(&parts);
+	if (number)
+		return number;
+	struct content content = content_of(&r->layout, g, &parts);
+	number = find_or_add(hash_content(&content, parts.first_line), parts.first_line);
+	if (number)
+		remember(&parts, number);
+	return number;
+}
+
+bool python_code_is_told(uint32_t number)
+{
+	return __atomic_load_n(&codes[number - 1].told, __ATOMIC_ACQUIRE) ==
+	       __atomic_load_n(&generation, __ATOMIC_RELAXED);
 }
 
 void python_code_fork(void)

@@ -8,13 +8,19 @@
 
 #define TRACE_CALL    0 // PyTrace_CALL
 #define TRACE_RETURN  3 // PyTrace_RETURN: by an exception, too
+#define TRACE_C_CALL  4 // PyTrace_C_CALL
+#define TRACE_C_RAISE 5 // PyTrace_C_EXCEPTION
+#define TRACE_C_END   6 // PyTrace_C_RETURN
 #define TOOLS         4 // sys.monitoring: the last number that is free for all
 #define BUILTIN_TOOLS 2 // and the one that profilers take
+#define DEFINITION    0 // words behind the head of a PyCFunctionObject
+#define DESCRIBED     3 // and of a PyMethodDescrObject
 
 static const struct python_listener *listeners[PYTHON_LISTENERS_MAX];
 static uint32_t listener_count;
 static py_object watcher; // our profile function, as the program sees it
 static py_object disable; // sys.monitoring.DISABLE
+static py_object missing; // sys.monitoring.MISSING: no argument
 
 const char *python_events_text(py_object code, int32_t offset)
 {
@@ -70,6 +76,38 @@ static bool tell_end(py_object code)
 	return wanted;
 }
 
+static void tell_calls(py_object function)
+{
+	int error = errno;
+
+	for (uint32_t i = 0; i < listener_count; i++)
+		if (listeners[i]->calls)
+			listeners[i]->calls(function);
+	errno = error;
+}
+
+static void tell_returns(py_object function)
+{
+	int error = errno;
+
+	for (uint32_t i = 0; i < listener_count; i++)
+		if (listeners[i]->returns)
+			listeners[i]->returns(function);
+	errno = error;
+}
+
+static bool is_descriptor(py_object type)
+{
+	return type == (py_object)python_api.PyMethodDescr_Type;
+}
+
+const struct python_method *python_events_method(py_object function)
+{
+	unsigned word = is_descriptor(python_api_type(function)) ? DESCRIBED : DEFINITION;
+
+	return (const struct python_method *)python_api_word(function, word);
+}
+
 // From 3.12 on: callback(code, offset, ...)
 
 static py_object answer(bool wanted)
@@ -109,23 +147,63 @@ static py_object on_unwind(py_object self, py_object const *arguments, intptr_t 
 	return python_api_none();
 }
 
+// The same functions as cProfile's: not classes, which are called, too.
+static bool is_c_function(py_object function, py_object argument)
+{
+	py_object type = python_api_type(function);
+
+	if (type == (py_object)python_api.PyCFunction_Type)
+		return true;
+	if (is_descriptor(type))
+		return argument != missing;
+	return type == (py_object)python_api.PyCMethod_Type;
+}
+
+// callback(code, offset, callable, first argument)
+static py_object on_call(py_object self, py_object const *arguments, intptr_t count)
+{
+	(void)self;
+	if (count >= 4 && is_c_function(arguments[2], arguments[3]))
+		tell_calls(arguments[2]);
+	return python_api_none();
+}
+
+static py_object on_c_end(py_object self, py_object const *arguments, intptr_t count)
+{
+	(void)self;
+	if (count >= 4 && is_c_function(arguments[2], arguments[3]))
+		tell_returns(arguments[2]);
+	return python_api_none();
+}
+
+enum use {
+	BEGIN,
+	END,
+	C_CALL,
+	C_END, // comes with CALL, and cannot be asked for by itself
+};
+
 static struct monitored {
 	const char *name;
 	struct python_method method;
-	bool end;
+	enum use use;
 } events[] = {
-	{ "PY_START", { "bottleneck", (void *)on_start, PYTHON_METHOD_FAST, NULL }, false },
-	{ "PY_RESUME", { "bottleneck", (void *)on_start, PYTHON_METHOD_FAST, NULL }, false },
-	{ "PY_THROW", { "bottleneck", (void *)on_throw, PYTHON_METHOD_FAST, NULL }, false },
-	{ "PY_RETURN", { "bottleneck", (void *)on_end, PYTHON_METHOD_FAST, NULL }, true },
-	{ "PY_YIELD", { "bottleneck", (void *)on_end, PYTHON_METHOD_FAST, NULL }, true },
-	{ "PY_UNWIND", { "bottleneck", (void *)on_unwind, PYTHON_METHOD_FAST, NULL }, true },
+	{ "PY_START", { "bottleneck", (void *)on_start, PYTHON_METHOD_FAST, NULL }, BEGIN },
+	{ "PY_RESUME", { "bottleneck", (void *)on_start, PYTHON_METHOD_FAST, NULL }, BEGIN },
+	{ "PY_THROW", { "bottleneck", (void *)on_throw, PYTHON_METHOD_FAST, NULL }, BEGIN },
+	{ "PY_RETURN", { "bottleneck", (void *)on_end, PYTHON_METHOD_FAST, NULL }, END },
+	{ "PY_YIELD", { "bottleneck", (void *)on_end, PYTHON_METHOD_FAST, NULL }, END },
+	{ "PY_UNWIND", { "bottleneck", (void *)on_unwind, PYTHON_METHOD_FAST, NULL }, END },
+	{ "CALL", { "bottleneck", (void *)on_call, PYTHON_METHOD_FAST, NULL }, C_CALL },
+	{ "C_RETURN", { "bottleneck", (void *)on_c_end, PYTHON_METHOD_FAST, NULL }, C_END },
+	{ "C_RAISE", { "bottleneck", (void *)on_c_end, PYTHON_METHOD_FAST, NULL }, C_END },
 };
 
-static bool are_ends_wanted(void)
+static bool is_wanted(enum use use)
 {
 	for (uint32_t i = 0; i < listener_count; i++)
-		if (listeners[i]->ends)
+		if (use == BEGIN || (use == END && listeners[i]->ends) ||
+		    (use > END && listeners[i]->calls))
 			return true;
 	return false;
 }
@@ -181,15 +259,15 @@ static bool watch_event(py_object monitoring, py_object tool, struct python_meth
 static bool watch_events(py_object monitoring, py_object tool)
 {
 	py_object names = python_api.PyObject_GetAttrString(monitoring, "events");
-	bool done = names != NULL, ends = are_ends_wanted();
+	bool done = names != NULL;
 	long all = 0;
 
 	for (size_t i = 0; done && i < sizeof(events) / sizeof(events[0]); i++) {
-		if (events[i].end && !ends)
+		if (!is_wanted(events[i].use))
 			continue;
 		long event = event_of(names, events[i].name);
 		done = event && watch_event(monitoring, tool, &events[i].method, event);
-		all |= event;
+		all |= events[i].use == C_END ? 0 : event;
 	}
 	py_object mask = done ? python_api.PyLong_FromLong(all) : NULL;
 	done = mask && call(monitoring, "set_events", tool, mask, NULL);
@@ -228,7 +306,9 @@ static bool monitor(void)
 
 	if (tool)
 		disable = python_api.PyObject_GetAttrString(monitoring, "DISABLE");
-	if (tool && !disable)
+	if (tool)
+		missing = python_api.PyObject_GetAttrString(monitoring, "MISSING");
+	if (tool && (!disable || !missing))
 		python_api.PyErr_Clear();
 	bool done = tool && watch_events(monitoring, tool);
 	if (tool)
@@ -241,7 +321,11 @@ static int on_trace(py_object self, py_object frame, int what, py_object argumen
 {
 	py_object code;
 
-	(void)self, (void)argument;
+	(void)self;
+	if (what == TRACE_C_CALL)
+		tell_calls(argument);
+	else if (what == TRACE_C_END || what == TRACE_C_RAISE)
+		tell_returns(argument);
 	if (what != TRACE_CALL && what != TRACE_RETURN)
 		return 0;
 	if (python_api.PyFrame_GetCode) {

@@ -18,6 +18,10 @@ struct python_listener {
 	/* A call of CODE begins, or ends. False: this one need not be told of CODE again. */
 	bool (*begins)(py_object code, struct op_here here);
 	bool (*ends)(py_object code); /* NULL: ends are of no interest */
+	/* The same of C functions that code calls: a PyCFunction or, from 3.12 on, a method
+	   descriptor. NULL: these are of no interest. */
+	void (*calls)(py_object function);
+	void (*returns)(py_object function);
 };
 
 #define PYTHON_LISTENERS_MAX 2
@@ -33,6 +37,9 @@ void python_events_meet(py_object code);
 
 /* Has the program put something in our place, so that calls are missing? In the main thread. */
 bool python_events_lost(void);
+
+/* The definition of a C function, as listeners get it. */
+const struct python_method *python_events_method(py_object function);
 
 /* A text of CODE, by its offset there; valid as long as CODE is. */
 const char *python_events_text(py_object code, int32_t offset);

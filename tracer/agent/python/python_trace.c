@@ -188,7 +188,7 @@ static bool take_memory(void)
 
 bool python_trace_start(struct agent *a)
 {
-	static const struct python_listener listener = { begins, ends };
+	static const struct python_listener listener = { .begins = begins, .ends = ends };
 	const char *wanted = getenv(PROTOCOL_ENV_TRACE);
 
 	if (!op_is_on(OP_TRACE) || !wanted || !patterns_parse(&patterns, wanted) || !is_wanted())
