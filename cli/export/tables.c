@@ -22,6 +22,8 @@ static const struct export_table tables_of_time[] = {
 	{ "files", section_sheet_files },
 	{ "threads", section_all_threads },
 	{ "processes", section_all_processes },
+	{ "calls", section_sheet_calls },
+	{ "callers", section_sheet_callers },
 	{ "imports", section_sheet_imports },
 	{ "step_series", section_step_series },
 	{ "steps", section_all_steps },

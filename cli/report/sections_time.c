@@ -274,6 +274,28 @@ static void make_source(const struct section *s, const void *row, struct section
 	cell->text = code->name;
 }
 
+static void make_primitive(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct row *row = data;
+
+	(void)s;
+	cell->count = row->calls - row->recursive;
+}
+
+// "1,530/153" as cProfile has it: all calls, and those that were not recursive.
+static void make_call_words(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct row *row = data;
+
+	if (!row->calls)
+		return;
+	if (row->recursive)
+		cell->text = report_say(s->report, "%s/%s", format_count(row->calls).text,
+		                        format_count(row->calls - row->recursive).text);
+	else
+		cell->text = report_say(s->report, "%s", format_count(row->calls).text);
+}
+
 static const struct section_column code_columns[] = {
 	{ "name", .type = CELL_TEXT, .at = { 0, 0, 1 }, FIELD(struct row, name) },
 	{ "file", .type = CELL_TEXT, .at = { 0, 0, 2 }, FIELD(struct row, file) },
@@ -296,8 +318,12 @@ static const struct section_column code_columns[] = {
 	  FIELD(struct row, self_ns[METRIC_ON_CPU]) },
 	{ "waiting", .heading = "waiting", .type = CELL_NS, .at = { 0, 7, 0 },
 	  .make = make_waiting },
-	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 6, 9, 12 }, .none = { 1, 1, 1 },
+	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 0, 9, 12 }, .none = { 1, 1, 1 },
 	  FIELD(struct row, calls) },
+	{ "primitive_calls", .type = CELL_COUNT, .at = { 0, 0, 12 }, .none = { 1, 1, 1 },
+	  .make = make_primitive },
+	{ "call_words", .heading = "calls", .type = CELL_TEXT, .right = true, .at = { 6, 0, 0 },
+	  .make = make_call_words },
 	{ "self_samples", .type = CELL_COUNT, .at = { 0, 0, 13 }, FIELD(struct row, self_samples) },
 	{ "total_samples", .type = CELL_COUNT, .at = { 0, 0, 14 },
 	  FIELD(struct row, total_samples) },
@@ -420,8 +446,10 @@ static void choose_columns(struct section *s, const struct code *code)
 {
 	section_without(s, "place");
 	section_without(s, "source");
-	if (!has_calls(code->rows))
+	if (!has_calls(code->rows)) {
 		section_without(s, "calls");
+		section_without(s, "call_words");
+	}
 	if (!has_gpu(code->rows))
 		section_without(s, "gpu_total_ns");
 	// It says what the rank of rows is worth that are ranked by self time.
@@ -456,8 +484,10 @@ static void choose_rows(struct section *s, const struct code *code)
 
 	for (size_t i = 0; i < code->rows->count && s->row_count < code->view->top; i++) {
 		const struct row *row = &code->rows->rows[i];
-		uint64_t ranked = code->sort == SORT_SELF ? row->self : row->total;
-		if (!ranked || ranked < least)
+		uint64_t ranked = code->sort == SORT_SELF    ? row->self
+		                  : code->sort == SORT_CALLS ? row->calls
+		                                             : row->total;
+		if (!ranked || (ranked < least && code->sort != SORT_CALLS))
 			break;
 		if (whole_report && code->sort == SORT_TOTAL &&
 		    (row_is_startup(row->name) || is_interpreter(code, row)))
@@ -521,8 +551,9 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	code.python = rows_have_python(code.rows);
 	cleanup(call_tree) struct call_tree *calls = calls_of(&code, &failed);
 	code.calls = calls; // without it, rows have their own places
-	const char *title =
-		report_say(r, "%s by %s time", titles[by], sort == SORT_SELF ? "self" : "total");
+	const char *title = sort == SORT_CALLS ? report_say(r, "%s by calls", titles[by])
+	                                       : report_say(r, "%s by %s time", titles[by],
+	                                                    sort == SORT_SELF ? "self" : "total");
 	struct section *s = new_section(r, &code, "functions", title);
 	if (r->failed)
 		return section_end(s, err);
@@ -604,7 +635,7 @@ static void choose_lines(struct section *s, struct code *code)
 
 struct section *section_lines(struct report *r, struct error *err)
 {
-	static const char *const others[] = { "self_margin", "calls", "kind_words", "where",
+	static const char *const others[] = { "self_margin", "call_words", "kind_words", "where",
 		                              "beside" };
 	bool total = r->view->sort == VIEW_SORT_TOTAL, own_code;
 	struct code code = {

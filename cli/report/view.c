@@ -19,6 +19,9 @@ static const char *const groupings[] = { "function", "line",   "module", "file",
 	                                 "process",  "op",     "shape",  "stack:", "domain",
 	                                 "stream",   "kernel", NULL };
 
+// In the order of enum view_as.
+static const char *const forms[] = { "cprofile", "cprofile-callers", "cprofile-callees", NULL };
+
 #define AT(field) offsetof(struct view, field)
 
 static const struct option_spec parts[] = {
@@ -105,7 +108,7 @@ static const struct option_spec specs[] = {
 	  .offset = AT(sort),
 	  .choices = sorts,
 	  .help = "one table, ranked by self, total, line, mem, gpu, gpu-total; "
-	          "of ops also calls, avg, flops" },
+	          "of ops also calls, avg, flops; with --by function also calls" },
 	{ .name = "by",
 	  .argument = "WHAT",
 	  .kind = OPTION_COUNTED,
@@ -116,6 +119,13 @@ static const struct option_spec specs[] = {
 	  .help = "function, line, module, file, thread, process; "
 	          "of ops op, shape, stack:N, domain; of GPUs stream, kernel" },
 	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
+	{ .name = "as",
+	  .argument = "FORM",
+	  .kind = OPTION_CHOICE,
+	  .offset = AT(as),
+	  .choices = forms,
+	  .help = "calls as another tool prints them: cprofile, cprofile-callers, "
+	          "cprofile-callees" },
 	{ .name = "call-tree",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(call_tree),
@@ -198,6 +208,7 @@ struct view view_default(void)
 	return (struct view){
 		.sort = VIEW_SORT_NONE,
 		.by = { VIEW_BY_NONE, 0 },
+		.as = VIEW_AS_NONE,
 		.top = VIEW_TOP_DEFAULT,
 		.min_percent = -1,
 		.display = { .color = COLOR_AUTO },
@@ -246,7 +257,8 @@ static bool asks_for_ops(const struct view *view)
 {
 	bool by_op = view->by.index >= VIEW_BY_OP && view->by.index <= VIEW_BY_DOMAIN;
 
-	return view->ops || by_op || view->sort == VIEW_SORT_CALLS ||
+	return view->ops || by_op ||
+	       (view->sort == VIEW_SORT_CALLS && view->by.index != BY_FUNCTION) ||
 	       view->sort == VIEW_SORT_FLOPS || view->sort == VIEW_SORT_AVERAGE;
 }
 
@@ -257,6 +269,8 @@ static bool asks_for_gpu(const struct view *view)
 
 enum view_table view_table(const struct view *view)
 {
+	if (view->as >= 0)
+		return VIEW_TABLE_CALLED;
 	if (asks_for_ops(view))
 		return VIEW_TABLE_OPS;
 	if (view->by.index == VIEW_BY_STREAM)
@@ -396,6 +410,24 @@ static int check_gpu(const struct view *view, struct error *err)
 	return 0;
 }
 
+static int check_called(const struct view *view, struct error *err)
+{
+	if (view_is_filtered(view) || view->from_steady || view->phase != PHASE_ALL ||
+	    view->skip_first)
+		return error_set(err, 0,
+		                 "--as %s is about the whole run: calls are not kept by time or "
+		                 "thread",
+		                 forms[view->as]);
+	if (view->ops || view->by.index >= 0)
+		return error_set(err, 0, "--as %s is of functions: it goes without --ops and --by",
+		                 forms[view->as]);
+	if (view->sort >= 0 && view->sort != VIEW_SORT_SELF && view->sort != VIEW_SORT_TOTAL &&
+	    view->sort != VIEW_SORT_CALLS)
+		return error_set(err, 0, "--as %s is sorted by self, total or calls, not by %s",
+		                 forms[view->as], sorts[view->sort]);
+	return 0;
+}
+
 int view_check(const struct view *view, struct error *err)
 {
 	if (view->to_ns && view->to_ns <= view->from_ns)
@@ -405,6 +437,8 @@ int view_check(const struct view *view, struct error *err)
 	if (check_base(view, err) < 0)
 		return -1;
 	enum view_table table = view_table(view);
+	if (table == VIEW_TABLE_CALLED)
+		return check_called(view, err);
 	if (table == VIEW_TABLE_OPS)
 		return check_ops(view, err);
 	if (table == VIEW_TABLE_MEMORY)

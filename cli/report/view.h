@@ -18,7 +18,8 @@ enum view_sort {
 	VIEW_SORT_SELF,
 	VIEW_SORT_TOTAL,
 	VIEW_SORT_LINE,
-	VIEW_SORT_CALLS, /* of ops, but for memory and GPUs */
+	VIEW_SORT_CALLS, /* of functions, where these are asked for; else, and those that follow,
+	                    of ops, but for memory and GPUs */
 	VIEW_SORT_MEMORY,
 	VIEW_SORT_FLOPS,
 	VIEW_SORT_AVERAGE,
@@ -35,6 +36,14 @@ enum view_by {
 	VIEW_BY_DOMAIN,
 	VIEW_BY_STREAM, /* these: of GPUs */
 	VIEW_BY_KERNEL
+};
+
+/* As another tool shows it. */
+enum view_as {
+	VIEW_AS_NONE = -1,
+	VIEW_AS_CPROFILE, /* and its callers and callees */
+	VIEW_AS_CALLERS,
+	VIEW_AS_CALLEES
 };
 
 /* Parts of a run: see merge/query/query_startup.h and merge/query/query_warmup.h. */
@@ -58,6 +67,7 @@ enum view_miss {
 enum view_table {
 	VIEW_TABLE_NONE, /* the whole report, or the call tree alone */
 	VIEW_TABLE_FUNCTIONS,
+	VIEW_TABLE_CALLED, /* functions by their calls, in cProfile's form */
 	VIEW_TABLE_LINES,
 	VIEW_TABLE_OWNERS, /* threads or processes */
 	VIEW_TABLE_OPS,
@@ -71,6 +81,7 @@ struct view {
 	int sort;                 /* enum view_sort; NONE: the whole report */
 	struct option_counted by; /* enum view_by, enum query_by; how many callers */
 	bool ops;
+	int as; /* enum view_as */
 	uint32_t top;
 	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;

@@ -118,7 +118,7 @@ static const struct {
 	  { .name = "count-calls",
 	    .kind = OPTION_SWITCH,
 	    .offset = AT(count_calls),
-	    .help = "count each call of a Python function: slow where they are small" } },
+	    .help = "count each call of Python and C functions: slow where they are small" } },
 	{ OP_TRACE,
 	  { .name = "trace",
 	    .argument = "FUNC",

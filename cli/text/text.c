@@ -73,12 +73,16 @@ static int print_gpu_callers(const struct text *text, enum query_by by, struct e
 static int print_chosen(const struct text *text, struct error *err)
 {
 	const struct view *view = text->view;
-	enum query_sort sort = view->sort == VIEW_SORT_TOTAL ? SORT_TOTAL : SORT_SELF;
+	enum query_sort sort = view->sort == VIEW_SORT_TOTAL   ? SORT_TOTAL
+	                       : view->sort == VIEW_SORT_CALLS ? SORT_CALLS
+	                                                       : SORT_SELF;
 	enum query_by by = view->by.index >= 0 ? (enum query_by)view->by.index : BY_FUNCTION;
 	enum view_table table = view_table(view);
 	int failed = 0;
 
-	if (table == VIEW_TABLE_FUNCTIONS)
+	if (table == VIEW_TABLE_CALLED)
+		failed = text_called(text, err);
+	else if (table == VIEW_TABLE_FUNCTIONS)
 		failed = print_hotspots(text, by, sort, err);
 	else if (table == VIEW_TABLE_LINES)
 		failed = text_made(text, section_lines, err);

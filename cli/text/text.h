@@ -53,6 +53,9 @@ enum style text_style(enum tone tone);
 /* Prints what the view asks for. -1 if a question could not be answered. */
 int text_print(const struct text *text, struct error *err);
 
+/* Functions by their calls, as cProfile has them (VIEW->as). */
+int text_called(const struct text *text, struct error *err);
+
 /* The answer, before the sections. */
 int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
 

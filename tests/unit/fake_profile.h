@@ -7,6 +7,7 @@
 #pragma once
 
 #include "merge/query/query.h"
+#include "merge/query/query_called.h"
 #include "merge/query/query_causes.h"
 #include "merge/query/query_clock.h"
 #include "merge/query/query_contention.h"
@@ -31,6 +32,10 @@ struct profile {
 		contention;          /* where it is throttled; else it follows from the rest */
 	const struct row *functions; /* best self first; answers for BY_FUNCTION */
 	size_t function_count;
+	const struct called *called; /* functions whose calls were counted */
+	size_t called_count;
+	const struct called_edge *called_edges;
+	size_t called_edge_count;
 	const struct row *lines; /* answers for BY_LINE */
 	size_t line_count;
 	const struct row *others; /* answers for everything else */

@@ -357,6 +357,55 @@ Test(text, an_empty_profile_says_so)
 	golden_expect("empty", text_page(profile, &view, golden_terminal(100, false, false)));
 }
 
+static struct profile *profile_with_calls(void)
+{
+	static const struct called rows[] = {
+		{ "Net.forward", "/app/net.py", 12, 1530, 153, 400 * NS_PER_MS, 1900 * NS_PER_MS, 0,
+		  2 },
+		{ "{method 'nonzero' of 'numpy.ndarray' objects}", NULL, 0, 150, 150, 2 * NS_PER_MS,
+		  2 * NS_PER_MS, 2, 3 },
+		{ "main.<locals>.<lambda>", "/app/net.py", 40, 1, 1, 0, 2 * NS_PER_SEC, 3, 3 },
+	};
+	static const struct called_edge edges[] = {
+		{ 0, 0, 1377, 137, 300 * NS_PER_MS, 800 * NS_PER_MS },
+		{ 2, 0, 153, 153, 100 * NS_PER_MS, 1900 * NS_PER_MS },
+		{ 0, 1, 150, 150, 2 * NS_PER_MS, 2 * NS_PER_MS },
+	};
+	struct profile *profile = fake_profile();
+
+	profile->called = rows;
+	profile->called_count = 3;
+	profile->called_edges = edges;
+	profile->called_edge_count = 3;
+	return profile;
+}
+
+Test(text, calls_are_printed_as_cprofile_prints_them)
+{
+	struct view view = view_default();
+
+	view.as = VIEW_AS_CPROFILE;
+	view.top = 2;
+	golden_expect("cprofile",
+	              text_page(profile_with_calls(), &view, golden_terminal(100, false, false)));
+	view.as = VIEW_AS_CALLERS;
+	golden_expect("cprofile_callers",
+	              text_page(profile_with_calls(), &view, golden_terminal(100, false, false)));
+	view.as = VIEW_AS_CALLEES;
+	view.top = 3;
+	golden_expect("cprofile_callees",
+	              text_page(profile_with_calls(), &view, golden_terminal(100, false, false)));
+}
+
+Test(text, that_no_calls_were_counted_is_said_in_their_place)
+{
+	struct view view = view_default();
+
+	view.as = VIEW_AS_CPROFILE;
+	golden_expect("cprofile_none",
+	              text_page(fake_profile(), &view, golden_terminal(100, false, false)));
+}
+
 Test(text, limits_tell_all_that_went_wrong)
 {
 	struct profile *profile = fake_profile_with_ops();
