@@ -15,7 +15,8 @@
 	X(firefox)                                                                                 \
 	X(collapsed)                                                                               \
 	X(pprof)                                                                                   \
-	X(callgrind)
+	X(callgrind)                                                                               \
+	X(pstats)
 
 /* "chrome json … " */
 #define EXPORTER_NAME(name) #name " "

@@ -25,6 +25,9 @@ if(Python3_FOUND)
   add_test(NAME python_counts COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/counts.py $<TARGET_FILE:python_told>)
   set_tests_properties(python_counts PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
+  add_test(NAME python_pstats COMMAND ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/python/pstats_calls.py $<TARGET_FILE:bottleneck>)
+  set_tests_properties(python_pstats PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
   add_test(NAME python_cfunctions COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/python/cfunctions.py $<TARGET_FILE:bottleneck>)
   set_tests_properties(python_cfunctions PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
