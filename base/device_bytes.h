@@ -22,3 +22,14 @@ static inline void op_device_bytes_add(struct op_device_bytes *to,
 	to->self_allocated_bytes += from->self_allocated_bytes;
 	to->self_freed_bytes += from->self_freed_bytes;
 }
+
+/* Allocated less freed. */
+static inline int64_t op_device_net(const struct op_device_bytes *d)
+{
+	return (int64_t)(d->allocated_bytes - d->freed_bytes);
+}
+
+static inline int64_t op_device_self_net(const struct op_device_bytes *d)
+{
+	return (int64_t)(d->self_allocated_bytes - d->self_freed_bytes);
+}

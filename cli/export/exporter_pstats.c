@@ -6,8 +6,8 @@
  *	{(file, line, name): (primitive calls, calls, self s, total s,
  *	                      {caller: (calls, primitive calls, self s, total s), ...}), ...}
  *
- * C functions are ("~", 0, "<built-in method ...>"). All that differ only in what such a key does not
- * say, as functions of one name on one line, are one entry there.
+ * C functions are ("~", 0, "<built-in method ...>"). All that differ only in what such a key does
+ *not say, as functions of one name on one line, are one entry there.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -146,8 +146,8 @@ static int compare_edges(const void *a, const void *b)
 }
 
 // Fills PLACES: [row of FROM]: row of P.
-static void join_rows(struct pstats *p, const struct called_rows *from, const struct called **sorted,
-                      size_t *places)
+static void join_rows(struct pstats *p, const struct called_rows *from,
+                      const struct called **sorted, size_t *places)
 {
 	for (size_t i = 0; i < from->count; i++)
 		sorted[i] = &from->rows[i];
@@ -233,8 +233,9 @@ static int write_pstats(const struct exporting *e, struct error *err)
 	size_t edge = 0;
 
 	if (view_is_filtered(e->view))
-		return error_set(err, 0, "--export pstats is about the whole run: calls are not "
-		                         "kept by time or thread");
+		return error_set(err, 0,
+		                 "--export pstats is about the whole run: calls are not "
+		                 "kept by time or thread");
 	if (!rows)
 		return -1;
 	if (!rows->count) {

@@ -40,6 +40,7 @@ static const struct export_table tables_of_ops[] = {
 	{ "memory_totals", section_sheet_memory_totals },
 	{ "memory", section_sheet_memory },
 	{ "memory_lines", section_sheet_memory_lines },
+	{ "memory_curves", section_memory_curves },
 	{ "gpu_memory", section_device_memory },
 	{ "counters", section_counters },
 	{ 0 },

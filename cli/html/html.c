@@ -70,8 +70,10 @@ static int put_phases(const struct html *h, const struct view *view, struct erro
 	struct html run = *h;
 	run.view = &whole;
 	run.whole = true;
-	return html_sources(&run, err) < 0 || html_timeline(&run, err) < 0 ? -1
-	                                                                   : html_slices(&run, err);
+	if (html_sources(&run, err) < 0 || html_timeline(&run, err) < 0 ||
+	    html_curves(&run, err) < 0)
+		return -1;
+	return html_slices(&run, err);
 }
 
 static int put_header(const struct html *h, const struct view *view, const char *cut,

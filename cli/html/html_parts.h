@@ -48,6 +48,9 @@ int html_timeline(const struct html *h, struct error *err);
 /* Single calls of ops and works of GPUs. */
 int html_slices(const struct html *h, struct error *err);
 
+/* Memory that was in use over the run. */
+int html_curves(const struct html *h, struct error *err);
+
 /* How long each step took. */
 int html_steps(const struct html *h, struct error *err);
 

@@ -68,7 +68,7 @@ section_maker section_counters;
 
 /* Python's imports. */
 section_maker section_imports, section_sheet_imports;
-section_maker section_sheet_calls, section_sheet_callers;
+section_maker section_sheet_calls, section_sheet_callers, section_memory_curves;
 
 /* GPUs, for people: all of it, one section after the other; what they ran, alone; and who launched
    that. */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/share.h"
+#include "cli/report/curves.h"
 #include "cli/report/row_words.h"
 #include "cli/report/source.h"
 #include "cli/report/view.h"
@@ -11,12 +12,15 @@
 #include "merge/query/query_ops.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define WIDE            80
 #define MANY_BYTES      (UINT64_C(256) << 20) /* allocated in all: below, allocating is no news */
 #define MUCH_BYTES      (UINT64_C(32) << 20)  /* alive at once */
 #define ROW_SAMPLES_MIN 3
 #define SAMPLES_MIN     10 /* fewer rank nothing */
+#define ALIVE_MAX       3  /* places of what was alive at the peak */
+#define ALIVE_PART      20 /* each has at least such a part of it */
 
 REPORT_KEEPS(memory_rows, struct memory_rows *);
 
@@ -346,6 +350,50 @@ static void note_sums(struct section *s, const struct memory *m)
 	             format_bytes(rows->end_bytes).text);
 }
 
+const char *memory_alive(struct report *r, enum memory_by by, struct error *err)
+{
+	const struct memory_rows *rows =
+		keep_memory_rows(r, query_memory(r->profile, by, true, err), err);
+	uint64_t all = 0;
+	const char *words = "";
+	size_t told = 0;
+
+	if (!rows)
+		return NULL;
+	for (size_t i = 0; i < rows->count; i++)
+		all += rows->rows[i].live_at_peak_bytes;
+	for (size_t i = 0; i < rows->count && told < ALIVE_MAX; i++) {
+		const struct memory_row *row = &rows->rows[i];
+		uint64_t bytes = estimate(row->live_at_peak_bytes, all, rows->peak_bytes);
+		char place[512] = "";
+		if (by == MEMORY_BY_LINE)
+			place_words(row->file, row->line, row->module, place, sizeof(place));
+		const char *name = by == MEMORY_BY_LINE ? place : row->name;
+		if (!row->live_at_peak_bytes || row->live_at_peak_bytes * ALIVE_PART < all ||
+		    !*name)
+			continue;
+		words = report_say(r, "%s%s%s %s", words, told++ ? ", " : "", name,
+		                   format_bytes(bytes).text);
+	}
+	return words;
+}
+
+// By lines, and by ops where there are some.
+static int note_alive(struct section *s, struct error *err)
+{
+	const char *lines = memory_alive(s->report, MEMORY_BY_LINE, err);
+	const char *ops = lines ? memory_alive(s->report, MEMORY_BY_OP, err) : NULL;
+
+	if (!ops)
+		return -1;
+	if (*lines)
+		section_note(s, NOTE_SAY, true,
+		             "alive at the peak of what was allocated, about: %s", lines);
+	if (strchr(ops, ',') || (*ops && *ops != '['))
+		section_note(s, NOTE_SAY, true, "by op: %s", ops);
+	return 0;
+}
+
 static void add_table(struct section *s, struct memory *m)
 {
 	const struct memory_rows *rows = m->rows;
@@ -385,9 +433,11 @@ struct section *section_memory(struct report *r, struct error *err)
 	s->context = &m;
 	m.samples = asked ? 1 : ROW_SAMPLES_MIN;
 	SECTION_COLUMNS(s, memory_columns);
-	if (m.rows->allocations)
+	if (m.rows->allocations) {
 		add_table(s, &m);
-	else
+		if (curves_say(s, err) < 0 || note_alive(s, err) < 0)
+			return NULL;
+	} else
 		section_note(s, NOTE_SAY, false,
 		             "No allocation was seen: see MEMORY in bottleneck-ops(7).");
 	return section_end(s, err);

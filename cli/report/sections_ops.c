@@ -174,6 +174,36 @@ static void make_caller(const struct section *s, const void *row, struct section
 	cell->text = report_say(s->report, "%s", place);
 }
 
+// With its sign, as what was freed may be more than what was allocated.
+static void say_net(const struct section *s, int64_t bytes, struct section_cell *cell)
+{
+	if (bytes)
+		cell->text = report_say(
+			s->report, "%s%s", bytes < 0 ? "-" : "",
+			format_bytes(bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes).text);
+}
+
+static void make_self_net(const struct section *s, const void *row, struct section_cell *cell)
+{
+	say_net(s, ((const struct op_row *)row)->self_net_bytes, cell);
+}
+
+static void make_net(const struct section *s, const void *row, struct section_cell *cell)
+{
+	say_net(s, ((const struct op_row *)row)->net_bytes, cell);
+}
+
+static void make_device_self_net(const struct section *s, const void *row,
+                                 struct section_cell *cell)
+{
+	say_net(s, op_device_self_net(&((const struct op_row *)row)->devices), cell);
+}
+
+static void make_device_net(const struct section *s, const void *row, struct section_cell *cell)
+{
+	say_net(s, op_device_net(&((const struct op_row *)row)->devices), cell);
+}
+
 static const struct section_column op_columns[] = {
 	{ "self_ns", .page_id = "self", .heading = "self", .type = CELL_NS, .at = { 1, 1, 13 },
 	  .if_any = true, FIELD(struct op_row, self_ns) },
@@ -207,7 +237,7 @@ static const struct section_column op_columns[] = {
 	{ "first_ns", .page_id = "first", .heading = "first", .type = CELL_NS, .at = { 12, 7, 16 },
 	  .none = { 1, 1, 1 }, .form = FORM_OWN, .priority = 10, .make = make_first },
 	{ "self_allocated_bytes", .page_id = "bytes", .heading = "allocated", .type = CELL_BYTES,
-	  .at = { 13, 10, 25 }, .none = { 1, 1, 0 }, .priority = 7,
+	  .at = { 14, 10, 25 }, .none = { 1, 1, 0 }, .priority = 8,
 	  FIELD(struct op_row, self_allocated_bytes) },
 	{ "allocated_bytes", .heading = "with callees", .type = CELL_BYTES, .at = { 14, 0, 24 },
 	  .none = { 1, 0, 0 }, .priority = 16, FIELD(struct op_row, allocated_bytes) },
@@ -215,6 +245,15 @@ static const struct section_column op_columns[] = {
 	  .none = { 1, 0, 0 }, .priority = 6, FIELD(struct op_row, devices.self_allocated_bytes) },
 	{ "device_bytes", .heading = "with callees", .type = CELL_BYTES, .at = { 16, 0, 0 },
 	  .none = { 1, 0, 0 }, .priority = 15, FIELD(struct op_row, devices.allocated_bytes) },
+	{ "self_net", .heading = "net", .type = CELL_TEXT, .right = true, .at = { 13, 0, 0 },
+	  .priority = 7, .if_any = true, .make = make_self_net },
+	{ "net", .heading = "with callees", .alone = "net with callees", .type = CELL_TEXT,
+	  .right = true, .at = { 13, 0, 0 }, .priority = 10, .if_any = true, .make = make_net },
+	{ "device_self_net", .heading = "net on GPUs", .type = CELL_TEXT, .right = true,
+	  .at = { 15, 0, 0 }, .priority = 6, .if_any = true, .make = make_device_self_net },
+	{ "device_net", .heading = "with callees", .alone = "net on GPUs with callees",
+	  .type = CELL_TEXT, .right = true, .at = { 15, 0, 0 }, .priority = 14, .if_any = true,
+	  .make = make_device_net },
 	{ "flops", .heading = "FLOP", .type = CELL_COUNT, .at = { 17, 0, 22 }, .none = { 1, 0, 1 },
 	  .form = FORM_SCALED, .priority = 13, FIELD(struct op_row, flops) },
 	{ "rate", .heading = "GFLOP/s", .type = CELL_NUMBER, .at = { 18, 11, 0 },
@@ -338,6 +377,11 @@ static bool is_rank(const struct ops *ops, const struct section_column *c)
 		[OPS_SORT_TOTAL] = { "total_ns", "total_share" },
 		[OPS_SORT_CALLS] = { "calls", "" },
 		[OPS_SORT_MEMORY] = { "self_allocated_bytes", "" },
+		[OPS_SORT_MEMORY_TOTAL] = { "allocated_bytes", "" },
+		[OPS_SORT_NET] = { "self_net", "" },
+		[OPS_SORT_NET_TOTAL] = { "net", "" },
+		[OPS_SORT_GPU_MEMORY] = { "device_self_net", "" },
+		[OPS_SORT_GPU_MEMORY_TOTAL] = { "device_net", "" },
 		[OPS_SORT_FLOPS] = { "flops", "rate" },
 		[OPS_SORT_AVERAGE] = { "average_ns", "" },
 		[OPS_SORT_GPU] = { "gpu_ns", "" },
@@ -491,10 +535,18 @@ static void say_none(struct section *s, const struct ops *ops)
 struct section *section_ops(struct report *r, struct error *err)
 {
 	static const char *const sorts[] = {
-		[OPS_SORT_SELF] = "self time", [OPS_SORT_TOTAL] = "total time",
-		[OPS_SORT_CALLS] = "calls",    [OPS_SORT_MEMORY] = "allocated bytes",
-		[OPS_SORT_FLOPS] = "FLOP",     [OPS_SORT_AVERAGE] = "average time",
+		[OPS_SORT_SELF] = "self time",
+		[OPS_SORT_TOTAL] = "total time",
+		[OPS_SORT_CALLS] = "calls",
+		[OPS_SORT_MEMORY] = "allocated bytes",
+		[OPS_SORT_FLOPS] = "FLOP",
+		[OPS_SORT_AVERAGE] = "average time",
 		[OPS_SORT_GPU] = "GPU time",
+		[OPS_SORT_MEMORY_TOTAL] = "allocated bytes, with callees",
+		[OPS_SORT_NET] = "net bytes",
+		[OPS_SORT_NET_TOTAL] = "net bytes, with callees",
+		[OPS_SORT_GPU_MEMORY] = "net bytes on GPUs",
+		[OPS_SORT_GPU_MEMORY_TOTAL] = "net bytes on GPUs, with callees",
 	};
 	struct ops ops = { .view = r->view, .query = view_op_query(r->view) };
 

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 // In the order of enum view_sort.
-static const char *const sorts[] = { "self",  "total", "line", "calls",     "mem",
-	                             "flops", "avg",   "gpu",  "gpu-total", NULL };
+static const char *const sorts[] = { "self", "total",     "line",    "calls",
+	                             "mem",  "flops",     "avg",     "mem-total",
+	                             "net",  "net-total", "gpu-net", "gpu-net-total",
+	                             "gpu",  "gpu-total", NULL };
 static const char *const phases[] = { "all", "startup", "warmup", "steady",
 	                              NULL }; // enum view_phase
 
@@ -108,7 +110,8 @@ static const struct option_spec specs[] = {
 	  .offset = AT(sort),
 	  .choices = sorts,
 	  .help = "one table, ranked by self, total, line, mem, gpu, gpu-total; "
-	          "of ops also calls, avg, flops; with --by function also calls" },
+	          "of ops also calls, avg, flops, mem-total, net, net-total, gpu-net, gpu-net-total; "
+	          "with --by function also calls" },
 	{ .name = "by",
 	  .argument = "WHAT",
 	  .kind = OPTION_COUNTED,
@@ -259,7 +262,7 @@ static bool asks_for_ops(const struct view *view)
 
 	return view->ops || by_op ||
 	       (view->sort == VIEW_SORT_CALLS && view->by.index != BY_FUNCTION) ||
-	       view->sort == VIEW_SORT_FLOPS || view->sort == VIEW_SORT_AVERAGE;
+	       (view->sort >= VIEW_SORT_FLOPS && view->sort <= VIEW_SORT_GPU_NET_TOTAL);
 }
 
 static bool asks_for_gpu(const struct view *view)
@@ -291,10 +294,19 @@ enum view_table view_table(const struct view *view)
 struct op_query view_op_query(const struct view *view)
 {
 	static const enum op_sort op_sorts[] = {
-		[VIEW_SORT_SELF] = OPS_SORT_SELF,   [VIEW_SORT_TOTAL] = OPS_SORT_TOTAL,
-		[VIEW_SORT_CALLS] = OPS_SORT_CALLS, [VIEW_SORT_MEMORY] = OPS_SORT_MEMORY,
-		[VIEW_SORT_FLOPS] = OPS_SORT_FLOPS, [VIEW_SORT_AVERAGE] = OPS_SORT_AVERAGE,
-		[VIEW_SORT_GPU] = OPS_SORT_GPU,     [VIEW_SORT_GPU_TOTAL] = OPS_SORT_GPU,
+		[VIEW_SORT_SELF] = OPS_SORT_SELF,
+		[VIEW_SORT_TOTAL] = OPS_SORT_TOTAL,
+		[VIEW_SORT_CALLS] = OPS_SORT_CALLS,
+		[VIEW_SORT_MEMORY] = OPS_SORT_MEMORY,
+		[VIEW_SORT_FLOPS] = OPS_SORT_FLOPS,
+		[VIEW_SORT_AVERAGE] = OPS_SORT_AVERAGE,
+		[VIEW_SORT_MEMORY_TOTAL] = OPS_SORT_MEMORY_TOTAL,
+		[VIEW_SORT_NET] = OPS_SORT_NET,
+		[VIEW_SORT_NET_TOTAL] = OPS_SORT_NET_TOTAL,
+		[VIEW_SORT_GPU_NET] = OPS_SORT_GPU_MEMORY,
+		[VIEW_SORT_GPU_NET_TOTAL] = OPS_SORT_GPU_MEMORY_TOTAL,
+		[VIEW_SORT_GPU] = OPS_SORT_GPU,
+		[VIEW_SORT_GPU_TOTAL] = OPS_SORT_GPU,
 	};
 	int by = view->by.index;
 

@@ -23,6 +23,11 @@ enum view_sort {
 	VIEW_SORT_MEMORY,
 	VIEW_SORT_FLOPS,
 	VIEW_SORT_AVERAGE,
+	VIEW_SORT_MEMORY_TOTAL, /* these: of ops */
+	VIEW_SORT_NET,
+	VIEW_SORT_NET_TOTAL,
+	VIEW_SORT_GPU_NET,
+	VIEW_SORT_GPU_NET_TOTAL,
 	VIEW_SORT_GPU,      /* of functions and the like by what they launched themselves … */
 	VIEW_SORT_GPU_TOTAL /* … and with what they call */
 };

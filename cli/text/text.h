@@ -43,8 +43,8 @@ void text_header(const struct text *text, const struct section *s);
 void text_sides(const struct text *text, const struct section *s);
 void text_parts(const struct text *text, const struct section *s);
 
-/* WORDS, which have \u00b7, \u00b1 and \u00d7, in signs that the terminal has; the caller frees it.
-   NULL if there is no memory. */
+/* WORDS, which have \u00b7, \u00b1, \u00d7 and \u2581 to \u2588, in signs that the terminal has;
+   the caller frees it. NULL if there is no memory. */
 char *text_signs(const struct terminal *t, const char *words);
 
 /* How a terminal shows what is worth that much attention. */

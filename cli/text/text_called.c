@@ -189,7 +189,8 @@ int text_called(const struct text *text, struct error *err)
 	fputc('\n', text->out);
 	if (failed < 0)
 		return error_set(err, ENOMEM, "could not print the calls");
-	text_say(text, "calls are exact and of the whole run, in all threads and processes; times are "
-	               "sampled: CPU and waiting");
+	text_say(text,
+	         "calls are exact and of the whole run, in all threads and processes; times are "
+	         "sampled: CPU and waiting");
 	return 0;
 }

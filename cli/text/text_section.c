@@ -186,18 +186,23 @@ static bool is_number(const struct section_column *c)
 
 char *text_signs(const struct terminal *t, const char *words)
 {
-	const char *const signs[][2] = { { "\u00b7", t->dot },
-		                         { "\u00b1", t->plus_minus },
-		                         { "\u00d7", "x" } };
+	const char *const signs[][2] = { { "\u00b7", t->dot }, { "\u00b1", t->plus_minus },
+		                         { "\u00d7", "x" },    { "\u2581", "_" },
+		                         { "\u2582", "." },    { "\u2583", ":" },
+		                         { "\u2584", "-" },    { "\u2585", "=" },
+		                         { "\u2586", "+" },    { "\u2587", "*" },
+		                         { "\u2588", "#" } };
+	const size_t count = sizeof(signs) / sizeof(signs[0]);
 	char *out = malloc(2 * strlen(words) + 1), *end = out;
 
 	while (out && *words) {
 		size_t i = 0, length = 1;
-		while (i < 3 && (!t->ascii || strncmp(words, signs[i][0], 2) != 0))
+		while (i < count &&
+		       (!t->ascii || strncmp(words, signs[i][0], strlen(signs[i][0])) != 0))
 			i++;
-		if (i < 3) {
+		if (i < count) {
 			end = stpcpy(end, signs[i][1]);
-			length = 2;
+			length = strlen(signs[i][0]);
 		} else {
 			*end++ = *words;
 		}

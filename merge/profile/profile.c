@@ -84,6 +84,7 @@ void profile_free(struct profile *p)
 	}
 	free(p->facts);
 	allocations_fini(&p->allocations);
+	free(p->curves_text);
 	callables_fini(&p->callables);
 	call_counts_fini(&p->call_counts);
 	op_shapes_fini(&p->shapes);

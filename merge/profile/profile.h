@@ -76,6 +76,7 @@ struct run {
 	uint64_t recorded_from_ns, recorded_to_ns;
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
 	const char *recorded_range; /* ops while which were open it was; NULL: any */
+	const char *memory_curves;  /* merge/table/memory_curves.h; "" or NULL: not known */
 	const char *cpu_clock;      /* its readings, merge/table/clocks.h; "" or NULL: not known */
 	const char *notes;          /* more lines for the limits, separated by newlines */
 	bool complete;              /* false: a checkpoint of a run that was still going on */
@@ -141,6 +142,14 @@ void profile_add_op(struct profile *p, const struct op_event *event);
 void profile_add_op_count(struct profile *p, const struct op_count_event *event);
 
 void profile_add_python_name(struct profile *p, const struct python_name_event *event);
+
+/* So much memory of the target's processes was resident. */
+void profile_add_rss(struct profile *p, uint64_t time_ns, uint64_t bytes);
+
+/* What was in use over the run until END_NS, as struct run has it: P's, until the next time. NULL
+   if there is no memory. */
+const char *profile_tell_memory(struct profile *p, uint64_t end_ns);
+
 void profile_add_python_calls(struct profile *p, const struct python_calls_event *event);
 
 void profile_add_alloc(struct profile *p, const struct alloc_event *event);

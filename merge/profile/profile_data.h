@@ -68,6 +68,7 @@ struct profile {
 	struct allocations allocations;
 	struct callables callables;
 	struct call_counts call_counts;
+	char *curves_text; /* of allocations.curves; NULL: not printed yet */
 	struct gpu gpu;
 	struct gpu_lines gpu_lines;
 	struct repeats repeats;

@@ -2,9 +2,14 @@
 // What a profile records of ops, of calls in Python and of memory.
 #include "base/array.h"
 #include "base/code.h"
+#include "base/module.h"
+#include "base/origin.h"
 #include "base/record.h"
 #include "merge/profile/profile_data.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void profile_set_codes(struct profile *p, const struct codes *codes)
@@ -112,6 +117,28 @@ static void add_slice(struct profile *p, const struct op_event *event, const str
 	slices_add(&p->slices, &slice);
 }
 
+// What an allocator of GPU memory has told: "cuda:0", and where several processes do, whose.
+static void draw_device(struct profile *p, const struct op *op, uint32_t slot,
+                        const struct op_event *event)
+{
+	uint32_t process = threads_get(&p->threads, slot)->process;
+	const struct process_info *info = threads_process(&p->threads, process);
+	bool reserved = strcmp(op->name, OP_TORCH_RESERVED) == 0;
+	char name[CURVE_NAME_BYTES];
+	double value;
+
+	if (!counters_value(event, &value) || value < 0 || value >= 0x1p63)
+		return;
+	if (process > 1 && info)
+		snprintf(name, sizeof(name), "%s of %" PRIu32, op->domain, info->pid);
+	else
+		snprintf(name, sizeof(name), "%s", op->domain);
+	struct memory_curve *curve = memory_curves_get(
+		&p->allocations.curves, reserved ? CURVE_RESERVED : CURVE_DEVICE, name);
+	if (curve)
+		memory_curve_add(curve, profile_since_start(p, event->begin_ns), (uint64_t)value);
+}
+
 void profile_add_op(struct profile *p, const struct op_event *event)
 {
 	const struct op *op = profile_op(p, event->op);
@@ -126,6 +153,7 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 	if (counts)
 		counters_add(&p->counters, slot, event);
 	if (counts && op->provider == OP_TORCH) { // an allocator's, for a table of their own
+		draw_device(p, op, slot, event);
 		profile_note_time(p, event->end_ns);
 		return;
 	}
@@ -262,6 +290,27 @@ static uint32_t slot_apart(const struct profile *p, uint32_t process)
 	return info && process <= p->threads.limit && !info->end_ns ? process : 0;
 }
 
+// The curve of the Python package that has allocated: by the innermost library that is part of one,
+// or else by the library that Python has called. What Python itself allocates is no package's.
+static uint32_t package_of(struct profile *p, const struct alloc_event *event)
+{
+	char name[CURVE_NAME_BYTES];
+	const struct module *called = NULL;
+	uint32_t i = 0;
+
+	for (; i < event->count && event->frames[i].kind != FRAME_PYTHON; i++) {
+		const struct module *module = modules_get(p->modules, event->frames[i].module);
+		if (!module || !module->path || module->kind != MODULE_ELF)
+			continue;
+		if (memory_curves_package(module->path, name))
+			return allocations_package(&p->allocations, name);
+		called = origin_is_python(module->path) ? called : module;
+	}
+	if (i == event->count || !called || !memory_curves_library(called->path, name))
+		return 0;
+	return allocations_package(&p->allocations, name);
+}
+
 void profile_add_alloc(struct profile *p, const struct alloc_event *event)
 {
 	uint32_t slot = threads_slot(&p->threads, event->thread);
@@ -278,17 +327,43 @@ void profile_add_alloc(struct profile *p, const struct alloc_event *event)
 		p->allocations.lost++;
 		return;
 	}
-	allocations_add(&p->allocations, slot_apart(p, threads_get(&p->threads, slot)->process),
-	                node, event);
+	allocations_add_at(&p->allocations, slot_apart(p, threads_get(&p->threads, slot)->process),
+	                   node, package_of(p, event), profile_since_start(p, event->time_ns),
+	                   event);
 }
 
 void profile_add_free(struct profile *p, const struct free_event *event)
 {
-	allocations_free(&p->allocations, slot_apart(p, event->process), event->address);
+	allocations_free_at(&p->allocations, slot_apart(p, event->process), event->address,
+	                    profile_since_start(p, event->time_ns));
 }
 
 void profile_add_memory(struct profile *p, const struct memory_event *event)
 {
 	profile_note_time(p, event->time_ns);
 	allocations_count(&p->allocations, slot_apart(p, event->process), event);
+	allocations_draw(&p->allocations, profile_since_start(p, event->time_ns));
+}
+
+void profile_add_rss(struct profile *p, uint64_t time_ns, uint64_t bytes)
+{
+	struct memory_curve *curve = memory_curves_get(&p->allocations.curves, CURVE_RSS, "host");
+
+	if (curve)
+		memory_curve_add(curve, profile_since_start(p, time_ns), bytes);
+}
+
+const char *profile_tell_memory(struct profile *p, uint64_t end_ns)
+{
+	struct memory_curves *c = &p->allocations.curves;
+
+	if (!p->curves_text)
+		p->curves_text = malloc(CURVES_TEXT);
+	if (!p->curves_text)
+		return NULL;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		memory_curve_end(&c->of[i], profile_since_start(p, end_ns));
+	memory_curves_print(c, p->curves_text);
+	return p->curves_text;
 }

@@ -74,6 +74,7 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, recorded_ns),
 	FIELD(RUN_TEXT, recorded_range),
 	FIELD(RUN_TEXT, cpu_clock),
+	FIELD(RUN_TEXT, memory_curves),
 	FIELD(RUN_TEXT, notes),
 	FIELD(RUN_BOOL, complete),
 };

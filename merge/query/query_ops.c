@@ -284,6 +284,12 @@ static bool add_samples(const struct op_groups *a, struct op_row *rows)
 	return add_gpu(a, times, rows);
 }
 
+// Such that more is more, below 0, too.
+static uint64_t rank_net(int64_t bytes)
+{
+	return (uint64_t)bytes + ((uint64_t)1 << 63);
+}
+
 // What is compared first, and what then.
 static uint64_t rank(const struct op_row *row, enum op_sort sort)
 {
@@ -294,6 +300,16 @@ static uint64_t rank(const struct op_row *row, enum op_sort sort)
 		return row->calls;
 	case OPS_SORT_MEMORY:
 		return row->self_allocated_bytes;
+	case OPS_SORT_MEMORY_TOTAL:
+		return row->allocated_bytes;
+	case OPS_SORT_NET:
+		return rank_net(row->self_net_bytes);
+	case OPS_SORT_NET_TOTAL:
+		return rank_net(row->net_bytes);
+	case OPS_SORT_GPU_MEMORY:
+		return rank_net(op_device_self_net(&row->devices));
+	case OPS_SORT_GPU_MEMORY_TOTAL:
+		return rank_net(op_device_net(&row->devices));
 	case OPS_SORT_FLOPS:
 		return row->flops;
 	case OPS_SORT_AVERAGE:

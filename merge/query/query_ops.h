@@ -48,6 +48,11 @@ enum op_sort {
 	OPS_SORT_MEMORY, /* bytes allocated by itself */
 	OPS_SORT_FLOPS,
 	OPS_SORT_AVERAGE,
+	OPS_SORT_MEMORY_TOTAL, /* the same with callees */
+	OPS_SORT_NET,          /* bytes allocated less those freed, by itself … */
+	OPS_SORT_NET_TOTAL,    /* … and with callees */
+	OPS_SORT_GPU_MEMORY,   /* the same of GPUs */
+	OPS_SORT_GPU_MEMORY_TOTAL,
 	OPS_SORT_GPU /* not by module or line: there it is not known */
 };
 

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define IO_NS (50 * NS_PER_MS)
+#define IO_NS         (50 * NS_PER_MS)
+#define RSS_NS        (20 * NS_PER_MS) // in the first second
+#define RSS_COST_PART 100              // readings take one of so many parts of the time
 
 static uint64_t usage_cpu_ns(const struct rusage *usage)
 {
@@ -96,6 +98,29 @@ static void take_io_if_due(struct collector *c, uint64_t now_ns)
 	c->io_due_ns = now_ns + IO_NS;
 }
 
+// As often as the clock of the CPU, see merge/record/cpu_clock.h, and as cheap.
+static void take_resident(struct collector *c, uint64_t now_ns)
+{
+	uint64_t run_ns = now_ns - c->run.start_ns;
+	uint64_t wait_ns = run_ns < NS_PER_SEC        ? RSS_NS
+	                   : run_ns < 10 * NS_PER_SEC ? 5 * RSS_NS
+	                                              : 25 * RSS_NS;
+
+	if (now_ns < c->rss_due_ns)
+		return;
+	uint64_t bytes = recorder_resident(c->recorder);
+	uint64_t cost_ns = (clock_now_ns() - now_ns) * RSS_COST_PART;
+	c->rss_due_ns = now_ns + (cost_ns > wait_ns ? cost_ns : wait_ns);
+	if (bytes) // else all have ended
+		profile_add_rss(c->profile, now_ns, bytes);
+}
+
+static void tell_memory(struct collector *c, uint64_t now_ns)
+{
+	c->run.memory_curves = profile_tell_memory(c->profile, now_ns);
+	c->curves_due_ns = now_ns + NS_PER_SEC;
+}
+
 // Whatever still runs in the background goes on without us: nobody waits for it, nor do we.
 static void note_background(struct collector *c)
 {
@@ -127,6 +152,9 @@ int collector_timeout_ms(const struct collector *c, int limit_ms)
 		timeout_ms = checkpoint_timeout_ms(c->checkpoint, now_ns, timeout_ms);
 	timeout_ms = ahead_timeout_ms(c->ahead, now_ns, timeout_ms);
 	timeout_ms = limits_timeout_ms(&c->limits, now_ns, timeout_ms);
+	uint64_t rss_ms = c->rss_due_ns > now_ns ? (c->rss_due_ns - now_ns) / NS_PER_MS + 1 : 0;
+	if (rss_ms < (uint64_t)timeout_ms)
+		timeout_ms = (int)rss_ms;
 	return cpu_clock_timeout_ms(&c->clock, now_ns, timeout_ms);
 }
 
@@ -143,6 +171,9 @@ void collector_step(struct collector *c)
 	if (limits_maybe(&c->limits, clock_now_ns()))
 		limits_tell(&c->limits, &c->run);
 	take_io_if_due(c, clock_now_ns());
+	take_resident(c, clock_now_ns());
+	if (clock_now_ns() >= c->curves_due_ns)
+		tell_memory(c, clock_now_ns());
 	take_sampler_facts(c);
 	c->run.wall_ns = clock_now_ns() - c->run.start_ns;
 	recorded_tell(&c->recorder->recorded, &c->run);
@@ -166,6 +197,7 @@ void collector_end(struct collector *c, int status, const struct rusage *usage)
 	if (sampler_finish(c->sampler, &finish) < 0 && !c->broken.text[0])
 		c->broken = finish;
 	profile_end_gpu(c->profile);
+	tell_memory(c, clock_now_ns());
 	take_sampler_facts(c);
 	recorded_tell(&c->recorder->recorded, &c->run);
 	c->run.collector_cpu_ns = own_cpu_ns() - c->own_cpu_ns + c->checkpoint->cpu_ns;

@@ -45,9 +45,11 @@ struct collector {
 	char background_name[64];
 	struct cpu_clock clock;
 	struct limits limits;
-	uint64_t io_due_ns;  /* when bytes and calls are read next */
-	uint64_t own_cpu_ns; /* of this process, when it began */
-	struct error broken; /* why sampling ended early; text is "" if it did not */
+	uint64_t io_due_ns;     /* when bytes and calls are read next */
+	uint64_t rss_due_ns;    /* the same of memory, */
+	uint64_t curves_due_ns; /* and when it is told */
+	uint64_t own_cpu_ns;    /* of this process, when it began */
+	struct error broken;    /* why sampling ended early; text is "" if it did not */
 };
 
 /* In the thread that takes all other steps: see sampler_begin(). */

@@ -2,14 +2,18 @@
 #include "merge/record/recorder.h"
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/module.h"
 #include "merge/profile/profile.h"
 #include "sampler/proc/proc_stat.h"
 #include "tracer/protocol.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct live_process {
 	uint32_t process; // number
@@ -355,6 +359,32 @@ static bool is_running(uint32_t pid)
 	struct proc_stat stat;
 
 	return proc_stat_read(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
+#define RESIDENT_MAX 64 // processes that are asked
+
+// 0 if it has ended.
+static uint64_t resident_of(uint32_t pid)
+{
+	char path[64], text[128];
+	unsigned long long pages;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/statm", pid);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t count = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (count <= 0)
+		return 0;
+	text[count] = '\0';
+	return sscanf(text, "%*s %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+uint64_t recorder_resident(const struct recorder *r)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < r->live_count && i < RESIDENT_MAX; i++)
+		bytes += resident_of(r->live[i].pid);
+	return bytes;
 }
 
 uint32_t recorder_count_running(const struct recorder *r, uint32_t main_pid, const char **name)

@@ -54,5 +54,9 @@ struct sampler_sink recorder_sink(struct recorder *r);
 /* What hooks have taken so far, of RECORDER: for struct sampler_options. */
 uint64_t recorder_hooks_ns(const void *recorder);
 
+/* How many bytes of the processes that run now are resident; of many, of the first ones alone. What
+   they share counts for each of them. */
+uint64_t recorder_resident(const struct recorder *r);
+
 /* How many processes other than MAIN_PID are running now; *NAME is the first one's, or "". */
 uint32_t recorder_count_running(const struct recorder *r, uint32_t main_pid, const char **name);

@@ -150,7 +150,39 @@ static void drop_live(struct allocations *a, uint64_t bytes)
 	a->live_bytes -= bytes < a->live_bytes ? bytes : a->live_bytes;
 }
 
+// What a package's libraries have, by samples.
+static void change_package(struct allocations *a, uint32_t package, int64_t bytes, uint64_t at_ns)
+{
+	struct memory_curve *curve = package ? &a->curves.of[package - 1] : NULL;
+
+	if (!curve)
+		return;
+	uint64_t less = bytes < 0 ? -(uint64_t)bytes : 0;
+	uint64_t left = curve->last_bytes > less ? curve->last_bytes - less : 0;
+	memory_curve_add(curve, at_ns, bytes < 0 ? left : curve->last_bytes + (uint64_t)bytes);
+}
+
+uint32_t allocations_package(struct allocations *a, const char *name)
+{
+	const struct memory_curve *curve = memory_curves_get(&a->curves, CURVE_PACKAGE, name);
+
+	return curve ? (uint32_t)(curve - a->curves.of) + 1 : 0;
+}
+
+void allocations_draw(struct allocations *a, uint64_t at_ns)
+{
+	struct memory_curve *curve = memory_curves_get(&a->curves, CURVE_ALLOCATED, "host");
+
+	if (curve)
+		memory_curve_add(curve, at_ns, a->live_bytes);
+}
+
 void allocations_free(struct allocations *a, uint32_t process, uint64_t address)
+{
+	allocations_free_at(a, process, address, 0);
+}
+
+void allocations_free_at(struct allocations *a, uint32_t process, uint64_t address, uint64_t at_ns)
 {
 	struct allocating_process *p =
 		process && process <= a->process_count ? &a->processes[process - 1] : NULL;
@@ -161,6 +193,7 @@ void allocations_free(struct allocations *a, uint32_t process, uint64_t address)
 	if (!p->blocks[at].address)
 		return;
 	leave_peak(a);
+	change_package(a, p->blocks[at].package, -(int64_t)p->blocks[at].bytes, at_ns);
 	a->sites[p->blocks[at].site - 1].live_bytes -= p->blocks[at].bytes;
 	if (!a->exact)
 		drop_live(a, p->blocks[at].bytes);
@@ -169,7 +202,7 @@ void allocations_free(struct allocations *a, uint32_t process, uint64_t address)
 }
 
 static bool track(struct allocations *a, uint32_t process, const struct alloc_event *event,
-                  uint32_t site)
+                  uint32_t site, uint32_t package)
 {
 	struct allocating_process *p = process_of(a, process);
 
@@ -177,7 +210,7 @@ static bool track(struct allocations *a, uint32_t process, const struct alloc_ev
 	    !grow_blocks(p))
 		return false;
 	p->blocks[find_block(p, event->address)] =
-		(struct allocation_block){ event->address, event->weight_bytes, site };
+		(struct allocation_block){ event->address, event->weight_bytes, site, package };
 	p->used++;
 	a->block_count++;
 	return true;
@@ -186,20 +219,27 @@ static bool track(struct allocations *a, uint32_t process, const struct alloc_ev
 void allocations_add(struct allocations *a, uint32_t process, uint32_t node,
                      const struct alloc_event *event)
 {
+	allocations_add_at(a, process, node, 0, 0, event);
+}
+
+void allocations_add_at(struct allocations *a, uint32_t process, uint32_t node, uint32_t package,
+                        uint64_t at_ns, const struct alloc_event *event)
+{
 	struct allocation_site *site = allocations_site(a, node);
 
 	if (!site) {
 		a->lost++;
 		return;
 	}
-	allocations_free(a, process, event->address); // what was alive there is no more
+	allocations_free_at(a, process, event->address, at_ns); // what was there is no more
 	site->samples++;
 	site->allocated_bytes += event->weight_bytes;
-	if (!track(a, process, event, (uint32_t)(site - a->sites) + 1)) {
+	if (!track(a, process, event, (uint32_t)(site - a->sites) + 1, package)) {
 		a->untracked_bytes += event->weight_bytes;
 		return;
 	}
 	a->changes++;
+	change_package(a, package, (int64_t)event->weight_bytes, at_ns);
 	site->live_bytes += event->weight_bytes;
 	if (a->exact)
 		return;

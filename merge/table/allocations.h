@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/stack.h"
+#include "merge/table/memory_curves.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,7 @@ struct allocation_block {
 	uint64_t address; /* 0: none */
 	uint64_t bytes;   /* that it stands for */
 	uint32_t site;    /* index + 1 */
+	uint32_t package; /* index + 1 of a curve; 0: none */
 };
 
 struct allocating_process {
@@ -58,6 +60,7 @@ struct allocations {
 	bool at_peak;         /* there was no more than now */
 	uint64_t noted_bytes; /* when sites were last noted */
 	uint64_t changes;     /* of sites since then */
+	struct memory_curves curves;
 };
 
 #define ALLOCATIONS_BLOCKS (1u << 18)
@@ -76,8 +79,20 @@ void allocations_add(struct allocations *a, uint32_t process, uint32_t node,
                      const struct alloc_event *event);
 void allocations_free(struct allocations *a, uint32_t process, uint64_t address);
 
+/* The same, of a package's library, at AT_NS since the start: for the package's curve. PACKAGE is
+   its index + 1; 0: none. */
+void allocations_add_at(struct allocations *a, uint32_t process, uint32_t node, uint32_t package,
+                        uint64_t at_ns, const struct alloc_event *event);
+void allocations_free_at(struct allocations *a, uint32_t process, uint64_t address, uint64_t at_ns);
+
+/* The curve of a package, index + 1; 0 if there is no room. */
+uint32_t allocations_package(struct allocations *a, const char *name);
+
 /* What a process has counted; 0: one that is not kept apart, or is gone. */
 void allocations_count(struct allocations *a, uint32_t process, const struct memory_event *event);
+
+/* What is alive of all processes now stands in the host's curve. */
+void allocations_draw(struct allocations *a, uint64_t at_ns);
 
 /* It has ended, or is another program. */
 void allocations_end_process(struct allocations *a, uint32_t process);

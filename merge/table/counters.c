@@ -59,8 +59,7 @@ void counter_sums_add(struct counter_sums *to, const struct counter_sums *from)
 	to->values += from->values;
 }
 
-// False if it is no number.
-static bool read_value(const struct op_event *event, double *value)
+bool counters_value(const struct op_event *event, double *value)
 {
 	if (event->detail_count != 1)
 		return false;
@@ -83,7 +82,7 @@ void counters_add(struct counters *c, uint32_t slot, const struct op_event *even
 		c->lost++;
 		return;
 	}
-	if (!read_value(event, &value)) {
+	if (!counters_value(event, &value)) {
 		entry->sums.untold++;
 		return;
 	}

@@ -39,6 +39,9 @@ struct counters {
 
 void counters_fini(struct counters *c);
 
+/* What a change of a counter tells. False if it is no number. */
+bool counters_value(const struct op_event *event, double *value);
+
 /* EVENT, a mark of OP in thread SLOT. */
 void counters_add(struct counters *c, uint32_t slot, const struct op_event *event);
 

@@ -8,6 +8,7 @@ add_executable(python_told tools/python_told.c)
 target_link_libraries(python_told PRIVATE agent_run)
 
 unit(python_layout LIBS base)
+unit(python_tally LIBS agent_core)
 unit(agent_python LIBS agent_core tracer_test_support)
 fuzz(python_layout LIBS base)
 unit(python_remote SOURCES support/python_image.c LIBS sampler)

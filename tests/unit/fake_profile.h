@@ -12,6 +12,7 @@
 #include "merge/query/query_clock.h"
 #include "merge/query/query_contention.h"
 #include "merge/query/query_counters.h"
+#include "merge/query/query_curves.h"
 #include "merge/query/query_devices.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_gpu_lines.h"
@@ -61,6 +62,7 @@ struct profile {
 	struct steps steps;                 /* of the whole run */
 	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
 	struct memory_rows memory;
+	struct memory_curves curves;
 	struct memory_doubts doubts;
 	struct import_rows imports;
 	struct rank_rows ranks; /* of a merged profile */

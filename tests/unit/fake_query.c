@@ -92,6 +92,20 @@ void rows_free(struct rows *rows)
 	free(rows);
 }
 
+struct memory_curves *query_curves(const struct profile *p, struct error *err)
+{
+	struct memory_curves *c = calloc(1, sizeof(*c));
+
+	(void)err;
+	*c = p->curves;
+	return c;
+}
+
+void memory_curves_free(struct memory_curves *c)
+{
+	free(c);
+}
+
 struct called_rows *query_called(const struct profile *p, const struct query *query,
                                  enum called_sort sort, struct error *err)
 {
@@ -371,8 +385,9 @@ struct memory_rows *query_memory(const struct profile *p, enum memory_by by, boo
 {
 	struct memory_rows *rows = calloc(1, sizeof(*rows));
 
-	(void)at_peak, (void)err;
-	((struct profile *)p)->memory_asked = by;
+	(void)err;
+	if (!at_peak)
+		((struct profile *)p)->memory_asked = by;
 	*rows = p->memory;
 	return rows;
 }

@@ -99,6 +99,13 @@ Test(text_ops, ops_are_ranked_as_asked)
 		{ VIEW_SORT_TOTAL, OPS_SORT_TOTAL, "ops by total time" },
 		{ VIEW_SORT_CALLS, OPS_SORT_CALLS, "ops by calls" },
 		{ VIEW_SORT_MEMORY, OPS_SORT_MEMORY, "ops by allocated bytes" },
+		{ VIEW_SORT_MEMORY_TOTAL, OPS_SORT_MEMORY_TOTAL,
+		  "ops by allocated bytes, with callees" },
+		{ VIEW_SORT_NET, OPS_SORT_NET, "ops by net bytes" },
+		{ VIEW_SORT_NET_TOTAL, OPS_SORT_NET_TOTAL, "ops by net bytes, with callees" },
+		{ VIEW_SORT_GPU_NET, OPS_SORT_GPU_MEMORY, "ops by net bytes on GPUs" },
+		{ VIEW_SORT_GPU_NET_TOTAL, OPS_SORT_GPU_MEMORY_TOTAL,
+		  "ops by net bytes on GPUs, with callees" },
 		{ VIEW_SORT_FLOPS, OPS_SORT_FLOPS, "ops by FLOP" },
 		{ VIEW_SORT_AVERAGE, OPS_SORT_AVERAGE, "ops by average time" },
 	};
@@ -184,6 +191,35 @@ Test(text_ops, memory_by_function_and_by_line)
 	golden_expect("memory-by-line",
 	              text_page(profile, &view, golden_terminal(100, false, false)));
 	cr_expect(eq(int, profile->memory_asked, MEMORY_BY_LINE));
+}
+
+static void add_curve(struct memory_curves *c, enum curve_kind kind, const char *name,
+                      uint64_t peak_bytes)
+{
+	struct memory_curve *curve = memory_curves_get(c, kind, name);
+
+	for (uint64_t i = 0; i <= 200; i++)
+		memory_curve_add(curve, i * 100 * NS_PER_MS,
+		                 peak_bytes / 100 * (i < 100 ? i : 200 - i));
+}
+
+Test(text_ops, memory_over_time_is_a_line_of_signs)
+{
+	struct profile *profile = fake_profile_with_ops();
+	struct view view = view_default();
+
+	view.sort = VIEW_SORT_MEMORY;
+	add_curve(&profile->curves, CURVE_ALLOCATED, "host", UINT64_C(900) << 20);
+	add_curve(&profile->curves, CURVE_RSS, "host", UINT64_C(1800) << 20);
+	add_curve(&profile->curves, CURVE_DEVICE, "cuda:0", UINT64_C(4) << 30);
+	add_curve(&profile->curves, CURVE_RESERVED, "cuda:0", UINT64_C(8) << 30);
+	add_curve(&profile->curves, CURVE_PACKAGE, "numpy", UINT64_C(100) << 20);
+	add_curve(&profile->curves, CURVE_PACKAGE, "torch", UINT64_C(600) << 20);
+	add_curve(&profile->curves, CURVE_PACKAGE, "tiny", UINT64_C(1) << 20);
+	golden_expect("memory-over-time",
+	              text_page(profile, &view, golden_terminal(100, false, false)));
+	golden_expect("memory-over-time-ascii",
+	              text_page(profile, &view, golden_terminal(100, false, true)));
 }
 
 Test(text_ops, a_small_program_gets_no_table_of_memory)
