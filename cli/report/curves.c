@@ -65,16 +65,16 @@ static const char *draw(struct report *r, const struct memory_curve *c, uint64_t
 static void say_curve(struct section *s, const struct memory_curves *all,
                       const struct memory_curve *c)
 {
-	static const char *const kinds[CURVE_KINDS] = { [CURVE_ALLOCATED] = "allocated",
-		                                        [CURVE_RSS] = "RSS",
-		                                        [CURVE_RESERVED] = " reserved" };
+	static const char *const kinds[CURVE_KINDS] = {
+		[CURVE_ALLOCATED] = "allocated", [CURVE_RSS] = "RSS", [CURVE_RESERVED] = " reserved"
+	};
 	const char *name = is_of_host(c) && c->kind != CURVE_PACKAGE ? "" : c->name;
-	const char *label = report_say(s->report, "%s%s", name, kinds[c->kind] ? kinds[c->kind] : "");
+	const char *label =
+		report_say(s->report, "%s%s", name, kinds[c->kind] ? kinds[c->kind] : "");
 
 	section_note(s, NOTE_LINE, true, "%-16.16s %s peak %s%s at %s", label,
-	             draw(s->report, c, scale_of(all, c)),
-	             c->kind == CURVE_PACKAGE ? "about " : "", format_bytes(c->peak_bytes).text,
-	             format_duration(c->peak_ns).text);
+	             draw(s->report, c, scale_of(all, c)), c->kind == CURVE_PACKAGE ? "about " : "",
+	             format_bytes(c->peak_bytes).text, format_duration(c->peak_ns).text);
 }
 
 static uint64_t peak_of(const struct memory_curves *all, enum curve_kind kind)
@@ -192,8 +192,7 @@ struct section *section_memory_curves(struct report *r, struct error *err)
 		{ "peak_bytes", .type = CELL_BYTES, .at = { 0, 6, 6 }, .make = make_peak },
 		{ "peak_at_ns", .type = CELL_NS, .at = { 0, 7, 7 }, .make = make_peak_at },
 	};
-	const struct memory_curves *all =
-		keep_memory_curves(r, query_curves(r->profile, err), err);
+	const struct memory_curves *all = keep_memory_curves(r, query_curves(r->profile, err), err);
 	size_t count = 0;
 
 	if (!all)

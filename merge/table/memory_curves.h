@@ -32,7 +32,7 @@ struct memory_curve {
 	char name[CURVE_NAME_BYTES]; /* "host", "cuda:0", "numpy" */
 	enum curve_kind kind;
 	uint64_t bin_ns;
-	uint32_t count;                /* bins */
+	uint32_t count; /* bins */
 	uint64_t most_kb[CURVE_BINS];
 	uint64_t last_bytes;
 	uint64_t peak_bytes, peak_ns; /* since the start of the run */
@@ -63,6 +63,6 @@ bool memory_curves_parse(struct memory_curves *c, const char *text);
    false if it is in none. */
 bool memory_curves_package(const char *path, char name[CURVE_NAME_BYTES]);
 
-/* The same of a library elsewhere, by its name: "torch" of libtorch_python.so.2; false of those that
-   allocate for all others. */
+/* The same of a library elsewhere, by its name: "torch" of libtorch_python.so.2; false of those
+   that allocate for all others. */
 bool memory_curves_library(const char *path, char name[CURVE_NAME_BYTES]);

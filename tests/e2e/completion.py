@@ -19,6 +19,7 @@ def formats():
 
 
 VALUES = {
+    "as": {"cprofile", "cprofile-callers", "cprofile-callees"},
     "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain", "stream", "kernel"},
@@ -27,7 +28,8 @@ VALUES = {
     "phase": {"all", "startup", "warmup", "steady"},
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},
-    "sort": {"self", "total", "line", "calls", "mem", "flops", "avg", "gpu", "gpu-total"},
+    "sort": {"self", "total", "line", "calls", "mem", "flops", "avg", "mem-total", "net",
+             "net-total", "gpu-net", "gpu-net-total", "gpu", "gpu-total"},
     "unwinder": {"table", "libunwind"},
 }
 

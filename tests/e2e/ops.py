@@ -6,6 +6,8 @@ op's samples within 1 point of its share of the time. A machine that is busy wit
 take the CPU away between the program's reading of its clock and ours: what is off once is measured
 twice more.
 """
+import csv
+import io
 import os
 import re
 import sqlite3
@@ -263,6 +265,35 @@ class Memory(Case):
     def test_switched_off(self):
         done = self.profile_run([target("memory")], "--no-malloc")
         self.assertNotIn("\nmemory", done.report)
+
+    def test_memory_over_time(self):
+        """60 MB for half of the run, then 20 MB: what is allocated is exact, RSS is read."""
+        done = self.profile_run([target("memory")])
+        self.assertEqual(done.status, 0, done.err)
+
+        def table(name):
+            data = self.verb("report", "--export=csv", f"--table={name}", done.profile).stdout
+            return list(csv.DictReader(io.StringIO(data.decode())))
+        bins = table("memory_curves")
+        curve = [row for row in bins if row["kind"] == "allocated"]
+        peak = int(table("memory_totals")[0]["peak_bytes"])
+        self.assertEqual(int(curve[0]["peak_bytes"]), peak)
+        self.assertGreaterEqual(peak, 64 * self.MB)  # and one piece more at a time
+        most = [int(row["most_bytes"]) for row in curve]
+        self.assertAlmostEqual(max(most), peak, delta=1024)
+        self.assertAlmostEqual(most[-1], 20 * self.MB, delta=2 * self.MB)
+        # Of each piece a page is touched.
+        rss = [int(row["most_bytes"]) for row in bins if row["kind"] == "rss"]
+        self.assertTrue(rss)
+        self.assertLess(max(rss), 40 * self.MB)
+        text = self.verb("report", "--sort=mem", "--width=100", done.profile).stdout.decode()
+        line = next(line for line in text.splitlines() if line.startswith("  allocated   "))
+        self.assertRegex(line, "[\u2585-\u2588]{10}.* peak 6[4-6] MB at ")
+        self.assertRegex(text, r"alive at the peak of what was allocated, about: memory\.c:\d+ ")
+        text = self.verb("report", "--sort=mem", "--width=100", done.profile,
+                         env={**self.environment(), "LC_ALL": "C"}).stdout.decode()
+        line = next(line for line in text.splitlines() if line.startswith("  allocated   "))
+        self.assertRegex(line, r"[=+*#]{10}.* peak 6[4-6] MB at ")
 
 
 class Options(Ops):

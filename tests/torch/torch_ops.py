@@ -5,6 +5,9 @@ Of each interpreter that has PyTorch: python3, and those that TORCH_PYTHONS name
 between them. Where none has, the tests are skipped.
 """
 import contextlib
+import csv
+import io
+import itertools
 import json
 import os
 import re
@@ -41,6 +44,14 @@ def interpreters():
 
 
 PYTHONS = interpreters()
+
+
+def in_bytes(text):
+    """"-1.5 MB"; nothing is 0."""
+    if not text:
+        return 0
+    number, unit = text.split()
+    return float(number) * 1024 ** ["B", "KB", "MB", "GB", "TB"].index(unit)
 
 
 class Torch(Case):
@@ -90,8 +101,9 @@ class SideBySide(Torch):
         whether the collector had so little of the CPU that some calls left nothing but a count."""
         # Theirs know nothing of what libraries do within an op: it is the op's own time.
         path = self.path("table")
-        ours = self.rows(self.run_script(python, "side_by_side.py", case, path,
-                                         options=["--no-blas", "--no-itt"]).profile)
+        profile = self.run_script(python, "side_by_side.py", case, path,
+                                  options=["--no-blas", "--no-itt"]).profile
+        ours = self.rows(profile)
         theirs = self.theirs(path)
         wrong, noise = [], []
         self.assertGreater(len(theirs), 5)
@@ -107,7 +119,33 @@ class SideBySide(Torch):
                 if their[i] > all_self / 100 and abs(our[i] - their[i]) > their[i] / 20:
                     noise.append(f"{key}: {word} {our[i] / 1e6:.3f} ms, not {their[i] / 1e6:.3f}")
         counted = any(not shape and (name, shape) not in theirs for name, shape in ours)
-        return wrong, noise, counted
+        return wrong + self.differing_text(profile, theirs), noise, counted
+
+    def differing_text(self, profile, theirs):
+        """Net bytes as people are shown them: CPU Mem and Self CPU Mem of profile_memory=True."""
+        wrong = []
+        sums = {}
+        for (name, _), row in theirs.items():
+            known = sums.setdefault(name, [0, 0])
+            sums[name] = [known[0] + row[3], known[1] + row[4]]
+        for sort, heading, i in (("net-total", "with callees", 0), ("net", "net", 1)):
+            text = self.verb("report", "--ops", f"--sort={sort}", "-n", "100000", "--width=300",
+                             profile).stdout.decode()
+            table = text[text.index("ops by net bytes"):].splitlines()[1:]
+            end = re.search(f"  {heading}", table[0])
+            ranked = []
+            for line in itertools.takewhile(str.strip, table[1:]):
+                name = next((word for word in line.split() if word in sums), None)
+                if not name or " torch " not in line:
+                    continue
+                cell = line[:end.end()].rsplit("  ", 1)[1].strip()
+                shown = in_bytes(cell)
+                ranked.append(sums[name][i])
+                if abs(shown - sums[name][i]) > max(1, abs(sums[name][i]) / 15):
+                    wrong.append(f"{name}: {heading} shown as {cell!r}, not {sums[name][i]}")
+            if ranked != sorted(ranked, reverse=True):
+                wrong.append(f"--sort {sort}: {ranked}")
+        return wrong
 
     def check(self, case, without=()):
         for python in PYTHONS:
@@ -301,13 +339,19 @@ class Devices(Torch):
         row = next(line for line in text.splitlines() if " inner " in line)
         self.assertIn(" 28 MB ", row)
         text = self.verb("report", "--sort=mem", "--width=200", profile).stdout.decode()
-        rows = [line.split() for line in text.splitlines() if " cuda:" in line]
+        rows = [line.split() for line in text.splitlines() if re.search(r" cuda:\d+ +\S+ \(", line)]
         units = {"B": 1, "KB": KIB, "MB": MIB}
         peaks = [[float(row[i]) * units[row[i + 1]] for i in (0, 2)] for row in rows]
         for ours, told in zip(peaks, theirs["peaks"]):  # of which two digits are shown
             for our, their in zip(ours, told):
                 self.assertAlmostEqual(our, their, delta=their / 20)
         self.assertEqual([row[6] for row in rows], ["cuda:0", "cuda:1"])
+        curves = csv.DictReader(io.StringIO(self.verb(
+            "report", "--export=csv", "--table=memory_curves", profile).stdout.decode()))
+        found = {(row["name"], row["kind"]): int(row["peak_bytes"]) for row in curves}
+        for number, (held, reserved) in enumerate(theirs["peaks"]):
+            self.assertEqual(found[f"cuda:{number}", "device"], held)
+            self.assertEqual(found[f"cuda:{number}", "reserved"], reserved)
 
     def test_bytes_of_devices(self):
         for python, _ in PYTHONS.items():

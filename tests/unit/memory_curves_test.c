@@ -102,7 +102,7 @@ Test(memory_curves, other_text_is_refused_and_none_is_no_curves)
 	cr_expect(memory_curves_parse(curves, ""));
 	cr_expect(memory_curves_parse(curves, "0 1 2 3 host:1\n"));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		cr_expect(!memory_curves_parse(curves, texts[i]), "%s", texts[i]);
+		cr_expect(eq(int, memory_curves_parse(curves, texts[i]), false), "%s", texts[i]);
 		cr_expect(eq(u32, curves->count, 0), "%s", texts[i]);
 	}
 }

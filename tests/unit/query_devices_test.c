@@ -7,11 +7,14 @@
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_counters.h"
 #include "merge/query/query_ops.h"
+#include "merge/table/memory_curves.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static struct fixture f;
@@ -100,6 +103,30 @@ Test(query_devices, a_peak_is_of_a_device_and_a_process)
 	cr_expect(eq(str, (char *)text_of(f.profile, &(struct query){ 0 }), (char *)whole));
 	cr_expect(eq(str, (char *)text_of(f.profile, &(struct query){ .process = "200" }),
 	             "cuda:0 of rank1: 7 of 9, 7 at last; "));
+}
+
+// "KIND NAME PEAK; ", of what is told of the run.
+static char *curves_of(struct profile *p)
+{
+	static char text[1024];
+	struct memory_curves *curves = calloc(1, sizeof(*curves));
+	char *end = text;
+
+	*text = '\0';
+	cr_assert(memory_curves_parse(curves, profile_tell_memory(p, f.now_ns)));
+	for (uint32_t i = 0; i < curves->count; i++)
+		end += sprintf(end, "%d %s %" PRIu64 "; ", curves->of[i].kind, curves->of[i].name,
+		               curves->of[i].peak_bytes);
+	free(curves);
+	return text;
+}
+
+Test(query_devices, what_is_held_and_reserved_is_a_curve_of_each_device_and_process)
+{
+	fill();
+	cr_expect(eq(str, curves_of(f.profile),
+	             "2 cuda:1 40; 3 cuda:1 64; 2 cuda:0 1024; 3 cuda:0 2048; "
+	             "2 cuda:0 of 200 7; 3 cuda:0 of 200 9; "));
 }
 
 static void tell_device(uint32_t process, uint32_t number, uint64_t bytes)
