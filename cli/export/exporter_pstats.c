@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/export/exporter.h"
+#include "cli/format.h"
 #include "cli/report/view.h"
 #include "merge/query/query_called.h"
 
@@ -70,11 +71,19 @@ static void put_seconds(FILE *out, uint64_t ns)
 	put_word(out, bits, sizeof(bits));
 }
 
-static void put_text(FILE *out, const char *text, size_t length)
+// Readers take no text that is not UTF-8. FIRST and LAST stand in place of its ends, unless 0.
+static void put_text(FILE *out, const char *text, char first, char last)
 {
+	cleanup_free char *clean = format_clean(text, false);
+	size_t length = clean ? strlen(clean) : 0;
+
+	if (first && length >= 2) {
+		clean[0] = first;
+		clean[length - 1] = last;
+	}
 	fputc(TEXT_TYPE, out);
 	put_word(out, length, 4);
-	fwrite(text, 1, length, out);
+	fwrite(clean ? clean : "", 1, length, out);
 }
 
 // The name without what it is in: cProfile knows it so.
@@ -88,20 +97,12 @@ static const char *own_name(const struct called *row)
 static void put_key(FILE *out, const struct called *row)
 {
 	const char *name = own_name(row);
-	size_t length = strlen(name);
+	bool braces = !row->file && *name == '{';
 
 	put_tuple(out, 3);
-	put_text(out, row->file ? row->file : "~", row->file ? strlen(row->file) : 1);
+	put_text(out, row->file ? row->file : "~", 0, 0);
 	put_count(out, row->file ? row->line : 0);
-	if (!row->file && length >= 2 && *name == '{') {
-		fputc(TEXT_TYPE, out);
-		put_word(out, length, 4);
-		fputc('<', out);
-		fwrite(name + 1, 1, length - 2, out);
-		fputc('>', out);
-	} else {
-		put_text(out, name, length);
-	}
+	put_text(out, name, braces ? '<' : 0, '>');
 }
 
 // Rows and edges of the same keys become one.
