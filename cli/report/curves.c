@@ -197,7 +197,7 @@ struct section *section_memory_curves(struct report *r, struct error *err)
 
 	if (!all)
 		return NULL;
-	struct bin *bins = report_take(r, CURVES_MAX * CURVE_BINS * sizeof(*bins));
+	struct bin *bins = report_take(r, sizeof(*bins) * CURVES_MAX * CURVE_BINS);
 	struct section *s = section_new(r, "memory_curves", NULL);
 	SECTION_COLUMNS(s, columns);
 	for (uint32_t i = 0; bins && i < all->count; i++)
