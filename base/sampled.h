@@ -20,6 +20,8 @@ enum sampled_kind {
 	SAMPLED_THREAD,
 	SAMPLED_THREAD_END,
 	SAMPLED_STACK,
+	SAMPLED_SPAN,
+	SAMPLED_PEERS,
 	SAMPLED_OP_BEGIN, /* only that an op has begun; at its end the whole op comes */
 	SAMPLED_OP,
 	SAMPLED_OP_COUNT,
@@ -64,6 +66,8 @@ struct sampled {
 		const struct thread_event *thread;
 		const struct thread_end *thread_end;
 		const struct stack *stack;
+		const struct span_event *span;
+		const struct peers_event *peers;
 		const struct op_event *op;
 		const struct op_count_event *op_count;
 		const struct alloc_event *alloc;

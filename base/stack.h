@@ -211,6 +211,32 @@ struct thread_event {
 	const char *name; /* never NULL, may be "" */
 };
 
+/* What a thread is about at a moment. */
+enum thread_state {
+	THREAD_GONE = 0, /* it has ended */
+	THREAD_RUNS,
+	THREAD_READY, /* it wants a CPU, and has none */
+	THREAD_BLOCKED
+};
+
+/* A thread was in STATE, and is in NEXT from TO_NS on. */
+struct span_event {
+	uint32_t thread;
+	uint64_t from_ns, to_ns;
+	enum thread_state state, next;
+	enum metric cause; /* of THREAD_BLOCKED: METRIC_OFF_OTHER if it is not known by then */
+};
+
+/* What a thread waits for at TIME_NS, or from then on, is done at the other end of a pipe or
+   socket: by these processes. */
+struct peers_event {
+	uint32_t thread;
+	uint64_t time_ns;
+	uint64_t inode;
+	uint32_t count;
+	const uint32_t *processes; /* numbers; borrowed, valid during the call */
+};
+
 /* The exact times of a thread, from the scheduler's own records. */
 struct thread_end {
 	uint32_t thread;

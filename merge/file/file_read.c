@@ -52,7 +52,8 @@ static bool take_number(struct file_reader *r, const char *key, int64_t value)
 	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
 	       take_gpu_line_fact(r, key, value) || take_repeat_fact(r, key, value) ||
 	       take_slice_fact(r, key, value) || take_instruction_fact(r, key, value) ||
-	       take_rank_fact(r, key, value) || take_fact(r->profile, key, value);
+	       take_rank_fact(r, key, value) || take_wall_fact(r, key, value) ||
+	       take_fact(r->profile, key, value);
 }
 
 // A key that we do not know is of no use to us, and no damage.
@@ -339,8 +340,8 @@ static int read_all(struct file_reader *r)
 	    file_reader_chunks(r, "node_chunk", NODE_WIDTH, NODE_DELTAS, take_node) < 0 ||
 	    check_depths(r, &r->profile->paths) < 0 || read_cells(r) < 0)
 		return -1;
-	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_gpu(r) < 0 ||
-	    read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||
+	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_wall(r) < 0 ||
+	    read_gpu(r) < 0 || read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||
 	    read_repeats(r) < 0 || read_slices(r) < 0 || read_instructions(r) < 0 ||
 	    read_ranks(r) < 0 || read_sources(r) < 0)
 		return -1;

@@ -111,6 +111,10 @@ int write_ranks(struct file_writer *w);
 int write_slice_facts(struct file_writer *w);
 int write_slices(struct file_writer *w);
 
+/* Wall time: merge/file/file_wall.c. */
+int write_wall_facts(struct file_writer *w);
+int write_wall(struct file_writer *w);
+
 /* GPUs: merge/file/file_gpu.c. */
 int write_gpu_facts(struct file_writer *w);
 int write_gpu(struct file_writer *w);

@@ -96,6 +96,7 @@ void profile_free(struct profile *p)
 	repeats_fini(&p->repeats);
 	ranks_fini(&p->ranks);
 	slices_fini(&p->slices);
+	wall_time_fini(&p->wall_time);
 	counts_fini(&p->counts);
 	sources_fini(&p->sources);
 	cells_fini(&p->cells);
@@ -125,6 +126,7 @@ void profile_add_process(struct profile *p, const struct process_event *event)
 	if (event->exec)
 		allocations_end_process(&p->allocations, event->process);
 	p->lost += !threads_add_process(&p->threads, p->strings, event);
+	profile_wall_process(p, event);
 }
 
 void profile_end_process(struct profile *p, uint32_t process, uint64_t time_ns)
@@ -138,11 +140,13 @@ void profile_add_thread(struct profile *p, const struct thread_event *event)
 {
 	profile_note_time(p, event->time_ns);
 	p->lost += !threads_add_thread(&p->threads, p->strings, event);
+	profile_wall_thread(p, event);
 }
 
 void profile_end_thread(struct profile *p, const struct thread_end *end)
 {
 	profile_note_time(p, end->time_ns);
+	profile_wall_thread_end(p, end);
 	p->lost += !threads_end_thread(&p->threads, end);
 }
 
@@ -239,6 +243,7 @@ static bool fold(struct profile *p, uint32_t keep)
 	cells_move_nodes(&p->cells, map);
 	gpu_move_nodes(&p->gpu, map);
 	slices_move_nodes(&p->slices, map);
+	wall_time_move_nodes(&p->wall_time, map);
 	allocations_move_nodes(&p->allocations, map, sites);
 	for (uint32_t i = 0; i < p->held_count; i++)
 		p->held[i] = map[p->held[i] - 1];
@@ -488,6 +493,15 @@ void profile_take(struct profile *p, const struct sampled *what)
 	case SAMPLED_STACK:
 		profile_add_stack(p, what->stack);
 		break;
+	case SAMPLED_SPAN:
+		profile_wall_span(p, what->span);
+		break;
+	case SAMPLED_WAIT:
+		profile_wall_wait(p, what->wait);
+		break;
+	case SAMPLED_PEERS:
+		profile_wall_peers(p, what->peers);
+		break;
 	case SAMPLED_OP:
 		profile_add_op(p, what->op);
 		break;
@@ -523,7 +537,6 @@ void profile_take(struct profile *p, const struct sampled *what)
 		break;
 	case SAMPLED_OP_BEGIN:
 	case SAMPLED_PATCH:
-	case SAMPLED_WAIT:
 		break;
 	}
 }
@@ -545,8 +558,10 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 	uint32_t node = room ? node_of(p, slot, &cut) : 0;
 	if (!node || !cells_add(&p->cells, node, cut.metric, &interval, &missing_ns))
 		lose(p, missing_ns);
-	if (node)
+	if (node) {
 		profile_note_idle(p, node, slot, &cut);
+		profile_wall_stack(p, node, &cut);
+	}
 	if (node && is_one_wait(&cut))
 		add_wait(p, node, slot, &cut);
 }

@@ -27,6 +27,7 @@
 #include "merge/table/slices.h"
 #include "merge/table/sources.h"
 #include "merge/table/threads.h"
+#include "merge/wall/wall_time.h"
 
 #include <stddef.h>
 
@@ -75,6 +76,7 @@ struct profile {
 	struct ranks ranks; /* of a merged profile */
 	uint32_t *held;     /* numbers of nodes that somebody holds: they move with these */
 	uint32_t held_count;
+	struct wall_time wall_time;
 	struct slices slices;
 	struct counts counts;
 	struct sources sources;
@@ -118,6 +120,15 @@ bool profile_add_gpu_interval(struct profile *p, struct cells *c, uint32_t node,
 
 /* STACK, of NODE in thread SLOT, may have had a GPU wait. */
 void profile_note_idle(struct profile *p, uint32_t node, uint32_t slot, const struct stack *stack);
+
+/* Events, as profile_take() gets them, for wall time. */
+void profile_wall_process(struct profile *p, const struct process_event *event);
+void profile_wall_thread(struct profile *p, const struct thread_event *event);
+void profile_wall_thread_end(struct profile *p, const struct thread_end *end);
+void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *stack);
+void profile_wall_span(struct profile *p, const struct span_event *span);
+void profile_wall_wait(struct profile *p, const struct wait_event *wait);
+void profile_wall_peers(struct profile *p, const struct peers_event *peers);
 
 /* Modules of PyTorch may have better names by now. False if there is no memory. */
 bool profile_name_torch_modules(struct profile *p);

@@ -46,6 +46,13 @@ bool profile_is_python(const struct profile *p, const struct location *location,
 	       ends_with(strings_get(p->strings, place->file), file);
 }
 
+// What the end of the run waited for.
+
+const struct wall_time *profile_wall_time(const struct profile *p)
+{
+	return &p->wall_time;
+}
+
 // When.
 
 const struct slices *profile_slices(const struct profile *p)

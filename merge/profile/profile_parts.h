@@ -30,6 +30,7 @@ struct ranks;
 struct repeats;
 struct series_table;
 struct slices;
+struct wall_time;
 
 /*
  * The parts that loops over nodes, locations and cells read. A struct profile begins with them, so
@@ -229,6 +230,10 @@ PROFILE_PART struct gpu *profile_gpu(const struct profile *p);
 PROFILE_PART struct gpu_lines *profile_gpu_lines(const struct profile *p);
 PROFILE_PART struct allocations *profile_allocations(const struct profile *p);
 PROFILE_PART struct counters *profile_counters(const struct profile *p);
+
+/* What the end of the run waited for. */
+
+PROFILE_PART struct wall_time *profile_wall_time(const struct profile *p);
 
 /* Repeated runs, and counted instructions. */
 

@@ -198,6 +198,7 @@ void collector_end(struct collector *c, int status, const struct rusage *usage)
 		c->broken = finish;
 	profile_end_gpu(c->profile);
 	tell_memory(c, clock_now_ns());
+	profile_end_wall(c->profile, c->run.start_ns + c->run.wall_ns);
 	take_sampler_facts(c);
 	recorded_tell(&c->recorder->recorded, &c->run);
 	c->run.collector_cpu_ns = own_cpu_ns() - c->own_cpu_ns + c->checkpoint->cpu_ns;

@@ -212,6 +212,13 @@ static void add_stack(struct recorder *r, const struct stack *stack)
 	}
 }
 
+static void add_span(struct recorder *r, const struct span_event *span)
+{
+	// Of a part of a run nobody knows what its end waited for.
+	if (!is_own(r, span->thread) && !recorded_is_partial(&r->recorded))
+		profile_take(r->profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = span });
+}
+
 static void add_op(struct recorder *r, const struct op_event *event)
 {
 	if (is_own(r, event->thread))
@@ -314,6 +321,10 @@ static void take(void *context, const struct sampled *what)
 	case SAMPLED_GPU:
 		add_gpu(r, what->gpu);
 		return;
+	case SAMPLED_SPAN:
+		add_span(r, what->span);
+		return;
+	case SAMPLED_PEERS:
 	case SAMPLED_FREE:
 	case SAMPLED_PYTHON_NAME:
 	case SAMPLED_GPU_PC:

@@ -10,6 +10,7 @@
 #include "merge/scope/window.h"
 #include "merge/table/allocations.h"
 #include "merge/table/cells.h"
+#include "merge/wall/wall_time.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -207,6 +208,8 @@ static const struct cells *table_of(const struct scope *scope, const struct quer
 		return &profile_gpu(scope->profile)->paths;
 	if (query->of == QUERY_GPU_IDLE)
 		return &profile_gpu(scope->profile)->idle;
+	if (query->of == QUERY_WALL)
+		return &profile_wall_time(scope->profile)->cells;
 	return of_memory(query) ? &scope->bytes : profile_cells(scope->profile);
 }
 

@@ -33,6 +33,7 @@ enum query_of {
 	QUERY_GPU,       /* of GPUs, by who launched what ran there */
 	QUERY_GPU_IDLE,  /* the same, by what the launching thread did while they had nothing to do
 	                  */
+	QUERY_WALL,      /* wall time, by what the end of the run waited for: merge/wall/wall.h */
 	QUERY_ALLOCATED, /* no time, but bytes that were allocated, by sampled allocations of the
 	                    whole run; a window is as good as none */
 	QUERY_LIVE       /* the same, of those that were alive when most were */

@@ -460,8 +460,9 @@ static bool waits_for_gpu(const struct thread *thread, enum metric cause)
 	return sleeps && op_stack_waits(&thread->ops);
 }
 
-/* The interval that ends now, OFF_NS of it off the CPU. */
-static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_ns, uint64_t off_ns)
+/* The interval that ends now, OFF_NS of it off the CPU. Returns its cause. */
+static enum metric end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_ns,
+                                uint64_t off_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	bool matches = s->seen != SEEN_NOTHING && s->seen_from_ns >= s->since_ns &&
@@ -485,19 +486,61 @@ static void end_interval(struct off_cpu *o, struct thread *thread, uint64_t end_
 		s->seen = SEEN_NOTHING;
 	if (s->python.from_ns <= end_ns)
 		s->python.count = 0;
+	return interval.cause;
 }
 
-/* The present state ends. NEXT_IN: another one in which it is on the CPU, else off it, begins. */
-static void end_state(struct off_cpu *o, struct thread *thread, uint64_t end_ns, bool next_in)
+static void tell_span(const struct off_cpu *o, struct span_event span, enum thread_state next)
+{
+	span.next = next;
+	if (o->options.span)
+		o->options.span(o->context, &span);
+}
+
+/* The present state, of which ON_NS were on the CPU, ends at END_NS. */
+static void tell_state(const struct off_cpu *o, const struct thread *thread, uint64_t end_ns,
+                       uint64_t on_ns, enum metric cause, enum thread_state next)
+{
+	const struct off_cpu_state *s = &thread->off_cpu;
+	struct span_event on = { .thread = thread->number, .state = THREAD_RUNS };
+	struct span_event off = { .thread = thread->number,
+		                  .state = THREAD_BLOCKED,
+		                  .cause = cause };
+
+	if (cause == METRIC_OFF_RUNNABLE)
+		off.state = THREAD_READY;
+	// Where a record was lost, it was what it is known to have been first, and then the other.
+	if (s->out) {
+		off.from_ns = s->since_ns;
+		off.to_ns = on.from_ns = end_ns - on_ns;
+		on.to_ns = end_ns;
+		tell_span(o, off, on_ns ? THREAD_RUNS : next);
+		if (on_ns)
+			tell_span(o, on, next);
+		return;
+	}
+	on.from_ns = s->since_ns;
+	on.to_ns = off.from_ns = s->since_ns + on_ns;
+	off.to_ns = end_ns;
+	tell_span(o, on, off.to_ns > off.from_ns ? off.state : next);
+	if (off.to_ns > off.from_ns)
+		tell_span(o, off, next);
+}
+
+/* The present state ends; NEXT is another one, or THREAD_GONE: the same goes on no longer. */
+static void end_state(struct off_cpu *o, struct thread *thread, uint64_t end_ns,
+                      enum thread_state next)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	uint64_t length_ns = end_ns - s->since_ns, on_ns = s->out ? 0 : length_ns;
+	bool next_in = next == THREAD_GONE ? s->out : next == THREAD_RUNS;
+	enum metric cause = METRIC_OFF_RUNNABLE;
 
 	if (next_in != s->out) // a record was lost, so it was both
 		on_ns = min_ns(length_ns, thread->sampled_ns - s->sampled_ns);
 	thread->ns[METRIC_ON_CPU] += on_ns;
 	if (s->out || next_in)
-		end_interval(o, thread, end_ns, length_ns - on_ns);
+		cause = end_interval(o, thread, end_ns, length_ns - on_ns);
+	tell_state(o, thread, end_ns, on_ns, cause, next);
 }
 
 /* In the records of a thread that began to be followed while it ran, the first one is OUT. */
@@ -539,7 +582,7 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
 	off_cpu_begin(o, thread, thread->start_ns ? thread->start_ns : time_ns);
 	correct_beginning(s, !in);
 	time_ns = max_ns(time_ns, s->since_ns);
-	end_state(o, thread, time_ns, in);
+	end_state(o, thread, time_ns, in ? THREAD_RUNS : preempted ? THREAD_READY : THREAD_BLOCKED);
 	s->since_ns = time_ns;
 	s->sampled_ns = thread->sampled_ns;
 	s->out = !in;
@@ -575,7 +618,7 @@ void off_cpu_end(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
 
 	if (s->begun) {
 		correct_beginning(s, true);
-		end_state(o, thread, max_ns(time_ns, s->since_ns), s->out);
+		end_state(o, thread, max_ns(time_ns, s->since_ns), THREAD_GONE);
 	}
 	off_cpu_give_rest(o, thread, time_ns);
 	s->begun = s->queued = false;

@@ -44,6 +44,11 @@ struct off_cpu_options {
 	struct kallsyms *names;  /* borrowed; what has read it, or will; NULL: read KALLSYMS */
 	bool estimated;          /* records of switches are: looks have to prove themselves */
 	struct codes *codes;     /* borrowed; of Python's functions; NULL: they are not wanted */
+	/* Gets each state that has ended; NULL: it is not wanted. CONTEXT as off_cpu_new() gets. */
+	void (*span)(void *context, const struct span_event *span);
+	/* THREAD waits, from TIME_NS on or at that time, for what FD leads to, which may be a pipe
+	   or a socket, or not be one; NULL: that is not wanted. */
+	void (*waits_on)(void *context, struct thread *thread, uint64_t fd, uint64_t time_ns);
 };
 
 /* STACK gets each finished interval. UNWINDER, MODULES and CONTEXT are borrowed. */

@@ -103,6 +103,15 @@ static enum metric cause_of_chain(struct off_cpu *o, const struct event_sample *
 	return wait_with_arguments(wait, sample->regs[DWARF_RDI], sample->regs[DWARF_RSI]);
 }
 
+static void tell_descriptor(const struct off_cpu *o, struct thread *thread, enum metric cause,
+                            const struct event_sample *sample, uint64_t time_ns)
+{
+	bool by_descriptor = cause == METRIC_OFF_PIPE || cause == METRIC_OFF_NET;
+
+	if (by_descriptor && o->options.waits_on && sample->has_user)
+		o->options.waits_on(o->context, thread, sample->regs[DWARF_RDI], time_ns);
+}
+
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
@@ -119,6 +128,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 	count = mark_gil(o, thread, &event->sample, cause, count);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
+	tell_descriptor(o, thread, cause, &event->sample, event->time_ns);
 }
 
 const struct frame *off_cpu_stack(const struct thread *thread, size_t *count, uint32_t *flags)
@@ -152,6 +162,7 @@ static void off_cpu_keep_look(struct off_cpu *o, struct thread *thread, enum pro
 	s->seen_from_ns = view->from_ns;
 	s->seen_until_ns = view->until_ns;
 	s->stands_for_ns = view->from_ns - min_ns(s->looked_ns, view->from_ns);
+	tell_descriptor(o, thread, cause, &view->sample, view->from_ns);
 }
 
 // The same where a sample has told all else of this wait.

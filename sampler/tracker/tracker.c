@@ -9,6 +9,7 @@
 #include "sampler/tracker/tracker_state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 // A thread that has run for so long without a sample is told of without one.
@@ -42,6 +43,7 @@ void tracker_free(struct tracker *t)
 	if (!t)
 		return;
 	off_cpu_free(t->off_cpu);
+	peers_free(t->peers);
 	gpu_calls_free(t->gpu);
 	unwinder_free(t->unwinder);
 	tasks_free(t->tasks);
@@ -55,6 +57,57 @@ static void give_off_cpu(void *context, const struct stack *stack)
 
 	if (t->tell_off_cpu)
 		tracker_give(t, stack);
+}
+
+static void give_span(void *context, const struct span_event *span)
+{
+	struct tracker *t = context;
+
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_SPAN, .span = span });
+}
+
+// The processes that are followed, each by its first thread.
+struct each_process {
+	void (*visit)(void *data, uint32_t pid);
+	void *data;
+};
+
+static void visit_process(void *context, struct thread *thread)
+{
+	const struct each_process *each = context;
+
+	if (thread->tid == thread->process->pid)
+		each->visit(each->data, thread->process->pid);
+}
+
+static void each_process(void *context, void (*visit)(void *data, uint32_t pid), void *data)
+{
+	struct each_process each = { visit, data };
+
+	tasks_each_thread(context, visit_process, &each);
+}
+
+static void give_peers(void *context, struct thread *thread, uint64_t fd, uint64_t time_ns)
+{
+	struct tracker *t = context;
+	struct peer_end end = { 0 };
+	uint32_t processes[PEERS_MAX];
+	struct peers_event event = { .thread = thread->number,
+		                     .time_ns = time_ns,
+		                     .processes = processes };
+
+	if (fd > INT_MAX || (!t->peers && !(t->peers = peers_new())) ||
+	    !peers_find(t->peers, thread->process->pid, (int)fd, time_ns, each_process, t->tasks,
+	                &end))
+		return;
+	event.inode = end.inode;
+	for (uint32_t i = 0; i < end.count; i++) {
+		const struct process *process = tasks_find_process(t->tasks, end.pids[i]);
+		if (process && process->announced)
+			processes[event.count++] = process->number;
+	}
+	if (event.count)
+		tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PEERS, .peers = &event });
 }
 
 void tracker_adjust(struct tracker *t, const struct source_facts *facts)
@@ -92,7 +145,9 @@ int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_
 	struct off_cpu_options options = { .switch_samples = facts->switch_samples,
 		                           .names = t->kernel_names,
 		                           .estimated = facts->switches_estimated,
-		                           .codes = t->codes };
+		                           .codes = t->codes,
+		                           .span = give_span,
+		                           .waits_on = give_peers };
 
 	t->tell_off_cpu = off_cpu;
 	tracker_adjust(t, facts);

@@ -19,6 +19,7 @@
 #include "sampler/tracker/gpu_calls.h"
 #include "sampler/tracker/op_tracker.h"
 #include "sampler/unwind/unwinder.h"
+#include "sampler/wait/peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,7 @@ struct tracker {
 	struct kallsyms *kernel_names; /* borrowed; may be NULL */
 	struct tasks *tasks;
 	struct unwinder *unwinder;
+	struct peers *peers;     /* NULL: nobody has waited for a pipe or socket yet */
 	struct off_cpu *off_cpu; /* NULL: the source tells nothing of switches */
 	bool tell_off_cpu;
 	struct cpu_account_rules rules;

@@ -56,7 +56,7 @@ endforeach()
 foreach(module histogram noise)
   unit(${module} LIBS merge m)
 endforeach()
-foreach(module gpu_busy gpu_idle gpu_touches memory_curves op_table)
+foreach(module gpu_busy gpu_idle gpu_touches memory_curves op_table wall)
   unit(${module} LIBS merge)
 endforeach()
 

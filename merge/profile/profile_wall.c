@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Wall time: the events of a run go to the resolver (merge/wall/wall.h), and its parts into cells.
+#include "merge/profile/profile_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Who has no stack stands there with the mark that says so.
+static uint32_t unknown_node(struct profile *p, uint32_t slot)
+{
+	const struct stack none = { 0 };
+
+	return slot ? profile_add_path(p, slot, &none) : 0;
+}
+
+static void on_part(void *context, const struct wall_part *part)
+{
+	struct profile *p = context;
+	struct wall_time *t = &p->wall_time;
+	struct cells *cells = part->minus ? &t->minus : &t->plus;
+	double *rest = part->minus ? &t->minus_rest_ns : &t->plus_rest_ns;
+	double ns = part->weight_ns + *rest;
+	struct interval interval = { .start_ns = part->from_ns,
+		                     .duration_ns = part->to_ns - part->from_ns,
+		                     .weight_ns = (uint64_t)ns };
+	uint32_t node = part->node;
+
+	*rest = ns - (double)interval.weight_ns;
+	if (!interval.weight_ns)
+		return;
+	if (!node && part->minus) {
+		t->minus_ns[part->metric] += interval.weight_ns;
+		return;
+	}
+	node = node ? node : unknown_node(p, part->tag);
+	t->lost += !node || !profile_add_gpu_interval(p, cells, node, part->metric, &interval);
+}
+
+static struct wall *live(struct profile *p)
+{
+	struct wall_time *t = &p->wall_time;
+
+	if (t->live || t->lost)
+		return t->live;
+	if (wall_time_init(t))
+		t->live = wall_new(on_part, p);
+	if (!t->live) { // of a part of a run nobody knows what its end waited for
+		wall_time_fini(t);
+		t->lost = 1;
+	}
+	return t->live;
+}
+
+void profile_wall_process(struct profile *p, const struct process_event *event)
+{
+	struct wall *w = live(p);
+
+	if (w)
+		wall_process(w, event->process, event->parent);
+}
+
+void profile_wall_thread(struct profile *p, const struct thread_event *event)
+{
+	struct wall *w = live(p);
+
+	if (w)
+		wall_thread(w, event->thread, event->process,
+		            threads_slot(&p->threads, event->thread), event->time_ns);
+}
+
+void profile_wall_thread_end(struct profile *p, const struct thread_end *end)
+{
+	if (p->wall_time.live)
+		wall_thread_end(p->wall_time.live, end->thread, end->time_ns);
+}
+
+void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *stack)
+{
+	if (p->wall_time.live)
+		wall_stack(p->wall_time.live,
+		           &(struct wall_stack){ .thread = stack->thread,
+		                                 .node = node,
+		                                 .metric = stack->metric,
+		                                 .time_ns = stack->time_ns,
+		                                 .duration_ns = stack->duration_ns,
+		                                 .weight_ns = stack->weight_ns });
+}
+
+void profile_wall_span(struct profile *p, const struct span_event *span)
+{
+	if (p->wall_time.live)
+		wall_span(p->wall_time.live, span);
+}
+
+void profile_wall_peers(struct profile *p, const struct peers_event *peers)
+{
+	if (p->wall_time.live)
+		wall_peers(p->wall_time.live, peers);
+}
+
+void profile_wall_wait(struct profile *p, const struct wait_event *wait)
+{
+	struct wall_share shares[32];
+	bool condition = wait->kind == HELD_CONDITION || wait->kind == HELD_SEMAPHORE;
+	struct wall_wait told = {
+		.thread = wait->thread,
+		.from_ns = wait->begin_ns,
+		.to_ns = wait->end_ns,
+		.resource = wait->address,
+		.kind = wait->gil ? WALL_GIL : wait->kind,
+		// The interpreter's lock is waited for in turns of some milliseconds.
+		.goes_on = condition && (wait->flags & HELD_TIMED_OUT),
+		.shares = shares,
+	};
+
+	if (!p->wall_time.live)
+		return;
+	// The last ones matter most.
+	uint32_t first = wait->count > 32 ? wait->count - 32 : 0;
+	for (uint32_t i = first; i < wait->count; i++)
+		shares[told.count++] = (struct wall_share){
+			.until_ns = wait->parts[i].until_ns,
+			.thread = wait->parts[i].how == HELD_BY_NOBODY ? WALL_NOBODY
+			                                               : wait->parts[i].thread,
+		};
+	wall_wait(p->wall_time.live, &told);
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct wall_edge *left = a, *right = b;
+
+	if (left->ns != right->ns)
+		return left->ns < right->ns ? 1 : -1;
+	return (left->waiter_node > right->waiter_node) - (left->waiter_node < right->waiter_node);
+}
+
+static int compare_alone(const void *a, const void *b)
+{
+	const struct wall_alone *left = a, *right = b;
+
+	if (left->ns != right->ns)
+		return left->ns < right->ns ? 1 : -1;
+	return (left->node > right->node) - (left->node < right->node);
+}
+
+void profile_end_wall(struct profile *p, uint64_t now_ns)
+{
+	struct wall_time *t = &p->wall_time;
+	size_t count;
+
+	if (!t->live)
+		return;
+	wall_finish(t->live, now_ns);
+	t->coverage = wall_coverage(t->live);
+	t->root = wall_root(t->live);
+	t->lost += !wall_is_whole(t->live);
+	const struct wall_edge *edges = wall_edges(t->live, &count);
+	t->edges = edges ? calloc(count + 1, sizeof(*edges)) : NULL;
+	if (t->edges) {
+		memcpy(t->edges, edges, count * sizeof(*edges));
+		t->edge_count = count;
+		qsort(t->edges, count, sizeof(*edges), compare_edges);
+	}
+	const struct wall_alone *alone = wall_alone(t->live, &count);
+	t->busy = *wall_busy(t->live);
+	t->alone = calloc(count + 1, sizeof(*alone));
+	if (t->alone && count) {
+		memcpy(t->alone, alone, count * sizeof(*alone));
+		t->alone_count = count;
+		qsort(t->alone, count, sizeof(*alone), compare_alone);
+	}
+	wall_free(t->live);
+	t->live = NULL;
+	t->lost += !wall_time_sum(t, &p->cells, &p->paths);
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+#include "merge/wall/wall_state.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define PASS_NS (5 * NS_PER_MS)
+
+// How long samples and waits of a thread are kept.
+#define PLACES_NS (NS_PER_SEC + WALL_KEEP_NS)
+
+#define ALONE_MAX 65536
+struct wall *wall_new(wall_told *told, void *context)
+{
+	struct wall *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->told = told;
+	w->context = context;
+	w->width_ns = WALL_WIDTH_NS;
+	if (!hash_init(&w->thread_index, 64) || !hash_init(&w->process_index, 16) ||
+	    !hash_init(&w->edge_index, 64) || !hash_init(&w->alone_index, 64)) {
+		wall_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void wall_free(struct wall *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->thread_count; i++) {
+		history_fini(w->threads[i]);
+		free(w->threads[i]);
+	}
+	free(w->threads);
+	free(w->processes);
+	free(w->running);
+	free(w->unresolved);
+	free(w->edges);
+	free(w->edges_seen);
+	free(w->alone);
+	hash_fini(&w->thread_index);
+	hash_fini(&w->process_index);
+	hash_fini(&w->edge_index);
+	hash_fini(&w->alone_index);
+	free(w);
+}
+
+// Who there is.
+
+struct process *wall_find_process(const struct wall *w, uint32_t number)
+{
+	uint64_t hashed = hash_mix(number);
+
+	for (uint32_t at = hash_start(&w->process_index, hashed); w->process_index.slots[at];
+	     at = hash_next(&w->process_index, at)) {
+		struct process *p = &w->processes[w->process_index.slots[at] - 1];
+		if (p->number == number)
+			return p;
+	}
+	return NULL;
+}
+
+void wall_process(struct wall *w, uint32_t number, uint32_t parent)
+{
+	uint64_t hashed = hash_mix(number);
+	uint32_t at;
+
+	if (wall_find_process(w, number))
+		return; // it has become another program
+	if (!hash_make_room(&w->process_index) ||
+	    !array_reserve(&w->processes, &w->process_capacity, w->process_count + 1)) {
+		w->incomplete = true;
+		return;
+	}
+	for (at = hash_start(&w->process_index, hashed); w->process_index.slots[at];)
+		at = hash_next(&w->process_index, at);
+	w->processes[w->process_count++] = (struct process){ .number = number, .parent = parent };
+	hash_insert(&w->process_index, at, hashed, (uint32_t)w->process_count);
+}
+
+struct history *wall_find_thread(const struct wall *w, uint32_t number)
+{
+	uint64_t hashed = hash_mix(number);
+
+	for (uint32_t at = hash_start(&w->thread_index, hashed); w->thread_index.slots[at];
+	     at = hash_next(&w->thread_index, at)) {
+		struct history *h = w->threads[w->thread_index.slots[at] - 1];
+		if (h->number == number)
+			return h;
+	}
+	return NULL;
+}
+
+static struct history *add_thread(struct wall *w, uint32_t number)
+{
+	uint64_t hashed = hash_mix(number);
+	struct history *h = calloc(1, sizeof(*h));
+	uint32_t at;
+
+	if (!h || !hash_make_room(&w->thread_index) ||
+	    !array_reserve(&w->threads, &w->thread_capacity, w->thread_count + 1)) {
+		free(h);
+		w->incomplete = true;
+		return NULL;
+	}
+	for (at = hash_start(&w->thread_index, hashed); w->thread_index.slots[at];)
+		at = hash_next(&w->thread_index, at);
+	h->number = number;
+	w->threads[w->thread_count++] = h;
+	hash_insert(&w->thread_index, at, hashed, (uint32_t)w->thread_count);
+	return h;
+}
+
+void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag, uint64_t time_ns)
+{
+	struct history *h = wall_find_thread(w, number);
+	struct process *p = wall_find_process(w, process);
+
+	if (h)
+		return; // it has got another name
+	h = add_thread(w, number);
+	if (!h)
+		return;
+	h->process = process;
+	h->tag = tag;
+	h->born_ns = h->since_ns = h->resolved_ns = h->folded_ns = time_ns;
+	h->state = THREAD_READY;
+	w->living++;
+	if (!w->root) {
+		w->root = h;
+		w->busy_ns = time_ns;
+	}
+	if (!p)
+		return;
+	p->live++;
+	if (!p->first_thread)
+		p->first_thread = number;
+}
+
+// Time of a state that goes on: it can be told already.
+static void cut_state(struct wall *w, struct history *h, uint64_t now_ns)
+{
+	if ((h->state != THREAD_RUNS && h->state != THREAD_READY) || h->since_ns >= now_ns)
+		return;
+	struct raw raw = { .from_ns = h->since_ns, .to_ns = now_ns, .state = (uint8_t)h->state };
+	wall_add_raw(w, h, &raw);
+	h->since_ns = now_ns;
+}
+
+static void forget_places(struct deque *places, uint64_t before_ns)
+{
+	size_t old = 0;
+
+	while (old < places->count && deque_at(places, struct place, old)->to_ns < before_ns)
+		old++;
+	deque_drop(places, old);
+}
+
+static void advance(struct wall *w, uint64_t now_ns)
+{
+	if (now_ns > w->now_ns)
+		w->now_ns = now_ns;
+	if (w->now_ns < w->pass_ns + PASS_NS)
+		return;
+	w->pass_ns = w->now_ns;
+	wall_resolve(w, false);
+	uint64_t old_ns = w->now_ns - min_ns(w->now_ns, WALL_KEEP_NS);
+	uint64_t place_ns = w->now_ns - min_ns(w->now_ns, PLACES_NS);
+	for (size_t i = 0; i < w->thread_count; i++) {
+		struct history *h = w->threads[i];
+		if (h->since_ns < old_ns && !h->ended)
+			cut_state(w, h, old_ns + WALL_KEEP_NS / 2);
+		if (h->pieces.count && deque_at(&h->pieces, struct piece, 0)->from_ns < old_ns)
+			wall_fold(w, h, old_ns);
+		forget_places(&h->samples, place_ns);
+		forget_places(&h->waits, place_ns);
+	}
+}
+
+// What NODE's thread did with no other one beside it.
+static void add_alone(struct wall *w, uint32_t node, uint64_t ns)
+{
+	uint64_t hashed = hash_mix(node);
+	uint32_t at;
+
+	for (at = hash_start(&w->alone_index, hashed); w->alone_index.slots[at];
+	     at = hash_next(&w->alone_index, at))
+		if (w->alone[w->alone_index.slots[at] - 1].node == node) {
+			w->alone[w->alone_index.slots[at] - 1].ns += ns;
+			return;
+		}
+	if (w->alone_count >= ALONE_MAX || !hash_make_room(&w->alone_index) ||
+	    !array_reserve(&w->alone, &w->alone_capacity, w->alone_count + 1))
+		return;
+	for (at = hash_start(&w->alone_index, hashed); w->alone_index.slots[at];)
+		at = hash_next(&w->alone_index, at);
+	w->alone[w->alone_count++] = (struct wall_alone){ node, ns };
+	hash_insert(&w->alone_index, at, hashed, (uint32_t)w->alone_count);
+}
+
+// Events.
+
+void wall_span(struct wall *w, const struct span_event *span)
+{
+	struct history *h = wall_find_thread(w, span->thread);
+
+	if (!h || h->ended)
+		return;
+	struct raw raw = { .from_ns = max_ns(span->from_ns, h->since_ns),
+		           .to_ns = span->to_ns,
+		           .state = (uint8_t)span->state,
+		           .cause = (uint8_t)span->cause };
+	if (span->state == THREAD_BLOCKED) {
+		const struct peers_kept *peers = wall_peers_of(h, span->cause);
+		raw.guess = wall_guess(w, h, span->cause, span->to_ns);
+		raw.inode = peers ? peers->inode : 0;
+	}
+	if (span->next == THREAD_RUNS)
+		wall_starts_running(w, h, span->to_ns);
+	else if (h->in_running)
+		wall_stops_running(w, h, span->to_ns);
+	wall_add_raw(w, h, &raw);
+	h->state = span->next;
+	h->since_ns = max_ns(span->to_ns, h->since_ns);
+	advance(w, span->to_ns);
+}
+
+void wall_stack(struct wall *w, const struct wall_stack *stack)
+{
+	struct history *h = wall_find_thread(w, stack->thread);
+	bool on_cpu = stack->metric == METRIC_ON_CPU;
+	bool exact = on_cpu || (stack->duration_ns && stack->weight_ns == stack->duration_ns);
+	struct deque *places;
+
+	if (!h || !stack->weight_ns)
+		return;
+	places = on_cpu ? &h->samples : &h->waits;
+	history_add_loose(h,
+	                  on_cpu                                 ? THREAD_RUNS
+	                  : stack->metric == METRIC_OFF_RUNNABLE ? THREAD_READY
+	                                                         : THREAD_BLOCKED,
+	                  stack->metric, stack->node, (double)stack->weight_ns);
+	if (!exact ||
+	    (places->count && deque_last(places, struct place)->from_ns > stack->time_ns)) {
+		if (h == w->root && !on_cpu)
+			wall_take_out_late(w, stack->metric, stack->node, stack->time_ns,
+			                   stack->weight_ns);
+		return; // it stands for many, or comes late
+	}
+	struct place *place = deque_push(places, struct place);
+	if (place)
+		*place = (struct place){ stack->time_ns, stack->time_ns + stack->duration_ns,
+			                 stack->weight_ns, stack->node, stack->metric };
+	w->incomplete |= !place;
+	if (!on_cpu)
+		return;
+	if (w->running_count == 1 && w->running[0] == h && w->living > 1)
+		add_alone(w, stack->node, stack->weight_ns);
+	advance(w, stack->time_ns);
+}
+
+void wall_wait(struct wall *w, const struct wall_wait *wait)
+{
+	struct history *h = wall_find_thread(w, wait->thread);
+	struct edge_times *times = h ? deque_push(&h->edges, struct edge_times) : NULL;
+
+	if (!h)
+		return;
+	w->incomplete |= !times;
+	if (!times)
+		return;
+	*times = (struct edge_times){ .from_ns = wait->from_ns,
+		                      .to_ns = wait->to_ns,
+		                      .resource = wait->resource,
+		                      .kind = wait->kind,
+		                      .goes_on = wait->goes_on,
+		                      .first_share = h->shares_dropped + h->shares.count };
+	for (; times->count < wait->count; times->count++) {
+		struct wall_share *share = deque_push(&h->shares, struct wall_share);
+		if (!share)
+			return;
+		*share = wait->shares[times->count];
+	}
+}
+
+void wall_peers(struct wall *w, const struct peers_event *peers)
+{
+	struct history *h = wall_find_thread(w, peers->thread);
+
+	if (!h)
+		return;
+	h->peers = (struct peers_kept){ .time_ns = peers->time_ns, .inode = peers->inode };
+	for (; h->peers.count < peers->count && h->peers.count < PEERS_KEPT; h->peers.count++)
+		h->peers.processes[h->peers.count] = peers->processes[h->peers.count];
+}
+
+void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
+{
+	struct history *h = wall_find_thread(w, thread);
+	struct process *p = h ? wall_find_process(w, h->process) : NULL;
+
+	if (!h || h->ended)
+		return;
+	if (h->state != THREAD_GONE) {
+		struct raw raw = { .from_ns = h->since_ns,
+			           .to_ns = time_ns,
+			           .state = (uint8_t)h->state,
+			           .cause = METRIC_OFF_OTHER };
+		if (h->in_running)
+			wall_stops_running(w, h, time_ns);
+		wall_add_raw(w, h, &raw);
+	}
+	h->state = THREAD_GONE;
+	h->ended = true;
+	w->living--;
+	h->ended_ns = max_ns(time_ns, h->born_ns);
+	if (!p)
+		return;
+	p->live--;
+	p->ended_ns = p->live ? 0 : time_ns;
+}
+
+// From where the run's thread ended on it is the one that ended last.
+static void tell_rest(struct wall *w)
+{
+	const struct history *last = w->root;
+
+	for (size_t i = 0; i < w->thread_count; i++)
+		if (w->threads[i]->ended_ns > last->ended_ns)
+			last = w->threads[i];
+	if (last == w->root)
+		return;
+	uint64_t from_ns = w->root->ended_ns;
+	for (size_t i = 0; i < last->folds.count; i++) {
+		const struct fold *f = deque_at(&last->folds, struct fold, i);
+		uint64_t begin = max_ns(f->bin * w->width_ns, last->born_ns);
+		uint64_t end = min_ns((f->bin + 1) * w->width_ns, last->ended_ns);
+		uint64_t from = max_ns(begin, from_ns);
+		if (from >= end)
+			continue;
+		wall_tell(w, &(struct wall_part){ .thread = f->owner,
+		                                  .node = f->node,
+		                                  .metric = (enum metric)f->metric,
+		                                  .from_ns = from,
+		                                  .to_ns = end,
+		                                  .weight_ns = f->ns * (double)(end - from) /
+		                                               (double)(end - begin) });
+	}
+}
+
+void wall_finish(struct wall *w, uint64_t now_ns)
+{
+	w->now_ns = max_ns(w->now_ns, now_ns);
+	wall_note_busy(w, w->now_ns);
+	for (size_t i = 0; i < w->thread_count; i++)
+		wall_thread_end(w, w->threads[i]->number, w->now_ns);
+	wall_resolve(w, true);
+	for (size_t i = 0; i < w->thread_count; i++) {
+		struct history *h = w->threads[i];
+		wall_fold(w, h, UINT64_MAX);
+		wall_settle_rest(w, h);
+	}
+	if (!w->root)
+		return;
+	for (int m = 0; m < METRIC_COUNT; m++)
+		wall_take_out_late(w, (enum metric)m, 0, w->root->ended_ns, UINT64_MAX);
+	tell_rest(w);
+}
+
+uint32_t wall_root(const struct wall *w)
+{
+	return w->root ? w->root->tag : 0;
+}
+
+void wall_move_nodes(struct wall *w, const uint32_t *map)
+{
+	for (size_t i = 0; i < w->thread_count; i++)
+		history_move_nodes(w->threads[i], map);
+	hash_clear(&w->alone_index);
+	for (size_t i = 0; i < w->alone_count; i++)
+		w->alone[i].node = map[w->alone[i].node - 1];
+	hash_clear(&w->edge_index);
+	// Edges at nodes that are one now are two rows still: readers add them up.
+	for (size_t i = 0; i < w->edge_count; i++) {
+		struct edge_slot *slot = &w->edges[i];
+		if (slot->edge.waiter_node)
+			slot->edge.waiter_node = map[slot->edge.waiter_node - 1];
+		for (size_t k = 0; k < EDGE_PLACES; k++)
+			if (slot->places[k].node)
+				slot->places[k].node = map[slot->places[k].node - 1];
+	}
+}
+
+struct wall_coverage wall_coverage(const struct wall *w)
+{
+	return w->coverage;
+}
+
+const struct wall_busy *wall_busy(const struct wall *w)
+{
+	return &w->busy;
+}
+
+const struct wall_alone *wall_alone(const struct wall *w, size_t *count)
+{
+	*count = w->alone_count;
+	return w->alone;
+}
+
+bool wall_is_whole(const struct wall *w)
+{
+	return !w->incomplete;
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+#include "merge/wall/wall_state.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+
+// A wait is told by its thread, once that runs again: so long its span waits for that.
+#define LAG_NS (5 * NS_PER_MS)
+
+// So long a wait that timed out waits for the one that takes it up again.
+#define AGAIN_NS (50 * NS_PER_MS)
+
+// So long a wait that ended waits for the thread that was waited for to have a past that is known.
+#define PATIENCE_NS (200 * NS_PER_MS)
+// Resolution.
+
+// The wait that RAW lies in. NULL: none was told.
+static struct edge_times *times_of(struct history *h, const struct raw *raw)
+{
+	for (size_t i = 0; i < h->edges.count; i++) {
+		struct edge_times *e = deque_at(&h->edges, struct edge_times, i);
+		if (e->from_ns <= raw->from_ns && e->to_ns >= raw->to_ns)
+			return e;
+		if (e->from_ns > raw->to_ns)
+			break;
+	}
+	return NULL;
+}
+
+// The wait that takes up again what TIMES was, and ended it; NULL: none is known by now.
+static struct edge_times *end_of(struct history *h, struct edge_times *times)
+{
+	const struct edge_times *last = deque_last(&h->edges, struct edge_times);
+
+	while (times->goes_on) {
+		struct edge_times *e = times + 1;
+		while (e <= last && e->resource != times->resource)
+			e++;
+		if (e > last)
+			return NULL;
+		times = e;
+		if (e->count)
+			break;
+	}
+	return times;
+}
+
+// What H has done up to TO_NS is known.
+static bool is_known(const struct history *h, uint64_t to_ns)
+{
+	if (h->resolved_ns >= to_ns || (h->ended && !h->raw.count))
+		return true;
+	return !h->raw.count && (h->state == THREAD_RUNS || h->state == THREAD_READY);
+}
+
+// The share of [FROM_NS, TO_NS) that V's bins have. What waits for a place in them is left out, so
+// that they are as long as their paths together.
+static void push_bins(struct wall *w, struct history *h, const struct history *v, uint64_t from_ns,
+                      uint64_t to_ns, const struct raw *raw, uint32_t via)
+{
+	const uint64_t width = w->width_ns;
+	uint64_t at_ns = from_ns;
+
+	wall_fold(w, h, from_ns);
+	for (size_t i = array_search(v->folds.count, k,
+	                             (deque_at(&v->folds, struct fold, k)->bin + 1) * width <=
+	                                     from_ns),
+	            end = i;
+	     i < v->folds.count && at_ns < to_ns; i = end) {
+		uint32_t bin = deque_at(&v->folds, struct fold, i)->bin;
+		uint64_t to = min_ns((bin + 1) * width, to_ns);
+		double all = 0;
+		for (; end < v->folds.count && deque_at(&v->folds, struct fold, end)->bin == bin;
+		     end++)
+			all += deque_at(&v->folds, struct fold, end)->ns;
+		if (bin * width >= to_ns)
+			break;
+		for (; i < end && all > 0 && width == w->width_ns; i++) {
+			const struct fold f = *deque_at(&v->folds, struct fold, i);
+			wall_settle(w, h,
+			            &(struct wall_part){ .thread = f.owner,
+			                                 .node = f.node,
+			                                 .metric = (enum metric)f.metric,
+			                                 .from_ns = at_ns,
+			                                 .to_ns = to,
+			                                 .weight_ns = f.ns / all *
+			                                              (double)(to - at_ns) },
+			            (struct origin){ false, f.via ? f.via : via });
+		}
+		at_ns = to;
+	}
+	if (at_ns < to_ns)
+		wall_settle(w, h,
+		            &(struct wall_part){ .thread = h->number,
+		                                 .metric = (enum metric)raw->cause,
+		                                 .from_ns = at_ns,
+		                                 .to_ns = to_ns,
+		                                 .weight_ns = (double)(to_ns - at_ns) },
+		            (struct origin){ false, via });
+	h->folded_ns = to_ns;
+}
+
+// Nobody is known: it is H's own wait.
+static void push_wait(struct wall *w, struct history *h, uint64_t from_ns, uint64_t to_ns,
+                      enum metric cause, bool own)
+{
+	wall_push(w, h,
+	          (struct piece){ .from_ns = from_ns,
+	                          .to_ns = to_ns,
+	                          .owner = h->number,
+	                          .state = THREAD_BLOCKED,
+	                          .cause = (uint8_t)cause,
+	                          .own = own });
+}
+
+// What V did from FROM_NS to TO_NS is what H waited for.
+static void push_copy(struct wall *w, struct history *h, const struct raw *raw,
+                      const struct history *v, uint64_t from_ns, uint64_t to_ns, uint32_t via)
+{
+	uint64_t at = from_ns;
+	enum metric cause = (enum metric)raw->cause;
+
+	if (at < v->born_ns) {
+		push_wait(w, h, at, min_ns(v->born_ns, to_ns), cause, false);
+		at = min_ns(v->born_ns, to_ns);
+	}
+	if (at < v->folded_ns && at < to_ns) {
+		push_bins(w, h, v, at, min_ns(v->folded_ns, to_ns), raw, via);
+		at = min_ns(v->folded_ns, to_ns);
+	}
+	size_t i = array_search(v->pieces.count, k,
+	                        deque_at(&v->pieces, struct piece, k)->to_ns <= at);
+	for (; i < v->pieces.count && at < to_ns; i++) {
+		struct piece p = *deque_at(&v->pieces, struct piece, i);
+		if (p.from_ns > at) // nothing is known of it
+			push_wait(w, h, at, min_ns(p.from_ns, to_ns), cause, false);
+		p.from_ns = max_ns(at, p.from_ns);
+		p.to_ns = min_ns(p.to_ns, to_ns);
+		p.own = false;
+		p.via = p.via ? p.via : via;
+		wall_push(w, h, p);
+		at = max_ns(at, p.to_ns);
+	}
+	if (at >= to_ns)
+		return;
+	struct piece rest = { .from_ns = at, .to_ns = to_ns, .owner = v->number, .via = via };
+	if (!v->raw.count && !v->ended && (v->state == THREAD_RUNS || v->state == THREAD_READY)) {
+		rest.state = (uint8_t)v->state;
+		wall_push(w, h, rest);
+		return;
+	}
+	// Who waits for the end of another has then been woken.
+	if (v->ended && !v->raw.count) {
+		rest.owner = h->number;
+		rest.state = THREAD_READY;
+		wall_push(w, h, rest);
+		return;
+	}
+	w->coverage.late_ns += to_ns - at;
+	push_wait(w, h, at, to_ns, cause, false);
+}
+
+static const struct wall_share *share_at(const struct history *h, const struct edge_times *times,
+                                         uint32_t i)
+{
+	return deque_at(&h->shares, struct wall_share, times->first_share - h->shares_dropped + i);
+}
+
+static bool add_share(struct deque *shares, uint64_t until_ns, uint32_t thread)
+{
+	struct wall_share *share = deque_push(shares, struct wall_share);
+
+	if (share)
+		*share = (struct wall_share){ until_ns, thread };
+	return share != NULL;
+}
+
+// One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
+// and was ENDed then. False: nobody is known.
+static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
+                      const struct edge_times *times, const struct edge_times *end,
+                      struct deque *shares)
+{
+	if (!times) {
+		const struct history *v = raw->guess ? wall_find_thread(w, raw->guess) : NULL;
+		uint64_t until = v && v->ended ? min_ns(v->ended_ns, raw->to_ns) : raw->to_ns;
+		if (!v || until <= raw->from_ns || !add_share(shares, until, raw->guess))
+			return false;
+	}
+	for (uint32_t i = 0; times && i < times->count; i++) {
+		const struct wall_share *s = share_at(h, times, i);
+		if (s->until_ns <= raw->from_ns)
+			continue;
+		if (!add_share(shares, min_ns(s->until_ns, raw->to_ns), s->thread))
+			return false;
+		if (s->until_ns >= raw->to_ns)
+			return true;
+	}
+	uint64_t until = shares->count ? deque_last(shares, struct wall_share)->until_ns : 0;
+	if (times && times->goes_on) {
+		// Who ends it has not done so yet.
+		uint32_t thread =
+			end && end != times && end->count ? share_at(h, end, 0)->thread : 0;
+		return (thread || shares->count) && add_share(shares, raw->to_ns, thread);
+	}
+	if (!shares->count)
+		return false;
+	return until >= raw->to_ns || add_share(shares, raw->to_ns, WALL_NOBODY);
+}
+
+// The run's own wait in RAW is not what the run waited for.
+static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, uint64_t to_ns)
+{
+	uint32_t node = wall_node_of_wait(w->root, raw->from_ns);
+
+	if (!node) {
+		w->minus_ns[raw->cause] += to_ns - from_ns;
+		return;
+	}
+	wall_tell(w, &(struct wall_part){ .minus = true,
+	                                  .thread = w->root->number,
+	                                  .node = node,
+	                                  .metric = (enum metric)raw->cause,
+	                                  .from_ns = from_ns,
+	                                  .to_ns = to_ns,
+	                                  .weight_ns = (double)(to_ns - from_ns) });
+}
+
+// The same of waits that had no stack by then, and now have NODE; 0: never.
+void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint64_t time_ns,
+                        uint64_t most_ns)
+{
+	uint64_t ns = min_ns(w->minus_ns[metric], most_ns);
+
+	w->minus_ns[metric] -= ns;
+	if (ns)
+		wall_tell(w, &(struct wall_part){ .minus = true,
+		                                  .thread = w->root->number,
+		                                  .node = node,
+		                                  .metric = metric,
+		                                  .from_ns = time_ns,
+		                                  .to_ns = time_ns,
+		                                  .weight_ns = (double)ns });
+}
+
+static bool others_can_end(enum metric cause)
+{
+	return cause == METRIC_OFF_LOCK || cause == METRIC_OFF_CHILD || cause == METRIC_OFF_PIPE;
+}
+
+// False: who is waited for is not known yet.
+static bool resolve_blocked(struct wall *w, struct history *h, const struct raw *raw, bool force)
+{
+	struct edge_times *times = times_of(h, raw), *end = times ? end_of(h, times) : NULL;
+	struct deque shares = { 0 };
+	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
+	bool known, ready = true;
+
+	if (!force && !times && age < LAG_NS)
+		return false;
+	if (!force && times && !end && age < AGAIN_NS)
+		return false;
+	known = shares_of(w, h, raw, times, end, &shares);
+	for (size_t i = 0; i < shares.count; i++) {
+		const struct wall_share *s = deque_at(&shares, struct wall_share, i);
+		const struct history *v = s->thread && s->thread != WALL_NOBODY
+		                                  ? wall_find_thread(w, s->thread)
+		                                  : NULL;
+		ready &= !v || v == h || is_known(v, s->until_ns);
+	}
+	if (!ready && !force && age < PATIENCE_NS) {
+		deque_fini(&shares);
+		return false;
+	}
+	if (times || others_can_end((enum metric)raw->cause))
+		w->coverage.blocked_ns += raw->to_ns - raw->from_ns;
+	if (!known) {
+		shares.count = 0;
+		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
+		if (times || others_can_end((enum metric)raw->cause))
+			wall_count_edge(w, h, raw, times, raw->from_ns, raw->to_ns, 0);
+	}
+	uint64_t at = raw->from_ns;
+	for (size_t i = 0; i < shares.count; i++) {
+		const struct wall_share *s = deque_at(&shares, struct wall_share, i);
+		const struct history *v = s->thread && s->thread != WALL_NOBODY
+		                                  ? wall_find_thread(w, s->thread)
+		                                  : NULL;
+		if (s->until_ns <= at)
+			continue;
+		if (v && v != h) {
+			uint32_t via =
+				wall_count_edge(w, h, raw, times, at, s->until_ns, s->thread);
+			push_copy(w, h, raw, v, at, s->until_ns, via);
+			w->coverage.known_ns += s->until_ns - at;
+			w->coverage.guessed_ns += times ? 0 : s->until_ns - at;
+		} else if (s->thread == WALL_NOBODY) {
+			wall_push(w, h,
+			          (struct piece){ .from_ns = at,
+			                          .to_ns = s->until_ns,
+			                          .owner = h->number,
+			                          .state = THREAD_READY });
+			w->coverage.known_ns += s->until_ns - at;
+		} else {
+			wall_count_edge(w, h, raw, times, at, s->until_ns, 0);
+			push_wait(w, h, at, s->until_ns, (enum metric)raw->cause, true);
+		}
+		if (h == w->root && ((v && v != h) || s->thread == WALL_NOBODY))
+			take_out(w, raw, at, s->until_ns);
+		at = s->until_ns;
+	}
+	deque_fini(&shares);
+	return true;
+}
+
+static void forget_edges(struct history *h, uint64_t before_ns)
+{
+	size_t old = 0;
+
+	while (old < h->edges.count &&
+	       deque_at(&h->edges, struct edge_times, old)->to_ns < before_ns) {
+		struct edge_times *e = deque_at(&h->edges, struct edge_times, old++);
+		if (e->count) {
+			deque_drop(&h->shares, e->count);
+			h->shares_dropped += e->count;
+		}
+	}
+	deque_drop(&h->edges, old);
+}
+
+// Resolves what can be. True if there was something.
+static bool resolve(struct wall *w, struct history *h, bool force)
+{
+	bool any = false;
+
+	while (h->raw.count) {
+		const struct raw raw = *deque_at(&h->raw, struct raw, 0);
+		if (raw.state == THREAD_BLOCKED) {
+			if (!resolve_blocked(w, h, &raw, force))
+				break;
+			force = false; // one at a time
+		} else {
+			wall_push(w, h,
+			          (struct piece){ .from_ns = raw.from_ns,
+			                          .to_ns = raw.to_ns,
+			                          .owner = h->number,
+			                          .state = raw.state,
+			                          .own = true });
+		}
+		deque_drop(&h->raw, 1);
+		h->resolved_ns = raw.to_ns;
+		forget_edges(h, raw.to_ns);
+		any = true;
+	}
+	return any;
+}
+
+void wall_resolve(struct wall *w, bool force)
+{
+	bool any = true;
+
+	while (any) {
+		size_t kept = 0;
+		any = false;
+		for (size_t i = 0; i < w->unresolved_count; i++) {
+			struct history *h = w->unresolved[i];
+			any |= resolve(w, h, false);
+			if (h->raw.count)
+				w->unresolved[kept++] = h;
+		}
+		w->unresolved_count = kept;
+		if (any || !force || !kept)
+			continue;
+		// The oldest one is given up.
+		struct history *oldest = w->unresolved[0];
+		for (size_t i = 1; i < kept; i++)
+			if (deque_at(&w->unresolved[i]->raw, struct raw, 0)->to_ns <
+			    deque_at(&oldest->raw, struct raw, 0)->to_ns)
+				oldest = w->unresolved[i];
+		any = resolve(w, oldest, true);
+	}
+}
+
+void wall_add_raw(struct wall *w, struct history *h, const struct raw *raw)
+{
+	struct raw *last;
+
+	if (raw->to_ns <= raw->from_ns)
+		return;
+	if (!h->raw.count && raw->state != THREAD_BLOCKED) {
+		wall_push(w, h,
+		          (struct piece){ .from_ns = raw->from_ns,
+		                          .to_ns = raw->to_ns,
+		                          .owner = h->number,
+		                          .state = raw->state,
+		                          .own = true });
+		h->resolved_ns = raw->to_ns;
+		return;
+	}
+	if (!h->raw.count) {
+		if (!array_reserve(&w->unresolved, &w->unresolved_capacity,
+		                   w->unresolved_count + 1)) {
+			w->incomplete = true;
+			return;
+		}
+		w->unresolved[w->unresolved_count++] = h;
+	}
+	last = deque_push(&h->raw, struct raw);
+	if (last)
+		*last = *raw;
+	w->incomplete |= !last;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "merge/wall/wall_state.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+
+// Pieces of a thread, and bins of all: beyond, they are folded early, and are wider.
+#define PIECES_MAX 16384
+#define FOLDS_MAX  (1u << 20)
+
+// So much waiting without a stack of its own goes to those of other waits at once.
+#define CARRY_NS (100.0 * NS_PER_MS)
+// Wall time that has a place.
+
+static void widen(struct wall *w)
+{
+	w->width_ns *= 2;
+	w->folds = 0;
+	for (size_t i = 0; i < w->thread_count; i++) {
+		history_widen(w->threads[i]);
+		w->folds += w->threads[i]->folds.count;
+	}
+}
+
+void wall_tell(struct wall *w, const struct wall_part *part)
+{
+	struct wall_part tagged = *part;
+	const struct history *owner = wall_find_thread(w, part->thread);
+
+	tagged.tag = owner ? owner->tag : 0;
+	w->told(w->context, &tagged);
+}
+
+static struct origin origin_of(const struct piece *piece)
+{
+	return (struct origin){ piece->own, piece->via };
+}
+
+void wall_settle(struct wall *w, struct history *h, const struct wall_part *part,
+                 struct origin origin)
+{
+	size_t before = h->folds.count;
+
+	if (part->weight_ns <= 0)
+		return;
+	if (h == w->root && !origin.own)
+		wall_tell(w, part);
+	if (h == w->root && origin.via)
+		w->edges[origin.via - 1].wall_ns += part->weight_ns;
+	w->incomplete |= !history_bin(h, w->width_ns, part, origin.via);
+	w->folds += h->folds.count - before;
+	if (w->folds > FOLDS_MAX)
+		widen(w);
+}
+
+static struct carry *carry_of(struct wall *w, struct history *h, const struct piece *piece)
+{
+	for (size_t i = h->carries.count; i-- > 0;) {
+		struct carry *c = deque_at(&h->carries, struct carry, i);
+		if (c->owner == piece->owner && c->state == piece->state &&
+		    c->cause == piece->cause && c->own == piece->own && c->via == piece->via)
+			return c;
+	}
+	struct carry *c = deque_push(&h->carries, struct carry);
+	if (!c) {
+		w->incomplete = true;
+		return NULL;
+	}
+	*c = (struct carry){ .owner = piece->owner,
+		             .state = piece->state,
+		             .cause = piece->cause,
+		             .own = piece->own,
+		             .via = piece->via,
+		             .from_ns = piece->from_ns };
+	return c;
+}
+
+static enum metric metric_of(enum thread_state state, enum metric cause)
+{
+	return state == THREAD_RUNS    ? METRIC_ON_CPU
+	       : state == THREAD_READY ? METRIC_OFF_RUNNABLE
+	                               : cause;
+}
+
+// What waits for a place in H's share goes where its owner was in that state at other times.
+static void settle_loosely(struct wall *w, struct history *h, struct carry *c, bool at_last)
+{
+	const struct history *owner = wall_find_thread(w, c->owner);
+	double all = 0;
+
+	for (size_t i = 0; owner && i < LOOSE_MAX; i++)
+		all += owner->loose[i].state == c->state ? owner->loose[i].ns : 0;
+	if (all <= 0 && !at_last)
+		return;
+	struct wall_part part = { .thread = c->owner,
+		                  .metric = metric_of(c->state, c->cause),
+		                  .from_ns = c->from_ns,
+		                  .to_ns = c->to_ns,
+		                  .weight_ns = c->ns };
+	for (size_t i = 0; all > 0 && i < LOOSE_MAX; i++) {
+		const struct loose *l = &owner->loose[i];
+		if (l->state != c->state)
+			continue;
+		part.node = l->node;
+		part.metric = (enum metric)l->metric;
+		part.weight_ns = c->ns * l->ns / all;
+		wall_settle(w, h, &part, (struct origin){ c->own, c->via });
+	}
+	if (all <= 0)
+		wall_settle(w, h, &part, (struct origin){ c->own, c->via });
+	c->ns = 0;
+}
+
+static void keep_carry(struct wall *w, struct history *h, const struct piece *piece, double ns)
+{
+	struct carry *c = ns > 0 ? carry_of(w, h, piece) : NULL;
+
+	if (!c)
+		return;
+	if (!(c->ns > 0))
+		c->from_ns = piece->from_ns;
+	c->ns += ns;
+	c->to_ns = piece->to_ns;
+	if (piece->state != THREAD_RUNS && c->ns >= CARRY_NS)
+		settle_loosely(w, h, c, false);
+}
+
+// The samples that fall into a piece share its time, and what was carried along.
+static void settle_run(struct wall *w, struct history *h, const struct piece *piece)
+{
+	const struct history *owner = wall_find_thread(w, piece->owner);
+	double ns = (double)(piece->to_ns - piece->from_ns), all = 0;
+	size_t first = 0, end = 0;
+
+	if (owner) {
+		const struct deque *s = &owner->samples;
+		first = array_search(s->count, i,
+		                     deque_at(s, struct place, i)->from_ns <= piece->from_ns);
+		end = array_search(s->count, i,
+		                   deque_at(s, struct place, i)->from_ns <= piece->to_ns);
+		for (size_t i = first; i < end; i++)
+			all += (double)deque_at(s, struct place, i)->weight_ns;
+	}
+	if (all <= 0) {
+		keep_carry(w, h, piece, ns);
+		return;
+	}
+	struct carry *c = carry_of(w, h, piece);
+	struct wall_part part = { .thread = piece->owner };
+	double carried = c ? c->ns : 0;
+	for (size_t i = first; i < end; i++) {
+		const struct place *place = deque_at(&owner->samples, struct place, i);
+		part.node = place->node;
+		part.metric = (enum metric)place->metric;
+		part.from_ns = part.to_ns = min_ns(place->from_ns, piece->to_ns - 1);
+		part.weight_ns = (ns + carried) * (double)place->weight_ns / all;
+		wall_settle(w, h, &part, origin_of(piece));
+	}
+	if (c)
+		c->ns = 0;
+}
+
+// A piece of a wait is at the stack of that wait.
+static void settle_wait(struct wall *w, struct history *h, const struct piece *piece)
+{
+	const struct history *owner = wall_find_thread(w, piece->owner);
+	const struct deque *waits = owner ? &owner->waits : NULL;
+	uint64_t at_ns = piece->from_ns;
+	size_t i = owner ? array_search(waits->count, k,
+	                                deque_at(waits, struct place, k)->to_ns <= piece->from_ns)
+	                 : 0;
+
+	for (; owner && i < waits->count; i++) {
+		const struct place *place = deque_at(waits, struct place, i);
+		bool ready = place->metric == METRIC_OFF_RUNNABLE;
+		uint64_t from = max_ns(at_ns, place->from_ns);
+		uint64_t to = min_ns(piece->to_ns, place->to_ns);
+		if (place->from_ns >= piece->to_ns)
+			break;
+		// The end of a wait, when it has been woken, is a wait for a CPU at that stack.
+		if (from >= to || (ready && piece->state == THREAD_BLOCKED))
+			continue;
+		struct piece gap = *piece;
+		gap.from_ns = at_ns;
+		gap.to_ns = from;
+		keep_carry(w, h, &gap, (double)(from - at_ns));
+		wall_settle(w, h,
+		            &(struct wall_part){ .thread = piece->owner,
+		                                 .node = place->node,
+		                                 .metric = piece->state == THREAD_READY
+		                                                   ? METRIC_OFF_RUNNABLE
+		                                                   : (enum metric)place->metric,
+		                                 .from_ns = from,
+		                                 .to_ns = to,
+		                                 .weight_ns = (double)(to - from) },
+		            origin_of(piece));
+		at_ns = to;
+	}
+	if (at_ns < piece->to_ns)
+		keep_carry(w, h, piece, (double)(piece->to_ns - at_ns));
+}
+
+// H's pieces up to UNTIL_NS become bins.
+void wall_fold(struct wall *w, struct history *h, uint64_t until_ns)
+{
+	size_t folded = 0;
+
+	while (folded < h->pieces.count) {
+		struct piece *piece = deque_at(&h->pieces, struct piece, folded);
+		struct piece part = *piece;
+		if (piece->from_ns >= until_ns)
+			break;
+		// No part is in two bins.
+		part.to_ns = min_ns(part.to_ns, until_ns);
+		part.to_ns = min_ns(part.to_ns, (part.from_ns / w->width_ns + 1) * w->width_ns);
+		if (part.state == THREAD_RUNS)
+			settle_run(w, h, &part);
+		else
+			settle_wait(w, h, &part);
+		h->folded_ns = part.to_ns;
+		piece->from_ns = part.to_ns;
+		folded += part.to_ns == piece->to_ns;
+	}
+	deque_drop(&h->pieces, folded);
+}
+
+void wall_push(struct wall *w, struct history *h, struct piece piece)
+{
+	w->incomplete |= !history_push(h, &piece);
+	if (h->pieces.count > PIECES_MAX)
+		wall_fold(w, h, deque_at(&h->pieces, struct piece, PIECES_MAX / 2)->from_ns);
+}
+
+void wall_settle_rest(struct wall *w, struct history *h)
+{
+	for (size_t i = 0; i < h->carries.count; i++) {
+		struct carry *c = deque_at(&h->carries, struct carry, i);
+		if (c->ns > 0)
+			settle_loosely(w, h, c, true);
+	}
+}

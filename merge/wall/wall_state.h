@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of merge/wall share, and nobody else sees. Their promise is merge/wall/wall.h.
+ *
+ *	wall.c          events come in: what threads do, samples, waits; and answers
+ *	wall_guess.c    who runs at the moment, and so may have ended a wait
+ *	wall_resolve.c  waits become what those did that were waited for
+ *	wall_edges.c    who waited for whom, added up
+ *	wall_settle.c   what has been resolved finds its places, and becomes bins
+ *	history.c       the queues and bins of one thread
+ *
+ * What one thread did, resolved, is pieces of the last WALL_KEEP_NS, and before that bins:
+ *
+ *	            folded_ns            resolved_ns      since_ns
+ *	  bins ─────────┤ pieces ─────────────┤ raw ────────────┤ its present state
+ *
+ * A piece says who ran, or why nobody did; the owner's samples and waits say where.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "merge/wall/wall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A growing queue of plain items: push at the end, drop at the front. Zeroed is empty. */
+struct deque {
+	void *items;
+	size_t begin, count, capacity;
+};
+
+#define deque_at(d, type, i) (&((type *)(d)->items)[(d)->begin + (i)])
+#define deque_last(d, type)  deque_at(d, type, (d)->count - 1)
+#define deque_push(d, type)  ((type *)deque_push_bytes((d), sizeof(type)))
+
+/* Room for one more, at the end; NULL if there is no memory. */
+static inline void *deque_push_bytes(struct deque *d, size_t size)
+{
+	if (d->begin + d->count == d->capacity && d->begin > d->capacity / 2) {
+		memmove(d->items, (char *)d->items + d->begin * size, d->count * size);
+		d->begin = 0;
+	}
+	if (d->begin + d->count == d->capacity) {
+		size_t capacity = d->capacity ? d->capacity * 2 : 16;
+		void *items = realloc(d->items, capacity * size);
+		if (!items)
+			return NULL;
+		d->items = items;
+		d->capacity = capacity;
+	}
+	return (char *)d->items + (d->begin + d->count++) * size;
+}
+
+static inline void deque_drop(struct deque *d, size_t count)
+{
+	d->begin += count;
+	d->count -= count;
+	if (!d->count)
+		d->begin = 0;
+}
+
+static inline void deque_fini(struct deque *d)
+{
+	free(d->items);
+	*d = (struct deque){ 0 };
+}
+struct piece {
+	uint64_t from_ns, to_ns;
+	uint32_t owner;
+	uint8_t state; /* enum thread_state */
+	uint8_t cause; /* enum metric, of THREAD_BLOCKED */
+	bool own;      /* what the thread itself did, and is not the end of what it waited for */
+	uint32_t via;  /* the innermost edge by which it came; 0: none */
+};
+
+/* A span that is not resolved yet. */
+struct raw {
+	uint64_t from_ns, to_ns;
+	uint32_t guess; /* thread that may have ended it; 0: nobody is known */
+	uint64_t inode; /* of the pipe or socket by which it did; 0: none */
+	uint8_t state, cause;
+};
+
+/* Where a thread was: sample or interval. */
+struct place {
+	uint64_t from_ns, to_ns; /* the same: a sample */
+	uint64_t weight_ns;
+	uint32_t node;
+	uint32_t metric;
+};
+
+/* Where a thread was at times that are not told: how much of its time in STATE was at NODE. */
+#define LOOSE_MAX 32
+struct loose {
+	double ns;
+	uint32_t node;
+	uint16_t metric;
+	uint16_t state; /* 0: the slot is free */
+};
+
+/* Time of OWNER in STATE that waits for a place. */
+struct carry {
+	double ns;
+	uint64_t from_ns, to_ns; /* when that was */
+	uint32_t owner;
+	uint32_t via;
+	uint8_t state, cause;
+	bool own;
+};
+
+/* A bin of one path; in the order of bins. */
+struct fold {
+	double ns;
+	uint32_t bin, node, owner, via;
+	uint32_t metric;
+};
+
+struct edge_times {
+	uint64_t from_ns, to_ns, resource;
+	uint64_t first_share; /* in all that its thread ever had */
+	uint32_t kind, count;
+	bool goes_on;
+};
+
+/* Processes at the other end of what a thread waits on. */
+#define PEERS_KEPT 8
+struct peers_kept {
+	uint64_t time_ns, inode;
+	uint32_t count, processes[PEERS_KEPT];
+};
+
+struct history {
+	uint32_t number, process, tag;
+	uint64_t born_ns;
+	enum thread_state state; /* THREAD_GONE: it has ended, or not begun */
+	uint64_t since_ns;
+	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
+	struct peers_kept peers;               /* of its last wait that has some */
+	bool in_running;                       /* it is in the list of those */
+	bool ended;
+	uint64_t ended_ns;
+	uint64_t resolved_ns, folded_ns;
+	struct deque raw;            /* struct raw */
+	struct deque pieces;         /* struct piece */
+	struct deque samples, waits; /* struct place */
+	struct deque edges;          /* struct edge_times */
+	struct deque shares;         /* struct wall_share */
+	uint64_t shares_dropped;
+	struct deque folds;   /* struct fold */
+	struct deque carries; /* struct carry */
+	struct loose loose[LOOSE_MAX];
+};
+
+/* The last threads that left their CPUs. */
+#define STOPPED 16
+
+struct process {
+	uint32_t number, parent;
+	uint32_t first_thread; /* 0: none was told */
+	uint64_t ended_ns;     /* of the thread that ended last */
+	uint32_t live;
+	uint32_t last_stopped; /* the thread that has left its CPU last */
+};
+
+/* Where the waited-for thread ran, in one edge: the most frequent places. */
+#define EDGE_PLACES 4
+
+/* Waits by length, two bins to each doubling, from 1 µs on. */
+#define EDGE_BINS     56
+#define EDGE_FIRST_NS 1024.0
+
+struct edge_slot {
+	struct wall_edge edge; /* as callers see it, once they ask */
+	double wall_ns;
+	uint32_t lengths[EDGE_BINS];
+	struct {
+		uint32_t node;
+		double ns;
+	} places[EDGE_PLACES];
+};
+
+struct wall {
+	wall_told *told;
+	void *context;
+	struct history **threads;
+	size_t thread_count, thread_capacity;
+	struct hash thread_index;
+	struct process *processes;
+	size_t process_count, process_capacity;
+	struct hash process_index;
+	struct history *root;            /* whose life the wall time is */
+	uint64_t minus_ns[METRIC_COUNT]; /* of its waits, whose stacks are to come */
+	struct history **running;
+	size_t running_count, running_capacity;
+	uint32_t stopped[STOPPED]; /* that left their CPUs last */
+	uint32_t stopped_at;
+	struct history **unresolved; /* with raw spans */
+	size_t unresolved_count, unresolved_capacity;
+	uint64_t now_ns, pass_ns;
+	uint64_t width_ns;
+	size_t folds;
+	struct edge_slot *edges;
+	struct wall_edge *edges_seen; /* answer of wall_edges() */
+	size_t edge_count, edge_capacity, seen_capacity;
+	struct hash edge_index;
+	struct wall_coverage coverage;
+	struct wall_busy busy;
+	uint64_t busy_ns; /* when the number of running threads changed last */
+	struct wall_alone *alone;
+	size_t alone_count, alone_capacity;
+	struct hash alone_index;
+	size_t living; /* threads */
+	bool incomplete;
+};
+
+static inline uint64_t min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t max_ns(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* NULL if there is none of that number. */
+struct process *wall_find_process(const struct wall *w, uint32_t number);
+struct history *wall_find_thread(const struct wall *w, uint32_t number);
+
+/* wall_guess.c */
+
+/* H is on a CPU from TIME_NS on, or no longer. */
+void wall_starts_running(struct wall *w, struct history *h, uint64_t time_ns);
+void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns);
+
+/* The time up to TIME_NS goes to so many threads on CPUs. */
+void wall_note_busy(struct wall *w, uint64_t time_ns);
+
+/* The peers of the wait that began at H's since_ns; NULL: none are known. */
+const struct peers_kept *wall_peers_of(const struct history *h, enum metric cause);
+
+/* Who may have ended the wait of H that ends at AT_NS; 0: nobody. */
+uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns);
+
+/* wall_resolve.c */
+
+/* H was in RAW, after all that it was told of before. */
+void wall_add_raw(struct wall *w, struct history *h, const struct raw *raw);
+
+/* Resolves what can be by now; FORCE: all, and who is not known by now stays so. */
+void wall_resolve(struct wall *w, bool force);
+
+/* Waits of the run's own thread that were resolved before they had a stack now have NODE (0:
+   never), MOST_NS of them. */
+void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint64_t time_ns,
+                        uint64_t most_ns);
+
+/* wall_edges.c */
+
+/* The node of H's wait that began at FROM_NS; 0: it has no stack. */
+uint32_t wall_node_of_wait(const struct history *h, uint64_t from_ns);
+
+/* H waited for HOLDER (0: unknown) in the part FROM_NS to TO_NS of RAW. TIMES: what was told of
+   that; NULL: nothing. Returns the edge's number; 0 if there are too many. */
+uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
+                         const struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
+                         uint32_t holder);
+
+/* wall_settle.c */
+
+/* How a part came into a thread's history. */
+struct origin {
+	bool own;     /* it is told of that thread already */
+	uint32_t via; /* see struct piece */
+};
+
+/* Hands PART on, with its owner's tag. */
+void wall_tell(struct wall *w, const struct wall_part *part);
+
+/* PART is of H's wall time. */
+void wall_settle(struct wall *w, struct history *h, const struct wall_part *part,
+                 struct origin origin);
+
+/* PIECE comes next in H's history. */
+void wall_push(struct wall *w, struct history *h, struct piece piece);
+
+/* H's pieces up to UNTIL_NS become bins. */
+void wall_fold(struct wall *w, struct history *h, uint64_t until_ns);
+
+/* What still waits for a place goes to where it is most likely. */
+void wall_settle_rest(struct wall *w, struct history *h);
+
+/* history.c */
+
+void history_fini(struct history *h);
+
+/* PIECE comes next; nothing, if it has no length. False if there is no memory. */
+bool history_push(struct history *h, const struct piece *piece);
+
+/* STATE's time of H goes to NODE, too. */
+void history_add_loose(struct history *h, enum thread_state state, enum metric metric,
+                       uint32_t node, double ns);
+
+/* PART, which came by edge VIA, goes into the bins. False if there is no memory. */
+bool history_bin(struct history *h, uint64_t width_ns, const struct wall_part *part, uint32_t via);
+
+/* Half as many bins. */
+void history_widen(struct history *h);
+
+void history_move_nodes(struct history *h, const uint32_t *map);

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/wait/peers.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// So long what was found counts. What a program opens anew is seen after that.
+#define FRESH_NS (100 * NS_PER_MS)
+// Going through all processes is not done more often than that, whatever they open.
+#define SCAN_SHARE 100 // of the time: one part in so many
+#define ENTRIES    64
+
+#define TABLE_MAX  (1u << 20) // bytes of /proc/net/tcp
+
+enum end_kind {
+	END_NONE,
+	END_PIPE,
+	END_SOCKET
+};
+
+struct entry {
+	uint32_t pid;
+	int fd;
+	uint64_t seen_ns; // 0: free
+	bool found;
+	struct peer_end end;
+};
+
+struct peers {
+	struct entry entries[ENTRIES];
+	uint64_t scan_after_ns;
+	char *table;
+};
+
+struct peers *peers_new(void)
+{
+	return calloc(1, sizeof(struct peers));
+}
+
+void peers_free(struct peers *p)
+{
+	if (p)
+		free(p->table);
+	free(p);
+}
+
+static enum end_kind kind_of(uint32_t pid, const char *fd, uint64_t *inode)
+{
+	char path[64], target[64];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%s", pid, fd);
+	size = readlink(path, target, sizeof(target) - 1);
+	if (size <= 0)
+		return END_NONE;
+	target[size] = '\0';
+	bool pipe = strncmp(target, "pipe:[", 6) == 0;
+	if (!pipe && strncmp(target, "socket:[", 8) != 0)
+		return END_NONE;
+	*inode = strtoull(target + (pipe ? 6 : 8), NULL, 10);
+	return pipe ? END_PIPE : END_SOCKET;
+}
+
+// O_RDONLY, O_WRONLY or O_RDWR; -1: it cannot be seen.
+static int access_of(uint32_t pid, const char *fd)
+{
+	char path[64], text[256];
+	cleanup_close int file = -1;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%s", pid, fd);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	size = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	text[size > 0 ? size : 0] = '\0';
+	const char *flags = strstr(text, "flags:");
+	return flags ? (int)strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE : -1;
+}
+
+// The inode at the other end of the Unix socket INODE; 0: it is none, or not connected.
+static uint64_t unix_peer(uint64_t inode)
+{
+	cleanup_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_req ask;
+	} request = {
+		.head = { .nlmsg_len = sizeof(request),
+		          .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		          .nlmsg_flags = NLM_F_REQUEST },
+		.ask = { .sdiag_family = AF_UNIX,
+		         .udiag_states = UINT32_MAX,
+		         .udiag_ino = (uint32_t)inode,
+		         .udiag_show = UDIAG_SHOW_PEER,
+		         .udiag_cookie = { UINT32_MAX, UINT32_MAX } },
+	};
+	union {
+		struct nlmsghdr head;
+		char bytes[1024];
+	} answer;
+
+	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0)
+		return 0;
+	ssize_t size = recv(fd, &answer, sizeof(answer), 0);
+	const size_t body = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
+	if (size < (ssize_t)body || answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    answer.head.nlmsg_len > (size_t)size || answer.head.nlmsg_len < body)
+		return 0;
+	const struct unix_diag_msg *message = NLMSG_DATA(&answer.head);
+	int left = (int)(answer.head.nlmsg_len - body);
+	for (const struct rtattr *a = (const struct rtattr *)(message + 1); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left))
+		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= sizeof(uint32_t))
+			return *(const uint32_t *)RTA_DATA(a);
+	return 0;
+}
+
+struct connection {
+	char local[48], remote[48]; // "0100007F:1F90", as the kernel writes them
+	uint64_t inode;
+};
+
+static bool next_connection(const char **line, struct connection *c)
+{
+	while (*line && **line) {
+		const char *at = *line;
+		const char *end = strchr(at, '\n');
+		unsigned long long inode;
+		*line = end ? end + 1 : NULL;
+		// "  0: local remote st tx:rx tr:when retrnsmt uid timeout inode ..."
+		if (sscanf(at, " %*u: %47s %47s %*s %*s %*s %*s %*u %*u %llu", c->local, c->remote,
+		           &inode) == 3) {
+			c->inode = inode;
+			return true;
+		}
+	}
+	return false;
+}
+
+// The same of a TCP connection of which both ends are in PID's network namespace.
+static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, const char *family)
+{
+	char path[64];
+	cleanup_close int fd = -1;
+	struct connection own, other;
+	size_t size = 0;
+	bool known = false;
+
+	if (!p->table && !(p->table = malloc(TABLE_MAX)))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, family);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	for (ssize_t got;
+	     size < TABLE_MAX - 1 && (got = read(fd, p->table + size, TABLE_MAX - 1 - size)) > 0;)
+		size += (size_t)got;
+	p->table[size] = '\0';
+	for (const char *line = p->table; !known && next_connection(&line, &own);)
+		known = own.inode == inode;
+	if (!known)
+		return 0;
+	for (const char *line = p->table; next_connection(&line, &other);)
+		if (other.inode && strcmp(other.local, own.remote) == 0 &&
+		    strcmp(other.remote, own.local) == 0)
+			return other.inode;
+	return 0;
+}
+
+struct search {
+	uint32_t pid; // who asks
+	enum end_kind kind;
+	int access; // of the end of who asks, where it is a pipe's
+	struct peer_end *end;
+};
+
+static bool holds(uint32_t pid, const struct search *search)
+{
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return false;
+	for (const struct dirent *entry; !found && (entry = readdir(directory));) {
+		uint64_t inode = 0;
+		if (entry->d_name[0] == '.' ||
+		    kind_of(pid, entry->d_name, &inode) != search->kind ||
+		    inode != search->end->inode)
+			continue;
+		// A pipe that is open for both is at its own other end.
+		found = search->kind == END_SOCKET ||
+		        access_of(pid, entry->d_name) != search->access;
+	}
+	closedir(directory);
+	return found;
+}
+
+static void visit(void *data, uint32_t pid)
+{
+	struct search *search = data;
+
+	if (pid != search->pid && search->end->count < PEERS_MAX && holds(pid, search))
+		search->end->pids[search->end->count++] = pid;
+}
+
+static bool look(struct peers *p, uint32_t pid, int fd, peers_each *each, void *context,
+                 struct peer_end *end)
+{
+	char name[16];
+	struct search search = { .pid = pid, .end = end };
+	uint64_t inode = 0;
+
+	snprintf(name, sizeof(name), "%d", fd);
+	search.kind = kind_of(pid, name, &inode);
+	if (search.kind == END_NONE)
+		return false;
+	end->inode = inode;
+	if (search.kind == END_PIPE)
+		search.access = access_of(pid, name);
+	else if (!(end->inode = unix_peer(inode)) && !(end->inode = tcp_peer(p, pid, inode, "tcp")))
+		end->inode = tcp_peer(p, pid, inode, "tcp6");
+	if (end->inode)
+		each(context, visit, &search);
+	return true;
+}
+
+bool peers_find(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
+                void *context, struct peer_end *end)
+{
+	struct entry *oldest = &p->entries[0];
+
+	for (size_t i = 0; i < ENTRIES; i++) {
+		struct entry *e = &p->entries[i];
+		if (e->seen_ns && e->pid == pid && e->fd == fd) {
+			oldest = e;
+			break;
+		}
+		if (e->seen_ns < oldest->seen_ns)
+			oldest = e;
+	}
+	bool same = oldest->seen_ns && oldest->pid == pid && oldest->fd == fd;
+	if (!same || (now_ns > oldest->seen_ns + FRESH_NS)) {
+		if (now_ns < p->scan_after_ns) {
+			if (same)
+				*end = oldest->end;
+			return same && oldest->found;
+		}
+		uint64_t start = clock_now_ns();
+		*oldest = (struct entry){ .pid = pid, .fd = fd, .seen_ns = now_ns };
+		oldest->found = look(p, pid, fd, each, context, &oldest->end);
+		p->scan_after_ns = now_ns + (clock_now_ns() - start) * SCAN_SHARE;
+	}
+	*end = oldest->end;
+	return oldest->found;
+}

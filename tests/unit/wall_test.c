@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: MIT
+// Threads that run, take locks, pass items, meet and join are played, on as many CPUs as they like:
+// the resolver hears of it what the sampler would tell, and is compared with the definition, by
+// recursion over all intervals.
+#include "merge/wall/wall.h"
+
+#include "base/clock.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS 6
+#define PLACES  16 // nodes 1 to 15
+#define OPS     16
+#define MS      NS_PER_MS
+
+enum op_kind {
+	RUN,
+	LOCK,
+	UNLOCK,
+	PUT,
+	GET,
+	MEET,
+	JOIN,
+	AGAIN
+};
+
+struct step {
+	enum op_kind kind;
+	uint32_t what; // RUN: node; else a lock, a queue, a thread; AGAIN: how often in all
+	double ms;
+};
+
+struct interval {
+	uint64_t from_ns, to_ns;
+	uint32_t node; // 0: blocked
+	int on;        // thread waited for; -1: nobody
+};
+
+struct player {
+	const struct step *program;
+	uint32_t at, rounds;
+	uint64_t due_ns; // when its run ends
+	bool running, blocked, done, got;
+	uint64_t since_ns;
+	uint32_t node;
+	double cpu_ns, tick_ns; // its CPU time, and when it is sampled next
+	struct wall_share shares[64];
+	uint32_t share_count;
+	int on;
+	struct interval *intervals;
+	size_t count;
+};
+
+static struct player players[THREADS];
+static uint32_t player_count;
+static struct {
+	int owner; // -1: free
+	int queue[THREADS];
+	int waiting;
+} locks[4];
+static struct {
+	int items, room;
+	int getters[THREADS], getting, putters[THREADS], putting;
+} queues[4];
+static int meeting[THREADS], meeting_count, meeting_of;
+static uint64_t now;
+static struct wall *wall;
+static double told[PLACES], exact[PLACES];
+static uint32_t seed;
+
+static double uniform(void)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (double)(seed >> 8) / (1 << 24);
+}
+
+static void hear(void *context, const struct wall_part *part)
+{
+	uint32_t place = part->node < PLACES ? part->node : 0;
+
+	(void)context;
+	told[place] += part->minus ? -part->weight_ns : part->weight_ns;
+}
+
+static void keep(struct player *p, uint64_t from, uint64_t to, uint32_t node, int on)
+{
+	if (to <= from)
+		return;
+	if ((p->count & (p->count - 1)) == 0)
+		p->intervals = realloc(p->intervals,
+		                       (p->count ? p->count * 2 : 1) * sizeof(*p->intervals));
+	p->intervals[p->count++] = (struct interval){ from, to, node, on };
+}
+
+static uint32_t number(const struct player *p)
+{
+	return (uint32_t)(p - players) + 1;
+}
+
+static void tell_span(struct player *p, enum thread_state state, enum thread_state next)
+{
+	wall_span(wall, &(struct span_event){ number(p), p->since_ns, now, state, next,
+	                                      METRIC_OFF_LOCK });
+}
+
+static void block(struct player *p, int on)
+{
+	tell_span(p, THREAD_RUNS, THREAD_BLOCKED);
+	p->blocked = true;
+	p->since_ns = now;
+	p->on = on;
+	p->share_count = 0;
+}
+
+static void share(struct player *p, int with)
+{
+	if (p->share_count < 64)
+		p->shares[p->share_count++] = (struct wall_share){ now, (uint32_t)with + 1 };
+	keep(p, p->share_count > 1 ? p->shares[p->share_count - 2].until_ns : p->since_ns, now, 0,
+	     with);
+}
+
+// P's wait ends, which WITH has done.
+static void wake(struct player *p, int with)
+{
+	share(p, with);
+	p->blocked = false;
+	if (p == players)
+		told[0] += (double)(now - p->since_ns);
+	tell_span(p, THREAD_BLOCKED, THREAD_RUNS);
+	wall_wait(wall, &(struct wall_wait){ .thread = number(p),
+	                                     .from_ns = p->since_ns,
+	                                     .to_ns = now,
+	                                     .resource = 1,
+	                                     .count = p->share_count,
+	                                     .shares = p->shares });
+	p->since_ns = now;
+}
+
+static void finish(struct player *p)
+{
+	p->done = true;
+	wall_thread_end(wall, number(p), now);
+	for (uint32_t i = 0; i < player_count; i++) {
+		struct player *w = &players[i];
+		const struct step *step = &w->program[w->at];
+		if (w->blocked && step->kind == JOIN && step->what == number(p) - 1) {
+			w->at++;
+			wake(w, (int)number(p) - 1);
+		}
+	}
+}
+
+static void unlock(struct player *p, uint32_t i)
+{
+	locks[i].owner = -1;
+	if (!locks[i].waiting)
+		return;
+	int next = locks[i].queue[0];
+	memmove(locks[i].queue, locks[i].queue + 1, sizeof(int) * (size_t)--locks[i].waiting);
+	locks[i].owner = next;
+	for (int k = 0; k < locks[i].waiting; k++)
+		share(&players[locks[i].queue[k]], (int)number(p) - 1);
+	players[next].at++;
+	wake(&players[next], (int)number(p) - 1);
+}
+
+static bool put(struct player *p, uint32_t i)
+{
+	if (queues[i].items == queues[i].room) {
+		queues[i].putters[queues[i].putting++] = (int)number(p) - 1;
+		block(p, -1);
+		return false;
+	}
+	queues[i].items++;
+	if (!queues[i].getting)
+		return true;
+	int next = queues[i].getters[0];
+	memmove(queues[i].getters, queues[i].getters + 1,
+	        sizeof(int) * (size_t)--queues[i].getting);
+	queues[i].items--;
+	players[next].at++;
+	wake(&players[next], (int)number(p) - 1);
+	return true;
+}
+
+static bool get(struct player *p, uint32_t i)
+{
+	if (!queues[i].items) {
+		queues[i].getters[queues[i].getting++] = (int)number(p) - 1;
+		block(p, -1);
+		return false;
+	}
+	queues[i].items--;
+	if (!queues[i].putting)
+		return true;
+	int next = queues[i].putters[0];
+	memmove(queues[i].putters, queues[i].putters + 1,
+	        sizeof(int) * (size_t)--queues[i].putting);
+	wake(&players[next], (int)number(p) - 1); // and it tries again
+	return true;
+}
+
+static bool meet(struct player *p)
+{
+	if (meeting_count + 1 < meeting_of) {
+		meeting[meeting_count++] = (int)number(p) - 1;
+		block(p, -1);
+		return false;
+	}
+	for (int i = 0; i < meeting_count; i++) {
+		players[meeting[i]].at++;
+		wake(&players[meeting[i]], (int)number(p) - 1);
+	}
+	meeting_count = 0;
+	return true;
+}
+
+// P does what its program says up to the next thing that takes time.
+static void play(struct player *p)
+{
+	while (!p->running && !p->blocked && !p->done) {
+		const struct step *step = &p->program[p->at];
+		uint32_t what = step->what;
+		switch (step->kind) {
+		case RUN:
+			p->running = true;
+			p->node = what;
+			p->due_ns = now + (uint64_t)(step->ms * 1e6 * (0.7 + 0.6 * uniform())) + 1;
+			return;
+		case LOCK:
+			if (locks[what].owner >= 0) {
+				locks[what].queue[locks[what].waiting++] = (int)number(p) - 1;
+				block(p, locks[what].owner);
+				return;
+			}
+			locks[what].owner = (int)number(p) - 1;
+			break;
+		case UNLOCK:
+			unlock(p, what);
+			break;
+		case PUT:
+			if (!put(p, what))
+				return;
+			break;
+		case GET:
+			if (!get(p, what))
+				return;
+			break;
+		case MEET:
+			if (!meet(p))
+				return;
+			break;
+		case JOIN:
+			if (!players[what].done) {
+				block(p, (int)what);
+				return;
+			}
+			break;
+		case AGAIN:
+			if (++p->rounds < what) {
+				p->at = 0;
+				continue;
+			}
+			p->rounds = 0;
+			if (!p->program[p->at + 1].ms && p->program[p->at + 1].kind == RUN) {
+				finish(p);
+				return;
+			}
+			break;
+		}
+		p->at++;
+	}
+}
+
+// What the run's thread does itself is known without the resolver.
+static void sample(struct player *p, uint64_t from, uint64_t to)
+{
+	double ran = (double)(to - from);
+
+	if (p == players)
+		told[p->node] += ran;
+
+	for (; p->tick_ns <= p->cpu_ns + ran; p->tick_ns += 1e6)
+		wall_stack(wall, &(struct wall_stack){
+					 .thread = number(p),
+					 .node = p->node,
+					 .metric = METRIC_ON_CPU,
+					 .time_ns = from + (uint64_t)(p->tick_ns - p->cpu_ns),
+					 .weight_ns = 1000000 });
+	p->cpu_ns += ran;
+}
+
+static void step_to_next(void)
+{
+	struct player *next = NULL;
+	uint64_t before = now;
+
+	for (uint32_t i = 0; i < player_count; i++)
+		if (players[i].running && (!next || players[i].due_ns < next->due_ns))
+			next = &players[i];
+	cr_assert(next != NULL, "nobody can go on at %lu", (unsigned long)now);
+	now = next->due_ns < now + MS ? next->due_ns : now + MS; // samples come in order
+	for (uint32_t i = 0; i < player_count; i++)
+		if (players[i].running) {
+			sample(&players[i], before, now);
+			keep(&players[i], before, now, players[i].node, -1);
+		}
+	if (now < next->due_ns)
+		return;
+	next->running = false;
+	next->at++;
+	for (bool again = true; again;) {
+		again = false;
+		for (uint32_t i = 0; i < player_count; i++)
+			if (!players[i].running && !players[i].blocked && !players[i].done) {
+				play(&players[i]);
+				again = true;
+			}
+	}
+}
+
+static void charge(int thread, uint64_t from, uint64_t to, int depth)
+{
+	const struct player *p = &players[thread];
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct interval *v = &p->intervals[i];
+		uint64_t a = v->from_ns > from ? v->from_ns : from;
+		uint64_t b = v->to_ns < to ? v->to_ns : to;
+		if (a >= b)
+			continue;
+		if (v->node)
+			exact[v->node] += (double)(b - a);
+		else if (v->on < 0 || depth > 100)
+			exact[0] += (double)(b - a);
+		else
+			charge(v->on, a, b, depth + 1);
+	}
+}
+
+// The worst error of a place's share, in points; the programs' first is the run's.
+static double play_all(const struct step (*programs)[OPS], uint32_t count, int barrier)
+{
+	double worst = 0, sum = 0;
+
+	memset(players, 0, sizeof(players));
+	memset(told, 0, sizeof(told));
+	memset(exact, 0, sizeof(exact));
+	memset(queues, 0, sizeof(queues));
+	for (int i = 0; i < 4; i++) {
+		locks[i].owner = -1;
+		locks[i].waiting = 0;
+		queues[i].room = 4;
+	}
+	meeting_count = 0;
+	meeting_of = barrier;
+	player_count = count;
+	now = NS_PER_SEC;
+	wall = wall_new(hear, NULL);
+	wall_process(wall, 1, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		struct player *p = &players[i];
+		p->program = programs[i];
+		p->since_ns = now;
+		p->tick_ns = uniform() * 1e6;
+		wall_thread(wall, i + 1, 1, 0, now);
+		wall_span(wall,
+		          &(struct span_event){ i + 1, now, now, THREAD_READY, THREAD_RUNS, 0 });
+	}
+	for (uint32_t i = 0; i < count; i++)
+		play(&players[i]);
+	while (!players[0].done)
+		step_to_next();
+	wall_finish(wall, now);
+	charge(0, 0, now, 0);
+	double all = (double)(now - NS_PER_SEC);
+	for (int i = 0; i < PLACES; i++) {
+		worst = fmax(worst, fabs(told[i] - exact[i]) / all * 100);
+		sum += told[i];
+	}
+	cr_expect(lt(dbl, fabs(sum - all) / all, 1e-6), "wall %f, told %f", all, sum);
+	cr_expect(wall_is_whole(wall));
+	wall_free(wall);
+	for (uint32_t i = 0; i < count; i++)
+		free(players[i].intervals);
+	return worst;
+}
+
+#define END                                                                                        \
+	{ AGAIN, 1, 0 },                                                                           \
+	{                                                                                          \
+		RUN, 0, 0                                                                          \
+	}
+
+Test(wall, convoy_on_a_lock_is_its_holders)
+{
+	static const struct step programs[][OPS] = {
+		{ { JOIN, 1, 0 }, { JOIN, 2, 0 }, { JOIN, 3, 0 }, { JOIN, 4, 0 }, END },
+		{ { LOCK, 0, 0 },
+		  { RUN, 1, .3 },
+		  { UNLOCK, 0, 0 },
+		  { RUN, 2, .3 },
+		  { AGAIN, 150, 0 },
+		  { RUN, 0, 0 } },
+		{ { LOCK, 0, 0 },
+		  { RUN, 1, .3 },
+		  { UNLOCK, 0, 0 },
+		  { RUN, 2, .3 },
+		  { AGAIN, 150, 0 },
+		  { RUN, 0, 0 } },
+		{ { LOCK, 0, 0 },
+		  { RUN, 1, .3 },
+		  { UNLOCK, 0, 0 },
+		  { RUN, 2, .3 },
+		  { AGAIN, 150, 0 },
+		  { RUN, 0, 0 } },
+		{ { LOCK, 0, 0 },
+		  { RUN, 3, 9 },
+		  { UNLOCK, 0, 0 },
+		  { RUN, 4, .5 },
+		  { AGAIN, 150, 0 },
+		  { RUN, 0, 0 } },
+	};
+
+	seed = 1;
+	double worst = play_all(programs, 5, 0);
+	cr_expect(lt(dbl, worst, 2), "off by %.2f points", worst);
+	cr_expect(gt(dbl, exact[3] / (double)(now - NS_PER_SEC), .8));
+}
+
+Test(wall, pipeline_is_its_slowest_stage)
+{
+	static const struct step programs[][OPS] = {
+		{ { GET, 1, 0 }, { RUN, 1, 1.5 }, { AGAIN, 250, 0 }, { RUN, 0, 0 } },
+		{ { GET, 0, 0 }, { RUN, 2, 6 }, { PUT, 1, 0 }, { AGAIN, 250, 0 }, { RUN, 0, 0 } },
+		{ { RUN, 3, 1 }, { PUT, 0, 0 }, { AGAIN, 250, 0 }, { RUN, 0, 0 } },
+	};
+
+	seed = 2;
+	double worst = play_all(programs, 3, 0);
+	cr_expect(lt(dbl, worst, 2), "off by %.2f points", worst);
+	cr_expect(gt(dbl, told[2] / (double)(now - NS_PER_SEC), .7));
+}
+
+Test(wall, barrier_is_who_comes_last)
+{
+	static const struct step programs[][OPS] = {
+		{ { RUN, 1, 6 }, { MEET, 0, 0 }, { AGAIN, 180, 0 }, { RUN, 0, 0 } },
+		{ { RUN, 2, 3 },
+		  { MEET, 0, 0 },
+		  { RUN, 2, 9 },
+		  { MEET, 0, 0 },
+		  { AGAIN, 90, 0 },
+		  { RUN, 0, 0 } },
+	};
+
+	seed = 3;
+	double worst = play_all(programs, 2, 2);
+	cr_expect(lt(dbl, worst, 2), "off by %.2f points", worst);
+}
+
+Test(wall, locks_barriers_and_serial_parts_together)
+{
+#define WORKER(ms)                                                                                 \
+	{                                                                                          \
+		{ RUN, 1, ms }, { LOCK, 0, 0 }, { RUN, 2, 1.5 }, { UNLOCK, 0, 0 }, { MEET, 0, 0 }, \
+			{ MEET, 0, 0 }, { AGAIN, 60, 0 },                                          \
+		{                                                                                  \
+			RUN, 0, 0                                                                  \
+		}                                                                                  \
+	}
+	static const struct step programs[][OPS] = {
+		{ { JOIN, 1, 0 }, { JOIN, 2, 0 }, { JOIN, 3, 0 }, { JOIN, 4, 0 }, END },
+		{ { RUN, 1, 5 },
+		  { LOCK, 0, 0 },
+		  { RUN, 2, 1.5 },
+		  { UNLOCK, 0, 0 },
+		  { MEET, 0, 0 },
+		  { RUN, 3, 4 },
+		  { MEET, 0, 0 },
+		  { AGAIN, 60, 0 },
+		  { RUN, 0, 0 } },
+		WORKER(6),
+		WORKER(7),
+		WORKER(8),
+	};
+
+	seed = 4;
+	double worst = play_all(programs, 5, 4);
+	cr_expect(lt(dbl, worst, 2), "off by %.2f points", worst);
+}
+
+Test(wall, long_run_is_kept_in_bins)
+{
+	static const struct step programs[][OPS] = {
+		{ { JOIN, 1, 0 }, END },
+		{ { RUN, 1, 1000 },
+		  { RUN, 2, 3000 },
+		  { RUN, 3, 20000 },
+		  { AGAIN, 3, 0 },
+		  { RUN, 0, 0 } },
+	};
+
+	seed = 5;
+	double worst = play_all(programs, 2, 0);
+	cr_expect(lt(dbl, worst, .5), "off by %.2f points", worst);
+}
