@@ -77,6 +77,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'self total
 complete -c bottleneck -n '__bottleneck_runs run report' -l as -xa 'cprofile cprofile-callers cprofile-callees' -d 'calls as another tool prints them'
 complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process op shape stack domain stream kernel' -d 'function, line, module, file, thread, process; of ops op, shape, stack:N, domain; of GPUs stream, kernel'
 complete -c bottleneck -n '__bottleneck_runs run report' -l ops -d 'the table of ops'
+complete -c bottleneck -n '__bottleneck_runs run report' -l waits -d 'who waited for whom: waiter, resource, holder'
 complete -c bottleneck -n '__bottleneck_runs run report' -l call-tree -d 'who calls whom, with shares'
 complete -c bottleneck -n '__bottleneck_runs run report' -s n -l top -x -d 'rows of each table (15)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l min-pct -x -d 'leave out rows below X % (0.5; 2 in trees)'

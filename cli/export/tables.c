@@ -24,6 +24,8 @@ static const struct export_table tables_of_time[] = {
 	{ "processes", section_all_processes },
 	{ "calls", section_sheet_calls },
 	{ "callers", section_sheet_callers },
+	{ "wall", section_wall },
+	{ "waits", section_waits },
 	{ "imports", section_sheet_imports },
 	{ "step_series", section_step_series },
 	{ "steps", section_all_steps },

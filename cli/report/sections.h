@@ -66,6 +66,11 @@ section_maker section_device_memory;
 /* What the program has counted. */
 section_maker section_counters;
 
+/* Wall time, by what the end of the run waited for. */
+section_maker section_wall;
+/* Who waited for whom, of the whole run. */
+section_maker section_waits;
+
 /* Python's imports. */
 section_maker section_imports, section_sheet_imports;
 section_maker section_sheet_calls, section_sheet_callers, section_memory_curves;

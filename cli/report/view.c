@@ -129,6 +129,10 @@ static const struct option_spec specs[] = {
 	  .choices = forms,
 	  .help = "calls as another tool prints them: cprofile, cprofile-callers, "
 	          "cprofile-callees" },
+	{ .name = "waits",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(waits),
+	  .help = "who waited for whom: waiter, resource, holder" },
 	{ .name = "call-tree",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(call_tree),
@@ -274,6 +278,8 @@ enum view_table view_table(const struct view *view)
 {
 	if (view->as >= 0)
 		return VIEW_TABLE_CALLED;
+	if (view->waits)
+		return VIEW_TABLE_WAITS;
 	if (asks_for_ops(view))
 		return VIEW_TABLE_OPS;
 	if (view->by.index == VIEW_BY_STREAM)

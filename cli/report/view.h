@@ -79,7 +79,8 @@ enum view_table {
 	VIEW_TABLE_MEMORY,
 	VIEW_TABLE_GPU, /* who launched what ran there */
 	VIEW_TABLE_STREAMS,
-	VIEW_TABLE_KERNELS /* and copies */
+	VIEW_TABLE_KERNELS, /* and copies */
+	VIEW_TABLE_WAITS
 };
 
 struct view {
@@ -87,6 +88,7 @@ struct view {
 	struct option_counted by; /* enum view_by, enum query_by; how many callers */
 	bool ops;
 	int as; /* enum view_as */
+	bool waits;
 	uint32_t top;
 	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;

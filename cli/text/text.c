@@ -102,6 +102,8 @@ static int print_chosen(const struct text *text, struct error *err)
 		failed = text_made(text, section_gpu_streams, err);
 	else if (table == VIEW_TABLE_KERNELS)
 		failed = text_made(text, section_gpu_kernels, err);
+	else if (table == VIEW_TABLE_WAITS)
+		failed = text_made(text, section_waits, err);
 	if (!failed && view->call_tree)
 		failed = text_made(text, section_call_tree, err);
 	return failed;
@@ -135,6 +137,8 @@ static int print_all(const struct text *text, struct error *err)
 	if (text->view->quiet)
 		return 0;
 	if (!text->view->thread && !text->view->process && text_made(text, section_steps, err) < 0)
+		return -1;
+	if (!part && text_made(text, section_wall, err) < 0)
 		return -1;
 	if (text_made(text, section_imports, err) < 0 ||
 	    print_hotspots(text, BY_FUNCTION, SORT_SELF, err) < 0 ||

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
 #include "base/path.h"
+#include "base/record.h"
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
@@ -511,7 +513,110 @@ static enum measured measure_poor(const struct evidence *e, const struct rule *r
 	                   cpus, working);
 }
 
+// Which resources somebody holds whom the run waits for. Threads and children that it has made, and
+// those that it has do its work in turns, are no such: it is their work that it waits for.
+static bool is_held(const struct wait_row *row)
+{
+	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
+	       row->kind == WAIT_KIND_DESCRIPTOR;
+}
+
+static bool same_holder(const struct wait_row *a, const struct wait_row *b)
+{
+	return a->kind == b->kind && a->holder.line == b->holder.line && a->holder.function &&
+	       b->holder.function && strcmp(a->holder.function, b->holder.function) == 0;
+}
+
+// "3 threads wait", "app waits".
+static void say_waiters(const struct wait_side *waiter, char *buffer, size_t size)
+{
+	if (waiter->threads > 1)
+		snprintf(buffer, size, "%u threads wait", waiter->threads);
+	else
+		snprintf(buffer, size, "%.60s waits",
+		         waiter->function ? waiter->function
+		         : waiter->thread ? waiter->thread
+		                          : "a thread");
+}
+
+static enum measured say_holder(const struct wait_row *row, struct finding *finding)
+{
+	char holder[300], waiters[100], at[200] = "";
+	const char *base = path_base(row->waiter.file);
+	const char *kind = wait_kind_name(row->kind, row->cause);
+
+	finding_place(row->holder.function, row->holder.file, row->holder.line, holder,
+	              sizeof(holder));
+	say_waiters(&row->waiter, waiters, sizeof(waiters));
+	if (base)
+		snprintf(at, sizeof(at), " at %.120s:%d", base, row->waiter.line);
+	if (row->kind == WAIT_KIND_DESCRIPTOR) {
+		finding_advise(
+			finding,
+			"Make that faster: the process at this end of the pipe or socket has "
+			"nothing to do meanwhile.");
+		return finding_say(finding, "%.0f %% of wall time is %s, whose output %s for%s",
+		                   finding->value, holder, waiters, at);
+	}
+	return finding_say(finding,
+	                   "%.0f %% of wall time is %s, which holds a %s while %s for it%s",
+	                   finding->value, holder, kind, waiters, at);
+}
+
+static enum measured measure_holder(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(e->profile, NULL);
+	uint64_t wall_ns = query_wall_ns(e->profile), ns = 0;
+	const struct wait_row *most = NULL;
+
+	(void)rule;
+	if (!waits || !wall_ns)
+		return finding_lacks(finding, "it was not recorded what threads wait for");
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		uint64_t sum = 0;
+		if (!is_held(row) || !row->holder.function)
+			continue;
+		for (size_t k = 0; k < waits->count; k++)
+			sum += same_holder(row, &waits->rows[k]) ? waits->rows[k].wall_ns : 0;
+		if (sum > ns) {
+			ns = sum;
+			most = row;
+		}
+	}
+	if (!most)
+		return MEASURED_NOTHING;
+	finding->share = share_of(ns, wall_ns);
+	finding->share = finding->share > 1 ? 1 : finding->share;
+	finding->value = 100 * finding->share;
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	finding_add(finding, &(struct finding_row){ .function = most->holder.function,
+	                                            .file = most->holder.file,
+	                                            .line = most->holder.line,
+	                                            .ns = ns,
+	                                            .share = finding->share });
+	return say_holder(most, finding);
+}
+
 const struct rule rules_cpu[] = {
+	{ .id = "CPU-HOLDER",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .whole_run = true,
+	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS" },
+	  .title = "the run waits for one that holds what it needs",
+	  .formula =
+	          "wall time in which the run waited, by way of whatever other waits, for the one "
+	          "that held a mutex or read-write lock, or is at the other end of a pipe or "
+	          "socket, as a share of wall time",
+	  .why = "However many threads there are, the run is as fast as the one that they wait for.",
+	  .advice = "Hold the lock for less time: what needs no lock goes before or behind it. Or "
+	            "give each thread data of its own and join it at the end.",
+	  .source = "our choice",
+	  .measure = measure_holder },
 	{ .id = "CPU-LOCK",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

@@ -2,6 +2,8 @@
 // Findings on CPUs, threads and locks.
 #include "tests/unit/finding_fixture.h"
 
+#include "base/record.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -69,6 +71,77 @@ Test(finding_cpu, more_threads_than_cpus)
 	finish(1000, 2);
 	cleanup(findings) struct findings *fired = look(NULL);
 	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
+}
+
+static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
+                      enum thread_state next)
+{
+	const struct span_event span = { thread, from_ms * MS, to_ms * MS,
+		                         state,  next,         METRIC_OFF_LOCK };
+
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
+// The main thread computes for 1 s, and waits up to the end for what thread 2, of KIND, does for
+// HELD_MS of the 3 s from then on.
+static const struct finding *hold(uint32_t kind, uint64_t held_ms, struct findings **findings)
+{
+	const uint64_t end_ms = 2000 + held_ms;
+	const struct wait_share by = { end_ms * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 2000 * MS,
+		                         .end_ns = end_ms * MS,
+		                         .address = 0x1000,
+		                         .kind = kind,
+		                         .count = 1,
+		                         .parts = &by };
+
+	end();
+	begin();
+	add_thread(&f, 2, 1, 102, "flusher");
+	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < 4000; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		if (ms < 2000 || ms >= end_ms)
+			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
+		add(&f, 2, METRIC_ON_CPU, 10, "flusher a.c:20 > flush_log a.c:18");
+		if (ms == 2000)
+			tell_span(1, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
+		if (ms == end_ms) {
+			f.now_ns = 2000 * MS;
+			add(&f, 1, METRIC_OFF_LOCK, held_ms,
+			    "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc");
+			tell_span(1, 2000, end_ms, THREAD_BLOCKED, THREAD_RUNS);
+			profile_take(f.profile,
+			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+		}
+	}
+	profile_end_wall(f.profile, 4000 * MS);
+	finish(3000, 2);
+	*findings = look(NULL);
+	return finding_of(*findings, "CPU-HOLDER");
+}
+
+Test(finding_cpu, one_holds_what_the_run_waits_for)
+{
+	struct findings *findings;
+	const struct finding *finding = hold(HELD_MUTEX, 900, &findings);
+
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 30, 0.5);
+	cr_expect_float_eq((double)finding->saving_ns / MS, 900, 15);
+	cr_expect_str_eq(finding->function, "flush_log");
+	cr_expect_eq(finding->line, 18);
+	cr_expect(strstr(finding->fact, "flush_log (a.c:18), which holds a mutex while save waits "
+	                                "for it at a.c:31"),
+	          "%s", finding->fact);
+	cr_expect_str_eq(findings->items[0].rule->id, "CPU-HOLDER"); // before what it stands for
+	findings_free(findings);
+	cr_expect_null(hold(HELD_MUTEX, 500, &findings)); // 17 %
+	findings_free(findings);
+	cr_expect_null(hold(HELD_JOIN, 900, &findings)); // its own work
+	findings_free(findings);
 }
 
 // The main thread waits 400 ms for a thread that computes WORK_MS and lacks a CPU for QUEUE_MS.

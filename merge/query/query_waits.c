@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_waits.h"
+
+#include "base/error.h"
+#include "base/record.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/scope/own_place.h"
+#include "merge/wall/wall_time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(WAIT_KIND_DESCRIPTOR == WALL_DESCRIPTOR && WAIT_KIND_GIL == WALL_GIL, "kinds");
+
+// A row and what tells it from others; its sides' threads are counted apart.
+struct slot {
+	struct wait_row row;
+	const struct wall_edge *first; // whose waiter and holder it began with
+	uint64_t guessed_ns;
+};
+
+void wait_rows_free(struct wait_rows *rows)
+{
+	if (rows)
+		free(rows->rows);
+	free(rows);
+}
+
+const char *wait_kind_name(uint32_t kind, enum metric cause)
+{
+	static const char *const names[] = {
+		[HELD_MUTEX] = "mutex",
+		[HELD_RWLOCK] = "read-write lock",
+		[HELD_CONDITION] = "condition variable",
+		[HELD_SEMAPHORE] = "semaphore",
+		[HELD_BARRIER] = "barrier",
+		[HELD_JOIN] = "end of a thread",
+		[HELD_SPIN] = "spinlock",
+		[HELD_ONCE] = "initialization",
+		[WALL_DESCRIPTOR] = "pipe or socket",
+		[WALL_GIL] = "GIL",
+	};
+
+	if (kind == WALL_DESCRIPTOR && cause == METRIC_OFF_NET)
+		return "socket";
+	if (kind && kind < sizeof(names) / sizeof(names[0]) && names[kind])
+		return names[kind];
+	return cause == METRIC_OFF_CHILD ? "child" : cause == METRIC_OFF_LOCK ? "lock" : "";
+}
+
+// The user's own line there, or else anybody's.
+static const struct place *place_at(const struct profile *p, uint32_t node)
+{
+	const struct place *place = node ? own_place_above(p, node) : NULL;
+
+	return place || !node ? place : any_place_above(p, node);
+}
+
+static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, bool several,
+                      struct wait_side *side)
+{
+	const struct thread_info *thread = slot ? profile_thread(p, slot) : NULL;
+	const struct process_info *process = thread ? profile_process(p, thread->process) : NULL;
+	const struct place *place = place_at(p, node);
+
+	*side = (struct wait_side){ .threads = thread != NULL };
+	if (thread)
+		side->thread = profile_string(p, thread->name);
+	if (several && process)
+		side->process = profile_string(p, process->command);
+	if (place) {
+		side->function = profile_string(p, place->function);
+		side->file = profile_string(p, place->file);
+		side->line = (int)place->line;
+	}
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// Threads of one kind are one: who is at the same place.
+static bool same_side(const struct wait_side *a, const struct wait_side *b)
+{
+	bool same = same_text(a->function, b->function) && same_text(a->file, b->file) &&
+	            a->line == b->line && same_text(a->process, b->process) &&
+	            !a->threads == !b->threads;
+
+	return same && (a->function || same_text(a->thread, b->thread));
+}
+
+static bool same_row(const struct wait_row *a, const struct wait_row *b)
+{
+	bool same =
+		a->kind == b->kind && a->cause == b->cause && same_text(a->resource, b->resource);
+
+	// Without a name resources of one kind that are waited for at one place are alike.
+	return same && same_side(&a->waiter, &b->waiter) && same_side(&a->holder, &b->holder);
+}
+
+// How many different threads of each row's edges are waiters, and holders.
+static bool count_threads(const struct profile *p, const uint32_t *row_of, struct slot *slots,
+                          size_t count)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	size_t threads = profile_threads(p)->thread_count;
+	// [slot - 1]: 1 + the row in which it was counted last.
+	cleanup_free uint32_t *waiter_in = calloc(threads + 1, sizeof(*waiter_in));
+	cleanup_free uint32_t *holder_in = calloc(threads + 1, sizeof(*holder_in));
+
+	for (size_t row = 0; waiter_in && holder_in && row < count; row++) {
+		struct wait_row *out = &slots[row].row;
+		out->waiter.threads = out->holder.threads = 0;
+		for (size_t i = 0; i < t->edge_count; i++) {
+			uint32_t waiter = t->edges[i].waiter, holder = t->edges[i].holder;
+			if (row_of[i] != row)
+				continue;
+			if (waiter && waiter_in[waiter - 1] != row + 1) {
+				waiter_in[waiter - 1] = (uint32_t)row + 1;
+				out->waiter.threads++;
+			}
+			if (holder && holder_in[holder - 1] != row + 1) {
+				holder_in[holder - 1] = (uint32_t)row + 1;
+				out->holder.threads++;
+			}
+		}
+	}
+	return waiter_in && holder_in;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct slot *left = a, *right = b;
+
+	if (left->row.ns != right->row.ns)
+		return left->row.ns < right->row.ns ? 1 : -1;
+	return left->first < right->first ? -1 : left->first > right->first;
+}
+
+// Rows of little time are many, and one search for each: so many are kept apart.
+#define ROWS_MAX 512
+
+static void add(struct slot *slot, const struct wall_edge *e)
+{
+	struct wait_row *row = &slot->row;
+
+	// The median of medians, by how many waits each is of, is near enough.
+	row->median_ns = (uint64_t)(((double)row->median_ns * (double)row->count +
+	                             (double)e->median_ns * (double)e->count) /
+	                            (double)(row->count + e->count ? row->count + e->count : 1));
+	row->ns += e->ns;
+	row->wall_ns += e->wall_ns;
+	row->count += e->count;
+	row->longest_ns = e->longest_ns > row->longest_ns ? e->longest_ns : row->longest_ns;
+	slot->guessed_ns += e->guessed ? e->ns : 0;
+}
+
+struct wait_rows *query_waits(const struct profile *p, struct error *err)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	cleanup(wait_rows) struct wait_rows *rows = calloc(1, sizeof(*rows));
+	size_t most = t->edge_count < ROWS_MAX ? t->edge_count : ROWS_MAX, count = 0;
+	cleanup_free struct slot *slots = calloc(most + 1, sizeof(*slots));
+	cleanup_free uint32_t *row_of = calloc(t->edge_count + 1, sizeof(*row_of));
+	bool several = profile_threads(p)->process_count > 1;
+
+	if (rows)
+		rows->rows = calloc(most + 1, sizeof(*rows->rows));
+	if (!rows || !slots || !row_of || !rows->rows) {
+		error_set(err, ENOMEM, "could not list the waits");
+		return NULL;
+	}
+	for (size_t i = 0; i < t->edge_count; i++) {
+		const struct wall_edge *e = &t->edges[i];
+		struct wait_row row = { .resource = profile_string(p, e->name),
+			                .address = e->resource,
+			                .kind = e->kind,
+			                .cause = e->cause };
+		size_t at = 0;
+		fill_side(p, e->waiter, e->waiter_node, several, &row.waiter);
+		fill_side(p, e->holder, e->holder_node, several, &row.holder);
+		while (at < count && !same_row(&slots[at].row, &row))
+			at++;
+		row_of[i] = (uint32_t)at;
+		rows->ns += e->ns;
+		rows->wall_ns += e->wall_ns;
+		if (at == most)
+			continue;
+		if (at == count)
+			slots[count++] = (struct slot){ .row = row, .first = e };
+		add(&slots[at], e);
+	}
+	if (!count_threads(p, row_of, slots, count)) {
+		error_set(err, ENOMEM, "could not list the waits");
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		slots[i].row.guessed = 2 * slots[i].guessed_ns > slots[i].row.ns;
+	qsort(slots, count, sizeof(*slots), compare_rows);
+	for (size_t i = 0; i < count; i++)
+		rows->rows[i] = slots[i].row;
+	rows->count = count;
+	rows->blocked_ns = t->coverage.blocked_ns;
+	rows->known_ns = t->coverage.known_ns;
+	rows->guessed_ns = t->coverage.guessed_ns;
+	return steal(rows);
+}
+
+void query_parallel(const struct profile *p, struct parallel *parallel)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	struct wait_side sides[64];
+	uint64_t ns[64] = { 0 };
+	size_t count = 0, best = 0;
+
+	*parallel = (struct parallel){ 0 };
+	for (uint32_t i = 0; i <= WALL_BUSY_MAX; i++) {
+		uint64_t *part = i == 0   ? &parallel->none_ns
+		                 : i == 1 ? &parallel->one_ns
+		                          : &parallel->more_ns;
+		*part += t->busy.ns[i];
+		parallel->all_ns += t->busy.ns[i];
+		parallel->most = t->busy.ns[i] ? i : parallel->most;
+	}
+	// The heaviest paths come first: a place that matters is among the first few.
+	for (size_t i = 0; i < t->alone_count; i++) {
+		struct wait_side side;
+		size_t at = 0;
+		fill_side(p, 0, t->alone[i].node, false, &side);
+		while (at < count && !same_side(&sides[at], &side))
+			at++;
+		if (at == sizeof(sides) / sizeof(sides[0]))
+			continue;
+		if (at == count)
+			sides[count++] = side;
+		ns[at] += t->alone[i].ns;
+	}
+	for (size_t i = 0; i < count; i++)
+		best = ns[i] > ns[best] ? i : best;
+	if (count) {
+		parallel->alone = sides[best];
+		parallel->alone_ns = ns[best];
+	}
+}
+
+uint64_t query_wall_ns(const struct profile *p)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < t->cells.count; i++)
+		ns += cells_whole(&t->cells, &t->cells.cells[i]);
+	return ns;
+}
