@@ -84,6 +84,12 @@ set_property(TEST e2e_forks_exact APPEND PROPERTY ENVIRONMENT
              "FORKS_IN_HANDLERS=$<TARGET_FILE:forks_in_handlers>")
 add_executable(signal_reset programs/signal_reset.c)
 add_library(signal_reset_library MODULE programs/signal_reset.c)
+# Other people's program: neither our flags nor sanitized.
+add_executable(waiting programs/waiting.c)
+target_compile_options(waiting PRIVATE -g -O1 -fno-sanitize=all)
+target_link_options(waiting PRIVATE -fno-sanitize=all -pthread)
+e2e(e2e_waits waits)
+set_property(TEST e2e_waits APPEND PROPERTY ENVIRONMENT "WAITING=$<TARGET_FILE:waiting>")
 add_executable(traced programs/traced.c)
 foreach(name signal_reset signal_reset_library traced)
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE)

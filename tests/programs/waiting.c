@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Threads and processes that wait for each other, with known truth: waiting SCENE. Work is CPU
+// time, so that a busy machine changes how long it takes and not what it is.
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 60
+
+// The function that it stands in works for MS.
+#define WORK(ms)                                                                                   \
+	do {                                                                                       \
+		struct timespec t;                                                                 \
+		double now, end = 0;                                                               \
+		do {                                                                               \
+			for (volatile int i = 0; i < 20000; i++)                                   \
+				;                                                                  \
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);                                \
+			now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;                    \
+			end = end > 0 ? end : now + (ms);                                          \
+		} while (now < end);                                                               \
+	} while (0)
+
+static pthread_mutex_t journal = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t meeting;
+
+// A queue that holds one item.
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int items, ended;
+};
+static struct queue decoded = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0 };
+
+__attribute__((noinline)) static void flush_log(void)
+{
+	WORK(9);
+}
+
+__attribute__((noinline)) static void collect(void)
+{
+	WORK(0.5);
+}
+
+__attribute__((noinline)) static void make_entry(void)
+{
+	WORK(0.3);
+}
+
+__attribute__((noinline)) static void append_entry(void)
+{
+	WORK(0.3);
+}
+
+static void *flusher(void *unused)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&journal);
+		flush_log();
+		pthread_mutex_unlock(&journal);
+		collect();
+	}
+	return unused;
+}
+
+static void *writer(void *unused)
+{
+	for (int i = 0; i < 2 * ROUNDS; i++) {
+		pthread_mutex_lock(&journal);
+		append_entry();
+		pthread_mutex_unlock(&journal);
+		make_entry(); // else nobody else would ever have the lock
+	}
+	return unused;
+}
+
+__attribute__((noinline)) static void load(void)
+{
+	WORK(500);
+}
+
+__attribute__((noinline)) static void *solve(void *unused)
+{
+	WORK(250);
+	return unused;
+}
+
+static void put(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	while (q->items)
+		pthread_cond_wait(&q->changed, &q->lock);
+	q->items = 1;
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+static void get(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	while (!q->items)
+		pthread_cond_wait(&q->changed, &q->lock);
+	q->items = 0;
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+__attribute__((noinline)) static void decode(void)
+{
+	WORK(8);
+}
+
+__attribute__((noinline)) static void encode(void)
+{
+	WORK(2);
+}
+
+static void *decoder(void *unused)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		decode();
+		put(&decoded);
+	}
+	return unused;
+}
+
+__attribute__((noinline)) static void left(void)
+{
+	WORK(2);
+}
+
+__attribute__((noinline)) static void right(void)
+{
+	WORK(8);
+}
+
+static void *other_side(void *unused)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		right();
+		pthread_barrier_wait(&meeting);
+	}
+	return unused;
+}
+
+__attribute__((noinline)) static void render(void)
+{
+	WORK(8);
+}
+
+__attribute__((noinline)) static void show(void)
+{
+	WORK(2);
+}
+
+static void run(void *(*const functions[])(void *), int count)
+{
+	pthread_t threads[8];
+
+	for (int i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, functions[i], NULL);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void pipe_scene(void)
+{
+	int ends[2];
+	char c = 0;
+
+	if (pipe(ends) < 0)
+		return;
+	if (fork() == 0) {
+		close(ends[0]);
+		for (int i = 0; i < ROUNDS; i++) {
+			render();
+			if (write(ends[1], &c, 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	close(ends[1]);
+	while (read(ends[0], &c, 1) == 1)
+		show();
+	wait(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *scene = argc > 1 ? argv[1] : "";
+	pthread_t thread;
+
+	if (strcmp(scene, "convoy") == 0) {
+		run((void *(*const[])(void *)){ writer, writer, writer, flusher }, 4);
+	} else if (strcmp(scene, "phases") == 0) {
+		load();
+		run((void *(*const[])(void *)){ solve, solve }, 2);
+	} else if (strcmp(scene, "queue") == 0) {
+		pthread_create(&thread, NULL, decoder, NULL);
+		for (int i = 0; i < ROUNDS; i++) {
+			get(&decoded);
+			encode();
+		}
+		pthread_join(thread, NULL);
+	} else if (strcmp(scene, "barrier") == 0) {
+		pthread_barrier_init(&meeting, NULL, 2);
+		pthread_create(&thread, NULL, other_side, NULL);
+		for (int i = 0; i < ROUNDS; i++) {
+			left();
+			pthread_barrier_wait(&meeting);
+		}
+		pthread_join(thread, NULL);
+	} else if (strcmp(scene, "pipe") == 0) {
+		pipe_scene();
+	} else if (strcmp(scene, "alone") == 0) {
+		load();
+	} else {
+		fputs("waiting: no such scene\n", stderr);
+		return 2;
+	}
+	return 0;
+}
