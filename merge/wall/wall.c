@@ -269,8 +269,12 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 	struct history *h = wall_find_thread(w, wait->thread);
 	struct edge_times *times = h ? deque_push(&h->edges, struct edge_times) : NULL;
 
+	struct process *p = h ? wall_find_process(w, h->process) : NULL;
+
 	if (!h)
 		return;
+	if (p)
+		p->tells_waits = true;
 	w->incomplete |= !times;
 	if (!times)
 		return;

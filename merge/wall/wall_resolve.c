@@ -7,6 +7,9 @@
 // A wait is told by its thread, once that runs again: so long its span waits for that.
 #define LAG_NS (5 * NS_PER_MS)
 
+// And so long it takes it at most, on a CPU.
+#define TELLING_NS NS_PER_MS
+
 // So long a wait that timed out waits for the one that takes it up again.
 #define AGAIN_NS (50 * NS_PER_MS)
 
@@ -248,6 +251,30 @@ static bool others_can_end(enum metric cause)
 	return cause == METRIC_OFF_LOCK || cause == METRIC_OFF_CHILD || cause == METRIC_OFF_PIPE;
 }
 
+// How long H has been on a CPU since its first raw span.
+static uint64_t ran_since(const struct wall *w, const struct history *h)
+{
+	uint64_t ns = h->state == THREAD_RUNS ? w->now_ns - min_ns(h->since_ns, w->now_ns) : 0;
+
+	for (size_t i = 1; i < h->raw.count; i++) {
+		const struct raw *raw = deque_at(&h->raw, struct raw, i);
+		ns += raw->state == THREAD_RUNS ? raw->to_ns - raw->from_ns : 0;
+	}
+	return ns;
+}
+
+// What a thread waited for is told by itself, once it runs again, for which it may lack a CPU.
+static bool may_be_told(const struct wall *w, const struct history *h, const struct raw *raw)
+{
+	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
+	const struct process *p = wall_find_process(w, h->process);
+
+	if (age < LAG_NS)
+		return true;
+	return p && p->tells_waits && raw->cause == METRIC_OFF_LOCK && !h->ended &&
+	       age < PATIENCE_NS && ran_since(w, h) < TELLING_NS;
+}
+
 // False: who is waited for is not known yet.
 static bool resolve_blocked(struct wall *w, struct history *h, const struct raw *raw, bool force)
 {
@@ -256,7 +283,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, const struct raw 
 	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
 	bool known, ready = true;
 
-	if (!force && !times && age < LAG_NS)
+	if (!force && !times && may_be_told(w, h, raw))
 		return false;
 	if (!force && times && !end && age < AGAIN_NS)
 		return false;

@@ -161,6 +161,7 @@ struct process {
 	uint64_t ended_ns;     /* of the thread that ended last */
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
+	bool tells_waits;      /* it has told of one */
 };
 
 /* Where the waited-for thread ran, in one edge: the most frequent places. */
