@@ -70,7 +70,8 @@ struct candidate {
 	uint64_t ns;
 };
 
-// From the first to the last call, and the longest pause between the beginnings of two.
+// From the first to the last call, and the longest pause between two: a call that is slow, as the
+// first one that includes the warm-up, is none.
 static bool goes_on(const struct profile *p, const struct series *s, bool labelled)
 {
 	double least = labelled ? STEPS_SPAN_NAMED : STEPS_SPAN;
@@ -78,7 +79,8 @@ static bool goes_on(const struct profile *p, const struct series *s, bool labell
 	uint64_t span = last - first;
 
 	for (uint32_t i = 1; i < s->count; i++) {
-		uint64_t pause = s->items[i].begin_ns - s->items[i - 1].begin_ns;
+		uint64_t end = s->items[i - 1].begin_ns + s->items[i - 1].ns;
+		uint64_t pause = s->items[i].begin_ns > end ? s->items[i].begin_ns - end : 0;
 		longest = pause > longest ? pause : longest;
 	}
 	return last > first && (double)span >= least * (double)profile_run(p)->wall_ns &&

@@ -238,6 +238,22 @@ Test(query_steps, late_ones_are_averages)
 	cr_expect(eq(u64, s->steps[513].first, 513 + s->steps[512].calls));
 }
 
+// A warm-up is part of the steps: a first call as long as all the others together is no pause.
+Test(query_steps, a_slow_first_call_is_no_pause)
+{
+	call("step", 800);
+	for (int i = 0; i < 20; i++) {
+		library_call(OP_TORCH, "aten::linear", 4);
+		library_call(OP_TORCH, "aten::linear", 4);
+		f.now_ns -= 8 * MS;
+		call("step", 10);
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_assert(ne(ptr, (void *)s->name, NULL));
+	cr_expect(eq(str, (char *)s->name, "step"));
+	cr_expect(eq(u64, s->max_ns, 800 * MS));
+}
+
 Test(query_steps, what_was_different_in_the_slowest)
 {
 	for (int i = 0; i < 20; i++) {
