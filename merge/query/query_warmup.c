@@ -258,6 +258,7 @@ static bool judge_series(struct asking *a, uint32_t index)
 	row.name = op->name;
 	row.provider = op_provider_name(op->provider);
 	row.domain = op->domain;
+	row.labelled = op_is_label(op);
 	measure(a, s, &row);
 	row.judged.excess = (double)row.excess_ns / (double)ns;
 	if (warmup_is_included(row.judged.verdict) && row.judged.excess < WARMUP_SHARE)
@@ -367,8 +368,13 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct warmup_row *left = a, *right = b;
 
+	// What is inside of another row is told by that one, however long it took.
+	if (left->nested != right->nested)
+		return left->nested ? 1 : -1;
 	if (left->excess_ns != right->excess_ns)
 		return left->excess_ns > right->excess_ns ? -1 : 1;
+	if (left->labelled != right->labelled)
+		return left->labelled ? -1 : 1;
 	return left->end_ns < right->end_ns ? -1 : left->end_ns > right->end_ns;
 }
 
@@ -426,6 +432,7 @@ static bool judge_steps(struct asking *a, const struct steps *s)
 		.shape = s->shape,
 		.file = s->file,
 		.line = s->first_line,
+		.labelled = s->labelled,
 	};
 	cleanup_free uint64_t *ns = calloc(s->count + 1, sizeof(*ns));
 

@@ -34,6 +34,7 @@ struct warmup_row {
 	uint64_t begin_ns;    /* when the first of them began, since the start of the run */
 	uint64_t end_ns;      /* when the last of them ended, since the start of the run */
 	bool nested;          /* within calls of another row: what it took is in there */
+	bool labelled;        /* somebody has given the op its name */
 };
 
 struct warmup_rows {
@@ -45,7 +46,8 @@ struct warmup_rows {
 	                       op, which ops_ns holds; 0: there are none */
 	uint64_t excess_ns; /* of that, what warm-up took: of the rows that are not nested */
 	uint64_t steady_ns; /* when the last warm-up ended, since the start of the run */
-	struct warmup_row *rows; /* of the verdict's kind, most excess first */
+	struct warmup_row *rows; /* of the verdict's kind, most excess first; those that are nested
+	                            behind the others */
 	size_t count;
 };
 

@@ -121,6 +121,25 @@ Test(query_warmup, nested)
 	cr_expect_eq(rows->rows[0].nested + rows->rows[1].nested, 1);
 }
 
+// The label around it is told first, though all of what it took longer was in the library.
+Test(query_warmup, a_label_goes_before_what_is_in_it)
+{
+	for (int i = 0; i < 30; i++) {
+		uint64_t ms = i < 2 ? 500 : 10;
+		call_in("convolution", "step", ms, ms);
+		f.now_ns += 5 * MS;
+		call_in("step", NULL, ms, 0);
+		f.now_ns += ms * MS;
+	}
+	finish();
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	cr_assert_eq(rows->count, 2);
+	cr_expect_str_eq(rows->rows[0].name, "step");
+	cr_expect(rows->rows[0].labelled);
+	cr_expect(!rows->rows[0].nested);
+	cr_expect(rows->rows[1].nested);
+}
+
 // A small op, or a small part of the run, is not worth a word.
 Test(query_warmup, small)
 {
