@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: MIT
-// How long each step took, one bar each, against the median.
+// How long each step took and what it spent its time on, one bar each, against the median.
 const steps = {
+  // Where a part stands in an item, its colour and its name; the first is lowest in a bar.
+  parts: [
+    [4, 'gpu', 'kernels'],
+    [5, 'file', 'copies'],
+    [6, 'lock', 'communication'],
+    [7, 'user', 'DataLoader'],
+    [8, 'net', 'CPU ops'],
+    [10, 'other', 'Python and other'],
+    [9, 'sleep', 'idle'],
+  ],
+
   start() {
     this.redraw = onceAFrame(() => this.draw());
     this.canvas = el('canvas', { role: 'img', on: { mousemove: (event) => this.hover(event) } });
     this.pane = el('div', { class: 'pane' }, this.canvas);
     this.pane.style.height = '140px';
     this.note = el('span', { class: 'dim' });
+    this.legend = el('ul', { class: 'legend dim' });
     this.info = el('div', { class: 'info', 'aria-live': 'polite' });
-    byId('steps').append(el('div', { class: 'title' }, el('h2', { id: 'steps-title' }, 'Steps'), this.note), this.pane, this.info, (this.words = el('div')));
+    byId('steps').append(el('div', { class: 'title' }, el('h2', { id: 'steps-title' }, 'Steps'), this.note), this.pane, this.legend, this.info, (this.words = el('div')));
     new ResizeObserver(() => this.redraw()).observe(this.pane);
   },
 
@@ -20,6 +32,14 @@ const steps = {
     this.note.textContent = `${count(calls)}${between ? ', from one call of' : ' calls of'} ${name || 'a loop'}`
       + `${shape ? ` (${shape})` : ''}${between ? ' to the next' : ''}; median ${duration(median_ns)}`;
     this.canvas.setAttribute('aria-label', `Durations of ${this.note.textContent}`);
+    this.shown = this.parts.filter(([at]) => this.data.items.some((item) => item[at]));
+    const known = this.data.items.filter((item) => item[4] !== null);
+    this.legend.replaceChildren(...this.shown.map(([at, colour, words]) => {
+      const mark = el('i', { 'aria-hidden': 'true' });
+      mark.style.background = `var(--${colour})`;
+      const mean = known.reduce((sum, item) => sum + item[at], 0) / known.length;
+      return el('li', {}, mark, `${words} ${duration(mean)}`);
+    }));
     this.info.textContent = '';
     const { slowest } = this.data;
     this.words.replaceChildren(...(slowest.words || []).map((words) => el('p', {}, words)),
@@ -33,12 +53,24 @@ const steps = {
     const height = this.pane.clientHeight;
     const context = fitCanvas(this.canvas, width, height);
     const items = this.data.items;
-    const most = Math.max(...items.map((item) => item[3]), 1);
+    const lengthOf = (item) => Math.max(item[3], this.shown.reduce((sum, [at]) => sum + (item[at] || 0), 0));
+    const most = Math.max(...items.map(lengthOf), 1);
     const wide = width / items.length;
     items.forEach((item, i) => {
-      const high = (item[3] / most) * (height - 8);
-      context.fillStyle = colours.get(item[3] > 1.5 * this.data.median_ns ? 'kernel' : 'net');
-      context.fillRect(i * wide, height - high, Math.max(0.5, wide - (wide > 3 ? 1 : 0)), high);
+      const slow = item[3] > 1.5 * this.data.median_ns;
+      const bar = Math.max(0.5, wide - (wide > 3 ? 1 : 0));
+      let y = height;
+      const put = (colour, ns) => {
+        const high = (ns / most) * (height - 8);
+        y -= high;
+        context.fillStyle = colours.get(colour);
+        context.fillRect(i * wide, y, bar, high);
+      };
+      if (item[4] === null) put(slow ? 'kernel' : 'net', item[3]);
+      else this.shown.forEach(([at, colour]) => put(colour, item[at]));
+      if (!slow) return;
+      context.fillStyle = colours.get('kernel');
+      context.fillRect(i * wide, y - 4, bar, 3);
     });
     const y = height - (this.data.median_ns / most) * (height - 8);
     context.fillStyle = colours.get('text');
@@ -50,7 +82,9 @@ const steps = {
     const box = this.canvas.getBoundingClientRect();
     const item = items[Math.floor(((event.clientX - box.left) / box.width) * items.length)];
     if (!item) return;
+    const parts = item[4] === null ? [] : this.shown.filter(([at]) => item[at]).map(([at, , words]) => `${words} ${duration(item[at])}`);
     this.info.textContent = `step ${count(item[0])}${item[1] > 1 ? ` and ${count(item[1] - 1)} more, on average` : ''}`
-      + ` at ${(item[2] / 1e9).toFixed(3)} s: ${duration(item[3])}, ${(item[3] / this.data.median_ns).toFixed(2)} times the median`;
+      + ` at ${(item[2] / 1e9).toFixed(3)} s: ${duration(item[3])}, ${(item[3] / this.data.median_ns).toFixed(2)} times the median`
+      + `${parts.length ? `: ${parts.join(', ')}` : ''}`;
   },
 };

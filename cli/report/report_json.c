@@ -98,6 +98,20 @@ static int put_all(struct json *j, const struct profile *profile, const struct v
 	return 0;
 }
 
+// What the steps are and what they spent their time on; nothing if there are none.
+static int put_steps(struct json *j, const struct profile *profile, const struct view *view,
+                     struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = section_step_series(&r, err);
+
+	if (!s)
+		return -1;
+	if (s->row_count)
+		section_json_row(j, "steps", s, 0);
+	return 0;
+}
+
 static int put_limits(struct json *j, const struct profile *profile, const struct view *view,
                       struct error *err)
 {
@@ -137,7 +151,8 @@ int report_json(const struct profile *profile, const struct view *view,
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	if (put_all(&j, profile, &window, &verdict, findings, err) < 0 ||
-	    put_limits(&j, profile, view, err) < 0 || put_ranks(&j, profile, view, err) < 0)
+	    put_steps(&j, profile, &window, err) < 0 || put_limits(&j, profile, view, err) < 0 ||
+	    put_ranks(&j, profile, view, err) < 0)
 		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;

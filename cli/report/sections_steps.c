@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The steps of the run: how long they took, how steadily, and what the slowest spent longer on.
+// The steps of the run: how long they took, how steadily, what on, and what the slowest spent
+// longer on.
 #include "cli/report/sections.h"
 
 #include "base/path.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
+#include "merge/query/query_excess.h"
+#include "merge/query/query_step_parts.h"
 #include "merge/query/query_steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROWS_MAX      3
@@ -16,15 +20,31 @@
 #define VERY_UNSTEADY 25
 #define NAME_WIDTH    40
 #define FIGURES_WIDTH 40 // of the columns before the words
-#define EXCESS_MAX    600
+#define EXCESS_MAX    1000
 #define NOISE_BINS    4 // so far apart durations may look that are known by samples alone
 
 REPORT_KEEPS(steps, struct steps *);
 
-// Of a row, for people.
+static void step_parts_free(void *parts)
+{
+	free(parts);
+}
+
+REPORT_KEEPS(step_parts, struct step_parts *);
+
+// Of a row, for people; EXCESS is not for programs.
 struct step {
 	const struct steps *steps;
-	const char *excess; // what took longer than in others, a part each line
+	const struct step_parts *parts; // [step]
+	const char *excess;             // what took longer than in others, a part each line
+};
+
+// What several steps spent their time on, each of them on average.
+struct part_row {
+	const char *which;
+	size_t count; // of steps whose parts are known
+	uint64_t ns;  // of one, from its begin to its end
+	struct step_parts parts;
 };
 
 static void make_number(const struct section *s, const void *data, struct section_cell *cell)
@@ -55,6 +75,76 @@ static void make_excess(const struct section *s, const void *row, struct section
 	cell->text = own->excess;
 }
 
+static void put_part(const struct step_parts *parts, enum step_part part, struct section_cell *cell)
+{
+	cell->count = parts->ns[part];
+	cell->flags = parts->known ? 0 : CELL_UNKNOWN;
+}
+
+static const struct step_parts *parts_of(const struct section *s, const void *row)
+{
+	const struct step *own = s->context;
+	const struct run_step *step = row;
+
+	return &own->parts[step - own->steps->steps];
+}
+
+// For each part how a cell is made: of a step, of a row of the table for people, of the series.
+#define MAKE_PART(name, part)                                                                      \
+	static void make_##name(const struct section *s, const void *row,                          \
+	                        struct section_cell *cell)                                         \
+	{                                                                                          \
+		put_part(parts_of(s, row), part, cell);                                            \
+	}                                                                                          \
+	static void make_all_##name(const struct section *s, const void *row,                      \
+	                            struct section_cell *cell)                                     \
+	{                                                                                          \
+		(void)row;                                                                         \
+		put_part(&((const struct part_row *)s->context)->parts, part, cell);               \
+	}                                                                                          \
+	static void make_row_##name(const struct section *s, const void *row,                      \
+	                            struct section_cell *cell)                                     \
+	{                                                                                          \
+		(void)s;                                                                           \
+		put_part(&((const struct part_row *)row)->parts, part, cell);                      \
+	}
+
+MAKE_PART(kernels, STEP_KERNELS)
+MAKE_PART(copies, STEP_COPIES)
+MAKE_PART(communication, STEP_COMMUNICATION)
+MAKE_PART(loader, STEP_LOADER)
+MAKE_PART(ops, STEP_OPS)
+MAKE_PART(idle, STEP_IDLE)
+MAKE_PART(other, STEP_OTHER)
+
+static const struct section_column part_columns[] = {
+	{ "step", .heading = "step", .type = CELL_TEXT, .at = { 1, 0, 0 }, .right = true,
+	  FIELD(struct part_row, which) },
+	{ "step_ns", .heading = "took", .type = CELL_NS, .at = { 2, 0, 0 },
+	  FIELD(struct part_row, ns) },
+	{ "kernels_ns", .heading = "kernels", .type = CELL_NS, .at = { 3, 0, 0 },
+	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_kernels },
+	{ "copies_ns", .heading = "copies", .type = CELL_NS, .at = { 4, 0, 0 }, .none = { 1, 0, 0 },
+	  .if_any = true, .make = make_row_copies },
+	{ "communication_ns", .heading = "communication", .type = CELL_NS, .at = { 5, 0, 0 },
+	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_communication },
+	{ "data_loader_ns", .heading = "DataLoader", .type = CELL_NS, .at = { 6, 0, 0 },
+	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_loader },
+	{ "cpu_ops_ns", .heading = "CPU ops", .type = CELL_NS, .at = { 7, 0, 0 },
+	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_ops },
+	{ "idle_ns", .heading = "idle", .type = CELL_NS, .at = { 8, 0, 0 }, .none = { 1, 0, 0 },
+	  .if_any = true, .make = make_row_idle },
+	{ "other_ns", .heading = "Python and other", .type = CELL_NS, .at = { 9, 0, 0 },
+	  .make = make_row_other },
+};
+
+// Of all that are known, in the series.
+#define PART_SUM(id, name, place)                                                                  \
+	{                                                                                          \
+		id "_ns", .type = CELL_NS, .at = { 0, (place)-12, place, place },                  \
+			  .make = make_all_##name                                                  \
+	}
+
 // The slowest ones, for people.
 static const struct section_column columns[] = {
 	{ "number", .heading = "step", .type = CELL_TEXT, .right = true, .at = { 1, 1, 0 },
@@ -76,6 +166,13 @@ static const struct section_column all_columns[] = {
 	{ "begin_ns", .type = CELL_NS, .at = { 0, 3, 3 }, FIELD(struct run_step, begin_ns) },
 	{ "end_ns", .type = CELL_NS, .at = { 0, 0, 4 }, FIELD(struct run_step, end_ns) },
 	{ "step_ns", .type = CELL_NS, .at = { 0, 4, 5 }, FIELD(struct run_step, ns) },
+	{ "kernels_ns", .type = CELL_NS, .at = { 0, 5, 6 }, .make = make_kernels },
+	{ "copies_ns", .type = CELL_NS, .at = { 0, 6, 7 }, .make = make_copies },
+	{ "communication_ns", .type = CELL_NS, .at = { 0, 7, 8 }, .make = make_communication },
+	{ "data_loader_ns", .type = CELL_NS, .at = { 0, 8, 9 }, .make = make_loader },
+	{ "cpu_ops_ns", .type = CELL_NS, .at = { 0, 9, 10 }, .make = make_ops },
+	{ "idle_ns", .type = CELL_NS, .at = { 0, 10, 11 }, .make = make_idle },
+	{ "other_ns", .type = CELL_NS, .at = { 0, 11, 12 }, .make = make_other },
 };
 
 static void make_first_line(const struct section *s, const void *data, struct section_cell *cell)
@@ -94,32 +191,46 @@ static void make_last_line(const struct section *s, const void *data, struct sec
 	cell->count = steps->last_line > 0 ? (uint64_t)steps->last_line : 0;
 }
 
+static void make_parts_steps(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)row;
+	cell->count = ((const struct part_row *)s->context)->count;
+}
+
 static const struct section_column series_columns[] = {
-	{ "name", .type = CELL_TEXT, .at = { 0, 1, 1 }, FIELD(struct steps, name) },
-	{ "provider", .type = CELL_TEXT, .at = { 0, 0, 2 }, FIELD(struct steps, provider) },
-	{ "domain", .type = CELL_TEXT, .at = { 0, 0, 3 }, FIELD(struct steps, domain) },
-	{ "shape", .type = CELL_TEXT, .at = { 0, 2, 4 }, .none = { 0, 1, 0 },
+	{ "name", .type = CELL_TEXT, .at = { 0, 1, 1, 1 }, FIELD(struct steps, name) },
+	{ "provider", .type = CELL_TEXT, .at = { 0, 0, 2, 2 }, FIELD(struct steps, provider) },
+	{ "domain", .type = CELL_TEXT, .at = { 0, 0, 3, 3 }, FIELD(struct steps, domain) },
+	{ "shape", .type = CELL_TEXT, .at = { 0, 2, 4, 4 }, .none = { 0, 1, 0 },
 	  FIELD(struct steps, shape) },
-	{ "file", .type = CELL_TEXT, .at = { 0, 0, 5 }, FIELD(struct steps, file) },
-	{ "first_line", .type = CELL_COUNT, .at = { 0, 0, 6 }, .none = { 0, 0, 1 },
+	{ "file", .type = CELL_TEXT, .at = { 0, 0, 5, 5 }, FIELD(struct steps, file) },
+	{ "first_line", .type = CELL_COUNT, .at = { 0, 0, 6, 6 }, .none = { 0, 0, 1, 1 },
 	  .make = make_first_line },
-	{ "last_line", .type = CELL_COUNT, .at = { 0, 0, 7 }, .none = { 0, 0, 1 },
+	{ "last_line", .type = CELL_COUNT, .at = { 0, 0, 7, 7 }, .none = { 0, 0, 1, 1 },
 	  .make = make_last_line },
-	{ "between_calls", .page_id = "between", .type = CELL_BOOL, .at = { 0, 3, 8 },
+	{ "between_calls", .page_id = "between", .type = CELL_BOOL, .at = { 0, 3, 8, 8 },
 	  FIELD(struct steps, between) },
-	{ "resolution_ns", .type = CELL_NS, .at = { 0, 0, 9 }, .none = { 0, 0, 1 },
+	{ "resolution_ns", .type = CELL_NS, .at = { 0, 0, 9, 9 }, .none = { 0, 0, 1, 1 },
 	  FIELD(struct steps, bin_ns) },
-	{ "tid", .type = CELL_LABEL, .at = { 0, 0, 10 }, .none = { 0, 0, 1 },
+	{ "tid", .type = CELL_LABEL, .at = { 0, 0, 10, 10 }, .none = { 0, 0, 1, 1 },
 	  FIELD(struct steps, tid) },
-	{ "steps", .page_id = "calls", .type = CELL_COUNT, .at = { 0, 4, 11 },
+	{ "steps", .page_id = "calls", .type = CELL_COUNT, .at = { 0, 4, 11, 11 },
 	  FIELD(struct steps, calls) },
-	{ "sum_ns", .type = CELL_NS, .at = { 0, 0, 12 }, FIELD(struct steps, sum_ns) },
-	{ "min_ns", .type = CELL_NS, .at = { 0, 0, 13 }, FIELD(struct steps, min_ns) },
-	{ "q1_ns", .type = CELL_NS, .at = { 0, 0, 14 }, FIELD(struct steps, q1_ns) },
-	{ "median_ns", .type = CELL_NS, .at = { 0, 5, 15 }, FIELD(struct steps, median_ns) },
-	{ "q3_ns", .type = CELL_NS, .at = { 0, 0, 16 }, FIELD(struct steps, q3_ns) },
-	{ "p95_ns", .type = CELL_NS, .at = { 0, 0, 17 }, FIELD(struct steps, p95_ns) },
-	{ "max_ns", .type = CELL_NS, .at = { 0, 0, 18 }, FIELD(struct steps, max_ns) },
+	{ "sum_ns", .type = CELL_NS, .at = { 0, 0, 12, 12 }, FIELD(struct steps, sum_ns) },
+	{ "min_ns", .type = CELL_NS, .at = { 0, 0, 13, 13 }, FIELD(struct steps, min_ns) },
+	{ "q1_ns", .type = CELL_NS, .at = { 0, 0, 14, 14 }, FIELD(struct steps, q1_ns) },
+	{ "median_ns", .type = CELL_NS, .at = { 0, 5, 15, 15 }, FIELD(struct steps, median_ns) },
+	{ "q3_ns", .type = CELL_NS, .at = { 0, 0, 16, 16 }, FIELD(struct steps, q3_ns) },
+	{ "p95_ns", .type = CELL_NS, .at = { 0, 0, 17, 17 }, FIELD(struct steps, p95_ns) },
+	{ "max_ns", .type = CELL_NS, .at = { 0, 0, 18, 18 }, FIELD(struct steps, max_ns) },
+	{ "parts_steps", .type = CELL_COUNT, .at = { 0, 0, 19, 19 }, .make = make_parts_steps },
+	PART_SUM("kernels", kernels, 20),
+	PART_SUM("copies", copies, 21),
+	PART_SUM("communication", communication, 22),
+	PART_SUM("data_loader", loader, 23),
+	PART_SUM("cpu_ops", ops, 24),
+	PART_SUM("idle", idle, 25),
+	PART_SUM("other", other, 26),
 };
 
 static const struct steps *find(struct report *r, struct error *err)
@@ -133,28 +244,43 @@ static const struct steps *find(struct report *r, struct error *err)
 	return keep_steps(r, query_steps(r->profile, &query, err), err);
 }
 
+static const struct step_parts *divide(struct report *r, const struct steps *steps,
+                                       struct error *err)
+{
+	return keep_step_parts(r, query_step_parts(r->profile, steps, err), err);
+}
+
 struct section *section_all_steps(struct report *r, struct error *err)
 {
 	const struct steps *steps = find(r, err);
+	const struct step_parts *parts = steps ? divide(r, steps, err) : NULL;
+	struct step own = { .steps = steps, .parts = parts };
 
-	if (!steps)
+	if (!parts)
 		return NULL;
 	struct section *s = section_new(r, "steps", NULL);
+	s->context = &own;
 	SECTION_COLUMNS(s, all_columns);
 	section_rows(s, steps->steps, steps->count, sizeof(*steps->steps));
+	s->context = NULL;
 	return section_end(s, err);
 }
 
 struct section *section_step_series(struct report *r, struct error *err)
 {
 	const struct steps *steps = find(r, err);
+	const struct step_parts *parts = steps ? divide(r, steps, err) : NULL;
+	struct part_row all = { 0 };
 
-	if (!steps)
+	if (!parts)
 		return NULL;
 	struct section *s = section_new(r, "step_series", NULL);
+	all.parts = step_parts_sum(steps, parts, &all.count);
+	s->context = &all;
 	SECTION_COLUMNS(s, series_columns);
 	if (steps->name)
 		section_row(s, steps);
+	s->context = NULL;
 	return section_end(s, err);
 }
 
@@ -218,7 +344,7 @@ static void say_figures(struct section *s, const struct steps *steps)
 		section_note(s, NOTE_SAY, true, "They vary: compare medians of several runs.");
 }
 
-// "6.04 ms decode app.c:12: locks"
+// "6.04 ms decode app.c:12 > read_block: locks"
 static void describe_excess(const struct report *r, const struct step_excess *e, char *words,
                             size_t size)
 {
@@ -227,8 +353,10 @@ static void describe_excess(const struct report *r, const struct step_excess *e,
 	char place[160];
 
 	place_words(e->file, e->line, NULL, place, sizeof(place));
-	snprintf(words, size, "%s %s%s%s%s%s", format_duration(e->excess_ns).text,
-	         name ? name : e->name, *place ? " " : "", place, *wait ? ": " : "", wait);
+	cleanup_free char *via = format_clip(e->via, NAME_WIDTH, CLIP_SYMBOL, r->ascii);
+	snprintf(words, size, "%s %s%s%s%s%s%s%s", format_duration(e->excess_ns).text,
+	         name ? name : e->name, *place ? " " : "", place, *e->via ? " > " : "",
+	         via ? via : e->via, *wait ? ": " : "", wait);
 }
 
 // NULL on error.
@@ -236,7 +364,7 @@ static const char *explain(struct report *r, const struct steps *steps, size_t i
                            struct error *err)
 {
 	struct step_excess excesses[STEP_EXCESSES];
-	int count = steps_explain(r->profile, steps, index, excesses, err);
+	int count = steps_explain(r->profile, steps, index, 1, excesses, err);
 	const char *words = "";
 
 	for (int i = 0; i < count; i++) {
@@ -263,14 +391,16 @@ static size_t next_slowest(const struct steps *s, const size_t *before, size_t c
 	return best;
 }
 
-static int add_slowest(struct section *s, const struct steps *steps, struct error *err)
+// Fills SHOWN, whose number it returns; -1 on error.
+static int add_slowest(struct section *s, const struct steps *steps, size_t shown[ROWS_MAX],
+                       struct error *err)
 {
 	struct step own = { .steps = steps };
-	size_t shown[ROWS_MAX];
+	int count = 0;
 
 	s->context = &own;
-	for (size_t count = 0; count < ROWS_MAX; count++) {
-		size_t index = next_slowest(steps, shown, count);
+	for (; count < ROWS_MAX; count++) {
+		size_t index = next_slowest(steps, shown, (size_t)count);
 		shown[count] = index;
 		if (index == steps->count)
 			break;
@@ -280,12 +410,58 @@ static int add_slowest(struct section *s, const struct steps *steps, struct erro
 		section_row(s, &steps->steps[index]);
 	}
 	s->context = NULL;
-	return 0;
+	return count;
+}
+
+static uint64_t length_of(const struct step_parts *parts)
+{
+	uint64_t ns = 0;
+
+	for (int part = 0; part < STEP_PARTS; part++)
+		ns += parts->ns[part];
+	return ns;
+}
+
+// The mean of all, and then the slowest.
+static struct section *make_parts(struct report *r, const struct steps *steps,
+                                  const size_t *slowest, int count, struct error *err)
+{
+	const struct step_parts *parts = divide(r, steps, err);
+	struct part_row row = { 0 };
+
+	if (!parts)
+		return NULL;
+	struct section *s = section_new(r, "step_parts", "where steps spend their time");
+	struct step_parts all = step_parts_sum(steps, parts, &row.count);
+	s->shown = all.known && length_of(&all);
+	if (!s->shown)
+		return section_end(s, err);
+	if (row.count < steps->count)
+		s->subtitle = report_say(r, "of the %s steps that were kept one by one",
+		                         format_count(row.count).text);
+	row.which = row.count > 1 ? "mean" : "1";
+	row.parts.known = true;
+	for (int part = 0; part < STEP_PARTS; part++)
+		row.parts.ns[part] = all.ns[part] / row.count;
+	row.ns = length_of(&all) / row.count;
+	s->unit_ns = row.ns;
+	SECTION_COLUMNS(s, part_columns);
+	section_row(s, &row);
+	for (int i = 0; i < count; i++) {
+		const struct step_parts *of = &parts[slowest[i]];
+		row.which = report_say(r, "%s", format_count(steps->steps[slowest[i]].first).text);
+		row.parts = *of;
+		row.ns = length_of(of);
+		if (of->known)
+			section_row(s, &row);
+	}
+	return section_end(s, err);
 }
 
 struct section *section_steps(struct report *r, struct error *err)
 {
 	const struct steps *steps = find(r, err);
+	size_t slowest[ROWS_MAX];
 
 	if (!steps)
 		return NULL;
@@ -298,5 +474,8 @@ struct section *section_steps(struct report *r, struct error *err)
 	SECTION_COLUMNS(s, columns);
 	head(s, steps);
 	say_figures(s, steps);
-	return add_slowest(s, steps, err) < 0 ? NULL : section_end(s, err);
+	int count = add_slowest(s, steps, slowest, err);
+	if (count < 0 || !(s->next = make_parts(r, steps, slowest, count, err)))
+		return NULL;
+	return section_end(s, err);
 }

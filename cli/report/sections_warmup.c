@@ -8,6 +8,7 @@
 #include "cli/report/view.h"
 #include "merge/query/query_causes.h"
 #include "merge/query/query_clock.h"
+#include "merge/query/query_excess.h"
 #include "merge/query/query_warmup.h"
 
 #include <stdio.h>
@@ -165,6 +166,50 @@ static int say_causes(struct section *s, const struct warmup_rows *rows, struct 
 	return 0;
 }
 
+// Steps of the warm-up: those that ended by then.
+static size_t count_slow(const struct steps *steps, uint64_t steady_ns)
+{
+	size_t count = 0;
+
+	while (count < steps->count && steps->steps[count].end_ns <= steady_ns)
+		count++;
+	return count;
+}
+
+// Which code of the user's own took longer in the steps of the warm-up than later.
+static int say_where(struct section *s, const struct warmup_rows *rows, struct error *err)
+{
+	const struct view *view = s->report->view;
+	const struct steps_query query = {
+		.name = view->steps,
+		.from_ns = view->from_ns,
+		.to_ns = view->to_ns,
+	};
+	cleanup(steps) struct steps *steps = query_steps(s->report->profile, &query, err);
+	struct step_excess excesses[STEP_EXCESSES];
+	const char *words = "";
+
+	if (!steps)
+		return -1;
+	size_t slow = count_slow(steps, rows->steady_ns);
+	int count = slow && slow < steps->count
+	                    ? steps_explain(s->report->profile, steps, 0, slow, excesses, err)
+	                    : 0;
+	for (int i = 0; i < count; i++) {
+		const struct step_excess *e = &excesses[i];
+		cleanup_free char *name =
+			format_clip(e->name, NAME_WIDTH, CLIP_SYMBOL, s->report->ascii);
+		char place[160];
+		place_words(e->file, e->line, NULL, place, sizeof(place));
+		words = report_say(s->report, "%s%s%s in %s%s%s%s", words, i ? ", " : "",
+		                   format_duration(e->excess_ns).text, name ? name : e->name,
+		                   *place ? " (" : "", place, *place ? ")" : "");
+	}
+	if (count > 0)
+		section_say(s, "These steps spent more time than later ones: %s.", words);
+	return count < 0 ? -1 : 0;
+}
+
 // Of a slow start.
 static void say_rise(struct section *s, const struct warmup_rows *rows)
 {
@@ -200,6 +245,9 @@ static int say_verdict(struct section *s, const struct warmup_rows *rows, struct
 
 	s->title = headings[rows->verdict];
 	for (size_t i = 0; i < rows->count && i < ROWS_SHOWN; i++) {
+		// The steps of a label say it, not the library's calls that they are made of.
+		if (rows->rows[i].nested && rows->rows[0].labelled && !rows->rows[i].labelled)
+			continue;
 		if (warm)
 			say_slow_start(s, &rows->rows[i]);
 		else
@@ -208,7 +256,7 @@ static int say_verdict(struct section *s, const struct warmup_rows *rows, struct
 	say_fall(s, rows);
 	if (!warm)
 		return 0;
-	if (say_causes(s, rows, err) < 0)
+	if (say_where(s, rows, err) < 0 || say_causes(s, rows, err) < 0)
 		return -1;
 	say_rise(s, rows);
 	say_remedy(s, rows);

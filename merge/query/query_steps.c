@@ -18,8 +18,6 @@
 
 #define OUT_OF_MEMORY "could not look for steps"
 #define PERIOD_NS_MIN 20000 // what is repeated faster than that is no step
-#define BINS_MIN      4     // that a step has to have to be explained
-#define EXCESS_SHARE  0.1   // of what a step took too long, that is worth naming
 
 // One call, or several, of the op.
 struct call {
@@ -278,12 +276,12 @@ static bool sum_up(struct steps *s)
 	return true;
 }
 
-// The thread that spends most time in OP of PROCESS.
+// The slot of the thread that calls OP of PROCESS most; 0: unknown.
 static uint32_t thread_of(const struct profile *p, uint32_t op, uint32_t process)
 {
 	const struct op_table *t = profile_op_table(p);
 	uint64_t most = 0;
-	uint32_t tid = 0;
+	uint32_t slot = 0;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct op_entry *entry = &t->entries[i];
@@ -294,9 +292,9 @@ static uint32_t thread_of(const struct profile *p, uint32_t op, uint32_t process
 		if (info->process != process || info->merged != 1)
 			continue;
 		most = entry->sums.calls;
-		tid = info->tid;
+		slot = entry->key.thread;
 	}
-	return tid;
+	return slot;
 }
 
 static void describe(struct steps *s, const struct profile *p, const struct series *series,
@@ -310,7 +308,8 @@ static void describe(struct steps *s, const struct profile *p, const struct seri
 	s->domain = op->domain;
 	s->shape = shape ? shape : "";
 	s->labelled = op_is_label(op);
-	s->tid = thread_of(p, series->op, series->process);
+	s->slot = thread_of(p, series->op, series->process);
+	s->tid = s->slot ? profile_thread(p, s->slot)->tid : 0;
 }
 
 static bool add_iterations(struct steps *s, const struct steps_query *query,
@@ -352,6 +351,7 @@ static int look_at_samples(struct steps *s, const struct profile *p,
 	if (!found->count)
 		return 0;
 	s->tid = account.tid;
+	s->slot = account.slot;
 	return add_iterations(s, query, found) ? 0 : error_set(err, ENOMEM, OUT_OF_MEMORY);
 }
 
@@ -377,71 +377,4 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 	if (!s->name && !query->name && look_at_samples(s, p, query, err) < 0)
 		return NULL;
 	return steal(s);
-}
-
-static bool is_same(const struct row *a, const struct row *b)
-{
-	return a->python == b->python && strcmp(a->name, b->name) == 0 &&
-	       strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
-}
-
-static uint64_t self_of(const struct rows *rows, const struct row *like)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		if (is_same(&rows->rows[i], like))
-			return rows->rows[i].self;
-	return 0;
-}
-
-static void insert(struct step_excess *out, int *count, const struct row *row, uint64_t excess)
-{
-	int at = *count < STEP_EXCESSES ? (*count)++ : STEP_EXCESSES - 1, most = 0;
-
-	if (at == STEP_EXCESSES - 1 && out[at].name[0] && out[at].excess_ns >= excess)
-		return;
-	for (; at > 0 && out[at - 1].excess_ns < excess; at--)
-		out[at] = out[at - 1];
-	for (int m = 1; m < METRIC_COUNT; m++)
-		most = row->self_ns[m] > row->self_ns[most] ? m : most;
-	out[at] = (struct step_excess){
-		.file = row->file,
-		.line = row->line,
-		.metric = most,
-		.excess_ns = excess,
-	};
-	snprintf(out[at].name, sizeof(out[at].name), "%s", row->name);
-}
-
-int steps_explain(const struct profile *p, const struct steps *s, size_t index,
-                  struct step_excess out[STEP_EXCESSES], struct error *err)
-{
-	const struct run_step *step = &s->steps[index], *last = &s->steps[s->count - 1];
-	char tid[16];
-	struct query query = { .by = BY_FUNCTION, .without_others = true };
-	uint64_t others = s->calls - step->calls;
-	int count = 0;
-
-	memset(out, 0, STEP_EXCESSES * sizeof(*out));
-	if (!others || step->calls > 1 || step->ns < BINS_MIN * profile_cells(p)->width_ns ||
-	    step->ns <= s->median_ns)
-		return 0;
-	snprintf(tid, sizeof(tid), "%u", s->tid);
-	query.thread = s->tid ? tid : NULL;
-	query.from_ns = s->steps[0].begin_ns;
-	query.to_ns = last->end_ns;
-	cleanup(rows) struct rows *all = query_run(p, &query, err);
-	query.from_ns = step->begin_ns;
-	query.to_ns = step->end_ns;
-	cleanup(rows) struct rows *these = all ? query_run(p, &query, err) : NULL;
-	if (!these)
-		return -1;
-	for (size_t i = 0; i < these->count; i++) {
-		const struct row *row = &these->rows[i];
-		uint64_t whole = self_of(all, row);
-		uint64_t mean = whole > row->self ? (whole - row->self) / others : 0;
-		if (row->self > mean &&
-		    (double)(row->self - mean) >= EXCESS_SHARE * (double)(step->ns - s->median_ns))
-			insert(out, &count, row, row->self - mean);
-	}
-	return count;
 }

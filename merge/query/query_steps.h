@@ -62,6 +62,7 @@ struct steps {
 	bool between;      /* from one call to the next */
 	bool labelled;     /* the op's name was given to it by somebody */
 	uint32_t tid;      /* of the thread that calls it most; 0: unknown */
+	uint32_t slot;     /* the same thread, for the files of merge/; 0: unknown */
 	struct run_step *steps;
 	size_t count;
 	uint64_t calls; /* steps in all */
@@ -74,21 +75,3 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 void steps_free(struct steps *s);
 
 CLEANUP(steps, struct steps *, steps_free)
-
-/* What took longer in one step than in the others: a function, as in struct row. */
-struct step_excess {
-	char name[128];     /* cut, if it is longer */
-	const char *file;   /* NULL if unknown; the profile's */
-	int line;           /* 0 if unknown */
-	int metric;         /* enum metric that most of it was */
-	uint64_t excess_ns; /* beyond the mean of the others */
-};
-
-#define STEP_EXCESSES 2
-
-/*
- * Fills the most excess first; returns how many, by the samples of the step's thread: none where a
- * step is shorter than four bins of time, which samples do not tell apart. -1 on error.
- */
-int steps_explain(const struct profile *p, const struct steps *s, size_t index,
-                  struct step_excess out[STEP_EXCESSES], struct error *err);

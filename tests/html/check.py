@@ -272,6 +272,18 @@ def check_phases(b):
     b.click("#phases [data-phase=all]")
 
 
+def check_steps(b):
+    legend = b.run("return Array.from(document.querySelectorAll('#steps .legend li'), (e) => e.textContent)")
+    expect(f"a legend says what steps spend their time on: {legend}",
+           [words.rsplit(" ", 2)[0] for words in legend] == ["kernels", "Python and other"])
+    sums = b.run("return steps.data.items.map((item) => [item[3], item.slice(4).reduce((a, b) => a + b, 0)])")
+    expect(f"the parts of a step sum to its length: {sums[:3]}", all(ns == parts for ns, parts in sums))
+    colours = b.run("""
+        const c = steps.canvas, d = c.getContext('2d').getImageData(0, 0, 1, c.height).data;
+        return new Set(Array.from({length: c.height}, (_, y) => d.slice(4 * y, 4 * y + 4).join(','))).size;""")
+    expect(f"a bar has several colours: {colours}", colours >= 4)
+
+
 def check_timeline(b):
     lanes = b.run("return timeline.lanes.map((lane) => [lane.thread, lane.gpu, lane.busy_ns])")
     expect(f"two threads, a GPU and its stream: {lanes}",
@@ -382,7 +394,7 @@ def check_narrow(b):
 
 def check_small(b, path):
     b.open(path)
-    for check in (check_first_screen, check_names, check_flame, check_tables, check_phases, check_timeline,
+    for check in (check_first_screen, check_names, check_flame, check_tables, check_phases, check_timeline, check_steps,
                   check_source, check_reading, check_theme, check_reading, check_paper, check_narrow):
         check(b)
     b.media("dark")

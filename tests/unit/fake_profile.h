@@ -14,6 +14,7 @@
 #include "merge/query/query_counters.h"
 #include "merge/query/query_curves.h"
 #include "merge/query/query_devices.h"
+#include "merge/query/query_excess.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_gpu_lines.h"
 #include "merge/query/query_imports.h"
@@ -21,6 +22,7 @@
 #include "merge/query/query_ranks.h"
 #include "merge/query/query_repeats.h"
 #include "merge/query/query_startup.h"
+#include "merge/query/query_step_parts.h"
 #include "merge/query/query_steps.h"
 #include "merge/query/query_warmup.h"
 #include "merge/rules/finding.h"
@@ -58,9 +60,10 @@ struct profile {
 	struct warmup_rows warmup;
 	struct startup startup;
 	struct causes causes;
-	struct clock_change rise, fall;     /* all 0: none */
-	struct steps steps;                 /* of the whole run */
-	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
+	struct clock_change rise, fall;      /* all 0: none */
+	struct steps steps;                  /* of the whole run */
+	const struct step_excess *excesses;  /* STEP_EXCESSES of them for each step; NULL: none */
+	const struct step_parts *step_parts; /* of each step; NULL: unknown */
 	struct memory_rows memory;
 	struct memory_curves curves;
 	struct memory_doubts doubts;

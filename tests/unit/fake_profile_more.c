@@ -42,10 +42,24 @@ static const struct step_excess excesses[][STEP_EXCESSES] = {
 	    .line = 120,
 	    .metric = METRIC_OFF_FILE,
 	    .excess_ns = MS(80) } },
-	{ { .name = "read", .metric = METRIC_OFF_FILE, .excess_ns = MS(40) } },
+	{ { .name = "read", .via = "fill", .metric = METRIC_OFF_FILE, .excess_ns = MS(40) } },
 	{ { .excess_ns = 0 } },
 	{ { .excess_ns = 0 } },
 	{ { .excess_ns = 0 } },
+};
+
+// The last ones are an average.
+static const struct step_parts step_parts[] = {
+	{ true,
+	  { [STEP_KERNELS] = MS(100),
+	    [STEP_COPIES] = MS(10),
+	    [STEP_OPS] = MS(150),
+	    [STEP_IDLE] = MS(20),
+	    [STEP_OTHER] = MS(30) } },
+	{ true, { [STEP_LOADER] = MS(40), [STEP_OPS] = MS(20), [STEP_OTHER] = MS(5) } },
+	{ true, { [STEP_KERNELS] = MS(8), [STEP_OPS] = MS(2), [STEP_OTHER] = MS(2) } },
+	{ true, { [STEP_KERNELS] = MS(8), [STEP_OPS] = MS(2), [STEP_OTHER] = MS(1) } },
+	{ false, { 0 } },
 };
 
 struct profile *fake_profile_with_steps(void)
@@ -54,6 +68,7 @@ struct profile *fake_profile_with_steps(void)
 
 	p->startup = (struct startup){ .ns = MS(700), .causes = { [CAUSE_IMPORTS] = MS(650) } };
 	p->excesses = excesses[0];
+	p->step_parts = step_parts;
 	p->steps = (struct steps){ .name = "train step",
 		                   .provider = "nvtx",
 		                   .domain = "",

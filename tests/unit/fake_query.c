@@ -326,13 +326,25 @@ void steps_free(struct steps *s)
 	free(s);
 }
 
-int steps_explain(const struct profile *p, const struct steps *s, size_t index,
-                  struct step_excess out[STEP_EXCESSES], struct error *err)
+struct step_parts *query_step_parts(const struct profile *p, const struct steps *s,
+                                    struct error *err)
 {
-	size_t at = (size_t)(s->steps - p->steps.steps) + index;
-	int count = 0;
+	struct step_parts *parts = calloc(s->count + 1, sizeof(*parts));
 
 	(void)err;
+	if (p->step_parts)
+		memcpy(parts, p->step_parts + (s->steps - p->steps.steps),
+		       s->count * sizeof(*parts));
+	return parts;
+}
+
+int steps_explain(const struct profile *p, const struct steps *s, size_t first, size_t steps,
+                  struct step_excess out[STEP_EXCESSES], struct error *err)
+{
+	size_t at = (size_t)(s->steps - p->steps.steps) + first;
+	int count = 0;
+
+	(void)err, (void)steps;
 	for (; p->excesses && count < STEP_EXCESSES; count++) {
 		out[count] = p->excesses[at * STEP_EXCESSES + (size_t)count];
 		if (!out[count].excess_ns)

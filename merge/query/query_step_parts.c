@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_step_parts.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "merge/gpu/gpu.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/query/query_slices.h"
+#include "merge/table/slices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define OUT_OF_MEMORY "could not divide the steps into parts"
+#define NEVER         UINT64_MAX
+
+struct span {
+	uint64_t begin_ns, end_ns; // the profile's own times
+};
+
+// When a part had something to do, in the order of time, without overlap.
+struct spans {
+	struct span *spans;
+	size_t count, capacity;
+	size_t at; // the first one that does not end before the step
+};
+
+struct asking {
+	const struct profile *profile;
+	const struct steps *steps;
+	uint32_t process; // of the steps' thread
+	struct spans parts[STEP_OTHER];
+	uint8_t *of_ops; // [op id]: its part, + 1; STEP_PARTS + 1: none; 0: not yet known
+};
+
+static void asking_at_scope_end(struct asking *a)
+{
+	for (int part = 0; part < STEP_OTHER; part++)
+		free(a->parts[part].spans);
+	free(a->of_ops);
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool communicates(const struct op *op)
+{
+	static const char *const distributed[] = { "c10d::", "nccl:", "gloo:", "mpi:", "ucc:" };
+
+	if (op->provider == OP_MPI)
+		return true;
+	for (size_t i = 0; i < sizeof(distributed) / sizeof(distributed[0]); i++)
+		if (op->provider == OP_TORCH && begins(op->name, distributed[i]))
+			return true;
+	return false;
+}
+
+// STEP_PARTS: none.
+static enum step_part part_of_op(const struct op *op)
+{
+	if (communicates(op))
+		return STEP_COMMUNICATION;
+	if (op->provider == OP_TORCH && begins(op->name, "enumerate(DataLoader)"))
+		return STEP_LOADER;
+	// A garbage collection is Python's.
+	return op_is_label(op) || op->provider == OP_PYTHON ? STEP_PARTS : STEP_OPS;
+}
+
+static enum step_part part_of_work(const struct asking *a, const struct slice *slice)
+{
+	const struct gpu_work *work = &profile_gpu(a->profile)->works.works[slice->what - 1];
+	const struct op *op = profile_op(a->profile, work->key.op);
+
+	if (work->key.kind == GPU_WORK_COPY || work->key.kind == GPU_WORK_SET)
+		return STEP_COPIES;
+	return op && strncasecmp(op->name, "nccl", strlen("nccl")) == 0 ? STEP_COMMUNICATION
+	                                                                : STEP_KERNELS;
+}
+
+static enum step_part part_of(struct asking *a, const struct slice *slice)
+{
+	if (slice->kind == SLICE_GPU) {
+		const struct gpu_stream *stream =
+			&profile_gpu(a->profile)->streams[slice->place - 1];
+		return stream->process == a->process ? part_of_work(a, slice) : STEP_PARTS;
+	}
+	if (slice->thread != a->steps->slot)
+		return STEP_PARTS;
+	if (slice->kind == SLICE_WAIT)
+		return STEP_IDLE;
+	uint8_t *part = &a->of_ops[slice->what];
+	if (!*part)
+		*part = (uint8_t)part_of_op(profile_op(a->profile, slice->what)) + 1;
+	return (enum step_part)(*part - 1);
+}
+
+// They come in the order in which they begin.
+static bool add(struct spans *s, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct span *last = s->count ? &s->spans[s->count - 1] : NULL;
+
+	if (begin_ns >= end_ns)
+		return true;
+	if (last && begin_ns <= last->end_ns) {
+		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+		return true;
+	}
+	if (!array_reserve(&s->spans, &s->capacity, s->count + 1))
+		return false;
+	s->spans[s->count++] = (struct span){ begin_ns, end_ns };
+	return true;
+}
+
+static int collect(struct asking *a, struct error *err)
+{
+	const struct steps *s = a->steps;
+	const struct slice_query query = {
+		.from_ns = s->steps[0].begin_ns,
+		.to_ns = s->steps[s->count - 1].end_ns,
+	};
+	cleanup(slice_reader) struct slice_reader *reader =
+		slice_reader_new(a->profile, &query, err);
+	struct slice slice;
+	int more = -1;
+
+	if (!reader)
+		return -1;
+	while ((more = slice_reader_next_slice(reader, &slice, err)) > 0) {
+		enum step_part part = part_of(a, &slice);
+		if (part < STEP_OTHER && !add(&a->parts[part], slice.begin_ns, slice.end_ns))
+			return error_set(err, ENOMEM, OUT_OF_MEMORY);
+	}
+	return more;
+}
+
+// The part that AT_NS is of, and in *UNTIL_NS when that may change.
+static enum step_part look(struct asking *a, size_t at[STEP_OTHER], uint64_t at_ns,
+                           uint64_t *until_ns)
+{
+	for (int part = 0; part < STEP_OTHER; part++) {
+		const struct spans *s = &a->parts[part];
+		while (at[part] < s->count && s->spans[at[part]].end_ns <= at_ns)
+			at[part]++;
+		const struct span *next = at[part] < s->count ? &s->spans[at[part]] : NULL;
+		uint64_t begin_ns = next ? next->begin_ns : NEVER;
+		if (begin_ns <= at_ns) {
+			*until_ns = next->end_ns < *until_ns ? next->end_ns : *until_ns;
+			return (enum step_part)part;
+		}
+		*until_ns = begin_ns < *until_ns ? begin_ns : *until_ns;
+	}
+	return STEP_OTHER;
+}
+
+static void divide(struct asking *a, uint64_t begin_ns, uint64_t end_ns, struct step_parts *parts)
+{
+	size_t at[STEP_OTHER];
+
+	for (int part = 0; part < STEP_OTHER; part++) {
+		struct spans *s = &a->parts[part];
+		while (s->at < s->count && s->spans[s->at].end_ns <= begin_ns)
+			s->at++;
+		at[part] = s->at;
+	}
+	while (begin_ns < end_ns) {
+		uint64_t until_ns = end_ns;
+		enum step_part part = look(a, at, begin_ns, &until_ns);
+		parts->ns[part] += until_ns - begin_ns;
+		begin_ns = until_ns;
+	}
+	parts->known = true;
+}
+
+// Whether all that the step did is there to be looked at.
+static bool is_kept(const struct profile *p, const struct run_step *step)
+{
+	const struct slices *slices = profile_slices(p);
+	const struct run *run = profile_run(p);
+	uint64_t kept_ns = slices->cut_ns ? profile_since_start(p, slices->cut_ns) : NEVER;
+
+	return step->calls == 1 && slices->kept && step->end_ns <= kept_ns &&
+	       step->begin_ns >= run->recorded_from_ns &&
+	       (!run->recorded_to_ns || step->end_ns <= run->recorded_to_ns);
+}
+
+struct step_parts *query_step_parts(const struct profile *p, const struct steps *s,
+                                    struct error *err)
+{
+	cleanup_free struct step_parts *parts = calloc(s->count + 1, sizeof(*parts));
+	size_t ops = profile_ops(p) ? ops_count(profile_ops(p)) : 0;
+	cleanup(asking) struct asking a = {
+		.profile = p,
+		.steps = s,
+		.of_ops = calloc(ops + 1, sizeof(*a.of_ops)),
+	};
+
+	if (!parts || !a.of_ops) {
+		error_set(err, ENOMEM, OUT_OF_MEMORY);
+		return NULL;
+	}
+	if (!s->count || !s->slot)
+		return steal(parts);
+	a.process = profile_thread(p, s->slot)->process;
+	if (collect(&a, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < s->count; i++)
+		if (is_kept(p, &s->steps[i]))
+			divide(&a, profile_start_ns(p) + s->steps[i].begin_ns,
+			       profile_start_ns(p) + s->steps[i].end_ns, &parts[i]);
+	return steal(parts);
+}
