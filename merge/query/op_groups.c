@@ -6,6 +6,7 @@
 #include "merge/numbers/histogram.h"
 #include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query_slices.h"
 #include "merge/scope/window.h"
 #include "merge/table/series.h"
 
@@ -364,6 +365,8 @@ struct told {
 	bool unfit;                   // some calls are in no series, or within themselves
 	struct series_window in;
 	struct histogram durations;
+	struct series_window single; // by slices, where the series has averages
+	struct histogram single_durations;
 };
 
 // Bins cut calls where they begin and end; series know when each began.
@@ -416,6 +419,56 @@ static bool add_told(const struct op_groups *a, const struct op_entry *entry, bo
 	                         start + a->query->from_ns, to);
 }
 
+// Whether each call that began in the window was kept by itself.
+static bool has_slices(const struct op_groups *a)
+{
+	const struct slices *slices = profile_slices(a->profile);
+	uint64_t start = profile_start_ns(a->profile);
+
+	return slices->kept &&
+	       (!slices->cut_ns || (a->query->to_ns && start + a->query->to_ns <= slices->cut_ns));
+}
+
+// Of the groups, TOLD by id, whose series keep some calls of the window in blocks alone: their
+// single calls instead. OF_SERIES: the group of each series. -1 on error.
+static int look_at_slices(const struct op_groups *a, struct told *told, const uint32_t *of_series,
+                          struct error *err)
+{
+	const struct profile *p = a->profile;
+	uint64_t from = profile_start_ns(p) + a->query->from_ns;
+	uint64_t to = a->query->to_ns ? profile_start_ns(p) + a->query->to_ns : UINT64_MAX;
+	const struct slice_query query = { .from_ns = a->query->from_ns,
+		                           .to_ns = a->query->to_ns,
+		                           .kinds = 1u << SLICE_OP };
+	cleanup(slice_reader) struct slice_reader *reader = slice_reader_new(p, &query, err);
+	struct slice slice;
+	int more = -1;
+
+	while (reader && (more = slice_reader_next_slice(reader, &slice, err)) > 0) {
+		const struct thread_info *info = profile_thread(p, slice.thread);
+		uint32_t series =
+			series_find(profile_series(p), slice.what, slice.place, info->process);
+		struct told *of = series ? &told[of_series[series - 1]] : NULL;
+		const struct series_item item = { slice.begin_ns, slice.end_ns - slice.begin_ns };
+		const struct series one = { .count = 1, .calls = 1, .items = (void *)&item };
+		if (!of || !of->in.averaged || slice.number & (SLICE_MARK | SLICE_LEFT_OPEN))
+			continue;
+		if (!series_window_add(&of->single, &of->single_durations, &one, from, to))
+			return error_set(err, ENOMEM, "could not rank the ops");
+	}
+	return more;
+}
+
+static void take_slices(struct told *told)
+{
+	if (!told->in.averaged || !told->single.calls)
+		return;
+	told->in = told->single;
+	histogram_fini(&told->durations);
+	told->durations = told->single_durations;
+	told->single_durations = (struct histogram){ 0 };
+}
+
 static bool refine_window(struct op_groups *a)
 {
 	const struct op_table *t = profile_op_table(a->profile);
@@ -424,7 +477,10 @@ static bool refine_window(struct op_groups *a)
 	cleanup_free bool *seen =
 		calloc((size_t)profile_series(a->profile)->count + 1, sizeof(*seen));
 	cleanup_free uint32_t *ids = calloc((size_t)t->count + 1, sizeof(*ids));
-	bool ok = seen && ids;
+	cleanup_free uint32_t *of_series =
+		calloc((size_t)profile_series(a->profile)->count + 1, sizeof(*of_series));
+	bool ok = seen && ids && of_series, averaged = false;
+	struct error err;
 
 	if (ok && (!op_groups_is_windowed(a) || !whole))
 		return true;
@@ -433,10 +489,21 @@ static bool refine_window(struct op_groups *a)
 	struct told *told = ok ? calloc((size_t)a->count + 1, sizeof(*told)) : NULL;
 	for (uint32_t i = 0; told && ok && i < t->count; i++)
 		ok = add_told(a, &t->entries[i], seen, &told[ids[i] - 1]);
+	for (uint32_t i = 0; told && ok && i < t->count; i++) {
+		uint32_t series = series_of(a->profile, &t->entries[i].key);
+		of_series[series ? series - 1 : profile_series(a->profile)->count] = ids[i] - 1;
+		averaged |= told[ids[i] - 1].in.averaged;
+	}
+	// Damaged slices leave the window as series tell it.
+	if (told && ok && averaged && has_slices(a) &&
+	    look_at_slices(a, told, of_series, &err) == 0)
+		for (uint32_t i = 0; i < a->count; i++)
+			take_slices(&told[i]);
 	for (uint32_t i = 0; told && i < a->count; i++) {
 		if (ok)
 			take_told(&a->groups[i], &told[i]);
 		histogram_fini(&told[i].durations);
+		histogram_fini(&told[i].single_durations);
 	}
 	ok = ok && told;
 	free(told);

@@ -355,6 +355,25 @@ Test(query_ops, a_window_cuts_between_calls_and_knows_their_durations)
 	expect_all_but_three(read);
 }
 
+// Behind the calls that a series keeps one by one single slices know when each began.
+Test(query_ops, a_window_of_late_calls_is_exact_as_far_as_they_were_kept)
+{
+	for (uint64_t i = 0; i < 2000; i++) {
+		struct op_event event = call_of("op", i * 3, 2, 2);
+		event.begin_ns += MS / 2;
+		event.end_ns += MS / 2;
+		profile_add_op(f.profile, &event);
+	}
+	// From the call of number 1501, in the middle of a bin, on: ten calls.
+	const struct op_query query = { .from_ns = 1500 * 3 * MS + MS / 2,
+		                        .to_ns = 1510 * 3 * MS + MS / 2 };
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&query);
+	cr_assert(eq(sz, rows->count, 1));
+	cr_expect(eq(u64, rows->rows[0].calls, 10));
+	cr_expect(eq(u64, rows->rows[0].total_ns, 20 * MS));
+	cr_expect(eq(u64, rows->rows[0].max_ns, 2 * MS));
+}
+
 // The first bin begins before the recording does.
 Test(query_ops, where_a_recording_begins_nothing_is_cut_off)
 {
