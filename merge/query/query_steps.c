@@ -164,6 +164,20 @@ static uint32_t process_of(const struct profile *p, const char *glob, const stru
 	return process;
 }
 
+// What PyTorch's own profiler marks steps with, each by a name of its own: ProfilerStep#0 and so
+// on.
+#define PROFILER_STEPS "ProfilerStep#*"
+
+static uint64_t count_named(const struct profile *p, const char *glob)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t i = 0; i < profile_series(p)->count; i++)
+		if (is_named(p, &profile_series(p)->series[i], glob))
+			calls += profile_series(p)->series[i].calls;
+	return calls;
+}
+
 // The calls that are asked for; *ONE is the series of them, or one of several. False: no memory.
 static bool collect(const struct profile *p, const char *glob, struct calls *calls,
                     const struct series **one)
@@ -171,6 +185,8 @@ static bool collect(const struct profile *p, const char *glob, struct calls *cal
 	struct candidate found = { 0 };
 
 	*one = NULL;
+	if (!glob && count_named(p, PROFILER_STEPS) >= 2)
+		glob = PROFILER_STEPS;
 	if (!glob) {
 		found = find(p);
 		*one = found.series;
@@ -303,7 +319,7 @@ static void describe(struct steps *s, const struct profile *p, const struct seri
 	const struct op *op = profile_op(p, series->op);
 	const char *shape = one_shape ? profile_string(p, series->shape) : NULL;
 
-	s->name = op->name;
+	s->name = fnmatch(PROFILER_STEPS, op->name, 0) == 0 ? PROFILER_STEPS : op->name;
 	s->provider = op_provider_name(op->provider);
 	s->domain = op->domain;
 	s->shape = shape ? shape : "";

@@ -7,6 +7,8 @@
  *
  *   - the one that was asked for by a name, a glob, with all its shapes, in the process that calls
  *     it most; or
+ *   - what PyTorch's own profiler, where the program uses it, says: its ranges ProfilerStep#0,
+ *     ProfilerStep#1 and so on; or
  *   - of the ops that are called again and again until the end (STEPS_MIN times and more, over
  *     STEPS_SPAN of the run, with no pause as long as half of that) the one with the fewest calls,
  *     those with less than STEPS_ENOUGH last. Names that somebody has given (ranges, labels,

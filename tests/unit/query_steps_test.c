@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct fixture f;
@@ -253,4 +254,25 @@ Test(query_steps, a_slow_first_call_is_no_pause)
 	cr_expect(eq(str, (char *)s->name, "step"));
 	cr_expect(eq(u64, s->max_ns, 800 * MS));
 	cr_expect(eq(u32, s->slot, 1));
+}
+
+// As torch.profiler marks them, each by a name of its own: its user has said what a step is.
+Test(query_steps, ranges_of_pytorchs_profiler)
+{
+	char name[64];
+
+	for (int i = 0; i < 6; i++) {
+		for (int j = 0; j < 3; j++)
+			call("forward", 2);
+		f.now_ns -= 6 * MS;
+		snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+		library_call(OP_TORCH, name, (uint64_t)(10 + i));
+	}
+	cleanup(steps) struct steps *s = steps_of(NULL);
+	cr_assert(ne(ptr, (void *)s->name, NULL));
+	cr_expect(eq(str, (char *)s->name, "ProfilerStep#*"));
+	cr_expect(eq(u64, s->calls, 6));
+	cr_expect(s->labelled);
+	cr_expect(not(s->between));
+	cr_expect(eq(u64, s->steps[2].ns, 12 * MS));
 }
