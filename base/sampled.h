@@ -84,6 +84,7 @@ struct sampled {
 		struct {
 			uint32_t number; /* of a process (SAMPLED_PROCESS_END), or an op's id */
 			uint64_t time_ns;
+			uint32_t thread; /* of an op */
 		} at;
 	};
 };

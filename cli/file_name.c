@@ -14,6 +14,7 @@
 
 struct filling {
 	const char *pattern;
+	bool cycles;
 	const struct rank *rank;
 	char *buffer;
 	size_t size, used;
@@ -94,16 +95,18 @@ static int put_one(struct filling *f, const char *at, const char **end)
 	default:
 		break;
 	}
+	if (*at == 'c' && f->cycles)
+		return put(f, "%c", 2);
 	if (brace)
 		return put_variable(f, at + 2, (size_t)(brace - at - 2));
 	return error_set(f->err, 0, "\"%s\": behind %% there may be h, p, r, q{NAME} or %%",
 	                 f->pattern);
 }
 
-int file_name_fill(const char *pattern, const struct rank *rank, char *buffer, size_t size,
-                   struct error *err)
+int file_name_fill(const char *pattern, bool cycles, const struct rank *rank, char *buffer,
+                   size_t size, struct error *err)
 {
-	struct filling f = { pattern, rank, buffer, size, 0, err };
+	struct filling f = { pattern, cycles, rank, buffer, size, 0, err };
 
 	buffer[0] = '\0';
 	for (const char *at = pattern; *at;) {

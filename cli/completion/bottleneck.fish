@@ -104,6 +104,8 @@ complete -c bottleneck -n '__bottleneck_runs run report' -l rule -xa '(__bottlen
 complete -c bottleneck -n '__bottleneck_runs run report' -l rules -r -d 'the same, one on each line'
 complete -c bottleneck -n '__bottleneck_runs run report' -l base -r -d 'a profile of another run, to compare with in --export html'
 complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info warn error (__bottleneck_rules)' -d 'exit with 90 if this rule finds something, or any of info, warn, error'
+complete -c bottleneck -n '__bottleneck_runs run report' -l schedule -x -d 'a table for each cycle of steps, as wait=1,warmup=1,active=3,repeat=2,skip_first=0'
+complete -c bottleneck -n '__bottleneck_runs run report' -l cycle -x -d 'only this cycle of the schedule'
 complete -c bottleneck -n '__bottleneck_runs run report' -l max-events -x -d 'of --export chrome and firefox, the first ones, or 0: all (400000)'
 complete -c bottleneck -n '__bottleneck_runs run report' -l strict -d 'exit with 92 if what was measured cannot be trusted'
 complete -c bottleneck -n '__bottleneck_runs run report' -l export -xa '(__bottleneck_exports)' -d 'for other programs; see bottleneck-export(7)'

@@ -69,7 +69,9 @@ static void put_part(char *buffer, const struct diff_part *part)
 {
 	const struct run *run = profile_run(part->profile);
 
-	if (run->recorded_range)
+	if (run->recorded_schedule)
+		put(buffer, "schedule: %s", run->recorded_schedule);
+	else if (run->recorded_range)
 		put(buffer, "while open: %s", run->recorded_range);
 	else if (run->recorded_to_ns)
 		put(buffer, "%.3f to %.3f s", (double)run->recorded_from_ns / 1e9,

@@ -7,6 +7,7 @@
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
 #include "cli/report/cut.h"
+#include "merge/query/query_cycles.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -82,6 +83,24 @@ static int check_stdout(const struct request *request, bool to_stdout, unsigned 
 	return 0;
 }
 
+#define PER_CYCLE "%c"
+
+// A schedule has a file for each cycle.
+static int check_cycles(const struct request *request, const struct view *view, struct error *err)
+{
+	bool each = request->path && strstr(request->path, PER_CYCLE);
+
+	if (each && strstr(strstr(request->path, PER_CYCLE) + 1, PER_CYCLE))
+		return error_set(err, 0, "--export %s=%s: %%c stands in it twice",
+		                 request->exporter->name, request->path);
+	if (!view->schedule || view->cycle || each)
+		return 0;
+	error_set(err, 0, "--export %s: a schedule has several cycles, a file each",
+	          request->exporter->name);
+	return error_hint(err, "Let its name have %%c, which is the number of the cycle; or "
+	                       "choose one: --cycle.");
+}
+
 static int check_table(const struct view *view, const struct request *request, struct error *err)
 {
 	if (!view->table)
@@ -102,7 +121,7 @@ int exports_check(const struct view *view, bool to_stdout, struct error *err)
 
 	for (size_t i = 0; i < view->exports.count; i++) {
 		if (parse(view->exports.items[i], &request, err) < 0 ||
-		    check_table(view, &request, err) < 0 ||
+		    check_table(view, &request, err) < 0 || check_cycles(&request, view, err) < 0 ||
 		    check_stdout(&request, to_stdout, &users, view, err) < 0)
 			return -1;
 		bool directory = request.exporter->many && !view->table;
@@ -143,6 +162,59 @@ static char *words_of_cut(const struct view *view, const struct profile *profile
 	return both;
 }
 
+// What REQUEST asks for of the part of the run that VIEW shows.
+static int write_part(const struct request *request, const struct profile *profile,
+                      const struct view *view, const struct rule_limits *limits, struct error *err)
+{
+	cleanup_free char *cut = words_of_cut(view, profile);
+	struct exporting e = {
+		.profile = profile,
+		.view = view,
+		.limits = limits,
+		.table = view->table,
+		.cut = cut,
+	};
+
+	if (!cut)
+		return error_set(err, ENOMEM, "could not write the profile in other formats");
+	return write_one(request, &e, err);
+}
+
+// A file for each cycle, with its number in place of PER_CYCLE.
+static int write_cycles(const struct request *request, const struct profile *profile,
+                        const struct view *view, const struct rule_limits *limits,
+                        struct error *err)
+{
+	const char *sign = strstr(request->path, PER_CYCLE);
+	cleanup(cycles) struct cycles *cycles =
+		view->schedule ? query_cycles(profile, view->schedule, view->steps, err) : NULL;
+
+	if (!view->schedule)
+		return error_set(err, 0,
+		                 "%%c is the cycle of a schedule: there is none (--schedule)");
+	if (!cycles)
+		return -1;
+	for (size_t i = 0; i < cycles->count; i++) {
+		const struct cycle_row *row = &cycles->rows[i];
+		struct view window = *view;
+		cleanup_free char *path = NULL;
+		if (view->cycle && row->number != view->cycle)
+			continue;
+		if (asprintf(&path, "%.*s%lu%s", (int)(sign - request->path), request->path,
+		             (unsigned long)row->number, sign + strlen(PER_CYCLE)) < 0) {
+			path = NULL;
+			return error_set(err, ENOMEM, "could not write the cycles");
+		}
+		window.cycle = (uint32_t)row->number;
+		window.from_ns = row->begin_ns;
+		window.to_ns = row->end_ns;
+		const struct request one = { request->exporter, path };
+		if (write_part(&one, profile, &window, limits, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int exports_write(const struct profile *profile, const struct view *view,
                   const struct rule_limits *limits, struct error *err)
 {
@@ -153,20 +225,11 @@ int exports_write(const struct profile *profile, const struct view *view,
 		return 0;
 	if (cut_resolve(&window, profile, err) < 0)
 		return -1;
-	cleanup_free char *cut = words_of_cut(&window, profile);
-	if (!cut)
-		return error_set(err, ENOMEM, "could not write the profile in other formats");
 	for (size_t i = 0; i < view->exports.count; i++) {
-		struct exporting e = {
-			.profile = profile,
-			.view = &window,
-			.limits = limits,
-			.table = view->table,
-			.cut = cut,
-		};
 		if (parse(view->exports.items[i], &request, err) < 0)
 			return -1;
-		if (write_one(&request, &e, err) < 0)
+		bool each = request.path && strstr(request.path, PER_CYCLE);
+		if ((each ? write_cycles : write_part)(&request, profile, &window, limits, err) < 0)
 			return error_wrap(err, "--export %s", view->exports.items[i]);
 	}
 	return 0;

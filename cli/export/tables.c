@@ -29,6 +29,7 @@ static const struct export_table tables_of_time[] = {
 	{ "imports", section_sheet_imports },
 	{ "step_series", section_step_series },
 	{ "steps", section_all_steps },
+	{ "cycles", section_cycles },
 	{ "warmup", section_all_warmup },
 	{ "cpu_clock", section_sheet_cpu_clock },
 	{ "contention", section_sheet_contention },

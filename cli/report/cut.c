@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/format.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query_cycles.h"
 #include "merge/query/query_startup.h"
 #include "merge/query/query_steps.h"
 #include "merge/query/query_warmup.h"
@@ -89,6 +90,29 @@ static int cut_steps(struct view *view, const struct profile *profile, struct er
 	return 0;
 }
 
+static bool is_cut(const struct view *view)
+{
+	return view->from_ns || view->to_ns || view->skip_first || view->from_steady ||
+	       view->phase != PHASE_ALL;
+}
+
+// Of one cycle, or from the first to the last.
+static int cut_cycles(struct view *view, const struct profile *profile, struct error *err)
+{
+	cleanup(cycles) struct cycles *cycles =
+		query_cycles(profile, view->schedule, view->steps, err);
+
+	if (!cycles)
+		return -1;
+	if (view->cycle > cycles->count || !cycles->count) {
+		view->miss = cycles->count ? MISS_CYCLE : cycles->name ? MISS_CYCLES : MISS_STEPS;
+		return 0;
+	}
+	cut_before(view, cycles->rows[view->cycle ? view->cycle - 1 : 0].begin_ns);
+	cut_behind(view, cycles->rows[(view->cycle ? view->cycle : cycles->count) - 1].end_ns);
+	return 0;
+}
+
 // What was not recorded is no part of any table.
 static void cut_recorded(struct view *view, const struct run *run)
 {
@@ -115,8 +139,15 @@ int cut_resolve(struct view *view, const struct profile *profile, struct error *
 	if (view->resolved)
 		return 0;
 	view->resolved = true;
+	view->steps = view->steps ? view->steps : profile_run(profile)->recorded_steps;
+	if (!view->schedule && !is_cut(view))
+		view->schedule = profile_run(profile)->recorded_schedule;
 	cut_recorded(view, profile_run(profile));
 	view->miss = MISS_NONE;
+	if (view->cycle && !view->schedule)
+		return error_set(err, 0, "--cycle is of a schedule: there is none (--schedule)");
+	if (view->schedule && cut_cycles(view, profile, err) < 0)
+		return -1;
 	if (view->from_steady)
 		view->phase = PHASE_STEADY;
 	if (view->phase != PHASE_ALL && cut_phase(view, profile, err) < 0)

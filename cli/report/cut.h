@@ -15,9 +15,10 @@ struct rule_limits;
 int cut_check(const struct view *view, const struct profile *profile, struct error *err);
 
 /*
- * Sets from_ns and to_ns of VIEW to what --phase, --from-steady and --skip-first leave of them,
- * and its miss if that part of the run is not there; then they stay. Once: what is
- * resolved stays as it is. -1 on error.
+ * Sets from_ns and to_ns of VIEW to what --phase, --from-steady, --skip-first and --schedule leave
+ * of them, its schedule and steps to those of the recording if there are no others, and its miss if
+ * that part of the run is not there; then they stay. Once: what is resolved stays as it is. -1 on
+ * error.
  */
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
 

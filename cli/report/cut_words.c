@@ -20,10 +20,15 @@ static void put_window(const struct view *view, const struct profile *profile, c
 	uint64_t end = view->to_ns && view->to_ns < wall ? view->to_ns : wall;
 	uint64_t begin = view->from_ns < end ? view->from_ns : end;
 	bool steps = view->skip_first && !view->miss;
+	bool cycle = view->schedule && view->cycle && !view->miss;
 	int phase = view->miss ? PHASE_ALL : view->from_steady ? PHASE_STEADY : view->phase;
 
 	fprintf(out, "%s %.3f to %.3f s (%s %% of the run)%s", sep, (double)begin / 1e9,
 	        (double)end / 1e9, format_percent(end - begin, wall).text, phases[phase]);
+	if (cycle)
+		fprintf(out, ": cycle %u of the schedule", view->cycle);
+	else if (view->schedule && !view->miss)
+		fprintf(out, ": from the first cycle of the schedule to the last");
 	if (steps)
 		fprintf(out, "%s behind the first %s step%s", *phases[phase] ? "," : ":",
 		        format_count(view->skip_first).text, view->skip_first == 1 ? "" : "s");
@@ -60,6 +65,8 @@ const char *cut_missed(const struct view *view)
 		[MISS_WARMUP] = "no warm-up was found: all of the run is shown",
 		[MISS_STEPS] = "no steps were found: all of the run is shown (see --steps)",
 		[MISS_REST] = "there are not so many steps: all of the run is shown",
+		[MISS_CYCLES] = "the schedule has no cycle in this run: there are too few steps",
+		[MISS_CYCLE] = "the schedule has fewer cycles in this run: all of it is shown",
 	};
 
 	return misses[view->miss];

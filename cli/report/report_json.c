@@ -8,6 +8,7 @@
 #include "cli/report/sections.h"
 #include "cli/report/verdict.h"
 #include "cli/report/view.h"
+#include "merge/query/query_cycles.h"
 #include "merge/rules/finding.h"
 
 // 0 stands for what is not known, or does not apply.
@@ -112,6 +113,54 @@ static int put_steps(struct json *j, const struct profile *profile, const struct
 	return 0;
 }
 
+static int put_ops_of_cycle(struct json *j, const struct profile *profile, const struct view *view,
+                            struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_SHEET);
+	const struct section *ops = section_sheet_ops(&r, err);
+	const struct section *functions = ops ? section_sheet_functions(&r, err) : NULL;
+
+	if (!functions)
+		return -1;
+	json_open(j, "ops", '[');
+	section_json_rows(j, ops);
+	json_close(j);
+	json_open(j, "functions", '[');
+	section_json_rows(j, functions);
+	json_close(j);
+	return 0;
+}
+
+// Each cycle of the schedule with its tables; nothing without a schedule.
+static int put_cycles(struct json *j, const struct profile *profile, const struct view *view,
+                      struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = view->schedule ? section_cycles(&r, err) : NULL;
+	cleanup(cycles) struct cycles *cycles =
+		s ? query_cycles(profile, view->schedule, view->steps, err) : NULL;
+	struct view window = *view;
+
+	if (!view->schedule)
+		return 0;
+	if (!cycles)
+		return -1;
+	json_put_text(j, "schedule", view->schedule);
+	json_open(j, "cycles", '[');
+	for (size_t i = 0; i < cycles->count && i < s->row_count; i++) {
+		window.cycle = (uint32_t)cycles->rows[i].number;
+		window.from_ns = cycles->rows[i].begin_ns;
+		window.to_ns = cycles->rows[i].end_ns;
+		json_open(j, NULL, '{');
+		section_json_row(j, "cycle", s, i);
+		if (put_ops_of_cycle(j, profile, &window, err) < 0)
+			return -1;
+		json_close(j);
+	}
+	json_close(j);
+	return 0;
+}
+
 static int put_limits(struct json *j, const struct profile *profile, const struct view *view,
                       struct error *err)
 {
@@ -151,8 +200,8 @@ int report_json(const struct profile *profile, const struct view *view,
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	if (put_all(&j, profile, &window, &verdict, findings, err) < 0 ||
-	    put_steps(&j, profile, &window, err) < 0 || put_limits(&j, profile, view, err) < 0 ||
-	    put_ranks(&j, profile, view, err) < 0)
+	    put_steps(&j, profile, &window, err) < 0 || put_cycles(&j, profile, &window, err) < 0 ||
+	    put_limits(&j, profile, view, err) < 0 || put_ranks(&j, profile, view, err) < 0)
 		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;

@@ -33,6 +33,9 @@ section_maker section_limits, section_sheet_run, section_sheet_debug_info, secti
 /* The steps of the run: the slowest for people, with words; all of them; and their summary. */
 section_maker section_steps, section_all_steps, section_step_series;
 
+/* The cycles of the view's schedule, or of that of the recording. */
+section_maker section_cycles;
+
 /* Whether the run measured its warm-up: in words; and what began slowly. */
 section_maker section_warmup, section_all_warmup;
 

@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX      3
-#define SLOW          1.5 // times the median: worth a row
-#define UNSTEADY      10  // percent of the median that the middle half spreads over
-#define VERY_UNSTEADY 25
-#define NAME_WIDTH    40
-#define FIGURES_WIDTH 40 // of the columns before the words
-#define EXCESS_MAX    1000
-#define NOISE_BINS    4 // so far apart durations may look that are known by samples alone
+#define ROWS_MAX         3
+#define SLOW             1.5 // times the median: worth a row
+#define UNSTEADY         10  // percent of the median that the middle half spreads over
+#define VERY_UNSTEADY    25
+#define NAME_WIDTH       40
+#define FIGURES_WIDTH    40 // of the columns before the words
+#define EXCESS_MAX       1000
+#define UNPLACED_PERCENT 5 // of the steps' time, that is worth a word
+#define NOISE_BINS       4 // so far apart durations may look that are known by samples alone
 
 REPORT_KEEPS(steps, struct steps *);
 
@@ -191,6 +192,11 @@ static void make_last_line(const struct section *s, const void *data, struct sec
 	cell->count = steps->last_line > 0 ? (uint64_t)steps->last_line : 0;
 }
 
+static void make_unplaced(const struct section *s, const void *row, struct section_cell *cell)
+{
+	cell->count = query_unplaced_waits(s->report->profile, row);
+}
+
 static void make_parts_steps(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)row;
@@ -224,6 +230,7 @@ static const struct section_column series_columns[] = {
 	{ "p95_ns", .type = CELL_NS, .at = { 0, 0, 17, 17 }, FIELD(struct steps, p95_ns) },
 	{ "max_ns", .type = CELL_NS, .at = { 0, 0, 18, 18 }, FIELD(struct steps, max_ns) },
 	{ "parts_steps", .type = CELL_COUNT, .at = { 0, 0, 19, 19 }, .make = make_parts_steps },
+	{ "unplaced_wait_ns", .type = CELL_NS, .at = { 0, 0, 27, 27 }, .make = make_unplaced },
 	PART_SUM("kernels", kernels, 20),
 	PART_SUM("copies", copies, 21),
 	PART_SUM("communication", communication, 22),
@@ -436,6 +443,13 @@ static struct section *make_parts(struct report *r, const struct steps *steps,
 	s->shown = all.known && length_of(&all);
 	if (!s->shown)
 		return section_end(s, err);
+	// Bins of time tell how much that is: less than some of them is none.
+	uint64_t unplaced = query_unplaced_waits(r->profile, steps);
+	if (unplaced * 100 >= length_of(&all) * UNPLACED_PERCENT)
+		section_say(s,
+		            "%s of waiting in these steps was not kept one by one: it is in Python "
+		            "and other, or in CPU ops.",
+		            format_duration(unplaced).text);
 	if (row.count < steps->count)
 		s->subtitle = report_say(r, "of the %s steps that were kept one by one",
 		                         format_count(row.count).text);

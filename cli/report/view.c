@@ -2,6 +2,7 @@
 #include "cli/report/view.h"
 
 #include "base/error.h"
+#include "base/schedule.h"
 #include "cli/exporters.h"
 
 #include <errno.h>
@@ -179,6 +180,18 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(strict),
 	  .help = "exit with 92 if what was measured cannot be trusted" },
+	{ .name = "schedule",
+	  .argument = "SPEC",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(schedule),
+	  .help = "a table for each cycle of steps, as wait=1,warmup=1,active=3,repeat=2,skip_first=0" },
+	{ .name = "cycle",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(cycle),
+	  .min = 1,
+	  .max = 1000000000,
+	  .help = "only this cycle of the schedule" },
 	{ .name = "export",
 	  .argument = "FMT[=FILE]",
 	  .kind = OPTION_LIST,
@@ -446,8 +459,27 @@ static int check_called(const struct view *view, struct error *err)
 	return 0;
 }
 
+static int check_schedule(const struct view *view, struct error *err)
+{
+	struct schedule schedule;
+
+	if (!view->schedule)
+		return 0;
+	if (schedule_parse(&schedule, view->schedule, err) < 0)
+		return error_wrap(err, "--schedule");
+	if (view->from_ns || view->to_ns || view->skip_first || view->from_steady ||
+	    view->phase != PHASE_ALL)
+		return error_set(
+			err, 0,
+			"--schedule chooses the part of the run that is shown: it does not "
+			"go with --from, --to, --phase, --from-steady or --skip-first");
+	return 0;
+}
+
 int view_check(const struct view *view, struct error *err)
 {
+	if (check_schedule(view, err) < 0)
+		return -1;
 	if (view->to_ns && view->to_ns <= view->from_ns)
 		return error_set(err, 0, "--to is not later than --from: nothing is left to show");
 	if (view->phase != PHASE_ALL && view->from_steady)

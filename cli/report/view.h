@@ -65,7 +65,9 @@ enum view_miss {
 	MISS_STARTUP, /* no start was seen */
 	MISS_WARMUP,  /* no warm-up was found */
 	MISS_STEPS,   /* no steps were */
-	MISS_REST     /* there are no more steps than are to be skipped */
+	MISS_REST,    /* there are no more steps than are to be skipped */
+	MISS_CYCLES,  /* the schedule has no cycle in the run */
+	MISS_CYCLE    /* there are fewer cycles than that */
 };
 
 /* Which table the options name. */
@@ -97,11 +99,14 @@ struct view {
 	bool shared; /* new files are for others, too, as the umask says */
 	const char *thread, *process, *hide, *user_code; /* as in struct query */
 	uint64_t from_ns, to_ns;
-	bool from_steady;    /* from_ns is to be where the warm-up ends */
-	int phase;           /* enum view_phase: that alone */
-	uint32_t skip_first; /* steps; 0: none */
-	const char *steps;   /* glob: the op whose calls they are; NULL: found by itself */
-	bool resolved;       /* by cut_resolve(), which fills in from_ns, to_ns and miss */
+	bool from_steady;     /* from_ns is to be where the warm-up ends */
+	int phase;            /* enum view_phase: that alone */
+	uint32_t skip_first;  /* steps; 0: none */
+	const char *steps;    /* glob: the op whose calls they are; NULL: found by itself */
+	const char *schedule; /* of steps, as schedule_parse() takes it: a table for each cycle;
+	                         NULL: none, or the recorded one */
+	uint32_t cycle;       /* of the schedule, from 1: that alone; 0: all */
+	bool resolved;        /* by cut_resolve(), which fills in from_ns, to_ns and miss */
 	enum view_miss miss;
 	bool on_cpu, off_cpu;
 	struct display display;

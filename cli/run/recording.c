@@ -137,6 +137,10 @@ static int open_sampler(struct recording *r, struct error *err)
 	recorder_init(&r->recorder, r->profile, r->session ? r->modules : NULL, r->ops);
 	recorded_init(&r->recorder.recorded, options->delay_ns, options->duration_ns,
 	              options->range, r->ops);
+	if (run_options_schedule(options) &&
+	    recorded_schedule(&r->recorder.recorded, options->view.schedule, options->view.steps,
+	                      err) < 0)
+		return -1;
 	struct sampler_sink sink = recorder_sink(&r->recorder);
 	r->sampler = sampler_new(&wanted, r->modules, &sink, err);
 	return r->sampler ? 0 : -1;
@@ -414,8 +418,13 @@ static void note_troubles(struct recording *r)
 		add_fact(r, "%s", note);
 	note_rate(r);
 	if (recorded_is_partial(&r->recorder.recorded) && !c->run.recorded_ns)
-		add_fact(r, "nothing was recorded: --delay, --duration and --range left nothing of "
-		            "the run");
+		add_fact(r,
+		         "nothing was recorded: --delay, --duration, --range and --schedule left "
+		         "nothing of the run");
+	if (r->options->view.schedule && !run_options_schedule(r->options))
+		add_fact(r,
+		         "all of the run was recorded, not the cycles of the schedule alone: name "
+		         "the op of the steps with --steps for that");
 	if (c->background)
 		add_fact(r,
 		         "%u process%s still running in the background when the program ended "

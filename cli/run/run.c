@@ -108,20 +108,20 @@ static int fill_names(struct names *names, struct run_options *options, struct e
 	struct rank rank = rank_now();
 
 	if (options->output) {
-		if (file_name_fill(options->output, &rank, names->output, sizeof(names->output),
-		                   err) < 0)
+		if (file_name_fill(options->output, false, &rank, names->output,
+		                   sizeof(names->output), err) < 0)
 			return -1;
 		options->output = names->output;
 	}
 	if (options->report_file) {
-		if (file_name_fill(options->report_file, &rank, names->report,
+		if (file_name_fill(options->report_file, false, &rank, names->report,
 		                   sizeof(names->report), err) < 0)
 			return -1;
 		options->report_file = names->report;
 	}
 	for (size_t i = 0; i < options->view.exports.count; i++) {
 		const char **item = &options->view.exports.items[i];
-		if (file_name_fill(*item, &rank, names->exports[i], sizeof(names->exports[i]),
+		if (file_name_fill(*item, true, &rank, names->exports[i], sizeof(names->exports[i]),
 		                   err) < 0)
 			return -1;
 		*item = names->exports[i];

@@ -250,6 +250,14 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	if (options->range && (options->no_agent || !run_options_ops(options)))
 		return error_set(err, 0, "--range needs ops: it cannot go with --no-%s",
 		                 options->no_agent ? "agent" : "ops");
+	if (options->view.schedule && options->range)
+		return error_set(err, 0,
+		                 "--range and --schedule both say what is recorded: they do not go "
+		                 "together");
+	if (run_options_schedule(options) && (options->no_agent || !run_options_ops(options)))
+		return error_set(err, 0,
+		                 "--schedule with --steps needs ops: it cannot go with --no-%s",
+		                 options->no_agent ? "agent" : "ops");
 	if (check_trace(&options->trace, err) < 0)
 		return -1;
 	if (options->ranks && rank_in_list(options->ranks, 0, err) < 0)

@@ -56,5 +56,12 @@ bool run_options_malloc(const struct run_options *options);
 /* Whether waits for locks and other threads are. */
 bool run_options_waits(const struct run_options *options);
 
+/* Whether the cycles of a schedule alone are recorded: the steps are known by the name of their op.
+ */
+static inline bool run_options_schedule(const struct run_options *options)
+{
+	return options->view.schedule && options->view.steps;
+}
+
 /* Prints the groups for --help. */
 void run_options_help(FILE *out);

@@ -4,6 +4,7 @@
 #include "cli/report/cut.h"
 #include "cli/report/sections.h"
 #include "merge/query/query.h"
+#include "merge/query/query_cycles.h"
 #include "merge/query/query_repeats.h"
 #include "merge/rules/finding.h"
 
@@ -152,6 +153,55 @@ static int print_all(const struct text *text, struct error *err)
 	               : text_made(text, section_device_memory, err);
 }
 
+// Ops where there are any beside the steps themselves, as PyTorch's profiler has it; else
+// functions.
+static int print_table_of_cycle(const struct text *text, struct error *err)
+{
+	cleanup(report) struct report r = text_report(text);
+	const struct section *ops = section_ops(&r, err);
+
+	if (!ops)
+		return -1;
+	return ops->shown && ops->row_count > 1 ? text_section(text, ops, err)
+	                                        : print_hotspots(text, BY_FUNCTION, SORT_SELF, err);
+}
+
+static int print_cycle(const struct text *text, const struct cycle_row *row, struct error *err)
+{
+	struct view view = *text->view;
+	struct text shown = *text;
+	char name[64], note[128];
+
+	view.cycle = (uint32_t)row->number;
+	view.from_ns = row->begin_ns;
+	view.to_ns = row->end_ns;
+	shown.view = &view;
+	snprintf(name, sizeof(name), "cycle %u", view.cycle);
+	snprintf(note, sizeof(note), "step%s %s%s%s, %.3f to %.3f s", row->steps > 1 ? "s" : "",
+	         format_count(row->first).text, row->steps > 1 ? " to " : "",
+	         row->steps > 1 ? format_count(row->first + row->steps - 1).text : "",
+	         (double)row->begin_ns / 1e9, (double)row->end_ns / 1e9);
+	text_heading(text, name, note);
+	return view_table(&view) != VIEW_TABLE_NONE || view.call_tree
+	               ? print_chosen(&shown, err)
+	               : print_table_of_cycle(&shown, err);
+}
+
+// The cycles of the schedule, and of each the table that the options name.
+static int print_cycles(const struct text *text, struct error *err)
+{
+	const struct view *view = text->view;
+	cleanup(cycles) struct cycles *cycles =
+		query_cycles(text->profile, view->schedule, view->steps, err);
+
+	if (!cycles || text_made(text, section_cycles, err) < 0)
+		return -1;
+	for (size_t i = 0; !view->quiet && i < cycles->count && i < view->top; i++)
+		if (print_cycle(text, &cycles->rows[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 static int print_view(const struct text *text, struct error *err)
 {
 	const struct view *view = text->view;
@@ -161,7 +211,9 @@ static int print_view(const struct text *text, struct error *err)
 		return text_made(text, section_repeats, err);
 	if (text_made(text, section_header, err) < 0)
 		return -1;
-	if (view_table(view) != VIEW_TABLE_NONE || view->call_tree)
+	if (view->schedule && !view->cycle && !view->miss)
+		failed = print_cycles(text, err);
+	else if (view_table(view) != VIEW_TABLE_NONE || view->call_tree)
 		failed = print_chosen(text, err);
 	else
 		failed = print_all(text, err);

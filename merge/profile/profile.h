@@ -77,9 +77,12 @@ struct run {
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
 	const char *recorded_range; /* ops while which were open it was; NULL: any */
 	const char *memory_curves;  /* merge/table/memory_curves.h; "" or NULL: not known */
-	const char *cpu_clock;      /* its readings, merge/table/clocks.h; "" or NULL: not known */
-	const char *notes;          /* more lines for the limits, separated by newlines */
-	bool complete;              /* false: a checkpoint of a run that was still going on */
+	/* A schedule of steps, the glob of their op, and the cycles that were recorded, as
+	   schedule_next_cycle() takes them; NULL: none. */
+	const char *recorded_schedule, *recorded_steps, *recorded_cycles;
+	const char *cpu_clock; /* its readings, merge/table/clocks.h; "" or NULL: not known */
+	const char *notes;     /* more lines for the limits, separated by newlines */
+	bool complete;         /* false: a checkpoint of a run that was still going on */
 };
 
 /* CPUs that the command may use: by its affinity, and by the quota of its control groups. */

@@ -77,13 +77,17 @@ static uint64_t scale(uint64_t value, uint64_t to, uint64_t from)
 	return from ? (uint64_t)((unsigned __int128)value * to / from) : 0;
 }
 
-// Of a part with pauses in it so much was recorded.
-static uint64_t scale_to_recorded(const struct profile *p, uint64_t ns)
+// Of a part with pauses in it so much was recorded. Cycles of a schedule have none, but there are
+// some between them.
+static uint64_t scale_to_recorded(const struct profile *p, const struct part *part, uint64_t ns)
 {
 	const struct run *run = profile_run(p);
 	uint64_t from = run->recorded_from_ns, to = run->recorded_to_ns;
+	bool pauses = run->recorded_range ||
+	              (run->recorded_schedule && part->from_ns <= run->start_ns + from &&
+	               part->to_ns >= run->start_ns + to);
 
-	return run->recorded_range && to > from ? scale(ns, run->recorded_ns, to - from) : ns;
+	return pauses && to > from ? scale(ns, run->recorded_ns, to - from) : ns;
 }
 
 static uint64_t lifetime_of(const struct profile *p, const struct thread_info *info,
@@ -93,7 +97,7 @@ static uint64_t lifetime_of(const struct profile *p, const struct thread_info *i
 	uint64_t start = info->start_ns > part->from_ns ? info->start_ns : part->from_ns;
 
 	end = end < part->to_ns ? end : part->to_ns;
-	return end > start ? scale_to_recorded(p, end - start) : 0;
+	return end > start ? scale_to_recorded(p, part, end - start) : 0;
 }
 
 /*

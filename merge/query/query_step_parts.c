@@ -3,9 +3,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/schedule.h"
 #include "merge/gpu/gpu.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_slices.h"
+#include "merge/scope/window.h"
 #include "merge/table/slices.h"
 
 #include <errno.h>
@@ -175,16 +177,78 @@ static void divide(struct asking *a, uint64_t begin_ns, uint64_t end_ns, struct 
 	parts->known = true;
 }
 
+// By a schedule only the steps of its cycles are.
+static bool is_recorded(const struct run *run, const struct run_step *step)
+{
+	const char *text = run->recorded_cycles;
+	struct schedule_cycle cycle;
+
+	if (!run->recorded_schedule)
+		return step->begin_ns >= run->recorded_from_ns &&
+		       (!run->recorded_to_ns || step->end_ns <= run->recorded_to_ns);
+	while (text && schedule_next_cycle(&text, &cycle))
+		if (step->begin_ns >= cycle.begin_ns && step->end_ns <= cycle.end_ns)
+			return true;
+	return false;
+}
+
 // Whether all that the step did is there to be looked at.
 static bool is_kept(const struct profile *p, const struct run_step *step)
 {
 	const struct slices *slices = profile_slices(p);
-	const struct run *run = profile_run(p);
 	uint64_t kept_ns = slices->cut_ns ? profile_since_start(p, slices->cut_ns) : NEVER;
 
 	return step->calls == 1 && slices->kept && step->end_ns <= kept_ns &&
-	       step->begin_ns >= run->recorded_from_ns &&
-	       (!run->recorded_to_ns || step->end_ns <= run->recorded_to_ns);
+	       is_recorded(profile_run(p), step);
+}
+
+// [node - 1]: whether it is of the thread in SLOT. NULL if there is no memory.
+static bool *nodes_of(const struct profile *p, uint32_t slot)
+{
+	bool *own = calloc((size_t)profile_paths(p)->count + 1, sizeof(*own));
+
+	for (uint32_t id = 1; own && id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
+		own[id - 1] = node->parent ? own[node->parent - 1] : node->location == slot;
+	}
+	return own;
+}
+
+// Waits of the steps' thread that were kept one by one, as far as they are in the steps.
+static uint64_t placed_waits(const struct profile *p, const struct steps *s)
+{
+	uint64_t from = s->steps[0].begin_ns, to = s->steps[s->count - 1].end_ns, sum = 0;
+	const struct slice_query query = { .from_ns = from,
+		                           .to_ns = to,
+		                           .kinds = 1u << SLICE_WAIT };
+	uint64_t start = profile_start_ns(p);
+	struct error err;
+	cleanup(slice_reader) struct slice_reader *reader = slice_reader_new(p, &query, &err);
+	struct slice slice;
+
+	while (reader && slice_reader_next_slice(reader, &slice, &err) > 0) {
+		uint64_t begin = slice.begin_ns > start + from ? slice.begin_ns : start + from;
+		uint64_t end = slice.end_ns < start + to ? slice.end_ns : start + to;
+		if (slice.thread == s->slot && end > begin)
+			sum += end - begin;
+	}
+	return sum;
+}
+
+uint64_t query_unplaced_waits(const struct profile *p, const struct steps *s)
+{
+	const struct cells *cells = profile_cells(p);
+	cleanup_free bool *own = s->count && s->slot ? nodes_of(p, s->slot) : NULL;
+	uint64_t waited = 0, placed;
+
+	if (!own)
+		return 0;
+	const struct window w = window_of(p, s->steps[0].begin_ns, s->steps[s->count - 1].end_ns);
+	for (uint32_t i = 0; i < cells->count; i++)
+		if (cells->cells[i].metric != METRIC_ON_CPU && own[cells->cells[i].node - 1])
+			waited += cells_between(cells, &cells->cells[i], w.first_bin, w.end_bin);
+	placed = placed_waits(p, s);
+	return waited > placed ? waited - placed : 0;
 }
 
 struct step_parts *query_step_parts(const struct profile *p, const struct steps *s,

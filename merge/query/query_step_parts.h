@@ -13,8 +13,9 @@
  *	other          the rest: Python, and code that is no op
  *
  * They are known where each call, wait and work of the step was kept one by one: not behind the
- * limit of the timeline, of steps that are averages, and outside of what was recorded. Waits so
- * short that the sampler sums them up are in no place of their own: they are other time.
+ * limit of the timeline, of steps that are averages, and outside of what was recorded. Waits that
+ *the sampler sums up, as it does where it can look at some of them alone, have no place of their
+ *own: they are other time.
  */
 #pragma once
 
@@ -35,6 +36,12 @@ struct step_parts {
 	bool known;
 	uint64_t ns[STEP_PARTS]; /* they sum to end_ns - begin_ns of the step */
 };
+
+/*
+ * How long the steps' thread waited from the first step to the last without the waits that were
+ * kept one by one, as far as bins of time tell.
+ */
+uint64_t query_unplaced_waits(const struct profile *p, const struct steps *s);
 
 /* [step], to be freed with free(). NULL on error. */
 struct step_parts *query_step_parts(const struct profile *p, const struct steps *s,

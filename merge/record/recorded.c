@@ -6,6 +6,7 @@
 #include "merge/profile/profile.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,20 @@ void recorded_init(struct recorded *r, uint64_t delay_ns, uint64_t duration_ns, 
 void recorded_fini(struct recorded *r)
 {
 	free(r->known);
+	free(r->cycles);
+	free(r->cycles_text);
 	r->known = NULL;
+	r->cycles = NULL;
+	r->cycles_text = NULL;
+}
+
+int recorded_schedule(struct recorded *r, const char *text, const char *steps, struct error *err)
+{
+	if (schedule_parse(&r->schedule, text, err) < 0)
+		return -1;
+	r->text = text;
+	r->steps = steps;
+	return 0;
 }
 
 static struct recorded_span *last_span(struct recorded *r)
@@ -62,7 +76,7 @@ static void end_span(struct recorded *r, uint64_t time_ns)
 
 bool recorded_is_partial(const struct recorded *r)
 {
-	return r->from_ns || (r->to_ns && r->to_ns != UINT64_MAX) || r->range;
+	return r->from_ns || (r->to_ns && r->to_ns != UINT64_MAX) || r->range || r->steps;
 }
 
 void recorded_start(struct recorded *r, uint64_t start_ns)
@@ -71,35 +85,102 @@ void recorded_start(struct recorded *r, uint64_t start_ns)
 		return;
 	r->from_ns += start_ns;
 	r->to_ns = r->to_ns ? r->to_ns + start_ns : UINT64_MAX;
-	if (!r->range)
+	if (!r->range && !r->steps)
 		begin_span(r, r->from_ns);
 }
 
 static bool is_meant(struct recorded *r, uint32_t op)
 {
+	const char *glob = r->range ? r->range : r->steps;
 	size_t before = r->known_capacity;
 
-	if (!r->range || !op || !array_reserve(&r->known, &r->known_capacity, op))
+	if (!glob || !op || !array_reserve(&r->known, &r->known_capacity, op))
 		return false;
 	if (r->known_capacity > before)
 		memset(r->known + before, UNKNOWN, r->known_capacity - before);
 	if (r->known[op - 1] == UNKNOWN) {
 		const struct op *it = ops_get(r->ops, op);
-		bool meant = it && it->provider != OP_PYTHON && fnmatch(r->range, it->name, 0) == 0;
+		bool meant = it && it->provider != OP_PYTHON && fnmatch(glob, it->name, 0) == 0;
 		r->known[op - 1] = meant ? MEANT : OTHER;
 	}
 	return r->known[op - 1] == MEANT;
 }
 
-void recorded_op_begins(struct recorded *r, uint32_t op, uint64_t time_ns)
+bool recorded_is_step(struct recorded *r, uint32_t op)
 {
-	if (is_meant(r, op) && !r->open++)
+	return r->steps && is_meant(r, op);
+}
+
+static void end_cycle(struct recorded *r, uint64_t time_ns)
+{
+	if (is_going_on(r))
+		end_span(r, time_ns);
+	if (r->cycle == r->cycle_count)
+		r->cycles[r->cycle - 1].end_ns = time_ns;
+}
+
+// Cycles come one after the other. Those that find no room are recorded all the same.
+static void begin_cycle(struct recorded *r, uint64_t time_ns)
+{
+	begin_span(r, time_ns);
+	if (r->cycle != r->cycle_count + 1 || r->cycle > RECORDED_CYCLES ||
+	    !array_reserve(&r->cycles, &r->cycle_capacity, r->cycle_count + 1))
+		return;
+	r->cycles[r->cycle_count++] =
+		(struct schedule_cycle){ .first = r->step, .begin_ns = time_ns };
+}
+
+static void begin_step(struct recorded *r, uint64_t time_ns)
+{
+	uint64_t cycle = schedule_cycle_of(&r->schedule, ++r->step);
+
+	if (r->step == 1)
+		r->first_step_ns = time_ns;
+	r->last_step_ns = time_ns;
+	if (cycle != r->cycle) {
+		if (r->cycle)
+			end_cycle(r, time_ns);
+		r->cycle = cycle;
+		if (cycle)
+			begin_cycle(r, time_ns);
+	}
+	if (cycle && cycle == r->cycle_count)
+		r->cycles[cycle - 1].steps++;
+}
+
+static void end_step(struct recorded *r, uint64_t time_ns)
+{
+	r->steps_ns += time_ns > r->last_step_ns ? time_ns - r->last_step_ns : 0;
+	r->last_end_ns = time_ns;
+}
+
+// Whether a call takes its step, so that the last one ends with it.
+static bool steps_cover(const struct recorded *r)
+{
+	return r->step > 1 && (double)r->steps_ns >= RECORDED_COVERED * (double)(r->last_end_ns -
+	                                                                         r->first_step_ns);
+}
+
+void recorded_op_begins(struct recorded *r, uint32_t op, uint32_t thread, uint64_t time_ns)
+{
+	if (!is_meant(r, op) || (r->steps && r->thread && thread != r->thread))
+		return;
+	r->thread = thread;
+	if (r->open++)
+		return;
+	if (r->steps)
+		begin_step(r, time_ns);
+	else
 		begin_span(r, time_ns);
 }
 
-void recorded_op_ends(struct recorded *r, uint32_t op, uint64_t time_ns)
+void recorded_op_ends(struct recorded *r, uint32_t op, uint32_t thread, uint64_t time_ns)
 {
-	if (is_meant(r, op) && r->open && !--r->open && is_going_on(r))
+	if (!is_meant(r, op) || (r->steps && thread != r->thread) || !r->open || --r->open)
+		return;
+	if (r->steps)
+		end_step(r, time_ns);
+	else if (is_going_on(r))
 		end_span(r, time_ns);
 }
 
@@ -142,13 +223,45 @@ bool recorded_next(const struct recorded *r, uint64_t *at_ns, uint64_t end_ns,
 	return false;
 }
 
-void recorded_tell(const struct recorded *r, struct run *run)
+// NULL without cycles, or without memory.
+static char *words_of_cycles(const struct recorded *r, uint64_t start_ns, uint64_t end_ns)
+{
+	char *words = NULL;
+	size_t size;
+	FILE *out = r->cycle_count ? open_memstream(&words, &size) : NULL;
+
+	for (size_t i = 0; out && i < r->cycle_count; i++) {
+		const struct schedule_cycle *c = &r->cycles[i];
+		uint64_t to = limit(r, c->end_ns ? c->end_ns : end_ns);
+		uint64_t from = limit(r, c->begin_ns);
+		if (to > from)
+			fprintf(out, "%s%lu %lu %lu %lu", words && *words ? ";" : "",
+			        (unsigned long)c->first, (unsigned long)c->steps,
+			        (unsigned long)(from - start_ns), (unsigned long)(to - start_ns));
+		fflush(out);
+	}
+	if (!out || fclose(out) == 0)
+		return words;
+	free(words);
+	return NULL;
+}
+
+void recorded_tell(struct recorded *r, struct run *run)
 {
 	uint64_t end = run->start_ns + run->wall_ns, last = end, first;
 
 	if (!recorded_is_partial(r))
 		return;
 	run->recorded_range = r->range;
+	if (r->steps) {
+		if (!r->open && steps_cover(r) && r->last_end_ns < end)
+			last = end = r->last_end_ns;
+		free(r->cycles_text);
+		r->cycles_text = words_of_cycles(r, run->start_ns, end);
+		run->recorded_schedule = r->text;
+		run->recorded_steps = r->steps;
+		run->recorded_cycles = r->cycles_text;
+	}
 	run->recorded_to_ns = run->recorded_ns = run->recorded_from_ns = 0;
 	if (!r->count)
 		return;

@@ -224,8 +224,9 @@ static void add_op(struct recorder *r, const struct op_event *event)
 	if (is_own(r, event->thread))
 		return;
 	if (!event->mark)
-		recorded_op_ends(&r->recorded, event->op, event->end_ns);
-	if (recorded_has(&r->recorded, event->begin_ns))
+		recorded_op_ends(&r->recorded, event->op, event->thread, event->end_ns);
+	if (recorded_has(&r->recorded, event->begin_ns) ||
+	    recorded_is_step(&r->recorded, event->op))
 		profile_add_op(r->profile, event);
 }
 
@@ -294,7 +295,8 @@ static void take(void *context, const struct sampled *what)
 		add_stack(r, what->stack);
 		return;
 	case SAMPLED_OP_BEGIN:
-		recorded_op_begins(&r->recorded, what->at.number, what->at.time_ns);
+		recorded_op_begins(&r->recorded, what->at.number, what->at.thread,
+		                   what->at.time_ns);
 		return;
 	case SAMPLED_OP:
 		add_op(r, what->op);

@@ -122,8 +122,9 @@ void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct 
 		t->unmatched++;
 		return;
 	}
-	sampler_sink_take(t->sink, &(struct sampled){ .kind = SAMPLED_OP_BEGIN,
-	                                              .at = { open.op, open.begin_ns } });
+	sampler_sink_take(t->sink,
+	                  &(struct sampled){ .kind = SAMPLED_OP_BEGIN,
+	                                     .at = { open.op, open.begin_ns, thread->number } });
 }
 
 void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct event *event)

@@ -77,6 +77,7 @@ foreach(part Ops Ranks)
   e2e(e2e_mpi_${name} mpi ${part})
 endforeach()
 e2e(e2e_warmup warmup)
+e2e(e2e_schedule schedule)
 
 # Real programs whose warm-up is known. For a quiet machine and some patience: ctest -C Long -L long
 add_test(NAME warmup_real CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B

@@ -9,7 +9,7 @@ set(quick_too
   e2e_bench # bench/
   e2e_mpi_ops # mpi/
   e2e_ops_truth # ops/
-  e2e_warmup # warmup/
+  e2e_schedule e2e_warmup # warmup/
   fault_strcat # faults/
   html_browser # html/
   python_survival_hooks_kernel python_survival_hooks_agent # python/

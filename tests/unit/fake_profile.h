@@ -13,6 +13,7 @@
 #include "merge/query/query_contention.h"
 #include "merge/query/query_counters.h"
 #include "merge/query/query_curves.h"
+#include "merge/query/query_cycles.h"
 #include "merge/query/query_devices.h"
 #include "merge/query/query_excess.h"
 #include "merge/query/query_gpu.h"
@@ -60,9 +61,11 @@ struct profile {
 	struct warmup_rows warmup;
 	struct startup startup;
 	struct causes causes;
-	struct clock_change rise, fall;      /* all 0: none */
-	struct steps steps;                  /* of the whole run */
-	const struct step_excess *excesses;  /* STEP_EXCESSES of them for each step; NULL: none */
+	struct clock_change rise, fall;     /* all 0: none */
+	struct steps steps;                 /* of the whole run */
+	const struct step_excess *excesses; /* STEP_EXCESSES of them for each step; NULL: none */
+	struct cycles cycles;
+	uint64_t unplaced_ns;                /* of waits */
 	const struct step_parts *step_parts; /* of each step; NULL: unknown */
 	struct memory_rows memory;
 	struct memory_curves curves;

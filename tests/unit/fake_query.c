@@ -326,6 +326,21 @@ void steps_free(struct steps *s)
 	free(s);
 }
 
+struct cycles *query_cycles(const struct profile *p, const char *schedule, const char *steps,
+                            struct error *err)
+{
+	struct cycles *cycles = calloc(1, sizeof(*cycles));
+
+	(void)schedule, (void)steps, (void)err;
+	*cycles = p->cycles;
+	return cycles;
+}
+
+void cycles_free(struct cycles *c)
+{
+	free(c);
+}
+
 struct step_parts *query_step_parts(const struct profile *p, const struct steps *s,
                                     struct error *err)
 {
@@ -336,6 +351,12 @@ struct step_parts *query_step_parts(const struct profile *p, const struct steps 
 		memcpy(parts, p->step_parts + (s->steps - p->steps.steps),
 		       s->count * sizeof(*parts));
 	return parts;
+}
+
+uint64_t query_unplaced_waits(const struct profile *p, const struct steps *s)
+{
+	(void)s;
+	return p->unplaced_ns;
 }
 
 int steps_explain(const struct profile *p, const struct steps *s, size_t first, size_t steps,

@@ -148,9 +148,10 @@ Test(query_step_parts, each_moment_is_one_part)
 	call(OP_PYTHON, "gc gen2", 80, 90); // the interpreter's
 	next_step();
 	next_step();
-	cr_expect(eq(str, (char *)parts_text(), "0 0 0 20 0 0 80, 0 0 0 0 50 15 35, "
-	                                        "40 10 0 0 0 20 30, 5 0 40 0 0 0 55, "
-	                                        "0 0 0 0 0 0 100"));
+	cr_expect(eq(str, (char *)parts_text(),
+	             "0 0 0 20 0 0 80, 0 0 0 0 50 15 35, "
+	             "40 10 0 0 0 20 30, 5 0 40 0 0 0 55, "
+	             "0 0 0 0 0 0 100"));
 }
 
 // Threads beside it, and GPUs of other processes, do not make the step longer.
@@ -175,6 +176,7 @@ Test(query_step_parts, unknown_beyond_what_was_kept)
 		call(OP_BLAS, "cblas_dgemm", 10, 50);
 		next_step();
 	}
-	cr_expect(eq(str, (char *)parts_text(), "0 0 0 0 40 0 60, 0 0 0 0 40 0 60, "
-	                                        "0 0 0 0 40 0 60, unknown, unknown, unknown"));
+	cr_expect(eq(str, (char *)parts_text(),
+	             "0 0 0 0 40 0 60, 0 0 0 0 40 0 60, "
+	             "0 0 0 0 40 0 60, unknown, unknown, unknown"));
 }

@@ -113,16 +113,17 @@ Test(file_name, each_sign_is_filled_in)
 
 	setenv("FILE_NAME_TEST", "a/b", 1);
 	cr_assert(eq(int,
-	             file_name_fill("x/%r.%%.%q{FILE_NAME_TEST}", &rank, name, sizeof(name), &err),
+	             file_name_fill("x/%r.%%.%q{FILE_NAME_TEST}", false, &rank, name, sizeof(name),
+	                            &err),
 	             0));
 	cr_expect(eq(str, name, "x/7.%.a_b"));
 	snprintf(wanted, sizeof(wanted), "%d", getpid());
-	cr_assert(eq(int, file_name_fill("%p", &rank, name, sizeof(name), &err), 0));
+	cr_assert(eq(int, file_name_fill("%p", false, &rank, name, sizeof(name), &err), 0));
 	cr_expect(eq(str, name, wanted));
 	cr_assert(eq(int, gethostname(wanted, sizeof(wanted)), 0));
-	cr_assert(eq(int, file_name_fill("%h", &rank, name, sizeof(name), &err), 0));
+	cr_assert(eq(int, file_name_fill("%h", false, &rank, name, sizeof(name), &err), 0));
 	cr_expect(eq(str, name, wanted));
-	cr_assert(eq(int, file_name_fill("plain", &rank, name, sizeof(name), &err), 0));
+	cr_assert(eq(int, file_name_fill("plain", false, &rank, name, sizeof(name), &err), 0));
 	cr_expect(eq(str, name, "plain"));
 }
 
@@ -136,7 +137,9 @@ Test(file_name, what_is_not_known_is_said)
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		struct error err;
 		char name[64];
-		cr_expect(eq(int, file_name_fill(patterns[i], &none, name, sizeof(name), &err), -1),
+		cr_expect(eq(int,
+		             file_name_fill(patterns[i], false, &none, name, sizeof(name), &err),
+		             -1),
 		          "%s", patterns[i]);
 		cr_expect(err.text[0] != '\0');
 	}
@@ -148,7 +151,18 @@ Test(file_name, a_name_that_does_not_fit_is_an_error)
 	struct error err;
 	char name[8];
 
-	cr_expect(eq(int, file_name_fill("12345%r", &rank, name, sizeof(name), &err), -1));
-	cr_expect(eq(int, file_name_fill("1234%r", &rank, name, sizeof(name), &err), 0));
+	cr_expect(eq(int, file_name_fill("12345%r", false, &rank, name, sizeof(name), &err), -1));
+	cr_expect(eq(int, file_name_fill("1234%r", false, &rank, name, sizeof(name), &err), 0));
 	cr_expect(eq(str, name, "1234123"));
+}
+
+Test(file_name, the_cycle_is_left_to_exports)
+{
+	const struct rank none = { 0 };
+	struct error err;
+	char name[32];
+
+	cr_assert(eq(int, file_name_fill("t.%c.%%", true, &none, name, sizeof(name), &err), 0));
+	cr_expect(eq(str, name, "t.%c.%"));
+	cr_expect(eq(int, file_name_fill("t.%c", false, &none, name, sizeof(name), &err), -1));
 }

@@ -2,6 +2,7 @@
 // What a report tells of a run beside functions: warm-up, steps, ranks, repeats, imports, findings.
 #include "base/clock.h"
 #include "tests/support/golden.h"
+#include "tests/unit/fake_units.h"
 #include "tests/unit/text_page.h"
 
 #include <criterion/criterion.h>
@@ -102,6 +103,38 @@ Test(text_run, steps)
 	view.skip_first = 8;
 	golden_expect("steps-too-few", text_page(fake_profile_with_steps(), &view,
 	                                         golden_terminal(100, false, false)));
+}
+
+Test(text_run, cycles_of_a_schedule)
+{
+	static struct cycle_row rows[] = {
+		{ .number = 1,
+		  .first = 1,
+		  .steps = 2,
+		  .begin_ns = MS(800),
+		  .end_ns = MS(1175),
+		  .complete = true,
+		  .steps_ns = MS(375),
+		  .known = 2,
+		  .parts = { true,
+		             { [STEP_KERNELS] = MS(100),
+		               [STEP_OPS] = MS(200),
+		               [STEP_IDLE] = MS(75) } },
+		  .parts_known = 2 },
+		{ .number = 2, .first = 4, .steps = 1, .begin_ns = MS(1187), .end_ns = MS(1198) },
+	};
+	struct view view = view_default();
+	struct profile *p = fake_profile_with_steps();
+
+	view.top = 2;
+	view.schedule = "wait=1,active=2";
+	p->cycles = (struct cycles){ rows, 2, true, "train step" };
+	golden_expect("cycles", text_page(p, &view, golden_terminal(100, false, false)));
+	view.sort = VIEW_SORT_LINE;
+	golden_expect("cycles-lines", text_page(p, &view, golden_terminal(100, false, false)));
+	view.sort = VIEW_SORT_NONE;
+	view.cycle = 3;
+	golden_expect("cycles-too-few", text_page(p, &view, golden_terminal(100, false, false)));
 }
 
 Test(text_run, repeats)
