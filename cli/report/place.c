@@ -189,6 +189,100 @@ struct place_sum place_busiest(const struct call_tree *tree)
 	return best;
 }
 
+#define OPS_MAX 256 // that share a function's time: what is in rarer ones is not much of it
+
+struct ops_of {
+	struct place_op ops[OPS_MAX];
+	size_t count;
+};
+
+static void add_to_op(struct ops_of *o, const char *op, uint64_t self)
+{
+	size_t i = 0;
+
+	while (i < o->count && strcmp(o->ops[i].name, op) != 0)
+		i++;
+	if (!self || i == OPS_MAX)
+		return;
+	o->count += i == o->count;
+	o->ops[i].name = op;
+	o->ops[i].self += self;
+}
+
+static struct place_op most_of(const struct ops_of *o)
+{
+	struct place_op most = { 0 };
+
+	for (size_t i = 0; i < o->count; i++)
+		if (o->ops[i].self > most.self)
+			most = o->ops[i];
+	return most;
+}
+
+// OP is the innermost one around NODE; NULL: none is.
+static void ops_around(struct ops_of *o, const struct call_node *node, const char *function,
+                       const char *module, const char *op, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		bool wanted = !node->op && strcmp(node->name, function) == 0 &&
+		              is_text(node->module, module);
+		if (wanted && op)
+			add_to_op(o, op, node->self);
+		ops_around(o, node->child, function, module, node->op ? node->name : op, depth + 1);
+	}
+}
+
+struct place_op place_op_around(const struct call_tree *tree, const char *function,
+                                const char *module)
+{
+	cleanup_free struct ops_of *ops = calloc(1, sizeof(*ops));
+
+	if (!ops)
+		return (struct place_op){ 0 };
+	ops_around(ops, call_tree_root(tree)->child, function, module, NULL, 0);
+	return most_of(ops);
+}
+
+struct below {
+	struct ops_of ops;
+	const struct call_node *own;
+	bool (*counts)(const void *context, const char *op);
+	const void *context;
+};
+
+static void ops_below(struct below *b, const struct call_node *node, bool within, const char *op,
+                      int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		bool own = is_own(node) && node->name[0] != '[', inside = within && !own;
+		const char *inner = node->op && b->counts(b->context, node->name) ? node->name : op;
+		if (own) {
+			inner = NULL;
+			inside = strcmp(node->name, b->own->name) == 0 &&
+			         is_text(node->file, b->own->file) &&
+			         is_text(node->module, b->own->module);
+		} else if (inside && inner) {
+			add_to_op(&b->ops, inner, node->self);
+		}
+		ops_below(b, node->child, inside, inner, depth + 1);
+	}
+}
+
+struct place_op place_op_below(const struct call_tree *tree, const struct place_sum *sum,
+                               bool (*counts)(const void *context, const char *op),
+                               const void *context)
+{
+	cleanup_free struct below *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return (struct place_op){ 0 };
+	b->own = sum->own;
+	b->counts = counts;
+	b->context = context;
+	ops_below(b, call_tree_root(tree)->child, false, NULL, 0);
+	return most_of(&b->ops);
+}
+
 // Trees are as deep as stacks are, which have a limit.
 static uint64_t gil_below(const struct call_node *node)
 {

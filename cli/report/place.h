@@ -45,6 +45,23 @@ struct place_sum {
 /* The one that holds most time. It is without what the tree leaves out. */
 struct place_sum place_busiest(const struct call_tree *tree);
 
+/* An op, and the self time of what was done in it and in no op within it. */
+struct place_op {
+	const char *name; /* borrowed from the tree; NULL: none was open */
+	uint64_t self;
+};
+
+/* The op that most of the self time of FUNCTION in MODULE, which may be NULL, was spent in: it
+   names what code without symbols does not. */
+struct place_op place_op_around(const struct call_tree *tree, const char *function,
+                                const char *module);
+
+/* The op that most of what SUM's function asks libraries for is in. Ops that COUNTS says false of
+   do not count. */
+struct place_op place_op_below(const struct call_tree *tree, const struct place_sum *sum,
+                               bool (*counts)(const void *context, const char *op),
+                               const void *context);
+
 /* How much of TREE's time is waiting for the lock of Python's interpreter. */
 uint64_t place_gil(const struct call_tree *tree);
 

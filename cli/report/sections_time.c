@@ -183,6 +183,25 @@ static bool find_call(const struct code *code, const struct row *row, struct pla
 	       (double)call->self >= CALLER_SHARE * (double)row->self;
 }
 
+// Code that a compiler made while the program ran, and told nobody of.
+static bool is_made(const struct row *row)
+{
+	return strcmp(row->name, "[jit]") == 0 && !row->module;
+}
+
+// "[jit] in aten::convolution": what code without symbols has no name for, its op has one for.
+static const char *name_of(const struct code *code, const struct row *row)
+{
+	bool nameless = row->name[0] == '[' && !row->kernel && (row->module || is_made(row));
+	struct place_op op = { 0 };
+
+	if (code->calls && nameless)
+		op = place_op_around(code->calls, row->name, row->module);
+	if (!op.name || (double)op.self < CALLER_SHARE * (double)row->self)
+		return row->name;
+	return report_say(code->report, "%s in %s", row->name, op.name);
+}
+
 // "pthread_mutex_lock < push", and where push is.
 static bool name_call(struct code *code, const struct row *row)
 {
@@ -194,7 +213,7 @@ static bool name_call(struct code *code, const struct row *row)
 	bool named = is_foreign_wait(row) && !row->gil && call.entry && call.entry->name[0] != '[';
 	bool all = (double)call.self >= WHOLE_SHARE * (double)row->self;
 	// The caller says which program it is.
-	const char *own = is_brief(row) ? KEY_SHORT_NAME "]" : row->name;
+	const char *own = is_brief(row) ? KEY_SHORT_NAME "]" : name_of(code, row);
 	place_words(call.caller->file, call.line, call.caller->module, place, sizeof(place));
 	code->name = report_say(code->report, "%s < %s%s", named ? call.entry->name : own,
 	                        call.caller->name, all ? "" : ", others");
@@ -233,7 +252,7 @@ static void name_row(struct code *code, const struct row *row)
 	if (name_call(code, row) || name_kernels_caller(code, row))
 		return;
 	place_words(row->file, row->line, row->module, place, sizeof(place));
-	code->name = row->name;
+	code->name = name_of(code, row);
 	code->beside = report_say(code->report, "%s", place_beside(row->name, place));
 }
 
@@ -508,7 +527,7 @@ static struct call_tree *calls_of(const struct code *code, struct error *err)
 		return NULL;
 	for (size_t i = 0; i < code->rows->count; i++) {
 		const struct row *row = &code->rows->rows[i];
-		on_cpu |= row->self && (is_brief(row) || is_kernel(row));
+		on_cpu |= row->self && (is_brief(row) || is_kernel(row) || is_made(row));
 		waits |= row->self && is_foreign_wait(row);
 	}
 	if (!on_cpu) {

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/function_name.h"
+#include "base/op.h"
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
@@ -35,6 +36,7 @@
 #define MORE_THAN    1.1  /* times the function that has most itself: then that says more */
 #define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
+#define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
 
 struct verdict_facts {
 	const struct run *run;
@@ -47,6 +49,7 @@ struct verdict_facts {
 	const struct call_tree *wait_tree; /* of the critical thread */
 	const struct op_rows *ops;         /* by self time */
 	const struct findings *findings;
+	const struct finding *second; /* one that explains less than the sentence does; or NULL */
 };
 
 __attribute__((format(printf, 2, 3))) static bool say(struct verdict *v, const char *format, ...)
@@ -177,17 +180,54 @@ static bool nothing_measured(const struct verdict_facts *f, struct verdict *v)
 	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
 }
 
+// Code that a compiler made while the program ran, and told nobody of.
+static const struct row *nameless_row(const struct verdict_facts *f)
+{
+	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+
+	return row && is_mark(row) && strcmp(row->name, "[jit]") == 0 ? row : NULL;
+}
+
 // A function of the user's own that holds more, with what it calls of libraries, than TIMES what
 // any function does by itself: time that is spent in many small ones has one cause all the same.
 static bool asks_most(const struct verdict_facts *f, double times, struct place_sum *sum)
 {
-	const struct row *row = hottest(f);
+	const struct row *row = nameless_row(f) ? nameless_row(f) : hottest(f);
 
 	*sum = place_busiest(f->cpu_tree);
 	uint64_t ns = sum->self + sum->below;
 	return sum->own && sum->entry && !sum->own->kernel && sum->below > sum->self / 10 &&
 	       share_of(ns, f->cpu->all) >= ASKED_SHARE &&
 	       (!row || (double)ns > times * (double)row->self);
+}
+
+// Neither a name of the program's own, whose self time may be anything's, nor Python's collector.
+static bool is_work(const struct op_row *row)
+{
+	return !row->label && strcmp(row->provider, op_provider_name(OP_PYTHON)) != 0;
+}
+
+static bool names_work(const void *context, const char *op)
+{
+	const struct op_rows *ops = context;
+
+	for (size_t i = 0; i < ops->count; i++)
+		if (strcmp(ops->rows[i].name, op) == 0)
+			return is_work(&ops->rows[i]);
+	return false;
+}
+
+// The op that holds most time itself; NULL if there is none.
+static const struct op_row *hottest_op(const struct verdict_facts *f)
+{
+	const struct op_row *most = NULL;
+
+	for (size_t i = 0; i < f->ops->count; i++) {
+		const struct op_row *row = &f->ops->rows[i];
+		if (is_work(row) && (!most || row->self_ns > most->self_ns))
+			most = row;
+	}
+	return most;
 }
 
 // "… % of the CPU time is spent in save (a.c:3) and in what it calls of libraries, most in write".
@@ -202,12 +242,16 @@ static void name_sum(const struct verdict_facts *f, const struct place_sum *sum,
 	if (sum->entry->call_line && sum->below > sum->self)
 		own.line = sum->entry->call_line;
 	name_node(&own, place, sizeof(place));
+	struct place_op op = place_op_below(f->cpu_tree, sum, names_work, f->ops);
+	bool in_op = op.name && (double)op.self >= STANDS_FOR * (double)sum->below;
 	snprintf(buffer, size,
 	         "%s %% of the CPU time is spent in %s and in what it calls of %s, "
-	         "most in %.80s",
+	         "most in %s%.80s",
 	         format_percent(sum->self + sum->below, f->cpu->all).text, place,
-	         sum->entry->kernel ? "the kernel" : "libraries",
-	         sum->entry->name[0] == '[' || !entry ? sum->entry->name : entry);
+	         sum->entry->kernel ? "the kernel" : "libraries", in_op ? "the op " : "",
+	         in_op                                  ? op.name
+	         : sum->entry->name[0] == '[' || !entry ? sum->entry->name
+	                                                : entry);
 }
 
 static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)
@@ -219,28 +263,100 @@ static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 	snprintf(v->next + length, sizeof(v->next) - length, " %s.", text);
 }
 
-// What could save most; it says more than the shares that the rest looks at. Of what is no fault
-// by itself, such as imports, only what most of the run is spent in. Rules on the measurement say
-// how far to trust it, not what is slow. Who asks for most is named beside what is the smaller
-// part.
-static bool found(const struct verdict_facts *f, struct verdict *v)
+// What starts with an import is described by what is imported.
+static bool is_import(const struct place_sum *sum)
 {
+	return strcmp(sum->entry->name, "_find_and_load") == 0;
+}
+
+// How much of the run CPU_NS of all threads explain, as evidence_weigh() has it for findings.
+static double price_of(const struct verdict_facts *f, uint64_t cpu_ns)
+{
+	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE], wall = f->run->wall_ns;
+	uint64_t run = wall > waited ? wall - waited : 0;
+
+	return share_of(cpu_ns, f->cpu->all > run ? f->cpu->all : run) * (double)wall;
+}
+
+static double price_of_op(const struct verdict_facts *f, const struct op_row *op)
+{
+	return share_of(op->self_ns, f->ops->wall_ns) * (double)f->run->wall_ns;
+}
+
+// Whether PRICE, of a place, is more than FINDING explains. One that is AT that place says why it
+// takes long, and stands for it if it explains most of it.
+static bool outranks(double price, const struct finding *finding, bool at)
+{
+	return (at ? STANDS_FOR : 1) * price > (double)finding->saving_ns;
+}
+
+static bool is_in(const struct finding *finding, const char *function, const char *file)
+{
+	return finding->function && strcmp(finding->function, function) == 0 &&
+	       is_same(finding->file, file);
+}
+
+static bool calls(const struct finding *finding, const char *callee)
+{
+	for (size_t i = 0; i < finding->row_count; i++)
+		if (finding->rows[i].callee && strcmp(finding->rows[i].callee, callee) == 0)
+			return true;
+	return false;
+}
+
+// Whether a function, an op, or a function with what it asks libraries for, explains more of the
+// run than FINDING: worst is what costs most, whatever a rule says of it.
+static bool is_outranked(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct row *row = nameless_row(f) ? nameless_row(f) : hottest(f);
+	const struct op_row *op = hottest_op(f);
 	struct place_sum sum;
+
+	if (f->run->samples < FEW_SAMPLES)
+		return false;
+	if (row && outranks(price_of(f, row->self), finding,
+	                    is_in(finding, row->name, row->file) || calls(finding, row->name)))
+		return true;
+	if (op && outranks(price_of_op(f, op), finding, calls(finding, op->name)))
+		return true;
+	return asks_most(f, MORE_THAN, &sum) && !is_import(&sum) &&
+	       outranks(price_of(f, sum.self + sum.below), finding,
+	                is_in(finding, sum.own->name, sum.own->file));
+}
+
+// The one that explains most. Of what is no fault by itself, such as imports, only what most of the
+// run is spent in. Rules on the measurement say how far to trust it, not what is slow.
+static const struct finding *worst(const struct verdict_facts *f)
+{
+	const struct finding *most = NULL;
 
 	for (size_t i = 0; i < f->findings->shown; i++) {
 		const struct finding *finding = &f->findings->items[i];
-		bool most = finding->share >= MOST_SHARE;
-		if ((finding->severity < SEVERITY_WARN && !most) || !finding->saving_ns ||
-		    finding->rule->subject == RULES_QUALITY)
-			continue;
-		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
-		advise(v, "%s", finding->advice);
-		if (!most && f->run->samples >= FEW_SAMPLES && asks_most(f, MORE_THAN, &sum) &&
-		    share_of(sum.self + sum.below, f->cpu->all) >= MOST_SHARE)
-			add_sum(f, &sum, v);
-		return true;
+		bool counts = finding->severity >= SEVERITY_WARN || finding->share >= MOST_SHARE;
+		if (counts && finding->rule->subject != RULES_QUALITY &&
+		    finding->saving_ns > (most ? most->saving_ns : 0) &&
+		    !(most && finding->rule->potential))
+			most = finding;
 	}
-	return false;
+	return most;
+}
+
+// A finding, if nothing else explains more of the run. Who asks for most is named beside what is
+// the smaller part.
+static bool found(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct finding *finding = worst(f);
+	struct place_sum sum;
+
+	if (!finding || f->second)
+		return false;
+	say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+	advise(v, "%s", finding->advice);
+	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
+	    asks_most(f, MORE_THAN, &sum) &&
+	    share_of(sum.self + sum.below, f->cpu->all) >= MOST_SHARE)
+		add_sum(f, &sum, v);
+	return true;
 }
 
 // The CPUs that its threads waited for were busy with its other threads.
@@ -448,24 +564,78 @@ static bool our_own(const struct verdict_facts *f, struct verdict *v)
 	                 "--no-ops ...");
 }
 
-// Code that a compiler made while the program ran, and told nobody of.
+// "code without symbols that a JIT compiler made", "code without symbols in libfoo.so".
+static void name_nameless(const struct row *row, char *buffer, size_t size)
+{
+	bool jit = is_mark(row);
+
+	snprintf(buffer, size, "code without symbols %s%s",
+	         jit ? "that a JIT compiler made" : "in ", jit ? "" : path_base(row->module));
+}
+
+// What native code has no name for, its op has one for.
+static bool says_op(const struct verdict_facts *f, const struct row *row, struct verdict *v)
+{
+	struct place_op op = place_op_around(f->cpu_tree, row->name, row->module);
+	char code[300], called[400] = "";
+
+	if (!op.name || (double)op.self < STANDS_FOR * (double)row->self)
+		return false;
+	struct place_call call = place_caller(f->cpu_tree, op.name);
+	if (!call.caller)
+		call = place_caller(f->cpu_tree, row->name);
+	bool caller = call.caller && call.caller->name[0] != '[';
+	if (caller)
+		name_call(&call, called, sizeof(called));
+	name_nameless(row, code, sizeof(code));
+	say(v, "%s %% of the CPU time is spent in the op %.80s (%s)%s%s.",
+	    format_percent(op.self, f->cpu->all).text, op.name, code,
+	    caller ? ", mostly called from " : "", called);
+	return advise(v, "Call it less often or with less work, starting there.");
+}
+
 static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
-	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+	const struct row *row = nameless_row(f);
 
-	if (!row || strcmp(row->name, "[jit]") != 0 || !is_mark(row) ||
-	    share_of(row->self, f->cpu->all) < ASKED_SHARE)
+	if (!row || share_of(row->self, f->cpu->all) < ASKED_SHARE)
 		return false;
+	if (says_op(f, row, v))
+		return true;
 	say(v, "%s %% of the CPU time is spent in code without symbols that a JIT compiler made.",
 	    format_percent(row->self, f->cpu->all).text);
 	return advise(v, "Have its names written first: see the limits below.");
+}
+
+// One that takes longer than any function does, as where several functions share its work.
+static bool hot_op(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *row = nameless_row(f) ? nameless_row(f) : hottest(f);
+	const struct op_row *op = hottest_op(f);
+	struct place_sum sum;
+	char place[256];
+
+	if (!op || share_of(op->self_ns, f->ops->wall_ns) < ASKED_SHARE)
+		return false;
+	double price = price_of_op(f, op);
+	bool asked = asks_most(f, MORE_THAN, &sum);
+	if ((row && price <= MORE_THAN * price_of(f, row->self)) ||
+	    (asked && price <= price_of(f, sum.self + sum.below)))
+		return false;
+	place_words(op->file, op->line, NULL, place, sizeof(place));
+	say(v, "%s %% of the time is spent in the op %.80s%s%s.",
+	    format_percent(op->self_ns, f->ops->wall_ns).text, op->name,
+	    *place ? ", mostly called from " : "", place);
+	return advise(v, "Call it less often or with less work%s.",
+	              *place ? ", starting there" : "");
 }
 
 static bool nothing_seen(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
-	if (!row || !is_mark(row) || share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
+	if (!row || !is_mark(row) || nameless_row(f) ||
+	    share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
 		return false;
 	say(v, "Where %s %% of the CPU time was spent could not be seen.",
 	    format_percent(row->self, f->cpu->all).text);
@@ -492,7 +662,7 @@ static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 
 	if (!asks_most(f, MORE_THAN, &sum))
 		return false;
-	if (strcmp(sum.entry->name, "_find_and_load") == 0 && of_imports(f, v))
+	if (is_import(&sum) && of_imports(f, v))
 		return true;
 	name_sum(f, &sum, text, sizeof(text));
 	say(v, "%s.", text);
@@ -548,6 +718,9 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 		name_call(&call, called, sizeof(called));
 	if (of_openmp(f, row, called, v))
 		return true;
+	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
+	    says_op(f, row, v))
+		return true;
 	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
 	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
 	    place, caller ? ", mostly called from " : "", caller ? called : "");
@@ -568,6 +741,16 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	return advise(v, "See who calls it: bottleneck report --call-tree");
 }
 
+// The sentence is about what costs more: this comes next.
+static void add_second(const struct verdict_facts *f, struct verdict *v)
+{
+	size_t length = strlen(v->next);
+
+	if (f->second)
+		snprintf(v->next + length, sizeof(v->next) - length, "%sNext: %s.",
+		         length ? v->next[length - 1] == '.' ? " " : ". " : "", f->second->fact);
+}
+
 // What the program calls it itself says more than the functions that it is made of.
 static void add_op(const struct verdict_facts *f, struct verdict *v)
 {
@@ -575,7 +758,8 @@ static void add_op(const struct verdict_facts *f, struct verdict *v)
 	size_t length = strlen(v->next);
 	char place[256];
 
-	if (!row || share_of(row->self_ns, f->ops->wall_ns) < OP_SHARE)
+	if (!row || share_of(row->self_ns, f->ops->wall_ns) < OP_SHARE ||
+	    strstr(v->sentence, row->name))
 		return;
 	place_words(row->file, row->line, NULL, place, sizeof(place));
 	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, false);
@@ -604,9 +788,9 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
-	nothing_measured, found,   waits_for_cpu, others_wait_for_cpu, waits,     children_wait,
-	too_few_samples,  our_own, nameless_jit,  nothing_seen,        asked_for, flat,
-	hot_function,
+	nothing_measured, found,           waits_for_cpu, others_wait_for_cpu, waits,
+	children_wait,    too_few_samples, our_own,       nothing_seen,        hot_op,
+	asked_for,        nameless_jit,    flat,          hot_function,
 };
 
 int verdict_find(const struct profile *profile, const struct view *view,
@@ -650,9 +834,12 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;
+	const struct finding *first = worst(&f);
+	f.second = first && is_outranked(&f, first) ? first : NULL;
 	size_t rule = 0;
 	while (rule < sizeof(rules) / sizeof(rules[0]) && !rules[rule](&f, verdict))
 		rule++;
+	add_second(&f, verdict);
 	add_op(&f, verdict);
 	if (rule < sizeof(rules) / sizeof(rules[0]) && rules[rule] != found)
 		add_noise(&f, verdict);

@@ -2,8 +2,9 @@
 /*
  * The answer in two sentences: one number and one place, then what to do next.
  *
- * It is that of the first finding, where one is worth changing something for; else what most of
- * the time went to.
+ * It is that of the finding that explains most, where one is worth changing something for and no
+ * function or op explains more of the run; else what most of the time went to, and the finding
+ * next.
  */
 #pragma once
 

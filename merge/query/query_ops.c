@@ -145,6 +145,7 @@ static void name_row(const struct op_groups *a, const struct op_group *group, st
 	const char *text = text_or(strings_get(a->texts, group->text), "");
 
 	row->name = op ? op->name : text;
+	row->label = op && op_is_label(op);
 	row->domain = op ? op->domain : a->query->by == OPS_BY_DOMAIN ? text : "";
 	row->provider = group->mixed ? "" : op_provider_name(group->provider);
 	row->shape = a->query->by == OPS_BY_SHAPE ? text : "";

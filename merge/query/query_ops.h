@@ -73,6 +73,7 @@ struct op_row {
 	const char *stack;    /* "step (train.c:12) < main (train.c:80)"; "" if not asked for */
 	const char *file;     /* where it is called from, most of its time; NULL if unknown */
 	int line;
+	bool label;                    /* a name of the program's own, see base/op.h */
 	bool backward;                 /* that has called what it is the derivative of */
 	const char *function, *module; /* of that place; NULL if unknown */
 	const char *thread;            /* by thread; else NULL */

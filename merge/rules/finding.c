@@ -104,11 +104,23 @@ static void cover(struct findings *f)
 	}
 }
 
-// What is said of the measurement changes no program: it comes behind what does, unless nothing can
+// What is said of the measurement changes no program: it comes after what does, unless nothing can
 // be trusted.
 static bool is_aside(const struct finding *finding)
 {
 	return finding->rule->subject == RULES_QUALITY && finding->severity < SEVERITY_ERROR;
+}
+
+static bool is_untrusted(const struct finding *finding)
+{
+	return finding->rule->subject == RULES_QUALITY && !is_aside(finding);
+}
+
+// What more CPUs could give is no time that was spent; and what the start takes is the less of a
+// run the longer that is.
+static bool is_apart(const struct finding *finding)
+{
+	return finding->rule->potential || finding->rule->once;
 }
 
 static int compare_findings(const void *a, const void *b)
@@ -119,10 +131,16 @@ static int compare_findings(const void *a, const void *b)
 		return left->covered ? 1 : -1;
 	if (is_aside(left) != is_aside(right))
 		return is_aside(left) ? 1 : -1;
-	if (left->severity != right->severity)
-		return left->severity < right->severity ? 1 : -1;
+	if (is_untrusted(left) != is_untrusted(right))
+		return is_untrusted(left) ? -1 : 1;
+	if (is_apart(left) != is_apart(right))
+		return is_apart(left) ? 1 : -1;
+	// The seconds of the run that a finding explains say how bad it is; a severity says of what
+	// kind it is.
 	if (left->saving_ns != right->saving_ns)
 		return left->saving_ns < right->saving_ns ? 1 : -1;
+	if (left->severity != right->severity)
+		return left->severity < right->severity ? 1 : -1;
 	return strcmp(left->rule->id, right->rule->id);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is wrong with a run, worst first: each rule of merge/rules/rule.h, asked.
+ * What is wrong with a run, by the seconds that each finding explains: each rule of
+ * merge/rules/rule.h, asked.
  *
  * Rules are asked about the steady state, that is behind the warm-up, unless they are about the
  * whole run, or QUERY names a window itself. A rule that could not be asked says why.
@@ -62,8 +63,7 @@ struct rule_answer {
 };
 
 struct findings {
-	struct finding *items; /* those that no other one covers come first, each group by severity
-	                          and saving */
+	struct finding *items; /* those that no other one covers come first, each group by saving */
 	size_t count, shown;   /* SHOWN of them are not covered */
 	struct rule_answer *answers; /* [rule] */
 	size_t answer_count;

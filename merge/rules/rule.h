@@ -65,6 +65,9 @@ struct rule {
 	double threshold;                    /* fires when the value is above it */
 	double severe;                       /* above this it is one severity worse; 0: never */
 	bool below;                          /* fires when the value is below the threshold */
+	bool potential;                      /* what it says could be saved is what more CPUs
+	                                        could give, not time that was spent in a place */
+	bool once;                           /* paid at the start, however long the run is */
 	bool whole_run;                      /* else on what is asked for, without the warm-up */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
 	                                        part of what they find */

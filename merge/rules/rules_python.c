@@ -313,6 +313,7 @@ const struct rule rules_python[] = {
 	{ .id = "PY-IMPORT",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_INFO,
+	  .once = true,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "WARM-INIT", "IO-WAIT", "PY-INTERP", "IO-OPEN" },

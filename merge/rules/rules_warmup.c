@@ -218,6 +218,7 @@ const struct rule rules_warmup[] = {
 	{ .id = "WARM-INIT",
 	  .subject = RULES_WARMUP,
 	  .severity = SEVERITY_INFO,
+	  .once = true,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .whole_run = true,

@@ -231,7 +231,38 @@ Test(finding, what_saves_next_to_nothing_is_none)
 	cr_expect(strlen(answer_of_rule(findings, "IO-WAIT")->why) > 0);
 }
 
-Test(finding, severity_ranks_before_saving)
+// A rule that finds more of the run, with a milder word for it, comes first.
+Test(finding, what_explains_more_of_the_run_comes_first_whatever_its_severity)
+{
+	add(&f, 1, METRIC_ON_CPU, 350, "main a.c:3 > pack a.c:30 > deflate@libc");
+	add(&f, 1, METRIC_ON_CPU, 250, "main a.c:3 > work a.c:5");
+	add(&f, 1, METRIC_OFF_FILE, 150, "main a.c:3 > load a.c:9 > read@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 250, "main a.c:3 > take a.c:7 > pthread_mutex_lock@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_assert_eq(findings->shown, 3);
+	cr_expect_str_eq(findings->items[0].rule->id, "CPU-COMPRESS");
+	cr_expect_eq(findings->items[0].severity, SEVERITY_INFO);
+	cr_expect_str_eq(findings->items[1].rule->id, "CPU-LOCK");
+	cr_expect_str_eq(findings->items[2].rule->id, "IO-WAIT");
+}
+
+// A long run has the same start as a short one.
+Test(finding, what_the_start_takes_ranks_after_what_the_work_takes)
+{
+	add(&f, 1, METRIC_ON_CPU, 600,
+	    "{<module> app.py:4} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+	    "{<module> slow.py:7}");
+	add(&f, 1, METRIC_OFF_FILE, 400, "main a.c:3 > load a.c:9 > read@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_assert(findings->shown >= 2);
+	cr_expect_str_eq(findings->items[0].rule->id, "IO-WAIT");
+	cr_expect_not_null(finding_of(findings, "PY-IMPORT"));
+}
+
+// Of CPUs that had nothing to do no time was spent anywhere.
+Test(finding, what_more_cpus_could_give_ranks_after_time_that_was_spent)
 {
 	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");
 	add(&f, 1, METRIC_OFF_FILE, 150, "main a.c:3 > load a.c:9 > read@libc");

@@ -117,6 +117,108 @@ Test(text_verdict, what_asks_for_most_is_named_beside_a_finding_of_less)
 	free(verdict);
 }
 
+Test(text_verdict, a_finding_that_explains_less_than_a_function_comes_next)
+{
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0].saving_ns = 4 * NS_PER_SEC;
+	profile->findings[0].share = 0.1;
+	expect_verdict(profile, "  61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in "
+	                        "deflate_slow (deflate.c:1790).");
+	expect_verdict(profile, "Next: waiting for locks: 41 %");
+	profile->findings[0].saving_ns = 39 * NS_PER_SEC;
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+}
+
+// What a place does too often says more than how long the place takes.
+Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
+{
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0].function = "deflate_slow";
+	profile->findings[0].file = profile->functions[0].file;
+	profile->findings[0].saving_ns = 12 * NS_PER_SEC;
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+	profile->findings[0].saving_ns = 4 * NS_PER_SEC;
+	expect_verdict(profile, "  61.1 % of the CPU time");
+}
+
+Test(text_verdict, an_op_that_takes_longer_than_a_finding_comes_first)
+{
+	struct op_row ops[] = { { .name = "MASK INDICES",
+		                  .label = true,
+		                  .provider = "torch",
+		                  .domain = "",
+		                  .shape = "",
+		                  .stack = "",
+		                  .self_ns = 40 * NS_PER_SEC },
+		                { .name = "aten::nonzero",
+		                  .provider = "torch",
+		                  .domain = "",
+		                  .shape = "",
+		                  .stack = "",
+		                  .file = "/src/masks.py",
+		                  .line = 17,
+		                  .calls = 1,
+		                  .self_ns = 30 * NS_PER_SEC,
+		                  .total_ns = 30 * NS_PER_SEC } };
+	struct profile *profile = fake_profile_with_ops();
+
+	profile->ops = ops;
+	profile->op_count = 2;
+	profile->findings[0] = (struct finding){ .rule = rule_at(0),
+		                                 .severity = SEVERITY_WARN,
+		                                 .share = 0.15,
+		                                 .saving_ns = 6 * NS_PER_SEC,
+		                                 .function = "forward",
+		                                 .file = "/src/masks.py",
+		                                 .line = 12,
+		                                 .fact = "copying tensors: 15 % of the time" };
+	profile->finding_count = profile->findings_shown = 1;
+	expect_verdict(profile, "  72.8 % of the time is spent in the op aten::nonzero, mostly "
+	                        "called from masks.py:17.");
+	expect_verdict(profile, "Next: copying tensors: 15 % of the time.");
+	profile->findings[0].saving_ns = 31 * NS_PER_SEC;
+	expect_verdict(profile, "  Copying tensors: 15 % of the time.");
+}
+
+// main > «convolution» > [jit].
+Test(text_verdict, an_op_names_code_that_has_no_symbols)
+{
+	static struct row row = { .name = "[jit]",
+		                  .self = 6 * NS_PER_SEC,
+		                  .total = 6 * NS_PER_SEC,
+		                  .self_ns = { [METRIC_ON_CPU] = 6 * NS_PER_SEC } };
+	struct call_node code = { .name = "[jit]",
+		                  .self = 6 * NS_PER_SEC,
+		                  .total = 6 * NS_PER_SEC };
+	struct call_node op = {
+		.name = "convolution", .op = true, .call_line = 26, .total = 6 * NS_PER_SEC
+	};
+	struct call_node own = { .name = "train",
+		                 .file = "/src/train.py",
+		                 .line = 26,
+		                 .python = true,
+		                 .total = 6 * NS_PER_SEC };
+	struct profile *profile = fake_profile();
+
+	op.child = &code;
+	own.child = &op;
+	profile->tree = &own;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
+	expect_verdict(profile, "  60.0 % of the CPU time is spent in the op convolution (code "
+	                        "without symbols that a JIT compiler made), mostly called from "
+	                        "train (train.py:26).");
+	struct view view = view_default();
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(ne(ptr, strstr(page, "[jit] in convolution"), NULL), "%s", page);
+	free(page);
+	op.op = false;
+	expect_verdict(profile, "60.0 % of the CPU time is spent in code without symbols");
+}
+
 Test(text_verdict, the_users_own_code_that_libraries_call_is_not_its_callers_time)
 {
 	struct call_node nodes[5];
@@ -392,6 +494,10 @@ Test(text_verdict, the_verdict_names_an_op_that_holds_half_of_the_time)
 
 	profile->ops = heavy;
 	profile->op_count = 1;
+	expect_verdict(profile,
+	               "72.8 % of the time is spent in the op fftw_plan_dft_1d, mostly called "
+	               "from main.c:41.");
+	heavy[0].label = true;
 	expect_verdict(profile, "72.8 % of the time is in the op fftw_plan_dft_1d, mostly called "
 	                        "from main.c:41.");
 	heavy[0].self_ns = 20 * NS_PER_SEC;
