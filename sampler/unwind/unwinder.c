@@ -274,8 +274,10 @@ static enum walk_step step_without_rule(struct unwinder *u, struct output *out)
 	enum walk_step step = walk_without_rule(&u->walk);
 
 	u->stats.fp_frames += step == WALK_CALLER;
-	// Where code has no frame pointer, its zero is no outermost frame's.
-	bool doubtful = step == WALK_STUCK || (step == WALK_END && u->walk.exact);
+	// Where code has no frame pointer, its zero is no outermost frame's. Generated code is
+	// never the outermost one of a thread.
+	bool made = u->walk.module && !u->walk.module->image;
+	bool doubtful = step == WALK_STUCK || (step == WALK_END && (u->walk.exact || made));
 	if (!doubtful)
 		return step;
 	if (walk_guess_caller(&u->walk))

@@ -10,6 +10,8 @@
  * above. */
 #define ALIGNED_FRAME_MAX (64u << 10)
 #define SAVED_MAX         256
+/* Generated code saves the registers that it must, and what it keeps of vectors. */
+#define MADE_SAVED_MAX 256
 /* So many callers are asked whether a guess is right. */
 #define STRICT_FRAMES 8
 
@@ -248,6 +250,72 @@ static bool find_caller_of_aligned(struct walk *w, struct walk *here)
 	return false;
 }
 
+/* True if CALLER, where W's walk would go on with PC, SP and a frame pointer, makes sense. */
+static bool proves(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t sp,
+                   enum rigour rigour)
+{
+	struct walk trial = *w;
+
+	trial.pc = pc;
+	trial.sp = sp;
+	trial.exact = false;
+	trial.regs = NULL;
+	trial.has_rbp = caller->has_rbp;
+	trial.rbp = caller->rbp;
+	walk_locate(&trial);
+	if (trial.rule.cfa == CFI_NO_RULE || trial.rule.cfa == CFI_UNUSABLE)
+		return false;
+	if (walk_needs_rbp(&trial) && (!trial.has_rbp || trial.rbp <= sp || trial.rbp & 7))
+		return false;
+	*caller = trial;
+	return leads_on(&trial, STRICT_FRAMES, rigour != RIGOUR_PROVEN);
+}
+
+/* The caller of generated code that returns to PC from SLOT: such code may have taken rbp for
+   itself, and then has saved it right below its return address, among the other registers that are
+   not its own. */
+static bool find_made_caller(const struct walk *w, struct walk *caller, uint64_t pc, uint64_t slot,
+                             enum rigour rigour)
+{
+	uint64_t low = slot - w->sp > MADE_SAVED_MAX ? slot - MADE_SAVED_MAX : w->sp;
+
+	for (uint64_t saved = slot - 8; saved + 8 > low && saved < slot; saved -= 8) {
+		*caller = *w;
+		caller->has_rbp = stack_memory_read(w->memory, saved, &caller->rbp);
+		if (caller->has_rbp && caller->rbp > slot &&
+		    proves(w, caller, pc, slot + 8, rigour))
+			return true;
+	}
+	*caller = *w;
+	return proves(w, caller, pc, slot + 8, rigour);
+}
+
+/* Generated code has no image, so that nothing is known of its functions; it is called through
+   pointers, in code that has rules. */
+static bool find_caller_of_made(struct walk *w, struct walk *here, uint64_t end)
+{
+	struct call_site site;
+	struct walk caller;
+	uint64_t pc;
+
+	for (enum rigour rigour = RIGOUR_PROVEN; rigour <= RIGOUR_STRICT; rigour++) {
+		for (uint64_t slot = (w->sp + 7) & ~UINT64_C(7); slot + 8 <= end; slot += 8) {
+			if (!stack_memory_read(here->memory, slot, &pc) ||
+			    is_in_module(w, pc - 1) || !walk_call_site(here, pc, &site) ||
+			    site.direct || !find_made_caller(here, &caller, pc, slot, rigour))
+				continue;
+			w->pc = pc;
+			w->sp = slot + 8;
+			w->exact = false;
+			w->regs = NULL;
+			w->has_rbp = caller.has_rbp;
+			w->rbp = caller.rbp;
+			return true;
+		}
+	}
+	return false;
+}
+
 bool walk_guess_caller(struct walk *w)
 {
 	struct stack_memory memory = *w->memory;
@@ -256,8 +324,14 @@ bool walk_guess_caller(struct walk *w)
 	uint64_t end = memory.start + memory.size;
 
 	here.interrupted = interrupted;
-	if (!w->module || !w->module->image || w->sp < memory.start || w->sp >= end)
+	if (!w->module || w->sp < memory.start || w->sp >= end)
 		return false;
+	if (!w->module->image) {
+		memory.pid = 0; // the copy must be enough
+		here.memory = &memory;
+		end = end - w->sp > SCAN_BYTES_MAX ? w->sp + SCAN_BYTES_MAX : end;
+		return find_caller_of_made(w, &here, end);
+	}
 	if (find_caller_of_aligned(w, &here))
 		return true;
 	memory.pid = 0; // the copy must be enough

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ void scene_capture(uint64_t regs[17]);
 void scene_capture_leaf(uint64_t regs[17]);
 void scene_capture_pushed(uint64_t regs[17]);
 void scene_capture_bare(uint64_t regs[17]);
+uint64_t scene_capture_made(uint64_t regs[17], uint64_t rbp);
+extern const uint8_t scene_capture_made_end[];
 void scene_with_frame(void (*callback)(void));
 extern uint64_t scene_asm_return;
 
@@ -160,6 +163,27 @@ static NOINLINE void take_bare(void)
 	LEAVE();
 }
 
+static uint64_t made_rbp;
+
+static NOINLINE void take_made(void)
+{
+	size_t size = (size_t)(scene_capture_made_end - (const uint8_t *)scene_capture_made);
+	uint8_t *code =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ENTER();
+	memcpy(code, (const void *)scene_capture_made, size);
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	uint64_t (*volatile made)(uint64_t *, uint64_t) = (uint64_t(*)(uint64_t *, uint64_t))code;
+	made(regs, made_rbp);
+	print_maps(); // and its calls' return addresses lie where the frame of the next call is
+	uint64_t back = made(regs, made_rbp);
+	COPY_STACK();
+	expect(back, RETURN);
+	finish();
+	LEAVE();
+}
+
 static NOINLINE void from_asm(void)
 {
 	expect(scene_asm_return, RETURN);
@@ -269,7 +293,10 @@ int main(int argc, char **argv)
 		body = take_leaf;
 	else if (strcmp(name, "bare") == 0)
 		body = take_bare;
-	else if (strcmp(name, "pushed") == 0)
+	else if (strcmp(name, "made") == 0) {
+		body = take_made;
+		made_rbp = (uint64_t)strtoul(argv[2], NULL, 0);
+	} else if (strcmp(name, "pushed") == 0)
 		body = take_pushed;
 	else if (strcmp(name, "plain") != 0)
 		return 2;

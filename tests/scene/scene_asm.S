@@ -91,6 +91,37 @@ scene_capture_bare:
 	ret
 	.size scene_capture_bare, .-scene_capture_bare
 
+/* As a compiler makes it while the program runs, to be copied: %rbp has %rsi. Returns to whom it
+   returns. */
+	.p2align 4
+	.globl scene_capture_made, scene_capture_made_end
+	.type scene_capture_made, @function
+scene_capture_made:
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	subq $520, %rsp
+	movq %rsi, %rbp
+	movq $78, %rbx
+	store_registers
+	movq %rsp, 56(%rdi)
+	leaq 1f(%rip), %rax
+1:	movq %rax, 128(%rdi)
+	addq $520, %rsp
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	movq (%rsp), %rax
+	ret
+scene_capture_made_end:
+	.size scene_capture_made, .-scene_capture_made
+
 /* Has a frame, and nothing says so. */
 	.p2align 4
 	.globl scene_with_frame

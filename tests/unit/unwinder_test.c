@@ -124,6 +124,27 @@ Test(unwinder, a_bare_frame_is_stepped_out_of_by_its_callers_call)
 	}
 }
 
+// As oneDNN's kernels are: no rules, no file, and rbp is used for data, or is zero, which would be
+// an outermost frame's.
+Test(unwinder, generated_code_is_stepped_out_of_by_its_callers_call)
+{
+	static const char *const rbps[] = { "0x200", "0", "0x7f0000000001" };
+
+	for (size_t i = 0; i < BUILDS; i++) {
+		for (size_t k = 0; k < sizeof(rbps) / sizeof(rbps[0]); k++) {
+			char what[80];
+			uint32_t flags;
+			cleanup(scene_stack) struct scene_stack *scene =
+				scene_of(builds[i], "made", rbps[k]);
+			if (!scene)
+				continue;
+			snprintf(what, sizeof(what), "%s, rbp %s", builds[i], rbps[k]);
+			expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), what);
+			cr_expect(eq(u32, flags, STACK_GUESSED), "%s", what);
+		}
+	}
+}
+
 Test(unwinder, a_musl_program_is_followed_into_main)
 {
 	static const char *const names[] = { "plain", "signal", "frame" };
