@@ -208,10 +208,12 @@ static const struct section_column op_columns[] = {
 	{ "self_ns", .page_id = "self", .heading = "self", .type = CELL_NS, .at = { 1, 1, 13 },
 	  .if_any = true, FIELD(struct op_row, self_ns) },
 	{ "self_share", .heading = "%", .page_heading = "self %", .type = CELL_SHARE,
-	  .at = { 2, 2, 0 }, .if_any = true, FIELD(struct op_row, self_ns) },
+	  .at = { 2, 2, 32 }, .if_any = true, FIELD(struct op_row, self_ns) },
+	{ "others_ns", .heading = "in libraries", .type = CELL_NS, .at = { 2, 2, 31 },
+	  .none = { 1, 1, 0 }, .priority = 2, FIELD(struct op_row, others_ns) },
 	{ "total_ns", .page_id = "total", .heading = "total", .type = CELL_NS, .at = { 3, 3, 14 },
 	  .priority = 1, FIELD(struct op_row, total_ns) },
-	{ "total_share", .heading = "%", .type = CELL_SHARE, .at = { 4, 0, 0 }, .priority = 9,
+	{ "total_share", .heading = "%", .type = CELL_SHARE, .at = { 4, 0, 33 }, .priority = 9,
 	  FIELD(struct op_row, total_ns) },
 	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 5, 4, 9 }, .none = { 1, 0, 0 },
 	  .if_any = true, FIELD(struct op_row, calls) },
@@ -301,12 +303,10 @@ static struct section *new_section(struct report *r, struct ops *ops, const char
 
 static struct section *ops_sheet(struct report *r, const char *id, enum op_by by, struct error *err)
 {
-	struct ops ops = { .query = { .by = by,
-		                      .sort = OPS_SORT_SELF,
-		                      .thread = r->view->thread,
-		                      .process = r->view->process,
-		                      .from_ns = r->view->from_ns,
-		                      .to_ns = r->view->to_ns } };
+	struct ops ops = { .query = view_op_query(r->view) };
+
+	ops.query.by = by;
+	ops.query.sort = OPS_SORT_SELF;
 
 	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err), err);
 	if (!ops.all)
@@ -326,6 +326,16 @@ struct section *section_sheet_op_shapes(struct report *r, struct error *err)
 	return ops_sheet(r, "op_shapes", OPS_BY_SHAPE, err);
 }
 
+// What the table's shares are of, and whose view it is.
+static const char *say_whole(struct report *r, const struct ops *ops)
+{
+	const char *wall = format_duration(ops->all->wall_ns).text, *as = r->view->as;
+
+	return report_say(r, "exact; %% of %s%s %s%s%s%s",
+	                  r->view->of ? r->view->of : "their threads'", r->view->of ? "," : "",
+	                  wall, as ? "; as " : "", as ? as : "", as ? " has them" : "");
+}
+
 struct section *section_page_ops(struct report *r, struct error *err)
 {
 	struct ops ops = { .query = view_op_query(r->view) };
@@ -336,7 +346,8 @@ struct section *section_page_ops(struct report *r, struct error *err)
 	if (!ops.all)
 		return NULL;
 	struct section *s = new_section(r, &ops, "ops", "Ops");
-	s->subtitle = "exact, by shape";
+	s->subtitle = r->view->as || r->view->of ? report_say(r, "%s; by shape", say_whole(r, &ops))
+	                                         : "exact, by shape";
 	section_page_rows(s, ops.all->rows, ops.all->count, sizeof(*ops.all->rows));
 	return section_end(s, err);
 }
@@ -565,8 +576,7 @@ struct section *section_ops(struct report *r, struct error *err)
 		return section_end(s, err);
 	}
 	s->shown = true;
-	s->subtitle = report_say(r, "exact; %% of their threads' %s",
-	                         format_duration(ops.all->wall_ns).text);
+	s->subtitle = say_whole(r, &ops);
 	choose_columns(s, &ops);
 	add_rows(s, &ops);
 	note_first_calls(s, &ops);

@@ -824,6 +824,8 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	cleanup(call_tree) struct call_tree *wait_tree =
 		cpu_tree ? query_call_tree(profile, &waiting, 0.01, err) : NULL;
 	struct op_query op_query = view_op_query(view);
+	op_query.as = 0;
+	op_query.of = NULL;
 	cleanup(op_rows) struct op_rows *ops =
 		wait_tree ? query_ops(profile, &op_query, err) : NULL;
 	if (!ops)

@@ -2,6 +2,7 @@
 #include "cli/report/view.h"
 
 #include "base/error.h"
+#include "base/provider.h"
 #include "base/schedule.h"
 #include "cli/exporters.h"
 
@@ -124,12 +125,16 @@ static const struct option_spec specs[] = {
 	          "of ops op, shape, stack:N, domain; of GPUs stream, kernel" },
 	{ .name = "ops", .kind = OPTION_SWITCH, .offset = AT(ops), .help = "the table of ops" },
 	{ .name = "as",
-	  .argument = "FORM",
-	  .kind = OPTION_CHOICE,
+	  .argument = "KIND",
+	  .kind = OPTION_TEXT,
 	  .offset = AT(as),
-	  .choices = forms,
-	  .help = "calls as another tool prints them: cprofile, cprofile-callers, "
-	          "cprofile-callees" },
+	  .help = "ops of this kind alone, as torch or blas, with the time of others within them; "
+	          "or counted calls as cprofile, cprofile-callers, cprofile-callees" },
+	{ .name = "of",
+	  .argument = "GLOB",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(of),
+	  .help = "percentages of ops are of the time in these, as in a label" },
 	{ .name = "waits",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(waits),
@@ -228,7 +233,6 @@ struct view view_default(void)
 	return (struct view){
 		.sort = VIEW_SORT_NONE,
 		.by = { VIEW_BY_NONE, 0 },
-		.as = VIEW_AS_NONE,
 		.top = VIEW_TOP_DEFAULT,
 		.min_percent = -1,
 		.display = { .color = COLOR_AUTO },
@@ -287,9 +291,17 @@ static bool asks_for_gpu(const struct view *view)
 	return view->sort == VIEW_SORT_GPU || view->sort == VIEW_SORT_GPU_TOTAL;
 }
 
+enum view_as view_as(const struct view *view)
+{
+	for (int i = 0; view->as && forms[i]; i++)
+		if (strcmp(view->as, forms[i]) == 0)
+			return (enum view_as)i;
+	return VIEW_AS_NONE;
+}
+
 enum view_table view_table(const struct view *view)
 {
-	if (view->as >= 0)
+	if (view_as(view) != VIEW_AS_NONE)
 		return VIEW_TABLE_CALLED;
 	if (view->waits)
 		return VIEW_TABLE_WAITS;
@@ -329,6 +341,8 @@ struct op_query view_op_query(const struct view *view)
 	};
 	int by = view->by.index;
 
+	const struct provider *kind = view->as ? provider_called(view->as) : NULL;
+
 	return (struct op_query){
 		.by = by == VIEW_BY_SHAPE    ? OPS_BY_SHAPE
 		      : by == VIEW_BY_STACK  ? OPS_BY_STACK
@@ -343,6 +357,8 @@ struct op_query view_op_query(const struct view *view)
 		.process = view->process,
 		.from_ns = view->from_ns,
 		.to_ns = view->to_ns,
+		.as = kind ? kind->id : 0,
+		.of = view->of,
 	};
 }
 
@@ -448,14 +464,14 @@ static int check_called(const struct view *view, struct error *err)
 		return error_set(err, 0,
 		                 "--as %s is about the whole run: calls are not kept by time or "
 		                 "thread",
-		                 forms[view->as]);
+		                 view->as);
 	if (view->ops || view->by.index >= 0)
 		return error_set(err, 0, "--as %s is of functions: it goes without --ops and --by",
-		                 forms[view->as]);
+		                 view->as);
 	if (view->sort >= 0 && view->sort != VIEW_SORT_SELF && view->sort != VIEW_SORT_TOTAL &&
 	    view->sort != VIEW_SORT_CALLS)
 		return error_set(err, 0, "--as %s is sorted by self, total or calls, not by %s",
-		                 forms[view->as], sorts[view->sort]);
+		                 view->as, sorts[view->sort]);
 	return 0;
 }
 
@@ -486,6 +502,12 @@ int view_check(const struct view *view, struct error *err)
 		return error_set(err, 0, "--phase and --from-steady do not go together");
 	if (check_base(view, err) < 0)
 		return -1;
+	if (view->as && view_as(view) == VIEW_AS_NONE && !provider_called(view->as))
+		return error_set(
+			err, 0,
+			"--as %s: there is no such kind of ops, see bottleneck-ops(7); or cprofile, "
+			"cprofile-callers, cprofile-callees",
+			view->as);
 	enum view_table table = view_table(view);
 	if (table == VIEW_TABLE_CALLED)
 		return check_called(view, err);

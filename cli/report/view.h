@@ -89,7 +89,10 @@ struct view {
 	int sort;                 /* enum view_sort; NONE: the whole report */
 	struct option_counted by; /* enum view_by, enum query_by; how many callers */
 	bool ops;
-	int as; /* enum view_as */
+	/* The provider whose own profiler's view of ops is shown, or a form of view_as(); NULL:
+	 * none */
+	const char *as;
+	const char *of; /* glob: shares of ops are of the time in these; NULL: of threads' time */
 	bool waits;
 	uint32_t top;
 	double min_percent; /* negative: not asked for, see view_min_share() */
@@ -139,6 +142,9 @@ struct option_group view_part_options(struct view *view);
 struct query view_query(const struct view *view, enum query_by by, enum query_sort sort);
 
 enum view_table view_table(const struct view *view);
+
+/* The form of another tool in which counted calls are shown. */
+enum view_as view_as(const struct view *view);
 
 /* The same about ops and about memory. */
 struct op_query view_op_query(const struct view *view);

@@ -182,10 +182,10 @@ int text_called(const struct text *text, struct error *err)
 	}
 	size_t shown = rows->count < view->top ? rows->count : view->top;
 	print_head(text, rows, sort, shown);
-	if (view->as == VIEW_AS_CPROFILE)
+	if (view_as(view) == VIEW_AS_CPROFILE)
 		failed = print_rows(text, rows, shown);
 	else
-		failed = print_all_edges(text, rows, shown, view->as == VIEW_AS_CALLERS);
+		failed = print_all_edges(text, rows, shown, view_as(view) == VIEW_AS_CALLERS);
 	fputc('\n', text->out);
 	if (failed < 0)
 		return error_set(err, ENOMEM, "could not print the calls");

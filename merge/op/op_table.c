@@ -127,6 +127,7 @@ void op_sums_add(struct op_sums *to, const struct op_sums *from)
 	op_device_bytes_add(&to->devices, &from->devices);
 	to->flops += from->flops;
 	to->message_bytes += from->message_bytes;
+	to->others_ns += from->others_ns;
 }
 
 static uint64_t hash_of_bin(const struct op_bin *bin)

@@ -43,6 +43,7 @@ struct op_sums {
 	struct op_device_bytes devices; /* the same of GPUs */
 	uint64_t flops;
 	uint64_t message_bytes; /* of calls of MPI */
+	uint64_t others_ns;     /* of self_ns: see struct op_row; 0 in a table */
 };
 
 struct op_entry {

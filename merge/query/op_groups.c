@@ -12,6 +12,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define LEVELS_MAX 64 // of ops that are not shown, one within the other
 
 // What a series tells of the calls that began in a window: exactly, as far as they are kept one by
 // one.
@@ -253,6 +256,112 @@ static bool find_sums(struct op_groups *a)
 	return true;
 }
 
+// What has been taken out of ops that are not shown, and is on its way to those that are.
+struct carried {
+	uint64_t ns, allocated_bytes, freed_bytes;
+};
+
+struct by_op {
+	uint32_t op, thread, entry; // index
+};
+
+static int compare_by_op(const void *a, const void *b)
+{
+	const struct by_op *left = a, *right = b;
+
+	if (left->op != right->op)
+		return left->op < right->op ? -1 : 1;
+	if (left->thread != right->thread)
+		return left->thread < right->thread ? -1 : 1;
+	return (left->entry > right->entry) - (left->entry < right->entry);
+}
+
+static bool is_shown(const struct op_groups *a, const struct op_key *key)
+{
+	return !a->query->as || profile_op(a->profile, key->op)->provider == a->query->as;
+}
+
+static void take_carried(struct carried *to, const struct carried *from, double share)
+{
+	to->ns += part_of(from->ns, share);
+	to->allocated_bytes += part_of(from->allocated_bytes, share);
+	to->freed_bytes += part_of(from->freed_bytes, share);
+}
+
+// CARRIED goes to the entries of the op around KEY, by the time that each took; to NEXT where these
+// are not shown either.
+static void hand_up(struct op_groups *a, const struct by_op *index, const struct op_key *key,
+                    const struct carried *carried, struct carried *next)
+{
+	const struct op_table *t = profile_op_table(a->profile);
+	uint32_t count = t->count;
+	size_t first = array_search(count, i,
+	                            index[i].op < key->parent || (index[i].op == key->parent &&
+	                                                          index[i].thread < key->thread));
+	size_t end = first;
+	uint64_t all = 0;
+
+	for (; end < count && index[end].op == key->parent && index[end].thread == key->thread;
+	     end++)
+		all += a->sums[index[end].entry].total_ns;
+	for (size_t i = first; i < end; i++) {
+		struct op_sums *sums = &a->sums[index[i].entry];
+		double share =
+			all ? (double)sums->total_ns / (double)all : 1 / (double)(end - first);
+		struct carried part = { 0 };
+		take_carried(&part, carried, share);
+		if (!is_shown(a, &t->entries[index[i].entry].key)) {
+			take_carried(&next[index[i].entry], &part, 1);
+			continue;
+		}
+		sums->self_ns += part.ns;
+		sums->others_ns += part.ns;
+		sums->self_allocated_bytes += part.allocated_bytes;
+		sums->self_freed_bytes += part.freed_bytes;
+	}
+}
+
+// The time of ops that are not shown goes to those around them, level by level.
+static bool fold_others(struct op_groups *a)
+{
+	const struct op_table *t = profile_op_table(a->profile);
+	size_t count = (size_t)t->count + 1;
+	cleanup_free struct by_op *index = calloc(count, sizeof(*index));
+	cleanup_free struct carried *carried = calloc(count, sizeof(*carried));
+	cleanup_free struct carried *next = calloc(count, sizeof(*next));
+
+	if (!index || !carried || !next)
+		return false;
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct op_key *key = &t->entries[i].key;
+		index[i] = (struct by_op){ key->op, key->thread, i };
+		if (!is_shown(a, key))
+			carried[i] = (struct carried){ a->sums[i].self_ns,
+				                       a->sums[i].self_allocated_bytes,
+				                       a->sums[i].self_freed_bytes };
+	}
+	qsort(index, t->count, sizeof(*index), compare_by_op);
+	for (int level = 0; level < LEVELS_MAX; level++) {
+		bool any = false;
+		memset(next, 0, count * sizeof(*next));
+		for (uint32_t i = 0; i < t->count; i++) {
+			if (!carried[i].ns && !carried[i].allocated_bytes &&
+			    !carried[i].freed_bytes)
+				continue;
+			any = true;
+			if (t->entries[i].key.parent)
+				hand_up(a, index, &t->entries[i].key, &carried[i], next);
+		}
+		if (!any)
+			break;
+		memcpy(carried, next, count * sizeof(*next));
+	}
+	for (uint32_t i = 0; i < t->count; i++)
+		if (!is_shown(a, &t->entries[i].key))
+			a->sums[i] = (struct op_sums){ 0 };
+	return true;
+}
+
 static bool add_durations(const struct op_groups *a, struct op_group *group,
                           const struct op_entry *entry)
 {
@@ -379,6 +488,7 @@ static void take_told(struct op_group *group, struct told *told)
 	if (told->unfit || told->calls != told->series_calls)
 		return;
 	sums->self_ns = (uint64_t)(share * (double)sums->self_ns);
+	sums->others_ns = (uint64_t)(share * (double)sums->others_ns);
 	sums->flops = part_of(sums->flops, calls);
 	sums->message_bytes = part_of(sums->message_bytes, calls);
 	sums->calls = told->in.calls;
@@ -448,7 +558,8 @@ static int look_at_slices(const struct op_groups *a, struct told *told, const ui
 		const struct thread_info *info = profile_thread(p, slice.thread);
 		uint32_t series =
 			series_find(profile_series(p), slice.what, slice.place, info->process);
-		struct told *of = series ? &told[of_series[series - 1]] : NULL;
+		uint32_t group = series ? of_series[series - 1] : 0; // 0: it is not shown
+		struct told *of = group ? &told[group - 1] : NULL;
 		const struct series_item item = { slice.begin_ns, slice.end_ns - slice.begin_ns };
 		const struct series one = { .count = 1, .calls = 1, .items = (void *)&item };
 		if (!of || !of->in.averaged || slice.number & (SLICE_MARK | SLICE_LEFT_OPEN))
@@ -485,13 +596,16 @@ static bool refine_window(struct op_groups *a)
 	if (ok && (!op_groups_is_windowed(a) || !whole))
 		return true;
 	for (uint32_t i = 0; ok && i < t->count; i++)
-		ok = (ids[i] = group_of(a, &t->entries[i].key)) != 0;
+		ok = !is_shown(a, &t->entries[i].key) ||
+		     (ids[i] = group_of(a, &t->entries[i].key)) != 0;
 	struct told *told = ok ? calloc((size_t)a->count + 1, sizeof(*told)) : NULL;
 	for (uint32_t i = 0; told && ok && i < t->count; i++)
-		ok = add_told(a, &t->entries[i], seen, &told[ids[i] - 1]);
+		ok = !ids[i] || add_told(a, &t->entries[i], seen, &told[ids[i] - 1]);
 	for (uint32_t i = 0; told && ok && i < t->count; i++) {
 		uint32_t series = series_of(a->profile, &t->entries[i].key);
-		of_series[series ? series - 1 : profile_series(a->profile)->count] = ids[i] - 1;
+		if (!ids[i])
+			continue; // of another kind than the one that is shown
+		of_series[series ? series - 1 : profile_series(a->profile)->count] = ids[i];
 		averaged |= told[ids[i] - 1].in.averaged;
 	}
 	// Damaged slices leave the window as series tell it.
@@ -546,7 +660,8 @@ static void choose_callers(struct op_groups *a)
 
 bool op_groups_make(struct op_groups *a)
 {
-	if (!find_sums(a) || !add_entries(a) || !refine_window(a))
+	if (!find_sums(a) || (a->query->as && !fold_others(a)) || !add_entries(a) ||
+	    !refine_window(a))
 		return false;
 	choose_callers(a);
 	return true;

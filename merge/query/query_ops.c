@@ -10,6 +10,7 @@
 #include "merge/scope/scope.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -180,6 +181,7 @@ static void fill_row(const struct op_groups *a, const struct op_group *group, st
 		.left_open = sums->left_open,
 		.marks = sums->marks,
 		.self_ns = sums->self_ns,
+		.others_ns = sums->others_ns,
 		.total_ns = sums->total_ns,
 		.timeless = sums->timeless,
 		.average_ns = sums->calls > sums->timeless
@@ -414,7 +416,41 @@ static bool answer_all(struct op_groups *a, struct op_rows *rows)
 	return add_up(a, rows);
 }
 
+static struct op_rows *rank_ops(const struct profile *p, const struct op_query *query,
+                                struct error *err);
+
+// Shares of ROWS are of the time in the ops that are asked for.
+static int take_whole(const struct profile *p, const struct op_query *query, struct op_rows *rows,
+                      struct error *err)
+{
+	struct op_query by_op = *query;
+
+	by_op.by = OPS_BY_OP;
+	by_op.as = 0;
+	cleanup(op_rows) struct op_rows *all = rank_ops(p, &by_op, err);
+	if (!all)
+		return -1;
+	rows->wall_ns = 0;
+	for (size_t i = 0; i < all->count; i++)
+		if (fnmatch(query->of, all->rows[i].name, 0) == 0)
+			rows->wall_ns += all->rows[i].total_ns;
+	if (rows->wall_ns || !rows->count)
+		return 0;
+	return error_set(err, 0, "no op \"%s\" took any time, of which others could have a share",
+	                 query->of);
+}
+
 struct op_rows *query_ops(const struct profile *p, const struct op_query *query, struct error *err)
+{
+	cleanup(op_rows) struct op_rows *rows = rank_ops(p, query, err);
+
+	if (!rows || (query->of && take_whole(p, query, rows, err) < 0))
+		return NULL;
+	return steal(rows);
+}
+
+static struct op_rows *rank_ops(const struct profile *p, const struct op_query *query,
+                                struct error *err)
 {
 	cleanup(op_groups) struct op_groups a = { 0 };
 	cleanup(op_rows) struct op_rows *rows = calloc(1, sizeof(*rows));

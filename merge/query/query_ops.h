@@ -19,10 +19,15 @@
  * module has called itself, in the forward pass and the backward pass, total that of those of the
  * modules within it, too; by line, total is self. There are no durations. Answers borrow their
  * texts from the profile, which must outlive them.
+ *
+ * As one kind of ops: what an op's own profiler does not know of (BLAS, ITT) within it is its self
+ * time. By op and by thread that is exact where those have one caller; else, and by shape, stack,
+ * line and module, it goes to the callers by the time that each took.
  */
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/provider.h"
 #include "merge/profile/profile.h"
 
 #include <stdbool.h>
@@ -62,6 +67,10 @@ struct op_query {
 	uint32_t stack_frames;   /* OPS_BY_STACK; 1: the line that called it */
 	const char *thread;      /* only threads of this name or tid; NULL: all */
 	const char *process;     /* only processes of this name or pid; NULL: all */
+	enum op_provider as;     /* only ops of this kind, as its own profiler has them: the time of
+	                            others within them is theirs; 0: all ops, each with its own */
+	const char *of;          /* shares are of the time in ops whose names match this glob; NULL:
+	                            of the threads' time */
 	uint64_t from_ns, to_ns; /* ops that began in this window since the start; to_ns 0: all */
 };
 
@@ -84,6 +93,7 @@ struct op_row {
 	uint64_t left_open; /* of them, those that had not ended */
 	uint64_t marks;     /* instants, not in calls */
 	uint64_t self_ns, total_ns;
+	uint64_t others_ns;  /* of self_ns, in ops that are not of the kind asked for by AS */
 	uint64_t average_ns; /* of all calls whose time is known, those within themselves, too */
 	uint64_t first_ns;   /* how long the first call took; 0 if unknown */
 	uint64_t min_ns, max_ns, median_ns, q1_ns, q3_ns; /* of the timed calls */
@@ -101,7 +111,8 @@ struct op_rows {
 	struct op_row *rows;
 	size_t count;
 	struct strings *texts; /* what the rows say and the profile does not hold */
-	uint64_t wall_ns;      /* of all threads that had ops: what shares are shares of */
+	uint64_t wall_ns;      /* of all threads that had ops, or of the ops asked for: what shares
+	                          are shares of */
 	uint64_t calls;        /* of all rows */
 	uint64_t folded;  /* calls of the run whose shape, or caller, could not be kept apart */
 	uint64_t lost;    /* calls of the run that are in no row */

@@ -105,6 +105,65 @@ Test(query_ops, calls_self_and_total_are_sums_of_intervals)
 	EXPECT(&(struct op_query){ .sort = OPS_SORT_AVERAGE }, "forward 1 45/100, gemm 2 50/50");
 }
 
+// A call of PROVIDER's op NAME, within the op PARENT; 0: within none.
+static uint32_t call_within(enum op_provider provider, const char *name, uint32_t parent,
+                            uint64_t total_ms, uint64_t self_ms)
+{
+	struct op wanted = { .provider = provider, .domain = "", .category = "", .name = name };
+	struct op_event event = call_of("unused", 0, total_ms, self_ms);
+
+	event.op = ops_add(f.ops, &wanted)->id;
+	event.parent = parent;
+	profile_add_op(f.profile, &event);
+	return event.op;
+}
+
+static uint32_t op_of(enum op_provider provider, const char *name)
+{
+	struct op wanted = { .provider = provider, .domain = "", .category = "", .name = name };
+
+	return ops_add(f.ops, &wanted)->id;
+}
+
+// addmm > sgemm > kernel, and linear > sgemm: to PyTorch's profiler all of that is its ops' own
+// time. What is within no op of PyTorch's is nobody's.
+Test(query_ops, as_another_profiler_has_it_the_time_of_libraries_is_that_of_the_ops_around_them)
+{
+	uint32_t addmm = op_of(OP_TORCH, "addmm"), linear = op_of(OP_TORCH, "linear");
+	uint32_t sgemm = op_of(OP_BLAS, "sgemm");
+
+	call_within(OP_ITT, "kernel", sgemm, 20, 20);
+	call_within(OP_BLAS, "sgemm", addmm, 60, 40);
+	call_within(OP_BLAS, "sgemm", linear, 20, 20);
+	call_within(OP_BLAS, "sgemm", 0, 7, 7);
+	call_within(OP_TORCH, "addmm", linear, 100, 40);
+	call_within(OP_TORCH, "linear", 0, 150, 30);
+	EXPECT(&(struct op_query){ .sort = OPS_SORT_TOTAL },
+	       "linear 1 30/150, addmm 1 40/100, sgemm 3 67/87, kernel 1 20/20");
+	const struct op_query as = { .as = OP_TORCH };
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&as);
+	cr_assert(eq(sz, rows->count, 2));
+	// The kernel's 20 ms were in one of three calls of sgemm: theirs by what each took.
+	const struct op_row *most = &rows->rows[0], *other = &rows->rows[1];
+	cr_expect(eq(str, (char *)most->name, "addmm"));
+	cr_expect(epsilon_eq(dbl, (double)most->self_ns, (40 + 40 + 20 * 60 / 87.0) * MS, 1e3));
+	cr_expect(epsilon_eq(dbl, (double)most->others_ns, (40 + 20 * 60 / 87.0) * MS, 1e3));
+	cr_expect(eq(u64, most->total_ns, 100 * MS));
+	cr_expect(epsilon_eq(dbl, (double)other->self_ns, (30 + 20 + 20 * 20 / 87.0) * MS, 1e3));
+}
+
+Test(query_ops, shares_may_be_of_the_time_in_a_label)
+{
+	call("gemm", 1, 30, 30);
+	call("MASK INDICES", 40, 20, 20);
+	call("MASK INDICES", 60, 20, 20);
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ .of = "MASK*" });
+	cr_expect(eq(u64, rows->wall_ns, 40 * MS));
+	struct error err = { 0 };
+	cr_expect(eq(ptr, query_ops(f.profile, &(struct op_query){ .of = "none" }, &err), NULL));
+	cr_expect(strstr(err.text, "\"none\"") != NULL, "%s", err.text);
+}
+
 Test(query_ops, an_op_within_itself_counts_once_in_its_total)
 {
 	struct op_event inner = call_of("solve", 10, 40, 40);

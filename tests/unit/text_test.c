@@ -384,14 +384,14 @@ Test(text, calls_are_printed_as_cprofile_prints_them)
 {
 	struct view view = view_default();
 
-	view.as = VIEW_AS_CPROFILE;
+	view.as = "cprofile";
 	view.top = 2;
 	golden_expect("cprofile",
 	              text_page(profile_with_calls(), &view, golden_terminal(100, false, false)));
-	view.as = VIEW_AS_CALLERS;
+	view.as = "cprofile-callers";
 	golden_expect("cprofile_callers",
 	              text_page(profile_with_calls(), &view, golden_terminal(100, false, false)));
-	view.as = VIEW_AS_CALLEES;
+	view.as = "cprofile-callees";
 	view.top = 3;
 	golden_expect("cprofile_callees",
 	              text_page(profile_with_calls(), &view, golden_terminal(100, false, false)));
@@ -401,7 +401,7 @@ Test(text, that_no_calls_were_counted_is_said_in_their_place)
 {
 	struct view view = view_default();
 
-	view.as = VIEW_AS_CPROFILE;
+	view.as = "cprofile";
 	golden_expect("cprofile_none",
 	              text_page(fake_profile(), &view, golden_terminal(100, false, false)));
 }
