@@ -19,7 +19,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
-from harness import Case, main, need  # pylint: disable=wrong-import-position
+from harness import BOTTLENECK, Case, main, need  # pylint: disable=wrong-import-position
 
 DEVICE_ALLOCATOR = os.environ.get("DEVICE_ALLOCATOR",
                                   "build/tests/libtorch_device_allocator.so")
@@ -182,6 +182,40 @@ class SideBySide(Torch):
             self.skipTest("there is no torchvision")
         for kind in ("float", "double"):
             self.check(f"resnet18_{kind}", without=missing)
+
+    def as_torch(self, profile):
+        """Self times by op, as report has them of a saved run that has BLAS and oneDNN, too."""
+        done = subprocess.run([BOTTLENECK, "report", "--as", "torch", "--export", "csv", "--table",
+                               "ops", profile], capture_output=True, text=True, check=True)
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        self.assertEqual({row["provider"] for row in rows}, {"torch"})
+        return {row["name"]: int(row["self_ns"]) for row in rows}, \
+            sum(int(row["others_ns"]) for row in rows)
+
+    def test_a_saved_run_as_torch_has_it(self):
+        """What libraries do within an op is its own time, as torch.profiler has it."""
+        for python in PYTHONS:
+            for _ in range(TRIES):
+                path = self.path("table")
+                profile = self.run_script(python, "side_by_side.py", "images", path).profile
+                ours, in_libraries = self.as_torch(profile)
+                theirs = {}
+                for (name, _), row in self.theirs(path).items():
+                    theirs[name] = theirs.get(name, 0) + row[2]
+                whole = sum(theirs.values())
+                noise = [f"{name}: self {ours.get(name, 0) / 1e6:.3f} ms, not {ns / 1e6:.3f}"
+                         for name, ns in theirs.items()
+                         if ns > whole / 50 and abs(ours.get(name, 0) - ns) > ns / 20]
+                # Where another program has the CPU between our hook and theirs, one op's time is
+                # another's; of all together that is little, and libraries' is much.
+                self.assertGreater(in_libraries, whole / 20, python)
+                off = abs(sum(ours.values()) - whole) / whole
+                if off <= 0.05 and not noise:
+                    break
+            self.assertLessEqual(off, 0.05, python)
+            if noise:
+                print(f"as torch, {python}: off by more than 5 %:", *noise, sep="\n  ",
+                      file=sys.stderr)
 
     def test_products(self):
         self.check("products")
