@@ -11,6 +11,7 @@
 #define PLACES_NS (NS_PER_SEC + WALL_KEEP_NS)
 
 #define ALONE_MAX 65536
+#define BINS_MAX  16384
 struct wall *wall_new(wall_told *told, void *context)
 {
 	struct wall *w = calloc(1, sizeof(*w));
@@ -131,6 +132,7 @@ void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag
 	h->born_ns = h->since_ns = h->resolved_ns = h->folded_ns = time_ns;
 	h->state = THREAD_READY;
 	w->living++;
+	w->first_ns = w->root ? min_ns(w->first_ns, time_ns) : time_ns;
 	if (!w->root) {
 		w->root = h;
 		w->busy_ns = time_ns;
@@ -161,6 +163,13 @@ static void forget_places(struct deque *places, uint64_t before_ns)
 	deque_drop(places, old);
 }
 
+// Times are what programs write into rings: none makes more bins than that.
+static void bound_bins(struct wall *w)
+{
+	while ((w->now_ns - min_ns(w->now_ns, w->first_ns)) / w->width_ns > BINS_MAX)
+		wall_widen(w);
+}
+
 static void advance(struct wall *w, uint64_t now_ns)
 {
 	if (now_ns > w->now_ns)
@@ -168,6 +177,7 @@ static void advance(struct wall *w, uint64_t now_ns)
 	if (w->now_ns < w->pass_ns + PASS_NS)
 		return;
 	w->pass_ns = w->now_ns;
+	bound_bins(w);
 	wall_resolve(w, false);
 	uint64_t old_ns = w->now_ns - min_ns(w->now_ns, WALL_KEEP_NS);
 	uint64_t place_ns = w->now_ns - min_ns(w->now_ns, PLACES_NS);
@@ -360,6 +370,7 @@ static void tell_rest(struct wall *w)
 void wall_finish(struct wall *w, uint64_t now_ns)
 {
 	w->now_ns = max_ns(w->now_ns, now_ns);
+	bound_bins(w);
 	wall_note_busy(w, w->now_ns);
 	for (size_t i = 0; i < w->thread_count; i++)
 		wall_thread_end(w, w->threads[i]->number, w->now_ns);

@@ -12,7 +12,7 @@
 #define CARRY_NS (100.0 * NS_PER_MS)
 // Wall time that has a place.
 
-static void widen(struct wall *w)
+void wall_widen(struct wall *w)
 {
 	w->width_ns *= 2;
 	w->folds = 0;
@@ -50,7 +50,7 @@ void wall_settle(struct wall *w, struct history *h, const struct wall_part *part
 	w->incomplete |= !history_bin(h, w->width_ns, part, origin.via);
 	w->folds += h->folds.count - before;
 	if (w->folds > FOLDS_MAX)
-		widen(w);
+		wall_widen(w);
 }
 
 static struct carry *carry_of(struct wall *w, struct history *h, const struct piece *piece)
@@ -212,7 +212,9 @@ void wall_fold(struct wall *w, struct history *h, uint64_t until_ns)
 			break;
 		// No part is in two bins.
 		part.to_ns = min_ns(part.to_ns, until_ns);
-		part.to_ns = min_ns(part.to_ns, (part.from_ns / w->width_ns + 1) * w->width_ns);
+		uint64_t next_ns = (part.from_ns / w->width_ns + 1) * w->width_ns;
+		if (next_ns > part.from_ns)
+			part.to_ns = min_ns(part.to_ns, next_ns);
 		if (part.state == THREAD_RUNS)
 			settle_run(w, h, &part);
 		else

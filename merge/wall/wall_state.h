@@ -198,6 +198,7 @@ struct wall {
 	uint32_t stopped_at;
 	struct history **unresolved; /* with raw spans */
 	size_t unresolved_count, unresolved_capacity;
+	uint64_t first_ns; /* when the first thread began */
 	uint64_t now_ns, pass_ns;
 	uint64_t width_ns;
 	size_t folds;
@@ -275,6 +276,9 @@ struct origin {
 	bool own;     /* it is told of that thread already */
 	uint32_t via; /* see struct piece */
 };
+
+/* Bins become twice as wide. */
+void wall_widen(struct wall *w);
 
 /* Hands PART on, with its owner's tag. */
 void wall_tell(struct wall *w, const struct wall_part *part);
