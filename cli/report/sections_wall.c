@@ -152,8 +152,9 @@ static void say_parallel(struct section *s)
 struct section *section_wall(struct report *r, struct error *err)
 {
 	struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
+	bool known = query_wall_ns(r->profile) != 0;
 
-	query.of = QUERY_WALL;
+	query.of = known ? QUERY_WALL : QUERY_THREADS;
 	query.on_cpu = query.off_cpu = false;
 	query.without_others = false;
 	if (!query.user_code)
@@ -169,7 +170,7 @@ struct section *section_wall(struct report *r, struct error *err)
 	uint64_t contention = 0;
 	s->all = s->unit_ns = rows->all;
 	SECTION_COLUMNS(s, owner_columns);
-	for (size_t i = 0; owners && i < rows->count; i++) {
+	for (size_t i = 0; known && owners && i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t ready = row->self_ns[METRIC_OFF_RUNNABLE];
 		contention += ready;

@@ -19,7 +19,8 @@ def formats():
 
 
 VALUES = {
-    "as": {"cprofile", "cprofile-callers", "cprofile-callees"},
+    "as": {"cprofile", "cprofile-callers", "cprofile-callees", "torch", "nvtx", "itt", "blas", "fftw",
+           "mpi", "cuda", "python"},
     "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",
            "domain", "stream", "kernel"},

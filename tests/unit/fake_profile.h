@@ -25,6 +25,7 @@
 #include "merge/query/query_startup.h"
 #include "merge/query/query_step_parts.h"
 #include "merge/query/query_steps.h"
+#include "merge/query/query_waits.h"
 #include "merge/query/query_warmup.h"
 #include "merge/rules/finding.h"
 
@@ -67,6 +68,8 @@ struct profile {
 	struct cycles cycles;
 	uint64_t unplaced_ns;                /* of waits */
 	const struct step_parts *step_parts; /* of each step; NULL: unknown */
+	struct wait_rows waits;
+	struct parallel parallel;
 	struct memory_rows memory;
 	struct memory_curves curves;
 	struct memory_doubts doubts;

@@ -4,6 +4,7 @@
  */
 #include "tests/unit/fake_profile.h"
 
+#include "base/record.h"
 #include "merge/table/clocks.h"
 #include "merge/table/contention.h"
 
@@ -649,4 +650,39 @@ void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 void memory_rows_free(struct memory_rows *rows)
 {
 	free(rows);
+}
+
+struct wait_rows *query_waits(const struct profile *p, struct error *err)
+{
+	struct wait_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)err;
+	*rows = p->waits;
+	rows->rows = calloc(rows->count + 1, sizeof(*rows->rows));
+	if (rows->count)
+		memcpy(rows->rows, p->waits.rows, rows->count * sizeof(*rows->rows));
+	return rows;
+}
+
+void wait_rows_free(struct wait_rows *rows)
+{
+	if (rows)
+		free(rows->rows);
+	free(rows);
+}
+
+const char *wait_kind_name(uint32_t kind, enum metric cause)
+{
+	(void)cause;
+	return kind == HELD_MUTEX ? "mutex" : kind == HELD_JOIN ? "end of a thread" : "";
+}
+
+void query_parallel(const struct profile *p, struct parallel *parallel)
+{
+	*parallel = p->parallel;
+}
+
+uint64_t query_wall_ns(const struct profile *p)
+{
+	return p->waits.wall_ns;
 }

@@ -119,8 +119,8 @@ static const struct finding *hold(uint32_t kind, uint64_t held_ms, struct findin
 	}
 	profile_end_wall(f.profile, 4000 * MS);
 	finish(3000, 2);
-	*findings = look(NULL);
-	return finding_of(*findings, "CPU-HOLDER");
+	struct findings *found = *findings = look(NULL);
+	return finding_of(found, "CPU-HOLDER");
 }
 
 Test(finding_cpu, one_holds_what_the_run_waits_for)
