@@ -128,8 +128,8 @@ CLEANUP(wall, struct wall *, wall_free)
 
 /* Processes and threads, by numbers that are not used again; PARENT 0: none of ours. The first
    thread that is told is that of the run. TAG is handed on with the parts that are its. */
-void wall_process(struct wall *w, uint32_t process, uint32_t parent);
-void wall_thread(struct wall *w, uint32_t thread, uint32_t process, uint32_t tag, uint64_t time_ns);
+void wall_process(struct wall *w, uint32_t number, uint32_t parent);
+void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag, uint64_t time_ns);
 void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns);
 
 void wall_span(struct wall *w, const struct span_event *span);

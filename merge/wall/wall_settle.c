@@ -97,7 +97,7 @@ static void settle_loosely(struct wall *w, struct history *h, struct carry *c, b
 		                  .from_ns = c->from_ns,
 		                  .to_ns = c->to_ns,
 		                  .weight_ns = c->ns };
-	for (size_t i = 0; all > 0 && i < LOOSE_MAX; i++) {
+	for (size_t i = 0; owner && all > 0 && i < LOOSE_MAX; i++) {
 		const struct loose *l = &owner->loose[i];
 		if (l->state != c->state)
 			continue;
