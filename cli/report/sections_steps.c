@@ -440,7 +440,7 @@ static struct section *make_parts(struct report *r, const struct steps *steps,
 		return NULL;
 	struct section *s = section_new(r, "step_parts", "where steps spend their time");
 	struct step_parts all = step_parts_sum(steps, parts, &row.count);
-	s->shown = all.known && length_of(&all);
+	s->shown = all.known && row.count && length_of(&all);
 	if (!s->shown)
 		return section_end(s, err);
 	// Bins of time tell how much that is: less than some of them is none.

@@ -149,7 +149,7 @@ static enum step_part look(struct asking *a, size_t at[STEP_OTHER], uint64_t at_
 			at[part]++;
 		const struct span *next = at[part] < s->count ? &s->spans[at[part]] : NULL;
 		uint64_t begin_ns = next ? next->begin_ns : NEVER;
-		if (begin_ns <= at_ns) {
+		if (next && begin_ns <= at_ns) {
 			*until_ns = next->end_ns < *until_ns ? next->end_ns : *until_ns;
 			return (enum step_part)part;
 		}

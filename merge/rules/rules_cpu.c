@@ -139,14 +139,14 @@ static uint8_t pool_at(const struct profile *p, const struct location *location)
 	const struct place *places = profile_places(p, location);
 	const char *file = module && module->path ? path_base(module->path) : "";
 
-	for (uint8_t i = 0; i < POOLS; i++) {
+	for (size_t i = 0; i < POOLS; i++) {
 		if (begins_with_any(file, pools[i].modules, 4))
-			return i + 1;
+			return (uint8_t)(i + 1);
 		for (uint32_t j = 0; pools[i].functions[0] && places && j < location->place_count;
 		     j++) {
 			const char *function = profile_string(p, places[j].function);
 			if (function && begins_with_any(function, pools[i].functions, 2))
-				return i + 1;
+				return (uint8_t)(i + 1);
 		}
 	}
 	return 0;

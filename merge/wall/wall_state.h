@@ -37,7 +37,7 @@ struct deque {
 /* Room for one more, at the end; NULL if there is no memory. */
 static inline void *deque_push_bytes(struct deque *d, size_t size)
 {
-	if (d->begin + d->count == d->capacity && d->begin > d->capacity / 2) {
+	if (d->items && d->begin + d->count == d->capacity && d->begin > d->capacity / 2) {
 		memmove(d->items, (char *)d->items + d->begin * size, d->count * size);
 		d->begin = 0;
 	}
