@@ -372,9 +372,9 @@ _Static_assert(sizeof(struct wait_part) == 16, "wait part");
 
 /*
  * A wait of head.tid that has ended at head.time_ns. Followed by COUNT struct wait_part in the
- * order of time. Owners are told of mutexes, rwlocks that are held by a writer, spinlocks, of who
- * runs a function once, and of joins: that is the thread which is joined. Wakers are told of the
- * rest, at most the last 16: the last of them has ended the wait, as a rule.
+ * order of time. Owners are recorded for mutexes, rwlocks that are held by a writer, spinlocks, of
+ * who runs a function once, and of joins: that is the thread which is joined. Wakers are recorded
+ * for the rest, at most the last 16: the last of them has ended the wait, as a rule.
  */
 struct record_wait {
 	struct record head; /* flags: enum held_flags */

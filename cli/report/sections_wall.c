@@ -9,6 +9,7 @@
 #include "cli/report/view.h"
 #include "merge/query/query.h"
 #include "merge/query/query_waits.h"
+#include "merge/scope/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@
 #define REASON_SHARE   0.05 /* of a row: what fewer waits for it would explain is not said */
 #define PARALLEL_SHARE 0.02 /* of the run, with several threads on CPUs: less is chance */
 #define SERIAL_SHARE   0.10 /* of the run, one thread alone at one place */
-#define WAITS_SHARE    0.01 /* of all waits that are told of */
+#define WIDE           100  /* narrower terminals get fewer columns, */
+#define WIDEST         120  /* and these no places */
+#define WAITS_SHARE    0.01 /* of all recorded waits: rarer ones are not shown to people */
 #define KNOWN_ENOUGH   0.95 /* of blocked time: then who is not known needs no word */
 
 REPORT_KEEPS(rows, struct rows *);
@@ -111,9 +114,9 @@ static const char *why_of(struct report *r, const struct row *row, const struct 
 	if (!most || (double)ns < REASON_SHARE * (double)row->self)
 		return NULL;
 	place_words(most->waiter.file, most->waiter.line, NULL, place, sizeof(place));
-	return report_say(r, "%s wait%s for %s at %s", side_words(r, &most->waiter),
+	return report_say(r, "%s wait%s for %s%s%s", side_words(r, &most->waiter),
 	                  most->waiter.threads > 1 ? "" : "s", resource_words(r, most),
-	                  *place ? place : "?");
+	                  *place ? " at " : "", place);
 }
 
 static bool parallel_is_news(const struct profile *p)
@@ -141,12 +144,22 @@ static void say_parallel(struct section *s)
 	if (!p.alone.function || (double)p.alone_ns < SERIAL_SHARE * (double)p.all_ns)
 		return;
 	place_words(p.alone.file, p.alone.line, NULL, place, sizeof(place));
-	section_note(s, NOTE_LINE, false,
-	             "alone on a CPU: %s (%s) for %s of %s; more CPUs would make the run at most "
-	             "%.1f times as fast",
-	             p.alone.function, place, format_duration(p.alone_ns).text,
-	             format_duration(p.one_ns).text,
-	             (double)p.all_ns / (double)(p.none_ns + p.one_ns));
+	section_say(
+		s,
+		"%s%s%s%s was alone on a CPU for %s of %s; more CPUs can make the run at most %.1f "
+		"times as fast",
+		p.alone.function, *place ? " (" : "", place, *place ? ")" : "",
+		format_duration(p.alone_ns).text, format_duration(p.one_ns).text,
+		(double)p.all_ns / (double)(p.none_ns + p.one_ns));
+}
+
+// Time of code that is not the user's own, on CPUs and blocked.
+static uint64_t outside_ns(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->rows[i].name, KEY_OUTSIDE_NAME) == 0)
+			return rows->rows[i].self;
+	return 0;
 }
 
 struct section *section_wall(struct report *r, struct error *err)
@@ -160,6 +173,11 @@ struct section *section_wall(struct report *r, struct error *err)
 	if (!query.user_code)
 		query.user_code = QUERY_OWN_CODE;
 	const struct rows *rows = keep_rows(r, query_run(r->profile, &query, err), err);
+	// A program that is none of the user's own has its functions as they are.
+	if (rows && outside_ns(rows) * 2 > rows->all && !r->view->user_code) {
+		query.user_code = NULL;
+		rows = keep_rows(r, query_run(r->profile, &query, err), err);
+	}
 	const struct wait_rows *waits =
 		rows ? keep_wait_rows(r, query_waits(r->profile, err), err) : NULL;
 	if (!waits)
@@ -247,20 +265,21 @@ static void make_resource(const struct section *s, const void *data, struct sect
 static const struct section_column wait_columns[] = {
 	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 1, 1, 1 },
 	  FIELD(struct wait_row, ns) },
-	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2 },
+	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2 }, .width_min = WIDE,
 	  FIELD(struct wait_row, ns) },
 	{ "wall_ns", .heading = "of wall time", .type = CELL_NS, .at = { 0, 3, 3 },
 	  FIELD(struct wait_row, wall_ns) },
 	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 3, 4, 4 },
 	  FIELD(struct wait_row, count) },
 	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 4, 5, 5 },
-	  FIELD(struct wait_row, median_ns) },
+	  .width_min = WIDE, FIELD(struct wait_row, median_ns) },
 	{ "longest_ns", .heading = "longest", .type = CELL_NS, .form = FORM_OWN, .at = { 5, 6, 6 },
 	  FIELD(struct wait_row, longest_ns) },
 	{ "waiter", .heading = "who waits", .type = CELL_TEXT, .at = { 6, 7, 7 },
 	  .clip = CLIP_SYMBOL, .room = 2, .make = make_waiter },
 	{ "waiter_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
-	  .at = { 7, 8, 0 }, .clip = CLIP_START, .room = 1, .make = make_waiter_place },
+	  .width_min = WIDEST, .at = { 7, 8, 0 }, .clip = CLIP_START, .room = 1,
+	  .make = make_waiter_place },
 	{ "waiter_file", .type = CELL_TEXT, .at = { 0, 0, 8 },
 	  FIELD(struct wait_row, waiter.file) },
 	{ "waiter_line", .type = CELL_INTEGER, .at = { 0, 0, 9 }, .none = { 1, 1, 1 },
@@ -272,7 +291,8 @@ static const struct section_column wait_columns[] = {
 	{ "holder", .heading = "held or ended by", .type = CELL_TEXT, .at = { 9, 10, 12 },
 	  .clip = CLIP_SYMBOL, .room = 2, .nothing = "not known", .make = make_holder },
 	{ "holder_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
-	  .at = { 10, 11, 0 }, .clip = CLIP_START, .room = 1, .make = make_holder_place },
+	  .width_min = WIDEST, .at = { 10, 11, 0 }, .clip = CLIP_START, .room = 1,
+	  .make = make_holder_place },
 	{ "holder_file", .type = CELL_TEXT, .at = { 0, 0, 13 },
 	  FIELD(struct wait_row, holder.file) },
 	{ "holder_line", .type = CELL_INTEGER, .at = { 0, 0, 14 }, .none = { 1, 1, 1 },
@@ -298,13 +318,16 @@ struct section *section_waits(struct report *r, struct error *err)
 		section_say(s, "No thread or process was seen to wait for another one.");
 	uint64_t unknown_ns = waits->blocked_ns - waits->known_ns;
 	if ((double)waits->known_ns < KNOWN_ENOUGH * (double)waits->blocked_ns)
-		section_say(s,
-		            "Of %s %% of this time it is not known who ended the wait: the "
-		            "program's libraries tell of locks that the C library keeps, the "
-		            "kernel of pipes, sockets and children.",
-		            format_percent(unknown_ns, waits->blocked_ns).text);
+		section_say(
+			s,
+			"The holder is unknown for %s %% of this time: it is recorded for locks of "
+			"the C library, pipes, sockets and child processes.",
+			format_percent(unknown_ns, waits->blocked_ns).text);
 	if (waits->guessed_ns)
-		section_say(s, "Of %s %% it was told by who ran as the wait ended.",
-		            format_percent(waits->guessed_ns, waits->blocked_ns).text);
+		section_say(
+			s,
+			"The holder is inferred for %s %% of this time, from which thread was on a "
+			"CPU when the wait ended.",
+			format_percent(waits->guessed_ns, waits->blocked_ns).text);
 	return section_end(s, err);
 }

@@ -2,6 +2,7 @@
 #include "merge/query/query_waits.h"
 
 #include "base/error.h"
+#include "base/path.h"
 #include "base/record.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/scope/own_place.h"
@@ -49,12 +50,23 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 	return cause == METRIC_OFF_CHILD ? "child" : cause == METRIC_OFF_LOCK ? "lock" : "";
 }
 
-// The user's own line there, or else anybody's.
-static const struct place *place_at(const struct profile *p, uint32_t node)
+// Where code that is none of the user's own is: its innermost function outside of the kernel, or
+// its program or library if that has no symbols there.
+static void fill_foreign(const struct profile *p, uint32_t node, struct wait_side *side)
 {
-	const struct place *place = node ? own_place_above(p, node) : NULL;
-
-	return place || !node ? place : any_place_above(p, node);
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct place *place = l->place_count ? profile_places(p, l) : NULL;
+		const struct module *module = profile_module(p, l->module);
+		if (l->kind == FRAME_OP || l->kind == FRAME_MARK || profile_is_kernel(p, l))
+			continue;
+		side->function = place ? profile_string(p, place->function) : NULL;
+		if (!side->function)
+			side->function = module ? path_base(module->path) : NULL;
+		side->file = place ? profile_string(p, place->file) : NULL;
+		side->line = place ? (int)place->line : 0;
+		return;
+	}
 }
 
 static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, bool several,
@@ -62,18 +74,20 @@ static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, boo
 {
 	const struct thread_info *thread = slot ? profile_thread(p, slot) : NULL;
 	const struct process_info *process = thread ? profile_process(p, thread->process) : NULL;
-	const struct place *place = place_at(p, node);
+	const struct place *own = node ? own_place_above(p, node) : NULL;
 
 	*side = (struct wait_side){ .threads = thread != NULL };
 	if (thread)
 		side->thread = profile_string(p, thread->name);
 	if (several && process)
 		side->process = profile_string(p, process->command);
-	if (place) {
-		side->function = profile_string(p, place->function);
-		side->file = profile_string(p, place->file);
-		side->line = (int)place->line;
+	if (!own) {
+		fill_foreign(p, node, side);
+		return;
 	}
+	side->function = profile_string(p, own->function);
+	side->file = profile_string(p, own->file);
+	side->line = (int)own->line;
 }
 
 static bool same_text(const char *a, const char *b)
