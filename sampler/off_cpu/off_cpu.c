@@ -396,6 +396,11 @@ static void off_cpu_give_rest(struct off_cpu *o, struct thread *thread, uint64_t
 #define PROBE_AFTER_DEFAULT_NS (5 * NS_PER_MS)
 #define PROBE_STACK_BYTES      ((size_t)32 << 10)
 
+static uint64_t thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct off_cpu *off_cpu_new(const struct off_cpu_options *options, struct modules *modules,
                             struct unwinder *unwinder,
                             void (*stack)(void *context, const struct stack *stack), void *context,
@@ -411,6 +416,8 @@ struct off_cpu *off_cpu_new(const struct off_cpu_options *options, struct module
 	o->options = *options;
 	if (!o->options.probe_after_ns)
 		o->options.probe_after_ns = PROBE_AFTER_DEFAULT_NS;
+	if (!o->options.cost_ns)
+		o->options.cost_ns = thread_cpu_ns;
 	if (!o->options.kallsyms)
 		o->options.kallsyms = KALLSYMS_PATH;
 	o->unwinder = unwinder;

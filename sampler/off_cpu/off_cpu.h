@@ -43,7 +43,9 @@ struct off_cpu_options {
 	const char *kallsyms;    /* borrowed; NULL: the running kernel's */
 	struct kallsyms *names;  /* borrowed; what has read it, or will; NULL: read KALLSYMS */
 	bool estimated;          /* records of switches are: looks have to prove themselves */
-	struct codes *codes;     /* borrowed; of Python's functions; NULL: they are not wanted */
+	uint64_t (*cost_ns)(
+		void);       /* the clock by which looks are paid; NULL: CPU time of the thread */
+	struct codes *codes; /* borrowed; of Python's functions; NULL: they are not wanted */
 	/* Gets each state that has ended; NULL: it is not wanted. CONTEXT as off_cpu_new() gets. */
 	void (*span)(void *context, const struct span_event *span);
 	/* THREAD waits, from TIME_NS on or at that time, for what FD leads to, which may be a pipe

@@ -365,14 +365,14 @@ void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 
 	if (now_ns < o->next_pass_ns)
 		return;
-	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	start_ns = o->options.cost_ns();
 	if (o->queue_count)
 		visit_queue(o, tasks, now_ns);
 	if (o->python) {
 		struct gil_look look = { o, tasks, now_ns };
 		tasks_each_thread(tasks, look_at_gil, &look);
 	}
-	cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	cost_ns = o->options.cost_ns() - start_ns;
 	o->pass_ns = now_ns;
 	o->next_pass_ns = now_ns + dither_ns(o) +
 	                  max_ns(o->options.probe_after_ns, cost_ns * PASS_COST_SHARE);

@@ -28,7 +28,8 @@ extern struct next_look {
 	enum metric cause;
 	uint64_t from_ns, until_ns;
 	uint64_t pc, futex;
-	unsigned looks; /* that there were */
+	uint64_t cost_ns; /* of CPU time, by the fixture's clock */
+	unsigned looks;   /* that there were */
 } next_look;
 
 /* Python: a look finds LINE, and puts it in place of the native frame. */

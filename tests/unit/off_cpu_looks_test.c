@@ -62,6 +62,24 @@ Test(off_cpu_looks, a_thread_is_looked_at_once_in_an_interval)
 	finish(MS, 301 * MS);
 }
 
+Test(off_cpu_looks, looks_take_at_most_a_200th_of_a_core)
+{
+	start(false);
+	next_look.cost_ns = 100 * NS_PER_US; // so the next one is 20 ms later, and up to 1 ms
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	look(26 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	look(35 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	cr_expect(eq(u32, next_look.looks, 1));
+	look(38 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xb);
+	cr_expect(eq(u32, next_look.looks, 2));
+	in(40 * MS);
+	finish(MS, 41 * MS);
+	cr_expect(eq(u64, handed_to(0xb), 30 * MS));
+}
+
 Test(off_cpu_looks, a_thread_that_could_not_be_seen_is_looked_at_again_while_it_waits)
 {
 	start(false);
