@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/report/counts_json.h"
+#include "cli/report/counts.h"
 #include "cli/report/display.h"
 #include "cli/report/facts.h"
 #include "cli/run/callgrind_run.h"
 #include "cli/run/job.h"
 #include "cli/state.h"
-#include "cli/text/text_counts.h"
+#include "cli/text/text.h"
 #include "cli/words.h"
 #include "merge/profile/counts.h"
 #include "merge/profile/profile.h"
@@ -166,16 +166,24 @@ static int count_baseline(const struct count_options *options, struct counted *c
 	return failed;
 }
 
+static int print_text(const struct text *text, const struct counts_shown *shown, struct error *err)
+{
+	cleanup(report) struct report r = text_report(text);
+	const struct section *s = section_count_report(&r, shown, err);
+
+	return s ? text_section(text, s, err) : -1;
+}
+
 static int print(const struct count_options *options, const struct display *display,
                  const struct counted *c, const struct counted *baseline, struct error *err)
 {
 	FILE *out = options->file || options->json ? stdout : stderr;
-	struct terminal terminal = display_terminal(display, out);
-	const struct text_counts text = {
+	const struct text text = {
 		.out = out,
-		.terminal = &terminal,
 		.profile = c->profile,
-		.baseline = options->baseline ? options->baseline : options->baseline_run,
+		.terminal = display_terminal(display, out),
+	};
+	const struct counts_shown shown = {
 		.query = { .by = (enum counts_by)options->by,
 		           .sort = (enum counts_sort)options->sort,
 		           .filter = options->filter,
@@ -183,11 +191,12 @@ static int print(const struct count_options *options, const struct display *disp
 		           .transform_count = options->transforms.count,
 		           .noise = options->noise,
 		           .baseline = baseline->profile },
+		.baseline = options->baseline ? options->baseline : options->baseline_run,
 		.top = options->top,
 	};
 
-	if ((options->json ? counts_json(c->profile, &text.query, out, err)
-	                   : text_counts(&text, err)) < 0)
+	if ((options->json ? counts_json(c->profile, &shown.query, out, err)
+	                   : print_text(&text, &shown, err)) < 0)
 		return -1;
 	return fflush(out) == 0 ? 0 : error_set(err, errno, "could not write the report");
 }

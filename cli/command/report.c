@@ -4,14 +4,13 @@
 #include "cli/command.h"
 #include "cli/export/exports.h"
 #include "cli/message.h"
-#include "cli/report/counts_json.h"
+#include "cli/report/counts.h"
 #include "cli/report/cut.h"
 #include "cli/report/gate.h"
 #include "cli/report/repeats_json.h"
 #include "cli/report/report_json.h"
 #include "cli/saved.h"
 #include "cli/text/text.h"
-#include "cli/text/text_counts.h"
 #include "cli/whole.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_repeats.h"
@@ -69,21 +68,25 @@ static int parse(struct report_options *options, int argc, char **argv, struct e
 	return 0;
 }
 
+static int print_counts(const struct text *text, bool json, struct error *err)
+{
+	const uint32_t top = text->view->top;
+	const struct counts_shown shown = { .top = top ? top : VIEW_TOP_DEFAULT };
+	cleanup(report) struct report r = text_report(text);
+
+	if (json)
+		return counts_json(text->profile, &shown.query, text->out, err);
+	const struct section *s = section_count_report(&r, &shown, err);
+	return s ? text_section(text, s, err) : -1;
+}
+
 // What the profile is of decides what is told, and in which form.
 static int print_form(const struct text *text, bool json, struct error *err)
 {
 	const struct profile *p = text->profile;
 
-	if (profile_has_counts(p)) {
-		const struct text_counts counts = {
-			.out = text->out,
-			.terminal = &text->terminal,
-			.profile = p,
-			.top = text->view->top ? text->view->top : VIEW_TOP_DEFAULT,
-		};
-		return json ? counts_json(p, &counts.query, text->out, err)
-		            : text_counts(&counts, err);
-	}
+	if (profile_has_counts(p))
+		return print_counts(text, json, err);
 	if (!json)
 		return text_print(text, err);
 	if (profile_has_repeats(p))

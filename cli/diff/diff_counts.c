@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/format.h"
+#include "cli/report/counts.h"
 #include "cli/short_name.h"
 #include "cli/text/text.h"
-#include "cli/text/text_counts.h"
 #include "merge/profile/profile.h"
 
 #include <math.h>
@@ -81,6 +81,17 @@ static void judge(const struct diff_counts *counts, const struct count_rows *row
 	         format_count((uint64_t)rows->self).text, format_count(rows->baseline_all).text);
 }
 
+static int print_rows(const struct diff_counts *counts, const struct counts_query *query,
+                      const struct terminal *terminal, FILE *out, struct error *err)
+{
+	const struct text text = { .out = out, .profile = counts->next, .terminal = *terminal };
+	const struct counts_shown shown = { *query, counts->base_path, counts->top };
+	cleanup(report) struct report r = text_report(&text);
+	const struct section *s = section_count_report(&r, &shown, err);
+
+	return s ? text_section(&text, s, err) : -1;
+}
+
 int diff_counts_print(const struct diff_counts *counts, const struct terminal *terminal, FILE *out,
                       struct error *err)
 {
@@ -94,16 +105,8 @@ int diff_counts_print(const struct diff_counts *counts, const struct terminal *t
 	conclude(rows, sentence, sizeof(sentence));
 	if (!terminal)
 		return diff_counts_json(counts, &query, sentence, out, err);
-	const struct text_counts text = {
-		.out = out,
-		.terminal = terminal,
-		.profile = counts->next,
-		.baseline = counts->base_path,
-		.query = query,
-		.top = counts->top,
-	};
 	print_answer(sentence, terminal, out);
-	if (!counts->quiet && text_counts(&text, err) < 0)
+	if (!counts->quiet && print_rows(counts, &query, terminal, out, err) < 0)
 		return -1;
 	if (counts->gate->asked)
 		fprintf(out, "\ngate: %s%s\n", counts->gate->status ? "slower: " : "not slower",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/diff/diff_counts.h"
 #include "cli/json.h"
-#include "cli/report/counts_json.h"
 #include "merge/profile/profile.h"
 
 #include <math.h>
@@ -49,7 +48,13 @@ static void put_value(struct json *j, const char *key, int64_t self, int64_t tot
 static void put_row(struct json *j, const struct count_row *row)
 {
 	json_open(j, NULL, '{');
-	counts_json_place(j, row);
+	json_put_text(j, "name", row->name);
+	json_put_text(j, "file", row->file);
+	if (row->line)
+		json_put_integer(j, "line", row->line);
+	else
+		json_put_null(j, "line");
+	json_put_text(j, "module", row->module);
 	// Null for what is new.
 	json_put_number(j, "ratio",
 	                row->base_self ? (double)row->self / (double)row->base_self : NAN);

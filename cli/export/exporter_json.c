@@ -3,7 +3,7 @@
 #include "cli/export/exporter.h"
 #include "cli/export/tables.h"
 #include "cli/json.h"
-#include "cli/report/counts_json.h"
+#include "cli/report/counts.h"
 #include "cli/report/repeats_json.h"
 #include "cli/report/report_json.h"
 #include "merge/query/query_repeats.h"

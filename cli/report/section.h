@@ -150,7 +150,8 @@ struct section_column {
 	                      of the line, but one at least; 0: it has none */
 	bool stem;  /* its text has the lines of a tree before a line end: of them only the end
 	               is shown where they take more than a quarter of the line */
-	bool prose; /* of lists: a paragraph, beside those that are not */
+	bool prose; /* of lists: a paragraph, beside those that are not; of headers: in a line of
+	               its own */
 	uint8_t priority;  /* where the line is too short, the highest go first; 0: none */
 	uint8_t reserve;   /* columns of the line that those with a priority leave to it */
 	bool if_any;       /* not where nothing would stand in it */

@@ -49,11 +49,10 @@ static void put_value(struct json *j, const struct section_column *c,
 	}
 }
 
-void section_json_row(struct json *j, const char *key, const struct section *s, size_t index)
+void section_json_members(struct json *j, const struct section *s, size_t index)
 {
 	const struct section_row *row = &s->rows[index];
 
-	json_open(j, key, '{');
 	for (size_t i = 0; i < s->column_count; i++) {
 		const struct section_column *c = &s->columns[i];
 		if (section_cell_is_nothing(s, c, &row->cells[i]))
@@ -63,6 +62,12 @@ void section_json_row(struct json *j, const char *key, const struct section *s, 
 	}
 	if (row->below)
 		section_json(j, row->below);
+}
+
+void section_json_row(struct json *j, const char *key, const struct section *s, size_t index)
+{
+	json_open(j, key, '{');
+	section_json_members(j, s, index);
 	json_close(j);
 }
 

@@ -12,6 +12,9 @@ struct section;
 /* The rows alone, into the array that is open. */
 void section_json_rows(struct json *j, const struct section *s);
 
+/* What one of them consists of, as members of the object that is open. */
+void section_json_members(struct json *j, const struct section *s, size_t index);
+
 /* One of them, as the member KEY of the object that is open. */
 void section_json_row(struct json *j, const char *key, const struct section *s, size_t index);
 

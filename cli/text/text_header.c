@@ -23,9 +23,10 @@ void text_header(const struct text *text, const struct section *s)
 	const struct terminal *t = &text->terminal;
 	cleanup_free char *facts = text_signs(t, cells[FACTS].text);
 
-	// Where both do not fit into a line, the facts get one of their own.
+	// Where both do not fit into a line, the facts get one of their own, as prose always does.
 	size_t head = strlen(s->title) + 2, taken = format_width(facts ? facts : "") + 3;
-	bool one_line = (size_t)t->width >= head + taken + COMMAND_WIDTH_MIN;
+	bool one_line =
+		!s->columns[FACTS].prose && (size_t)t->width >= head + taken + COMMAND_WIDTH_MIN;
 	size_t room = (size_t)t->width - head - (one_line ? taken : 0);
 	cleanup_free char *clean = format_clean(cells[COMMAND].text, t->ascii);
 	cleanup_free char *command = clean ? format_clip(clean, room, CLIP_MIDDLE, t->ascii) : NULL;

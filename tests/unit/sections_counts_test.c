@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counted instructions, and the CPUs' clock, as tables.
-#include "merge/query/query_counts.h"
+#include "cli/report/counts.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/made_section.h"
 
@@ -40,6 +40,7 @@ struct count_rows *query_counts(const struct profile *p, const struct counts_que
 		                      .count = 2,
 		                      .noise = query->noise ? 0 : 9,
 		                      .all = 142,
+		                      .baseline_all = query->baseline ? 100 : 0,
 		                      .unnamed = 2,
 		                      .unnamed_module = "/lib/libc.so.6" };
 	return found;
@@ -75,6 +76,53 @@ Test(sections_counts, totals_are_those_of_a_count)
 	counted = false;
 	cr_expect_eq(made_section(fake_profile(), READER_SHEET, section_count_totals)->row_count,
 	             0);
+}
+
+static struct counts_shown asked_for;
+
+static struct section *report_on_a_count(struct report *r, struct error *err)
+{
+	return section_count_report(r, &asked_for, err);
+}
+
+Test(sections_counts, people_see_shares_of_all_and_what_the_rows_leave_out)
+{
+	asked_for = (struct counts_shown){ .top = 1 };
+	cr_expect_str_eq(
+		made_text(made_section(fake_profile(), READER_TEXT, report_on_a_count)),
+		"bottleneck count\n"
+		"./pack --level 9 'my input.tar' output.gz | 142 instructions\n"
+		"40 | 28.17 | 100 | 70.42 | 3 | work | a.c\n"
+		"> and 1 more rows: --top\n"
+		"> without 9 of the dynamic loader and of look-ups of names, which vary from run "
+		"to run (--noise)\n");
+}
+
+Test(sections_counts, people_see_what_differs_from_a_baseline_with_its_sign)
+{
+	asked_for = (struct counts_shown){ .query = { .by = COUNTS_BY_LINE,
+		                                      .baseline = fake_profile() },
+		                           .baseline = "yesterday",
+		                           .top = 5 };
+	cr_expect_str_eq(
+		made_text(made_section(fake_profile(), READER_TEXT, report_on_a_count)),
+		"bottleneck count\n"
+		"./pack --level 9 'my input.tar' output.gz | 142 instructions\n"
+		"> +42 than yesterday, which has 100 (+42.00 %)\n"
+		"+40 | 40.00 | work:7\n"
+		"+2 | 2.00 | [libc.so.6]\n"
+		"> without +9 of the dynamic loader and of look-ups of names, which vary from run "
+		"to run (--noise)\n");
+}
+
+Test(sections_counts, programs_get_all_rows_and_what_is_not_known_as_null)
+{
+	asked_for = (struct counts_shown){ .top = 1 };
+	cr_expect_str_eq(made_text(made_section(fake_profile(), READER_JSON, report_on_a_count)),
+	                 "bottleneck count\n"
+	                 "./pack --level 9 'my input.tar' output.gz | 142 | ? | 9 | 2 | 0 | "
+	                 "[work | /src/a.c | 7 | /opt/app | 40 | 100 | 3; "
+	                 "[libc.so.6] | ? | ? | /lib/libc.so.6 | 2 | 2 | 1; ]\n");
 }
 
 Test(sections_counts, readings_of_the_cpus_clock_have_their_times_in_ns)
