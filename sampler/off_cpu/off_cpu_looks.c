@@ -184,9 +184,13 @@ static void off_cpu_keep_python(struct off_cpu *o, struct thread *thread,
 	s->python.until_ns = view->until_ns;
 }
 
-// Looking costs at most 1/200 of a core: some 8 µs each, so some 600 a second.
+// Looking costs at most 1/200 of a core: some 8 µs each, so some 600 a second. What it has left of
+// that for a while it may spend at once: a look that first reads a module's tables, or a pass that
+// an interrupt fell into, costs as much as hundreds of looks, and a pause of half a second after
+// it would leave whole waits unseen.
 #define PASS_LOOKS_MAX  64
 #define PASS_COST_SHARE 200
+#define PASS_CREDIT_NS  ((int64_t)(5 * NS_PER_MS))
 
 // After this many passes in which no thread blocked unseen the collector sleeps longer, but not so
 // long without samples of switches that it learns of a wait only when that is over.
@@ -359,12 +363,22 @@ static uint64_t dither_ns(struct off_cpu *o)
 	return o->dither >> 12; // up to 1 ms
 }
 
+static void earn(struct off_cpu *o, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - min_ns(o->pass_ns, now_ns);
+
+	o->credit_ns += (int64_t)(since_ns / PASS_COST_SHARE);
+	if (o->credit_ns > PASS_CREDIT_NS)
+		o->credit_ns = PASS_CREDIT_NS;
+}
+
 void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 {
-	uint64_t start_ns, cost_ns;
+	uint64_t start_ns, pause_ns;
 
 	if (now_ns < o->next_pass_ns)
 		return;
+	earn(o, now_ns);
 	start_ns = o->options.cost_ns();
 	if (o->queue_count)
 		visit_queue(o, tasks, now_ns);
@@ -372,10 +386,10 @@ void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 		struct gil_look look = { o, tasks, now_ns };
 		tasks_each_thread(tasks, look_at_gil, &look);
 	}
-	cost_ns = o->options.cost_ns() - start_ns;
+	o->credit_ns -= (int64_t)(o->options.cost_ns() - start_ns);
+	pause_ns = o->credit_ns < 0 ? (uint64_t)-o->credit_ns * PASS_COST_SHARE : 0;
 	o->pass_ns = now_ns;
-	o->next_pass_ns = now_ns + dither_ns(o) +
-	                  max_ns(o->options.probe_after_ns, cost_ns * PASS_COST_SHARE);
+	o->next_pass_ns = now_ns + dither_ns(o) + max_ns(o->options.probe_after_ns, pause_ns);
 	if (o->quiet < QUIET_PASSES)
 		o->quiet++;
 }

@@ -64,20 +64,36 @@ Test(off_cpu_looks, a_thread_is_looked_at_once_in_an_interval)
 
 Test(off_cpu_looks, looks_take_at_most_a_200th_of_a_core)
 {
+	unsigned before;
+
 	start(false);
-	next_look.cost_ns = 100 * NS_PER_US; // so the next one is 20 ms later, and up to 1 ms
+	next_look.cost_ns = 100 * NS_PER_US;
 	off_cpu_begin(o, &thread, MS);
 	in(MS);
 	out(10 * MS);
-	look(16 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
-	look(26 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
-	look(35 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
-	cr_expect(eq(u32, next_look.looks, 1));
-	look(38 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xb);
-	cr_expect(eq(u32, next_look.looks, 2));
-	in(40 * MS);
-	finish(MS, 41 * MS);
-	cr_expect(eq(u64, handed_to(0xb), 30 * MS));
+	for (uint64_t t = 16; t < 10000; t += 6)
+		look(t * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	before = next_look.looks;
+	for (uint64_t t = 10000; t < 20000; t += 6)
+		look(t * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	cr_expect(le(u32, next_look.looks - before, 10000 / 20));
+	cr_expect(ge(u32, next_look.looks - before, 10000 / 30));
+	in(20000 * MS);
+	finish(MS, 20001 * MS);
+}
+
+Test(off_cpu_looks, a_single_look_that_costs_much_does_not_put_off_the_next)
+{
+	start(false);
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(1000 * MS);
+	next_look.cost_ns = 2 * MS;
+	look(1010 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	look(1020 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(1030 * MS);
+	finish(MS, 1031 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 30 * MS));
 }
 
 Test(off_cpu_looks, a_thread_that_could_not_be_seen_is_looked_at_again_while_it_waits)
