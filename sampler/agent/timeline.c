@@ -30,6 +30,11 @@ static uint64_t off_to_tell(const struct timeline *t, uint64_t now_ns, uint64_t 
 	return less(off, t->off_ns);
 }
 
+static uint64_t wait_to_tell(const struct timeline *t, uint64_t wait_ns)
+{
+	return less(less(wait_ns, t->start_wait_ns), t->waited_ns);
+}
+
 static size_t add(struct timeline *t, struct timeline_switch *out, size_t count, uint64_t time_ns,
                   bool in, bool preempted)
 {
@@ -44,7 +49,7 @@ static size_t add(struct timeline *t, struct timeline_switch *out, size_t count,
 static size_t close_interval(struct timeline *t, uint64_t begin_ns, uint64_t off_ns,
                              uint64_t wait_ns, struct timeline_switch *out, size_t count)
 {
-	uint64_t waited = at_most(less(less(wait_ns, t->start_wait_ns), t->waited_ns), off_ns);
+	uint64_t waited = at_most(wait_to_tell(t, wait_ns), off_ns);
 	uint64_t turn = begin_ns + off_ns - waited;
 
 	if (waited && (t->out || turn > begin_ns)) {
@@ -104,5 +109,15 @@ size_t timeline_blocked(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, ui
 	}
 	off = at_most(off, now_ns - t->emitted_ns);
 	t->out_since_ns = now_ns - off;
-	return add(t, out, 0, t->out_since_ns, false, false);
+	// What it has waited for a CPU by now was before it blocked, and must not become the end of
+	// the wait that is under way.
+	uint64_t waited = at_most(wait_to_tell(t, wait_ns), off);
+	if (waited) {
+		count = add(t, out, count, t->out_since_ns, false, true);
+		t->out_since_ns += waited;
+		count = add(t, out, count, t->out_since_ns, true, false);
+		t->off_ns += waited;
+		t->waited_ns += waited;
+	}
+	return add(t, out, count, t->out_since_ns, false, false);
 }

@@ -88,6 +88,20 @@ Test(timeline, a_blocked_thread_is_out_until_it_has_run_again)
 	cr_expect(eq(u64, on_by(6000), 1000));
 }
 
+Test(timeline, what_a_thread_waited_for_a_cpu_before_it_blocked_is_not_the_end_of_its_wait)
+{
+	hear(timeline_blocked(&line, 3000, 550, 607, out));
+	cr_expect(heard.out && !heard.preempted);
+	cr_expect(eq(u64, heard.since, 2100));
+	cr_expect(eq(u64, heard.waited, 600));
+	size_t count = timeline_running(&line, 6000, 1050, 607, 1, out);
+	cr_expect(eq(ulong, count, 1), "the wait is one interval");
+	hear(count);
+	cr_expect(eq(u64, heard.blocked, 3400));
+	cr_expect(eq(u64, heard.waited, 600));
+	cr_expect(eq(u64, on_by(6000), 1000));
+}
+
 Test(timeline, a_short_run_between_two_waits_opens_a_new_wait)
 {
 	hear(timeline_blocked(&line, 3000, 550, 7, out));
