@@ -216,8 +216,11 @@ static void queue(struct off_cpu *o, struct thread *thread)
 void off_cpu_queue(struct off_cpu *o, struct thread *thread)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
-	bool looked = (s->seen == SEEN_BY_LOOK && s->seen_from_ns >= s->since_ns) ||
-	              (s->python.count && s->python.from_ns >= s->since_ns);
+	// An estimate takes two waits with a short run between for one: who looked at the first has
+	// not seen the one that is under way.
+	bool looked = !o->options.estimated &&
+	              ((s->seen == SEEN_BY_LOOK && s->seen_from_ns >= s->since_ns) ||
+	               (s->python.count && s->python.from_ns >= s->since_ns));
 
 	if (off_cpu_is_explained(s) && !off_cpu_wants_python(o, thread))
 		return;
@@ -292,7 +295,10 @@ static bool look(struct off_cpu *o, struct thread *thread)
 			off_cpu_keep_python(o, thread, chain, &view);
 		return again;
 	}
-	if (result != PROBE_FAILED && (result != PROBE_RUNNING || s->seen != SEEN_BY_SAMPLE))
+	// It may run again by now: what is known of this wait stays.
+	bool knows = s->seen == SEEN_BY_SAMPLE ||
+	             (s->seen == SEEN_BY_LOOK && s->has_frames && s->seen_from_ns >= s->since_ns);
+	if (result != PROBE_FAILED && (result != PROBE_RUNNING || !knows))
 		off_cpu_keep_look(o, thread, result, chain, &view);
 	s->looked_ns = view.from_ns;
 	return again;

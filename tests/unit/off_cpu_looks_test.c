@@ -49,6 +49,39 @@ Test(off_cpu_looks, a_look_ahead_of_the_records_belongs_to_the_later_interval)
 	cr_expect(eq(u64, handed_to(MARK_UNKNOWN), 2 * MS));
 }
 
+Test(off_cpu_looks, a_look_ahead_of_estimated_records_is_no_look_at_what_follows)
+{
+	start(false);
+	open_with((struct off_cpu_options){ .estimated = true });
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa); // a short wait, after which it ran
+	in(14 * MS);
+	out(15 * MS); // where that run is laid
+	look(26 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xb);
+	in(100 * MS);
+	finish(MS, 101 * MS);
+	cr_expect(eq(u64, handed_to(0xb), 85 * MS));
+}
+
+Test(off_cpu_looks, a_wait_that_was_seen_is_one_although_the_thread_runs_by_the_next_look)
+{
+	start(false);
+	open_with((struct off_cpu_options){ .estimated = true });
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(10 * MS);
+	look(16 * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(14 * MS);
+	out(15 * MS);
+	look(26 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	in(30 * MS);
+	finish(MS, 31 * MS);
+	cr_expect(ge(u64, handed_to(0xa), 15 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 0));
+}
+
 Test(off_cpu_looks, a_thread_is_looked_at_once_in_an_interval)
 {
 	start(false);
