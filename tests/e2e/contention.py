@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Who had the CPUs: quotas of control groups, threads of the program's own, other processes.
 
-    contention.py [NAME...]
+    contention.py [quotas | others | NAME...]
 
 Each run is planted: programs in C and Python in groups of cgroup v1, under quotas, nested quotas, beside
 busy neighbours, with too many threads, and mixtures of these. The report has to name the right one,
@@ -9,6 +9,10 @@ and no other; healthy twins have nothing to say. Where no group can be made the 
 
 The groups are in one of the test's own that has most of the weight, so that what else the machine does takes
 little. A run is misjudged if it is at each of three draws.
+
+Quotas hold whatever else runs, so that group of cases, which waits for most of its time, runs beside other
+tests; its runs are as long as the comparison with cpu.stat needs. The others have shares alone to show, and
+a machine to themselves.
 """
 import contextlib
 import json
@@ -28,19 +32,20 @@ DRAWS = 3
 CONTENDER = os.environ.get("CONTENDER", "build/tests/contender")
 CPUS = len(os.sched_getaffinity(0))
 PERIOD = 100000
-SECONDS = 2
+SECONDS = 1
+QUOTA_SECONDS = 2
 EXACT = 0.02  # of cpu.stat
 FOREIGN = 0.03  # of the CPUs, by who is not of this test
 
 PY_SPIN = """
-import time
-end = time.monotonic() + float({seconds})
+import sys, time
+end = time.monotonic() + float(sys.argv[1])
 while time.monotonic() < end:
     sum(range(20000))
 """
 PY_FORKS = """
-import os, time
-end = time.monotonic() + float({seconds})
+import os, sys, time
+end = time.monotonic() + float(sys.argv[1])
 pids = []
 for i in range({count} - 1):
     pid = os.fork()
@@ -57,20 +62,21 @@ for pid in pids:
 
 
 def c(kind, threads):
-    return [CONTENDER, kind, str(threads), str(SECONDS)]
+    return [CONTENDER, kind, str(threads)]
 
 
 def py(text, count=1):
-    return [sys.executable, "-c", text.format(seconds=SECONDS, count=count)]
+    return [sys.executable, "-c", text.format(count=count)]
 
 
 class Case:
-    """COMMAND in nested groups of QUOTAS (in CPUs, outermost first; 0: none), beside NEIGHBOURS, who
-    are INSIDE the outermost one or not."""
+    """COMMAND, which takes its seconds as its last argument, in nested groups of QUOTAS (in CPUs, outermost
+    first; 0: none), beside NEIGHBOURS, who are INSIDE the outermost one or not."""
 
     def __init__(self, name, owner, command, quotas=(), neighbours=0, rule=None, also=(),
                  inside=False):
-        self.name, self.owner, self.command = name, owner, command
+        self.name, self.owner = name, owner
+        self.command = [*command, str(QUOTA_SECONDS if owner == QUOTA else SECONDS)]
         self.quotas, self.neighbours = quotas, neighbours
         self.rule, self.also, self.inside = rule, also, inside
 
@@ -279,6 +285,10 @@ def judge_memory(name, mib, close, kills):
     return right
 
 
+def is_asked(name, of_quotas, asked):
+    return not asked or name in asked or ("quotas" if of_quotas else "others") in asked
+
+
 def main():
     asked = sys.argv[1:]
     name = f"bottleneck-{os.getpid()}"
@@ -291,9 +301,9 @@ def main():
     with group(ROOT, name) as parent:
         write(f"{parent}/cpu.shares", 262144)
         wrong = [case.name for case in CASES
-                 if (not asked or case.name in asked) and not judge(case, parent)]
+                 if is_asked(case.name, case.owner == QUOTA, asked) and not judge(case, parent)]
     wrong += [case[0] for case in MEMORY
-              if (not asked or case[0] in asked) and not judge_memory(*case)]
+              if is_asked(case[0], True, asked) and not judge_memory(*case)]
     if wrong:
         sys.exit("misjudged: " + ", ".join(wrong))
 
