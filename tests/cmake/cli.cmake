@@ -17,21 +17,27 @@ endif()
 unit(ahead LIBS cli base)
 
 # The report of a hand-made profile: its answers stand in for merge/.
-set(fake_profile unit/fake_profile.c unit/fake_profile_more.c unit/fake_query.c)
+# Built once: each of these tests is linked to all of it.
+add_library(fake_profile OBJECT unit/fake_profile.c unit/fake_profile_more.c unit/fake_query.c
+  unit/made_section.c unit/text_page.c support/golden.c)
+target_link_libraries(fake_profile PRIVATE flags PkgConfig::CRITERION)
+target_compile_definitions(fake_profile PRIVATE TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
+target_compile_options(fake_profile PRIVATE -Wno-missing-prototypes)
+set(fake_profile $<TARGET_OBJECTS:fake_profile>)
 foreach(part text text_ops text_run text_verdict)
-  unit(${part} SOURCES ${fake_profile} support/golden.c unit/text_page.c LIBS cli base)
+  unit(${part} SOURCES ${fake_profile} LIBS cli base)
 endforeach()
 
 # A section made by hand, and the formats that print it.
-unit(section SOURCES ${fake_profile} support/golden.c LIBS cli base)
+unit(section SOURCES ${fake_profile} LIBS cli base)
 
 # What the builders of sections make of that profile.
 foreach(part account counters counts devices gpu header ranks repeats tree warmup)
-  unit(sections_${part} SOURCES ${fake_profile} unit/made_section.c LIBS cli base)
+  unit(sections_${part} SOURCES ${fake_profile} LIBS cli base)
 endforeach()
 
 # The same of a hand-made comparison.
-unit(text_diff SOURCES ${fake_profile} support/golden.c LIBS cli merge base)
+unit(text_diff SOURCES ${fake_profile} LIBS cli merge base)
 
 add_test(NAME man
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/man.sh ${PROJECT_SOURCE_DIR}/man
