@@ -18,29 +18,44 @@ set(quick_too
   unwind_oracle) # oracle/
 
 get_property(all_tests DIRECTORY PROPERTY TESTS)
+# sanitized: what tests/run runs of a build with sanitizers.
+set(sanitized_too e2e_damaged e2e_manners truth_shares truth_threads truth_forks truth_dlopened)
 foreach(name ${all_tests})
   get_property(labels TEST ${name} PROPERTY LABELS)
+  if(name IN_LIST sanitized_too OR NOT ("e2e" IN_LIST labels OR "fault" IN_LIST labels))
+    set_property(TEST ${name} APPEND PROPERTY LABELS sanitized)
+  endif()
   if(("unit" IN_LIST labels OR name IN_LIST quick_too) AND NOT name IN_LIST quick_not)
     set_property(TEST ${name} APPEND PROPERTY LABELS quick)
   endif()
 endforeach()
 
-# These wait for most of their time, and measure no time: tests/run starts them at once, ahead of
-# the others, instead of having each of them hold a CPU back from the tests that compute.
-foreach(name e2e_batch e2e_terminal e2e_transparency e2e_transparency_no_perf fake_cuda
-        gpu_told_killed gpu_told_slow_flush html_browser python_cpython_agent python_cpython_kernel
-        python_survival_waits_agent python_survival_waits_kernel)
+# tests/run has two places for each CPU, and one more. A test that computes takes two: so many of
+# them run as there are CPUs. These wait for most of their time, and measure no time: they take one
+# place, and run beside those that compute instead of having each of them hold a CPU back.
+foreach(name ${all_tests})
+  get_property(places TEST ${name} PROPERTY PROCESSORS)
+  if(NOT places)
+    set_property(TEST ${name} PROPERTY PROCESSORS 2)
+  endif()
+endforeach()
+foreach(name e2e_batch e2e_contention_quotas e2e_terminal e2e_transparency e2e_transparency_no_perf
+        fake_cuda gpu_told_killed gpu_told_slow_flush html_browser python_cpython_agent
+        python_cpython_kernel python_survival_waits_agent python_survival_waits_kernel
+        python_waits_agent python_waits_kernel python_waits_user)
   if(name IN_LIST all_tests)
-    set_property(TEST ${name} APPEND PROPERTY LABELS waits)
+    set_property(TEST ${name} PROPERTY PROCESSORS 1)
   endif()
 endforeach()
 # A machine that has not run them yet knows no better order: the longest first, so that none of them
 # is alone at the end.
-foreach(name agent_e2e e2e_chrome e2e_gpu e2e_manners e2e_ops_providers e2e_package e2e_privileges
-        e2e_real_programs e2e_seccomp elf_mutation man nvcc_programs_build python_cfunctions
-        python_exact_timers python_exact_traps python_manners_handlers python_manners_signals
-        python_manners_threads python_manners_versions python_origins python_survive sampler
-        symbol_oracle)
+foreach(name agent_e2e e2e_batch e2e_chrome e2e_contention_quotas e2e_gpu e2e_manners
+        e2e_ops_providers e2e_package e2e_privileges e2e_real_programs e2e_seccomp e2e_transparency
+        e2e_transparency_no_perf elf_mutation html_browser man nvcc_programs_build python_cfunctions
+        python_cpython_agent python_cpython_kernel python_exact_timers python_exact_traps
+        python_manners_handlers python_manners_processes python_manners_signals
+        python_manners_threads python_manners_versions python_origins python_survive replay sampler
+        symbol_oracle trace_real)
   if(name IN_LIST all_tests)
     set_property(TEST ${name} PROPERTY COST 10)
   endif()
