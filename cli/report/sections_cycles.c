@@ -2,6 +2,7 @@
 // The cycles of a schedule of steps: which steps, when, and what these spent their time on.
 #include "cli/report/sections.h"
 
+#include "cli/report/step_parts.h"
 #include "cli/report/view.h"
 #include "merge/query/query_cycles.h"
 
@@ -46,27 +47,23 @@ static void put_part(const struct section *s, const struct cycle_row *row, enum 
 	cell->flags = row->parts.known ? 0 : CELL_UNKNOWN;
 }
 
-#define MAKE_PART(name, part)                                                                      \
+#define MAKE_PART(name, id, heading, part)                                                         \
 	static void make_##name(const struct section *s, const void *row,                          \
 	                        struct section_cell *cell)                                         \
 	{                                                                                          \
 		put_part(s, row, part, cell);                                                      \
 	}
 
-MAKE_PART(kernels, STEP_KERNELS)
-MAKE_PART(copies, STEP_COPIES)
-MAKE_PART(communication, STEP_COMMUNICATION)
-MAKE_PART(loader, STEP_LOADER)
-MAKE_PART(ops, STEP_OPS)
-MAKE_PART(idle, STEP_IDLE)
-MAKE_PART(other, STEP_OTHER)
+EACH_STEP_PART(MAKE_PART)
 
-#define PART(id_, heading_, place, name)                                                           \
-	{                                                                                          \
-		id_, .heading = heading_, .type = CELL_NS,                                         \
-		     .at = { place, 0, (place) + 4, (place) + 4 }, .none = { 1, 0, 0, 0 },         \
-		     .if_any = true, .make = make_##name                                           \
-	}
+#define PART(name, id_, heading_, part)                                                            \
+	{ id_ "_ns",                                                                               \
+	  .heading = heading_,                                                                     \
+	  .type = CELL_NS,                                                                         \
+	  .at = { 6 + (part), 0, 10 + (part), 10 + (part) },                                       \
+	  .none = { 1, 0, 0, 0 },                                                                  \
+	  .if_any = true,                                                                          \
+	  .make = make_##name },
 
 static const struct section_column columns[] = {
 	{ "cycle", .heading = "cycle", .type = CELL_LABEL, .at = { 1, 0, 1, 1 },
@@ -85,13 +82,7 @@ static const struct section_column columns[] = {
 	{ "step_ns", .heading = "a step", .type = CELL_NS, .at = { 5, 0, 0 }, .make = make_mean },
 	{ "parts_steps", .type = CELL_COUNT, .at = { 0, 0, 8, 8 },
 	  FIELD(struct cycle_row, parts_known) },
-	PART("kernels_ns", "kernels", 6, kernels),
-	PART("copies_ns", "copies", 7, copies),
-	PART("communication_ns", "communication", 8, communication),
-	PART("data_loader_ns", "DataLoader", 9, loader),
-	PART("cpu_ops_ns", "CPU ops", 10, ops),
-	PART("idle_ns", "idle", 11, idle),
-	PART("other_ns", "Python and other", 12, other),
+	EACH_STEP_PART(PART)
 };
 
 struct section *section_cycles(struct report *r, struct error *err)

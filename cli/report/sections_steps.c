@@ -5,9 +5,9 @@
 
 #include "base/path.h"
 #include "cli/report/row_words.h"
+#include "cli/report/step_parts.h"
 #include "cli/report/view.h"
 #include "merge/query/query_excess.h"
-#include "merge/query/query_step_parts.h"
 #include "merge/query/query_steps.h"
 
 #include <stdio.h>
@@ -91,7 +91,7 @@ static const struct step_parts *parts_of(const struct section *s, const void *ro
 }
 
 // For each part how a cell is made: of a step, of a row of the table for people, of the series.
-#define MAKE_PART(name, part)                                                                      \
+#define MAKE_PART(name, id, heading, part)                                                         \
 	static void make_##name(const struct section *s, const void *row,                          \
 	                        struct section_cell *cell)                                         \
 	{                                                                                          \
@@ -110,41 +110,30 @@ static const struct step_parts *parts_of(const struct section *s, const void *ro
 		put_part(&((const struct part_row *)row)->parts, part, cell);                      \
 	}
 
-MAKE_PART(kernels, STEP_KERNELS)
-MAKE_PART(copies, STEP_COPIES)
-MAKE_PART(communication, STEP_COMMUNICATION)
-MAKE_PART(loader, STEP_LOADER)
-MAKE_PART(ops, STEP_OPS)
-MAKE_PART(idle, STEP_IDLE)
-MAKE_PART(other, STEP_OTHER)
+EACH_STEP_PART(MAKE_PART)
+
+// What all steps have to tell of stands there even if it is nothing.
+#define PART_OF_ROW(name, id_, heading_, part)                                                     \
+	{ id_ "_ns",                                                                               \
+	  .heading = heading_,                                                                     \
+	  .type = CELL_NS,                                                                         \
+	  .at = { 3 + (part) },                                                                    \
+	  .none = { (part) != STEP_OTHER },                                                        \
+	  .if_any = (part) != STEP_OTHER,                                                          \
+	  .make = make_row_##name },
 
 static const struct section_column part_columns[] = {
 	{ "step", .heading = "step", .type = CELL_TEXT, .at = { 1, 0, 0 }, .right = true,
 	  FIELD(struct part_row, which) },
 	{ "step_ns", .heading = "took", .type = CELL_NS, .at = { 2, 0, 0 },
 	  FIELD(struct part_row, ns) },
-	{ "kernels_ns", .heading = "kernels", .type = CELL_NS, .at = { 3, 0, 0 },
-	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_kernels },
-	{ "copies_ns", .heading = "copies", .type = CELL_NS, .at = { 4, 0, 0 }, .none = { 1, 0, 0 },
-	  .if_any = true, .make = make_row_copies },
-	{ "communication_ns", .heading = "communication", .type = CELL_NS, .at = { 5, 0, 0 },
-	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_communication },
-	{ "data_loader_ns", .heading = "DataLoader", .type = CELL_NS, .at = { 6, 0, 0 },
-	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_loader },
-	{ "cpu_ops_ns", .heading = "CPU ops", .type = CELL_NS, .at = { 7, 0, 0 },
-	  .none = { 1, 0, 0 }, .if_any = true, .make = make_row_ops },
-	{ "idle_ns", .heading = "idle", .type = CELL_NS, .at = { 8, 0, 0 }, .none = { 1, 0, 0 },
-	  .if_any = true, .make = make_row_idle },
-	{ "other_ns", .heading = "Python and other", .type = CELL_NS, .at = { 9, 0, 0 },
-	  .make = make_row_other },
+	EACH_STEP_PART(PART_OF_ROW)
 };
 
 // Of all that are known, in the series.
-#define PART_SUM(id, name, place)                                                                  \
-	{                                                                                          \
-		id "_ns", .type = CELL_NS, .at = { 0, (place)-12, place, place },                  \
-			  .make = make_all_##name                                                  \
-	}
+#define PART_SUM(name, id_, heading_, part)                                                        \
+	{ id_ "_ns", .type = CELL_NS, .at = { 0, 8 + (part), 20 + (part), 20 + (part) },           \
+	  .make = make_all_##name },
 
 // The slowest ones, for people.
 static const struct section_column columns[] = {
@@ -161,19 +150,16 @@ static const struct section_column columns[] = {
 };
 
 // All of them.
+#define PART_OF_STEP(name, id_, heading_, part)                                                    \
+	{ id_ "_ns", .type = CELL_NS, .at = { 0, 5 + (part), 6 + (part) }, .make = make_##name },
+
 static const struct section_column all_columns[] = {
 	{ "first", .type = CELL_COUNT, .at = { 0, 1, 1 }, FIELD(struct run_step, first) },
 	{ "steps", .type = CELL_COUNT, .at = { 0, 2, 2 }, FIELD(struct run_step, calls) },
 	{ "begin_ns", .type = CELL_NS, .at = { 0, 3, 3 }, FIELD(struct run_step, begin_ns) },
 	{ "end_ns", .type = CELL_NS, .at = { 0, 0, 4 }, FIELD(struct run_step, end_ns) },
 	{ "step_ns", .type = CELL_NS, .at = { 0, 4, 5 }, FIELD(struct run_step, ns) },
-	{ "kernels_ns", .type = CELL_NS, .at = { 0, 5, 6 }, .make = make_kernels },
-	{ "copies_ns", .type = CELL_NS, .at = { 0, 6, 7 }, .make = make_copies },
-	{ "communication_ns", .type = CELL_NS, .at = { 0, 7, 8 }, .make = make_communication },
-	{ "data_loader_ns", .type = CELL_NS, .at = { 0, 8, 9 }, .make = make_loader },
-	{ "cpu_ops_ns", .type = CELL_NS, .at = { 0, 9, 10 }, .make = make_ops },
-	{ "idle_ns", .type = CELL_NS, .at = { 0, 10, 11 }, .make = make_idle },
-	{ "other_ns", .type = CELL_NS, .at = { 0, 11, 12 }, .make = make_other },
+	EACH_STEP_PART(PART_OF_STEP)
 };
 
 static void make_first_line(const struct section *s, const void *data, struct section_cell *cell)
@@ -231,13 +217,7 @@ static const struct section_column series_columns[] = {
 	{ "max_ns", .type = CELL_NS, .at = { 0, 0, 18, 18 }, FIELD(struct steps, max_ns) },
 	{ "parts_steps", .type = CELL_COUNT, .at = { 0, 0, 19, 19 }, .make = make_parts_steps },
 	{ "unplaced_wait_ns", .type = CELL_NS, .at = { 0, 0, 27, 27 }, .make = make_unplaced },
-	PART_SUM("kernels", kernels, 20),
-	PART_SUM("copies", copies, 21),
-	PART_SUM("communication", communication, 22),
-	PART_SUM("data_loader", loader, 23),
-	PART_SUM("cpu_ops", ops, 24),
-	PART_SUM("idle", idle, 25),
-	PART_SUM("other", other, 26),
+	EACH_STEP_PART(PART_SUM)
 };
 
 static const struct steps *find(struct report *r, struct error *err)

@@ -164,6 +164,19 @@ static void fill_kernel(const struct profile *p, const struct group *g, struct g
 	row->at_work = gpu_at_work(device, &key->shape);
 }
 
+// Anybody's: the innermost place that has a line.
+static const struct place *any_place_above(const struct profile *p, uint32_t node)
+{
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *at = profile_location(p, profile_node(p, node)->location);
+		const struct place *places = profile_places(p, at);
+		for (uint32_t i = 0; at->kind != FRAME_OP && i < at->place_count; i++)
+			if (places[i].line && profile_string(p, places[i].file))
+				return &places[i];
+	}
+	return NULL;
+}
+
 static void fill_launcher(const struct profile *p, uint32_t node, struct gpu_row *row)
 {
 	const struct place *own = own_place_above(p, node);

@@ -11,6 +11,3 @@ const struct place *own_place_at(const struct profile *p, const struct location 
 
 /* The same of the path that ends at NODE, from there outwards. */
 const struct place *own_place_above(const struct profile *p, uint32_t node);
-
-/* Anybody's: the innermost one that has a line. */
-const struct place *any_place_above(const struct profile *p, uint32_t node);
