@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 struct error;
+struct report;
+struct section;
 
 #define DIFF_JSON_VERSION  1
 #define DIFF_DIFFERENCES   12
@@ -73,6 +75,22 @@ const struct diff_row *diff_report_best(const struct diff_report *report);
 
 /* "parse_row in csv.c:88". */
 void diff_report_name(const struct diff_row *row, char *buffer, size_t size);
+
+/* A table of it as people see it; there is nothing to show of those that were not asked for. */
+struct section *diff_report_table(struct report *r, const struct diff_report *report,
+                                  enum diff_by by, struct error *err);
+
+enum diff_side_column {
+	DIFF_SIDE_NAME,
+	DIFF_SIDE_COMMAND,
+	DIFF_SIDE_FACTS, /* in signs of text_signs() */
+	DIFF_SIDE_PATH,
+	DIFF_SIDE_MORE /* behind the path: "", or that there are more */
+};
+
+/* A row for BASE and one for NEW. */
+struct section *diff_report_sides(struct report *r, const struct diff_report *report,
+                                  struct error *err);
 
 /* -1 if there is no memory. */
 int diff_report_print(const struct diff_report *report, const struct terminal *terminal, FILE *out);

@@ -55,7 +55,7 @@ MAY_INCLUDE_TOO = {
     ("cli", "tracer"): "being rebuilt: the same",
     ("cli", "merge/record"): "being rebuilt: the same",
     # What is not a section yet asks the profile itself.
-    ("cli/text", "merge"): "counts, comparisons, and who chooses among sections",
+    ("cli/text", "merge"): "calls as cProfile prints them, and who chooses among sections",
     ("cli/html", "merge"): "timelines, slices, trees and the verdict",
     ("cli/export", "merge"): "timelines, stacks, and which tables a profile has",
     ("cli/export", "cli/html"): "the exporter of the page",
