@@ -54,11 +54,11 @@ static bool patch_is_sound(const struct record_patch *patch)
 // Each text fills its place, and so ends in it.
 static bool calls_are_sound(const struct record_python_calls *record)
 {
+	if (record->head.size < sizeof(*record))
+		return false;
 	const char *names = (const char *)(record + 1);
 	size_t first = record->name_bytes, second = record->caller_bytes;
-
-	if (record->head.size < sizeof(*record) ||
-	    first + second > record->head.size - sizeof(*record))
+	if (first + second > record->head.size - sizeof(*record))
 		return false;
 	return (!first || !names[first - 1]) && (!second || !names[first + second - 1]) &&
 	       record->recursive <= record->calls;
