@@ -3,6 +3,7 @@
 // every run, and ends in the same way.
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -181,6 +182,71 @@ static void forks_beside_threads(void)
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	printf("%d children\n", good);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool waits;
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)info, (void)size, (void)context;
+	if (waits) {
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+	} else {
+		burn(1);
+	}
+	return 0;
+}
+
+static void *walks(void *stop)
+{
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
+		dl_iterate_phdr(visit, NULL);
+	return NULL;
+}
+
+static void forks_beside_walks(void)
+{
+	bool stop = false;
+	pthread_t walker, thread;
+	int good = 0;
+	pthread_create(&walker, NULL, walks, &stop);
+	for (int i = 0; i < 20; i++) {
+		burn(1);
+		pid_t child = fork();
+		if (child == 0) {
+			free(malloc(1000));
+			if (!pthread_create(&thread, NULL, thread_nothing, NULL))
+				pthread_join(thread, NULL);
+			_exit(7);
+		}
+		int status = 0;
+		good += waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+		        WEXITSTATUS(status) == 7;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(walker, NULL);
+	printf("%d children\n", good);
+}
+
+static void waited_for_in_walks(void)
+{
+	bool stop = false;
+	pthread_t walker, thread;
+	waits = true;
+	pthread_create(&walker, NULL, walks, &stop);
+	for (int i = 0; i < 20; i++) {
+		pthread_mutex_lock(&mutex);
+		burn(1);
+		if (!pthread_create(&thread, NULL, thread_nothing, NULL))
+			pthread_join(thread, NULL);
+		pthread_mutex_unlock(&mutex);
+		sched_yield();
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(walker, NULL);
+	puts("walks");
 }
 
 static void spawns(void)
@@ -488,6 +554,8 @@ static const struct {
 	{ "fork_storm", fork_storm },
 	{ "orphans", orphans },
 	{ "forks_beside_threads", forks_beside_threads },
+	{ "forks_beside_walks", forks_beside_walks },
+	{ "waited_for_in_walks", waited_for_in_walks },
 	{ "spawns", spawns },
 	{ "exit7", exit7 },
 	{ "timers", timers },

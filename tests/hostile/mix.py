@@ -44,6 +44,25 @@ for t in threads: t.start()
 for t in threads: t.join()
 print(sorted(out))
 """
+PYTHON_WALKS = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+stop = False
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+def visit(info, size, data): return 0
+def walk():
+    while not stop: libc.dl_iterate_phdr(visit, None)
+walker = threading.Thread(target=walk)
+walker.start()
+for _ in range(20):
+    getattr(ctypes.CDLL(None), 'malloc')
+    thread = threading.Thread(target=len, args=((),))
+    thread.start()
+    thread.join()
+stop = True
+walker.join()
+print('walked')
+"""
 
 # Around the program, which is @.
 AROUND = {
@@ -85,6 +104,7 @@ AROUND = {
     "strace": "strace -f -qq -o /dev/null @ fork_storm",
     "python_reset": "exec python3 -c \"$PYTHON_RESET\"",
     "python_children": "exec python3 -c \"$PYTHON_CHILDREN\"",
+    "python_walks": "exec python3 -c \"$PYTHON_WALKS\"",
     "no_environment": "exec env -i @ fork_storm",
     "preload_broken": "LD_PRELOAD= exec @ spawns",
     "no_new_privileges": "exec setpriv --no-new-privs @ reset_raw",
@@ -104,7 +124,7 @@ class Mix:
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(("BOTTLENECK", "XDG_", "LD_PRELOAD"))}
         self.environment.update(LC_ALL="C.UTF-8", EMPTY_ROOT=root, PYTHON_RESET=PYTHON_RESET,
-                                PYTHON_CHILDREN=PYTHON_CHILDREN)
+                                PYTHON_CHILDREN=PYTHON_CHILDREN, PYTHON_WALKS=PYTHON_WALKS)
         self.lock = threading.Lock()
         self.bare_known = {}
         self.counts = collections.Counter()

@@ -244,9 +244,11 @@ static bool may_speak(const struct agent *a)
 
 static void look_at_objects(struct agent *a, bool before)
 {
-	if (!may_speak(a))
+	struct loader_lock loader;
+
+	// A child's list of objects is whole.
+	if (!may_speak(a) || !loader_lock_soon(&loader))
 		return;
-	loader_enter(); // a child's list of objects is whole
 	struct hold held = hold_signals();
 	if (lock_patiently(&a->speaking)) {
 		a->loaded |= objects_look(&a->objects, write_unmap, a);
@@ -256,7 +258,7 @@ static void look_at_objects(struct agent *a, bool before)
 		unlock(&a->speaking);
 	}
 	hold_end(held);
-	loader_leave();
+	loader_unlock(&loader);
 }
 
 void agent_before_unload(struct agent *a)

@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "tracer/agent/hold.h"
+#include "tracer/agent/loaded.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,10 +14,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define YIELDS   50
-#define PATIENCE (YIELDS + 5000) // 500 ms and more
+// ld.so's own, as debuggers use it; musl's program has none.
+// NOLINTNEXTLINE(readability-redundant-declaration): weak here
+extern struct r_debug _r_debug __attribute__((weak));
 
-#define OWN      static __thread __attribute__((tls_model("initial-exec")))
+#define YIELDS     50
+#define PATIENCE   (YIELDS + 5000) // 500 ms and more
+#define SOON       1000            // 100 ms and more
+#define TRIES      100
+#define CANDIDATES 8
+
+#define OWN        static __thread __attribute__((tls_model("initial-exec")))
 OWN uint32_t depth;     // of the calling thread's walks
 OWN uint32_t own_forks; // handlers of its fork that may walk
 
@@ -23,6 +32,24 @@ static uint32_t walking; // atomic: threads in a walk
 static uint32_t forking; // atomic: threads in a fork
 static bool started;
 static bool given_up; // atomic: a walk did not end, or waiting is forbidden: nobody waits
+static bool hushed;   // atomic
+
+// The beginning of glibc's pthread_mutex_t where a long has 64 bits, since before 2.17.
+struct mutex {
+	uint32_t word;
+	uint32_t count;
+	int32_t owner;
+	uint32_t users;
+	int32_t kind;
+};
+
+/*
+ * The lock for the list of objects, which dl_iterate_phdr() takes; NULL: not found (yet). Since
+ * before 2.17 the lock for loading, which dlopen(), dlsym() and dladdr() take, lies before it.
+ */
+static pthread_mutex_t *list_lock; // atomic
+static uint32_t tries;             // atomic: to find it
+static uint32_t turns;             // atomic: of waiting for it, all together
 
 // Not by libc's nanosleep(), where a thread may be cancelled.
 static void give_way(int turn)
@@ -35,8 +62,85 @@ static void give_way(int turn)
 		syscall(SYS_nanosleep, &moment, NULL);
 }
 
+// In the loader's own memory, locked by the calling thread.
+struct held_locks {
+	int32_t tid;
+	unsigned count;
+	pthread_mutex_t *at[CANDIDATES];
+	uint32_t counts[CANDIDATES];
+};
+
+static volatile struct mutex *mutex_of(pthread_mutex_t *lock)
+{
+	return (volatile struct mutex *)(void *)lock;
+}
+
+static void find_held(struct held_locks *held, uintptr_t start, uintptr_t end)
+{
+	// One stands before it.
+	for (uintptr_t at = start + sizeof(pthread_mutex_t);
+	     at + sizeof(pthread_mutex_t) <= end && held->count < CANDIDATES; at += sizeof(long)) {
+		pthread_mutex_t *lock = (pthread_mutex_t *)at;
+		volatile struct mutex *mutex = mutex_of(lock);
+		if (mutex->owner != held->tid || mutex->kind != PTHREAD_MUTEX_RECURSIVE_NP ||
+		    !mutex->word || !mutex->count ||
+		    mutex_of(lock - 1)->kind != PTHREAD_MUTEX_RECURSIVE_NP)
+			continue;
+		held->at[held->count] = lock;
+		held->counts[held->count++] = mutex->count;
+	}
+}
+
+static int visit_loader(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	if (!loaded_holds(info, _r_debug.r_brk))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
+		if (p->p_type == PT_LOAD && p->p_flags & PF_W)
+			find_held(context, (start + sizeof(long) - 1) & -sizeof(long), end);
+	}
+	return 1;
+}
+
+// What is locked within a walk, and once less after it. Signals are held.
+static void find_list_lock(void)
+{
+	struct held_locks held = { .tid = (int32_t)syscall(SYS_gettid) };
+	pthread_mutex_t *found = NULL;
+	unsigned count = 0;
+
+	dl_iterate_phdr(visit_loader, &held);
+	for (unsigned i = 0; i < held.count; i++) {
+		volatile struct mutex *mutex = mutex_of(held.at[i]);
+		if (mutex->owner == held.tid && mutex->count == held.counts[i])
+			continue; // held before
+		found = held.at[i];
+		count++;
+	}
+	if (count == 1)
+		__atomic_store_n(&list_lock, found, __ATOMIC_RELEASE);
+}
+
+// Before glibc 2.34 a program without libpthread has no locks, and may load that later.
+static void find_locks(void)
+{
+	if (sizeof(long) != 8 || !&_r_debug || !_r_debug.r_brk ||
+	    __atomic_load_n(&list_lock, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&tries, __ATOMIC_RELAXED) >= TRIES)
+		return;
+	__atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED);
+	find_list_lock();
+}
+
 void loader_start(void)
 {
+	struct hold held = hold_signals();
+
+	find_locks();
+	hold_end(held);
 	started = true;
 }
 
@@ -72,10 +176,72 @@ int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *conte
 	// A handler's fork would leave the lock to a thread that the child has not got.
 	if (started && !__atomic_load_n(&given_up, __ATOMIC_RELAXED))
 		held = hold_signals();
+	if (held.held)
+		find_locks();
 	int result = dl_iterate_phdr(visit, context);
 	hold_end(held);
 	loader_leave();
 	return result;
+}
+
+// Who has it may wait for the calling thread, so that waiting is in vain: all of it together takes
+// a moment of the process's time.
+static bool take_soon(pthread_mutex_t *lock)
+{
+	while (pthread_mutex_trylock(lock) != 0) {
+		uint32_t turn = __atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED);
+		if (turn >= SOON) {
+			__atomic_store_n(&turns, SOON, __ATOMIC_RELAXED);
+			return false;
+		}
+		give_way(YIELDS);
+	}
+	return true;
+}
+
+// The lock for loading comes first: dlopen() takes them in that order.
+static bool take_locks(pthread_mutex_t *lock)
+{
+	if (!take_soon(lock - 1))
+		return false;
+	if (take_soon(lock))
+		return true;
+	pthread_mutex_unlock(lock - 1);
+	return false;
+}
+
+bool loader_lock_soon(struct loader_lock *held)
+{
+	int error = errno;
+	pthread_mutex_t *lock = __atomic_load_n(&list_lock, __ATOMIC_ACQUIRE);
+
+	*held = (struct loader_lock){ 0 };
+	loader_enter();
+	if (!started || __atomic_load_n(&hushed, __ATOMIC_RELAXED) || !lock ||
+	    !pthread_mutex_trylock)
+		return true;
+	held->signals = hold_signals();
+	if (take_locks(lock)) {
+		held->lock = lock;
+	} else {
+		hold_end(held->signals);
+		loader_leave();
+	}
+	errno = error;
+	return held->lock;
+}
+
+void loader_unlock(struct loader_lock *held)
+{
+	int error = errno;
+
+	if (held->lock) {
+		pthread_mutex_unlock(held->lock);
+		pthread_mutex_unlock(held->lock - 1);
+		hold_end(held->signals);
+	}
+	loader_leave();
+	errno = error;
 }
 
 void loader_before_fork(void)
@@ -100,14 +266,52 @@ void loader_after_fork(void)
 	__atomic_fetch_sub(&forking, 1, __ATOMIC_SEQ_CST);
 }
 
+// A child has one thread, unless it was made behind our back and has begun others since.
+static bool is_gone(int32_t owner)
+{
+	int error = errno;
+	bool gone = __atomic_load_n(&hushed, __ATOMIC_RELAXED) ||
+	            (syscall(SYS_tgkill, getpid(), owner, 0) < 0 && errno == ESRCH);
+
+	errno = error;
+	return gone;
+}
+
+// The owner is written after the word, and cleared before it.
+static int32_t owner_of(volatile struct mutex *mutex)
+{
+	for (int i = 0; i < YIELDS && mutex->word && !mutex->owner; i++)
+		give_way(i);
+	return mutex->owner;
+}
+
+static void let_go(pthread_mutex_t *lock)
+{
+	volatile struct mutex *mutex = mutex_of(lock);
+	int32_t owner = owner_of(mutex);
+
+	if (!mutex->word || (owner && !is_gone(owner)))
+		return;
+	mutex->owner = 0;
+	mutex->count = mutex->users = 0;
+	__atomic_store_n(&mutex->word, 0, __ATOMIC_RELEASE);
+}
+
 void loader_fork(void)
 {
+	pthread_mutex_t *lock = __atomic_load_n(&list_lock, __ATOMIC_RELAXED);
+
 	own_forks = 0;
 	forking = 0;
 	walking = depth ? 1 : 0; // other threads are not there
+	if (!lock)
+		return;
+	let_go(lock);
+	let_go(lock - 1); // fork() has done so, _Fork() and the system call have not
 }
 
 void loader_hush(void)
 {
+	__atomic_store_n(&hushed, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&given_up, true, __ATOMIC_RELAXED);
 }

@@ -121,10 +121,12 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 static bool find_variables(void)
 {
 	struct walk walk = { 0 };
+	struct loader_lock lock;
 
-	if (!looked.found) {
+	if (!looked.found && loader_lock_soon(&lock)) {
 		loader_each(look, &walk);
 		looked.adds = walk.adds;
+		loader_unlock(&lock);
 	}
 	return looked.found;
 }

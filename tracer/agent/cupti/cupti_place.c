@@ -164,8 +164,12 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 static enum owner owner_of(uintptr_t address)
 {
 	struct search search = { address - 1, OWNER_PROGRAM };
+	struct loader_lock lock;
 
-	loader_each(look, &search);
+	if (loader_lock_soon(&lock)) {
+		loader_each(look, &search);
+		loader_unlock(&lock);
+	}
 	return search.owner;
 }
 

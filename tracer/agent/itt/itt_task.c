@@ -4,6 +4,7 @@
 #include "tracer/agent/itt/itt_counter.h"
 #include "tracer/agent/itt/itt_hooks.h"
 #include "tracer/agent/itt/itt_object.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/store.h"
 #include "tracer/protocol.h"
@@ -60,10 +61,15 @@ static const char *name_function(const void *function)
 {
 	const char *known = table_get(&functions, (uintptr_t)function);
 	char text[ITT_TEXT_MAX];
+	struct loader_lock lock;
 	Dl_info info;
 
-	if (known || !dladdr || !dladdr(function, &info))
+	if (known || !dladdr || !loader_lock_soon(&lock))
 		return known;
+	int found = dladdr(function, &info);
+	loader_unlock(&lock);
+	if (!found)
+		return NULL;
 	if (info.dli_sname && info.dli_saddr == function)
 		known = store_text(info.dli_sname, PROTOCOL_NAME_TEXT);
 	else if (info.dli_fname)

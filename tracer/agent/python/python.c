@@ -110,15 +110,18 @@ static void look(void)
 
 bool python_look(uint16_t flags)
 {
+	struct loader_lock lock;
 	int idle = 0;
 
 	if (state_now() == NOT_FOUND &&
 	    __atomic_compare_exchange_n(&looking, &idle, 1, false, __ATOMIC_ACQUIRE,
 	                                __ATOMIC_RELAXED)) {
 		record_flags = flags;
-		loader_enter(); // a child knows all that the last look found, or nothing of it
-		look();
-		loader_leave();
+		// A child knows all that the last look found, or nothing of it.
+		if (loader_lock_soon(&lock)) {
+			look();
+			loader_unlock(&lock);
+		}
 		__atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
 	}
 	return state_now() == UNCHECKED || state_now() == CHECKED;

@@ -286,8 +286,12 @@ static int find_interpreter(struct dl_phdr_info *info, size_t size, void *unused
 
 static bool is_interpreters(uintptr_t address)
 {
-	if (!interpreter.start)
+	struct loader_lock lock;
+
+	if (!interpreter.start && loader_lock_soon(&lock)) {
 		loader_each(find_interpreter, NULL);
+		loader_unlock(&lock);
+	}
 	return address >= interpreter.start && address < interpreter.end;
 }
 

@@ -85,8 +85,12 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 bool raw_action_look(void)
 {
 	struct look look = { 0 };
+	struct loader_lock lock;
 
+	if (!loader_lock_soon(&lock))
+		return false; // the next look sees it
 	if (!loader_each(visit, &look))
 		last = look;
+	loader_unlock(&lock);
 	return look.found;
 }

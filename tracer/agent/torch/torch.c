@@ -316,33 +316,35 @@ static int look_at_count(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-static void attach(void)
+static void attach(const struct library *library)
 {
 	static int attached; // atomic
-	struct library library = { 0 };
 
-	loader_each(look_at, &library);
-	if (!library.found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
+	if (!library->found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
 		return;
-	if (!library.add_callback) {
+	if (!library->add_callback) {
 		op_say("PyTorch's ops are not recorded: its version is older than 1.13, or unknown");
 		return;
 	}
 	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
-		library.add_callback(callbacks[i]);
+		library->add_callback(callbacks[i]);
 }
 
 static void look(void)
 {
 	static uint64_t adds; // atomic: libraries that had come at the last look
+	struct library library = { 0 };
+	struct loader_lock lock;
 	uint64_t now = 0;
 	int error = errno;
 
-	if (!op_is_on(OP_TORCH))
+	if (!op_is_on(OP_TORCH) || !loader_lock_soon(&lock))
 		return;
 	loader_each(look_at_count, &now);
 	if (__atomic_exchange_n(&adds, now, __ATOMIC_RELAXED) != now)
-		attach();
+		loader_each(look_at, &library);
+	loader_unlock(&lock);
+	attach(&library);
 	errno = error;
 }
 

@@ -141,12 +141,16 @@ static void look_around(bool loading)
 // In a vfork child the memory is its parent's.
 static void look_if_idle(bool loading)
 {
+	struct loader_lock lock;
+
 	if (!agent->on || agent->pid != (uint32_t)getpid() ||
 	    __atomic_exchange_n(&looking, 1, __ATOMIC_ACQUIRE))
 		return;
-	loader_enter(); // a child has its functions patched, or not
-	look_around(loading);
-	loader_leave();
+	// A child has its functions patched, or not.
+	if (loader_lock_soon(&lock)) {
+		look_around(loading);
+		loader_unlock(&lock);
+	}
 	__atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
 }
 

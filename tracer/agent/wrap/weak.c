@@ -100,8 +100,12 @@ static void visit_new(void)
 
 void wrap_look_at_weak(void)
 {
-	if (last.begun)
-		visit_new();
+	struct loader_lock lock;
+
+	if (!last.begun || !loader_lock_soon(&lock))
+		return;
+	visit_new();
+	loader_unlock(&lock);
 }
 
 __attribute__((constructor)) static void unbind_weak(void)

@@ -38,12 +38,14 @@ void wrap_stop(const char *why);
 void *wrap_find_syscall(void) __attribute__((visibility("hidden")));
 
 /*
- * Find libc's functions that handlers and children of fork() and vfork() call, too: that is no
- * place for dlsym(), which waits for a lock that another thread may have had.
+ * Find libc's functions at the start. Handlers, children of fork() and vfork(), and threads under
+ * locks of their own call them, too: that is no place for dlsym(), which waits for a lock that
+ * another thread has, or has had.
  */
 void wrap_start_close(void);
 void wrap_start_exec(void);
 void wrap_start_exit(void);
+void wrap_start_seccomp(void);
 bool wrap_find_signals(void);
 
 /* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */

@@ -75,6 +75,9 @@ void wrap_start_exec(void)
 	wrap_next(&next_execveat, "execveat");
 	wrap_next(&next_spawn, "posix_spawn");
 	wrap_next(&next_spawnp, "posix_spawnp");
+	wrap_next(&next_system, "system");
+	wrap_next(&next_popen, "popen");
+	wrap_next(&next_chroot, "chroot");
 }
 
 // It has failed, or we would not be here.

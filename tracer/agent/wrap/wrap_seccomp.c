@@ -91,6 +91,11 @@ EXPORT int prctl(int option, ...)
 	                    arguments[3]);
 }
 
+void wrap_start_seccomp(void)
+{
+	wrap_next(&next_ptrace, "ptrace");
+}
+
 EXPORT long ptrace(enum __ptrace_request request, ...)
 {
 	typedef long function(enum __ptrace_request, ...);

@@ -11,7 +11,7 @@
 
 static bool interrupts; // of our signals, those that signal() sets from now on: siginterrupt()
 static void *next_sigaction, *next_signal, *next_sigprocmask, *next_pthread_sigmask,
-	*next_sigaltstack;
+	*next_sigaltstack, *next_sysv_signal, *next_sigset, *next_siginterrupt;
 
 void *wrap_next(void **cache, const char *name)
 {
@@ -38,6 +38,9 @@ static signals_mask_function *libc_sigmask(void)
 
 bool wrap_find_signals(void)
 {
+	wrap_next(&next_sysv_signal, "__sysv_signal");
+	wrap_next(&next_sigset, "sigset");
+	wrap_next(&next_siginterrupt, "siginterrupt");
 	return libc_sigaction() && libc_sigmask() && wrap_next(&next_signal, "signal") &&
 	       wrap_next(&next_sigprocmask, "sigprocmask") &&
 	       wrap_next(&next_sigaltstack, "sigaltstack");
@@ -98,9 +101,8 @@ EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
 
 EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
-	static void *next;
-
-	return set_handler(&next, "__sysv_signal", number, handler, SA_RESETHAND | SA_NODEFER);
+	return set_handler(&next_sysv_signal, "__sysv_signal", number, handler,
+	                   SA_RESETHAND | SA_NODEFER);
 }
 
 EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
@@ -136,12 +138,11 @@ EXPORT int sigignore(int number)
 
 EXPORT sighandler_t sigset(int number, sighandler_t handler)
 {
-	static void *next;
 	struct sigaction action = { .sa_handler = handler }, old;
 	sigset_t set, before;
 
-	if (!signals_is_ours(number) && wrap_next(&next, "sigset"))
-		return ((signal_function *)next)(number, handler);
+	if (!signals_is_ours(number) && wrap_next(&next_sigset, "sigset"))
+		return ((signal_function *)next_sigset)(number, handler);
 	sigemptyset(&set);
 	sigaddset(&set, number);
 	if (handler == SIG_ERR ||
@@ -154,11 +155,10 @@ EXPORT sighandler_t sigset(int number, sighandler_t handler)
 EXPORT int siginterrupt(int number, int interrupt)
 {
 	typedef int function(int, int);
-	static void *next;
 	struct sigaction action;
 
-	if (!signals_is_ours(number) && wrap_next(&next, "siginterrupt"))
-		return ((function *)next)(number, interrupt);
+	if (!signals_is_ours(number) && wrap_next(&next_siginterrupt, "siginterrupt"))
+		return ((function *)next_siginterrupt)(number, interrupt);
 	if (sigaction(number, NULL, &action) < 0)
 		return -1;
 	interrupts = interrupt;

@@ -87,9 +87,13 @@ __attribute__((constructor)) void wrap_start(void)
 			threads_leave_to_tracer();
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
 		wrap_find_signals();
+		wrap_next(&next_pthread_create, "pthread_create");
+		wrap_next(&next_thrd_create, "thrd_create");
+		wrap_next(&next_dlclose, "dlclose");
 		wrap_start_close();
 		wrap_start_exec();
 		wrap_start_exit();
+		wrap_start_seccomp();
 		providers_start(&agent);
 	}
 	errno = error;
