@@ -31,6 +31,11 @@ bool op_is_counter(const struct op *op)
 	return strcmp(op->category, OP_COUNTER) == 0;
 }
 
+bool op_is_step(const struct op *op)
+{
+	return op->provider == OP_API && strcmp(op->name, OP_API_STEP) == 0;
+}
+
 bool op_is_label(const struct op *op)
 {
 	static const char *const torch[] = { "ProfilerStep", "Optimizer.step#",

@@ -25,6 +25,11 @@
 /* ITT's range from pause to resume. */
 #define OP_PAUSED "paused"
 
+/* What the API's calls are: steps, and the marks that say what is recorded. */
+#define OP_API_STEP  "mark_step"
+#define OP_API_START "start"
+#define OP_API_STOP  "stop"
+
 /* "nvtx", "blas" …; never NULL. */
 const char *op_provider_name(enum op_provider provider);
 
@@ -41,6 +46,9 @@ struct op {
 const char *op_domain(const struct op *op);
 
 bool op_is_counter(const struct op *op);
+
+/* Whether it is the API's OP_API_STEP. */
+bool op_is_step(const struct op *op);
 
 /* Whether the program's author or its user has named it, not a library. */
 bool op_is_label(const struct op *op);

@@ -8,6 +8,13 @@ if(TARGET bottleneck)
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/bottleneck")
   target_link_options(bottleneck PRIVATE LINKER:--disable-new-dtags)
 endif()
+install(FILES ${PROJECT_SOURCE_DIR}/include/bottleneck/bottleneck.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bottleneck)
+install(FILES ${PROJECT_SOURCE_DIR}/python/pyproject.toml
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bottleneck/python)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/bottleneck_profiler
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bottleneck/python
+  FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR TGZ)

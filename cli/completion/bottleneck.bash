@@ -29,7 +29,7 @@ _bottleneck_values() {
 	esac
 	case $1 in
 	--budget) echo none ;;
-	--as) echo torch nvtx itt blas fftw mpi cuda python cprofile cprofile-callers cprofile-callees ;;
+	--as) echo torch nvtx itt api blas fftw mpi cuda python cprofile cprofile-callers cprofile-callees ;;
 	--by) echo function line module file thread process op shape stack domain stream kernel ;;
 	--color) echo auto always never ;;
 	--export) _bottleneck_exports ;;

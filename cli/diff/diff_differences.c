@@ -71,6 +71,8 @@ static void put_part(char *buffer, const struct diff_part *part)
 
 	if (run->recorded_schedule)
 		put(buffer, "schedule: %s", run->recorded_schedule);
+	else if (run->recorded_gates)
+		put(buffer, "as the program called start() and stop()");
 	else if (run->recorded_range)
 		put(buffer, "while open: %s", run->recorded_range);
 	else if (run->recorded_to_ns)

@@ -96,6 +96,13 @@ static void say_recorded(struct section *s, const struct run *run)
 		             (double)run->recorded_from_ns / 1e9, (double)run->recorded_to_ns / 1e9,
 		             run->recorded_schedule,
 		             run->recorded_steps ? run->recorded_steps : "?");
+	else if (run->recorded_gates)
+		section_note(s, NOTE_LINE, false,
+		             "recorded: %s from %.3f to %.3f s, as the program called start() and "
+		             "stop()",
+		             format_duration(run->recorded_ns).text,
+		             (double)run->recorded_from_ns / 1e9,
+		             (double)run->recorded_to_ns / 1e9);
 	else if (run->recorded_to_ns || range)
 		section_note(s, NOTE_LINE, false, "recorded: %s from %.3f to %.3f s%s%s",
 		             format_duration(run->recorded_ns).text,

@@ -141,6 +141,8 @@ static int open_sampler(struct recording *r, struct error *err)
 	    recorded_schedule(&r->recorder.recorded, options->view.schedule, options->view.steps,
 	                      err) < 0)
 		return -1;
+	if (options->start_paused)
+		recorded_start_stopped(&r->recorder.recorded);
 	struct sampler_sink sink = recorder_sink(&r->recorder);
 	r->sampler = sampler_new(&wanted, r->modules, &sink, err);
 	return r->sampler ? 0 : -1;
@@ -408,6 +410,24 @@ static void note_absences(struct recording *r)
 	             "Let all users pass one of these directories (chmod a+x)");
 }
 
+// What the program's own start() and stop() have come to.
+static void note_gates(struct recording *r)
+{
+	const struct recorded *recorded = &r->recorder.recorded;
+
+	if (r->options->start_paused && !recorded->gates)
+		add_fact(r, "nothing was recorded: --start-paused waits for a start() that the "
+		            "program did not call");
+	if (recorded->overruled)
+		add_fact(r, "start() and stop() of the program had no effect: --range or "
+		            "--schedule with --steps says what is recorded");
+	if (recorded->open_again_ns)
+		add_fact(r,
+		         "the program called start() at %.3f s, while all was recorded: what came "
+		         "before is left out with --start-paused",
+		         (double)recorded->open_again_ns / 1e9);
+}
+
 static void note_troubles(struct recording *r)
 {
 	const struct collector *c = &r->collector;
@@ -417,7 +437,9 @@ static void note_troubles(struct recording *r)
 	if (*note)
 		add_fact(r, "%s", note);
 	note_rate(r);
-	if (recorded_is_partial(&r->recorder.recorded) && !c->run.recorded_ns)
+	note_gates(r);
+	if (recorded_is_partial(&r->recorder.recorded) && !c->run.recorded_ns &&
+	    !r->options->start_paused)
 		add_fact(r,
 		         "nothing was recorded: --delay, --duration, --range and --schedule left "
 		         "nothing of the run");

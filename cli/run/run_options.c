@@ -66,6 +66,10 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_TEXT,
 	  .offset = AT(range),
 	  .help = "record only while an op of this name is open" },
+	{ .name = "start-paused",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(start_paused),
+	  .help = "record nothing before the program calls start() of bottleneck's API" },
 	{ .name = "timeline-limit",
 	  .argument = "N",
 	  .kind = OPTION_NUMBER,
@@ -250,6 +254,18 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	if (options->range && (options->no_agent || !run_options_ops(options)))
 		return error_set(err, 0, "--range needs ops: it cannot go with --no-%s",
 		                 options->no_agent ? "agent" : "ops");
+	if (options->start_paused && (options->no_agent || !run_options_ops(options)))
+		return error_set(err, 0, "--start-paused needs ops: it cannot go with --no-%s",
+		                 options->no_agent ? "agent" : "ops");
+	if (options->start_paused && options->off[OP_API])
+		return error_set(err, 0,
+		                 "--start-paused cannot go with --no-api: no start() is seen");
+	if (options->start_paused && (options->range || options->view.schedule))
+		return error_set(
+			err, 0,
+			"--start-paused and --%s both say what is recorded: they do not go "
+			"together",
+			options->range ? "range" : "schedule");
 	if (options->view.schedule && options->range)
 		return error_set(err, 0,
 		                 "--range and --schedule both say what is recorded: they do not go "

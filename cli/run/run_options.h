@@ -21,8 +21,9 @@ struct run_options {
 	bool no_off_cpu;
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	const char *range;              /* glob; NULL: none */
-	uint32_t timeline_limit;        /* slices; 0: none */
-	double budget_percent;          /* 0: no limit */
+	bool start_paused;
+	uint32_t timeline_limit; /* slices; 0: none */
+	double budget_percent;   /* 0: no limit */
 	bool no_agent;
 	bool no_ops;
 	bool off[OP_PROVIDERS_ALL]; /* by enum op_provider: the option that switches it off is given

@@ -76,6 +76,7 @@ struct run {
 	uint64_t recorded_from_ns, recorded_to_ns;
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
 	const char *recorded_range; /* ops while which were open it was; NULL: any */
+	uint64_t recorded_gates;    /* how often the program has started or stopped it */
 	const char *memory_curves;  /* merge/table/memory_curves.h; "" or NULL: not known */
 	/* A schedule of steps, the glob of their op, and the cycles that were recorded, as
 	   schedule_next_cycle() takes them; NULL: none. */
@@ -125,6 +126,9 @@ void profile_set_timeline(struct profile *p, uint32_t limit);
 /* Recording: WHAT goes to its function below. Nothing becomes of an op's beginning, nor of a patch.
  */
 void profile_take(struct profile *p, const struct sampled *what);
+
+/* From now on only parts of the run are recorded, of which nobody knows what its end waited for. */
+void profile_forget_wall(struct profile *p);
 
 /* Where memory is short the event is counted as lost, never fatal. A stack of a thread that was not
    announced, or has ended, is lost as well. */

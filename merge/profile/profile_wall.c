@@ -126,6 +126,16 @@ void profile_wall_wait(struct profile *p, const struct wait_event *wait)
 	wall_wait(p->wall_time.live, &told);
 }
 
+void profile_forget_wall(struct profile *p)
+{
+	struct wall_time *t = &p->wall_time;
+
+	wall_free(t->live);
+	t->live = NULL;
+	wall_time_fini(t);
+	t->lost = 1;
+}
+
 static int compare_edges(const void *a, const void *b)
 {
 	const struct wall_edge *left = a, *right = b;

@@ -73,6 +73,7 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, recorded_to_ns),
 	FIELD(RUN_U64, recorded_ns),
 	FIELD(RUN_TEXT, recorded_range),
+	FIELD(RUN_U64, recorded_gates),
 	FIELD(RUN_TEXT, recorded_schedule),
 	FIELD(RUN_TEXT, recorded_steps),
 	FIELD(RUN_TEXT, recorded_cycles),

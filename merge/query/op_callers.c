@@ -16,7 +16,12 @@
 // Functions that only stand between the code that begins an op and the one that sees it.
 static bool is_machinery(const char *function)
 {
-	static const char *const beginnings[] = { "nvtx", "__itt_", "at::RecordFunction" };
+	static const char *const beginnings[] = { "nvtx",
+		                                  "__itt_",
+		                                  "at::RecordFunction",
+		                                  "bottleneck_range_",
+		                                  "bottleneck_mark_step",
+		                                  "bottleneck::range::" };
 
 	for (size_t i = 0; function && i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0)

@@ -83,7 +83,7 @@ static uint64_t scale_to_recorded(const struct profile *p, const struct part *pa
 {
 	const struct run *run = profile_run(p);
 	uint64_t from = run->recorded_from_ns, to = run->recorded_to_ns;
-	bool pauses = run->recorded_range ||
+	bool pauses = run->recorded_range || run->recorded_gates ||
 	              (run->recorded_schedule && part->from_ns <= run->start_ns + from &&
 	               part->to_ns >= run->start_ns + to);
 

@@ -178,6 +178,24 @@ static uint64_t count_named(const struct profile *p, const char *glob)
 	return calls;
 }
 
+// The process that has marked most steps by the API, and *ONE of its series; 0: none has two.
+static uint32_t process_of_marks(const struct profile *p, const struct series **one)
+{
+	const struct series_table *series = profile_series(p);
+	uint64_t most = 1;
+
+	*one = NULL;
+	for (uint32_t i = 0; i < series->count; i++) {
+		const struct series *s = &series->series[i];
+		const struct op *op = profile_op(p, s->op);
+		if (op && op_is_step(op) && s->calls > most) {
+			most = s->calls;
+			*one = s;
+		}
+	}
+	return *one ? (*one)->process : 0;
+}
+
 // The calls that are asked for; *ONE is the series of them, or one of several. False: no memory.
 static bool collect(const struct profile *p, const char *glob, struct calls *calls,
                     const struct series **one)
@@ -185,6 +203,8 @@ static bool collect(const struct profile *p, const char *glob, struct calls *cal
 	struct candidate found = { 0 };
 
 	*one = NULL;
+	if (!glob && process_of_marks(p, one))
+		return add_calls(calls, *one);
 	if (!glob && count_named(p, PROFILER_STEPS) >= 2)
 		glob = PROFILER_STEPS;
 	if (!glob) {
@@ -383,7 +403,7 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 		ok = collect(p, query->name, &calls, &one);
 	if (ok && calls.count >= 2) {
 		describe(s, p, one, !query->name);
-		s->between = !cover(&calls);
+		s->between = !op_is_step(profile_op(p, one->op)) && !cover(&calls);
 		ok = make_steps(s, p, query, &calls) && sum_up(s);
 	}
 	if (!ok) {

@@ -7,6 +7,8 @@
  *
  *   - the one that was asked for by a name, a glob, with all its shapes, in the process that calls
  *     it most; or
+ *   - what the program says itself by the API of bottleneck (mark_step): from one mark to the
+ *     next; or
  *   - what PyTorch's own profiler, where the program uses it, says: its ranges ProfilerStep#0,
  *     ProfilerStep#1 and so on; or
  *   - of the ops that are called again and again until the end (STEPS_MIN times and more, over

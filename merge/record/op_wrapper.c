@@ -17,10 +17,13 @@ static const char *const libraries[] = {
 
 // The first letters of mangled names.
 static const char *const functions[] = {
-	"nvtx",                   // the C interface's inline functions, at -O0
-	"_ZN5nvtx3",              // namespace nvtx3
-	"_ZNK5nvtx3",             // and its const members
-	"__itt_",                 // the client's static part
+	"nvtx",              // the C interface's inline functions, at -O0
+	"_ZN5nvtx3",         // namespace nvtx3
+	"_ZNK5nvtx3",        // and its const members
+	"__itt_",            // the client's static part
+	"bottleneck_range_", // our header's inline functions, at -O0
+	"bottleneck_mark_step",
+	"_ZN10bottleneck5range",
 	"_ZN2at14RecordFunction", // the guard class around a PyTorch op
 	"_ZN2at19RecordFunctionGuard",
 	"_Z17__device_stub__", // nvcc's, between a kernel's name and its launch

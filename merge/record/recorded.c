@@ -76,17 +76,59 @@ static void end_span(struct recorded *r, uint64_t time_ns)
 
 bool recorded_is_partial(const struct recorded *r)
 {
-	return r->from_ns || (r->to_ns && r->to_ns != UINT64_MAX) || r->range || r->steps;
+	return r->from_ns || (r->to_ns && r->to_ns != UINT64_MAX) || r->range || r->steps ||
+	       r->starts_stopped || r->gates;
+}
+
+void recorded_start_stopped(struct recorded *r)
+{
+	r->starts_stopped = r->stopped = true;
 }
 
 void recorded_start(struct recorded *r, uint64_t start_ns)
 {
+	r->start_ns = start_ns;
 	if (!recorded_is_partial(r))
 		return;
 	r->from_ns += start_ns;
 	r->to_ns = r->to_ns ? r->to_ns + start_ns : UINT64_MAX;
-	if (!r->range && !r->steps)
+	if (!r->range && !r->steps && !r->stopped)
 		begin_span(r, r->from_ns);
+}
+
+// Up to now all was recorded, which was one span without an end.
+static void become_partial(struct recorded *r)
+{
+	r->from_ns = r->start_ns;
+	r->to_ns = UINT64_MAX;
+	begin_span(r, r->start_ns);
+}
+
+void recorded_gate(struct recorded *r, bool open, uint64_t time_ns)
+{
+	if (r->range || r->steps) {
+		r->overruled++;
+		return;
+	}
+	if (open == !r->stopped) {
+		if (open && !r->gates && !r->open_again_ns && time_ns > r->start_ns)
+			r->open_again_ns = time_ns - r->start_ns;
+		return;
+	}
+	if (!recorded_is_partial(r))
+		become_partial(r);
+	// Of two threads' gates the later one may come with a time that is earlier.
+	if (r->count) {
+		const struct recorded_span *last = last_span(r);
+		uint64_t least = is_going_on(r) ? last->from_ns : last->to_ns;
+		time_ns = time_ns > least ? time_ns : least;
+	}
+	r->gates++;
+	r->stopped = !open;
+	if (open)
+		begin_span(r, time_ns);
+	else
+		end_span(r, time_ns);
 }
 
 static bool is_meant(struct recorded *r, uint32_t op)
@@ -253,6 +295,7 @@ void recorded_tell(struct recorded *r, struct run *run)
 	if (!recorded_is_partial(r))
 		return;
 	run->recorded_range = r->range;
+	run->recorded_gates = r->gates;
 	if (r->steps) {
 		if (!r->open && steps_cover(r) && r->last_end_ns < end)
 			last = end = r->last_end_ns;

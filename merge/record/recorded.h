@@ -53,6 +53,13 @@ struct recorded {
 	size_t count;                               /* of all spans there were */
 	uint64_t sum_ns;                            /* of those that have ended */
 	uint64_t first_ns;                          /* where the first one began */
+	/* Of recorded_gate(): */
+	uint64_t start_ns;   /* of the run */
+	bool starts_stopped; /* nothing is recorded before the first gate opens */
+	bool stopped;        /* now */
+	uint64_t gates;      /* that have opened or closed */
+	uint64_t overruled;  /* that had no effect as a range or a schedule says what is recorded */
+	uint64_t open_again_ns; /* the first that opened while all was recorded, since the start */
 	/* Of a schedule: */
 	uint32_t thread;                      /* whose calls are the steps; 0: there was none yet */
 	uint64_t step;                        /* the number of the last one that began */
@@ -72,6 +79,15 @@ void recorded_fini(struct recorded *r);
 /* Only the active steps of SCHEDULE, which TEXT says, are recorded: before the run begins. -1 if
    TEXT is none. STEPS, a glob, and TEXT are borrowed. */
 int recorded_schedule(struct recorded *r, const char *text, const char *steps, struct error *err);
+
+/* Nothing is recorded until recorded_gate() says so: before the run begins. */
+void recorded_start_stopped(struct recorded *r);
+
+/*
+ * The program has said that from now on all is recorded, or nothing, in whichever of its threads
+ * and processes. Where a range or a schedule says what is recorded that has no effect.
+ */
+void recorded_gate(struct recorded *r, bool open, uint64_t time_ns);
 
 /* The run begins now: before that nothing is recorded if anything is asked for. */
 void recorded_start(struct recorded *r, uint64_t start_ns);

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/module.h"
+#include "base/op.h"
 #include "merge/profile/profile.h"
 #include "sampler/proc/proc_stat.h"
 #include "tracer/protocol.h"
@@ -219,11 +220,29 @@ static void add_span(struct recorder *r, const struct span_event *span)
 		profile_take(r->profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = span });
 }
 
+// The marks by which a program says what is recorded of it.
+static void obey(struct recorder *r, const struct op_event *event)
+{
+	const struct op *op = r->ops ? ops_get(r->ops, event->op) : NULL;
+	bool before = recorded_is_partial(&r->recorded);
+
+	if (!op || op->provider != OP_API)
+		return;
+	if (strcmp(op->name, OP_API_START) == 0)
+		recorded_gate(&r->recorded, true, event->begin_ns);
+	else if (strcmp(op->name, OP_API_STOP) == 0)
+		recorded_gate(&r->recorded, false, event->begin_ns);
+	if (!before && recorded_is_partial(&r->recorded))
+		profile_forget_wall(r->profile); // see add_span()
+}
+
 static void add_op(struct recorder *r, const struct op_event *event)
 {
 	if (is_own(r, event->thread))
 		return;
-	if (!event->mark)
+	if (event->mark)
+		obey(r, event);
+	else
 		recorded_op_ends(&r->recorded, event->op, event->thread, event->end_ns);
 	if (recorded_has(&r->recorded, event->begin_ns) ||
 	    recorded_is_step(&r->recorded, event->op))

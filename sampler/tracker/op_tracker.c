@@ -140,6 +140,7 @@ void op_tracker_mark(struct op_tracker *t, struct thread *thread, const struct e
 		.begin_ns = event->time_ns,
 		.end_ns = event->time_ns,
 		.caller = open.caller,
+		.chain = open.chain,
 		.detail = open.detail,
 		.detail_count = open.detail_count,
 		.details = open.details,

@@ -7,6 +7,7 @@
  * Where there are counters, also the instructions and cycles of an op, medians: what others do on
  * the machine shows little in cycles and not at all in instructions.
  */
+#include "include/bottleneck/bottleneck.h"
 #include "tests/ops/itt_shim.h"
 #include "tests/ops/nvtx_shim.h"
 
@@ -54,6 +55,12 @@ static void nvtx_pair(void)
 {
 	nvtxRangePushA("range");
 	nvtxRangePop();
+}
+
+static void api_pair(void)
+{
+	bottleneck_range_begin("range");
+	bottleneck_range_end();
 }
 
 static void nvtx_event_pair(void)
@@ -149,6 +156,8 @@ static const struct loop {
 	{ "two clock_gettime()", two_clocks },
 	{ "two counter readings", two_counters },
 	{ "NVTX push and pop", nvtx_pair },
+	{ "range of the API", api_pair },
+	{ "step of the API", bottleneck_mark_step },
 	{ "NVTX push and pop in a domain", nvtx_event_pair },
 	{ "NVTX push and pop, registered", nvtx_registered_pair },
 	{ "NVTX start and end", nvtx_range },

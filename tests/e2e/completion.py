@@ -19,7 +19,7 @@ def formats():
 
 
 VALUES = {
-    "as": {"cprofile", "cprofile-callers", "cprofile-callees", "torch", "nvtx", "itt", "blas", "fftw",
+    "as": {"cprofile", "cprofile-callers", "cprofile-callees", "torch", "nvtx", "itt", "api", "blas", "fftw",
            "mpi", "cuda", "python"},
     "budget": {"none"},
     "by": {"function", "line", "module", "file", "thread", "process", "op", "shape", "stack",

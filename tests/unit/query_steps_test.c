@@ -276,3 +276,29 @@ Test(query_steps, ranges_of_pytorchs_profiler)
 	cr_expect(not(s->between));
 	cr_expect(eq(u64, s->steps[2].ns, 12 * MS));
 }
+
+// Two short ones are more than what is found, and a pause is in none of them.
+Test(query_steps, what_the_program_marks_goes_first)
+{
+	for (int i = 0; i < 20; i++)
+		call("batch", 10);
+	for (int i = 0; i < 2; i++) {
+		library_call(OP_API, "mark_step", 5);
+		f.now_ns += 200 * MS;
+	}
+	cleanup(steps) struct steps *s = steps_in(NULL, 0, 0);
+	cr_expect(eq(str, (char *)s->name, "mark_step"));
+	cr_expect(eq(u64, s->calls, 2));
+	cr_expect(eq(u64, s->max_ns, 5 * MS));
+	cr_expect(not(s->between));
+}
+
+Test(query_steps, another_range_of_that_name_is_no_step)
+{
+	for (int i = 0; i < 20; i++)
+		call("mark_step", 10);
+	for (int i = 0; i < 30; i++)
+		call("other", 10);
+	cleanup(steps) struct steps *s = steps_in(NULL, 0, 0);
+	cr_expect(s->name == NULL || strcmp(s->provider, "api") != 0);
+}

@@ -157,6 +157,65 @@ Test(recorded, a_range_within_the_delay_and_the_duration)
 	cr_expect(eq(u64, run.recorded_ns, 20 + 50));
 }
 
+Test(recorded, a_program_stops_and_starts_it)
+{
+	ask(0, 0, NULL);
+	recorded_gate(&r, true, 1050); // as it is already
+	cr_expect(not(recorded_is_partial(&r)));
+	cr_expect(eq(u64, r.open_again_ns, 50));
+	recorded_gate(&r, false, 1200);
+	recorded_gate(&r, false, 1300);
+	cr_expect(recorded_has(&r, 1000), "from the start of the run on");
+	cr_expect(recorded_has(&r, 1199));
+	cr_expect(not(recorded_has(&r, 1200)));
+	recorded_gate(&r, true, 1600);
+	cr_expect(not(recorded_has(&r, 1599)));
+	cr_expect(recorded_has(&r, 1600));
+	cr_expect(eq(u64, time_of(1000, 2000), 200 + 400));
+	struct run run = told(1000);
+	cr_expect(eq(u64, run.recorded_from_ns, 0));
+	cr_expect(eq(u64, run.recorded_to_ns, 1000));
+	cr_expect(eq(u64, run.recorded_ns, 600));
+	cr_expect(eq(u64, run.recorded_gates, 2));
+}
+
+Test(recorded, a_run_that_starts_stopped)
+{
+	recorded_init(&r, 0, 0, NULL, ops);
+	recorded_start_stopped(&r);
+	recorded_start(&r, 1000);
+	cr_expect(not(recorded_has(&r, 1100)));
+	cr_expect(eq(u64, told(1000).recorded_ns, 0));
+	recorded_gate(&r, true, 1200);
+	recorded_gate(&r, false, 1500);
+	cr_expect(eq(u64, time_of(1000, 2000), 300));
+	struct run run = told(1000);
+	cr_expect(eq(u64, run.recorded_from_ns, 200));
+	cr_expect(eq(u64, run.recorded_to_ns, 500));
+	cr_expect(eq(u64, run.recorded_ns, 300));
+}
+
+Test(recorded, gates_within_the_delay_and_the_duration)
+{
+	ask(100, 400, NULL);
+	recorded_gate(&r, false, 1050);
+	recorded_gate(&r, true, 1200);
+	recorded_gate(&r, false, 1150); // of another thread, which is late
+	recorded_gate(&r, true, 1300);
+	cr_expect(eq(u64, time_of(1000, 2000), 200));
+	cr_expect(eq(u64, told(1000).recorded_ns, 200));
+}
+
+Test(recorded, a_range_overrules_gates)
+{
+	ask(0, 0, "st*");
+	recorded_gate(&r, false, 1050);
+	recorded_op_begins(&r, step, 1, 1200);
+	cr_expect(recorded_has(&r, 1250));
+	cr_expect(eq(u64, r.overruled, 1));
+	cr_expect(eq(u64, r.gates, 0));
+}
+
 Test(recorded, a_million_calls_take_no_more_room_and_none_is_forgotten_in_the_sum)
 {
 	ask(0, 0, "step");

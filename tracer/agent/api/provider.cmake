@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+agent_provider(api
+  HOOKS
+    api.c)
