@@ -10,8 +10,10 @@
 #include <string.h>
 #include <wchar.h>
 
-#define NS_PER_MINUTE (60 * NS_PER_SEC)
-#define NS_PER_HOUR   (60 * NS_PER_MINUTE)
+#define NS_PER_MINUTE   (60 * NS_PER_SEC)
+#define NS_PER_HOUR     (60 * NS_PER_MINUTE)
+
+#define MEASURED_DIGITS 5 // behind the point, at most
 
 // Rows are picked by what would be printed, so 999.6 ms is "1.00 s" and not "1000 ms".
 static const struct {
@@ -46,22 +48,34 @@ struct short_text format_time(uint64_t ns, struct time_unit unit)
 	return out;
 }
 
-struct short_text format_figures(uint64_t ns, int figures)
+struct time_unit format_measured_unit(double value_ns, double width_ns)
 {
-	struct time_unit unit = format_time_unit(ns);
-	double value = (double)ns / unit.ns, step = 1;
-	int digits = figures;
+	bool sure = width_ns > 0; // not NaN
+	double step = sure ? width_ns : value_ns;
+	uint64_t whole = value_ns > 0 && value_ns < 1e18 ? (uint64_t)value_ns : 0;
+	struct time_unit unit =
+		value_ns < 999.5 ? (struct time_unit){ "ns", 1, 0 } : format_time_unit(whole);
+	int digits = sure ? 1 : 2;
 
+	unit.digits = 0;
+	if (!(step > 0))
+		return unit;
 	// NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): counts digits
-	for (double rest = value; rest >= 1; rest /= 10)
+	for (step /= unit.ns; step >= 10 && digits > 0; step /= 10)
 		digits--;
-	for (int i = 0; i < digits; i++)
-		step /= 10;
-	for (int i = 0; i > digits; i--)
-		step *= 10;
-	unit.digits = digits > 0 ? digits : 0;
-	return format_time(
-		(uint64_t)((double)(uint64_t)(value / step + 0.5) * step * unit.ns + 0.5), unit);
+	// NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): the same
+	for (; step < 1 && digits < MEASURED_DIGITS; step *= 10)
+		digits++;
+	unit.digits = digits < MEASURED_DIGITS ? digits : MEASURED_DIGITS;
+	return unit;
+}
+
+struct short_text format_measured(double ns, struct time_unit unit)
+{
+	struct short_text out;
+
+	snprintf(out.text, sizeof(out.text), "%.*f %s", unit.digits, ns / unit.ns, unit.name);
+	return out;
 }
 
 struct short_text format_duration(uint64_t ns)

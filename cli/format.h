@@ -31,8 +31,13 @@ struct time_unit {
 struct time_unit format_time_unit(uint64_t largest_ns);
 struct short_text format_time(uint64_t ns, struct time_unit unit);
 
-/* NS with no more than FIGURES significant ones: 123456789, 2 is "120 ms". */
-struct short_text format_figures(uint64_t ns, int figures);
+/*
+ * The unit for a measured VALUE_NS and all that stands beside it, so that rounding keeps their
+ * order: as many digits as make two significant ones of WIDTH_NS, how far it is sure; three of
+ * VALUE_NS where WIDTH_NS is 0 or NaN.
+ */
+struct time_unit format_measured_unit(double value_ns, double width_ns);
+struct short_text format_measured(double ns, struct time_unit unit);
 
 struct short_text format_count(uint64_t count); /* "41,022" */
 struct short_text format_scaled(double number); /* "12.3 G", powers of 1000; from 0 to 1e21 */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/bench/bench_range.h"
+#include "cli/bench/bench_statements.h"
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/message.h"
@@ -18,6 +19,7 @@
 #include "cli/words.h"
 #include "merge/profile/profile.h"
 #include "merge/profile/repeats.h"
+#include "merge/query/query_repeats.h"
 #include "merge/record/machine.h"
 
 #include <errno.h>
@@ -29,18 +31,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SIDES_MAX   2
-#define RUNS_LEAST  10 // of each command, however long they take
-#define MIN_TIME_NS (3 * NS_PER_SEC)
-#define REDRAW_NS   (100 * NS_PER_MS)
+#define SIDES_MAX    16
+#define RUNS_LEAST   10 // of each command, however long they take
+#define MIN_TIME_NS  (3 * NS_PER_SEC)
+#define STATEMENT_NS NS_PER_SEC
+#define REDRAW_NS    (100 * NS_PER_MS)
 
 struct bench_options {
-	uint32_t runs; /* of each command; 0: as many as MIN_TIME takes */
-	uint64_t min_time_ns;
+	uint32_t runs;        /* of each command; 0: as many as MIN_TIME takes */
+	uint64_t min_time_ns; /* 0: MIN_TIME_NS, of statements STATEMENT_NS */
 	uint32_t warmup;
-	const char *versus; /* NULL: none */
-	const char *range;  /* NULL: whole runs */
+	struct option_list versus;
+	const char *range; /* NULL: whole runs */
 	struct option_list trace;
+	struct statements statements;
 	bool show_output, ignore_failure, json;
 	const char *output;
 };
@@ -60,7 +64,7 @@ static const struct option_spec specs[] = {
 	  .argument = "SECONDS",
 	  .kind = OPTION_SECONDS,
 	  .offset = AT(min_time_ns),
-	  .help = "that each command runs for in all, in ten runs or more (3)" },
+	  .help = "that each command runs for in all, in ten runs or more (3; a statement: 1)" },
 	{ .name = "warmup",
 	  .argument = "N",
 	  .kind = OPTION_NUMBER,
@@ -70,9 +74,53 @@ static const struct option_spec specs[] = {
 	  .help = "runs of each command before, which do not count (0)" },
 	{ .name = "vs",
 	  .argument = "COMMAND",
-	  .kind = OPTION_TEXT,
+	  .kind = OPTION_LIST,
 	  .offset = AT(versus),
 	  .help = "in turns with this one, quoted as one word" },
+	{ .name = "stmt",
+	  .argument = "CODE",
+	  .kind = OPTION_LIST,
+	  .offset = AT(statements.codes),
+	  .help = "measure calls of this Python statement, not a program" },
+	{ .name = "vs-stmt",
+	  .argument = "CODE",
+	  .kind = OPTION_LIST,
+	  .offset = AT(statements.versus),
+	  .help = "in turns with this statement" },
+	{ .name = "setup",
+	  .argument = "CODE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(statements.setup),
+	  .help = "run once, untimed, before each statement" },
+	{ .name = "sweep",
+	  .argument = "NAME=V,V",
+	  .kind = OPTION_LIST,
+	  .offset = AT(statements.sweeps),
+	  .help = "measure statements with each value of a variable, as n=64,256" },
+	{ .name = "num-threads",
+	  .argument = "N,N",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(statements.threads),
+	  .help = "threads of libraries that a statement calls, a column each (1)" },
+	{ .name = "adaptive",
+	  .argument = "PCT",
+	  .kind = OPTION_PERCENT,
+	  .offset = AT(statements.adaptive_percent),
+	  .help = "measure statements until the IQR is below this percentage, for 10 s at most" },
+	{ .name = "c++",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(statements.cxx),
+	  .help = "statements and setup are C++" },
+	{ .name = "global",
+	  .argument = "CODE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(statements.global),
+	  .help = "C++ before main(), such as #include lines" },
+	{ .name = "python",
+	  .argument = "PROGRAM",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(statements.python),
+	  .help = "interpreter of statements (python3)" },
 	{ .name = "range",
 	  .argument = "NAME",
 	  .kind = OPTION_TEXT,
@@ -114,7 +162,8 @@ struct bench {
 	const struct bench_options *options;
 	struct side sides[SIDES_MAX];
 	size_t side_count;
-	wordexp_t versus;
+	wordexp_t versus[SIDES_MAX - 1];
+	size_t versus_count; // of them
 	struct bench_range range;
 	struct job job;
 	struct modules *modules;
@@ -132,8 +181,8 @@ static void end(struct bench *b)
 	for (size_t i = 0; i < b->side_count; i++)
 		if (b->sides[i].command != (char **)b->sides[i].argv)
 			free(b->sides[i].command);
-	if (b->options->versus)
-		wordfree(&b->versus);
+	for (size_t i = 0; i < b->versus_count; i++)
+		wordfree(&b->versus[i]);
 	bench_range_close(&b->range);
 	facts_fini(&b->facts);
 	profile_free(b->profile);
@@ -170,10 +219,11 @@ static int begin(struct bench *b, char *const *argv, struct error *err)
 		return error_set(err, ENOMEM, "could not start");
 	if (options->range && bench_range_open(&b->range, options->range, &options->trace, err) < 0)
 		return -1;
-	if (add_side(b, argv, err) < 0)
+	if (!options->statements.codes.count && add_side(b, argv, err) < 0)
 		return -1;
-	if (options->versus && add_side(b, b->versus.we_wordv, err) < 0)
-		return -1;
+	for (size_t i = 0; i < b->versus_count; i++)
+		if (add_side(b, b->versus[i].we_wordv, err) < 0)
+			return -1;
 	b->machine = machine_now();
 	return 0;
 }
@@ -278,8 +328,23 @@ static int run_block(struct bench *b, size_t block, bool counts, struct error *e
 	return 0;
 }
 
+static int run_statements(struct bench *b, struct error *err)
+{
+	const struct bench_options *options = b->options;
+	const struct statements_plan plan = { .statements = &options->statements,
+		                              .min_time_ns = options->min_time_ns,
+		                              .blocks = options->runs,
+		                              .warmup = options->warmup,
+		                              .show_output = options->show_output,
+		                              .start_ns = b->run.start_ns };
+
+	return statements_measure(&plan, b->profile, &b->job, err);
+}
+
 static int run_all(struct bench *b, struct error *err)
 {
+	if (b->options->statements.codes.count)
+		return run_statements(b, err);
 	for (size_t block = 0; block < b->options->warmup && !b->job.interrupts; block++)
 		if (run_block(b, block, false, err) < 0)
 			return -1;
@@ -354,6 +419,14 @@ static int status_of(const struct bench *b, int result, const struct error *err)
 	                               : EXIT_OURS;
 }
 
+static bool has_results(const struct bench *b)
+{
+	size_t count;
+
+	query_repeat_runs(b->profile, &count);
+	return b->options->statements.codes.count ? count > 0 : b->sides[0].runs > 0;
+}
+
 static int measure(struct bench *b, char *const *argv, const struct display *display)
 {
 	struct terminal terminal = display_terminal(display, stdout);
@@ -373,7 +446,7 @@ static int measure(struct bench *b, char *const *argv, const struct display *dis
 	if (result < 0)
 		message_error("bench", &err);
 	// What was measured before the end is good.
-	if (b->sides[0].runs && print_and_save(b, &terminal, &trouble) < 0) {
+	if (has_results(b) && print_and_save(b, &terminal, &trouble) < 0) {
 		message_error("bench", &trouble);
 		result = -1;
 	}
@@ -382,6 +455,35 @@ static int measure(struct bench *b, char *const *argv, const struct display *dis
 		job_die(SIGINT);
 	}
 	return status_of(b, result, &err);
+}
+
+// Statements have options of their own, and programs have theirs.
+static int check_statements(const struct bench_options *options, const char *program,
+                            struct error *err)
+{
+	const struct statements *s = &options->statements;
+	bool others = s->versus.count || s->setup || s->sweeps.count || s->threads || s->global ||
+	              s->python || s->cxx || s->adaptive_percent > 0;
+
+	if (!s->codes.count && others)
+		return error_set(err, 0,
+		                 "--vs-stmt, --setup, --sweep, --num-threads, --adaptive, "
+		                 "--c++, --global and --python are for --stmt");
+	if (!s->codes.count)
+		return 0;
+	if (program)
+		return error_set(err, 0, "--stmt measures statements: \"%s\" is too many", program);
+	if (options->versus.count || options->range || options->ignore_failure)
+		return error_set(err, 0,
+		                 "--vs, --range and --ignore-failure are for programs: "
+		                 "--stmt has --vs-stmt");
+	if (s->global && !s->cxx)
+		return error_set(err, 0, "--global is for --c++");
+	if (s->adaptive_percent > 0 && (options->runs || options->min_time_ns))
+		return error_set(err, 0,
+		                 "--adaptive says how long: it does not go with --runs or "
+		                 "--min-time");
+	return statements_check(s, err);
 }
 
 static int parse(struct bench_options *options, struct display *display, int argc, char **argv,
@@ -401,16 +503,34 @@ static int parse(struct bench_options *options, struct display *display, int arg
 	}
 	if (options->trace.count && !options->range)
 		return error_set(err, 0, "--trace is for --range");
+	if (check_statements(options, argv[first], err) < 0)
+		return -1;
+	if (!options->min_time_ns)
+		options->min_time_ns = options->statements.codes.count ? STATEMENT_NS : MIN_TIME_NS;
 	if (options->output && state_check_output(options->output, err) < 0)
 		return -1;
-	if (argv[first])
+	if (argv[first] || options->statements.codes.count)
 		return first;
 	return command_no_program(&command_bench, err);
 }
 
+static int split_versus(struct bench *b, struct error *err)
+{
+	const struct option_list *versus = &b->options->versus;
+
+	if (versus->count > SIDES_MAX - 1)
+		return error_set(err, 0, "--vs: %d commands are the most that are compared",
+		                 SIDES_MAX);
+	for (; b->versus_count < versus->count; b->versus_count++)
+		if (words_split(versus->items[b->versus_count], &b->versus[b->versus_count], err) <
+		    0)
+			return -1;
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
-	struct bench_options options = { .min_time_ns = MIN_TIME_NS };
+	struct bench_options options = { 0 };
 	struct display display = { .color = COLOR_AUTO };
 	struct bench b = { .options = &options, .terminal = terminal_of(stderr, 0, COLOR_NEVER) };
 	struct error err;
@@ -418,20 +538,24 @@ static int run(int argc, char **argv)
 
 	if (first >= 0 && display.help)
 		return 0;
-	if (first >= 0 && options.versus && words_split(options.versus, &b.versus, &err) < 0)
+	if (first >= 0 && split_versus(&b, &err) < 0)
 		first = -1;
 	if (first < 0) {
 		message_error("bench", &err);
+		end(&b);
 		return EXIT_OURS;
 	}
-	int status = measure(&b, argv + first, &display);
+	const char *code = options.statements.codes.count ? options.statements.codes.items[0] : "";
+	char *const statement[] = { (char *)code, NULL };
+	int status = measure(&b, argv[first] ? argv + first : statement, &display);
 	end(&b);
 	return status;
 }
 
 const struct command command_bench = {
 	.name = "bench",
-	.usage = { "bench [OPTIONS] [--] PROGRAM [ARGUMENT ...]" },
-	.summary = "run a program many times, or two in turns, and tell how long they take",
+	.usage = { "bench [OPTIONS] [--] PROGRAM [ARGUMENT ...]",
+	           "bench [OPTIONS] --stmt CODE [--vs-stmt CODE ...]" },
+	.summary = "measure programs, or statements, by running them many times in turns",
 	.run = run,
 };

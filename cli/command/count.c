@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/bench/statement.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/report/counts.h"
@@ -23,7 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TOP_DEFAULT 20
+#define TOP_DEFAULT   20
+#define CALLS_DEFAULT 100
 
 struct count_options {
 	const char *file;         /* a count that was kept; NULL: the program is run */
@@ -35,6 +37,10 @@ struct count_options {
 	uint32_t top;
 	bool noise, json;
 	const char *output;
+	const char *statement, *versus; /* code; NULL: a program, none */
+	const char *setup, *global, *python;
+	bool cxx;
+	uint32_t calls; /* of the statement */
 };
 
 #define AT(field) offsetof(struct count_options, field)
@@ -92,6 +98,42 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_TEXT,
 	  .offset = AT(baseline_run),
 	  .help = "what differs from this command, quoted as one word" },
+	{ .name = "stmt",
+	  .argument = "CODE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(statement),
+	  .help = "count a call of this Python statement, not a program" },
+	{ .name = "vs-stmt",
+	  .argument = "CODE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(versus),
+	  .help = "what differs from this statement" },
+	{ .name = "setup",
+	  .argument = "CODE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(setup),
+	  .help = "run once before each statement, not counted" },
+	{ .name = "calls",
+	  .argument = "N",
+	  .kind = OPTION_NUMBER,
+	  .offset = AT(calls),
+	  .min = 1,
+	  .max = 100000000,
+	  .help = "count so many calls of a statement (100)" },
+	{ .name = "c++",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(cxx),
+	  .help = "statements and setup are C++" },
+	{ .name = "global",
+	  .argument = "CODE",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(global),
+	  .help = "C++ before main(), such as #include lines" },
+	{ .name = "python",
+	  .argument = "PROGRAM",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(python),
+	  .help = "interpreter of statements (python3)" },
 	{ .letter = 'o',
 	  .name = "output",
 	  .argument = "FILE",
@@ -113,7 +155,9 @@ static void counted_at_scope_end(struct counted *c)
 	modules_free(c->modules);
 }
 
-static int count(char *const *argv, struct counted *c, int *status, struct error *err)
+// NAMED is ARGV as the report has it.
+static int count_as(char *const *named, char *const *argv, struct counted *c, int *status,
+                    struct error *err)
 {
 	struct facts facts;
 	struct job job;
@@ -121,7 +165,7 @@ static int count(char *const *argv, struct counted *c, int *status, struct error
 
 	c->modules = modules_new();
 	c->profile = c->modules ? profile_new(c->modules, NULL, err) : NULL;
-	if (!c->profile || facts_take(&facts, argv, &run) < 0)
+	if (!c->profile || facts_take(&facts, named, &run) < 0)
 		return error_set(err, ENOMEM, "could not start");
 	int failed = job_open(&job, err);
 	if (!failed) {
@@ -136,6 +180,67 @@ static int count(char *const *argv, struct counted *c, int *status, struct error
 	}
 	facts_fini(&facts);
 	return failed;
+}
+
+static int count(char *const *argv, struct counted *c, int *status, struct error *err)
+{
+	return count_as(argv, argv, c, status, err);
+}
+
+/* Statements: what some calls execute, less what one does. */
+
+static struct statement statement_of(const struct count_options *options, const char *code)
+{
+	return (struct statement){ .code = code,
+		                   .setup = options->setup ? options->setup : "",
+		                   .global = options->global ? options->global : "",
+		                   .language = options->cxx ? REPEAT_CXX : REPEAT_PYTHON,
+		                   .threads = 1,
+		                   .python = options->python ? options->python : "python3" };
+}
+
+static int count_calls(struct statement_process *p, const struct statement *s, uint64_t calls,
+                       struct counted *c, int *status, struct error *err)
+{
+	char *const named[] = { (char *)s->code, NULL };
+	char **command;
+	struct job job;
+
+	if (job_open(&job, err) < 0)
+		return -1;
+	command = statement_command(p, s, calls, &job, err);
+	job_close(&job);
+	if (!command)
+		return -1;
+	int failed = count_as(named, command, c, status, err);
+	if (!failed && *status)
+		failed = error_set(err, 0, "the statement failed: what it says is above");
+	statement_free_command(command);
+	return failed;
+}
+
+static int per_call(const struct counted *many, const struct counted *one, uint32_t calls,
+                    double *each, struct error *err)
+{
+	const struct counts_query query = { .baseline = one->profile };
+	cleanup(count_rows) struct count_rows *rows = query_counts(many->profile, &query, err);
+
+	if (!rows)
+		return -1;
+	*each = ((double)rows->all - (double)rows->baseline_all) / calls;
+	return 0;
+}
+
+// Counts CODE into C, and one call of it into ONE.
+static int count_statement(const struct count_options *options, const char *code, struct counted *c,
+                           struct counted *one, int *status, struct error *err)
+{
+	cleanup(statement_process) struct statement_process process = { 0 };
+	struct statement statement = statement_of(options, code);
+
+	if (count_calls(&process, &statement, 1, one, status, err) < 0)
+		return -1;
+	return count_calls(&process, &statement, options->calls + UINT64_C(1), c, status, err);
 }
 
 static int read_count(const char *path, struct counted *c, struct error *err)
@@ -175,7 +280,8 @@ static int print_text(const struct text *text, const struct counts_shown *shown,
 }
 
 static int print(const struct count_options *options, const struct display *display,
-                 const struct counted *c, const struct counted *baseline, struct error *err)
+                 const struct counted *c, const struct counted *baseline,
+                 const struct counts_calls *calls, struct error *err)
 {
 	FILE *out = options->file || options->json ? stdout : stderr;
 	const struct text text = {
@@ -193,9 +299,10 @@ static int print(const struct count_options *options, const struct display *disp
 		           .baseline = baseline->profile },
 		.baseline = options->baseline ? options->baseline : options->baseline_run,
 		.top = options->top,
+		.calls = calls,
 	};
 
-	if ((options->json ? counts_json(c->profile, &shown.query, out, err)
+	if ((options->json ? counts_json(c->profile, &shown.query, calls, out, err)
 	                   : print_text(&text, &shown, err)) < 0)
 		return -1;
 	return fflush(out) == 0 ? 0 : error_set(err, errno, "could not write the report");
@@ -216,18 +323,41 @@ static int save(const struct count_options *options, const struct profile *profi
 	return 0;
 }
 
+static int measure_statements(const struct count_options *options, const struct display *display,
+                              int *status, struct error *err)
+{
+	cleanup(counted) struct counted many = { 0 }, one = { 0 }, others = { 0 }, other = { 0 };
+	struct counts_calls calls = { .count = options->calls, .versus = options->versus };
+
+	if (count_statement(options, options->statement, &many, &one, status, err) < 0)
+		return -1;
+	if (per_call(&many, &one, options->calls, &calls.each, err) < 0)
+		return -1;
+	if (options->versus) {
+		if (count_statement(options, options->versus, &others, &other, status, err) < 0)
+			return error_wrap(err, "--vs-stmt");
+		if (per_call(&others, &other, options->calls, &calls.versus_each, err) < 0)
+			return -1;
+	}
+	if (print(options, display, &many, options->versus ? &others : &one, &calls, err) < 0)
+		return -1;
+	return save(options, many.profile, err);
+}
+
 static int measure(const struct count_options *options, const struct display *display,
                    char *const *argv, int *status, struct error *err)
 {
 	cleanup(counted) struct counted counted = { 0 }, baseline = { 0 };
 
+	*status = 0;
+	if (options->statement)
+		return measure_statements(options, display, status, err);
 	if (count_baseline(options, &baseline, err) < 0)
 		return -1;
-	*status = 0;
 	if ((options->file ? read_count(options->file, &counted, err)
 	                   : count(argv, &counted, status, err)) < 0)
 		return -1;
-	if (print(options, display, &counted, &baseline, err) < 0)
+	if (print(options, display, &counted, &baseline, NULL, err) < 0)
 		return -1;
 	return save(options, counted.profile, err);
 }
@@ -244,6 +374,22 @@ static int check(const struct count_options *options, char *const *argv, struct 
 	}
 	if (options->output && state_check_output(options->output, err) < 0)
 		return -1;
+	bool others = options->versus || options->setup || options->global || options->python ||
+	              options->cxx;
+	if (!options->statement && others)
+		return error_set(err, 0,
+		                 "--vs-stmt, --setup, --c++, --global and --python are for "
+		                 "--stmt");
+	if (options->statement && (options->file || options->baseline || options->baseline_run))
+		return error_set(err, 0,
+		                 "--file, --baseline and --baseline-run are for programs: "
+		                 "--stmt has --vs-stmt");
+	if (options->global && !options->cxx)
+		return error_set(err, 0, "--global is for --c++");
+	if (options->statement)
+		return *argv ? error_set(err, 0, "--stmt counts statements: \"%s\" is too many",
+		                         *argv)
+		             : 0;
 	if (options->file && *argv)
 		return error_set(err, 0, "--file shows a count: \"%s\" is too many", *argv);
 	if (options->file || *argv)
@@ -253,7 +399,7 @@ static int check(const struct count_options *options, char *const *argv, struct 
 
 static int run(int argc, char **argv)
 {
-	struct count_options options = { .top = TOP_DEFAULT };
+	struct count_options options = { .top = TOP_DEFAULT, .calls = CALLS_DEFAULT };
 	struct display display = { .color = COLOR_AUTO };
 	const struct option_group groups[] = {
 		{ "Count", specs, sizeof(specs) / sizeof(specs[0]), &options },
@@ -283,7 +429,8 @@ static int run(int argc, char **argv)
 
 const struct command command_count = {
 	.name = "count",
-	.usage = { "count [OPTIONS] [--] PROGRAM [ARGUMENT ...]" },
-	.summary = "count the instructions of a program, by function and line",
+	.usage = { "count [OPTIONS] [--] PROGRAM [ARGUMENT ...]",
+	           "count [OPTIONS] --stmt CODE [--vs-stmt CODE]" },
+	.summary = "count the instructions of a program or a statement, by function and line",
 	.run = run,
 };

@@ -18,14 +18,23 @@ int counts_json_members(struct json *j, const struct profile *profile,
 	return 0;
 }
 
-int counts_json(const struct profile *profile, const struct counts_query *query, FILE *out,
-                struct error *err)
+int counts_json(const struct profile *profile, const struct counts_query *query,
+                const struct counts_calls *calls, FILE *out, struct error *err)
 {
 	struct json j = json_start(out);
 
 	json_open(&j, NULL, '{');
 	if (counts_json_members(&j, profile, query, err) < 0)
 		return -1;
+	if (calls) {
+		json_put_count(&j, "calls", calls->count);
+		json_put_number(&j, "instructions_per_call", calls->each);
+		json_put_text(&j, "baseline_statement", calls->versus);
+		if (calls->versus)
+			json_put_number(&j, "baseline_instructions_per_call", calls->versus_each);
+		else
+			json_put_null(&j, "baseline_instructions_per_call");
+	}
 	json_close(&j);
 	return 0;
 }

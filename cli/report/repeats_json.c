@@ -24,7 +24,10 @@ static void put_whole(struct json *j, const char *key, double number)
 		json_put_null(j, key);
 }
 
-static int put_spread(struct json *j, const struct profile *p, uint32_t side,
+typedef void put_value(struct json *j, const char *key, double value);
+
+// Of a call of a STATEMENT parts of a ns count.
+static int put_spread(struct json *j, const struct profile *p, uint32_t side, bool statement,
                       enum repeat_metric metric, const struct spread *s, struct error *err)
 {
 	size_t count;
@@ -32,20 +35,22 @@ static int put_spread(struct json *j, const struct profile *p, uint32_t side,
 
 	if (!values)
 		return -1;
+	put_value *put = statement && metric == REPEAT_CALL ? json_put_number : put_whole;
+
 	json_open(j, names[metric], '{');
-	put_whole(j, "median", s->median);
-	put_whole(j, "low", s->low);
-	put_whole(j, "high", s->high);
-	put_whole(j, "q1", s->q1);
-	put_whole(j, "q3", s->q3);
-	put_whole(j, "min", s->min);
-	put_whole(j, "max", s->max);
-	put_whole(j, "mean", s->mean);
+	put(j, "median", s->median);
+	put(j, "low", s->low);
+	put(j, "high", s->high);
+	put(j, "q1", s->q1);
+	put(j, "q3", s->q3);
+	put(j, "min", s->min);
+	put(j, "max", s->max);
+	put(j, "mean", s->mean);
 	json_put_integer(j, "significant_figures", s->figures);
 	json_put_count(j, "outliers", s->outliers);
 	json_open(j, "values", '[');
 	for (size_t i = 0; i < count; i++)
-		put_whole(j, NULL, values[i]);
+		put(j, NULL, values[i]);
 	json_close(j);
 	json_close(j);
 	return 0;
@@ -61,10 +66,22 @@ static int put_side(struct json *j, const struct profile *p, uint32_t side,
 	json_put_count(j, "failed", row->failed);
 	json_put_count(j, "calls", row->calls);
 	json_put_bool(j, "slow_first", row->slow_first);
+	json_put_text(j, "language",
+	              row->language == REPEAT_CXX      ? "c++"
+	              : row->language == REPEAT_PYTHON ? "python"
+	                                               : NULL);
+	json_put_text(j, "setup", row->setup);
+	json_put_text(j, "variant", row->variant);
+	if (row->language)
+		json_put_count(j, "threads", row->threads);
+	else
+		json_put_null(j, "threads");
 	for (int m = 0; m < REPEAT_METRICS; m++) {
-		if (m == REPEAT_CALL && !row->range)
+		bool statement = row->language != REPEAT_COMMAND;
+		if (m == REPEAT_CALL && !row->range && !statement)
 			continue;
-		if (put_spread(j, p, side, (enum repeat_metric)m, &row->spread[m], err) < 0)
+		if (put_spread(j, p, side, statement, (enum repeat_metric)m, &row->spread[m], err) <
+		    0)
 			return -1;
 	}
 	json_close(j);

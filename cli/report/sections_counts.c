@@ -277,6 +277,30 @@ static const char *say_facts(struct report *r, const struct count_rows *rows)
 	return report_say(r, "%s instructions", all);
 }
 
+// "1,234.5": of many a tenth is of no interest.
+static struct short_text each(double instructions)
+{
+	struct short_text out = format_count((uint64_t)(instructions < 0 ? 0 : instructions + 0.5));
+
+	if (instructions < 1000)
+		snprintf(out.text, sizeof(out.text), "%.1f", instructions);
+	return out;
+}
+
+static const char *say_each(struct report *r, const struct counts_calls *calls)
+{
+	return report_say(r, "%s instructions a call, by %s calls beside one",
+	                  each(calls->each).text, format_count(calls->count).text);
+}
+
+static void say_versus(struct section *s, const struct counts_calls *calls)
+{
+	if (calls->versus)
+		section_say(s, "%s: %s (%+.2f %%); below, how the first differs in all calls",
+		            calls->versus, each(calls->versus_each).text,
+		            calls->each > 0 ? 100 * (calls->versus_each / calls->each - 1) : 0.0);
+}
+
 static void say_baseline(struct section *s, const struct counts_shown *as,
                          const struct count_rows *rows)
 {
@@ -351,17 +375,21 @@ struct section *section_count_report(struct report *r, const struct counts_shown
 	const char *command = profile_run(r->profile)->command;
 	struct shown shown = { as, rows, as->query.baseline ? rows->baseline_all : rows->all };
 	struct section *s = section_new(r, "count", "bottleneck count");
-	const struct count_head head = { .command = command || r->reader == READER_JSON ? command
-		                                                                        : "?",
-		                         .facts = say_facts(r, rows),
-		                         .counts = rows,
-		                         .rows = shown_rows(r, &shown),
-		                         .has_baseline = as->query.baseline };
+	const struct count_head head = {
+		.command = command || r->reader == READER_JSON ? command : "?",
+		.facts = as->calls ? say_each(r, as->calls) : say_facts(r, rows),
+		.counts = rows,
+		.rows = shown_rows(r, &shown),
+		.has_baseline = as->query.baseline
+	};
 	s->form = SECTION_HEADER;
 	s->shown = true;
 	SECTION_COLUMNS(s, head_columns);
 	section_row(s, &head);
-	say_baseline(s, as, rows);
+	if (as->calls)
+		say_versus(s, as->calls);
+	else
+		say_baseline(s, as, rows);
 	if (r->reader == READER_TEXT)
 		s->next = section_end((struct section *)head.rows, err);
 	return section_end(s, err);

@@ -59,7 +59,8 @@ struct section *section_repeat_runs(struct report *r, struct error *err)
 // One of the values that are measured of a side.
 struct measured {
 	uint64_t side;
-	const char *command, *range, *metric, *unit;
+	const char *command, *range, *metric, *unit, *language, *variant;
+	uint32_t threads;
 	uint32_t runs, failed;
 	bool slow_first;
 	double low, high, iqr;
@@ -88,7 +89,24 @@ static struct measured measured_of(uint64_t side, const struct repeat_row *row,
 		.high = are_few(spread) ? NAN : spread->high,
 		.iqr = round(spread->q3) - round(spread->q1), // as the report shows them
 		.spread = *spread,
+		.language = row->language == REPEAT_CXX      ? "c++"
+		            : row->language == REPEAT_PYTHON ? "python"
+		                                             : NULL,
+		.variant = row->variant,
+		.threads = row->threads,
 	};
+}
+
+// A call of a statement may take less than a nanosecond.
+static struct spread in_picoseconds(const struct spread *ns)
+{
+	struct spread ps = *ns;
+	double *const of[] = { &ps.median, &ps.q1,  &ps.q3,   &ps.min, &ps.max,
+		               &ps.mean,   &ps.low, &ps.high, &ps.mad };
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		*of[i] *= 1000;
+	return ps;
 }
 
 static const struct section_column spread_columns[] = {
@@ -112,6 +130,9 @@ static const struct section_column spread_columns[] = {
 	  FIELD(struct measured, spread.figures) },
 	{ "outliers", .type = CELL_COUNT, SHEET(18), FIELD(struct measured, spread.outliers) },
 	{ "slow_first", .type = CELL_BOOL, SHEET(19), FIELD(struct measured, slow_first) },
+	{ "language", .type = CELL_TEXT, SHEET(20), FIELD(struct measured, language) },
+	{ "threads", .type = CELL_COUNT, SHEET(21), KNOWN, FIELD(struct measured, threads) },
+	{ "variant", .type = CELL_TEXT, SHEET(22), FIELD(struct measured, variant) },
 };
 
 struct section *section_repeat_spreads(struct report *r, struct error *err)
@@ -132,9 +153,13 @@ struct section *section_repeat_spreads(struct report *r, struct error *err)
 	for (size_t i = 0; i < rows->count && i < REPEAT_SIDES_MAX; i++)
 		for (int m = 0; m < REPEAT_METRICS; m++) {
 			const struct repeat_row *row = &rows->rows[i];
-			const struct measured measured = measured_of(
-				i + 1, row, &row->spread[m], metrics[m].name, metrics[m].unit);
-			if (m != REPEAT_CALL || row->range)
+			bool fine = m == REPEAT_CALL && row->language;
+			struct spread spread =
+				fine ? in_picoseconds(&row->spread[m]) : row->spread[m];
+			const struct measured measured =
+				measured_of(i + 1, row, &spread, metrics[m].name,
+			                    fine ? "ps" : metrics[m].unit);
+			if (m != REPEAT_CALL || row->range || row->language)
 				section_row(s, &measured);
 		}
 	return section_end(s, err);

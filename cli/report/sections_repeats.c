@@ -8,91 +8,187 @@
 #include "merge/query/query_repeats.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SHORT_NS  (5 * NS_PER_MS) // below, most of a run is the start of a process (hyperfine's)
-#define OTHERS    0.1             // of all CPUs, for other programs: worth a word
-#define OTHERS_NS NS_PER_SEC      // the machine counts too coarsely for less
-#define BUSY_CPUS 1.05
+#define SHORT_NS      (5 * NS_PER_MS) // below, most of a run is the start of a process (hyperfine's)
+#define OTHERS        0.1             // of all CPUs, for other programs: worth a word
+#define SHORT_CALL_NS (10 * NS_PER_US) // of a range: a hook is a per cent of that, or more
+#define OTHERS_NS     NS_PER_SEC       // the machine counts too coarsely for less
+#define BUSY_CPUS     1.05
+#define DOUBTS_MAX    4 // sides whose doubts are said one by one
 
 REPORT_KEEPS(repeat_rows, struct repeat_rows *);
 
-// One side of what is measured: "A", "B" where there are several, else "".
+// One side of what is measured: "A", "B" where there are several, else "". Of a statement that is
+// measured several times all have one letter.
 struct side {
 	const char *letter;
+	const char *threads; /* "2 threads"; NULL: there is one number of them */
 	const struct repeat_row *row;
 };
-
-static uint64_t ns_of(double value)
-{
-	return value > 0 ? (uint64_t)(value + 0.5) : 0;
-}
 
 static const struct spread *main_spread(const struct repeat_row *row)
 {
 	return &row->spread[repeat_metric_of(row)];
 }
 
-static struct side side_at(const struct repeat_rows *rows, size_t index)
+static uint64_t ns_of(double value)
 {
-	static const char *const letters[] = { "A", "B", "C", "D", "E", "F", "G", "H",
-		                               "I", "J", "K", "L", "M", "N", "O", "P" };
-	bool lettered = rows->count > 1 && index < sizeof(letters) / sizeof(letters[0]);
-
-	return (struct side){ lettered ? letters[index] : "", &rows->rows[index] };
+	return value > 0 ? (uint64_t)(value + 0.5) : 0;
 }
 
-static void make_command(const struct section *s, const void *data, struct section_cell *cell)
+static bool is_same_code(const struct repeat_row *a, const struct repeat_row *b)
 {
-	const struct side *side = data;
+	return a->language && a->language == b->language && strcmp(a->command, b->command) == 0;
+}
 
-	(void)s;
-	cell->text = side->row->command;
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+// The first row of the same statement; INDEX itself for a command.
+static size_t first_of(const struct repeat_rows *rows, size_t index)
+{
+	size_t i = 0;
+
+	while (i < index && !is_same_code(&rows->rows[i], &rows->rows[index]))
+		i++;
+	return i;
+}
+
+// How many statements or commands there are, and the place among them of that at INDEX.
+static size_t count_codes(const struct repeat_rows *rows, size_t until)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < until; i++)
+		count += first_of(rows, i) == i;
+	return count;
+}
+
+// Whether there are measurements that are not to be compared with each other alone.
+static bool has_groups(const struct repeat_rows *rows)
+{
+	for (size_t i = 1; i < rows->count; i++)
+		if (rows->rows[i].threads != rows->rows[0].threads ||
+		    !is_same_text(rows->rows[i].variant, rows->rows[0].variant))
+			return true;
+	return false;
+}
+
+static struct side side_at(struct report *r, const struct repeat_rows *rows, size_t index)
+{
+	size_t place = count_codes(rows, first_of(rows, index));
+	struct side side = { .letter = "", .row = &rows->rows[index] };
+
+	if (count_codes(rows, rows->count) > 1)
+		side.letter = place < 26 ? report_say(r, "%c", 'A' + (char)place)
+		                         : report_say(r, "%zu", place + 1);
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].threads != side.row->threads)
+			side.threads = report_say(r, "%u", side.row->threads);
+	return side;
+}
+
+// "A, n = 64, 2 threads", for sentences; "" if there is nothing to tell it from.
+static const char *name_of(struct report *r, const struct side *side)
+{
+	const char *letter = side->letter, *variant = side->row->variant ? side->row->variant : "";
+
+	return report_say(r, "%s%s%s%s%s%s", letter, *letter && *variant ? ", " : "", variant,
+	                  side->threads && (*letter || *variant) ? ", " : "",
+	                  side->threads ? side->threads : "",
+	                  !side->threads            ? ""
+	                  : side->row->threads == 1 ? " thread"
+	                                            : " threads");
+}
+
+// One unit and one rounding for all that is said of a side.
+static struct time_unit unit_of(const struct spread *of)
+{
+	double width = of->count < SPREAD_COUNT_MIN ? of->q3 - of->q1 : of->high - of->low;
+
+	return format_measured_unit(of->median, width);
 }
 
 static const struct section_column side_columns[] = {
 	{ "letter", .type = CELL_TEXT, .at = { 1 }, FIELD(struct side, letter) },
-	{ "command", .type = CELL_TEXT, .at = { 2 }, .make = make_command },
+	{ "command", .type = CELL_TEXT, .at = { 2 }, FIELD(struct side, threads) },
 };
+
+// Code on one line.
+static const char *flatten(struct report *r, const char *code)
+{
+	size_t size = strlen(code) + 1;
+	char *flat = report_take(r, size);
+
+	for (size_t i = 0; flat && i < size; i++)
+		flat[i] = code[i] == '\n' || code[i] == '\t' ? ' ' : code[i];
+	return flat;
+}
 
 static struct section *make_sides(struct report *r, const struct repeat_rows *rows)
 {
 	const struct repeat_row *first = &rows->rows[0];
+	const char *what = first->language ? "block" : "run";
+	uint32_t least = first->runs, most = first->runs;
 	struct section *s = section_new(r, "sides", NULL);
 
 	s->form = SECTION_SIDES;
 	s->shown = true;
-	s->title = report_say(r, "bottleneck bench: %s run%s%s", format_count(first->runs).text,
-	                      first->runs == 1 ? "" : "s",
-	                      rows->count > 1 ? " of each, in turns" : "");
+	for (size_t i = 0; i < rows->count; i++) {
+		least = rows->rows[i].runs < least ? rows->rows[i].runs : least;
+		most = rows->rows[i].runs > most ? rows->rows[i].runs : most;
+	}
+	// Runs that fail do not count: the number is that of the first command.
+	if (!first->language)
+		least = most = first->runs;
+	s->title =
+		report_say(r, "bottleneck bench: %s%s%s %s%s%s", format_count(least).text,
+	                   least < most ? " to " : "", least < most ? format_count(most).text : "",
+	                   what, most == 1 ? "" : "s", rows->count > 1 ? " of each, in turns" : "");
 	s->subtitle = report_say(r, "%s", format_duration(profile_run(r->profile)->wall_ns).text);
 	SECTION_COLUMNS(s, side_columns);
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct side side = side_at(rows, i);
+		struct side side = side_at(r, rows, i);
+		if (first_of(rows, i) != i)
+			continue;
+		side.threads = flatten(r, side.row->command);
 		section_row(s, &side);
 	}
 	if (first->range)
 		section_say(s, "times of calls of %s; of each run the median", first->range);
+	if (first->language && first->setup)
+		section_say(s, "setup: %s", flatten(r, first->setup));
+	const char *language = first->language == REPEAT_CXX ? "C++" : "Python";
+	if (first->language && side_at(r, rows, 0).threads)
+		section_say(s, "%s; of each block the time of a call", language);
+	else if (first->language)
+		section_say(s, "%s, %u thread%s of libraries; of each block the time of a call",
+		            language, first->threads, first->threads == 1 ? "" : "s");
 	return s;
 }
 
 static void say_alone(struct section *s, const struct repeat_row *row)
 {
 	const struct spread *of = main_spread(row);
-	const char *what = row->range ? "A call" : "A run";
-	struct short_text median = format_figures(ns_of(of->median), of->figures);
+	const char *what = row->range || row->language ? "A call" : "A run";
+	const char *runs = row->language ? "blocks" : "runs";
+	struct time_unit unit = unit_of(of);
+	struct short_text median = format_measured(of->median, unit);
 
 	if (!of->count)
 		section_say(s, "No run has called it.");
 	else if (of->count < SPREAD_COUNT_MIN)
 		section_say(s,
-		            "%s takes %s. With less than %d runs nobody knows how far that is off.",
-		            what, median.text, SPREAD_COUNT_MIN);
+		            "%s takes %s. With less than %d %s nobody knows how far that is off.",
+		            what, median.text, SPREAD_COUNT_MIN, runs);
 	else
-		section_say(s, "%s takes %s (with 95 %% confidence %s to %s).", what, median.text,
-		            format_figures(ns_of(of->low), 4).text,
-		            format_figures(ns_of(of->high), 4).text);
+		section_say(s, "%s takes %s (with 95 %% confidence %.*f to %s).", what, median.text,
+		            unit.digits, of->low / unit.ns, format_measured(of->high, unit).text);
 }
 
 // Near 1 every digit counts.
@@ -109,7 +205,7 @@ static int say_pair(struct section *s, const struct repeat_rows *rows, size_t ot
 
 	if (query_repeat_ratio(s->report->profile, 1, (uint32_t)other + 1, metric, &r, err) < 0)
 		return -1;
-	const char *name = side_at(rows, other).letter;
+	const char *name = side_at(s->report, rows, other).letter;
 	if (r.count < SPREAD_COUNT_MIN)
 		section_say(s, "Less than %d pairs of runs: which is faster cannot be determined.",
 		            SPREAD_COUNT_MIN);
@@ -136,17 +232,161 @@ static int say_pair(struct section *s, const struct repeat_rows *rows, size_t ot
 	return 0;
 }
 
+// Whether I and J were measured beside each other.
+static bool is_one_group(const struct repeat_rows *rows, size_t i, size_t j)
+{
+	const struct repeat_row *a = &rows->rows[i], *b = &rows->rows[j];
+
+	return a->threads == b->threads && is_same_text(a->variant, b->variant);
+}
+
+// Index of the one that takes least time of those that were measured beside INDEX.
+static size_t fastest_beside(const struct repeat_rows *rows, size_t index)
+{
+	size_t best = index;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (is_one_group(rows, i, index) && main_spread(&rows->rows[i])->count &&
+		    main_spread(&rows->rows[i])->median < main_spread(&rows->rows[best])->median)
+			best = i;
+	return best;
+}
+
+// The fastest of several, and how the others compare to it.
+static int say_fastest(struct section *s, const struct repeat_rows *rows, struct error *err)
+{
+	size_t best = fastest_beside(rows, 0);
+	const char *text = "";
+
+	if (!main_spread(&rows->rows[best])->count)
+		return 0;
+	for (size_t i = 0; i < rows->count; i++) {
+		const char *name = side_at(s->report, rows, i).letter, *sep = *text ? ", " : "";
+		struct spread r;
+		if (i == best)
+			continue;
+		if (query_repeat_ratio(s->report->profile, (uint32_t)best + 1, (uint32_t)i + 1,
+		                       repeat_metric_of(&rows->rows[0]), &r, err) < 0)
+			return -1;
+		if (r.count < SPREAD_COUNT_MIN)
+			text = report_say(s->report, "%s%s%s takes %.2f times as long", text, sep,
+			                  name, r.median);
+		else if (r.low <= 1 && r.high >= 1)
+			text = report_say(s->report,
+			                  "%s%s%s is not significantly slower (%.3f to %.3f times)",
+			                  text, sep, name, r.low, r.high);
+		else
+			text = report_say(s->report,
+			                  "%s%s%s takes %.*f times as long (%.*f to %.*f)", text,
+			                  sep, name, digits_of(r.median), r.median,
+			                  digits_of(r.median), r.low, digits_of(r.median), r.high);
+	}
+	section_say(s, "%s is the fastest: %s.", side_at(s->report, rows, best).letter, text);
+	return 0;
+}
+
+/* Statements by variant, with threads as columns. */
+
+#define COMPARED_MAX 16
+
+struct compared {
+	const char *letter, *variant;
+	const char *cells[COMPARED_MAX];
+};
+
+// The median, with a star if it is the fastest of its column, or not significantly slower.
+static const char *say_compared(struct report *r, const struct repeat_rows *rows, size_t index,
+                                struct error *err)
+{
+	const struct spread *of = main_spread(&rows->rows[index]);
+	size_t best = fastest_beside(rows, index);
+	bool star = best == index;
+	struct spread ratio;
+
+	if (!of->count)
+		return NULL;
+	if (!star) {
+		if (query_repeat_ratio(r->profile, (uint32_t)best + 1, (uint32_t)index + 1,
+		                       REPEAT_CALL, &ratio, err) < 0)
+			return NULL;
+		star = ratio.count >= SPREAD_COUNT_MIN && ratio.low <= 1;
+	}
+	return report_say(r, "%s%s", format_measured(of->median, unit_of(of)).text,
+	                  count_codes(rows, rows->count) < 2 ? ""
+	                  : star                             ? " *"
+	                                                     : "  ");
+}
+
+static struct section *make_compared(struct report *r, const struct repeat_rows *rows,
+                                     struct error *err)
+{
+	static const struct section_column heads[] = {
+		{ "letter", .heading = "", .type = CELL_TEXT, .at = { 1 }, .if_any = true,
+		  FIELD(struct compared, letter) },
+		{ "variant", .heading = "", .type = CELL_TEXT, .at = { 2 }, .if_any = true,
+		  FIELD(struct compared, variant) },
+	};
+	struct section_column *columns = report_take(r, COMPARED_MAX * sizeof(*columns));
+	struct section *s = section_new(r, "compared", "median of a call");
+	uint32_t threads[COMPARED_MAX];
+	size_t count = 0;
+
+	s->shown = true;
+	if (!columns)
+		return NULL;
+	for (size_t i = 0; i < rows->count; i++) {
+		size_t at = 0;
+		while (at < count && threads[at] != rows->rows[i].threads)
+			at++;
+		if (at < count || count == COMPARED_MAX)
+			continue;
+		threads[count] = rows->rows[i].threads;
+		columns[count] = (struct section_column){
+			.id = report_say(r, "threads_%u", threads[count]),
+			.heading = report_say(r, "%u thread%s", threads[count],
+			                      threads[count] == 1 ? "" : "s"),
+			.type = CELL_TEXT,
+			.at = { 3 },
+			.right = true,
+			.nothing = "-",
+			.field = FIELD_TEXT,
+			.offset = offsetof(struct compared, cells) + count * sizeof(const char *),
+		};
+		count++;
+	}
+	SECTION_COLUMNS(s, heads);
+	section_columns(s, columns, count);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct repeat_row *row = &rows->rows[i];
+		struct compared line = { side_at(r, rows, i).letter, row->variant, { NULL } };
+		bool seen = false;
+		for (size_t j = 0; j < i; j++)
+			seen |= is_same_code(&rows->rows[j], row) &&
+			        is_same_text(rows->rows[j].variant, row->variant);
+		for (size_t j = i; j < rows->count && !seen; j++)
+			for (size_t k = 0; k < count; k++)
+				if (is_same_code(&rows->rows[j], row) &&
+				    is_same_text(rows->rows[j].variant, row->variant) &&
+				    rows->rows[j].threads == threads[k])
+					line.cells[k] = say_compared(r, rows, j, err);
+		if (!seen)
+			section_row(s, &line);
+	}
+	if (count_codes(rows, rows->count) > 1)
+		section_say(s, "*: the fastest of those beside it, or not significantly slower");
+	return s;
+}
+
 // "122.9 to 124.1 ms"
 static void make_interval(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct side *side = data;
 	const struct spread *of = main_spread(side->row);
+	struct time_unit unit = unit_of(of);
 
-	if (isnan(of->low))
-		return;
-	struct time_unit unit = format_time_unit(ns_of(of->high));
-	cell->text = report_say(s->report, "%.*f to %s", unit.digits, of->low / unit.ns,
-	                        format_time(ns_of(of->high), unit).text);
+	if (!isnan(of->low))
+		cell->text = report_say(s->report, "%.*f to %s", unit.digits, of->low / unit.ns,
+		                        format_measured(of->high, unit).text);
 }
 
 static void make_median(const struct section *s, const void *data, struct section_cell *cell)
@@ -154,8 +394,15 @@ static void make_median(const struct section *s, const void *data, struct sectio
 	const struct side *side = data;
 	const struct spread *of = main_spread(side->row);
 
-	cell->text =
-		report_say(s->report, "%s", format_figures(ns_of(of->median), of->figures).text);
+	cell->text = report_say(s->report, "%s", format_measured(of->median, unit_of(of)).text);
+}
+
+static void make_variant(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct side *side = data;
+
+	(void)s;
+	cell->text = side->row->variant;
 }
 
 static void make_iqr(const struct section *s, const void *data, struct section_cell *cell)
@@ -167,20 +414,23 @@ static void make_iqr(const struct section *s, const void *data, struct section_c
 	                        of->median > 0 ? 100 * (of->q3 - of->q1) / of->median : 0.0);
 }
 
+static const char *say_extreme(const struct section *s, double ns)
+{
+	return report_say(s->report, "%s", format_measured(ns, format_measured_unit(ns, 0)).text);
+}
+
 static void make_min(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct side *side = data;
 
-	(void)s;
-	cell->count = ns_of(main_spread(side->row)->min);
+	cell->text = say_extreme(s, main_spread(side->row)->min);
 }
 
 static void make_max(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct side *side = data;
 
-	(void)s;
-	cell->count = ns_of(main_spread(side->row)->max);
+	cell->text = say_extreme(s, main_spread(side->row)->max);
 }
 
 static void make_calls(const struct section *s, const void *data, struct section_cell *cell)
@@ -224,14 +474,20 @@ static void make_peak(const struct section *s, const void *side, struct section_
 
 static const struct section_column columns[] = {
 	{ "letter", .heading = "", .type = CELL_TEXT, .at = { 1 }, FIELD(struct side, letter) },
+	{ "variant", .heading = "", .type = CELL_TEXT, .at = { 1 }, .if_any = true,
+	  .make = make_variant },
+	{ "threads", .heading = "threads", .type = CELL_TEXT, .at = { 1 }, .right = true,
+	  .if_any = true, FIELD(struct side, threads) },
 	{ "median", .heading = "median", .type = CELL_TEXT, .at = { 2 }, .right = true,
 	  .make = make_median },
 	{ "interval", .heading = "95 %", .type = CELL_TEXT, .at = { 3 }, .right = true,
 	  .nothing = "-", .make = make_interval },
 	{ "iqr", .heading = "IQR", .type = CELL_TEXT, .at = { 4 }, .right = true,
 	  .make = make_iqr },
-	{ "min", .heading = "min", DURATION, .at = { 5 }, .make = make_min },
-	{ "max", .heading = "max", DURATION, .at = { 6 }, .make = make_max },
+	{ "min", .heading = "min", .type = CELL_TEXT, .at = { 5 }, .right = true,
+	  .make = make_min },
+	{ "max", .heading = "max", .type = CELL_TEXT, .at = { 6 }, .right = true,
+	  .make = make_max },
 };
 
 // Of whole runs, and of calls of a range.
@@ -246,18 +502,25 @@ static const struct section_column call_columns[] = {
 	{ "whole_run", .heading = "whole run", DURATION, .at = { 8 }, .make = make_whole },
 };
 
+static const struct section_column statement_columns[] = {
+	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 7 }, .make = make_calls },
+	{ "peak_rss", .heading = "peak RSS", .type = CELL_BYTES, .at = { 8 }, .make = make_peak },
+};
+
 static struct section *make_table(struct report *r, const struct repeat_rows *rows)
 {
 	struct section *s = section_new(r, "spreads", NULL);
 
 	s->shown = true;
 	SECTION_COLUMNS(s, columns);
-	if (rows->rows[0].range)
+	if (rows->rows[0].language)
+		SECTION_COLUMNS(s, statement_columns);
+	else if (rows->rows[0].range)
 		SECTION_COLUMNS(s, call_columns);
 	else
 		SECTION_COLUMNS(s, run_columns);
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct side side = side_at(rows, i);
+		const struct side side = side_at(r, rows, i);
 		if (main_spread(side.row)->count)
 			section_row(s, &side);
 	}
@@ -270,35 +533,57 @@ static void say_doubts(struct section *s, const struct repeat_row *row, const ch
 	const struct spread *of = main_spread(row);
 	double share = of->median > 0 ? (of->q3 - of->q1) / of->median : 0;
 	const char *sep = *name ? ": " : "";
+	const char *run = row->language ? "block" : "run", *Run = row->language ? "Blocks" : "Runs";
 
 	if (row->slow_first)
 		section_say(
 			s,
-			"%s%sThe first run took %.1f times as long as the median: caches were cold. "
+			"%s%sThe first %s took %.1f times as long as the median: caches were cold. "
 			"--warmup 1 leaves it out.",
-			name, sep, row->first / of->median);
+			name, sep, run, row->first / of->median);
 	if (of->outliers > (row->slow_first ? 1 : 0))
-		section_say(
-			s, "%s%s%zu of %zu runs are far from the others: something disturbed them.",
-			name, sep, of->outliers, of->count);
+		section_say(s,
+		            "%s%s%zu of %zu %ss are far from the others: something disturbed them.",
+		            name, sep, of->outliers, of->count, run);
 	if (share > SPREAD_VERY_UNSTEADY)
 		section_say(
 			s,
-			"%s%sRuns vary very much (IQR %.0f %% of the median): find out what else the "
+			"%s%s%s vary very much (IQR %.0f %% of the median): find out what else the "
 			"machine does.",
-			name, sep, 100 * share);
+			name, sep, Run, 100 * share);
 	else if (share > SPREAD_UNSTEADY)
 		section_say(s,
-		            "%s%sRuns vary (IQR %.0f %% of the median): use more of them (--runs).",
-		            name, sep, 100 * share);
-	if (!row->range && of->count && of->median < SHORT_NS)
+		            "%s%s%s vary (IQR %.0f %% of the median): use more of them (--runs).",
+		            name, sep, Run, 100 * share);
+	if (!row->range && !row->language && of->count && of->median < SHORT_NS)
 		section_say(
 			s,
 			"%s%sA run takes less than 5 ms: most of that is the start of a process. "
 			"--range measures a part of it.",
 			name, sep);
+	if (row->range && of->count && of->median < SHORT_CALL_NS)
+		section_say(s,
+		            "%s%sA call takes less than 10 us: what recording it costs, some 20 to "
+		            "200 ns, is part of that. --stmt measures without.",
+		            name, sep);
 	if (row->failed)
 		section_say(s, "%s%s%u runs failed, and do not count.", name, sep, row->failed);
+}
+
+// The same of many, in a line.
+static void say_unsteady(struct section *s, const struct repeat_rows *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct spread *of = main_spread(&rows->rows[i]);
+		count += of->median > 0 && of->q3 - of->q1 > SPREAD_UNSTEADY * of->median;
+	}
+	if (count)
+		section_say(s,
+		            "%zu of %zu measurements vary (IQR above %.0f %% of the median): find "
+		            "out what else the machine does, or measure longer (--min-time).",
+		            count, rows->count, 100 * SPREAD_UNSTEADY);
 }
 
 static void say_cpus(struct section *s, const struct repeat_row *row, const char *name)
@@ -340,21 +625,30 @@ struct section *section_repeats(struct report *r, struct error *err)
 	struct section *table = make_table(r, rows);
 	struct section *doubts = section_new(r, "doubts", NULL);
 
-	verdict->shown = true;
+	verdict->shown = !has_groups(rows);
 	if (rows->count == 1)
 		say_alone(verdict, &rows->rows[0]);
-	for (size_t i = 1; i < rows->count; i++)
-		if (say_pair(verdict, rows, i, err) < 0)
-			return NULL;
+	if (rows->count == 2 && !has_groups(rows) && say_pair(verdict, rows, 1, err) < 0)
+		return NULL;
+	if (rows->count > 2 && !has_groups(rows) && say_fastest(verdict, rows, err) < 0)
+		return NULL;
 	doubts->shown = true;
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct side side = side_at(rows, i);
-		say_cpus(doubts, side.row, side.letter);
-		say_doubts(doubts, side.row, side.letter);
+	if (rows->count > DOUBTS_MAX)
+		say_unsteady(doubts, rows);
+	for (size_t i = 0; i < rows->count && rows->count <= DOUBTS_MAX; i++) {
+		const struct side side = side_at(r, rows, i);
+		say_cpus(doubts, side.row, name_of(r, &side));
+		say_doubts(doubts, side.row, name_of(r, &side));
 	}
 	say_others(doubts, rows);
 	sides->next = verdict;
 	verdict->next = table;
+	if (has_groups(rows)) {
+		verdict->next = make_compared(r, rows, err);
+		if (!verdict->next)
+			return NULL;
+		verdict->next->next = table;
+	}
 	table->next = doubts;
 	return section_end(sides, err);
 }

@@ -8,11 +8,12 @@
 #include <limits.h>
 #include <string.h>
 
-#define SIDE_WIDTH 2
+#define SIDE_WIDTH 6
 #define WIDTH      10
 
 static const char schema[] =
-	"CREATE TABLE repeat_side(command INTEGER, range INTEGER);"
+	"CREATE TABLE repeat_side(command INTEGER, range INTEGER, language INTEGER,"
+	" threads INTEGER, setup INTEGER, variant INTEGER);"
 	"CREATE TABLE repeat(side INTEGER, status INTEGER, begin_ns INTEGER, wall_ns INTEGER,"
 	" user_ns INTEGER, system_ns INTEGER, peak_rss_bytes INTEGER, calls INTEGER,"
 	" calls_ns INTEGER, call_ns INTEGER);"
@@ -43,6 +44,10 @@ static int write_sides(struct file_writer *w)
 	for (uint32_t i = 0; i < r->side_count; i++) {
 		file_writer_id(w, r->sides[i].command);
 		file_writer_id(w, r->sides[i].range);
+		file_writer_int(w, r->sides[i].language);
+		file_writer_int(w, r->sides[i].threads);
+		file_writer_id(w, r->sides[i].setup);
+		file_writer_id(w, r->sides[i].variant);
 		if (file_writer_row(w) < 0)
 			return -1;
 	}
@@ -95,6 +100,10 @@ static int take_side(struct file_reader *r)
 	struct repeat_side side = {
 		.command = file_reader_id(r, 0, texts, &ok),
 		.range = file_reader_id(r, 1, texts, &ok),
+		.language = file_reader_id(r, 2, REPEAT_LANGUAGES - 1, &ok),
+		.threads = file_reader_id(r, 3, UINT32_MAX, &ok),
+		.setup = file_reader_id(r, 4, texts, &ok),
+		.variant = file_reader_id(r, 5, texts, &ok),
 	};
 
 	if (!ok || !side.command)

@@ -2,8 +2,9 @@
 /*
  * Runs of whole commands, one after the other, unprofiled: what "bottleneck bench" measures.
  *
- * A side is a command that is repeated, one of the two that are compared. With a range, a run also
- * tells how long the calls of an op took in it. For the files of merge/, which keep and ask them,
+ * A side is a command that is repeated, one of those that are compared. With a range, a run also
+ * tells how long the calls of an op took in it. A side may be a statement instead, whose runs are
+ * blocks of so many calls. For the files of merge/, which keep and ask them,
  * and for cli/, which adds them. One thread at a time.
  */
 #pragma once
@@ -15,7 +16,7 @@
 struct profile;
 
 #define REPEATS_MAX      (1u << 20)
-#define REPEAT_SIDES_MAX 16u
+#define REPEAT_SIDES_MAX 128u
 
 struct repeat {
 	uint32_t side;               /* from 1 */
@@ -27,12 +28,28 @@ struct repeat {
 	/* With a range: */
 	uint64_t calls;
 	uint64_t calls_ns; /* of all of them */
-	uint64_t call_ns;  /* the median of one */
+	uint64_t call_ns;  /* the median of one; of a statement the average of the block */
+};
+
+/* Stored in profile files. */
+enum repeat_language {
+	REPEAT_COMMAND, /* no statement */
+	REPEAT_PYTHON,
+	REPEAT_CXX,
+	REPEAT_LANGUAGES
 };
 
 struct repeat_side {
-	uint32_t command; /* string */
+	uint32_t command; /* string; the statement */
 	uint32_t range;   /* string, a glob; 0: none */
+	uint32_t language, threads;
+	uint32_t setup, variant; /* strings; 0: none. A variant is "n = 64" */
+};
+
+struct repeat_statement {
+	const char *code, *setup, *variant; /* the last two may be NULL */
+	enum repeat_language language;      /* no command */
+	uint32_t threads;
 };
 
 struct repeats {
@@ -47,6 +64,9 @@ void repeats_fini(struct repeats *r);
 
 /* One more side; RANGE may be NULL. Its number, 0 if there is no room. */
 uint32_t profile_add_repeat_side(struct profile *p, const char *command, const char *range);
+
+/* The same for a statement. */
+uint32_t profile_add_statement_side(struct profile *p, const struct repeat_statement *statement);
 
 /* One more run of a side that was added. False if there is no room. */
 bool profile_add_repeat(struct profile *p, const struct repeat *repeat);

@@ -13,7 +13,7 @@ static int no_memory(struct error *err)
 	return error_set(err, ENOMEM, "could not compare the runs");
 }
 
-static double value_of(const struct repeat *repeat, enum repeat_metric metric)
+static double value_of(const struct repeat *repeat, bool statement, enum repeat_metric metric)
 {
 	switch (metric) {
 	case REPEAT_WALL:
@@ -25,8 +25,10 @@ static double value_of(const struct repeat *repeat, enum repeat_metric metric)
 	case REPEAT_PEAK_RSS:
 		return (double)repeat->peak_rss_bytes;
 	default:
-		return (double)repeat->call_ns;
+		break;
 	}
+	return statement ? (double)repeat->calls_ns / (double)repeat->calls
+	                 : (double)repeat->call_ns;
 }
 
 // A run without a call of the range has no time of it.
@@ -40,6 +42,7 @@ double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_
                             size_t *count, struct error *err)
 {
 	const struct repeats *r = profile_repeats(p);
+	bool statement = side && side <= r->side_count && r->sides[side - 1].language;
 	double *values = calloc((size_t)r->count + 1, sizeof(*values));
 
 	if (!values) {
@@ -49,7 +52,7 @@ double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_
 	*count = 0;
 	for (uint32_t i = 0; i < r->count; i++)
 		if (counts(&r->repeats[i], side, metric))
-			values[(*count)++] = value_of(&r->repeats[i], metric);
+			values[(*count)++] = value_of(&r->repeats[i], statement, metric);
 	return values;
 }
 
@@ -89,6 +92,10 @@ static int fill_row(const struct profile *p, uint32_t side, struct repeat_row *r
 
 	row->command = profile_string(p, s->command);
 	row->range = s->range ? profile_string(p, s->range) : NULL;
+	row->language = (enum repeat_language)s->language;
+	row->threads = s->threads;
+	row->setup = s->setup ? profile_string(p, s->setup) : NULL;
+	row->variant = s->variant ? profile_string(p, s->variant) : NULL;
 	count_runs(profile_repeats(p), side, row);
 	for (int m = 0; m < REPEAT_METRICS; m++) {
 		size_t count;

@@ -22,18 +22,21 @@ enum repeat_metric {
 	REPEAT_USER,
 	REPEAT_SYSTEM,
 	REPEAT_PEAK_RSS,
-	REPEAT_CALL, /* of the range: the median of its calls */
+	REPEAT_CALL, /* of the range: the median of its calls; of a statement, with parts of a ns */
 	REPEAT_METRICS
 };
 
 struct repeat_row {
 	const char *command; /* the profile's, as range */
 	const char *range;   /* NULL: whole runs */
-	uint32_t runs;       /* those of the side that succeeded: what the spreads are of */
-	uint32_t failed;     /* and those that did not */
-	uint64_t calls;      /* of the range, in all runs */
-	bool slow_first;     /* the first took far longer than the others */
-	double first;        /* of the metric that matters: the range's calls, or wall time */
+	enum repeat_language language;
+	uint32_t threads;            /* of a statement */
+	const char *setup, *variant; /* the same; NULL: none */
+	uint32_t runs;               /* those of the side that succeeded: what the spreads are of */
+	uint32_t failed;             /* and those that did not */
+	uint64_t calls;              /* of the range, in all runs */
+	bool slow_first;             /* the first took far longer than the others */
+	double first; /* of the metric that matters: the range's calls, or wall time */
 	struct spread spread[REPEAT_METRICS];
 };
 
@@ -54,7 +57,7 @@ CLEANUP(repeat_rows, struct repeat_rows *, repeat_rows_free)
 /* The metric that ROW is about. */
 static inline enum repeat_metric repeat_metric_of(const struct repeat_row *row)
 {
-	return row->range ? REPEAT_CALL : REPEAT_WALL;
+	return row->range || row->language ? REPEAT_CALL : REPEAT_WALL;
 }
 
 /*

@@ -69,6 +69,7 @@ e2e(e2e_contention_quotas contention quotas)
 set_property(TEST e2e_contention e2e_contention_quotas PROPERTY SKIP_RETURN_CODE 77)
 set_property(TEST e2e_contention e2e_contention_quotas APPEND PROPERTY ENVIRONMENT
              "CONTENDER=$<TARGET_FILE:contender>")
+e2e(e2e_statements statements)
 e2e(e2e_export export)
 e2e(e2e_formats formats)
 e2e(e2e_chrome chrome)
