@@ -75,7 +75,7 @@ static int print_counts(const struct text *text, bool json, struct error *err)
 	cleanup(report) struct report r = text_report(text);
 
 	if (json)
-		return counts_json(text->profile, &shown.query, text->out, err);
+		return counts_json(text->profile, &shown.query, NULL, text->out, err);
 	const struct section *s = section_count_report(&r, &shown, err);
 	return s ? text_section(text, s, err) : -1;
 }

@@ -21,6 +21,7 @@
 #define CONFIDENCE_DEFAULT 95
 #define CONFIDENCE_MIN     50
 #define MIN_PERCENT        0.2
+#define TOTAL_FACTOR       1.5 // by which total times of ops have to differ more than own times
 
 struct diff_options {
 	struct view view; // windows and filters
@@ -241,6 +242,41 @@ static int read_side(struct side *side, char **paths, size_t count,
 	return 0;
 }
 
+// The largest change that is one; 0: there is none.
+static double largest_change(const struct diff *diff)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < diff->count; i++)
+		if (diff->rows[i].verdict == DIFF_CHANGED)
+			most = fmax(most, fabs(diff->rows[i].change_ns));
+	return most;
+}
+
+// A label's own time is little: where ops differ with what they call, and hardly by themselves, the
+// table has their total times.
+static int choose_ops(struct diff_report *report, const struct diff_query *usual, struct error *err)
+{
+	struct diff_query query = *usual;
+
+	query.by = DIFF_OP;
+	query.total = true;
+	if (usual->total || !report->tables[DIFF_OP]->count)
+		return 0;
+	struct diff *total = diff_new(report->base, report->next, &query, err);
+	if (!total)
+		return -1;
+	report->ops_total =
+		largest_change(total) > TOTAL_FACTOR * largest_change(report->tables[DIFF_OP]);
+	if (!report->ops_total) {
+		diff_free(total);
+		return 0;
+	}
+	diff_free(report->tables[DIFF_OP]);
+	report->tables[DIFF_OP] = total;
+	return 0;
+}
+
 static int fill_tables(struct diff_report *report, const struct diff_options *options,
                        struct error *err)
 {
@@ -261,6 +297,8 @@ static int fill_tables(struct diff_report *report, const struct diff_options *op
 		    !(report->tables[query.by] = diff_new(report->base, report->next, &query, err)))
 			return -1;
 	}
+	if (!report->chosen && choose_ops(report, &query, err) < 0)
+		return -1;
 	if (!report->chosen || report->tables[options->by])
 		return 0;
 	query.by = (enum diff_by)options->by;
@@ -313,6 +351,8 @@ static int print_times(struct diff_report *report, const struct diff_options *op
                        const struct terminal *terminal, FILE *out, struct error *err)
 {
 	if (fill_tables(report, options, err) < 0)
+		return -1;
+	if (diff_report_count(report, err) < 0)
 		return -1;
 	diff_report_differ(report);
 	diff_report_conclude(report);

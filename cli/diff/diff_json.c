@@ -29,6 +29,7 @@ static void put_value(struct json *j, const char *key, const struct diff_value *
 	put_ns(j, "error_ns", value->spread_ns);
 	put_known(j, "calls", value->calls);
 	put_known(j, "median_ns", value->median_ns);
+	put_known(j, "bytes", value->bytes);
 	put_known(j, "line", value->line);
 	json_close(j);
 }
@@ -51,10 +52,11 @@ static void put_row(struct json *j, const struct diff_row *row)
 	json_close(j);
 }
 
-static void put_table(struct json *j, const struct diff *diff, enum diff_by by)
+static void put_table(struct json *j, const struct diff *diff, enum diff_by by, bool total)
 {
 	json_open(j, NULL, '{');
 	json_put_text(j, "by", diff_by_name(by));
+	json_put_bool(j, "total", total);
 	put_ns(j, "base_ns", diff->base_ns);
 	put_ns(j, "new_ns", diff->next_ns);
 	json_put_count(j, "left_out", diff->left_out);
@@ -119,6 +121,21 @@ static void put_gate(struct json *j, const struct diff_gate *gate)
 	json_close(j);
 }
 
+static void put_amounts(struct json *j, const struct diff_report *report)
+{
+	json_open(j, "amounts", '[');
+	for (size_t i = 0; i < report->amount_count; i++) {
+		const struct diff_amount *a = &report->amounts[i];
+		json_open(j, NULL, '{');
+		json_put_text(j, "name", a->name);
+		json_put_text(j, "unit", a->bytes ? "bytes" : "count");
+		json_put_number(j, "base", a->base);
+		json_put_number(j, "new", a->next);
+		json_close(j);
+	}
+	json_close(j);
+}
+
 void diff_report_json(const struct diff_report *report, FILE *out)
 {
 	struct json j = json_start(out);
@@ -136,8 +153,10 @@ void diff_report_json(const struct diff_report *report, FILE *out)
 	json_open(&j, "tables", '[');
 	for (int by = 0; by < DIFF_TABLES; by++)
 		if (report->tables[by])
-			put_table(&j, report->tables[by], (enum diff_by)by);
+			put_table(&j, report->tables[by], (enum diff_by)by,
+			          report->total || (by == DIFF_OP && report->ops_total));
 	json_close(&j);
+	put_amounts(&j, report);
 	json_close(&j);
 	fputc('\n', out);
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "cli/format.h"
 #include "cli/terminal.h"
 #include "merge/diff/diff.h"
 
@@ -19,6 +20,7 @@ struct section;
 
 #define DIFF_JSON_VERSION  1
 #define DIFF_DIFFERENCES   12
+#define DIFF_AMOUNTS       12
 #define DIFF_REGRESS_SHARE 0.01 /* of BASE's wall time: an absolute limit that nobody gave */
 
 /* What was measured in another way. */
@@ -26,6 +28,13 @@ struct diff_difference {
 	const char *what; /* "rate" */
 	char base[160], next[160];
 	bool grave; /* the times cannot be compared: a gate is inconclusive */
+};
+
+/* What is counted and not timed, and differs. */
+struct diff_amount {
+	char name[240]; /* "calls of aten::mm" */
+	bool bytes;     /* else a number */
+	double base, next;
 };
 
 struct diff_gate {
@@ -40,13 +49,16 @@ struct diff_report {
 	const struct diff_side *base, *next;
 	const char *const *base_paths, *const *next_paths; /* as many as there are parts */
 	struct diff *tables[DIFF_TABLES];                  /* NULL: not asked for */
-	bool chosen; /* one table was asked for, and not the whole report */
-	bool total;  /* times with what is called */
-	bool quiet;  /* no tables */
+	bool chosen;    /* one table was asked for, and not the whole report */
+	bool total;     /* times with what is called */
+	bool ops_total; /* the same for the table of ops alone: that is where they differ */
+	bool quiet;     /* no tables */
 	size_t top;
 	double confidence;
 	struct diff_difference differences[DIFF_DIFFERENCES];
 	size_t difference_count;
+	struct diff_amount amounts[DIFF_AMOUNTS];
+	size_t amount_count;
 	struct diff_gate gate;
 	char sentence[700];
 	char doubt[400]; /* what keeps the answer from being better; "" if nothing does */
@@ -54,6 +66,12 @@ struct diff_report {
 
 /* Fills in differences. */
 void diff_report_differ(struct diff_report *report);
+
+/* Fills in amounts: after the tables. -1 on error. */
+int diff_report_count(struct diff_report *report, struct error *err);
+
+/* VALUE of AMOUNT: "1.2 GB", "1,200". */
+struct short_text diff_amount_words(const struct diff_amount *amount, double value);
 
 /* Fills in the sentence and the doubt: after the tables and the differences. */
 void diff_report_conclude(struct diff_report *report);
@@ -79,6 +97,11 @@ void diff_report_name(const struct diff_row *row, char *buffer, size_t size);
 /* A table of it as people see it; there is nothing to show of those that were not asked for. */
 struct section *diff_report_table(struct report *r, const struct diff_report *report,
                                   enum diff_by by, struct error *err);
+
+/* What was counted and differs; not shown where nothing does, or a table was asked for that has no
+   ops. */
+struct section *diff_report_amounts(struct report *r, const struct diff_report *report,
+                                    struct error *err);
 
 enum diff_side_column {
 	DIFF_SIDE_NAME,

@@ -268,7 +268,8 @@ static const char *subtitle_of(struct report *r, const struct diff_report *repor
 		                  r->ascii ? "+-" : "\u00b1", 100 * report->confidence);
 	if (by == DIFF_KERNEL)
 		return NULL;
-	return report_say(r, "by %s time%s", report->total ? "total" : "self",
+	bool total = report->total || (report->ops_total && by == DIFF_OP);
+	return report_say(r, "by %s time%s", total ? "total" : "self",
 	                  by == DIFF_OP || by == DIFF_SHAPE ? "" : ", CPU + waiting");
 }
 
@@ -293,6 +294,63 @@ struct section *diff_report_table(struct report *r, const struct diff_report *re
 		section_note(s, NOTE_LINE, false, "%s of %s rows have changed%s",
 		             format_count(count_changed(diff)).text, format_count(diff->count).text,
 		             s->row_count ? "; the others are not shown" : "");
+	return section_end(s, err);
+}
+
+static void put_amount(const struct section *s, const struct diff_amount *amount, double value,
+                       struct section_cell *cell)
+{
+	if (value > 0)
+		cell->text = report_say(s->report, "%s", diff_amount_words(amount, value).text);
+}
+
+static void make_amount_base(const struct section *s, const void *row, struct section_cell *cell)
+{
+	put_amount(s, row, ((const struct diff_amount *)row)->base, cell);
+}
+
+static void make_amount_next(const struct section *s, const void *row, struct section_cell *cell)
+{
+	put_amount(s, row, ((const struct diff_amount *)row)->next, cell);
+}
+
+static void make_amount_ratio(const struct section *s, const void *row, struct section_cell *cell)
+{
+	const struct diff_amount *a = row;
+
+	cell->tone = a->next > a->base ? TONE_HOT : TONE_WARM;
+	if (a->next > 0 && a->base > 0)
+		cell->text = report_say(s->report, "%+.1f", 100 * (a->next / a->base - 1));
+	else
+		cell->text = a->next > 0 ? "new" : "gone";
+}
+
+static void make_amount_name(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->text = ((const struct diff_amount *)row)->name;
+}
+
+static const struct section_column amount_columns[] = {
+	{ "base", .heading = "base", .type = CELL_TEXT, .at = { 1 }, .right = true,
+	  .make = make_amount_base },
+	{ "new", .heading = "new", .type = CELL_TEXT, .at = { 2 }, .right = true,
+	  .make = make_amount_next },
+	{ "ratio", .heading = "%", .type = CELL_TEXT, .at = { 3 }, .right = true,
+	  .make = make_amount_ratio },
+	{ "name", .heading = "", .type = CELL_TEXT, .at = { 4 }, .clip = CLIP_MIDDLE, .room = 1,
+	  .make = make_amount_name },
+};
+
+struct section *diff_report_amounts(struct report *r, const struct diff_report *report,
+                                    struct error *err)
+{
+	struct section *s = section_new(r, "amounts", "calls and bytes");
+
+	s->subtitle = "counted, not sampled";
+	s->shown = report->amount_count && (!report->chosen || report->tables[DIFF_OP]);
+	SECTION_COLUMNS(s, amount_columns);
+	section_rows(s, report->amounts, report->amount_count, sizeof(report->amounts[0]));
 	return section_end(s, err);
 }
 

@@ -96,6 +96,14 @@ static int print_table(const struct diff_report *report, const struct text *text
 	return s ? text_section(text, s, NULL) : -1;
 }
 
+static int print_amounts(const struct diff_report *report, const struct text *text)
+{
+	cleanup(report) struct report r = text_report(text);
+	const struct section *s = diff_report_amounts(&r, report, NULL);
+
+	return s ? text_section(text, s, NULL) : -1;
+}
+
 int diff_report_print(const struct diff_report *report, const struct terminal *terminal, FILE *out)
 {
 	const struct text text = { .out = out, .terminal = *terminal };
@@ -108,6 +116,8 @@ int diff_report_print(const struct diff_report *report, const struct terminal *t
 	for (int by = 0; by < DIFF_TABLES && !report->quiet; by++)
 		if (print_table(report, &text, (enum diff_by)by) < 0)
 			return -1;
+	if (!report->quiet && print_amounts(report, &text) < 0)
+		return -1;
 	print_gate(report, terminal, out);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #define NAME_WIDTH  60
 #define BUSY_SHARE  0.1 // of wall time spent waiting for a free CPU: it is the machine's time
 #define FEW_SAMPLES 100
+#define TRIFLE      0.01 // of wall time
 
 const struct diff_row *diff_report_run_row(const struct diff_report *report, const char *name)
 {
@@ -101,8 +102,9 @@ static void put_cause(const struct diff_row *row, char *buffer, size_t size)
 		snprintf(buffer, size, "%s is gone, which had taken %s", name,
 		         seconds(row->base.ns).text);
 	else
-		snprintf(buffer, size, "%s takes %s %s", name, seconds(row->change_ns).text,
-		         row->change_ns > 0 ? "more" : "less");
+		snprintf(buffer, size, "%s takes %s %s (%+.1f %%)", name,
+		         seconds(row->change_ns).text, row->change_ns > 0 ? "more" : "less",
+		         100 * diff_ratio(row));
 }
 
 static void put_change(const struct diff_row *row, const char *what, char *buffer, size_t size)
@@ -149,6 +151,26 @@ static void doubt(struct diff_report *report, const struct diff_row *own)
 		         ceil(100 * resolution(report, own)));
 }
 
+// What differs most of what was counted, in proportion.
+static void put_amount(const struct diff_report *report, char *buffer, size_t size)
+{
+	const struct diff_amount *most = NULL;
+	double change = 0;
+
+	for (size_t i = 0; i < report->amount_count; i++) {
+		const struct diff_amount *a = &report->amounts[i];
+		double ratio = fabs(a->next - a->base) / fmax(a->next, a->base);
+		if (ratio <= change)
+			continue;
+		change = ratio;
+		most = a;
+	}
+	if (most)
+		snprintf(buffer, size, "%s: %s against %s", most->name,
+		         diff_amount_words(most, most->next).text,
+		         diff_amount_words(most, most->base).text);
+}
+
 void diff_report_conclude(struct diff_report *report)
 {
 	const struct diff_row *wall = diff_report_run_row(report, DIFF_WALL);
@@ -165,7 +187,14 @@ void diff_report_conclude(struct diff_report *report)
 		put_change(best, own ? ", waits for a free CPU left out" : "", change,
 		           sizeof(change));
 	}
+	char amount[400] = "";
+
+	put_amount(report, amount, sizeof(amount));
+	// A trifle does not explain the run where more of something is counted.
 	const struct diff_row *cause = find_cause(report, told ? told->change_ns : 0);
+	if (cause && !told && *amount && wall &&
+	    fabs(cause->change_ns) < TRIFLE * fmax(wall->base.ns, wall->next.ns))
+		cause = NULL;
 	if (cause)
 		put_cause(cause, because, sizeof(because));
 	if (told && cause)
@@ -173,9 +202,15 @@ void diff_report_conclude(struct diff_report *report)
 	else if (told)
 		snprintf(report->sentence, sizeof(report->sentence),
 		         "%s; no single row of the tables accounts for it.", change);
+	else if (cause && best && best->verdict == DIFF_SAME)
+		snprintf(report->sentence, sizeof(report->sentence),
+		         "NEW takes as long as BASE; but %s.", because);
 	else if (cause)
 		snprintf(report->sentence, sizeof(report->sentence),
-		         "NEW takes as long as BASE, as far as one can tell; but %s.", because);
+		         "Whether NEW as a whole is slower cannot be determined; but %s.", because);
+	else if (*amount)
+		snprintf(report->sentence, sizeof(report->sentence),
+		         "No significant change in time; but %s.", amount);
 	else
 		snprintf(report->sentence, sizeof(report->sentence), "No significant change.");
 	doubt(report, best);

@@ -100,6 +100,7 @@ static void add_item(struct diff_item *to, const struct diff_item *item)
 	to->ns += item->ns;
 	to->waiting_ns += item->waiting_ns;
 	to->calls += item->calls;
+	to->bytes += item->bytes;
 	to->variance += item->variance;
 	to->counted += item->counted;
 }
@@ -397,6 +398,7 @@ static struct diff_value value_of(const struct comparison *c, size_t row, size_t
 		value.ns += item->ns / (double)count;
 		value.waiting_ns += item->waiting_ns / (double)count;
 		value.calls += item->calls / (double)count;
+		value.bytes += item->bytes / (double)count;
 		value.median_ns += item->median_ns;
 		value.line = value.line ? value.line : item->line;
 	}

@@ -83,6 +83,7 @@ struct diff_value {
 	double waiting_ns; /* of that, off the CPU */
 	double calls;      /* 0: unknown */
 	double median_ns;  /* of a call; 0: unknown */
+	double bytes;      /* that an op has allocated; 0: none, or unknown */
 	double spread_ns;  /* standard error of NS, as far as one can know it */
 	int line;          /* 0 if unknown */
 };

@@ -173,6 +173,7 @@ static int take_op(struct diff_items *items, const struct op_row *row, bool tota
 	item->ns = (double)(total ? row->total_ns : row->self_ns);
 	item->calls = (double)row->calls;
 	item->median_ns = (double)row->median_ns;
+	item->bytes = (double)(total ? row->allocated_bytes : row->self_allocated_bytes);
 	item->variance = calls_variance(item->calls, item->ns, row->q1_ns, row->q3_ns);
 	item->counted = item->variance;
 	return 0;

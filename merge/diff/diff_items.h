@@ -17,7 +17,7 @@ struct diff_item {
 	uint32_t module_base, file_base; /* without directories */
 	int line;
 	int key_line; /* that it is matched by: of lines, as it was in BASE; else 0 */
-	double ns, waiting_ns, calls, median_ns;
+	double ns, waiting_ns, calls, median_ns, bytes;
 	double variance; /* of ns: from samples and calls, and of waits */
 	double counted;  /* of that, from samples and calls */
 	bool python, kernel, exact;

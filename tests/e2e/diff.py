@@ -55,6 +55,20 @@ def drawn(test):
     return draw
 
 
+# Labels around others, which sleep: the machine's load does not matter much.
+LABELS = """
+import sys, time
+import bottleneck_profiler as bn
+kept = []
+for _ in range(12):
+    with bn.range("outer"):
+        for i in range(int(sys.argv[2])):
+            with bn.range(f"inner {i % 6}"):
+                time.sleep(float(sys.argv[1]))
+        kept.append(bytearray(int(sys.argv[3])))
+"""
+
+
 class Pair(Case):
     def record(self, name, *command, options=(), env=None):
         path = self.path(name)
@@ -102,6 +116,38 @@ class Changes(Pair):
         found = dict(changed(self.answer(base, new), "function"))
         self.assertEqual(found.get("fresh"), "new")
         self.assertEqual(found.get("parse"), "gone")
+
+    def labels(self, name, *arguments):
+        package = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
+        return self.record(name, sys.executable, "-c", LABELS, *arguments,
+                           env={"PYTHONPATH": package, "PYTHONDONTWRITEBYTECODE": "1"})
+
+    @drawn
+    def test_a_label_whose_callees_are_slower_stands_with_its_total_time(self):
+        runs = {side: [] for side in ("base", "new")}
+        for i in range(3):  # in turns: what repeats show is sure on a busy machine, too
+            for side, seconds in (("base", "0.004"), ("new", "0.02")):
+                runs[side].append(self.labels(f"{side}{i}", seconds, "6", "1000"))
+        sides = (*runs["base"], "--", *runs["new"])
+        found = self.answer(*sides)
+        table = next(table for table in found["tables"] if table["by"] == "op")
+        self.assertTrue(table["total"])
+        self.assertEqual((table["rows"][0]["name"], table["rows"][0]["verdict"]), ("outer", "slower"))
+        self.assertGreater(table["rows"][0]["change_ns"], 0.8e9)
+        self.assertIn("ops  by total time", self.diff(*sides))
+
+    @drawn
+    def test_calls_and_bytes_are_compared(self):
+        base = self.labels("base", "0.008", "6", "1000")
+        found = self.answer(base, self.labels("new", "0.004", "12", "9000000"))
+        amounts = {amount["name"]: amount for amount in found["amounts"]}
+        self.assertEqual((amounts["calls of inner 3"]["base"], amounts["calls of inner 3"]["new"]), (12, 24))
+        self.assertEqual(amounts["calls of inner 3"]["unit"], "count")
+        self.assertNotIn("calls of outer", amounts)
+        self.assertGreaterEqual(amounts["bytes of outer"]["new"], 12 * 9000000)
+        self.assertGreaterEqual(amounts["allocated bytes"]["new"] - amounts["allocated bytes"]["base"], 1e8)
+        self.assertIn("counted, not sampled", self.diff(base, self.path("new")))
+        self.assertEqual(self.answer(base, base)["amounts"], [])
 
     def test_one_run_and_itself_have_no_change(self):
         base = self.amount("base", "parse=200", "hash=200")

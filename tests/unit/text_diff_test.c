@@ -2,6 +2,7 @@
 // A hand-made comparison as text, and what its gate says.
 #include "cli/diff/diff_report.h"
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "tests/support/golden.h"
 #include "tests/unit/fake_profile.h"
@@ -176,7 +177,7 @@ Test(text_diff, the_sentence_names_what_has_most_of_the_change_in_its_direction)
 	} cases[] = {
 		{ 3.10, 3.41,
 		  "NEW is 10.0 % slower (3.41 s against 3.10 s): parse_row in csv.c:88 "
-		  "takes 290 ms more." },
+		  "takes 290 ms more (+31.9 %)." },
 		{ 3.10, 2.79,
 		  "NEW is 10.0 % faster (2.79 s against 3.10 s): old_reader in csv.c:88 "
 		  "is gone, which had taken 100 ms." },
@@ -188,6 +189,49 @@ Test(text_diff, the_sentence_names_what_has_most_of_the_change_in_its_direction)
 		finish(&report);
 		cr_expect(eq(str, report.sentence, (char *)cases[i].words));
 	}
+}
+
+// Times that nobody can tell apart, and what is counted.
+Test(text_diff, the_sentence_is_about_calls_and_bytes_where_times_do_not_differ)
+{
+	struct diff_report report = make_report();
+	struct error err;
+
+	report.tables[DIFF_FUNCTION] = report.tables[DIFF_LINE] = NULL;
+	run_rows[0] = row(DIFF_WALL, 3.1, 3.2, 0.5, DIFF_UNSURE);
+	run_rows[1] = row(DIFF_OWN, 3.1, 3.2, 0.5, DIFF_UNSURE);
+	for (int i = 0; i < 2; i++)
+		op_rows[i].verdict = DIFF_UNSURE;
+	op_rows[1].base.bytes = 100 << 20;
+	op_rows[1].next.bytes = 150 << 20;
+	cr_assert(eq(int, diff_report_count(&report, &err), 0));
+	cr_expect(eq(sz, report.amount_count, 2));
+	cr_expect(eq(str, report.amounts[0].name, "calls of aten::linear"));
+	cr_expect(eq(dbl, report.amounts[0].next, 1200));
+	cr_expect(eq(str, report.amounts[1].name, "bytes of aten::add"));
+	cr_expect(report.amounts[1].bytes);
+	finish(&report);
+	cr_expect(eq(str, report.sentence,
+	             "No significant change in time; but bytes of aten::add: 150 MB against 100 "
+	             "MB."));
+	expect_golden("diff-amounts", &report, golden_terminal(80, false, false));
+}
+
+Test(text_diff, runs_that_may_differ_are_not_called_as_long_as_each_other)
+{
+	struct diff_report report = make_report();
+
+	run_rows[0] = row(DIFF_WALL, 3.1, 3.2, 0.5, DIFF_UNSURE);
+	run_rows[1] = row(DIFF_OWN, 3.1, 3.2, 0.5, DIFF_UNSURE);
+	finish(&report);
+	cr_expect(eq(str, report.sentence,
+	             "Whether NEW as a whole is slower cannot be determined; but parse_row in "
+	             "csv.c:88 takes 290 ms more (+31.9 %)."));
+	run_rows[0].verdict = run_rows[1].verdict = DIFF_SAME;
+	finish(&report);
+	cr_expect(eq(str, report.sentence,
+	             "NEW takes as long as BASE; but parse_row in csv.c:88 takes 290 ms more "
+	             "(+31.9 %)."));
 }
 
 Test(text_diff, a_gate_needs_both_limits_exceeded_for_sure)
