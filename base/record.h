@@ -380,10 +380,11 @@ struct record_wait {
 	struct record head; /* flags: enum held_flags */
 	uint64_t begin_ns;
 	uint64_t address; /* of the lock and so on; of a join: what pthread_self() is in there */
+	uint64_t made_at; /* instruction behind the call that initialized it; 0: not known */
 	uint32_t kind;    /* enum held_kind */
 	uint32_t count;
 };
-_Static_assert(sizeof(struct record_wait) == 24 + 24, "wait");
+_Static_assert(sizeof(struct record_wait) == 24 + 32, "wait");
 
 /*
  * An interpreter was found, by the process's own agent. Each call of EVAL runs Python functions:

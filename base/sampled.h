@@ -52,7 +52,9 @@ struct wait_share {
 struct wait_event {
 	uint32_t thread;
 	uint64_t begin_ns, end_ns;
-	uint64_t address;
+	uint64_t address;     /* in MODULE, if that is known */
+	uint32_t module;      /* whose data it is; 0: of none */
+	struct frame made;    /* the call that initialized it; module 0: not known */
 	uint32_t kind, flags; /* enum held_kind, enum held_flags */
 	bool gil;             /* ADDRESS is that of the lock of Python's interpreter */
 	uint32_t count;

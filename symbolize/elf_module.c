@@ -8,6 +8,7 @@
 #include "symbolize/elf/elf_symbols.h"
 #include "symbolize/elf/mapped_file.h"
 #include "symbolize/frame/demangle.h"
+#include "symbolize/symbolizer.h"
 
 #include <errno.h>
 
@@ -228,7 +229,7 @@ struct elf_module *elf_module_new(const struct module *module,
 	return steal(m);
 }
 
-static int find_symbols(struct elf_module *m, const uint64_t *addresses, size_t count,
+static int find_symbols(struct elf_module *m, bool data, const uint64_t *addresses, size_t count,
                         struct symbol_name *names)
 {
 	const struct {
@@ -241,11 +242,12 @@ static int find_symbols(struct elf_module *m, const uint64_t *addresses, size_t 
 		{ m->elf, ".dynsym" },
 	};
 
-	if (m->elf)
+	if (m->elf && !data)
 		elf_symbols_find_plt(m->elf, addresses, count, names);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		if (tables[i].elf &&
-		    elf_symbols_find(tables[i].elf, tables[i].table, addresses, count, names) < 0)
+		if (tables[i].elf && (data ? elf_symbols_find_data
+		                           : elf_symbols_find)(tables[i].elf, tables[i].table,
+		                                               addresses, count, names) < 0)
 			return -1;
 	return 0;
 }
@@ -333,7 +335,7 @@ static int add_symbols(struct elf_module *m, const uint64_t *addresses, size_t c
 		wanted[found++] = addresses[i];
 	}
 	cleanup_free struct symbol_name *names = calloc(found + 1, sizeof(*names));
-	if (!names || (found && find_symbols(m, wanted, found, names) < 0))
+	if (!names || (found && find_symbols(m, false, wanted, found, names) < 0))
 		return -1;
 	for (size_t i = 0; i < found; i++)
 		if (!give_name(m, frames, places[i], &names[i]))
@@ -390,7 +392,7 @@ static int add_aliases(struct elf_module *m, struct frames *frames)
 		return starts ? 0 : -1;
 	found = sort_starts(starts, found);
 	cleanup_free struct symbol_name *names = calloc(found, sizeof(*names));
-	if (!names || find_symbols(m, starts, found, names) < 0)
+	if (!names || find_symbols(m, false, starts, found, names) < 0)
 		return -1;
 	for (size_t i = 0; i < frames->address_count; i++) {
 		struct frame_found *frame = outermost(frames, i);
@@ -429,5 +431,37 @@ int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t c
 	if (add_symbols(m, addresses, count, frames) < 0 || add_aliases(m, frames) < 0)
 		return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
 	note_lines(m, frames);
+	return 0;
+}
+
+// What compilers number: "counter.0" is "counter" of some function.
+static void strip_number(struct symbol_name *name)
+{
+	uint32_t length = name->length;
+
+	while (length && name->text[length - 1] >= '0' && name->text[length - 1] <= '9')
+		length--;
+	if (length > 1 && length < name->length && name->text[length - 1] == '.')
+		name->length = length - 1;
+}
+
+int elf_module_variables(struct elf_module *m, const uint64_t *addresses, size_t count,
+                         struct variable *variables, struct error *err)
+{
+	cleanup_free struct symbol_name *names = calloc(count + 1, sizeof(*names));
+
+	if (!names || find_symbols(m, true, addresses, count, names) < 0)
+		return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
+	for (size_t i = 0; i < count; i++) {
+		if (!names[i].text)
+			continue;
+		strip_clone(&names[i]);
+		strip_number(&names[i]);
+		variables[i] = (struct variable){ .name = readable(m, &names[i]),
+			                          .file = names[i].file,
+			                          .offset = addresses[i] - names[i].start };
+		if (!variables[i].name)
+			return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
+	}
 	return 0;
 }

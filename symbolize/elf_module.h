@@ -16,6 +16,7 @@ struct demangler;
 struct elf_module;
 struct error;
 struct strings;
+struct variable;
 
 /* What modules share; all of it must outlive them. */
 struct elf_module_context {
@@ -39,5 +40,9 @@ CLEANUP(elf_module, struct elf_module *, elf_module_free)
 /* Adds what is known of ADDRESSES to FRAMES. -1 if there is no memory. */
 int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t count,
                        struct frames *frames, struct error *err);
+
+/* Fills VARIABLES, one for each of ADDRESSES (ascending). -1 if there is no memory. */
+int elf_module_variables(struct elf_module *m, const uint64_t *addresses, size_t count,
+                         struct variable *variables, struct error *err);
 
 const struct debug_status *elf_module_status(const struct elf_module *m);

@@ -306,6 +306,20 @@ int symbolizer_resolve(struct symbolizer *s, const struct module *module, const 
 	return !failed && stop_is_wanted() ? stopped(err) : failed;
 }
 
+int symbolizer_variables(struct symbolizer *s, const struct module *module,
+                         const uint64_t *addresses, size_t count, struct variable *variables,
+                         struct error *err)
+{
+	if (stop_is_wanted())
+		return stopped(err);
+	report_progress(s, module);
+	struct known_module *known = get_module(s, module, err);
+	memset(variables, 0, count * sizeof(*variables));
+	if (!known)
+		return -1;
+	return known->elf ? elf_module_variables(known->elf, addresses, count, variables, err) : 0;
+}
+
 void symbolizer_set_progress(struct symbolizer *s,
                              void (*progress)(void *context, const char *what), void *context)
 {

@@ -37,6 +37,13 @@ struct symbol_chain {
 	                                 line is the line of the inlined call */
 };
 
+/* The variable that holds an address. */
+struct variable {
+	const char *name; /* demangled; NULL if unknown */
+	const char *file; /* of the source that defines it for itself; NULL if unknown */
+	uint64_t offset;  /* of the address in it */
+};
+
 struct symbolizer_options {
 	const char *debug_directories; /* colon-separated; NULL: /usr/lib/debug */
 	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS; default no */
@@ -62,6 +69,12 @@ CLEANUP(symbolizer, struct symbolizer *, symbolizer_free)
  */
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err);
+
+/* The same for the addresses of variables, by MODULE's symbol tables: fills one of VARIABLES for
+   each. */
+int symbolizer_variables(struct symbolizer *s, const struct module *module,
+                         const uint64_t *addresses, size_t count, struct variable *variables,
+                         struct error *err);
 
 /* Who is told from now on what is being read, in place of the one in the options. May be NULL. */
 void symbolizer_set_progress(struct symbolizer *s,

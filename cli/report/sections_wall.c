@@ -83,16 +83,37 @@ static const char *kind_words(const struct wait_row *row)
 {
 	const char *kind = wait_kind_name(row->kind, row->cause);
 
+	if (row->python)
+		return "Python lock";
 	return *kind ? kind : metric_name(row->cause);
 }
 
-// "a mutex", "the end of a thread".
+// "mutex `journal`", "mutex initialized at app.c:31", "semaphore in Queue.get".
+static const char *named_words(struct report *r, const struct wait_row *row)
+{
+	const char *kind = kind_words(row);
+	char place[256];
+
+	if (row->resource && !row->made)
+		return report_say(r, "%s `%s`", kind, row->resource);
+	if (row->within)
+		return report_say(r, "%s in %s", kind, row->within);
+	if (!row->made)
+		return kind;
+	place_words(row->resource_file, row->resource_line, NULL, place, sizeof(place));
+	return report_say(r, "%s initialized at %s", kind, place);
+}
+
+// "a mutex", "the end of a thread", "the mutex `journal`".
 static const char *resource_words(struct report *r, const struct wait_row *row)
 {
 	const char *kind = kind_words(row);
+	const char *named = named_words(r, row);
 	bool one_of_many = row->kind != HELD_JOIN && row->kind != HELD_ONCE &&
 	                   row->kind != WAIT_KIND_GIL && row->kind;
 
+	if (row->resource && !row->made)
+		return report_say(r, "the %s", named);
 	return report_say(r, "%s %s", one_of_many ? "a" : "the", kind);
 }
 
@@ -258,8 +279,16 @@ static void make_holder_place(const struct section *s, const void *data, struct 
 
 static void make_resource(const struct section *s, const void *data, struct section_cell *cell)
 {
+	cell->text =
+		s->report->reader == READER_SHEET ? kind_words(data) : named_words(s->report, data);
+}
+
+static void make_resource_name(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct wait_row *row = data;
+
 	(void)s;
-	cell->text = kind_words(data);
+	cell->text = row->made ? NULL : row->resource;
 }
 
 static const struct section_column wait_columns[] = {
@@ -298,6 +327,13 @@ static const struct section_column wait_columns[] = {
 	{ "holder_line", .type = CELL_INTEGER, .at = { 0, 0, 14 }, .none = { 1, 1, 1 },
 	  FIELD(struct wait_row, holder.line) },
 	{ "guessed", .type = CELL_BOOL, .at = { 0, 0, 15 }, FIELD(struct wait_row, guessed) },
+	{ "resource_name", .type = CELL_TEXT, .at = { 0, 0, 16 }, .make = make_resource_name },
+	{ "resource_within", .type = CELL_TEXT, .at = { 0, 0, 17 },
+	  FIELD(struct wait_row, within) },
+	{ "resource_file", .type = CELL_TEXT, .at = { 0, 0, 18 },
+	  FIELD(struct wait_row, resource_file) },
+	{ "resource_line", .type = CELL_INTEGER, .at = { 0, 0, 19 }, .none = { 1, 1, 1 },
+	  FIELD(struct wait_row, resource_line) },
 };
 
 struct section *section_waits(struct report *r, struct error *err)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH     14
+#define WIDTH     19
 #define KINDS_MAX 64
 #define MINUS_KEY "wall_minus_ns_" // and a metric
 
@@ -20,7 +20,8 @@ static const char schema[] =
 	"CREATE TABLE wait(waiter INTEGER, waiter_node INTEGER, holder INTEGER,"
 	" holder_node INTEGER, kind INTEGER, resource INTEGER, name TEXT, cause INTEGER,"
 	" guessed INTEGER, ns INTEGER, count INTEGER, longest_ns INTEGER, median_ns INTEGER,"
-	" wall_ns INTEGER);"
+	" wall_ns INTEGER, file TEXT, line INTEGER, module INTEGER, made_module INTEGER,"
+	" made_address INTEGER);"
 	"CREATE TABLE busy(threads INTEGER, ns INTEGER);"
 	"CREATE TABLE alone(node INTEGER, ns INTEGER);";
 
@@ -77,6 +78,11 @@ int write_wall(struct file_writer *w)
 		file_writer_int(w, (int64_t)e->longest_ns);
 		file_writer_int(w, (int64_t)e->median_ns);
 		file_writer_int(w, (int64_t)e->wall_ns);
+		file_writer_string(w, e->file);
+		file_writer_int(w, e->line);
+		file_writer_id(w, e->module);
+		file_writer_id(w, e->made.module);
+		file_writer_int(w, (int64_t)e->made.address);
 		if (file_writer_row(w) < 0)
 			return -1;
 	}
@@ -134,7 +140,7 @@ static int take_wait(struct file_reader *r)
 {
 	struct profile *p = r->profile;
 	struct wall_time *t = &p->wall_time;
-	uint64_t threads = p->threads.thread_count;
+	uint64_t threads = p->threads.thread_count, modules = modules_count(p->modules);
 	bool ok = true, memory = true;
 	struct wall_edge e = {
 		.waiter = file_reader_id(r, 0, threads, &ok),
@@ -146,6 +152,12 @@ static int take_wait(struct file_reader *r)
 		.name = file_reader_string(r, 6, &memory),
 		.cause = (enum metric)file_reader_id(r, 7, METRIC_COUNT - 1, &ok),
 		.guessed = file_reader_id(r, 8, 1, &ok) != 0,
+		.file = file_reader_string(r, 14, &memory),
+		.line = file_reader_id(r, 15, INT32_MAX, &ok),
+		.module = file_reader_id(r, 16, modules, &ok),
+		.made = { .module = file_reader_id(r, 17, modules, &ok),
+		          .address = (uint64_t)file_reader_int(r, 18),
+		          .kind = FRAME_RETURN },
 	};
 	uint64_t *const sums[] = { &e.ns, &e.count, &e.longest_ns, &e.median_ns, &e.wall_ns };
 

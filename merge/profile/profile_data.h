@@ -130,5 +130,8 @@ void profile_wall_span(struct profile *p, const struct span_event *span);
 void profile_wall_wait(struct profile *p, const struct wait_event *wait);
 void profile_wall_peers(struct profile *p, const struct peers_event *peers);
 
+/* What threads waited for gets its names. */
+int profile_name_waits(struct profile *p, struct symbolizer *s, struct error *err);
+
 /* Modules of PyTorch may have better names by now. False if there is no memory. */
 bool profile_name_torch_modules(struct profile *p);

@@ -107,6 +107,8 @@ void profile_wall_wait(struct profile *p, const struct wait_event *wait)
 		.from_ns = wait->begin_ns,
 		.to_ns = wait->end_ns,
 		.resource = wait->address,
+		.module = wait->module,
+		.made = wait->made,
 		.kind = wait->gil ? WALL_GIL : wait->kind,
 		// The interpreter's lock is waited for in turns of some milliseconds.
 		.goes_on = condition && (wait->flags & HELD_TIMED_OUT),

@@ -2,6 +2,7 @@
 #include "merge/query/query_waits.h"
 
 #include "base/error.h"
+#include "base/origin.h"
 #include "base/path.h"
 #include "base/record.h"
 #include "merge/profile/profile_parts.h"
@@ -43,8 +44,6 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 		[WALL_GIL] = "GIL",
 	};
 
-	if (kind == WALL_DESCRIPTOR && cause == METRIC_OFF_NET)
-		return "socket";
 	if (kind && kind < sizeof(names) / sizeof(names[0]) && names[kind])
 		return names[kind];
 	return cause == METRIC_OFF_CHILD ? "child" : cause == METRIC_OFF_LOCK ? "lock" : "";
@@ -90,6 +89,158 @@ static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, boo
 	side->line = (int)own->line;
 }
 
+// What the user's Python code has called of others' in which NODE's thread waits.
+static const char *python_within(const struct profile *p, uint32_t node)
+{
+	const char *found = NULL;
+
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct place *place = l->place_count ? profile_places(p, l) : NULL;
+		if (own_place_at(p, l))
+			return found;
+		if (l->kind == FRAME_PYTHON && place)
+			found = profile_string(p, place->function);
+	}
+	return NULL;
+}
+
+// CPython makes its locks of semaphores, or of mutexes and conditions.
+static bool is_python(const struct profile *p, const struct wall_edge *e)
+{
+	const struct module *module = profile_module(p, e->made.module);
+	const char *base = module ? path_base(module->path) : "";
+
+	return strncmp(base, "python", 6) == 0 || strncmp(base, "libpython", 9) == 0;
+}
+
+static void fill_resource(const struct profile *p, const struct wall_edge *e, uint32_t waiter_node,
+                          struct wait_row *row)
+{
+	const struct module *module = profile_module(p, e->module);
+	const struct module *maker = profile_module(p, e->made.module);
+	const char *file = profile_string(p, e->file);
+
+	row->kind = e->kind;
+	row->cause = e->cause;
+	row->address = e->resource;
+	if (e->kind == WALL_GIL)
+		return;
+	row->python = is_python(p, e);
+	// Where a library makes locks of its own says nothing.
+	row->made = maker && file && e->line && !origin_is_foreign(maker->path, file);
+	if (row->python || maker || !e->name)
+		row->within = python_within(p, waiter_node);
+	if (maker && !row->made)
+		return;
+	row->resource = profile_string(p, e->name);
+	row->resource_file = file;
+	row->resource_line = (int)e->line;
+	if (!row->resource_file && row->resource && module)
+		row->resource_file = path_base(module->path);
+}
+
+// Time that a thread waited at a place of the user's own, for the GIL or not.
+struct at_place {
+	uint32_t slot, node;
+	bool gil;
+	const struct place *place;
+	uint64_t ns;
+};
+
+// Where most waits of each thread are: at so much of their time the others are, too.
+#define ALIKE 0.8
+
+struct usual {
+	uint32_t node[2]; // of waits for locks but the GIL, and for the GIL; 0: here and there
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct at_place *left = a, *right = b;
+
+	if (left->slot != right->slot)
+		return left->slot < right->slot ? -1 : 1;
+	if (left->gil != right->gil)
+		return left->gil ? 1 : -1;
+	if (left->place->function != right->place->function)
+		return left->place->function < right->place->function ? -1 : 1;
+	return (left->place->file > right->place->file) - (left->place->file < right->place->file);
+}
+
+static void find_usual(const struct at_place *at, size_t count, struct usual *usual)
+{
+	for (size_t first = 0, end; first < count; first = end) {
+		uint64_t all = 0, most = 0, ns = 0, heaviest = 0;
+		uint32_t node = 0, best = 0;
+		for (end = first;
+		     end < count && at[end].slot == at[first].slot && at[end].gil == at[first].gil;
+		     end++) {
+			bool same = end > first &&
+			            at[end].place->function == at[end - 1].place->function &&
+			            at[end].place->file == at[end - 1].place->file;
+			ns = same ? ns + at[end].ns : at[end].ns;
+			if (!same || at[end].ns > heaviest) {
+				heaviest = at[end].ns;
+				node = at[end].node;
+			}
+			all += at[end].ns;
+			if (ns > most) {
+				most = ns;
+				best = node;
+			}
+		}
+		if ((double)most >= ALIKE * (double)all)
+			usual[at[first].slot - 1].node[at[first].gil] = best;
+	}
+}
+
+// [slot - 1]. Short waits have no stack of their own, but many threads wait at one place. NULL if
+// there is no memory.
+static struct usual *usual_places(const struct profile *p)
+{
+	const struct cells *cells = profile_cells(p);
+	struct usual *usual = calloc(profile_threads(p)->thread_count + 1, sizeof(*usual));
+	cleanup_free struct at_place *at = calloc((size_t)cells->count + 1, sizeof(*at));
+	cleanup_free uint32_t *slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*slots));
+	size_t count = 0;
+
+	if (!usual || !at || !slots) {
+		free(usual);
+		return NULL;
+	}
+	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
+		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
+	}
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		const struct path_node *node = profile_node(p, cell->node);
+		const struct place *place =
+			cell->metric == METRIC_OFF_LOCK ? own_place_above(p, cell->node) : NULL;
+		if (!place || !node->parent)
+			continue;
+		const struct location *l = profile_location(p, node->location);
+		at[count++] = (struct at_place){
+			.slot = slots[cell->node - 1],
+			.node = cell->node,
+			.gil = l->kind == FRAME_MARK && l->address == MARK_GIL,
+			.place = place,
+			.ns = cells_whole(cells, cell),
+		};
+	}
+	qsort(at, count, sizeof(*at), compare_places);
+	find_usual(at, count, usual);
+	return usual;
+}
+
+static uint32_t node_of_waiter(const struct wall_edge *e, const struct usual *usual)
+{
+	if (e->waiter_node || !e->waiter || e->cause != METRIC_OFF_LOCK)
+		return e->waiter_node;
+	return usual[e->waiter - 1].node[e->kind == WALL_GIL];
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -107,8 +258,10 @@ static bool same_side(const struct wait_side *a, const struct wait_side *b)
 
 static bool same_row(const struct wait_row *a, const struct wait_row *b)
 {
-	bool same =
-		a->kind == b->kind && a->cause == b->cause && same_text(a->resource, b->resource);
+	bool same = a->kind == b->kind && a->cause == b->cause &&
+	            same_text(a->resource, b->resource) && a->resource_line == b->resource_line &&
+	            same_text(a->resource_file, b->resource_file) &&
+	            same_text(a->within, b->within) && a->python == b->python;
 
 	// Without a name resources of one kind that are waited for at one place are alike.
 	return same && same_side(&a->waiter, &b->waiter) && same_side(&a->holder, &b->holder);
@@ -179,21 +332,21 @@ struct wait_rows *query_waits(const struct profile *p, struct error *err)
 	cleanup_free struct slot *slots = calloc(most + 1, sizeof(*slots));
 	cleanup_free uint32_t *row_of = calloc(t->edge_count + 1, sizeof(*row_of));
 	bool several = profile_threads(p)->process_count > 1;
+	cleanup_free struct usual *usual = usual_places(p);
 
 	if (rows)
 		rows->rows = calloc(most + 1, sizeof(*rows->rows));
-	if (!rows || !slots || !row_of || !rows->rows) {
+	if (!rows || !slots || !row_of || !rows->rows || !usual) {
 		error_set(err, ENOMEM, "could not list the waits");
 		return NULL;
 	}
 	for (size_t i = 0; i < t->edge_count; i++) {
 		const struct wall_edge *e = &t->edges[i];
-		struct wait_row row = { .resource = profile_string(p, e->name),
-			                .address = e->resource,
-			                .kind = e->kind,
-			                .cause = e->cause };
+		struct wait_row row = { 0 };
 		size_t at = 0;
-		fill_side(p, e->waiter, e->waiter_node, several, &row.waiter);
+		uint32_t node = node_of_waiter(e, usual);
+		fill_resource(p, e, node, &row);
+		fill_side(p, e->waiter, node, several, &row.waiter);
 		fill_side(p, e->holder, e->holder_node, several, &row.holder);
 		while (at < count && !same_row(&slots[at].row, &row))
 			at++;

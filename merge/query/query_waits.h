@@ -30,9 +30,17 @@ struct wait_side {
 
 struct wait_row {
 	struct wait_side waiter, holder;
-	const char *resource; /* its name; NULL: it has none */
-	uint64_t address;     /* of it, or an inode; 0: not known */
-	uint32_t kind;        /* enum held_kind, WAIT_KIND_…; 0: not known */
+	/* Its name: the variable's ("journal", "table+64"), or with MADE the function's that
+	   initialized it. NULL: not known. */
+	const char *resource;
+	const char *resource_file; /* of the source or program that has it, or of MADE's call */
+	int resource_line;         /* of MADE's call; 0: not known */
+	bool made; /* it has no name, but it is known where the user's code initialized it */
+	/* The library's Python function that the waiter has called ("Queue.get"); NULL: none. */
+	const char *within;
+	bool python;      /* it is a lock of Python's, or is made of one: a Condition, a Queue */
+	uint64_t address; /* in its program or library; or an inode; 0: not known */
+	uint32_t kind;    /* enum held_kind, WAIT_KIND_…; 0: not known */
 	enum metric cause;
 	bool guessed; /* by who ran as most of the waits ended */
 	uint64_t ns, count, longest_ns, median_ns;

@@ -291,6 +291,8 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 	*times = (struct edge_times){ .from_ns = wait->from_ns,
 		                      .to_ns = wait->to_ns,
 		                      .resource = wait->resource,
+		                      .module = wait->module,
+		                      .made = wait->made,
 		                      .kind = wait->kind,
 		                      .goes_on = wait->goes_on,
 		                      .first_share = h->shares_dropped + h->shares.count };

@@ -60,6 +60,8 @@ struct wall_wait {
 	uint32_t thread;
 	uint64_t from_ns, to_ns;
 	uint64_t resource; /* an address, or what else tells resources of one kind apart */
+	uint32_t module;   /* RESOURCE is an address of its data; 0: of none */
+	struct frame made; /* the call that initialized it; module 0: not known */
 	uint32_t kind;     /* enum held_kind, or WALL_GIL */
 	bool goes_on;      /* it timed out, to be taken up again: who ends that ends this one */
 	uint32_t count;
@@ -89,10 +91,13 @@ struct wall_edge {
 	uint32_t holder;              /* thread; 0: unknown */
 	uint32_t holder_node;         /* where it ran most of that time; 0: not known */
 	uint64_t resource;
+	uint32_t module;   /* see struct wall_wait */
+	struct frame made; /* the same */
 	uint32_t kind;
 	enum metric cause;
-	bool guessed;  /* by who ran as the wait ended */
-	uint32_t name; /* of RESOURCE, in who keeps it: 0 here */
+	bool guessed; /* by who ran as the wait ended */
+	/* In who keeps it, 0 here: of RESOURCE; or else of where it was initialized. */
+	uint32_t name, file, line;
 	uint64_t ns, count, longest_ns;
 	uint64_t median_ns; /* within a fifth */
 	uint64_t wall_ns;   /* of the run's wall time, what came by such waits, and by no other

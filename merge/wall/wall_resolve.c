@@ -37,7 +37,7 @@ static struct edge_times *end_of(struct history *h, struct edge_times *times)
 
 	while (times->goes_on) {
 		struct edge_times *e = times + 1;
-		while (e <= last && e->resource != times->resource)
+		while (e <= last && (e->resource != times->resource || e->module != times->module))
 			e++;
 		if (e > last)
 			return NULL;
@@ -178,12 +178,29 @@ static bool add_share(struct deque *shares, uint64_t until_ns, uint32_t thread)
 	return share != NULL;
 }
 
+static struct ender *ender_of(struct history *h, const struct edge_times *times)
+{
+	return &h->enders[(times->resource >> 3 ^ times->module) % ENDERS];
+}
+
+// Who is taken to be going to end what has timed out: who did the last time, or else who ran when
+// it timed out. 0: nobody is known.
+static uint32_t likely_end(struct history *h, const struct raw *raw, const struct edge_times *times)
+{
+	const struct ender *e = ender_of(h, times);
+
+	if (e->thread && e->resource == times->resource && e->module == times->module)
+		return e->thread;
+	return raw->guess;
+}
+
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
 // and was ENDed then. False: nobody is known.
 static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
                       const struct edge_times *times, const struct edge_times *end,
-                      struct deque *shares)
+                      struct deque *shares, bool *guessed)
 {
+	*guessed = !times;
 	if (!times) {
 		const struct history *v = raw->guess ? wall_find_thread(w, raw->guess) : NULL;
 		uint64_t until = v && v->ended ? min_ns(v->ended_ns, raw->to_ns) : raw->to_ns;
@@ -204,6 +221,8 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 		// Who ends it has not done so yet.
 		uint32_t thread =
 			end && end != times && end->count ? share_at(h, end, 0)->thread : 0;
+		*guessed = !thread;
+		thread = thread ? thread : likely_end(h, raw, times);
 		return (thread || shares->count) && add_share(shares, raw->to_ns, thread);
 	}
 	if (!shares->count)
@@ -281,13 +300,13 @@ static bool resolve_blocked(struct wall *w, struct history *h, const struct raw 
 	struct edge_times *times = times_of(h, raw), *end = times ? end_of(h, times) : NULL;
 	struct deque shares = { 0 };
 	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
-	bool known, ready = true;
+	bool known, guessed, ready = true;
 
 	if (!force && !times && may_be_told(w, h, raw))
 		return false;
 	if (!force && times && !end && age < AGAIN_NS)
 		return false;
-	known = shares_of(w, h, raw, times, end, &shares);
+	known = shares_of(w, h, raw, times, end, &shares, &guessed);
 	for (size_t i = 0; i < shares.count; i++) {
 		const struct wall_share *s = deque_at(&shares, struct wall_share, i);
 		const struct history *v = s->thread && s->thread != WALL_NOBODY
@@ -299,13 +318,19 @@ static bool resolve_blocked(struct wall *w, struct history *h, const struct raw 
 		deque_fini(&shares);
 		return false;
 	}
+	if (times && times->count && !times->goes_on) {
+		uint32_t last = share_at(h, times, times->count - 1)->thread;
+		if (last && last != WALL_NOBODY)
+			*ender_of(h, times) =
+				(struct ender){ times->resource, times->module, last };
+	}
 	if (times || others_can_end((enum metric)raw->cause))
 		w->coverage.blocked_ns += raw->to_ns - raw->from_ns;
 	if (!known) {
 		shares.count = 0;
 		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
 		if (times || others_can_end((enum metric)raw->cause))
-			wall_count_edge(w, h, raw, times, raw->from_ns, raw->to_ns, 0);
+			wall_count_edge(w, h, raw, times, raw->from_ns, raw->to_ns, 0, false);
 	}
 	uint64_t at = raw->from_ns;
 	for (size_t i = 0; i < shares.count; i++) {
@@ -316,11 +341,11 @@ static bool resolve_blocked(struct wall *w, struct history *h, const struct raw 
 		if (s->until_ns <= at)
 			continue;
 		if (v && v != h) {
-			uint32_t via =
-				wall_count_edge(w, h, raw, times, at, s->until_ns, s->thread);
+			uint32_t via = wall_count_edge(w, h, raw, times, at, s->until_ns, s->thread,
+			                               guessed);
 			push_copy(w, h, raw, v, at, s->until_ns, via);
 			w->coverage.known_ns += s->until_ns - at;
-			w->coverage.guessed_ns += times ? 0 : s->until_ns - at;
+			w->coverage.guessed_ns += guessed ? s->until_ns - at : 0;
 		} else if (s->thread == WALL_NOBODY) {
 			wall_push(w, h,
 			          (struct piece){ .from_ns = at,
@@ -329,7 +354,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, const struct raw 
 			                          .state = THREAD_READY });
 			w->coverage.known_ns += s->until_ns - at;
 		} else {
-			wall_count_edge(w, h, raw, times, at, s->until_ns, 0);
+			wall_count_edge(w, h, raw, times, at, s->until_ns, 0, false);
 			push_wait(w, h, at, s->until_ns, (enum metric)raw->cause, true);
 		}
 		if (h == w->root && ((v && v != h) || s->thread == WALL_NOBODY))

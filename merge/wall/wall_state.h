@@ -119,7 +119,8 @@ struct fold {
 struct edge_times {
 	uint64_t from_ns, to_ns, resource;
 	uint64_t first_share; /* in all that its thread ever had */
-	uint32_t kind, count;
+	struct frame made;
+	uint32_t module, kind, count;
 	bool goes_on;
 };
 
@@ -130,6 +131,14 @@ struct peers_kept {
 	uint32_t count, processes[PEERS_KEPT];
 };
 
+/* Who ended a wait of a thread last, at some of the resources that it waits for. */
+#define ENDERS 8
+struct ender {
+	uint64_t resource;
+	uint32_t module;
+	uint32_t thread; /* 0: the place is free */
+};
+
 struct history {
 	uint32_t number, process, tag;
 	uint64_t born_ns;
@@ -137,7 +146,8 @@ struct history {
 	uint64_t since_ns;
 	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
 	struct peers_kept peers;               /* of its last wait that has some */
-	bool in_running;                       /* it is in the list of those */
+	struct ender enders[ENDERS];
+	bool in_running; /* it is in the list of those */
 	bool ended;
 	uint64_t ended_ns;
 	uint64_t resolved_ns, folded_ns;
@@ -264,10 +274,11 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 uint32_t wall_node_of_wait(const struct history *h, uint64_t from_ns);
 
 /* H waited for HOLDER (0: unknown) in the part FROM_NS to TO_NS of RAW. TIMES: what was told of
-   that; NULL: nothing. Returns the edge's number; 0 if there are too many. */
+   that; NULL: nothing. GUESSED: it is not known that it was HOLDER. Returns the edge's number; 0 if
+   there are too many. */
 uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
                          const struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
-                         uint32_t holder);
+                         uint32_t holder, bool guessed);
 
 /* wall_settle.c */
 

@@ -336,6 +336,7 @@ static bool take_wait(const struct record_wait *wait, struct event *event)
 		.flags = wait->head.flags,
 		.begin_ns = wait->begin_ns,
 		.address = wait->address,
+		.made_at = wait->made_at,
 		.count = wait->count,
 		.parts = (const struct wait_part *)(wait + 1),
 	};

@@ -106,7 +106,7 @@ struct event_patch {
 /* See struct record_wait. */
 struct event_wait {
 	uint32_t kind, flags;
-	uint64_t begin_ns, address;
+	uint64_t begin_ns, address, made_at;
 	uint32_t count;
 	const struct wait_part *parts;
 };

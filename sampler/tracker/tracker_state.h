@@ -39,6 +39,16 @@ struct tracker_ended_thread {
 	uint32_t pid, tid, number;
 };
 
+/* What an address of a process is that was waited at lately. */
+#define TRACKER_RESOURCES 256
+
+struct tracker_resource {
+	uint32_t process; /* number; 0: the place is free */
+	uint64_t address, made_at;
+	uint64_t fingerprint; /* of the address space */
+	struct frame data, made;
+};
+
 /* Of one wait, more parts are not told; agents have fewer. */
 #define TRACKER_SHARES 128
 
@@ -63,6 +73,7 @@ struct tracker {
 	struct tracker_ended_thread ended_threads[TRACKER_ENDED_THREADS]; /* the same */
 	uint32_t ended_thread_count;
 	struct wait_share shares[TRACKER_SHARES];
+	struct tracker_resource resources[TRACKER_RESOURCES];
 	bool finishing;
 	bool no_memory;        /* an event could not be handled */
 	uint64_t events;       /* handled so far */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/hash.h"
 #include "sampler/off_cpu/off_cpu_python.h"
 #include "sampler/tracker/tracker_state.h"
 
@@ -29,6 +30,29 @@ static uint32_t number_of(const struct tracker *t, uint32_t pid, const struct wa
 		return thread->number;
 	uint32_t ended = find_ended(t, pid, part->tid);
 	return ended || !thread ? ended : thread->number;
+}
+
+// Whose data is at the address that was waited at, and where it was initialized.
+static const struct tracker_resource *resource_of(struct tracker *t, const struct process *process,
+                                                  const struct event_wait *wait)
+{
+	uint64_t hashed = hash_pair(wait->address, process->number);
+	struct tracker_resource *r = &t->resources[hashed % TRACKER_RESOURCES];
+	uint64_t fingerprint = address_space_fingerprint(process->space);
+	int pid = (int)process->pid;
+
+	if (r->process == process->number && r->address == wait->address &&
+	    r->made_at == wait->made_at && r->fingerprint == fingerprint)
+		return r;
+	*r = (struct tracker_resource){ .process = process->number,
+		                        .address = wait->address,
+		                        .made_at = wait->made_at,
+		                        .fingerprint = fingerprint };
+	r->data = unwinder_data(t->unwinder, process->space, wait->address, pid);
+	if (wait->made_at)
+		r->made = unwinder_frame(t->unwinder, process->space, pid, wait->made_at);
+	r->made.kind = FRAME_RETURN;
+	return r;
 }
 
 void tracker_on_wait(struct tracker *t, const struct event *event)
@@ -64,5 +88,11 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 			(struct wait_share){ last_ns, number_of(t, event->pid, part), part->how };
 	}
 	wait.gil = thread && off_cpu_python_is_gil(thread, wait.address);
+	if (thread && wait.kind != HELD_JOIN) {
+		const struct tracker_resource *r = resource_of(t, thread->process, from);
+		wait.made = r->made;
+		wait.module = r->data.module;
+		wait.address = wait.module ? r->data.address : wait.address;
+	}
 	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
 }

@@ -254,6 +254,16 @@ static const struct segment *segment_at(const struct image *image, uint64_t addr
 	return NULL;
 }
 
+bool image_holds(const struct image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct segment *s = &image->segments[i];
+		if (address >= s->address && address - s->address < s->memory_bytes)
+			return true;
+	}
+	return false;
+}
+
 size_t image_read(const struct image *image, uint64_t address, void *buffer, size_t size)
 {
 	const struct segment *s = segment_at(image, address);

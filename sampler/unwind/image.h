@@ -52,6 +52,9 @@ int image_descriptor(const struct image *image);
 /* Sets mapping->bias. False if the file has no segment that would be mapped like that. */
 bool image_locate(const struct image *image, struct mapping *mapping);
 
+/* Whether ADDRESS (in the module) is in memory that its segments take. */
+bool image_holds(const struct image *image, uint64_t address);
+
 /* Copies at most SIZE bytes of the file's contents at ADDRESS (in the module). Returns how many. */
 size_t image_read(const struct image *image, uint64_t address, void *buffer, size_t size);
 

@@ -175,6 +175,23 @@ struct frame unwinder_place(struct unwinder *u, struct address_space *space, uin
 		               FRAME_EXACT };
 }
 
+struct frame unwinder_data(struct unwinder *u, struct address_space *space, uint64_t address,
+                           int pid)
+{
+	struct mapping *beside[2];
+
+	// Only code is known of the address space: data is mapped beside it.
+	address_space_neighbours(space, address, beside);
+	for (int i = 0; i < 2; i++) {
+		const struct unwind_module *module =
+			beside[i] ? unwind_modules_get(u->modules, beside[i], pid) : NULL;
+		if (module && module->image && beside[i]->has_bias &&
+		    image_holds(module->image, address - beside[i]->bias))
+			return (struct frame){ address - beside[i]->bias, module->id, FRAME_EXACT };
+	}
+	return (struct frame){ 0 };
+}
+
 /* False if there is no room; the last place is kept for the mark. */
 static bool push(struct output *out, const struct walk *w)
 {

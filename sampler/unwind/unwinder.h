@@ -66,6 +66,10 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 struct frame unwinder_place(struct unwinder *u, struct address_space *space, uint64_t address,
                             int pid);
 
+/* The module of whose data ADDRESS is, and where in it; module 0 if it is of none. */
+struct frame unwinder_data(struct unwinder *u, struct address_space *space, uint64_t address,
+                           int pid);
+
 /*
  * Completes what the last call of unwinder_unwind() wrote, if it was cut for want of memory, by the
  * thread's LAST whole stack, or keeps it as that. Returns the new count.

@@ -19,6 +19,7 @@ struct elf_symbol {
 struct candidate {
 	uint64_t start, end;
 	const char *name; // NULL: none
+	const char *file; // of a local one
 	int rank;
 };
 
@@ -26,6 +27,8 @@ struct search {
 	struct elf_file *elf;
 	const uint64_t *addresses;
 	size_t count;
+	bool data;        // variables are wanted, not functions
+	const char *file; // whose local symbols come now
 	// Of the symbols that start above the address before, and not above this one:
 	struct candidate *covering; // the last one that covers the address
 	struct candidate *nearest;  // the last one; its end is its start if it covers nothing
@@ -50,6 +53,14 @@ static bool is_function(const struct elf_file *elf, const struct elf_symbol *sym
 	const struct elf_section *section = elf_file_section(elf, symbol->section);
 	return symbol->type == STT_NOTYPE && section && (section->flags & SHF_EXECINSTR) &&
 	       !is_local_label(symbol);
+}
+
+static bool is_wanted(const struct search *s, const struct elf_symbol *symbol)
+{
+	if (!s->data)
+		return is_function(s->elf, symbol);
+	return symbol->section != SHN_UNDEF && *symbol->name && symbol->size &&
+	       (symbol->type == STT_OBJECT || symbol->type == STT_COMMON);
 }
 
 // Of names for the same code: what everyone may call, and what a person would write. The weak
@@ -97,12 +108,15 @@ static void consider(struct search *s, const struct elf_symbol *symbol)
 	// Most symbols are told to be no answer without a look at their names, of which there may
 	// be a hundred megabytes.
 	bool covers = s->addresses[at] < symbol->start + symbol->size;
-	if ((!covers && symbol->start < s->nearest[at].start) || !is_function(s->elf, symbol))
+	if ((!covers && symbol->start < s->nearest[at].start) || !is_wanted(s, symbol))
 		return;
 	struct candidate candidate = { symbol->start, symbol->start + symbol->size, symbol->name,
+		                       symbol->binding == STB_LOCAL ? s->file : NULL,
 		                       rank_of(symbol) };
 	if (covers && is_better(&candidate, &s->covering[at]))
 		s->covering[at] = candidate;
+	if (s->data)
+		return;
 	if (!symbol->size) {
 		// Goes up to the next symbol, but not beyond its section.
 		const struct elf_section *section = elf_file_section(s->elf, symbol->section);
@@ -123,6 +137,7 @@ static void give_name(struct symbol_name *name, const struct candidate *candidat
 	name->text = candidate->name;
 	name->length = (uint32_t)name_length(candidate->name);
 	name->start = candidate->start;
+	name->file = candidate->file;
 }
 
 // Carries the candidates on to the addresses behind, as long as they cover them.
@@ -167,6 +182,8 @@ static void read_table(struct search *s, const struct elf_section *section)
 	for (int i = 0; i < INT_MAX && gelf_getsym(table, i, &symbol); i++) {
 		if (symbol.st_name >= names.size)
 			continue;
+		if (GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+			s->file = (const char *)names.data + symbol.st_name;
 		consider(s, &(struct elf_symbol){ .start = symbol.st_value,
 		                                  .size = symbol.st_size,
 		                                  .name = (const char *)names.data + symbol.st_name,
@@ -176,11 +193,11 @@ static void read_table(struct search *s, const struct elf_section *section)
 	}
 }
 
-int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,
-                     size_t count, struct symbol_name *names)
+static int find(struct elf_file *elf, const char *section, bool data, const uint64_t *addresses,
+                size_t count, struct symbol_name *names)
 {
 	const struct elf_section *table = elf_file_find(elf, section);
-	struct search s = { .elf = elf, .addresses = addresses, .count = count };
+	struct search s = { .elf = elf, .addresses = addresses, .count = count, .data = data };
 
 	if (!table || (table->type != SHT_SYMTAB && table->type != SHT_DYNSYM))
 		return 0;
@@ -193,6 +210,18 @@ int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *
 	read_table(&s, table);
 	give_names(&s, names);
 	return 1;
+}
+
+int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,
+                     size_t count, struct symbol_name *names)
+{
+	return find(elf, section, false, addresses, count, names);
+}
+
+int elf_symbols_find_data(struct elf_file *elf, const char *section, const uint64_t *addresses,
+                          size_t count, struct symbol_name *names)
+{
+	return find(elf, section, true, addresses, count, names);
 }
 
 // The relocation that fills the slot at ADDRESS, or number INDEX (ADDRESS 0), of SECTION.
@@ -265,7 +294,9 @@ static void name_stub(struct elf_file *elf, const struct elf_section *section, u
 	const char *target = is_first ? NULL : stub_target(elf, code, section->address + offset);
 
 	if (target && *target)
-		*name = (struct symbol_name){ target, (uint32_t)name_length(target), true, 0 };
+		*name = (struct symbol_name){ .text = target,
+			                      .length = (uint32_t)name_length(target),
+			                      .is_plt = true };
 }
 
 void elf_symbols_find_plt(struct elf_file *elf, const uint64_t *addresses, size_t count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Function names from the symbol tables of an ELF file.
+ * Names of functions and of data from the symbol tables of an ELF file.
  *
  * Each table is read once for all addresses and never sorted or copied.
  */
@@ -13,6 +13,8 @@ struct symbol_name {
 	uint32_t length;
 	bool is_plt;    /* the stub that calls it */
 	uint64_t start; /* of the function; of a stub 0 */
+	/* The source file of data that only this file can name, ended by NUL; NULL if unknown. */
+	const char *file;
 };
 
 /*
@@ -24,6 +26,10 @@ struct symbol_name {
  */
 int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,
                      size_t count, struct symbol_name *names);
+
+/* The same for variables: only symbols that cover the address. */
+int elf_symbols_find_data(struct elf_file *elf, const char *section, const uint64_t *addresses,
+                          size_t count, struct symbol_name *names);
 
 /* The same for the stubs of the procedure linkage table (x86-64). */
 void elf_symbols_find_plt(struct elf_file *elf, const uint64_t *addresses, size_t count,

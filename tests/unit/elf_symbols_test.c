@@ -192,12 +192,54 @@ Test(elf_symbols, the_start_of_the_function_comes_with_its_name)
 	cr_expect(eq(u64, name.start, 0x1010));
 }
 
+Test(elf_symbols, variables_are_named_where_they_cover_the_address)
+{
+	static const struct row rows[] = {
+		{ "app.c", 0, 0, ELF64_ST_INFO(STB_LOCAL, STT_FILE), SHN_ABS },
+		{ "journal", 0x4000, 0x28, DATA(LOCAL), TEXT },
+		{ "code", 0x4000, 0x100, FUNC(LOCAL), TEXT },
+		{ "_end", 0x4028, 0, DATA(GLOBAL), TEXT },
+		{ "table", 0x4040, 0x40, DATA(GLOBAL), TEXT },
+		{ "elsewhere", 0x4080, 0x40, DATA(GLOBAL), SHN_UNDEF },
+	};
+	static const struct {
+		uint64_t address;
+		const char *name, *file;
+		uint64_t start;
+	} wanted[] = {
+		{ 0x3fff, NULL, NULL, 0 },
+		{ 0x4000, "journal", "app.c", 0x4000 },
+		{ 0x4027, "journal", "app.c", 0x4000 },
+		{ 0x4028, NULL, NULL, 0 },
+		{ 0x4060, "table", NULL, 0x4040 },
+		{ 0x4080, NULL, NULL, 0 },
+	};
+	static struct elf_builder builder;
+	cleanup(elf_file) struct elf_file *elf = make(&builder, rows, 6);
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct symbol_name name = { 0 };
+		cr_assert(eq(int,
+		             elf_symbols_find_data(elf, ".symtab", &wanted[i].address, 1, &name),
+		             1));
+		cr_expect(eq(int, !name.text, !wanted[i].name), "%zu", i);
+		if (!name.text || !wanted[i].name)
+			continue;
+		cr_expect(eq(u32, name.length, (uint32_t)strlen(wanted[i].name)), "%zu", i);
+		cr_expect(eq(int, strncmp(name.text, wanted[i].name, name.length), 0), "%zu", i);
+		cr_expect(eq(u64, name.start, wanted[i].start), "%zu", i);
+		cr_expect(eq(int, !name.file, !wanted[i].file), "%zu", i);
+		if (name.file && wanted[i].file)
+			cr_expect(eq(str, (char *)name.file, (char *)wanted[i].file), "%zu", i);
+	}
+}
+
 Test(elf_symbols, names_that_are_known_are_left_alone)
 {
 	static const struct row rows[] = { { "table", 0x1000, 0x10, FUNC(GLOBAL), TEXT } };
 	static struct elf_builder builder;
 	cleanup(elf_file) struct elf_file *elf = make(&builder, rows, 1);
-	struct symbol_name names[2] = { { "known", 5, false, 0 }, { 0 } };
+	struct symbol_name names[2] = { { .text = "known", .length = 5 }, { 0 } };
 	uint64_t addresses[2] = { 0x1000, 0x1001 };
 
 	cr_assert(eq(int, elf_symbols_find(elf, ".symtab", addresses, 2, names), 1));

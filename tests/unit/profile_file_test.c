@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "merge/file/file.h"
 #include "merge/profile/profile_data.h"
+#include "merge/query/query_waits.h"
 #include "tests/unit/merge_fixture.h"
 
 #include <criterion/criterion.h>
@@ -218,6 +219,83 @@ Test(profile_file, a_checkpoint_can_be_symbolized_after_reading)
 	cleanup(rows) struct rows *after = query_run(p, &(struct query){ 0 }, NULL);
 	cr_expect(eq(str, (char *)rows_text(after), "work 5/5, main 0/5"));
 	cr_expect(eq(str, (char *)after->rows[0].module, "/usr/bin/app"));
+}
+
+static void tell_span(uint32_t thread, uint64_t to_ms, enum thread_state state,
+                      enum thread_state next)
+{
+	const struct span_event span = {
+		thread, 1000 * MS, to_ms * MS, state, next, METRIC_OFF_LOCK
+	};
+
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
+// The main thread waits for thread 2 from 1.1 to 1.2 s, at ADDRESS of the program.
+static void wait_at(uint64_t address, struct frame made)
+{
+	const struct wait_share by = { 1200 * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 1100 * MS,
+		                         .end_ns = 1200 * MS,
+		                         .address = address,
+		                         .module = 1,
+		                         .made = made,
+		                         .kind = HELD_MUTEX,
+		                         .count = 1,
+		                         .parts = &by };
+
+	add_thread(&f, 2, 1, 102, "keeper");
+	tell_span(1, 1000, THREAD_READY, THREAD_RUNS);
+	tell_span(2, 1000, THREAD_READY, THREAD_RUNS);
+	f.now_ns = 1050 * MS;
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > init a.c:9");
+	tell_span(1, 1100, THREAD_RUNS, THREAD_BLOCKED);
+	tell_span(1, 1200, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	profile_end_wall(f.profile, 1500 * MS);
+}
+
+static void expect_wait(const struct profile *p, const char *name, const char *file, int line)
+{
+	cleanup(wait_rows) struct wait_rows *rows = query_waits(p, NULL);
+
+	cr_assert(rows && rows->count == 1);
+	const struct wait_row *row = &rows->rows[0];
+	cr_expect(eq(str, (char *)(row->resource ? row->resource : "(none)"), (char *)name));
+	cr_expect(eq(str, (char *)(row->resource_file ? row->resource_file : "(none)"),
+	             (char *)file));
+	cr_expect(eq(int, row->resource_line, line));
+	cr_expect(eq(int, row->made, line != 0));
+}
+
+Test(profile_file, locks_are_named_before_or_after_the_file_was_written)
+{
+	struct frame frames[64];
+
+	wait_at(0x9000, (struct frame){ 0 });
+	write_profile();
+	cleanup(profile) struct profile *p = read_profile();
+	expect_wait(p, "(none)", "(none)", 0);
+	cr_assert(profile_symbolize(p, &f.symbolizer, NULL) == 0);
+	expect_wait(p, "data", "app.c", 0);
+
+	end();
+	begin();
+	wait_at(0x9028, (struct frame){ 0 });
+	name_all(&f);
+	write_profile();
+	cleanup(profile) struct profile *named = read_profile();
+	expect_wait(named, "data+40", "app.c", 0);
+
+	end();
+	begin();
+	frames_of(&f, "main a.c:3 > init a.c:9", frames);
+	wait_at(0x1000, (struct frame){ frames[1].address, frames[1].module, FRAME_RETURN });
+	name_all(&f);
+	write_profile();
+	cleanup(profile) struct profile *made = read_profile();
+	expect_wait(made, "main", "a.c", 3);
 }
 
 Test(profile_file, an_empty_profile_can_be_written)

@@ -58,6 +58,14 @@ struct symbolizer {
 	char unused;
 };
 
+int symbolizer_variables(struct symbolizer *s, const struct module *module,
+                         const uint64_t *addresses, size_t count, struct variable *variables,
+                         struct error *err)
+{
+	(void)s, (void)module, (void)addresses, (void)count, (void)variables, (void)err;
+	return 0;
+}
+
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err)
 {

@@ -2,6 +2,7 @@
 agent_provider(waits
   HOOKS
     waits_hooks.c
+    waits_made.c
     waits_next.c
     waits_sync.c
   CORE

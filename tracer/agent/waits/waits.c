@@ -30,6 +30,12 @@ enum did {
 
 struct waits waits;
 
+// A place of MADE is of the address that its words give together: two threads that write it at once
+// leave one that is of none.
+static struct {
+	uintptr_t caller, check; // atomic
+} made[WAITS_MADE];
+
 static struct agent *agent; // NULL: nothing is told
 static bool wiped;          // by the kernel, in each child
 static bool cut;            // a history was too short: atomic
@@ -155,6 +161,23 @@ uint32_t waits_owner(const volatile void *address)
 			return (uint32_t)who;
 	}
 	return 0;
+}
+
+void waits_made(const volatile void *address, const void *caller)
+{
+	uint64_t at = waits_hash(address) >> 32 & (WAITS_MADE - 1);
+
+	__atomic_store_n(&made[at].caller, (uintptr_t)caller, __ATOMIC_RELAXED);
+	__atomic_store_n(&made[at].check, (uintptr_t)caller ^ (uintptr_t)address, __ATOMIC_RELAXED);
+}
+
+static uint64_t made_at(const volatile void *address)
+{
+	uint64_t at = waits_hash(address) >> 32 & (WAITS_MADE - 1);
+	uintptr_t caller = __atomic_load_n(&made[at].caller, __ATOMIC_RELAXED);
+	uintptr_t check = __atomic_load_n(&made[at].check, __ATOMIC_RELAXED);
+
+	return (check ^ caller) == (uintptr_t)address ? caller : 0;
 }
 
 // A child may get here from a wait that its parent has begun.
@@ -366,6 +389,7 @@ static __attribute__((noinline)) void tell(const struct wait *w, uint64_t end_ns
 		record->head.time_ns = end_ns;
 		record->begin_ns = w->begin_ns;
 		record->address = (uint64_t)(uintptr_t)w->address;
+		record->made_at = made_at(w->address);
 		record->kind = w->kind;
 		record->count = parts.count;
 		memcpy(record + 1, parts.part, bytes);

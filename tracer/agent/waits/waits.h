@@ -28,6 +28,7 @@
 #define WAITS_HISTORY  64u
 #define WAITS_WAKERS   16u /* in one record, at most */
 #define WAITS_LEAST_NS 5000
+#define WAITS_MADE     4096u /* addresses whose initialization is remembered, at most */
 
 struct agent;
 
@@ -108,6 +109,9 @@ void waits_owns(const volatile void *address);
 
 /* Who was the last to say so; 0: nobody that is remembered. */
 uint32_t waits_owner(const volatile void *address);
+
+/* What is at ADDRESS is being initialized by the call in front of CALLER. */
+void waits_made(const volatile void *address, const void *caller);
 
 /* Of the calling thread, as libc numbers it. */
 uint32_t waits_tid(void);

@@ -15,6 +15,10 @@
 extern int __pthread_mutex_lock(pthread_mutex_t *m) __attribute__((weak));
 extern int __pthread_mutex_trylock(pthread_mutex_t *m) __attribute__((weak));
 extern int __pthread_mutex_unlock(pthread_mutex_t *m) __attribute__((weak));
+extern int __pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a)
+	__attribute__((weak));
+extern int __pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a)
+	__attribute__((weak));
 // NOLINTEND(bugprone-reserved-identifier)
 
 static __thread bool looking __attribute__((tls_model("initial-exec")));

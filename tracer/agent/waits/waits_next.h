@@ -56,7 +56,17 @@
 	X(pthread_clockjoin_np, NULL, EINVAL,                                                       \
 	  (pthread_t t, void **r, clockid_t c, const struct timespec *a), (t, r, c, a))            \
 	X(pthread_once, NULL, waits_once(o, f), (pthread_once_t *o, void (*f)(void)), (o, f))       \
-	X(pthread_spin_lock, NULL, ENOSYS, (pthread_spinlock_t *s), (s))
+	X(pthread_spin_lock, NULL, ENOSYS, (pthread_spinlock_t *s), (s))                            \
+	X(pthread_mutex_init, __pthread_mutex_init, ENOSYS,                                         \
+	  (pthread_mutex_t *m, const pthread_mutexattr_t *a), (m, a))                              \
+	X(pthread_rwlock_init, __pthread_rwlock_init, ENOSYS,                                       \
+	  (pthread_rwlock_t *l, const pthread_rwlockattr_t *a), (l, a))                            \
+	X(pthread_cond_init, NULL, ENOSYS, (pthread_cond_t *c, const pthread_condattr_t *a),        \
+	  (c, a))                                                                                  \
+	X(pthread_barrier_init, NULL, ENOSYS,                                                       \
+	  (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n), (b, a, n))           \
+	X(sem_init, NULL, waits_no_semaphore(), (sem_t *s, int shared, unsigned value),             \
+	  (s, shared, value))
 // clang-format on
 
 struct waits_next {
