@@ -5,6 +5,8 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/provider.h"
 
+#include <linux/futex.h>
+
 #ifdef __x86_64__
 
 #define NOINLINE __attribute__((noinline))
@@ -50,9 +52,13 @@ static uint32_t kind_of(const pthread_mutex_t *m)
 	return waits_word(m, MUTEX_KIND);
 }
 
+// Where priority is inherited, the lock word is the owner's tid, which the kernel writes at once
+// when it hands the lock on.
 static uint32_t owner_of(const pthread_mutex_t *m)
 {
-	return waits_thread(waits_word(m, MUTEX_OWNER));
+	uint32_t owner = waits_thread(waits_word(m, MUTEX_OWNER));
+
+	return owner || !(kind_of(m) & KIND_PI) ? owner : waits_word(m, 0) & FUTEX_TID_MASK;
 }
 
 // It is not written where the lock is, but right behind.
