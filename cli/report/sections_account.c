@@ -93,11 +93,15 @@ static const char *say_thread(struct report *r, const struct account *a)
 // Python's lock, as part of the times above: who holds it computes, or keeps others waiting.
 static void say_gil(struct section *s, const struct account *account)
 {
-	if (account->gil_held_ns || account->gil_waited_ns)
+	bool others = account->gil_all_waited_ns > account->gil_waited_ns;
+	struct short_text all = format_duration(account->gil_all_waited_ns);
+
+	if (account->gil_held_ns || account->gil_waited_ns || others)
 		section_note(s, NOTE_LINE, false,
-		             "Python's lock, the GIL: held %s %%, waited for %s %%",
+		             "Python's lock, the GIL: held %s %%, waited for %s %%%s%s",
 		             format_percent(account->gil_held_ns, account->lifetime_ns).text,
-		             format_percent(account->gil_waited_ns, account->lifetime_ns).text);
+		             format_percent(account->gil_waited_ns, account->lifetime_ns).text,
+		             others ? "; all threads waited " : "", others ? all.text : "");
 }
 
 // Who had the CPUs meanwhile.

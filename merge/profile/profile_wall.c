@@ -156,6 +156,53 @@ static int compare_alone(const void *a, const void *b)
 	return (left->node > right->node) - (left->node < right->node);
 }
 
+#define GILS_MAX 16 // its condition variables, of all programs of a run
+
+// The GIL is known from when somebody has looked at the interpreter on: what was waited for at its
+// places before is it, too.
+static void find_early_gil_waits(struct wall_time *t)
+{
+	const struct wall_edge *gils[GILS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->edge_count; i++) {
+		const struct wall_edge *e = &t->edges[i];
+		size_t k = 0;
+		while (k < count &&
+		       (gils[k]->module != e->module || gils[k]->resource != e->resource))
+			k++;
+		if (e->kind == WALL_GIL && e->module && k == count && count < GILS_MAX)
+			gils[count++] = e;
+	}
+	for (size_t i = 0; i < t->edge_count; i++)
+		for (size_t k = 0; k < count && t->edges[i].kind == HELD_CONDITION; k++)
+			if (gils[k]->module == t->edges[i].module &&
+			    gils[k]->resource == t->edges[i].resource)
+				t->edges[i].kind = WALL_GIL;
+}
+
+// Where waits for the GIL were recorded, threads have waited for it so long, and not as samples and
+// looks had estimated.
+static bool count_gil_waits(struct profile *p)
+{
+	const struct wall_time *t = &p->wall_time;
+	bool *records = calloc((size_t)p->threads.process_count + 1, sizeof(*records));
+
+	if (!records)
+		return false;
+	for (size_t i = 0; i < t->edge_count; i++)
+		if (t->edges[i].kind == WALL_GIL && t->edges[i].waiter)
+			records[p->threads.threads[t->edges[i].waiter - 1].process] = true;
+	for (uint32_t i = 0; i < p->threads.thread_count; i++)
+		if (records[p->threads.threads[i].process])
+			p->threads.threads[i].gil_waited_ns = 0;
+	for (size_t i = 0; i < t->edge_count; i++)
+		if (t->edges[i].kind == WALL_GIL && t->edges[i].waiter)
+			p->threads.threads[t->edges[i].waiter - 1].gil_waited_ns += t->edges[i].ns;
+	free(records);
+	return true;
+}
+
 void profile_end_wall(struct profile *p, uint64_t now_ns)
 {
 	struct wall_time *t = &p->wall_time;
@@ -173,6 +220,8 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 		memcpy(t->edges, edges, count * sizeof(*edges));
 		t->edge_count = count;
 		qsort(t->edges, count, sizeof(*edges), compare_edges);
+		find_early_gil_waits(t);
+		t->lost += !count_gil_waits(p);
 	}
 	const struct wall_alone *alone = wall_alone(t->live, &count);
 	t->busy = *wall_busy(t->live);

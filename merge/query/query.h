@@ -93,7 +93,8 @@ struct account {
 	uint64_t lifetime_ns;
 	uint64_t ns[METRIC_COUNT];
 	uint64_t kernel_ns;                  /* of ns[METRIC_ON_CPU] */
-	uint64_t gil_held_ns, gil_waited_ns; /* Python's lock: estimates */
+	uint64_t gil_held_ns, gil_waited_ns; /* Python's lock; held: an estimate */
+	uint64_t gil_all_waited_ns;          /* by all threads */
 };
 
 /*

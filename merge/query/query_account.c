@@ -213,6 +213,8 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 		    other.ns[METRIC_ON_CPU] > critical.ns[METRIC_ON_CPU])
 			critical = other;
 	}
+	for (uint32_t slot = 1; part.whole && slot <= profile_threads(p)->thread_count; slot++)
+		critical.gil_all_waited_ns += profile_thread(p, slot)->gil_waited_ns;
 	*account = critical;
 	return 0;
 }
