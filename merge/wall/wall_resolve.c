@@ -265,9 +265,10 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 		                                  .weight_ns = (double)ns });
 }
 
-static bool others_can_end(enum metric cause)
+static bool others_can_end(const struct raw *raw)
 {
-	return cause == METRIC_OFF_LOCK || cause == METRIC_OFF_CHILD || cause == METRIC_OFF_PIPE;
+	return raw->cause == METRIC_OFF_LOCK || raw->cause == METRIC_OFF_CHILD ||
+	       raw->cause == METRIC_OFF_PIPE || raw->inode;
 }
 
 // How long H has been on a CPU since its first raw span.
@@ -324,12 +325,12 @@ static bool resolve_blocked(struct wall *w, struct history *h, const struct raw 
 			*ender_of(h, times) =
 				(struct ender){ times->resource, times->module, last };
 	}
-	if (times || others_can_end((enum metric)raw->cause))
+	if (times || others_can_end(raw))
 		w->coverage.blocked_ns += raw->to_ns - raw->from_ns;
 	if (!known) {
 		shares.count = 0;
 		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
-		if (times || others_can_end((enum metric)raw->cause))
+		if (times || others_can_end(raw))
 			wall_count_edge(w, h, raw, times, raw->from_ns, raw->to_ns, 0, false);
 	}
 	uint64_t at = raw->from_ns;

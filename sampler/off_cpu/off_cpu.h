@@ -28,6 +28,7 @@
 #include "sampler/event/event.h"
 #include "sampler/task/tasks.h"
 #include "sampler/unwind/unwinder.h"
+#include "sampler/wait/wait.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,9 +49,10 @@ struct off_cpu_options {
 	struct codes *codes; /* borrowed; of Python's functions; NULL: they are not wanted */
 	/* Gets each state that has ended; NULL: it is not wanted. CONTEXT as off_cpu_new() gets. */
 	void (*span)(void *context, const struct span_event *span);
-	/* THREAD waits, from TIME_NS on or at that time, for what FD leads to, which may be a pipe
-	   or a socket, or not be one; NULL: that is not wanted. */
-	void (*waits_on)(void *context, struct thread *thread, uint64_t fd, uint64_t time_ns);
+	/* THREAD waits, from TIME_NS on or at that time, for what descriptors lead to, which may be
+	   pipes or sockets, or not be that; NULL: that is not wanted. */
+	void (*waits_on)(void *context, struct thread *thread, const struct wait_on *on,
+	                 uint64_t time_ns);
 };
 
 /* STACK gets each finished interval. UNWINDER, MODULES and CONTEXT are borrowed. */

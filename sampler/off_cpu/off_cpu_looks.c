@@ -87,35 +87,40 @@ static const struct kernel_map *kernel_map_of(struct off_cpu *o)
 	return o->kernel_map;
 }
 
-static enum metric cause_of_chain(struct off_cpu *o, const struct event_sample *sample)
+static struct wait wait_of_chain(struct off_cpu *o, const struct event_sample *sample)
 {
-	struct wait wait;
+	struct wait wait = { WAIT_UNKNOWN, METRIC_OFF_OTHER, WAIT_PLAIN };
 
 	if (!sample->kernel_count)
-		return METRIC_OFF_OTHER;
+		return wait;
 	const struct kernel_map *map = kernel_map_of(o);
 	if (!map) // looks will tell
-		return METRIC_OFF_OTHER;
+		return wait;
 	wait = kernel_map_wait(map, sample->kernel, sample->kernel_count);
-	if (!sample->has_user)
-		return wait.cause;
 	// A system call keeps its arguments in its caller's registers.
-	return wait_with_arguments(wait, sample->regs[DWARF_RDI], sample->regs[DWARF_RSI]);
+	if (sample->has_user)
+		wait.cause =
+			wait_with_arguments(wait, sample->regs[DWARF_RDI], sample->regs[DWARF_RSI]);
+	return wait;
 }
 
-static void tell_descriptor(const struct off_cpu *o, struct thread *thread, enum metric cause,
-                            const struct event_sample *sample, uint64_t time_ns)
+static void tell_descriptors(const struct off_cpu *o, struct thread *thread, struct wait wait,
+                             const struct event_sample *sample, uint64_t time_ns)
 {
-	bool by_descriptor = cause == METRIC_OFF_PIPE || cause == METRIC_OFF_NET;
+	bool by_descriptor = wait.cause == METRIC_OFF_PIPE || wait.cause == METRIC_OFF_NET;
+	struct wait_on on = { wait.detail,
+		              { sample->regs[DWARF_RDI], sample->regs[DWARF_RSI],
+		                sample->regs[DWARF_RDX] } };
 
 	if (by_descriptor && o->options.waits_on && sample->has_user)
-		o->options.waits_on(o->context, thread, sample->regs[DWARF_RDI], time_ns);
+		o->options.waits_on(o->context, thread, &on, time_ns);
 }
 
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
-	enum metric cause = cause_of_chain(o, &event->sample);
+	const struct wait wait = wait_of_chain(o, &event->sample);
+	enum metric cause = wait.cause;
 	uint32_t flags;
 	size_t count;
 
@@ -128,7 +133,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 	count = mark_gil(o, thread, &event->sample, cause, count);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);
-	tell_descriptor(o, thread, cause, &event->sample, event->time_ns);
+	tell_descriptors(o, thread, wait, &event->sample, event->time_ns);
 }
 
 const struct frame *off_cpu_stack(const struct thread *thread, size_t *count, uint32_t *flags)
@@ -147,6 +152,7 @@ static void off_cpu_keep_look(struct off_cpu *o, struct thread *thread, enum pro
                               const struct python_chain *chain, const struct probe_view *view)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
+	struct wait wait = wait_of_call(view->sample.syscall);
 	enum metric cause = view->cause;
 	uint32_t flags = 0;
 	size_t count = 0;
@@ -162,7 +168,8 @@ static void off_cpu_keep_look(struct off_cpu *o, struct thread *thread, enum pro
 	s->seen_from_ns = view->from_ns;
 	s->seen_until_ns = view->until_ns;
 	s->stands_for_ns = view->from_ns - min_ns(s->looked_ns, view->from_ns);
-	tell_descriptor(o, thread, cause, &view->sample, view->from_ns);
+	wait.cause = cause;
+	tell_descriptors(o, thread, wait, &view->sample, view->from_ns);
 }
 
 // The same where a sample has told all else of this wait.

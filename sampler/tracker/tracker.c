@@ -66,50 +66,6 @@ static void give_span(void *context, const struct span_event *span)
 	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_SPAN, .span = span });
 }
 
-// The processes that are followed, each by its first thread.
-struct each_process {
-	void (*visit)(void *data, uint32_t pid);
-	void *data;
-};
-
-static void visit_process(void *context, struct thread *thread)
-{
-	const struct each_process *each = context;
-
-	if (thread->tid == thread->process->pid)
-		each->visit(each->data, thread->process->pid);
-}
-
-static void each_process(void *context, void (*visit)(void *data, uint32_t pid), void *data)
-{
-	struct each_process each = { visit, data };
-
-	tasks_each_thread(context, visit_process, &each);
-}
-
-static void give_peers(void *context, struct thread *thread, uint64_t fd, uint64_t time_ns)
-{
-	struct tracker *t = context;
-	struct peer_end end = { 0 };
-	uint32_t processes[PEERS_MAX];
-	struct peers_event event = { .thread = thread->number,
-		                     .time_ns = time_ns,
-		                     .processes = processes };
-
-	if (fd > INT_MAX || (!t->peers && !(t->peers = peers_new())) ||
-	    !peers_find(t->peers, thread->process->pid, (int)fd, time_ns, each_process, t->tasks,
-	                &end))
-		return;
-	event.inode = end.inode;
-	for (uint32_t i = 0; i < end.count; i++) {
-		const struct process *process = tasks_find_process(t->tasks, end.pids[i]);
-		if (process && process->announced)
-			processes[event.count++] = process->number;
-	}
-	if (event.count)
-		tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PEERS, .peers = &event });
-}
-
 void tracker_adjust(struct tracker *t, const struct source_facts *facts)
 {
 	t->rules.switches = facts->switches;
@@ -147,7 +103,7 @@ int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_
 		                           .estimated = facts->switches_estimated,
 		                           .codes = t->codes,
 		                           .span = give_span,
-		                           .waits_on = give_peers };
+		                           .waits_on = tracker_waits_on };
 
 	t->tell_off_cpu = off_cpu;
 	tracker_adjust(t, facts);
@@ -281,6 +237,7 @@ void tracker_probe(struct tracker *t, uint64_t now_ns)
 	gpu_calls_flush(t->gpu, now_ns);
 	if (t->off_cpu && t->tell_off_cpu)
 		off_cpu_probe(t->off_cpu, t->tasks, now_ns);
+	tracker_ask_again(t, now_ns);
 }
 
 int tracker_timeout_ms(const struct tracker *t, uint64_t now_ns, int limit_ms)

@@ -49,6 +49,17 @@ struct tracker_resource {
 	struct frame data, made;
 };
 
+/* Threads that wait for a pipe or socket at whose other end nobody is known yet. */
+#define TRACKER_ASKED 64
+
+struct tracker_asked {
+	uint32_t pid, tid;
+	uint32_t thread; /* number; 0: the place is free */
+	struct wait_on on;
+	uint64_t since_ns; /* it waited then */
+	uint64_t next_ns, pause_ns;
+};
+
 /* Of one wait, more parts are not told; agents have fewer. */
 #define TRACKER_SHARES 128
 
@@ -74,6 +85,8 @@ struct tracker {
 	uint32_t ended_thread_count;
 	struct wait_share shares[TRACKER_SHARES];
 	struct tracker_resource resources[TRACKER_RESOURCES];
+	struct tracker_asked asked[TRACKER_ASKED];
+	uint64_t ask_again_ns; /* 0: there are none */
 	bool finishing;
 	bool no_memory;        /* an event could not be handled */
 	uint64_t events;       /* handled so far */
@@ -135,6 +148,13 @@ void tracker_give_rest(struct tracker *t, struct thread *thread, uint64_t time_n
 void tracker_on_sample(struct tracker *t, const struct event *event);
 
 /* Waits. */
+
+/* THREAD waits for descriptors, see struct off_cpu_options. */
+void tracker_waits_on(void *context, struct thread *thread, const struct wait_on *on,
+                      uint64_t time_ns);
+
+/* The same of those of whom nobody was known then. */
+void tracker_ask_again(struct tracker *t, uint64_t now_ns);
 
 void tracker_on_wait(struct tracker *t, const struct event *event);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "base/hash.h"
 #include "sampler/off_cpu/off_cpu_python.h"
 #include "sampler/tracker/tracker_state.h"
@@ -95,4 +96,116 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 		wait.address = wait.module ? r->data.address : wait.address;
 	}
 	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+}
+
+// The processes that are followed, each by its first thread.
+struct each_process {
+	void (*visit)(void *data, uint32_t pid);
+	void *data;
+};
+
+static void visit_process(void *context, struct thread *thread)
+{
+	const struct each_process *each = context;
+
+	if (thread->tid == thread->process->pid)
+		each->visit(each->data, thread->process->pid);
+}
+
+static void each_process(void *context, void (*visit)(void *data, uint32_t pid), void *data)
+{
+	struct each_process each = { visit, data };
+
+	tasks_each_thread(context, visit_process, &each);
+}
+
+// False: nobody is known to be at the other ends by now.
+static bool give_peers(struct tracker *t, const struct thread *thread, const struct wait_on *on,
+                       uint64_t time_ns)
+{
+	struct peer_end end = { 0 };
+	uint32_t processes[PEERS_MAX];
+	struct peers_event event = { .thread = thread->number,
+		                     .time_ns = time_ns,
+		                     .processes = processes };
+
+	if ((!t->peers && !(t->peers = peers_new())) ||
+	    !peers_find(t->peers, thread->process->pid, on, time_ns, each_process, t->tasks, &end))
+		return false;
+	event.inode = end.inode;
+	for (uint32_t i = 0; i < end.count; i++) {
+		const struct process *process = tasks_find_process(t->tasks, end.pids[i]);
+		if (process && process->announced)
+			processes[event.count++] = process->number;
+	}
+	if (event.count)
+		tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PEERS, .peers = &event });
+	return event.count > 0;
+}
+
+// So long it takes until a wait that nobody is known of is asked about for the first time; then
+// twice as long, and so on.
+#define ASK_AFTER_NS   (20 * NS_PER_MS)
+#define ASK_AT_MOST_NS NS_PER_SEC
+#define SAME_WAIT_NS   NS_PER_MS // a sample may come before the record of its switch
+
+void tracker_waits_on(void *context, struct thread *thread, const struct wait_on *on,
+                      uint64_t time_ns)
+{
+	struct tracker *t = context;
+	struct tracker_asked *free = &t->asked[0];
+
+	if (give_peers(t, thread, on, time_ns))
+		return;
+	// Its other end may be made in a moment, or there was no time to look. Short waits go.
+	for (size_t i = 0; i < TRACKER_ASKED; i++) {
+		struct tracker_asked *a = &t->asked[i];
+		if (a->thread == thread->number || a->since_ns < free->since_ns)
+			free = a;
+		if (a->thread == thread->number)
+			break;
+	}
+	*free = (struct tracker_asked){ .pid = thread->process->pid,
+		                        .tid = thread->tid,
+		                        .thread = thread->number,
+		                        .on = *on,
+		                        .since_ns = time_ns,
+		                        .next_ns = time_ns + ASK_AFTER_NS,
+		                        .pause_ns = ASK_AFTER_NS };
+	t->ask_again_ns = t->ask_again_ns && t->ask_again_ns < free->next_ns ? t->ask_again_ns
+	                                                                     : free->next_ns;
+}
+
+// Whether A's thread is in the same wait still.
+static struct thread *still_waits(struct tracker *t, const struct tracker_asked *a)
+{
+	struct thread *thread = tasks_find_thread(t->tasks, a->pid, a->tid);
+
+	return thread && thread->number == a->thread && thread->off_cpu.out &&
+	                       thread->off_cpu.since_ns <= a->since_ns + SAME_WAIT_NS
+	               ? thread
+	               : NULL;
+}
+
+void tracker_ask_again(struct tracker *t, uint64_t now_ns)
+{
+	if (!t->ask_again_ns || now_ns < t->ask_again_ns)
+		return;
+	t->ask_again_ns = 0;
+	for (size_t i = 0; i < TRACKER_ASKED; i++) {
+		struct tracker_asked *a = &t->asked[i];
+		if (!a->thread)
+			continue;
+		struct thread *thread = still_waits(t, a);
+		if (!thread || (a->next_ns <= now_ns && give_peers(t, thread, &a->on, now_ns))) {
+			*a = (struct tracker_asked){ 0 };
+			continue;
+		}
+		if (a->next_ns <= now_ns) {
+			a->pause_ns *= a->pause_ns < ASK_AT_MOST_NS ? 2 : 1;
+			a->next_ns = now_ns + a->pause_ns;
+		}
+		if (!t->ask_again_ns || a->next_ns < t->ask_again_ns)
+			t->ask_again_ns = a->next_ns;
+	}
 }

@@ -5,23 +5,34 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 // So long what was found counts. What a program opens anew is seen after that.
 #define FRESH_NS (100 * NS_PER_MS)
 // Going through all processes is not done more often than that, whatever they open.
 #define SCAN_SHARE 100 // of the time: one part in so many
-#define ENTRIES    64
+#define ENTRIES    256
+// What a set has is read again after this, as it lies on the stack mostly.
+#define SET_NS (10 * NS_PER_MS)
+#define SETS   32
+// A thread that is read late has gone on, and its set is overwritten: where it waits there again
+// and again, the set is the last one that led to somebody.
+#define LAST_NS         NS_PER_SEC
 
-#define TABLE_MAX  (1u << 20) // bytes of /proc/net/tcp
+#define DESCRIPTORS_MAX 64 // of a set; more are left out
+
+#define TABLE_MAX       (1u << 20) // bytes of /proc/net/tcp
 
 enum end_kind {
 	END_NONE,
@@ -37,9 +48,20 @@ struct entry {
 	struct peer_end end;
 };
 
+struct set {
+	uint32_t pid;
+	struct wait_on on;
+	uint64_t seen_ns; // 0: free
+	size_t count;
+	int fds[DESCRIPTORS_MAX];
+	struct peer_end last; // what it led to, when that was something
+	uint64_t last_ns;
+};
+
 struct peers {
 	struct entry entries[ENTRIES];
-	uint64_t scan_after_ns;
+	struct set sets[SETS];
+	uint64_t scan_after_ns, read_after_ns;
 	char *table;
 };
 
@@ -236,8 +258,8 @@ static bool look(struct peers *p, uint32_t pid, int fd, peers_each *each, void *
 	return true;
 }
 
-bool peers_find(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
-                void *context, struct peer_end *end)
+static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
+                     void *context, struct peer_end *end)
 {
 	struct entry *oldest = &p->entries[0];
 
@@ -257,11 +279,186 @@ bool peers_find(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_ea
 				*end = oldest->end;
 			return same && oldest->found;
 		}
-		uint64_t start = clock_now_ns();
+		uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		*oldest = (struct entry){ .pid = pid, .fd = fd, .seen_ns = now_ns };
 		oldest->found = look(p, pid, fd, each, context, &oldest->end);
-		p->scan_after_ns = now_ns + (clock_now_ns() - start) * SCAN_SHARE;
+		p->scan_after_ns =
+			now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) * SCAN_SHARE;
 	}
 	*end = oldest->end;
 	return oldest->found;
+}
+
+static void add_end(struct peer_end *to, const struct peer_end *end)
+{
+	if (end->count && !to->count)
+		to->inode = end->inode;
+	for (uint32_t i = 0; i < end->count; i++) {
+		uint32_t k = 0;
+		while (k < to->count && to->pids[k] != end->pids[i])
+			k++;
+		if (k == to->count && to->count < PEERS_MAX)
+			to->pids[to->count++] = end->pids[i];
+	}
+}
+
+#define SELECT_FDS 1024 // a larger set of select() is read so far
+
+struct found {
+	int *fds;
+	size_t count;
+};
+
+static void add_fd(struct found *f, int fd)
+{
+	if (fd >= 0 && f->count < DESCRIPTORS_MAX)
+		f->fds[f->count++] = fd;
+}
+
+// Up to SIZE bytes of PID's memory at ADDRESS. Returns how many.
+static size_t read_memory(uint32_t pid, uint64_t address, void *buffer, size_t size)
+{
+	struct iovec local = { buffer, size };
+	// NOLINTNEXTLINE(performance-no-int-to-ptr): an address in the other process
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+	ssize_t got = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	return got > 0 ? (size_t)got : 0;
+}
+
+static void add_polled(struct found *f, uint32_t pid, uint64_t address, uint64_t count)
+{
+	struct pollfd polled[DESCRIPTORS_MAX];
+	size_t size = (size_t)(count < DESCRIPTORS_MAX ? count : DESCRIPTORS_MAX);
+
+	size = read_memory(pid, address, polled, size * sizeof(*polled)) / sizeof(*polled);
+	for (size_t i = 0; i < size; i++)
+		add_fd(f, polled[i].fd);
+}
+
+static bool is_in(const uint8_t *set, size_t fd)
+{
+	return set[fd / 8] >> fd % 8 & 1;
+}
+
+static void add_selected(struct found *f, uint32_t pid, uint64_t count, const uint64_t sets[2])
+{
+	uint8_t bits[2][SELECT_FDS / 8] = { { 0 } };
+	size_t fds = count < SELECT_FDS ? (size_t)count : SELECT_FDS;
+
+	for (int i = 0; i < 2; i++)
+		if (sets[i])
+			read_memory(pid, sets[i], bits[i], (fds + 7) / 8);
+	for (size_t fd = 0; fd < fds; fd++)
+		if (is_in(bits[0], fd) || is_in(bits[1], fd))
+			add_fd(f, (int)fd);
+}
+
+// "tfd:        5 events:       19 data: ..."
+static void add_epoll(struct found *f, uint32_t pid, uint64_t set)
+{
+	char path[64], line[256];
+	unsigned fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", pid, (int)set);
+	cleanup_fclose FILE *file = fopen(path, "re");
+	while (file && f->count < DESCRIPTORS_MAX && fgets(line, sizeof(line), file))
+		if (sscanf(line, "tfd: %u", &fd) == 1 && fd <= INT_MAX)
+			add_fd(f, (int)fd);
+}
+
+// Writes the descriptors that ON, poll, select or epoll, has a set of to FDS. Returns how many.
+static size_t descriptors_of(uint32_t pid, const struct wait_on *on, int fds[DESCRIPTORS_MAX])
+{
+	struct found f = { .fds = fds };
+
+	switch (on->how) {
+	case WAIT_EMPTY_SET_1:
+		add_polled(&f, pid, on->arguments[0], on->arguments[1]);
+		break;
+	case WAIT_EMPTY_SET_0:
+		add_selected(&f, pid, on->arguments[0], on->arguments + 1);
+		break;
+	case WAIT_EPOLL:
+		add_epoll(&f, pid, on->arguments[0]);
+		break;
+	case WAIT_PLAIN:
+	case WAIT_BY_DESCRIPTOR:
+		break;
+	}
+	return f.count;
+}
+
+static bool is_same(const struct set *set, uint32_t pid, const struct wait_on *on)
+{
+	return set->seen_ns && set->pid == pid && set->on.how == on->how &&
+	       memcmp(set->on.arguments, on->arguments, sizeof(on->arguments)) == 0;
+}
+
+// The descriptors of ON, as they were a moment ago or are now. NULL: they may not be read by now.
+static struct set *set_of(struct peers *p, uint32_t pid, const struct wait_on *on, uint64_t now_ns)
+{
+	struct set *oldest = &p->sets[0];
+
+	for (size_t i = 0; i < SETS; i++) {
+		if (is_same(&p->sets[i], pid, on)) {
+			oldest = &p->sets[i];
+			break;
+		}
+		if (p->sets[i].seen_ns < oldest->seen_ns)
+			oldest = &p->sets[i];
+	}
+	bool same = is_same(oldest, pid, on);
+	if (same && now_ns <= oldest->seen_ns + SET_NS)
+		return oldest;
+	if (now_ns < p->read_after_ns)
+		return same ? oldest : NULL;
+	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!same)
+		*oldest = (struct set){ .pid = pid, .on = *on };
+	oldest->seen_ns = now_ns;
+	oldest->count = descriptors_of(pid, on, oldest->fds);
+	p->read_after_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) * SCAN_SHARE;
+	return oldest;
+}
+
+static bool find_all(struct peers *p, uint32_t pid, const int *fds, size_t count, uint64_t now_ns,
+                     peers_each *each, void *context, struct peer_end *end)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < count; i++) {
+		struct peer_end one = { 0 };
+		if (!find_one(p, pid, fds[i], now_ns, each, context, &one))
+			continue;
+		if (!found)
+			end->inode = one.inode;
+		found = true;
+		add_end(end, &one);
+	}
+	return found;
+}
+
+bool peers_find(struct peers *p, uint32_t pid, const struct wait_on *on, uint64_t now_ns,
+                peers_each *each, void *context, struct peer_end *end)
+{
+	bool is_set =
+		on->how == WAIT_EMPTY_SET_0 || on->how == WAIT_EMPTY_SET_1 || on->how == WAIT_EPOLL;
+	int fd = on->arguments[0] <= INT_MAX ? (int)on->arguments[0] : -1;
+
+	*end = (struct peer_end){ 0 };
+	if (!is_set)
+		return find_all(p, pid, &fd, fd >= 0, now_ns, each, context, end);
+	struct set *set = set_of(p, pid, on, now_ns);
+	if (!set)
+		return false;
+	bool found = find_all(p, pid, set->fds, set->count, now_ns, each, context, end);
+	if (end->count) {
+		set->last = *end;
+		set->last_ns = now_ns;
+	} else if (set->last.count && now_ns <= set->last_ns + LAST_NS) {
+		*end = set->last;
+		found = true;
+	}
+	return found;
 }

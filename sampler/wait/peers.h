@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "sampler/wait/wait.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,8 @@ void peers_free(struct peers *p); /* NULL is fine */
 
 CLEANUP(peers, struct peers *, peers_free)
 
-/* The processes other than PID at the other end of its descriptor FD. False if FD is neither pipe
-   nor socket, or nothing can be seen of it. */
-bool peers_find(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
-                void *context, struct peer_end *end);
+/* The processes other than PID at the other ends of the descriptors ON which a thread of PID waits;
+   of several the inode is that of the first one that a process holds. False if none is a pipe or
+   socket, or nothing can be seen of them. */
+bool peers_find(struct peers *p, uint32_t pid, const struct wait_on *on, uint64_t now_ns,
+                peers_each *each, void *context, struct peer_end *end);

@@ -172,6 +172,8 @@ static void fill_sample(struct event_sample *sample, const struct probe *p,
 	sample->regs[DWARF_RSP] = call->sp;
 	sample->regs[DWARF_RIP] = call->pc;
 	sample->regs[DWARF_RDI] = call->arguments[0]; // where vfork() keeps its return address
+	sample->regs[DWARF_RSI] = call->arguments[1];
+	sample->regs[DWARF_RDX] = call->arguments[2];
 	sample->stack = p->stack;
 	sample->stack_bytes = (uint32_t)stack_bytes;
 	sample->syscall = call->number;

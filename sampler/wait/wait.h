@@ -27,7 +27,14 @@ enum wait_detail {
 	WAIT_PLAIN,
 	WAIT_BY_DESCRIPTOR, /* the cause depends on what its first argument leads to */
 	WAIT_EMPTY_SET_0, /* select: sleeps if its argument 0 says that there are no descriptors */
-	WAIT_EMPTY_SET_1  /* poll: the same, argument 1 */
+	WAIT_EMPTY_SET_1, /* poll: the same, argument 1 */
+	WAIT_EPOLL        /* its argument 0 has the descriptors */
+};
+
+/* The descriptors that a thread waits for: of HOW, a system call's detail, with its arguments. */
+struct wait_on {
+	enum wait_detail how;
+	uint64_t arguments[3];
 };
 
 struct wait {

@@ -7,10 +7,14 @@ less what was waited for a free CPU: that is what other programs of the machine 
 import csv
 import io
 import os
+import re
+import sys
 
-from harness import Case, main
+from harness import Case, main, unprivileged
 
 WAITING = os.path.abspath(os.environ.get("WAITING", "build/tests/waiting"))
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "waiting.py")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "waiting.c")
 CONTENTION = "[waiting for a free CPU]"
 # Of the whole: what a thread does that wakes up late on a busy machine is another one's meanwhile.
 TOLERANCE = 0.06
@@ -22,6 +26,9 @@ TRUTH = {
     "queue": {"decode": (0.75, 0.83), "encode": (0.17, 0.25)},
     "barrier": {"right": (0.75, 0.75), "left": (0.25, 0.25)},
     "pipe": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
+    "poll": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
+    "select": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
+    "epoll": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
 }
 
 class Waits(Case):
@@ -37,8 +44,9 @@ class Waits(Case):
         own = {row["name"]: int(row["wall_ns"]) for row in rows if row["name"] != CONTENTION}
         return {name: ns / sum(own.values()) for name, ns in own.items()}, wall
 
-    def run_scene(self, scene, *options):
-        result = self.profile_run([WAITING, scene], *options)
+    def run_scene(self, scene, *options, prefix=()):
+        os.chmod(self.directory, 0o777)
+        result = self.profile_run([WAITING, scene], *options, prefix=prefix)
         self.assertEqual(result.status, 0, result.err)
         return result
 
@@ -82,11 +90,83 @@ class Waits(Case):
         self.assertEqual(most["holder"], "flush_log", rows)
         self.assertEqual(int(most["waiters"]), 3)
 
+    def test_locks_have_names(self):
+        """The variable's; or where it was initialized."""
+        for prefix in (unprivileged(), ()):
+            with self.subTest(prefix=prefix):
+                self.check_names(self.run_scene("names", prefix=prefix))
+
+    def check_names(self, result):
+        rows = [row for row in self.table(result.profile, "waits")
+                if row["resource"] == "mutex" and row["holder"] == "keep"]
+        named = {row["resource_name"]: row for row in rows}
+        # The lock is behind the owner's name, in the last of four.
+        self.assertEqual(set(named), {"journal", "accounts+216", "counter_lock", ""}, rows)
+        self.assertEqual(named["journal"]["resource_file"], "waiting.c")
+        self.assertEqual(named["counter_lock"]["resource_file"], "waiting.c")
+        # Everybody can see it: whose file defines it is not known.
+        self.assertEqual(named["accounts+216"]["resource_file"], "waiting")
+        with open(SOURCE, encoding="utf-8") as source:
+            line = next(number for number, text in enumerate(source, 1)
+                        if "pthread_mutex_init(on_heap" in text)
+        self.assertEqual((os.path.basename(named[""]["resource_file"]),
+                          named[""]["resource_line"]), ("waiting.c", str(line)))
+        done = self.verb("report", "--waits", result.profile, env={**os.environ, "COLUMNS": "160"})
+        self.assertIn("mutex `journal`", done.stdout.decode())
+        self.assertIn(f"mutex initialized at waiting.c:{line}", done.stdout.decode())
+
+    def python_waits(self, scene):
+        result = self.profile_run([sys.executable, PYTHON, scene])
+        self.assertEqual(result.status, 0, result.err)
+        return result, self.table(result.profile, "waits")
+
+    def test_account_and_waits_say_the_same_of_the_gil(self):
+        result, rows = self.python_waits("gil")
+        waits = [row for row in rows if row["resource"] == "GIL"]
+        total = sum(int(row["total_ns"]) for row in waits) / 1e6
+        # While one of three threads computes for 450 ms in all, the other two wait.
+        self.assertGreater(total, 450, rows)
+        said = re.search(r"GIL: held [\d.]+ %, waited for [\d.]+ %; all threads waited ([\d.]+) (m?s)\n",
+                         result.report)
+        self.assertTrue(said, result.report)
+        self.assertAlmostEqual(float(said[1]) * (1 if said[2] == "ms" else 1000), total, delta=5.1)
+
+    def test_who_holds_the_gil_is_named_with_its_line(self):
+        _, rows = self.python_waits("gil")
+        waits = [row for row in rows if row["resource"] == "GIL"]
+        total = sum(int(row["total_ns"]) for row in waits)
+        named = [row for row in waits if row["holder"] in ("work", "compute") and
+                 os.path.basename(row["holder_file"]) == "waiting.py" and row["holder_line"]]
+        self.assertGreater(sum(int(row["total_ns"]) for row in named), 0.95 * total, rows)
+
+    def test_locks_of_python_are_called_so(self):
+        for scene, within, holder in (("lock", "", "store"), ("queue", "get", "store")):
+            with self.subTest(scene):
+                _, rows = self.python_waits(scene)
+                waits = [row for row in rows if row["waiter"] in ("want", "consume") and
+                         row["resource"] == "Python lock"]
+                most = max(waits, key=lambda row: int(row["total_ns"]), default=None)
+                self.assertTrue(most, rows)
+                self.assertEqual(most["resource_within"].split(".")[-1], within, rows)
+                self.assertEqual(most["holder"], holder, rows)
+                with open(PYTHON, encoding="utf-8") as source:
+                    self.assertIn("# wanted", source.readlines()[int(most["waiter_line"]) - 1])
+
     def test_the_other_end_of_a_pipe_is_named(self):
         rows = self.table(self.run_scene("pipe").profile, "waits")
         most = max(rows, key=lambda row: int(row["total_ns"]))
         self.assertEqual((most["waiter"], most["resource"], most["holder"]),
                          ("pipe_scene", "pipe or socket", "render"), rows)
+
+    def test_the_other_end_of_what_is_polled_is_named(self):
+        for scene in ("poll", "select", "epoll"):
+            for prefix in (unprivileged(), ()):
+                with self.subTest(scene, prefix=prefix):
+                    rows = self.table(self.run_scene(scene, prefix=prefix).profile, "waits")
+                    most = max(rows, key=lambda row: int(row["total_ns"]), default=None)
+                    self.assertTrue(most, rows)
+                    self.assertEqual((most["waiter"], most["resource"], most["holder"]),
+                                     (f"wait_by_{scene}", "pipe or socket", "render"), rows)
 
     def test_report_says_it(self):
         result = self.run_scene("convoy")

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Threads and processes that wait for each other, with known truth: waiting SCENE. Work is CPU
 // time, so that a busy machine changes how long it takes and not what it is.
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -166,7 +172,95 @@ static void run(void *(*const functions[])(void *), int count)
 		pthread_join(threads[i], NULL);
 }
 
-static void pipe_scene(void)
+// Locks that stand at places of each kind; all are held by one thread while the other one wants
+// them.
+struct account {
+	char owner[24];
+	pthread_mutex_t lock;
+};
+struct account accounts[4] = { [3] = { "nobody", PTHREAD_MUTEX_INITIALIZER } };
+static pthread_mutex_t *on_heap;
+static sem_t held;
+
+static pthread_mutex_t *inner_lock(void)
+{
+	static pthread_mutex_t counter_lock = PTHREAD_MUTEX_INITIALIZER;
+
+	return &counter_lock;
+}
+
+__attribute__((noinline)) static void make_lock(void)
+{
+	on_heap = malloc(sizeof(*on_heap));
+	if (!on_heap || pthread_mutex_init(on_heap, NULL) != 0)
+		abort();
+}
+
+static pthread_mutex_t *named_lock(int i)
+{
+	return i == 0 ? &journal : i == 1 ? &accounts[3].lock : i == 2 ? inner_lock() : on_heap;
+}
+
+__attribute__((noinline)) static void keep(void)
+{
+	WORK(5);
+}
+
+static void *keeper(void *unused)
+{
+	for (int i = 0; i < 4 * 16; i++) {
+		pthread_mutex_lock(named_lock(i % 4));
+		sem_post(&held);
+		keep();
+		pthread_mutex_unlock(named_lock(i % 4));
+	}
+	return unused;
+}
+
+static void names_scene(void)
+{
+	pthread_t thread;
+
+	make_lock();
+	sem_init(&held, 0, 0);
+	pthread_create(&thread, NULL, keeper, NULL);
+	for (int i = 0; i < 4 * 16; i++) {
+		sem_wait(&held);
+		pthread_mutex_lock(named_lock(i % 4));
+		pthread_mutex_unlock(named_lock(i % 4));
+	}
+	pthread_join(thread, NULL);
+	free(on_heap);
+}
+
+static void wait_by_poll(int fd)
+{
+	struct pollfd polled[2] = { { .fd = -1, .events = POLLIN },
+		                    { .fd = fd, .events = POLLIN } };
+
+	poll(polled, 2, -1);
+}
+
+static void wait_by_select(int fd)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	select(fd + 1, &set, NULL, NULL, NULL);
+}
+
+static void wait_by_epoll(int fd)
+{
+	static int set = -1;
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (set < 0 && ((set = epoll_create1(0)) < 0 || epoll_ctl(set, EPOLL_CTL_ADD, fd, &event)))
+		abort();
+	epoll_wait(set, &event, 1, -1);
+}
+
+static void pipe_scene(void (*wait_for)(int fd))
 {
 	int ends[2];
 	char c = 0;
@@ -183,8 +277,13 @@ static void pipe_scene(void)
 		_exit(0);
 	}
 	close(ends[1]);
-	while (read(ends[0], &c, 1) == 1)
+	do {
+		if (wait_for)
+			wait_for(ends[0]);
+		if (read(ends[0], &c, 1) != 1)
+			break;
 		show();
+	} while (true);
 	wait(NULL);
 }
 
@@ -214,7 +313,15 @@ int main(int argc, char **argv)
 		}
 		pthread_join(thread, NULL);
 	} else if (strcmp(scene, "pipe") == 0) {
-		pipe_scene();
+		pipe_scene(NULL);
+	} else if (strcmp(scene, "poll") == 0) {
+		pipe_scene(wait_by_poll);
+	} else if (strcmp(scene, "select") == 0) {
+		pipe_scene(wait_by_select);
+	} else if (strcmp(scene, "epoll") == 0) {
+		pipe_scene(wait_by_epoll);
+	} else if (strcmp(scene, "names") == 0) {
+		names_scene();
 	} else if (strcmp(scene, "alone") == 0) {
 		load();
 	} else {

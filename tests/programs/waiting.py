@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Python threads that wait for each other, with known truth: waiting.py SCENE."""
+import queue
+import sys
+import threading
+import time
+
+
+def work(milliseconds):
+    end = time.thread_time() + milliseconds / 1e3
+    while time.thread_time() < end:
+        for _ in range(200):
+            pass
+
+
+def compute():
+    work(150)
+
+
+def run(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+LOCK = threading.Lock()
+HELD = threading.Semaphore(0)
+
+
+def store():
+    time.sleep(0.006)
+
+
+def keep():
+    for _ in range(20):
+        with LOCK:
+            HELD.release()
+            store()
+        work(1)
+
+
+def want():
+    for _ in range(20):
+        HELD.acquire()
+        with LOCK:  # wanted
+            pass
+
+
+ITEMS = queue.Queue(1)
+
+
+def produce():
+    for i in range(30):
+        store()
+        ITEMS.put(i)
+    ITEMS.put(None)
+
+
+def consume():
+    while ITEMS.get() is not None:  # wanted
+        work(1)
+
+
+{"gil": lambda: run(compute, compute, compute),
+ "lock": lambda: run(keep, want),
+ "queue": lambda: run(produce, consume)}[sys.argv[1]]()
