@@ -10,8 +10,15 @@
 // How long samples and waits of a thread are kept.
 #define PLACES_NS (NS_PER_SEC + WALL_KEEP_NS)
 
-#define ALONE_MAX 65536
-#define BINS_MAX  16384
+// A thread that has ended is kept for so long.
+#define FORGET_NS (2 * NS_PER_SEC)
+
+// All threads are swept in so many passes, but so many at least in each.
+#define SWEEPS      16
+#define SWEEP_LEAST 64
+
+#define ALONE_MAX   65536
+#define BINS_MAX    16384
 struct wall *wall_new(wall_told *told, void *context)
 {
 	struct wall *w = calloc(1, sizeof(*w));
@@ -33,10 +40,11 @@ void wall_free(struct wall *w)
 {
 	if (!w)
 		return;
-	for (size_t i = 0; i < w->thread_count; i++) {
-		history_fini(w->threads[i]);
-		free(w->threads[i]);
+	for (size_t i = 0; i < w->active_count; i++) {
+		history_fini(w->active[i]);
+		free(w->active[i]);
 	}
+	free(w->active);
 	free(w->threads);
 	free(w->processes);
 	free(w->running);
@@ -84,27 +92,42 @@ void wall_process(struct wall *w, uint32_t number, uint32_t parent)
 	hash_insert(&w->process_index, at, hashed, (uint32_t)w->process_count);
 }
 
-struct history *wall_find_thread(const struct wall *w, uint32_t number)
+static const struct known_thread *find_known(const struct wall *w, uint32_t number)
 {
 	uint64_t hashed = hash_mix(number);
 
 	for (uint32_t at = hash_start(&w->thread_index, hashed); w->thread_index.slots[at];
 	     at = hash_next(&w->thread_index, at)) {
-		struct history *h = w->threads[w->thread_index.slots[at] - 1];
-		if (h->number == number)
-			return h;
+		const struct known_thread *known = &w->threads[w->thread_index.slots[at] - 1];
+		if (known->number == number)
+			return known;
 	}
 	return NULL;
 }
 
-static struct history *add_thread(struct wall *w, uint32_t number)
+struct history *wall_find_thread(const struct wall *w, uint32_t number)
+{
+	const struct known_thread *known = find_known(w, number);
+
+	return known ? known->history : NULL;
+}
+
+uint32_t wall_tag(const struct wall *w, uint32_t number)
+{
+	const struct known_thread *known = find_known(w, number);
+
+	return known ? known->tag : 0;
+}
+
+static struct history *add_thread(struct wall *w, uint32_t number, uint32_t tag)
 {
 	uint64_t hashed = hash_mix(number);
 	struct history *h = calloc(1, sizeof(*h));
 	uint32_t at;
 
 	if (!h || !hash_make_room(&w->thread_index) ||
-	    !array_reserve(&w->threads, &w->thread_capacity, w->thread_count + 1)) {
+	    !array_reserve(&w->threads, &w->thread_capacity, w->thread_count + 1) ||
+	    !array_reserve(&w->active, &w->active_capacity, w->active_count + 1)) {
 		free(h);
 		w->incomplete = true;
 		return NULL;
@@ -112,23 +135,23 @@ static struct history *add_thread(struct wall *w, uint32_t number)
 	for (at = hash_start(&w->thread_index, hashed); w->thread_index.slots[at];)
 		at = hash_next(&w->thread_index, at);
 	h->number = number;
-	w->threads[w->thread_count++] = h;
+	h->tag = tag;
+	w->active[w->active_count++] = h;
+	w->threads[w->thread_count++] = (struct known_thread){ number, tag, h };
 	hash_insert(&w->thread_index, at, hashed, (uint32_t)w->thread_count);
 	return h;
 }
 
 void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag, uint64_t time_ns)
 {
-	struct history *h = wall_find_thread(w, number);
 	struct process *p = wall_find_process(w, process);
 
-	if (h)
+	if (find_known(w, number))
 		return; // it has got another name
-	h = add_thread(w, number);
+	struct history *h = add_thread(w, number, tag);
 	if (!h)
 		return;
 	h->process = process;
-	h->tag = tag;
 	h->born_ns = h->since_ns = h->resolved_ns = h->folded_ns = time_ns;
 	h->state = THREAD_READY;
 	w->living++;
@@ -170,6 +193,56 @@ static void bound_bins(struct wall *w)
 		wall_widen(w);
 }
 
+// Nobody waits for H any more: who is told late of its end has been.
+static bool is_over(const struct wall *w, const struct history *h)
+{
+	return h->ended && !h->raw.count && !h->pieces.count && h != w->root &&
+	       h != w->last_ended && w->now_ns > h->ended_ns + FORGET_NS;
+}
+
+static void forget_thread(struct wall *w, size_t at)
+{
+	struct history *h = w->active[at];
+	struct known_thread *known = (struct known_thread *)find_known(w, h->number);
+
+	for (size_t i = 0; i < w->active_count; i++)
+		if (w->active[i]->carries.count)
+			wall_settle_of(w, w->active[i], h->number);
+	if (known)
+		known->history = NULL;
+	w->folds -= h->folds.count;
+	w->active[at] = w->active[--w->active_count];
+	history_fini(h);
+	free(h);
+}
+
+// What is old of the next threads is folded and forgotten: of all of them in some passes, as there
+// may be thousands.
+static void sweep(struct wall *w)
+{
+	uint64_t old_ns = w->now_ns - min_ns(w->now_ns, WALL_KEEP_NS);
+	uint64_t place_ns = w->now_ns - min_ns(w->now_ns, PLACES_NS);
+	size_t count = w->active_count / SWEEPS;
+
+	count = count > SWEEP_LEAST ? count : SWEEP_LEAST;
+	count = count < w->active_count ? count : w->active_count;
+	for (; count && w->active_count; count--) {
+		if (w->swept >= w->active_count)
+			w->swept = 0;
+		struct history *h = w->active[w->swept];
+		if (h->since_ns < old_ns && !h->ended)
+			cut_state(w, h, old_ns + WALL_KEEP_NS / 2);
+		if (h->pieces.count && deque_at(&h->pieces, struct piece, 0)->from_ns < old_ns)
+			wall_fold(w, h, old_ns);
+		forget_places(&h->samples, place_ns);
+		forget_places(&h->waits, place_ns);
+		if (is_over(w, h))
+			forget_thread(w, w->swept);
+		else
+			w->swept++;
+	}
+}
+
 static void advance(struct wall *w, uint64_t now_ns)
 {
 	if (now_ns > w->now_ns)
@@ -179,17 +252,7 @@ static void advance(struct wall *w, uint64_t now_ns)
 	w->pass_ns = w->now_ns;
 	bound_bins(w);
 	wall_resolve(w, false);
-	uint64_t old_ns = w->now_ns - min_ns(w->now_ns, WALL_KEEP_NS);
-	uint64_t place_ns = w->now_ns - min_ns(w->now_ns, PLACES_NS);
-	for (size_t i = 0; i < w->thread_count; i++) {
-		struct history *h = w->threads[i];
-		if (h->since_ns < old_ns && !h->ended)
-			cut_state(w, h, old_ns + WALL_KEEP_NS / 2);
-		if (h->pieces.count && deque_at(&h->pieces, struct piece, 0)->from_ns < old_ns)
-			wall_fold(w, h, old_ns);
-		forget_places(&h->samples, place_ns);
-		forget_places(&h->waits, place_ns);
-	}
+	sweep(w);
 }
 
 // What NODE's thread did with no other one beside it.
@@ -335,21 +398,24 @@ void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 	h->ended = true;
 	w->living--;
 	h->ended_ns = max_ns(time_ns, h->born_ns);
+	if (!w->last_ended || h->ended_ns > w->last_ended->ended_ns)
+		w->last_ended = h;
 	if (!p)
 		return;
 	p->live--;
-	p->ended_ns = p->live ? 0 : time_ns;
+	struct process *parent = p->live ? NULL : wall_find_process(w, p->parent);
+	if (!parent || time_ns < parent->child_ended_ns)
+		return;
+	parent->child_ended_ns = time_ns;
+	parent->ended_child = p->first_thread;
 }
 
 // From where the run's thread ended on it is the one that ended last.
 static void tell_rest(struct wall *w)
 {
-	const struct history *last = w->root;
+	const struct history *last = w->last_ended;
 
-	for (size_t i = 0; i < w->thread_count; i++)
-		if (w->threads[i]->ended_ns > last->ended_ns)
-			last = w->threads[i];
-	if (last == w->root)
+	if (!last || last->ended_ns <= w->root->ended_ns)
 		return;
 	uint64_t from_ns = w->root->ended_ns;
 	for (size_t i = 0; i < last->folds.count; i++) {
@@ -374,11 +440,11 @@ void wall_finish(struct wall *w, uint64_t now_ns)
 	w->now_ns = max_ns(w->now_ns, now_ns);
 	bound_bins(w);
 	wall_note_busy(w, w->now_ns);
-	for (size_t i = 0; i < w->thread_count; i++)
-		wall_thread_end(w, w->threads[i]->number, w->now_ns);
+	for (size_t i = 0; i < w->active_count; i++)
+		wall_thread_end(w, w->active[i]->number, w->now_ns);
 	wall_resolve(w, true);
-	for (size_t i = 0; i < w->thread_count; i++) {
-		struct history *h = w->threads[i];
+	for (size_t i = 0; i < w->active_count; i++) {
+		struct history *h = w->active[i];
 		wall_fold(w, h, UINT64_MAX);
 		wall_settle_rest(w, h);
 	}
@@ -396,8 +462,8 @@ uint32_t wall_root(const struct wall *w)
 
 void wall_move_nodes(struct wall *w, const uint32_t *map)
 {
-	for (size_t i = 0; i < w->thread_count; i++)
-		history_move_nodes(w->threads[i], map);
+	for (size_t i = 0; i < w->active_count; i++)
+		history_move_nodes(w->active[i], map);
 	hash_clear(&w->alone_index);
 	for (size_t i = 0; i < w->alone_count; i++)
 		w->alone[i].node = map[w->alone[i].node - 1];

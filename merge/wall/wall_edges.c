@@ -183,11 +183,9 @@ const struct wall_edge *wall_edges(const struct wall *w, size_t *count)
 		for (size_t k = 1; k < EDGE_PLACES; k++)
 			if (slot->places[k].ns > slot->places[best].ns)
 				best = k;
-		const struct history *waiter = wall_find_thread(w, slot->edge.waiter);
-		const struct history *holder = wall_find_thread(w, slot->edge.holder);
 		own->edges_seen[i] = slot->edge;
-		own->edges_seen[i].waiter = waiter ? waiter->tag : 0;
-		own->edges_seen[i].holder = holder ? holder->tag : 0;
+		own->edges_seen[i].waiter = wall_tag(w, slot->edge.waiter);
+		own->edges_seen[i].holder = wall_tag(w, slot->edge.holder);
 		own->edges_seen[i].holder_node = slot->places[best].node;
 		own->edges_seen[i].median_ns = median_of(slot);
 		own->edges_seen[i].wall_ns = (uint64_t)slot->wall_ns;

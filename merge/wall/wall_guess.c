@@ -72,15 +72,9 @@ static bool is_better(const struct history *v, const struct history *best)
 
 static uint32_t guess_child(const struct wall *w, const struct history *h)
 {
-	const struct process *last = NULL;
+	const struct process *p = wall_find_process(w, h->process);
 
-	for (size_t i = w->process_count; i-- > 0;) {
-		const struct process *p = &w->processes[i];
-		if (p->parent == h->process && p->ended_ns && p->ended_ns >= h->since_ns &&
-		    (!last || p->ended_ns > last->ended_ns))
-			last = p;
-	}
-	return last ? last->first_thread : 0;
+	return p && p->child_ended_ns >= h->since_ns ? p->ended_child : 0;
 }
 
 // Who may have ended the wait of H that ends at AT_NS: a thread that ran then or has just stopped,

@@ -16,18 +16,17 @@ void wall_widen(struct wall *w)
 {
 	w->width_ns *= 2;
 	w->folds = 0;
-	for (size_t i = 0; i < w->thread_count; i++) {
-		history_widen(w->threads[i]);
-		w->folds += w->threads[i]->folds.count;
+	for (size_t i = 0; i < w->active_count; i++) {
+		history_widen(w->active[i]);
+		w->folds += w->active[i]->folds.count;
 	}
 }
 
 void wall_tell(struct wall *w, const struct wall_part *part)
 {
 	struct wall_part tagged = *part;
-	const struct history *owner = wall_find_thread(w, part->thread);
 
-	tagged.tag = owner ? owner->tag : 0;
+	tagged.tag = wall_tag(w, part->thread);
 	w->told(w->context, &tagged);
 }
 
@@ -240,4 +239,18 @@ void wall_settle_rest(struct wall *w, struct history *h)
 		if (c->ns > 0)
 			settle_loosely(w, h, c, true);
 	}
+}
+
+void wall_settle_of(struct wall *w, struct history *h, uint32_t owner)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->carries.count; i++) {
+		struct carry *c = deque_at(&h->carries, struct carry, i);
+		if (c->owner == owner && c->ns > 0)
+			settle_loosely(w, h, c, true);
+		if (c->owner != owner)
+			*deque_at(&h->carries, struct carry, kept++) = *c;
+	}
+	h->carries.count = kept;
 }

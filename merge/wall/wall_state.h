@@ -168,7 +168,9 @@ struct history {
 struct process {
 	uint32_t number, parent;
 	uint32_t first_thread; /* 0: none was told */
-	uint64_t ended_ns;     /* of the thread that ended last */
+	/* Of its children the one that ended last: its first thread, 0: none has; and when. */
+	uint32_t ended_child;
+	uint64_t child_ended_ns;
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has told of one */
@@ -191,11 +193,21 @@ struct edge_slot {
 	} places[EDGE_PLACES];
 };
 
+/* All that is kept of a thread that has ended, once nobody can wait for it any more. */
+struct known_thread {
+	uint32_t number, tag;
+	struct history *history; /* NULL: forgotten */
+};
+
 struct wall {
 	wall_told *told;
 	void *context;
-	struct history **threads;
+	struct known_thread *threads;
 	size_t thread_count, thread_capacity;
+	struct history **active; /* those that are not forgotten */
+	size_t active_count, active_capacity;
+	size_t swept;               /* of those, in this round; see advance() */
+	struct history *last_ended; /* NULL: nobody has ended */
 	struct hash thread_index;
 	struct process *processes;
 	size_t process_count, process_capacity;
@@ -239,6 +251,9 @@ static inline uint64_t max_ns(uint64_t a, uint64_t b)
 /* NULL if there is none of that number. */
 struct process *wall_find_process(const struct wall *w, uint32_t number);
 struct history *wall_find_thread(const struct wall *w, uint32_t number);
+
+/* The tag of thread NUMBER, forgotten or not; 0: there is none of that number. */
+uint32_t wall_tag(const struct wall *w, uint32_t number);
 
 /* wall_guess.c */
 
@@ -306,6 +321,9 @@ void wall_fold(struct wall *w, struct history *h, uint64_t until_ns);
 
 /* What still waits for a place goes to where it is most likely. */
 void wall_settle_rest(struct wall *w, struct history *h);
+
+/* The same of what is OWNER's in the share of H. */
+void wall_settle_of(struct wall *w, struct history *h, uint32_t owner);
 
 /* history.c */
 

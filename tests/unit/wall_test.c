@@ -510,3 +510,40 @@ Test(wall, long_run_is_kept_in_bins)
 	double worst = play_all(programs, 2, 0);
 	cr_expect(lt(dbl, worst, .5), "off by %.2f points", worst);
 }
+
+// A build: its first thread waits for one short process after the other, for minutes.
+Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
+{
+	uint64_t start = NS_PER_SEC;
+
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	wall_process(wall, 1, 0);
+	wall_thread(wall, 1, 1, 0, start);
+	wall_span(wall, &(struct span_event){ 1, start, start, THREAD_READY, THREAD_RUNS, 0 });
+	now = start;
+	for (uint32_t i = 2; i < 20002; i++, now += 10 * MS) {
+		uint64_t begin = now + MS, end = now + 10 * MS;
+		wall_process(wall, i, 1);
+		wall_thread(wall, i, i, 0, begin);
+		wall_span(wall, &(struct span_event){ 1, now, begin, THREAD_RUNS, THREAD_BLOCKED,
+		                                      METRIC_OFF_CHILD });
+		wall_span(wall,
+		          &(struct span_event){ i, begin, begin, THREAD_READY, THREAD_RUNS, 0 });
+		for (uint64_t at = begin; at < end; at += MS)
+			wall_stack(wall, &(struct wall_stack){ .thread = i,
+			                                       .node = 1 + i % 2,
+			                                       .metric = METRIC_ON_CPU,
+			                                       .time_ns = at,
+			                                       .weight_ns = MS });
+		wall_thread_end(wall, i, end);
+		wall_span(wall, &(struct span_event){ 1, begin, end, THREAD_BLOCKED, THREAD_RUNS,
+		                                      METRIC_OFF_CHILD });
+	}
+	wall_finish(wall, now);
+	cr_expect(wall_is_whole(wall));
+	double all = (double)(now - start);
+	cr_expect(epsilon_eq(dbl, told[1] / all, 0.45, 0.005));
+	cr_expect(epsilon_eq(dbl, told[2] / all, 0.45, 0.005));
+	wall_free(wall);
+}
