@@ -353,7 +353,9 @@ enum held_kind {
 enum held_flags {
 	HELD_TIMED_OUT = 1 << 0,
 	HELD_INTERRUPTED = 1 << 1, /* by a handler: the wait has ended for nothing */
-	HELD_CUT = 1 << 2          /* more has happened than is kept: the beginning is unknown */
+	HELD_CUT = 1 << 2,         /* more has happened than is kept: the beginning is unknown */
+	HELD_SHARED = 1 << 3,      /* other processes may hold it, and end waits for it */
+	HELD_POSTED = 1 << 4 /* it was no wait: a shared one was let go of, for others that wait */
 };
 
 enum held_how {

@@ -143,6 +143,15 @@ struct thread *tasks_find_thread(struct tasks *t, uint32_t pid, uint32_t tid)
 	return thread;
 }
 
+struct thread *tasks_find_tid(struct tasks *t, uint32_t tid)
+{
+	struct thread *thread = t->threads[bucket_of(t, tid)];
+
+	while (thread && thread->tid != tid)
+		thread = thread->next;
+	return thread;
+}
+
 static struct process *add_process(struct tasks *t, uint32_t pid, uint64_t time_ns,
                                    struct address_space *space)
 {

@@ -109,6 +109,7 @@ CLEANUP(tasks, struct tasks *, tasks_free)
 /* NULL if it is not followed. */
 struct process *tasks_find_process(struct tasks *t, uint32_t pid);
 struct thread *tasks_find_thread(struct tasks *t, uint32_t pid, uint32_t tid);
+struct thread *tasks_find_tid(struct tasks *t, uint32_t tid); /* of any process */
 
 /* Finds or makes; NULL if there is no memory. */
 struct process *tasks_process(struct tasks *t, uint32_t pid, uint64_t time_ns);

@@ -19,6 +19,7 @@
 #include "sampler/tracker/gpu_calls.h"
 #include "sampler/tracker/op_tracker.h"
 #include "sampler/unwind/unwinder.h"
+#include "sampler/wait/allowance.h"
 #include "sampler/wait/peers.h"
 
 #include <stdbool.h>
@@ -47,6 +48,24 @@ struct tracker_resource {
 	uint64_t address, made_at;
 	uint64_t fingerprint; /* of the address space */
 	struct frame data, made;
+};
+
+/* What processes share at an address: the same for all, wherever they have it. */
+#define TRACKER_SHARED 64
+
+struct tracker_shared {
+	uint32_t process; /* number; 0: the place is free */
+	uint64_t address;
+	uint64_t identity; /* of the file and the place in it; 0: not known */
+	uint64_t read_ns;
+};
+
+/* Who let go of something that processes share: the last ones, a ring. */
+#define TRACKER_POSTS 1024
+
+struct tracker_post {
+	uint64_t identity, time_ns;
+	uint32_t thread;
 };
 
 /* Threads that wait for a pipe or socket at whose other end nobody is known yet. */
@@ -85,6 +104,10 @@ struct tracker {
 	uint32_t ended_thread_count;
 	struct wait_share shares[TRACKER_SHARES];
 	struct tracker_resource resources[TRACKER_RESOURCES];
+	struct tracker_shared shared[TRACKER_SHARED];
+	struct allowance maps_allowance; /* for reading mappings of what is shared */
+	struct tracker_post posts[TRACKER_POSTS];
+	uint32_t post_count;
 	struct tracker_asked asked[TRACKER_ASKED];
 	uint64_t ask_again_ns; /* 0: there are none */
 	bool finishing;

@@ -2,7 +2,11 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "sampler/off_cpu/off_cpu_python.h"
+#include "sampler/tracker/mapper.h"
 #include "sampler/tracker/tracker_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 // The youngest one that has had TID and has ended; 0: none that is remembered.
 static uint32_t find_ended(const struct tracker *t, uint32_t pid, uint32_t tid)
@@ -20,11 +24,14 @@ static uint32_t find_ended(const struct tracker *t, uint32_t pid, uint32_t tid)
 
 // Who had TID up to UNTIL_NS. A number may be given to another thread at once, and a lock may be
 // held by another process: nobody is made for that.
-static uint32_t number_of(const struct tracker *t, uint32_t pid, const struct wait_part *part)
+static uint32_t number_of(const struct tracker *t, uint32_t pid, bool shared,
+                          const struct wait_part *part)
 {
 	const struct thread *thread =
 		part->tid ? tasks_find_thread(t->tasks, pid, part->tid) : NULL;
 
+	if (shared && part->tid && !thread)
+		thread = tasks_find_tid(t->tasks, part->tid);
 	if (!part->tid)
 		return 0;
 	if (thread && thread->start_ns < part->until_ns)
@@ -56,6 +63,87 @@ static const struct tracker_resource *resource_of(struct tracker *t, const struc
 	return r;
 }
 
+// So long what was read counts.
+#define IDENTITY_NS (2 * NS_PER_SEC)
+
+static uint64_t read_identity(uint32_t pid, uint64_t address)
+{
+	char path[32];
+	cleanup_free char *line = NULL;
+	struct event_map map;
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	cleanup_fclose FILE *maps = fopen(path, "re");
+	while (maps && getline(&line, &room, maps) > 0)
+		if (mapper_parse(line, &map) && map.inode && address >= map.start &&
+		    address - map.start < map.length) {
+			uint64_t file = hash_pair(map.inode, (uint64_t)map.device_major << 32 |
+			                                             map.device_minor);
+			return hash_pair(file, address - map.start + map.file_offset) | 1;
+		}
+	return 0;
+}
+
+// What PROCESS shares with others at ADDRESS; 0: that is not known.
+static uint64_t identity_of(struct tracker *t, uint32_t pid, uint64_t address, uint64_t now_ns)
+{
+	uint32_t process = tracker_process(t, pid);
+	struct tracker_shared *s = &t->shared[hash_pair(address, process) % TRACKER_SHARED];
+
+	bool same = s->process == process && s->address == address;
+	if (same && now_ns < s->read_ns + IDENTITY_NS)
+		return s->identity;
+	if (!allowance_begin(&t->maps_allowance, now_ns))
+		return same ? s->identity : 0;
+	uint64_t identity = read_identity(pid, address);
+	// A process that has ended has no mappings.
+	*s = (struct tracker_shared){ process, address, identity || !same ? identity : s->identity,
+		                      now_ns };
+	allowance_end(&t->maps_allowance);
+	return s->identity;
+}
+
+static void keep_post(struct tracker *t, uint32_t pid, uint32_t thread, uint64_t address,
+                      uint64_t time_ns)
+{
+	uint64_t identity = identity_of(t, pid, address, time_ns);
+
+	if (identity)
+		t->posts[t->post_count++ % TRACKER_POSTS] =
+			(struct tracker_post){ identity, time_ns, thread };
+}
+
+static void add_share(struct tracker *t, struct wait_event *wait, uint64_t until_ns,
+                      uint32_t thread, uint32_t how)
+{
+	if (wait->count < TRACKER_SHARES)
+		t->shares[wait->count++] = (struct wait_share){ until_ns, thread, how };
+}
+
+// Threads of other processes have let go within the wait: they are who was waited for, one after
+// the other. A semaphore's last one has ended it.
+static void take_posts(struct tracker *t, uint32_t pid, struct wait_event *wait)
+{
+	uint64_t identity = identity_of(t, pid, wait->address, wait->end_ns);
+	uint32_t first = t->post_count > TRACKER_POSTS ? t->post_count - TRACKER_POSTS : 0;
+	bool any = false;
+
+	for (uint32_t i = first; identity && i < t->post_count; i++) {
+		const struct tracker_post *post = &t->posts[i % TRACKER_POSTS];
+		if (post->identity != identity || post->time_ns < wait->begin_ns ||
+		    post->time_ns > wait->end_ns || post->thread == wait->thread)
+			continue;
+		if (!any)
+			wait->count = 0; // what its own process knows of it is less
+		any = true;
+		add_share(t, wait, post->time_ns, post->thread,
+		          wait->kind == HELD_MUTEX ? HELD_BY_OWNER : HELD_BY_WAKER);
+	}
+	if (any && wait->kind == HELD_MUTEX)
+		add_share(t, wait, wait->end_ns, 0, HELD_BY_NOBODY);
+}
+
 void tracker_on_wait(struct tracker *t, const struct event *event)
 {
 	const struct event_wait *from = &event->wait;
@@ -74,6 +162,11 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 	if (wait.begin_ns > wait.end_ns)
 		return;
 	wait.thread = thread ? thread->number : find_ended(t, event->pid, event->tid);
+	if (from->flags & HELD_POSTED) {
+		if (wait.thread)
+			keep_post(t, event->pid, wait.thread, from->address, event->time_ns);
+		return;
+	}
 	if (!wait.thread) {
 		thread = tracker_thread(t, event, true);
 		if (!thread)
@@ -85,9 +178,13 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 		const struct wait_part *part = &from->parts[i];
 		uint64_t until_ns = part->until_ns > wait.end_ns ? wait.end_ns : part->until_ns;
 		last_ns = until_ns > last_ns ? until_ns : last_ns;
-		t->shares[i] =
-			(struct wait_share){ last_ns, number_of(t, event->pid, part), part->how };
+		t->shares[i] = (struct wait_share){
+			last_ns, number_of(t, event->pid, from->flags & HELD_SHARED, part),
+			part->how
+		};
 	}
+	if (from->flags & HELD_SHARED)
+		take_posts(t, event->pid, &wait);
 	wait.gil = thread && off_cpu_python_is_gil(thread, wait.address);
 	if (thread && wait.kind != HELD_JOIN) {
 		const struct tracker_resource *r = resource_of(t, thread->process, from);

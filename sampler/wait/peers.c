@@ -2,6 +2,7 @@
 #include "sampler/wait/peers.h"
 
 #include "base/clock.h"
+#include "sampler/wait/allowance.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,9 +21,7 @@
 
 // So long what was found counts. What a program opens anew is seen after that.
 #define FRESH_NS (100 * NS_PER_MS)
-// Going through all processes is not done more often than that, whatever they open.
-#define SCAN_SHARE 100 // of the time: one part in so many
-#define ENTRIES    256
+#define ENTRIES  256
 // What a set has is read again after this, as it lies on the stack mostly.
 #define SET_NS (10 * NS_PER_MS)
 #define SETS   32
@@ -61,7 +60,7 @@ struct set {
 struct peers {
 	struct entry entries[ENTRIES];
 	struct set sets[SETS];
-	uint64_t scan_after_ns, read_after_ns;
+	struct allowance allowance;
 	char *table;
 };
 
@@ -274,16 +273,14 @@ static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, pee
 	}
 	bool same = oldest->seen_ns && oldest->pid == pid && oldest->fd == fd;
 	if (!same || (now_ns > oldest->seen_ns + FRESH_NS)) {
-		if (now_ns < p->scan_after_ns) {
+		if (!allowance_begin(&p->allowance, now_ns)) {
 			if (same)
 				*end = oldest->end;
 			return same && oldest->found;
 		}
-		uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		*oldest = (struct entry){ .pid = pid, .fd = fd, .seen_ns = now_ns };
 		oldest->found = look(p, pid, fd, each, context, &oldest->end);
-		p->scan_after_ns =
-			now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) * SCAN_SHARE;
+		allowance_end(&p->allowance);
 	}
 	*end = oldest->end;
 	return oldest->found;
@@ -411,14 +408,13 @@ static struct set *set_of(struct peers *p, uint32_t pid, const struct wait_on *o
 	bool same = is_same(oldest, pid, on);
 	if (same && now_ns <= oldest->seen_ns + SET_NS)
 		return oldest;
-	if (now_ns < p->read_after_ns)
+	if (!allowance_begin(&p->allowance, now_ns))
 		return same ? oldest : NULL;
-	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!same)
 		*oldest = (struct set){ .pid = pid, .on = *on };
 	oldest->seen_ns = now_ns;
 	oldest->count = descriptors_of(pid, on, oldest->fds);
-	p->read_after_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) * SCAN_SHARE;
+	allowance_end(&p->allowance);
 	return oldest;
 }
 

@@ -27,6 +27,8 @@ TRUTH = {
     "barrier": {"right": (0.75, 0.75), "left": (0.25, 0.25)},
     "pipe": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
     "poll": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
+    "shared_semaphore": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
+    "shared_mutex": {"flush_log": (0.85, 0.98)},
     "select": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
     "epoll": {"render": (0.75, 0.83), "show": (0.17, 0.25)},
 }
@@ -157,6 +159,26 @@ class Waits(Case):
         most = max(rows, key=lambda row: int(row["total_ns"]))
         self.assertEqual((most["waiter"], most["resource"], most["holder"]),
                          ("pipe_scene", "pipe or socket", "render"), rows)
+
+    def test_who_holds_what_processes_share_is_named(self):
+        for scene, kind, holder in (("shared_semaphore", "semaphore", "render"),
+                                    ("shared_mutex", "mutex", "flush_log")):
+            for prefix in (unprivileged(), ()):
+                with self.subTest(scene, prefix=prefix):
+                    rows = self.table(self.run_scene(scene, prefix=prefix).profile, "waits")
+                    waits = [row for row in rows if row["resource"] == kind and
+                             row["waiter"] == f"{scene}_scene"]
+                    total = sum(int(row["total_ns"]) for row in waits)
+                    right = sum(int(row["total_ns"]) for row in waits
+                                if row["holder"] == holder and row["guessed"] == "false")
+                    self.assertGreater(right, 0.9 * total, rows)
+
+    def test_who_holds_a_lock_of_multiprocessing_is_named(self):
+        _, rows = self.python_waits("shared")
+        waits = [row for row in rows if row["waiter"] == "share" and row["resource"] == "semaphore"]
+        most = max(waits, key=lambda row: int(row["total_ns"]), default=None)
+        self.assertTrue(most, rows)
+        self.assertEqual((most["holder"], most["guessed"]), ("store", "false"), rows)
 
     def test_the_other_end_of_what_is_polled_is_named(self):
         for scene in ("poll", "select", "epoll"):

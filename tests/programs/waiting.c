@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -233,6 +234,68 @@ static void names_scene(void)
 	free(on_heap);
 }
 
+// What two processes share.
+struct shared {
+	sem_t made;
+	pthread_mutex_t lock;
+};
+
+static struct shared *share(void)
+{
+	struct shared *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t attributes;
+
+	if (s == MAP_FAILED)
+		abort();
+	sem_init(&s->made, 1, 0);
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&s->lock, &attributes);
+	return s;
+}
+
+static void shared_semaphore_scene(void)
+{
+	struct shared *s = share();
+
+	if (fork() == 0) {
+		for (int i = 0; i < ROUNDS; i++) {
+			render();
+			sem_post(&s->made);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		sem_wait(&s->made);
+		show();
+	}
+	wait(NULL);
+}
+
+// The child holds the lock nearly all the time, in turns.
+static void shared_mutex_scene(void)
+{
+	struct shared *s = share();
+
+	if (fork() == 0) {
+		for (int i = 0; i < ROUNDS; i++) {
+			pthread_mutex_lock(&s->lock);
+			flush_log();
+			pthread_mutex_unlock(&s->lock);
+			collect();
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&s->lock);
+		append_entry();
+		pthread_mutex_unlock(&s->lock);
+		make_entry();
+	}
+	wait(NULL);
+}
+
 static void wait_by_poll(int fd)
 {
 	struct pollfd polled[2] = { { .fd = -1, .events = POLLIN },
@@ -314,6 +377,10 @@ int main(int argc, char **argv)
 		pthread_join(thread, NULL);
 	} else if (strcmp(scene, "pipe") == 0) {
 		pipe_scene(NULL);
+	} else if (strcmp(scene, "shared_semaphore") == 0) {
+		shared_semaphore_scene();
+	} else if (strcmp(scene, "shared_mutex") == 0) {
+		shared_mutex_scene();
 	} else if (strcmp(scene, "poll") == 0) {
 		pipe_scene(wait_by_poll);
 	} else if (strcmp(scene, "select") == 0) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Python threads that wait for each other, with known truth: waiting.py SCENE."""
+import multiprocessing
 import queue
 import sys
 import threading
@@ -63,6 +64,25 @@ def consume():
         work(1)
 
 
-{"gil": lambda: run(compute, compute, compute),
+def hold_shared(lock):
+    for _ in range(20):
+        with lock:
+            store()
+        work(1)
+
+
+def share():
+    lock = multiprocessing.get_context("fork").Lock()
+    child = multiprocessing.get_context("fork").Process(target=hold_shared, args=(lock,))
+    child.start()
+    while child.is_alive():
+        with lock:  # wanted
+            pass
+        time.sleep(0.001)
+    child.join()
+
+
+{"shared": share,
+ "gil": lambda: run(compute, compute, compute),
  "lock": lambda: run(keep, want),
  "queue": lambda: run(produce, consume)}[sys.argv[1]]()

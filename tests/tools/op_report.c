@@ -348,7 +348,9 @@ static void print_wait(const struct record *record)
 	       record->time_ns - wait->begin_ns,
 	       record->flags & HELD_TIMED_OUT ? ", timed out" : "",
 	       record->flags & HELD_INTERRUPTED ? ", interrupted" : "",
-	       record->flags & HELD_CUT ? ", cut" : "");
+	       record->flags & HELD_POSTED ? ", posted"
+	       : record->flags & HELD_CUT  ? ", cut"
+	                                   : "");
 	for (uint32_t i = 0; i < wait->count; from = parts[i++].until_ns) {
 		printf("%s %s", i ? "," : ":",
 		       parts[i].how == HELD_BY_NOBODY  ? "free"

@@ -80,7 +80,7 @@ static void visit(void *context, const struct record *record)
 
 	(void)context;
 	told.notes += record->type == RECORD_NOTE;
-	if (record->type != RECORD_WAIT)
+	if (record->type != RECORD_WAIT || record->flags & HELD_POSTED)
 		return;
 	cr_assert(le(u32, wait->kind, HELD_ONCE));
 	told.count++;

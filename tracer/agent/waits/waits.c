@@ -29,6 +29,7 @@ enum did {
 };
 
 struct waits waits;
+bool waits_share;
 
 // A place of MADE is of the address that its words give together: two threads that write it at once
 // leave one that is of none.
@@ -375,7 +376,10 @@ static __attribute__((noinline)) void tell(const struct wait *w, uint64_t end_ns
 
 	if (!lane)
 		return;
-	find_parts(w, end_ns, &is_cut, &parts);
+	parts.count = 0;
+	is_cut = false;
+	if (!(flags & HELD_POSTED))
+		find_parts(w, end_ns, &is_cut, &parts);
 	if (is_cut)
 		__atomic_store_n(&cut, true, __ATOMIC_RELAXED);
 	size_t bytes = parts.count * sizeof(parts.part[0]);
@@ -411,6 +415,19 @@ void waits_end(struct wait *w, uint16_t flags, bool took)
 		note(at, who, end_ns);
 	if (end_ns - w->begin_ns >= WAITS_LEAST_NS && agent->on)
 		tell(w, end_ns, flags);
+	errno = error;
+}
+
+void waits_post(const volatile void *address, uint16_t kind)
+{
+	int error = errno;
+	struct wait wait = { .address = (const void *)address, .kind = kind };
+
+	if (!waits_are_told())
+		return;
+	waits_tid();
+	wait.begin_ns = clock_now_ns();
+	tell(&wait, wait.begin_ns, HELD_POSTED);
 	errno = error;
 }
 

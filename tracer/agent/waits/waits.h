@@ -58,6 +58,9 @@ struct waits {
 
 extern struct waits waits;
 
+/* A mutex that processes share was initialized or waited for, here or in a parent. */
+extern bool waits_share;
+
 /* From now on waits of A's process are told. */
 void waits_start(struct agent *a);
 
@@ -103,6 +106,10 @@ void waits_end(struct wait *w, uint16_t flags, bool took);
 void waits_took(const volatile void *address);
 void waits_release(const volatile void *address);
 void waits_wake(const volatile void *address);
+
+/* The calling thread is about to let go of what other processes may wait for. KIND: enum held_kind.
+ */
+void waits_post(const volatile void *address, uint16_t kind);
 
 /* The same as waits_took(), where nobody may be waiting yet. */
 void waits_owns(const volatile void *address);

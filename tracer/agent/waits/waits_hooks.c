@@ -73,6 +73,14 @@ static uint32_t owner_in_time(const pthread_mutex_t *m)
 	return owner;
 }
 
+static uint16_t shared_flag(const pthread_mutex_t *m)
+{
+	if (!(kind_of(m) & KIND_SHARED))
+		return 0;
+	waits_share = true;
+	return HELD_SHARED;
+}
+
 static bool is_mutex_free(const pthread_mutex_t *m)
 {
 	return waits_word(m, 0) == 0 && !waits_watched(m);
@@ -109,7 +117,7 @@ static bool take_free(pthread_mutex_t *m)
 			return waits_next.name arguments;                                          \
 		wait.owner = owner_in_time(m);                                                     \
 		int result = waits_next.name arguments;                                            \
-		waits_end(&wait, flags_of(result), has_lock(result));                              \
+		waits_end(&wait, flags_of(result) | shared_flag(m), has_lock(result));             \
 		return result;                                                                     \
 	}
 LOCK_SLOWLY(pthread_mutex_lock, (pthread_mutex_t * m, const void *caller), (m))
@@ -169,16 +177,28 @@ static bool lets_go(const pthread_mutex_t *m)
 	                                      waits_word(m, MUTEX_COUNT) == 1);
 }
 
+// Whether others wait for it, of any process: the lock word says so.
+static bool is_wanted(const pthread_mutex_t *m)
+{
+	uint32_t word = waits_word(m, 0);
+
+	return kind_of(m) & (KIND_PI | KIND_ROBUST) ? word & FUTEX_WAITERS : word > 1;
+}
+
 static NOINLINE int unlock_watched(pthread_mutex_t *m)
 {
-	if (lets_go(m))
+	bool go = lets_go(m);
+
+	if (go && waits_watched(m))
 		waits_release(m);
+	if (go && kind_of(m) & KIND_SHARED && is_wanted(m))
+		waits_post(m, HELD_MUTEX);
 	return waits_next.pthread_mutex_unlock(m);
 }
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	if (likely(!waits_watched(m)))
+	if (likely(!waits_watched(m) && !waits_share))
 		return waits_next.pthread_mutex_unlock(m);
 	return unlock_watched(m);
 }

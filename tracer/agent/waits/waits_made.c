@@ -15,7 +15,17 @@
 		waits_made(object, WAITS_CALLER());                                                \
 		return waits_next.name arguments;                                                  \
 	}
-NOTE(pthread_mutex_init, (pthread_mutex_t * m, const pthread_mutexattr_t *a), (m, a), m)
+// pthread_mutexattr_t, since glibc 2.3
+#define ATTRIBUTE_SHARED UINT32_C(0x80000000)
+
+EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a)
+{
+	if (unlikely(a && waits_word(a, 0) & ATTRIBUTE_SHARED))
+		waits_share = true;
+	waits_made(m, WAITS_CALLER());
+	return waits_next.pthread_mutex_init(m, a);
+}
+
 NOTE(pthread_rwlock_init, (pthread_rwlock_t * l, const pthread_rwlockattr_t *a), (l, a), l)
 NOTE(pthread_cond_init, (pthread_cond_t * c, const pthread_condattr_t *a), (c, a), c)
 NOTE(pthread_barrier_init, (pthread_barrier_t * b, const pthread_barrierattr_t *a, unsigned n),

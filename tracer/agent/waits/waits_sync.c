@@ -87,11 +87,25 @@ static bool has_count(const sem_t *s)
 	return waits_word(s, 0) != 0;
 }
 
-static uint16_t flags_of_semaphore(int result)
+// struct new_sem of glibc since 2.21: the number of waiters, and whether processes share it.
+#define SEMAPHORE_WAITERS 4
+#define SEMAPHORE_SHARED  8
+#define IS_SHARED         128u
+
+static bool is_shared(const sem_t *s)
 {
+	return waits_word(s, SEMAPHORE_SHARED) == IS_SHARED;
+}
+
+static uint16_t flags_of_semaphore(const sem_t *s, int result)
+{
+	uint16_t shared = is_shared(s) ? HELD_SHARED : 0;
+
 	if (result == 0)
-		return 0;
-	return errno == ETIMEDOUT ? HELD_TIMED_OUT : errno == EINTR ? HELD_INTERRUPTED : 0;
+		return shared;
+	return shared | (errno == ETIMEDOUT ? HELD_TIMED_OUT
+	                 : errno == EINTR   ? HELD_INTERRUPTED
+	                                    : 0);
 }
 
 #define SEMAPHORE_SLOWLY(name, parameters, arguments)                                              \
@@ -101,7 +115,7 @@ static uint16_t flags_of_semaphore(int result)
 		if (waits_are_ours(caller) || !waits_begin(&wait, HELD_SEMAPHORE, s))              \
 			return waits_next.name arguments;                                          \
 		int result = waits_next.name arguments;                                            \
-		waits_end(&wait, flags_of_semaphore(result), false);                               \
+		waits_end(&wait, flags_of_semaphore(s, result), false);                            \
 		return result;                                                                     \
 	}
 SEMAPHORE_SLOWLY(sem_wait, (sem_t * s, const void *caller), (s))
@@ -126,15 +140,23 @@ EXPORT int sem_clockwait(sem_t *s, clockid_t c, const struct timespec *t)
 	                            : sem_clockwait_slowly(s, c, t, WAITS_CALLER());
 }
 
+static bool others_wait(const sem_t *s)
+{
+	return waits_word(s, SEMAPHORE_WAITERS) && is_shared(s);
+}
+
 static NOINLINE int post_waiter(sem_t *s)
 {
-	waits_wake(s);
+	if (waits_watched(s))
+		waits_wake(s);
+	if (others_wait(s))
+		waits_post(s, HELD_SEMAPHORE);
 	return waits_next.sem_post(s);
 }
 
 EXPORT int sem_post(sem_t *s)
 {
-	if (likely(!waits_watched(s)))
+	if (likely(!waits_watched(s) && !others_wait(s)))
 		return waits_next.sem_post(s);
 	return post_waiter(s);
 }
