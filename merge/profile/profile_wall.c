@@ -203,6 +203,14 @@ static bool count_gil_waits(struct profile *p)
 	return true;
 }
 
+static bool runs_in_parallel(const struct wall_busy *busy)
+{
+	for (uint32_t i = 2; i <= WALL_BUSY_MAX; i++)
+		if (busy->ns[i])
+			return true;
+	return false;
+}
+
 void profile_end_wall(struct profile *p, uint64_t now_ns)
 {
 	struct wall_time *t = &p->wall_time;
@@ -225,6 +233,8 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 	}
 	const struct wall_alone *alone = wall_alone(t->live, &count);
 	t->busy = *wall_busy(t->live);
+	// In a run of one thread all of it is alone, and that says nothing.
+	count = runs_in_parallel(&t->busy) ? count : 0;
 	t->alone = calloc(count + 1, sizeof(*alone));
 	if (t->alone && count) {
 		memcpy(t->alone, alone, count * sizeof(*alone));

@@ -154,7 +154,7 @@ void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag
 	h->process = process;
 	h->born_ns = h->since_ns = h->resolved_ns = h->folded_ns = time_ns;
 	h->state = THREAD_READY;
-	w->living++;
+	w->ready_count++;
 	w->first_ns = w->root ? min_ns(w->first_ns, time_ns) : time_ns;
 	if (!w->root) {
 		w->root = h;
@@ -255,7 +255,7 @@ static void advance(struct wall *w, uint64_t now_ns)
 	sweep(w);
 }
 
-// What NODE's thread did with no other one beside it.
+// What NODE's thread did while no other one ran or wanted to.
 static void add_alone(struct wall *w, uint32_t node, uint64_t ns)
 {
 	uint64_t hashed = hash_mix(node);
@@ -278,6 +278,13 @@ static void add_alone(struct wall *w, uint32_t node, uint64_t ns)
 
 // Events.
 
+static void set_state(struct wall *w, struct history *h, enum thread_state state)
+{
+	w->ready_count -= h->state == THREAD_READY;
+	w->ready_count += state == THREAD_READY;
+	h->state = state;
+}
+
 void wall_span(struct wall *w, const struct span_event *span)
 {
 	struct history *h = wall_find_thread(w, span->thread);
@@ -298,7 +305,7 @@ void wall_span(struct wall *w, const struct span_event *span)
 	else if (h->in_running)
 		wall_stops_running(w, h, span->to_ns);
 	wall_add_raw(w, h, &raw);
-	h->state = span->next;
+	set_state(w, h, span->next);
 	h->since_ns = max_ns(span->to_ns, h->since_ns);
 	advance(w, span->to_ns);
 }
@@ -332,7 +339,7 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 	w->incomplete |= !place;
 	if (!on_cpu)
 		return;
-	if (w->running_count == 1 && w->running[0] == h && w->living > 1)
+	if (w->running_count == 1 && w->running[0] == h && !w->ready_count)
 		add_alone(w, stack->node, stack->weight_ns);
 	advance(w, stack->time_ns);
 }
@@ -394,9 +401,8 @@ void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 			wall_stops_running(w, h, time_ns);
 		wall_add_raw(w, h, &raw);
 	}
-	h->state = THREAD_GONE;
+	set_state(w, h, THREAD_GONE);
 	h->ended = true;
-	w->living--;
 	h->ended_ns = max_ns(time_ns, h->born_ns);
 	if (!w->last_ended || h->ended_ns > w->last_ended->ended_ns)
 		w->last_ended = h;

@@ -118,8 +118,7 @@ struct wall_busy {
 	uint64_t ns[WALL_BUSY_MAX + 1];
 };
 
-/* Time of a thread at NODE while no other thread of the run was on a CPU, though there were some.
- */
+/* Time of a thread at NODE while no other thread of the run was on a CPU, or ready to run. */
 struct wall_alone {
 	uint32_t node;
 	uint64_t ns;

@@ -216,6 +216,7 @@ struct wall {
 	uint64_t minus_ns[METRIC_COUNT]; /* of its waits, whose stacks are to come */
 	struct history **running;
 	size_t running_count, running_capacity;
+	size_t ready_count;        /* threads that wait for a CPU, as far as is known at the time */
 	uint32_t stopped[STOPPED]; /* that left their CPUs last */
 	uint32_t stopped_at;
 	struct history **unresolved; /* with raw spans */
@@ -234,7 +235,6 @@ struct wall {
 	struct wall_alone *alone;
 	size_t alone_count, alone_capacity;
 	struct hash alone_index;
-	size_t living; /* threads */
 	bool incomplete;
 };
 
