@@ -38,7 +38,7 @@ _bottleneck_values() {
 	--gpu-callsites) echo off sampled all ;;
 	--phase) echo all startup warmup steady ;;
 	--rung) echo kernel user agent proc ;;
-	--sort) echo self total line calls mem flops avg mem-total net net-total gpu-net gpu-net-total gpu gpu-total ;;
+	--sort) echo wall self total line calls mem flops avg mem-total net net-total gpu-net gpu-net-total gpu gpu-total ;;
 	--unwinder) echo table libunwind ;;
 	esac
 }

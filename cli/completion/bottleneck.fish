@@ -75,7 +75,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l no-report -d 'only keep the
 complete -c bottleneck -n '__bottleneck_runs run report' -l debuginfod -d 'fetch debug information from DEBUGINFOD_URLS'
 complete -c bottleneck -s h -l help -d 'print this and exit'
 complete -c bottleneck -n '__bottleneck_runs run' -s V -l version -d 'print the version and exit'
-complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'self total line calls mem flops avg mem-total net net-total gpu-net gpu-net-total gpu gpu-total' -d 'one table, ranked by self, total, line, mem, gpu, gpu-total; of ops also calls, avg, flops, mem-total, net, net-total, gpu-net, gpu-net-total; with --by function also calls'
+complete -c bottleneck -n '__bottleneck_runs run report' -l sort -xa 'wall self total line calls mem flops avg mem-total net net-total gpu-net gpu-net-total gpu gpu-total' -d 'one table, ranked by wall, self, total, line, mem, gpu, gpu-total; of ops also calls, avg, flops, mem-total, net, net-total, gpu-net, gpu-net-total; with --by function also calls'
 complete -c bottleneck -n '__bottleneck_runs run report' -l as -xa 'torch nvtx itt api blas fftw mpi cuda python cprofile cprofile-callers cprofile-callees' -d 'ops of this kind alone, as torch or blas, with the time of others within them; or counted calls as cprofile, cprofile-callers, cprofile-callees'
 complete -c bottleneck -n '__bottleneck_runs run report' -l by -xa 'function line module file thread process op shape stack domain stream kernel' -d 'function, line, module, file, thread, process; of ops op, shape, stack:N, domain; of GPUs stream, kernel'
 complete -c bottleneck -n '__bottleneck_runs run report' -l ops -d 'the table of ops'

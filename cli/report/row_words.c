@@ -14,7 +14,7 @@
 // asked for.
 static struct rows *rank(const struct profile *profile, struct query query, struct error *err)
 {
-	query.without_others = true;
+	query.without_others = query.with_wall = true;
 	struct rows *rows = query_run(profile, &query, err);
 
 	if (!rows || rows->all)

@@ -10,6 +10,7 @@
 #include "cli/report/source.h"
 #include "cli/report/view.h"
 #include "merge/query/query.h"
+#include "merge/query/query_wall.h"
 #include "merge/scope/keys.h"
 
 #include <stdio.h>
@@ -32,6 +33,7 @@ struct code {
 	const struct rows *rows;
 	enum query_by by;
 	enum query_sort sort;
+	bool wall;                     // rows rank by wall time
 	const struct call_tree *calls; // who calls what is a library's; NULL: not needed
 	bool python;                   // there is some
 	const struct row *named;       // the one that these are of
@@ -39,10 +41,21 @@ struct code {
 	bool newer, kept_back; // of source text: some is newer than the program, some not shown
 };
 
+// What SORT ranks by.
+static uint64_t rank_of(const struct row *row, enum query_sort sort)
+{
+	return sort == SORT_SELF    ? row->self
+	       : sort == SORT_CALLS ? row->calls
+	       : sort == SORT_WALL  ? row->wall_self_ns
+	       : sort == SORT_TOTAL ? row->total
+	                            : row->wall_total_ns;
+}
+
 static enum tone heat(const struct code *code, const struct row *row, enum query_sort sort)
 {
-	double all = (double)code->rows->all;
-	double share = all > 0 ? (double)(sort == SORT_SELF ? row->self : row->total) / all : 0;
+	bool wall = sort == SORT_WALL || sort == SORT_WALL_TOTAL;
+	double all = (double)(wall ? code->rows->wall_all_ns : code->rows->all);
+	double share = all > 0 ? (double)rank_of(row, sort) / all : 0;
 
 	if (sort != code->sort || code->by == BY_LINE)
 		return TONE_PLAIN;
@@ -75,6 +88,33 @@ static void make_total_share(const struct section *s, const void *data, struct s
 {
 	make_total(s, data, cell);
 	cell->share.all = s->all;
+}
+
+// Its own, or with what it calls where rows rank by that.
+static void make_wall(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct code *code = s->context;
+	enum query_sort sort = code->sort == SORT_WALL_TOTAL ? SORT_WALL_TOTAL : SORT_WALL;
+
+	cell->count = rank_of(data, sort);
+	cell->tone = heat(code, data, sort);
+	cell->flags = code->rows->wall_all_ns ? 0 : CELL_UNKNOWN;
+}
+
+static void make_wall_share(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct code *code = s->context;
+
+	make_wall(s, data, cell);
+	cell->share.all = code->rows->wall_all_ns;
+}
+
+static void make_wall_total(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct code *code = s->context;
+
+	cell->count = rank_of(data, SORT_WALL_TOTAL);
+	cell->flags = code->rows->wall_all_ns ? 0 : CELL_UNKNOWN;
 }
 
 // Rows that somebody may act on, and of which the second may as well be the first.
@@ -321,6 +361,11 @@ static const struct section_column code_columns[] = {
 	{ "line", .type = CELL_COUNT, .at = { 0, 0, 3 }, .none = { 1, 1, 1 }, .make = make_line },
 	{ "module", .type = CELL_TEXT, .at = { 0, 0, 4 }, FIELD(struct row, module) },
 	{ "kind", .type = CELL_TEXT, .at = { 0, 0, 5 }, .make = make_kind },
+	{ "wall_ns", "wall", .heading = "wall", .type = CELL_NS, .at = { 1, 1, 19 },
+	  .make = make_wall },
+	{ "wall_share", .heading = "%", .page_heading = "wall %", .alone = "wall %",
+	  .type = CELL_SHARE, .at = { 1, 1, 20 }, .make = make_wall_share },
+	{ "wall_total_ns", .type = CELL_NS, .at = { 0, 0, 21 }, .make = make_wall_total },
 	{ "self_ns", "self", .heading = "self", .type = CELL_NS, .at = { 1, 1, 6 },
 	  .make = make_self },
 	{ "self_share", .heading = "%", .page_heading = "self %", .alone = "self %",
@@ -461,6 +506,13 @@ static enum clip name_clip(enum query_by by)
 	                                          : CLIP_MIDDLE;
 }
 
+// Of wall time and that of all threads one has shares: what rows rank by.
+static void choose_times(struct section *s, const struct code *code)
+{
+	section_without(s, code->wall ? "self_share" : "wall_ns");
+	section_without(s, code->wall ? "total_share" : "wall_share");
+}
+
 static void choose_columns(struct section *s, const struct code *code)
 {
 	section_without(s, "place");
@@ -471,15 +523,37 @@ static void choose_columns(struct section *s, const struct code *code)
 	}
 	if (!has_gpu(code->rows))
 		section_without(s, "gpu_total_ns");
+	choose_times(s, code);
 	// It says what the rank of rows is worth that are ranked by self time.
 	if (code->sort != SORT_SELF || !has_margins(code->rows))
 		section_without(s, "self_margin");
-	section_column(s, code->sort == SORT_SELF ? "total_ns" : "self_ns")->width_min = WIDEST;
+	bool total = code->sort == SORT_TOTAL || code->sort == SORT_WALL_TOTAL ||
+	             code->sort == SORT_CALLS;
+	section_column(s, total ? "self_ns" : "total_ns")->width_min = WIDEST;
 	section_column(s, "where")->clip = name_clip(code->by);
 	if (code->by == BY_FUNCTION)
 		return;
 	section_without(s, "kind_words");
 	section_without(s, "beside");
+}
+
+// Code ranks by wall time where nothing else is asked for, and the order is another one.
+static bool ranks_by_wall(const struct report *r)
+{
+	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
+	struct wall_account wall;
+	struct error failed = { 0 };
+
+	if (query_wall_account(r->profile, &query, &wall, &failed) < 0)
+		return false; // as where it is not known
+	return r->view->sort == VIEW_SORT_WALL ? wall.all_ns != 0
+	                                       : r->view->sort == VIEW_SORT_NONE && wall.ranks;
+}
+
+// The same, of wall time.
+static enum query_sort by_wall(enum query_sort sort)
+{
+	return sort == SORT_SELF ? SORT_WALL : sort == SORT_TOTAL ? SORT_WALL_TOTAL : sort;
 }
 
 static const char *say_time(const struct view *view)
@@ -495,20 +569,27 @@ static bool is_interpreter(const struct code *code, const struct row *row)
 	       origin_is_python(row->module);
 }
 
+// Rows with less are not worth their line.
+static uint64_t least_of(const struct code *code)
+{
+	uint64_t all = code->wall ? code->rows->wall_all_ns : code->rows->all;
+
+	return (uint64_t)(view_min_share(code->view, false) * (double)all);
+}
+
 // The rows that are worth their line. Those of equal rank keep the query's order.
 static void choose_rows(struct section *s, const struct code *code)
 {
 	bool whole_report = view_table(code->view) == VIEW_TABLE_NONE;
-	uint64_t least = (uint64_t)(view_min_share(code->view, false) * (double)code->rows->all);
+	bool total = code->sort == SORT_TOTAL || code->sort == SORT_WALL_TOTAL;
+	uint64_t least = least_of(code);
 
 	for (size_t i = 0; i < code->rows->count && s->row_count < code->view->top; i++) {
 		const struct row *row = &code->rows->rows[i];
-		uint64_t ranked = code->sort == SORT_SELF    ? row->self
-		                  : code->sort == SORT_CALLS ? row->calls
-		                                             : row->total;
+		uint64_t ranked = rank_of(row, code->sort);
 		if (!ranked || (ranked < least && code->sort != SORT_CALLS))
 			break;
-		if (whole_report && code->sort == SORT_TOTAL &&
+		if (whole_report && total &&
 		    (row_is_startup(row->name) || is_interpreter(code, row)))
 			continue;
 		if (!section_row(s, row))
@@ -523,7 +604,7 @@ static struct call_tree *calls_of(const struct code *code, struct error *err)
 	bool on_cpu = code->python, waits = false;
 
 	query.without_others = true;
-	if (code->by != BY_FUNCTION || code->sort != SORT_SELF)
+	if (code->by != BY_FUNCTION || (code->sort != SORT_SELF && code->sort != SORT_WALL))
 		return NULL;
 	for (size_t i = 0; i < code->rows->count; i++) {
 		const struct row *row = &code->rows->rows[i];
@@ -552,6 +633,20 @@ static void note_idle(struct section *s, const struct code *code)
 		format_duration(rows->idle_ns).text);
 }
 
+// "hotspots by wall time".
+static const char *title_of(struct report *r, const char *what, enum query_sort sort)
+{
+	static const char *const orders[] = {
+		[SORT_SELF] = "self time",
+		[SORT_TOTAL] = "total time",
+		[SORT_CALLS] = "calls",
+		[SORT_WALL] = "wall time",
+		[SORT_WALL_TOTAL] = "wall time with callees",
+	};
+
+	return report_say(r, "%s by %s", what, orders[sort]);
+}
+
 struct section *section_hotspots(struct report *r, enum query_by by, enum query_sort sort,
                                  struct error *err)
 {
@@ -564,20 +659,23 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	struct code code = { .view = r->view, .report = r, .by = by, .sort = sort };
 	struct error failed = { 0 };
 
-	code.rows = keep_rows(r, rows_shown(r->profile, r->view, by, sort, err), err);
+	code.wall = sort != SORT_CALLS && ranks_by_wall(r);
+	if (code.wall)
+		code.sort = by_wall(sort);
+	code.rows = keep_rows(r, rows_shown(r->profile, r->view, by, code.sort, err), err);
 	if (!code.rows)
 		return NULL;
 	code.python = rows_have_python(code.rows);
 	cleanup(call_tree) struct call_tree *calls = calls_of(&code, &failed);
 	code.calls = calls; // without it, rows have their own places
-	const char *title = sort == SORT_CALLS ? report_say(r, "%s by calls", titles[by])
-	                                       : report_say(r, "%s by %s time", titles[by],
-	                                                    sort == SORT_SELF ? "self" : "total");
-	struct section *s = new_section(r, &code, "functions", title);
+	struct section *s = new_section(r, &code, "functions", title_of(r, titles[by], code.sort));
 	if (r->failed)
 		return section_end(s, err);
-	s->subtitle = report_say(r, "%s%s", say_time(r->view),
-	                         r->view->thread || r->view->process ? "" : ", all threads");
+	s->subtitle = report_say(
+		r, "%s%s%s", code.wall ? "what the run waited for; self and total: " : "",
+		say_time(r->view), r->view->thread || r->view->process ? "" : ", all threads");
+	if (code.wall)
+		s->unit_ns = code.rows->wall_all_ns;
 	choose_columns(s, &code);
 	choose_rows(s, &code);
 	s->shown = s->row_count != 0;
@@ -602,6 +700,10 @@ struct section *section_page_functions(struct report *r, struct error *err)
 		return NULL;
 	struct section *s = new_section(r, &code, "functions", "Functions");
 	s->subtitle = "CPU + waiting, all threads";
+	if (!code.rows->wall_all_ns) {
+		section_without(s, "wall_ns");
+		section_without(s, "wall_share");
+	}
 	add_page_rows(s, code.rows, false);
 	return section_end(s, err);
 }
@@ -618,6 +720,10 @@ struct section *section_page_lines(struct report *r, struct error *err)
 	section_without(s, "calls");
 	section_without(s, "kind_words");
 	section_without(s, "page_name");
+	if (!code.rows->wall_all_ns) {
+		section_without(s, "wall_ns");
+		section_without(s, "wall_share");
+	}
 	if (!r->failed)
 		section_column(s, "place")->page_heading = "line";
 	add_page_rows(s, code.rows, true);
@@ -634,11 +740,11 @@ static bool is_wanted(const struct code *code, const struct row *row)
 static void choose_lines(struct section *s, struct code *code)
 {
 	const struct rows *rows = code->rows;
-	uint64_t least = (uint64_t)(view_min_share(code->view, false) * (double)rows->all);
+	uint64_t least = least_of(code);
 
 	for (size_t i = 0; i < rows->count && s->row_count < code->view->top; i++) {
 		const struct row *row = &rows->rows[i];
-		uint64_t ranked = code->sort == SORT_TOTAL ? row->total : row->self;
+		uint64_t ranked = rank_of(row, code->sort);
 		if (!ranked || ranked < least)
 			break;
 		if (!row->file || !row->line)
@@ -661,16 +767,23 @@ struct section *section_lines(struct report *r, struct error *err)
 		.view = r->view, .report = r, .by = BY_LINE, .sort = total ? SORT_TOTAL : SORT_SELF
 	};
 
+	code.wall = ranks_by_wall(r);
+	if (code.wall)
+		code.sort = by_wall(code.sort);
 	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, code.sort, &own_code, err), err);
 	if (!code.rows)
 		return NULL;
-	struct section *s =
-		new_section(r, &code, "lines", total ? "hot lines by total time" : "hot lines");
+	struct section *s = new_section(
+		r, &code, "lines",
+		code.sort == SORT_SELF ? "hot lines" : title_of(r, "hot lines", code.sort));
 	s->subtitle = own_code ? "of your own code, with the libraries that they call" : "";
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		section_without(s, others[i]);
 	section_without(s, total ? "self_ns" : "total_ns");
 	section_without(s, total ? "self_share" : "total_share");
+	choose_times(s, &code);
+	if (code.wall)
+		s->unit_ns = code.rows->wall_all_ns;
 	if (!has_gpu(code.rows))
 		section_without(s, "gpu_total_ns");
 	choose_lines(s, &code);

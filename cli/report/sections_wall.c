@@ -9,6 +9,7 @@
 #include "cli/report/view.h"
 #include "merge/query/query.h"
 #include "merge/query/query_waits.h"
+#include "merge/query/query_wall.h"
 #include "merge/scope/keys.h"
 
 #include <stdio.h>

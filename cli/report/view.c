@@ -14,7 +14,7 @@
 static const char *const sorts[] = { "self", "total",     "line",    "calls",
 	                             "mem",  "flops",     "avg",     "mem-total",
 	                             "net",  "net-total", "gpu-net", "gpu-net-total",
-	                             "gpu",  "gpu-total", NULL };
+	                             "gpu",  "gpu-total", "wall",    NULL };
 static const char *const phases[] = { "all", "startup", "warmup", "steady",
 	                              NULL }; // enum view_phase
 
@@ -111,7 +111,7 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_CHOICE,
 	  .offset = AT(sort),
 	  .choices = sorts,
-	  .help = "one table, ranked by self, total, line, mem, gpu, gpu-total; "
+	  .help = "one table, ranked by wall, self, total, line, mem, gpu, gpu-total; "
 	          "of ops also calls, avg, flops, mem-total, net, net-total, gpu-net, gpu-net-total; "
 	          "with --by function also calls" },
 	{ .name = "by",
@@ -338,6 +338,7 @@ struct op_query view_op_query(const struct view *view)
 		[VIEW_SORT_GPU_NET_TOTAL] = OPS_SORT_GPU_MEMORY_TOTAL,
 		[VIEW_SORT_GPU] = OPS_SORT_GPU,
 		[VIEW_SORT_GPU_TOTAL] = OPS_SORT_GPU,
+		[VIEW_SORT_WALL] = OPS_SORT_SELF,
 	};
 	int by = view->by.index;
 

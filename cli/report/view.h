@@ -28,8 +28,9 @@ enum view_sort {
 	VIEW_SORT_NET_TOTAL,
 	VIEW_SORT_GPU_NET,
 	VIEW_SORT_GPU_NET_TOTAL,
-	VIEW_SORT_GPU,      /* of functions and the like by what they launched themselves … */
-	VIEW_SORT_GPU_TOTAL /* … and with what they call */
+	VIEW_SORT_GPU,       /* of functions and the like by what they launched themselves … */
+	VIEW_SORT_GPU_TOTAL, /* … and with what they call */
+	VIEW_SORT_WALL       /* by what the end of the run waited for */
 };
 
 /* What has one row. Those of samples are enum query_by, to BY_PROCESS. */

@@ -11,6 +11,7 @@
 #include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
 #include "merge/table/cells.h"
+#include "merge/wall/wall_time.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,7 +109,8 @@ static void fill_owner(const struct profile *p, const struct key *key, struct ro
 }
 
 static void fill_row(const struct scope *scope, const struct key *key,
-                     const struct self_total *tally, const struct self_total *gpu, struct row *row)
+                     const struct self_total *tally, const struct self_total *gpu,
+                     const struct self_total *wall, struct row *row)
 {
 	const struct profile *p = scope->profile;
 
@@ -134,6 +136,8 @@ static void fill_row(const struct scope *scope, const struct key *key,
 	row->total_samples = tally->total.samples;
 	row->gpu_self_ns = gpu ? gpu->self.ns[0] : 0;
 	row->gpu_total_ns = gpu ? gpu->total.ns[0] : 0;
+	row->wall_self_ns = wall ? wall->self.counted : 0;
+	row->wall_total_ns = wall ? wall->total.counted : 0;
 	fill_owner(p, key, row);
 	if (scope->whole_run && scope->table == profile_cells(p) &&
 	    (key->group == KEY_THREAD || key->group == KEY_PROCESS))
@@ -143,7 +147,7 @@ static void fill_row(const struct scope *scope, const struct key *key,
 // What was left out as others' time is known of a row all the same, for who reads all metrics.
 static bool is_asked_for(const struct row *row, const struct query *query)
 {
-	bool has_time = row->total || row->gpu_total_ns;
+	bool has_time = row->total || row->gpu_total_ns || row->wall_total_ns;
 
 	for (int m = 0; query->keep_others && m < METRIC_COUNT; m++)
 		has_time |= row->total_ns[m] > 0;
@@ -159,7 +163,7 @@ static void show_line(struct key *key, const struct key *line)
 
 static int fill_rows(struct answer *answer, const struct scope *scope, const struct keys *keys,
                      const struct self_totals *tallies, const struct self_totals *gpu,
-                     const struct query *query, struct error *err)
+                     const struct self_totals *wall, const struct query *query, struct error *err)
 {
 	cleanup_free uint32_t *best = choose_lines(keys, tallies);
 
@@ -174,7 +178,7 @@ static int fill_rows(struct answer *answer, const struct scope *scope, const str
 		if (best[id - 1])
 			show_line(&key, &keys->lines.keys[best[id - 1] - 1]);
 		fill_row(scope, &key, &tallies->keys[id - 1], gpu->keys ? &gpu->keys[id - 1] : NULL,
-		         row);
+		         wall->keys ? &wall->keys[id - 1] : NULL, row);
 		if (!is_asked_for(row, query))
 			continue;
 		answer->ids[answer->rows.count] = id;
@@ -199,6 +203,10 @@ static uint64_t rank(const struct row *row, enum query_sort sort)
 		return row->gpu_self_ns;
 	case SORT_GPU_TOTAL:
 		return row->gpu_total_ns;
+	case SORT_WALL:
+		return row->wall_self_ns;
+	case SORT_WALL_TOTAL:
+		return row->wall_total_ns;
 	default:
 		return row->self;
 	}
@@ -213,6 +221,8 @@ static int compare_times(const struct row *a, const struct row *b, enum query_so
 		[SORT_CALLS] = { SORT_SELF, SORT_TOTAL, SORT_GPU_SELF },
 		[SORT_GPU_SELF] = { SORT_GPU_TOTAL, SORT_SELF, SORT_TOTAL },
 		[SORT_GPU_TOTAL] = { SORT_GPU_SELF, SORT_TOTAL, SORT_SELF },
+		[SORT_WALL] = { SORT_SELF, SORT_TOTAL, SORT_GPU_SELF },
+		[SORT_WALL_TOTAL] = { SORT_WALL, SORT_TOTAL, SORT_SELF },
 	};
 	int order = compare_u64(rank(a, sort), rank(b, sort));
 
@@ -361,16 +371,33 @@ static int tally_gpu(const struct profile *p, const struct query *query, struct 
 	               : self_totals_init(gpu, &scope, keys, &of_gpu, err);
 }
 
+// Wall time of the same keys, where it is asked for and known.
+static int tally_wall(const struct profile *p, const struct query *query, struct keys *keys,
+                      struct self_totals *wall, struct error *err)
+{
+	struct query of_wall = *query;
+	cleanup(scope) struct scope scope = { 0 };
+
+	if (!query->with_wall || query->of != QUERY_THREADS || !profile_wall_time(p)->cells.count)
+		return 0;
+	of_wall.of = QUERY_WALL;
+	of_wall.without_others = true;
+	return scope_init(&scope, p, &of_wall, err) < 0
+	               ? -1
+	               : self_totals_init(wall, &scope, keys, &of_wall, err);
+}
+
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err)
 {
 	cleanup(scope) struct scope scope = { 0 };
 	cleanup(keys) struct keys keys = { 0 };
-	cleanup(self_totals) struct self_totals tallies = { 0 }, gpu = { 0 };
+	cleanup(self_totals) struct self_totals tallies = { 0 }, gpu = { 0 }, wall = { 0 };
 
 	if (scope_init(&scope, p, query, err) < 0 ||
 	    keys_init(&keys, p, query, answer_keys_wanted(query), err) < 0 ||
 	    self_totals_init(&tallies, &scope, &keys, query, err) < 0 ||
-	    tally_gpu(p, query, &keys, &gpu, err) < 0)
+	    tally_gpu(p, query, &keys, &gpu, err) < 0 ||
+	    tally_wall(p, query, &keys, &wall, err) < 0)
 		return NULL;
 
 	struct answer *answer = answer_new(keys.keys.count);
@@ -378,7 +405,7 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 		error_set(err, ENOMEM, "could not rank the profile");
 		return NULL;
 	}
-	if (fill_rows(answer, &scope, &keys, &tallies, &gpu, query, err) < 0 ||
+	if (fill_rows(answer, &scope, &keys, &tallies, &gpu, &wall, query, err) < 0 ||
 	    sort_rows(answer, query->sort, err) < 0) {
 		rows_free(&answer->rows);
 		return NULL;
@@ -389,6 +416,8 @@ struct rows *query_run(const struct profile *p, const struct query *query, struc
 	answer->rows.idle_ns = scope.idle_ns;
 	for (size_t i = 0; i < answer->rows.count; i++)
 		answer->rows.gpu_all_ns += answer->rows.rows[i].gpu_self_ns;
+	for (int m = 0; m < METRIC_COUNT; m++)
+		answer->rows.wall_all_ns += wall.all.ns[m];
 	answer->rows.all_samples = tallies.all.samples;
 	return &answer->rows;
 }

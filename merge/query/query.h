@@ -33,9 +33,11 @@ struct row {
 	uint64_t recursive; /* of them, made while the function was open in its thread */
 	uint64_t self_ns[METRIC_COUNT]; /* all of it, also what was not asked for */
 	uint64_t total_ns[METRIC_COUNT];
-	uint64_t self, total;               /* what was asked for: what rows are ranked by */
-	uint64_t gpu_self_ns, gpu_total_ns; /* what it has launched ran so long, itself and with
-	                                       what it called: beside the time that was asked for */
+	uint64_t self, total;                 /* what was asked for: what rows are ranked by */
+	uint64_t gpu_self_ns, gpu_total_ns;   /* what it has launched ran so long, itself and with
+	                                         what it called: beside the time that was asked for */
+	uint64_t wall_self_ns, wall_total_ns; /* of the run's wall time, without waiting for a free
+	                                         CPU: query.with_wall, else 0 */
 	uint64_t self_samples, total_samples;
 	double self_margin; /* half width of the 95 % Wilson interval of self's share of all time,
 	                       in points of 1.0; 0 if the time is exact */
@@ -45,9 +47,10 @@ struct row {
 struct rows {
 	struct row *rows;
 	size_t count;
-	uint64_t all;        /* the time that shares are shares of */
-	uint64_t gpu_all_ns; /* the same of GPU time: gpu_self_ns of all rows */
-	uint64_t idle_ns;    /* that was left out, as idle threads of libraries had it */
+	uint64_t all;         /* the time that shares are shares of */
+	uint64_t gpu_all_ns;  /* the same of GPU time: gpu_self_ns of all rows */
+	uint64_t wall_all_ns; /* wall time, with waiting for a free CPU; 0: not known */
+	uint64_t idle_ns;     /* that was left out, as idle threads of libraries had it */
 	uint64_t all_samples;
 };
 

@@ -246,12 +246,11 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-// Threads of one kind are one: who is at the same place.
-static bool same_side(const struct wait_side *a, const struct wait_side *b)
+// Threads of one kind are one: who is in the same function.
+static bool same_function(const struct wait_side *a, const struct wait_side *b)
 {
 	bool same = same_text(a->function, b->function) && same_text(a->file, b->file) &&
-	            a->line == b->line && same_text(a->process, b->process) &&
-	            !a->threads == !b->threads;
+	            same_text(a->process, b->process) && !a->threads == !b->threads;
 
 	return same && (a->function || same_text(a->thread, b->thread));
 }
@@ -263,8 +262,10 @@ static bool same_row(const struct wait_row *a, const struct wait_row *b)
 	            same_text(a->resource_file, b->resource_file) &&
 	            same_text(a->within, b->within) && a->python == b->python;
 
-	// Without a name resources of one kind that are waited for at one place are alike.
-	return same && same_side(&a->waiter, &b->waiter) && same_side(&a->holder, &b->holder);
+	// Without a name resources of one kind that are waited for at one line are alike. Who holds
+	// one is at many lines of a function meanwhile: those are one, and the heaviest is named.
+	return same && a->waiter.line == b->waiter.line && same_function(&a->waiter, &b->waiter) &&
+	       same_function(&a->holder, &b->holder);
 }
 
 // How many different threads of each row's edges are waiters, and holders.
@@ -375,6 +376,51 @@ struct wait_rows *query_waits(const struct profile *p, struct error *err)
 	return steal(rows);
 }
 
+// CPU time of all threads in the function of SIDE.
+static uint64_t on_cpus(const struct profile *p, const struct wait_side *side)
+{
+	const struct cells *cells = profile_cells(p);
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		struct wait_side other;
+		if (cell->metric != METRIC_ON_CPU)
+			continue;
+		fill_side(p, 0, cell->node, false, &other);
+		ns += same_function(side, &other) ? cells_whole(cells, cell) : 0;
+	}
+	return ns;
+}
+
+static uint32_t slot_of(const struct profile *p, uint32_t node)
+{
+	while (profile_node(p, node)->parent)
+		node = profile_node(p, node)->parent;
+	return profile_node(p, node)->location;
+}
+
+// The most that a thread was alone which is never in the function of SIDE.
+static uint64_t alone_elsewhere(const struct profile *p, const struct wait_side *side)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	size_t threads = profile_threads(p)->thread_count;
+	cleanup_free bool *is_there = calloc(threads + 1, sizeof(*is_there));
+	cleanup_free uint64_t *ns = calloc(threads + 1, sizeof(*ns));
+	uint64_t most = 0;
+
+	for (size_t i = 0; is_there && ns && i < t->alone_count; i++) {
+		uint32_t slot = slot_of(p, t->alone[i].node);
+		struct wait_side other;
+		fill_side(p, 0, t->alone[i].node, false, &other);
+		is_there[slot - 1] |= same_function(side, &other);
+		ns[slot - 1] += t->alone[i].ns;
+	}
+	for (size_t i = 0; is_there && ns && i < threads; i++)
+		most = !is_there[i] && ns[i] > most ? ns[i] : most;
+	return most;
+}
+
 void query_parallel(const struct profile *p, struct parallel *parallel)
 {
 	const struct wall_time *t = profile_wall_time(p);
@@ -396,7 +442,7 @@ void query_parallel(const struct profile *p, struct parallel *parallel)
 		struct wait_side side;
 		size_t at = 0;
 		fill_side(p, 0, t->alone[i].node, false, &side);
-		while (at < count && !same_side(&sides[at], &side))
+		while (at < count && !same_function(&sides[at], &side))
 			at++;
 		if (at == sizeof(sides) / sizeof(sides[0]))
 			continue;
@@ -406,18 +452,10 @@ void query_parallel(const struct profile *p, struct parallel *parallel)
 	}
 	for (size_t i = 0; i < count; i++)
 		best = ns[i] > ns[best] ? i : best;
-	if (count) {
-		parallel->alone = sides[best];
-		parallel->alone_ns = ns[best];
-	}
-}
-
-uint64_t query_wall_ns(const struct profile *p)
-{
-	const struct wall_time *t = profile_wall_time(p);
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < t->cells.count; i++)
-		ns += cells_whole(&t->cells, &t->cells.cells[i]);
-	return ns;
+	if (!count || !ns[best])
+		return;
+	parallel->alone = sides[best];
+	parallel->alone_ns = ns[best];
+	parallel->alone_all_ns = on_cpus(p, &sides[best]);
+	parallel->alone_other_ns = alone_elsewhere(p, &sides[best]);
 }

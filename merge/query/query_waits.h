@@ -69,14 +69,13 @@ struct parallel {
 	uint64_t none_ns, one_ns; /* no thread was on a CPU; one was */
 	uint64_t more_ns;         /* several were */
 	uint32_t most;            /* threads at once */
-	struct wait_side alone;   /* the place that was most of one_ns; its threads are 0 */
+	struct wait_side alone;   /* the function that was most of one_ns, at its heaviest line; its
+	                             threads are 0 */
 	uint64_t alone_ns;        /* of one_ns, there */
+	uint64_t alone_all_ns;    /* CPU time of all threads there, whoever ran beside them */
+	uint64_t alone_other_ns;  /* the most that a thread which is never there was alone */
 };
 void query_parallel(const struct profile *p, struct parallel *parallel);
 
 /* "mutex", "pipe or socket", "semaphore"; "" if KIND is not known. */
 const char *wait_kind_name(uint32_t kind, enum metric cause);
-
-/* The wall time of the whole run: of the first thread, and what stood for it while it waited.
-   0: it is not known. */
-uint64_t query_wall_ns(const struct profile *p);

@@ -5,6 +5,7 @@
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_waits.h"
+#include "merge/query/query_wall.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>

@@ -84,13 +84,16 @@ static void choose_metrics(struct scope *scope, const struct query *query)
 {
 	bool both = query->on_cpu == query->off_cpu;
 
-	if (query->of != QUERY_THREADS)
+	if (query->of != QUERY_THREADS && query->of != QUERY_WALL)
 		both = true;
 	for (int i = 0; i < METRIC_COUNT; i++)
 		scope->metrics[i] = both || (metric_is_off_cpu(i) ? query->off_cpu : query->on_cpu);
 	if ((query->of == QUERY_THREADS || query->of == QUERY_GPU_IDLE) && both &&
 	    query->without_others)
 		scope->metrics[METRIC_OFF_RUNNABLE] = scope->metrics[METRIC_OFF_CHILD] = false;
+	// Children that are known stand there for who waits for them.
+	if (query->of == QUERY_WALL && both && query->without_others)
+		scope->metrics[METRIC_OFF_RUNNABLE] = false;
 }
 
 // Where waits of idle threads do not count. Of a thread as a whole all time does.

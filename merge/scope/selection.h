@@ -21,7 +21,9 @@ enum query_sort {
 	SORT_TOTAL,
 	SORT_CALLS,    /* of functions, where they were counted */
 	SORT_GPU_SELF, /* what it has launched, see struct row */
-	SORT_GPU_TOTAL
+	SORT_GPU_TOTAL,
+	SORT_WALL, /* what the run waited for, see struct row; those without come by self */
+	SORT_WALL_TOTAL
 };
 
 /* For user_code: what is named and no library's, see base/origin.h. */
@@ -40,13 +42,14 @@ enum query_of {
 };
 
 struct query {
-	enum query_of of; /* on_cpu, off_cpu and without_others are for threads */
+	enum query_of of; /* on_cpu, off_cpu and without_others are for threads and wall time */
 	enum query_by by;
 	enum query_sort sort;
 	bool on_cpu, off_cpu; /* which time counts; both false: both */
 	bool without_others; /* of both, not what others take: waiting for a free CPU, which may hit
 	                        any function, for children, whose time is in them, and idle threads
 	                        of libraries (merge/scope/idle.h) */
+	bool with_wall;      /* of threads: rows have their wall time, too */
 	bool keep_others;    /* rows that have such time alone are kept, by self and total of 0 */
 	const char *thread;  /* only threads of this name or tid; NULL: all */
 	const char *process; /* only processes of this name or pid; NULL: all */

@@ -39,7 +39,8 @@ foreach(module
   query_slices
   query_stack_times
   query_stacks
-  query_timeline)
+  query_timeline
+  query_wall)
   unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 

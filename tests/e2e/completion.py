@@ -30,7 +30,7 @@ VALUES = {
     "gpu-callsites": {"off", "sampled", "all"},
     "rung": {"kernel", "user", "agent", "proc"},
     "sort": {"self", "total", "line", "calls", "mem", "flops", "avg", "mem-total", "net",
-             "net-total", "gpu-net", "gpu-net-total", "gpu", "gpu-total"},
+             "net-total", "gpu-net", "gpu-net-total", "gpu", "gpu-total", "wall"},
     "unwinder": {"table", "libunwind"},
 }
 

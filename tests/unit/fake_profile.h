@@ -26,6 +26,7 @@
 #include "merge/query/query_step_parts.h"
 #include "merge/query/query_steps.h"
 #include "merge/query/query_waits.h"
+#include "merge/query/query_wall.h"
 #include "merge/query/query_warmup.h"
 #include "merge/rules/finding.h"
 
@@ -70,6 +71,7 @@ struct profile {
 	const struct step_parts *step_parts; /* of each step; NULL: unknown */
 	struct wait_rows waits;
 	struct parallel parallel;
+	struct wall_account wall;
 	struct memory_rows memory;
 	struct memory_curves curves;
 	struct memory_doubts doubts;

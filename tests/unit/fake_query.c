@@ -682,6 +682,15 @@ void query_parallel(const struct profile *p, struct parallel *parallel)
 	*parallel = p->parallel;
 }
 
+int query_wall_account(const struct profile *p, const struct query *query,
+                       struct wall_account *account, struct error *err)
+{
+	(void)query;
+	(void)err;
+	*account = p->wall;
+	return 0;
+}
+
 uint64_t query_wall_ns(const struct profile *p)
 {
 	return p->waits.wall_ns;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_wall.h"
+
+#include "base/cleanup.h"
+#include "merge/profile/profile_parts.h"
+#include "merge/scope/scope.h"
+#include "merge/wall/wall_time.h"
+
+#define SAME_SHARE 0.05 /* of wall time: orders that differ by less are the same */
+#define UNKNOWN_SHARE                                                                              \
+	0.20 /* of wall time, in waits that other threads end: more, and who is waited             \
+	        for is not known */
+
+uint64_t query_wall_ns(const struct profile *p)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < t->cells.count; i++)
+		ns += cells_whole(&t->cells, &t->cells.cells[i]);
+	return ns;
+}
+
+// What ALL threads did, or the one of each instant that the run waited for, less what others take.
+static int add_up(const struct profile *p, struct query query, enum query_of of,
+                  uint64_t ns[METRIC_COUNT], uint64_t *counted, struct error *err)
+{
+	cleanup(scope) struct scope scope = { 0 };
+
+	query.of = of;
+	query.by = BY_FUNCTION;
+	query.without_others = true;
+	if (scope_init(&scope, p, &query, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < scope.first_cell[profile_paths(p)->count]; i++) {
+		const struct cell *cell = &scope.table->cells[scope.cells[i]];
+		uint64_t cell_ns = scope_ns(&scope, cell);
+		ns[scope_metric(cell)] += cell_ns;
+		*counted += scope_counts(&scope, cell) ? cell_ns : 0;
+	}
+	return 0;
+}
+
+int query_wall_account(const struct profile *p, const struct query *query,
+                       struct wall_account *account, struct error *err)
+{
+	uint64_t of_threads[METRIC_COUNT] = { 0 }, counted = 0, threads = 0;
+	bool part = query->thread || query->process || query->on_cpu != query->off_cpu;
+
+	*account = (struct wall_account){ 0 };
+	if (!profile_wall_time(p)->cells.count)
+		return 0;
+	if (add_up(p, *query, QUERY_WALL, account->ns, &counted, err) < 0 ||
+	    add_up(p, *query, QUERY_THREADS, of_threads, &threads, err) < 0)
+		return -1;
+	for (int m = 0; m < METRIC_COUNT; m++)
+		account->all_ns += account->ns[m];
+	double all = (double)account->all_ns, more = (double)threads - (double)counted;
+	double unknown = (double)(account->ns[METRIC_OFF_LOCK] + account->ns[METRIC_OFF_CHILD] +
+	                          account->ns[METRIC_OFF_OTHER]);
+	account->ranks = !part && unknown <= UNKNOWN_SHARE * all &&
+	                 (more > SAME_SHARE * all || more < -SAME_SHARE * all);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wall time by what the end of the run waited for (merge/wall/wall.h), summed over all code, and
+ * whether code is to be ranked by it.
+ */
+#pragma once
+
+#include "base/metric.h"
+#include "merge/scope/selection.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct profile;
+
+struct wall_account {
+	uint64_t all_ns;           /* in the window; 0: not known */
+	uint64_t ns[METRIC_COUNT]; /* by what those did that were waited for */
+	/* Most of its waits are resolved, and code ranks differently by it than by the time of all
+	   threads together. In a run of one thread both are the same. */
+	bool ranks;
+};
+
+/* Of QUERY's window; never RANKS where it asks for some threads alone, or for one kind of time. -1
+   on error. */
+int query_wall_account(const struct profile *p, const struct query *query,
+                       struct wall_account *account, struct error *err);
+
+/* The wall time of the whole run: of the first thread, and what stood for it while it waited.
+   0: it is not known. */
+uint64_t query_wall_ns(const struct profile *p);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Code ranks by what the end of the run waited for.
+#include "merge/query/query_wall.h"
+
+#include "base/record.h"
+#include "base/sampled.h"
+#include "tests/unit/merge_fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+static struct fixture f;
+
+static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
+                      enum thread_state next)
+{
+	const struct span_event span = { thread, from_ms * MS, to_ms * MS,
+		                         state,  next,         METRIC_OFF_LOCK };
+
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
+// The main thread computes for 400 ms, and then waits for 600 ms: if KNOWN for the other one, which
+// computes all the time, and else that ends before.
+static void wait_for_other(bool known)
+{
+	const struct wait_share by = { 2000 * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 1400 * MS,
+		                         .end_ns = 2000 * MS,
+		                         .address = 0x1000,
+		                         .kind = HELD_MUTEX,
+		                         .count = 1,
+		                         .parts = &by };
+
+	fixture_init(&f, NULL);
+	add_thread(&f, 2, 1, 102, "other");
+	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		if (ms < 1400)
+			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
+		if (ms == 1400)
+			tell_span(1, 1000, 1400, THREAD_RUNS, THREAD_BLOCKED);
+		if (ms == 1390 && !known) {
+			tell_span(2, 1000, 1390, THREAD_RUNS, THREAD_BLOCKED);
+			profile_end_thread(f.profile,
+			                   &(struct thread_end){ 2, 1390 * MS, .exact = false });
+		}
+		if (ms < 1390 || known)
+			add(&f, 2, METRIC_ON_CPU, 10, "run a.c:20 > hold a.c:18");
+	}
+	f.now_ns = 1400 * MS;
+	add(&f, 1, METRIC_OFF_LOCK, 600, "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc");
+	tell_span(1, 1400, 2000, THREAD_BLOCKED, THREAD_RUNS);
+	if (known)
+		profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	profile_end_wall(f.profile, 2000 * MS);
+	name_all(&f);
+}
+
+static void fini(void)
+{
+	fixture_fini(&f);
+}
+
+static struct wall_account account_of(const struct query *query)
+{
+	struct wall_account account;
+
+	cr_assert(query_wall_account(f.profile, query, &account, NULL) == 0);
+	return account;
+}
+
+static const struct row *row_called(const struct rows *rows, const char *name)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->rows[i].name, name) == 0)
+			return &rows->rows[i];
+	cr_fatal("no row %s", name);
+}
+
+TestSuite(query_wall, .fini = fini);
+
+Test(query_wall, a_wait_that_is_resolved_has_no_wall_time)
+{
+	const struct query query = { .sort = SORT_WALL, .with_wall = true };
+
+	wait_for_other(true);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+	cr_expect(eq(u64, rows->wall_all_ns, 1000 * MS));
+	cr_expect(eq(str, (char *)rows->rows[0].name, "hold"));
+	cr_expect(epsilon_eq(dbl, (double)rows->rows[0].wall_self_ns, 600.0 * MS, 10.0 * MS));
+	cr_expect(eq(u64, rows->rows[0].self, 1000 * MS));
+	const struct row *main = row_called(rows, "main");
+	cr_expect(epsilon_eq(dbl, (double)main->wall_total_ns, 400.0 * MS, 10.0 * MS));
+	cr_expect(eq(u64, main->wall_self_ns, 0));
+	const struct row *lock = row_called(rows, "pthread_mutex_lock");
+	cr_expect(le(u64, lock->wall_self_ns, 10 * MS));
+	cr_expect(eq(u64, lock->self, 600 * MS));
+}
+
+Test(query_wall, rows_have_none_unless_it_is_asked_for)
+{
+	wait_for_other(true);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &(struct query){ 0 }, NULL);
+	cr_expect(eq(u64, rows->wall_all_ns, 0));
+	cr_expect(eq(u64, row_called(rows, "hold")->wall_self_ns, 0));
+}
+
+Test(query_wall, code_ranks_by_it_where_most_waits_are_resolved)
+{
+	wait_for_other(true);
+	struct wall_account account = account_of(&(struct query){ 0 });
+	cr_expect(account.ranks);
+	cr_expect(eq(u64, account.all_ns, 1000 * MS));
+	cr_expect(epsilon_eq(dbl, (double)account.ns[METRIC_ON_CPU], 1000.0 * MS, 10.0 * MS));
+	cr_expect(not(account_of(&(struct query){ .thread = "other" }).ranks));
+	cr_expect(not(account_of(&(struct query){ .on_cpu = true }).ranks));
+}
+
+Test(query_wall, code_does_not_rank_by_it_where_who_was_waited_for_is_unknown)
+{
+	wait_for_other(false);
+	struct wall_account account = account_of(&(struct query){ 0 });
+	cr_expect(eq(u64, account.ns[METRIC_OFF_LOCK], 600 * MS));
+	cr_expect(not(account.ranks));
+}
+
+Test(query_wall, in_a_run_of_one_thread_all_orders_are_the_same)
+{
+	fixture_init(&f, NULL);
+	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
+	}
+	tell_span(1, 1000, 2000, THREAD_RUNS, THREAD_READY);
+	profile_end_wall(f.profile, 2000 * MS);
+	name_all(&f);
+	struct wall_account account = account_of(&(struct query){ 0 });
+	cr_expect(eq(u64, account.all_ns, 1000 * MS));
+	cr_expect(not(account.ranks));
+}
