@@ -15,6 +15,7 @@
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_contention.h"
+#include "merge/query/query_wall.h"
 #include "merge/rules/finding.h"
 
 #include <ctype.h>
@@ -35,6 +36,7 @@
 #define ASKED_SHARE  0.1  /* of the CPU time, by a function and what it asks libraries for */
 #define MORE_THAN    1.1  /* times the function that has most itself: then that says more */
 #define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
+#define QUEUE_SHARE  0.05 /* of wall time, waiting for a CPU: less needs no word */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
 #define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
 
@@ -43,8 +45,11 @@ struct verdict_facts {
 	const struct totals *totals;
 	struct account account;
 	struct contention_answer contention;
-	const struct rows *cpu;  /* functions by self time on a CPU, all threads */
-	const struct rows *both; /* the same, and waiting, as the tables have them */
+	struct wall_account wall; /* where it ranks code, what follows is of wall time */
+	uint64_t all;             /* CPU time of all threads, or wall time */
+	const char *of;           /* the same in words */
+	const struct rows *cpu;   /* functions by self time on a CPU, all threads */
+	const struct rows *both;  /* the same, and waiting, as the tables have them */
 	const struct call_tree *cpu_tree;
 	const struct call_tree *wait_tree; /* of the critical thread */
 	const struct op_rows *ops;         /* by self time */
@@ -72,11 +77,14 @@ __attribute__((format(printf, 2, 3))) static bool advise(struct verdict *v, cons
 	return true;
 }
 
-static const char *thread_name(const struct account *account, char *buffer, size_t size)
+// Who waited: where wall time is known, whoever the end of the run waited for.
+static const char *thread_name(const struct verdict_facts *f, char *buffer, size_t size)
 {
-	if (account->is_main)
+	if (f->wall.ranks)
+		return "the run";
+	if (f->account.is_main)
 		return "the main thread";
-	snprintf(buffer, size, "thread %s (%u)", account->thread, account->tid);
+	snprintf(buffer, size, "thread %s (%u)", f->account.thread, f->account.tid);
 	return buffer;
 }
 
@@ -161,9 +169,9 @@ static const char *with_waiting(const struct verdict_facts *f, const struct row 
 	const struct row *both = find_row(f->both, row);
 
 	buffer[0] = '\0';
-	if (!both)
+	if (!both || f->wall.ranks)
 		return buffer;
-	double more = share_of(row->self, f->cpu->all) - share_of(both->self, f->both->all);
+	double more = share_of(row->self, f->all) - share_of(both->self, f->both->all);
 	if (more > SAME_SHARE || more < -SAME_SHARE)
 		snprintf(buffer, size, " (%s %% of CPU + waiting)",
 		         format_percent(both->self, f->both->all).text);
@@ -197,7 +205,7 @@ static bool asks_most(const struct verdict_facts *f, double times, struct place_
 	*sum = place_busiest(f->cpu_tree);
 	uint64_t ns = sum->self + sum->below;
 	return sum->own && sum->entry && !sum->own->kernel && sum->below > sum->self / 10 &&
-	       share_of(ns, f->cpu->all) >= ASKED_SHARE &&
+	       share_of(ns, f->all) >= ASKED_SHARE &&
 	       (!row || (double)ns > times * (double)row->self);
 }
 
@@ -245,9 +253,9 @@ static void name_sum(const struct verdict_facts *f, const struct place_sum *sum,
 	struct place_op op = place_op_below(f->cpu_tree, sum, names_work, f->ops);
 	bool in_op = op.name && (double)op.self >= STANDS_FOR * (double)sum->below;
 	snprintf(buffer, size,
-	         "%s %% of the CPU time is spent in %s and in what it calls of %s, "
+	         "%s %% of %s is spent in %s and in what it calls of %s, "
 	         "most in %s%.80s",
-	         format_percent(sum->self + sum->below, f->cpu->all).text, place,
+	         format_percent(sum->self + sum->below, f->all).text, f->of, place,
 	         sum->entry->kernel ? "the kernel" : "libraries", in_op ? "the op " : "",
 	         in_op                                  ? op.name
 	         : sum->entry->name[0] == '[' || !entry ? sum->entry->name
@@ -275,7 +283,9 @@ static double price_of(const struct verdict_facts *f, uint64_t cpu_ns)
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE], wall = f->run->wall_ns;
 	uint64_t run = wall > waited ? wall - waited : 0;
 
-	return share_of(cpu_ns, f->cpu->all > run ? f->cpu->all : run) * (double)wall;
+	if (f->wall.ranks)
+		return share_of(cpu_ns, f->all) * (double)wall; // as evidence_weigh()
+	return share_of(cpu_ns, f->all > run ? f->all : run) * (double)wall;
 }
 
 static double price_of_op(const struct verdict_facts *f, const struct op_row *op)
@@ -353,8 +363,7 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
 	advise(v, "%s", finding->advice);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
-	    asks_most(f, MORE_THAN, &sum) &&
-	    share_of(sum.self + sum.below, f->cpu->all) >= MOST_SHARE)
+	    asks_most(f, MORE_THAN, &sum) && share_of(sum.self + sum.below, f->all) >= MOST_SHARE)
 		add_sum(f, &sum, v);
 	return true;
 }
@@ -385,9 +394,8 @@ static bool advise_cpu(const struct verdict_facts *f, struct verdict *v)
 	} else if (row) {
 		name_row(row, place, sizeof(place));
 		snprintf(v->next + length, sizeof(v->next) - length,
-		         " Of the CPU time, %s %%%s is spent in %s.",
-		         format_percent(row->self, f->cpu->all).text,
-		         with_waiting(f, row, both, sizeof(both)), place);
+		         " %s %% of %s%s is spent in %s.", format_percent(row->self, f->all).text,
+		         f->of, with_waiting(f, row, both, sizeof(both)), place);
 	}
 	return true;
 }
@@ -401,7 +409,7 @@ static bool waits_for_cpu(const struct verdict_facts *f, struct verdict *v)
 		return false;
 	say(v, "%s %% of the time %s was ready to run but had no CPU.",
 	    format_percent(waited, f->account.lifetime_ns).text,
-	    thread_name(&f->account, name, sizeof(name)));
+	    thread_name(f, name, sizeof(name)));
 	return advise_cpu(f, v);
 }
 
@@ -481,7 +489,7 @@ static bool waits(const struct verdict_facts *f, struct verdict *v)
 	if (share_of(waited, f->account.lifetime_ns) < WAIT_SHARE)
 		return false;
 	uint64_t ready = f->totals->on_cpu_ns + f->totals->runnable_ns;
-	if (share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
+	if (!f->wall.ranks && share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	const struct call_node *node = f->wait_tree ? place_heaviest(f->wait_tree) : NULL;
 	// Of a tree of all waits: more than half of those for locks.
@@ -491,7 +499,7 @@ static bool waits(const struct verdict_facts *f, struct verdict *v)
 		name_node(node, place, sizeof(place));
 	say(v, "%s %% of the time %s %s%s%s.",
 	    format_percent(ns[most], f->account.lifetime_ns).text,
-	    thread_name(&f->account, name, sizeof(name)),
+	    thread_name(f, name, sizeof(name)),
 	    gil ? "waited for the GIL, Python's lock" : wait_phrase(most),
 	    node ? ", mostly in " : "", node ? place : "");
 	if (most == METRIC_OFF_PIPE && f->totals->processes > 1)
@@ -555,11 +563,10 @@ static bool our_own(const struct verdict_facts *f, struct verdict *v)
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
 	if (!row || strcmp(row->name, "[bottleneck]") != 0 || !is_mark(row) ||
-	    share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
+	    share_of(row->self, f->all) < UNSEEN_SHARE)
 		return false;
-	say(v,
-	    "%s %% of the CPU time is spent in bottleneck, which looks on at ops and allocations.",
-	    format_percent(row->self, f->cpu->all).text);
+	say(v, "%s %% of %s is spent in bottleneck itself, which records ops and allocations.",
+	    format_percent(row->self, f->all).text, f->of);
 	return advise(v, "Trace fewer functions, or switch off what the limits name: --no-malloc, "
 	                 "--no-ops ...");
 }
@@ -588,8 +595,8 @@ static bool says_op(const struct verdict_facts *f, const struct row *row, struct
 	if (caller)
 		name_call(&call, called, sizeof(called));
 	name_nameless(row, code, sizeof(code));
-	say(v, "%s %% of the CPU time is spent in the op %.80s (%s)%s%s.",
-	    format_percent(op.self, f->cpu->all).text, op.name, code,
+	say(v, "%s %% of %s is spent in the op %.80s (%s)%s%s.",
+	    format_percent(op.self, f->all).text, f->of, op.name, code,
 	    caller ? ", mostly called from " : "", called);
 	return advise(v, "Call it less often or with less work, starting there.");
 }
@@ -598,12 +605,12 @@ static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = nameless_row(f);
 
-	if (!row || share_of(row->self, f->cpu->all) < ASKED_SHARE)
+	if (!row || share_of(row->self, f->all) < ASKED_SHARE)
 		return false;
 	if (says_op(f, row, v))
 		return true;
-	say(v, "%s %% of the CPU time is spent in code without symbols that a JIT compiler made.",
-	    format_percent(row->self, f->cpu->all).text);
+	say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
+	    format_percent(row->self, f->all).text, f->of);
 	return advise(v, "Have its names written first: see the limits below.");
 }
 
@@ -634,11 +641,10 @@ static bool nothing_seen(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
-	if (!row || !is_mark(row) || nameless_row(f) ||
-	    share_of(row->self, f->cpu->all) < UNSEEN_SHARE)
+	if (!row || !is_mark(row) || nameless_row(f) || share_of(row->self, f->all) < UNSEEN_SHARE)
 		return false;
-	say(v, "Where %s %% of the CPU time was spent could not be seen.",
-	    format_percent(row->self, f->cpu->all).text);
+	say(v, "Where %s %% of %s was spent could not be seen.",
+	    format_percent(row->self, f->all).text, f->of);
 	return advise(v, "See the limits below; bottleneck check tells what would help.");
 }
 
@@ -678,10 +684,10 @@ static bool flat(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
 
-	if (row && share_of(row->self, f->cpu->all) >= FLAT_SHARE)
+	if (row && share_of(row->self, f->all) >= FLAT_SHARE)
 		return false;
-	say(v, "No function holds more than %.0f %% of the CPU time: the profile is flat.",
-	    100 * FLAT_SHARE);
+	say(v, "No function holds more than %.0f %% of %s: the profile is flat.", 100 * FLAT_SHARE,
+	    f->of);
 	return advise(v, "Start with the call tree: bottleneck report --call-tree");
 }
 
@@ -692,9 +698,9 @@ static bool of_openmp(const struct verdict_facts *f, const struct row *row, cons
 	if (row->name[0] != '[' || !origin_is_openmp(row->module))
 		return false;
 	say(v,
-	    "%s %% of the CPU time is spent in OpenMP's runtime (%s), where threads wait for each "
+	    "%s %% of %s is spent in OpenMP's runtime (%s), where threads wait for each "
 	    "other%s%s.",
-	    format_percent(row->self, f->cpu->all).text, path_base(row->module),
+	    format_percent(row->self, f->all).text, f->of, path_base(row->module),
 	    *called ? ", mostly in a loop of " : "", called);
 	return advise(v,
 	              "See whether its pieces are equal (schedule(dynamic)) and long enough, and "
@@ -721,9 +727,9 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
 	    says_op(f, row, v))
 		return true;
-	say(v, "%s %% of the CPU time%s is spent in %s%s%s.",
-	    format_percent(row->self, f->cpu->all).text, with_waiting(f, row, both, sizeof(both)),
-	    place, caller ? ", mostly called from " : "", caller ? called : "");
+	say(v, "%s %% of %s%s is spent in %s%s%s.", format_percent(row->self, f->all).text, f->of,
+	    with_waiting(f, row, both, sizeof(both)), place, caller ? ", mostly called from " : "",
+	    caller ? called : "");
 	if (query_lacks_agent(f->run, row->module))
 		return advise_agent(v);
 	if (row->name[0] == '[' && row->module)
@@ -793,6 +799,18 @@ static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
 	asked_for,        nameless_jit,    flat,          hot_function,
 };
 
+// What shares are shares of. As findings have it, waiting for a CPU may hit any code by chance.
+static void take_base(struct verdict_facts *f, uint64_t cpu_ns)
+{
+	uint64_t waited = f->wall.ns[METRIC_OFF_RUNNABLE];
+	bool short_of_cpus = share_of(waited, f->wall.all_ns) > QUEUE_SHARE;
+
+	f->all = !f->wall.ranks ? cpu_ns : f->wall.all_ns - (short_of_cpus ? waited : 0);
+	f->of = !f->wall.ranks  ? "the CPU time"
+	        : short_of_cpus ? "wall time without waiting for a CPU"
+	                        : "wall time";
+}
+
 int verdict_find(const struct profile *profile, const struct view *view,
                  const struct findings *findings, struct verdict *verdict, struct error *err)
 {
@@ -808,12 +826,19 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	if (query_account(profile, &f.account, err) < 0 ||
 	    query_contention(profile, 0, 0, &f.contention, err) < 0)
 		return -1;
+	if (query_wall_account(profile, &cpu, &f.wall, err) < 0)
+		return -1;
+	if (f.wall.ranks) {
+		cpu.of = QUERY_WALL;
+		memcpy(f.account.ns, f.wall.ns, sizeof(f.account.ns));
+		f.account.lifetime_ns = f.wall.all_ns;
+	}
 	cpu.on_cpu = true;
 	struct query waiting = cpu;
 	waiting.on_cpu = false;
 	waiting.off_cpu = true;
 	snprintf(tid, sizeof(tid), "%u", f.account.tid);
-	waiting.thread = tid;
+	waiting.thread = f.wall.ranks ? NULL : tid;
 	struct query both = cpu;
 	both.on_cpu = false;
 	both.without_others = true;
@@ -833,6 +858,7 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	*verdict = (struct verdict){ "", "" };
 	f.ops = ops;
 	f.cpu = rows;
+	take_base(&f, rows->all);
 	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;

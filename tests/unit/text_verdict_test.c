@@ -466,8 +466,9 @@ Test(text_verdict, hooks_that_take_more_than_the_program_are_told)
 	profile->functions = rows;
 	profile->function_count = 2;
 	profile->totals.on_cpu_ns = 4 * NS_PER_SEC;
-	expect_verdict(profile, "75.0 % of the CPU time is spent in bottleneck, which looks on at "
-	                        "ops and allocations.");
+	expect_verdict(profile,
+	               "75.0 % of the CPU time is spent in bottleneck itself, which records "
+	               "ops and allocations.");
 }
 
 Test(text_verdict, few_samples_rank_nothing)
