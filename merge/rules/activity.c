@@ -45,7 +45,7 @@ struct state {
 };
 
 struct asking {
-	const struct scope *scope;
+	const struct scope *scope, *wall;
 	const struct profile *profile;
 	struct activities *answer;
 	struct hash places, times;
@@ -400,10 +400,11 @@ static bool waits_for_message(uint32_t metric)
 
 static bool take_cells(struct asking *a, uint32_t id)
 {
-	const struct scope *scope = a->scope;
-	bool critical = a->slots[id - 1] == a->critical;
+	const struct scope *scope = a->scope, *wall = a->wall;
+	bool critical = !wall && a->slots[id - 1] == a->critical;
 
-	if (scope->first_cell[id - 1] == scope->first_cell[id] ||
+	if ((scope->first_cell[id - 1] == scope->first_cell[id] &&
+	     (!wall || wall->first_cell[id - 1] == wall->first_cell[id])) ||
 	    !scope->threads[a->slots[id - 1] - 1])
 		return true;
 	struct activity_time *time = add_time(a, &a->states[id - 1]);
@@ -418,6 +419,13 @@ static bool take_cells(struct asking *a, uint32_t id)
 		a->answer->ns[cell->metric] += ns;
 		time->critical_ns[cell->metric] += critical ? ns : 0;
 		a->answer->critical_ns[cell->metric] += critical ? ns : 0;
+	}
+	for (uint32_t i = wall ? wall->first_cell[id - 1] : 0; wall && i < wall->first_cell[id];
+	     i++) {
+		const struct cell *cell = &wall->table->cells[wall->cells[i]];
+		uint64_t ns = scope_ns(wall, cell);
+		time->critical_ns[scope_metric(cell)] += ns;
+		a->answer->critical_ns[scope_metric(cell)] += ns;
 	}
 	return true;
 }
@@ -437,13 +445,14 @@ static bool take_memory(struct asking *a)
 	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
 }
 
-struct activities *activities_new(const struct scope *scope, uint32_t critical,
-                                  const struct op_rows *ops, struct error *err)
+struct activities *activities_new(const struct scope *scope, const struct scope *wall,
+                                  uint32_t critical, const struct op_rows *ops, struct error *err)
 {
 	const struct profile *p = scope->profile;
 	cleanup(activities) struct activities *answer = calloc(1, sizeof(*answer));
 	cleanup(asking) struct asking a = {
 		.scope = scope,
+		.wall = wall,
 		.profile = p,
 		.answer = answer,
 		.critical = critical,

@@ -123,7 +123,7 @@ struct activity_time {
 	uint32_t op;     /* the innermost that was open; 0: none */
 	uint32_t callee; /* the outermost function that is not the user's: string, 0 if none */
 	uint64_t ns[METRIC_COUNT];          /* of all threads */
-	uint64_t critical_ns[METRIC_COUNT]; /* of the critical one */
+	uint64_t critical_ns[METRIC_COUNT]; /* of wall time, or else of the critical one */
 };
 
 struct activities {
@@ -133,10 +133,11 @@ struct activities {
 	uint64_t ns[METRIC_COUNT], critical_ns[METRIC_COUNT]; /* of all */
 };
 
-/* What was done in SCOPE; CRITICAL is the slot of a thread, OPS are what is known of the ops. NULL
-   on error. */
-struct activities *activities_new(const struct scope *scope, uint32_t critical,
-                                  const struct op_rows *ops, struct error *err);
+/* What was done in SCOPE; WALL is the same of wall time (QUERY_WALL), or NULL, and then CRITICAL is
+   the slot of the thread whose time stands for it; OPS are what is known of the ops. NULL on error.
+ */
+struct activities *activities_new(const struct scope *scope, const struct scope *wall,
+                                  uint32_t critical, const struct op_rows *ops, struct error *err);
 void activities_free(struct activities *a);
 
 CLEANUP(activities, struct activities *, activities_free)

@@ -15,21 +15,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NAME   60  // beyond it types go
-#define MOST_SHARE  0.5 // of all imports, by one
-#define CHAIN_SHARE 0.9 // of an import, by one within it that is the reason for it
+#define CROWDED_SHARE 0.1 // of wall time, waiting for CPUs that the program's own threads have
+#define LONG_NAME     60  // beyond it types go
+#define MOST_SHARE    0.5 // of all imports, by one
+#define CHAIN_SHARE   0.9 // of an import, by one within it that is the reason for it
 
 static int look_at_stacks(struct evidence *e, struct error *err)
 {
-	cleanup(scope) struct scope scope = { 0 };
-	struct query cpu = e->query, threads = e->query;
+	cleanup(scope) struct scope scope = { 0 }, wall = { 0 };
+	struct query cpu = e->query, threads = e->query, of_wall = e->query;
 
 	cpu.by = BY_FUNCTION;
 	cpu.on_cpu = true;
 	threads.by = BY_THREAD;
-	if (scope_init(&scope, e->profile, &e->query, err) < 0)
+	of_wall.of = QUERY_WALL;
+	if (scope_init(&scope, e->profile, &e->query, err) < 0 ||
+	    query_wall_account(e->profile, &e->query, &e->wall, err) < 0 ||
+	    (e->wall.ranks && scope_init(&wall, e->profile, &of_wall, err) < 0))
 		return -1;
-	e->activities = activities_new(&scope, e->account.slot, e->ops, err);
+	e->activities =
+		activities_new(&scope, e->wall.ranks ? &wall : NULL, e->account.slot, e->ops, err);
 	e->functions = e->activities ? query_run(e->profile, &cpu, err) : NULL;
 	e->threads = e->functions ? query_run(e->profile, &threads, err) : NULL;
 	if (e->activities) // as far as the rules see that thread
@@ -133,10 +138,23 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	uint64_t all = e->activities->ns[METRIC_ON_CPU], run = evidence_run_ns(e);
 	double critical = share_of(critical_ns, run), cpu = share_of(cpu_ns, all > run ? all : run);
 
-	finding->share = critical > cpu ? critical : cpu;
+	// While threads take the CPUs from each other, what any of them does is in the way.
+	bool alone = e->wall.ranks &&
+	             share_of(e->contention.critical.own_ns, e->wall_ns) < CROWDED_SHARE;
+	finding->share = critical > cpu || alone ? critical : cpu;
 	if (finding->share > 1)
 		finding->share = 1;
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+}
+
+const char *evidence_time(const struct evidence *e, char *buffer, size_t size)
+{
+	char thread[64];
+
+	if (e->wall.ranks)
+		return "wall time";
+	snprintf(buffer, size, "the time of %s", evidence_thread(e, thread, sizeof(thread)));
+	return buffer;
 }
 
 const char *evidence_thread(const struct evidence *e, char *buffer, size_t size)

@@ -13,6 +13,7 @@
 #include "merge/query/query_imports.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_steps.h"
+#include "merge/query/query_wall.h"
 #include "merge/query/query_warmup.h"
 #include "merge/rules/activity.h"
 #include "merge/rules/finding.h"
@@ -24,6 +25,8 @@ struct evidence {
 	struct totals totals;
 	struct account account; /* of the critical thread, whole run */
 	uint64_t wall_ns;       /* of the window */
+	struct wall_account
+		wall; /* of it; where it ranks code, it stands for the critical thread */
 	struct contention_answer contention;
 	struct activities *activities;
 	struct rows *functions; /* by self time on a CPU */
@@ -52,11 +55,12 @@ static inline void evidence_at_scope_end(struct evidence *evidence)
 /* Sums over METRICS (bits). */
 uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics);
 
-/* Of the critical thread: METRICS (bits) of what does any of DOING. */
+/* Of wall time where that ranks code, else of the critical thread: METRICS (bits) of what does any
+   of DOING. */
 uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uint32_t metrics);
 
-/* The wall time less what the critical thread waited for a free CPU: others are to blame for
-   that. */
+/* The wall time less what of it, or the critical thread, waited for a free CPU: others are to blame
+   for that. */
 uint64_t evidence_run_ns(const struct evidence *evidence);
 
 /*
@@ -65,6 +69,12 @@ uint64_t evidence_run_ns(const struct evidence *evidence);
  */
 void evidence_weigh(const struct evidence *evidence, uint64_t critical_ns, uint64_t cpu_ns,
                     struct finding *finding);
+
+/* What evidence_doing() is a part of: "wall time", "the time of the main thread". */
+const char *evidence_time(const struct evidence *evidence, char *buffer, size_t size);
+
+/* Behind that, where shares of all of it would be others: " without waiting for a CPU"; or "". */
+const char *evidence_queue(const struct evidence *evidence);
 
 /* "the main thread", "thread worker (12)". */
 const char *evidence_thread(const struct evidence *evidence, char *buffer, size_t size);

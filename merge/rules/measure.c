@@ -146,11 +146,18 @@ static bool waited_for_cpu(const struct evidence *e)
 	return (double)evidence_run_ns(e) < (1 - QUEUE_SHARE) * (double)e->wall_ns;
 }
 
+const char *evidence_queue(const struct evidence *e)
+{
+	if (!waited_for_cpu(e))
+		return "";
+	return e->wall.ranks ? " without waiting for a CPU" : " in which it did not wait for a CPU";
+}
+
 static void describe(const struct evidence *e, const struct rule *rule, bool critical,
                      struct finding *finding)
 {
 	const struct finding_row *row = finding->row_count ? &finding->rows[0] : NULL;
-	char thread[64], place[300], called[200] = "";
+	char time[80], place[300], called[200] = "";
 
 	if (row)
 		finding_place(row->function, row->file, row->line, place, sizeof(place));
@@ -159,11 +166,10 @@ static void describe(const struct evidence *e, const struct rule *rule, bool cri
 		snprintf(called, sizeof(called), ", which calls %.120s",
 		         callee ? callee : row->callee);
 	}
-	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s%s", rule->title, finding->value,
-	            critical ? "the time of " : "the CPU time",
-	            critical ? evidence_thread(e, thread, sizeof(thread)) : "",
-	            critical && waited_for_cpu(e) ? " in which it did not wait for a CPU" : "",
-	            row ? ", most in " : "", row ? place : "", called);
+	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s", rule->title, finding->value,
+	            critical ? evidence_time(e, time, sizeof(time)) : "the CPU time",
+	            critical ? evidence_queue(e) : "", row ? ", most in " : "", row ? place : "",
+	            called);
 }
 
 // Less than a few samples is no share of anything.

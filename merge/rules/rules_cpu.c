@@ -11,14 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUSY_SHARE  0.5  /* of the time of one CPU: then a program computes */
-#define OWN_SHARE   0.05 /* of the CPUs: less, and others are to blame for the queue */
-#define PART_SHARE  0.1  /* of the busiest thread's CPU time: less is no worker */
-#define FEW_SAMPLES 100
-#define MEET_SHARE  0.05 /* of the time that threads run or could, in waiting for each other */
-#define HELD_SHARE  0.2  /* of the time that was waited for a lock */
-#define QUEUE_SHARE 0.1  /* of what was waited for others: more time without a CPU may be why */
-#define UNEVEN      1.25 /* times the CPU time of another */
+#define BUSY_SHARE     0.5  /* of the time of one CPU: then a program computes */
+#define OWN_SHARE      0.05 /* of the CPUs: less, and others are to blame for the queue */
+#define PART_SHARE     0.1  /* of the busiest thread's CPU time: less is no worker */
+#define FEW_SAMPLES    100
+#define MEET_SHARE     0.05 /* of the time that threads run or could, in waiting for each other */
+#define HELD_SHARE     0.2  /* of the time that was waited for a lock */
+#define QUEUE_SHARE    0.1  /* of what was waited for others: more time without a CPU may be why */
+#define PARALLEL_SHARE 0.05 /* of wall time on a CPU, work beside it: less is chance */
+#define DIVIDED_SHARE  0.2  /* of the time of a place alone, there beside others: it is divided */
+#define TURNS_SHARE    0.5  /* of the time of a place alone, by another thread alone elsewhere */
+#define MOSTLY_ALONE   0.6  /* of the CPU time of a place */
+#define UNEVEN         1.25 /* times the CPU time of another */
 #define BLOCKED                                                                                    \
 	(1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_NET |                    \
 	 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_FAULT)
@@ -524,8 +528,8 @@ static bool is_held(const struct wait_row *row)
 
 static bool same_holder(const struct wait_row *a, const struct wait_row *b)
 {
-	return a->kind == b->kind && a->holder.line == b->holder.line && a->holder.function &&
-	       b->holder.function && strcmp(a->holder.function, b->holder.function) == 0;
+	return a->kind == b->kind && a->holder.function && b->holder.function &&
+	       strcmp(a->holder.function, b->holder.function) == 0;
 }
 
 // "3 threads wait", "app waits".
@@ -600,14 +604,149 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	return say_holder(most, finding);
 }
 
+// Whether ROW is a wait for SIDE's place that is ended by what that place makes: a queue's items,
+// its arrival at a barrier.
+static bool is_fed(const struct wait_row *row, const struct wait_side *side)
+{
+	bool turns = row->kind == HELD_CONDITION || row->kind == HELD_SEMAPHORE ||
+	             row->kind == HELD_BARRIER;
+
+	return turns && row->holder.function && strcmp(row->holder.function, side->function) == 0;
+}
+
+// The place that works alone for most of the time in which one thread works, in a run in which
+// several do at other times.
+static bool find_alone(const struct evidence *e, struct parallel *parallel)
+{
+	const struct activities *a = e->activities;
+	double more = (double)a->ns[METRIC_ON_CPU] - (double)a->critical_ns[METRIC_ON_CPU];
+
+	query_parallel(e->profile, parallel);
+	return e->wall.ranks && parallel->alone.function && run_cpus(e->run) >= 2 &&
+	       more >= PARALLEL_SHARE * (double)a->critical_ns[METRIC_ON_CPU];
+}
+
+static void weigh_alone(const struct evidence *e, const struct parallel *parallel, uint64_t ns,
+                        struct finding *finding)
+{
+	const struct wait_side *place = &parallel->alone;
+
+	evidence_weigh(e, ns, 0, finding);
+	finding->value = 100 * finding->share;
+	finding_add(finding, &(struct finding_row){ .function = place->function,
+	                                            .file = place->file,
+	                                            .line = place->line,
+	                                            .ns = ns,
+	                                            .share = finding->share });
+}
+
+// Threads that work in turns, or side by side, and wait for the slowest of them.
+static enum measured measure_stage(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(e->profile, NULL);
+	const struct wait_row *most = NULL;
+	char place[300], waiters[100], at[200] = "";
+	struct parallel parallel;
+	uint64_t ns = 0;
+
+	(void)rule;
+	if (!waits || !query_wall_ns(e->profile))
+		return finding_lacks(finding, "it was not recorded what threads wait for");
+	if (!find_alone(e, &parallel))
+		return MEASURED_NOTHING;
+	for (size_t i = 0; i < waits->count; i++) {
+		if (!is_fed(&waits->rows[i], &parallel.alone))
+			continue;
+		ns += waits->rows[i].wall_ns;
+		most = most ? most : &waits->rows[i];
+	}
+	// On a busy machine equal stages are alone in turns, each for a part of its work.
+	if (!most || (double)parallel.alone_other_ns > TURNS_SHARE * (double)parallel.alone_ns ||
+	    (double)parallel.alone_ns < MOSTLY_ALONE * (double)parallel.alone_all_ns)
+		return MEASURED_NOTHING;
+	weigh_alone(e, &parallel, ns < parallel.alone_ns ? ns : parallel.alone_ns, finding);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	say_waiters(&most->waiter, waiters, sizeof(waiters));
+	if (most->waiter.file)
+		snprintf(at, sizeof(at), " (%.120s:%d)", path_base(most->waiter.file),
+		         most->waiter.line);
+	if (most->kind == HELD_BARRIER)
+		finding_advise(finding, "Divide the work so that all threads arrive at the barrier "
+		                        "at the same time.");
+	return finding_say(finding,
+	                   "%s works alone for %.0f %% of wall time%s, while %s for it at a %s%s",
+	                   place, finding->value, evidence_queue(e), waiters,
+	                   wait_kind_name(most->kind, most->cause), at);
+}
+
+// What is not divided among threads, as other parts of the run are.
+static enum measured measure_alone(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	struct parallel parallel;
+	char place[300];
+
+	(void)rule;
+	if (!query_wall_ns(e->profile))
+		return finding_lacks(finding, "it was not recorded what threads wait for");
+	if (!find_alone(e, &parallel))
+		return MEASURED_NOTHING;
+	// It is divided, if not evenly: see CPU-IMBALANCE.
+	if ((double)parallel.alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel.alone_ns)
+		return MEASURED_NOTHING;
+	weigh_alone(e, &parallel, parallel.alone_ns, finding);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(
+		finding,
+		"%s works alone for %.0f %% of wall time%s, in which no other thread has "
+		"anything to do",
+		place, finding->value, evidence_queue(e));
+}
+
 const struct rule rules_cpu[] = {
+	{ .id = "CPU-STAGE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 25,
+	  .whole_run = true,
+	  .within = { "CPU-ALONE", "CPU-LOCK", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-POOR" },
+	  .title = "one stage is slower than the others, which wait for it",
+	  .formula =
+	          "wall time in which one place of the program was alone on the CPUs, while others "
+	          "waited for it at a condition variable, semaphore or barrier, as a share of wall "
+	          "time; only in runs whose threads work side by side at other times",
+	  .why = "Threads that work in turns are together as fast as the slowest of them.",
+	  .advice =
+	          "Make this stage faster, or let several threads do it: the others wait for what "
+	          "it produces.",
+	  .source = "our choice",
+	  .measure = measure_stage },
+	{ .id = "CPU-ALONE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .whole_run = true,
+	  .within = { "CPU-SERIAL", "CPU-POOR" },
+	  .title = "one place works alone",
+	  .formula =
+	          "wall time in which one place of the program was alone on the CPUs, as a share "
+	          "of wall time; only in runs whose threads work side by side at other times",
+	  .why = "However many CPUs there are, this part takes as long (Amdahl's law).",
+	  .advice = "Divide that work among threads as well, or let the rest of the work go on "
+	            "meanwhile.",
+	  .source = "our choice; the limit is Amdahl's",
+	  .measure = measure_alone },
 	{ .id = "CPU-HOLDER",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .whole_run = true,
-	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS" },
+	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS", "CPU-ALONE",
+	              "CPU-STAGE" },
 	  .title = "the run waits for one that holds what it needs",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "

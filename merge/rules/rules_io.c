@@ -115,6 +115,12 @@ static enum measured measure_wait(const struct evidence *e, const struct rule *r
 	return finding_say(finding, "%.300s; most of it for pipes", fact);
 }
 
+// Wall time is resolved to the bins of the profile: a place may have a little more of it than time.
+static uint64_t without(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
 // What the other threads work, if they keep CPUs busy, or want to, for most of the time that the
 // critical one spends in WAITS (bits): then one of them may be who is waited for; 0 if not so. MOST
 // is what they do most in code of the user's own; NULL: nothing.
@@ -127,8 +133,8 @@ static uint64_t work_of_others(const struct evidence *e, uint32_t waits,
 	*most = NULL;
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
-		uint64_t others =
-			evidence_sum(time->ns, work) - evidence_sum(time->critical_ns, work);
+		uint64_t others = without(evidence_sum(time->ns, work),
+		                          evidence_sum(time->critical_ns, work));
 		waited += evidence_sum(time->critical_ns, waits);
 		worked += others;
 		if (time->place == ACTIVITY_NO_PLACE || others <= most_ns)
@@ -235,7 +241,8 @@ static struct others look_at_others(const struct evidence *e, const struct rule 
 
 	for (size_t i = 0; i < a->time_count; i++) {
 		const struct activity_time *time = &a->times[i];
-		uint64_t ns = time->ns[METRIC_OFF_SLEEP] - time->critical_ns[METRIC_OFF_SLEEP];
+		uint64_t ns =
+			without(time->ns[METRIC_OFF_SLEEP], time->critical_ns[METRIC_OFF_SLEEP]);
 		others.rest_ns += evidence_sum(time->ns, ~idle & ((1u << METRIC_COUNT) - 1));
 		if (time->place == ACTIVITY_NO_PLACE || time->doing & rule->not_doing)
 			continue;

@@ -260,7 +260,8 @@ static void advise_loader(const struct evidence *e, bool has_workers, struct fin
 // What others had of the CPUs meanwhile is not the loader's.
 static uint64_t time_of_loader(const struct evidence *e, const struct op_row *row)
 {
-	uint64_t waited = evidence_doing(e, ACTIVITY(LOADER), 1u << METRIC_OFF_RUNNABLE);
+	uint64_t waited =
+		evidence_doing(e, ACTIVITY(LOADER) | ACTIVITY(WORKER), 1u << METRIC_OFF_RUNNABLE);
 
 	return row->total_ns > waited ? row->total_ns - waited : 0;
 }

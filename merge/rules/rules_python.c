@@ -63,8 +63,8 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 		return MEASURED_NOTHING;
 	if (!evidence_import(e, import, sizeof(import)))
 		return MEASURED;
-	return finding_say(finding, "imports: %.0f %% of the time of %s, most of it for %s",
-	                   finding->value, evidence_thread(e, thread, sizeof(thread)), import);
+	return finding_say(finding, "imports: %.0f %% of %s, most of it for %s", finding->value,
+	                   evidence_time(e, thread, sizeof(thread)), import);
 }
 
 // Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.

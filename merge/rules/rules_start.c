@@ -71,6 +71,27 @@ static void weigh(const struct evidence *e, uint64_t ns, struct finding *finding
 	finding->value = 100 * finding->share;
 }
 
+// Wall time has what the children did instead.
+static uint64_t waited_for_children(const struct evidence *e, const struct rule *rule)
+{
+	if (e->wall.ranks)
+		return evidence_sum(e->account.ns, WAITS);
+	return evidence_sum(e->activities->critical_ns, WAITS) -
+	       evidence_doing(e, rule->doing, WAITS);
+}
+
+// The same of threads.
+static uint64_t waited_for_ends(const struct evidence *e)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; e->wall.ranks && i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		sum += time->doing & ACTIVITY(JOIN) ? time->ns[METRIC_OFF_LOCK] : 0;
+	}
+	return sum;
+}
+
 static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
@@ -86,11 +107,7 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	measure_doing(e, &starting, finding);
 	if (!finding->row_count)
 		measure_doing(e, rule, finding);
-	weigh(e,
-	      evidence_doing(e, rule->doing, OWN) +
-	              evidence_sum(e->activities->critical_ns, WAITS) -
-	              evidence_doing(e, rule->doing, WAITS),
-	      finding);
+	weigh(e, evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule), finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
@@ -106,8 +123,8 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
                                      struct finding *finding)
 {
 	uint64_t life = thread_life(e->profile);
-	uint64_t work =
-		e->activities->ns[METRIC_ON_CPU] - e->activities->critical_ns[METRIC_ON_CPU];
+	uint64_t all = e->activities->ns[METRIC_ON_CPU], own = e->account.ns[METRIC_ON_CPU];
+	uint64_t work = all > own ? all - own : 0;
 	char place[300] = "";
 
 	if (e->totals.threads < THREADS_LEAST || life >= THREAD_SHORT_NS ||
@@ -123,7 +140,8 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
 	measure_doing(e, rule, finding);
 	if (!finding->row_count)
 		measure_doing(e, &joining, finding);
-	weigh(e, evidence_doing(e, rule->doing | ACTIVITY(JOIN), OWN), finding);
+	weigh(e, evidence_doing(e, rule->doing | ACTIVITY(JOIN), OWN) + waited_for_ends(e),
+	      finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));

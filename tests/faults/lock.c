@@ -16,7 +16,7 @@ static double compute(int i)
 {
 	double sum = 0;
 
-	for (int k = 1; k < 400000; k++)
+	for (int k = 1; k < 400000; k++) // fault: CPU-HOLDER
 		sum += sqrt((double)k * (i + 1));
 	return sum;
 }
@@ -24,7 +24,7 @@ static double compute(int i)
 static void *work_locked(void *first)
 {
 	for (int i = *(int *)first; i < ROUNDS; i += THREADS) {
-		pthread_mutex_lock(&lock); // fault: CPU-LOCK
+		pthread_mutex_lock(&lock);
 		table[i] = compute(i);
 		pthread_mutex_unlock(&lock);
 	}

@@ -82,9 +82,9 @@ static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum th
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
 }
 
-// The main thread computes for 1 s, and waits up to the end for what thread 2, of KIND, does for
-// HELD_MS of the 3 s from then on.
-static const struct finding *hold(uint32_t kind, uint64_t held_ms, struct findings **findings)
+// The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
+// does, and both compute up to the end of the 3 s.
+static struct findings *hold(uint32_t kind, uint64_t held_ms)
 {
 	const uint64_t end_ms = 2000 + held_ms;
 	const struct wait_share by = { end_ms * MS, 2, HELD_BY_OWNER };
@@ -105,7 +105,9 @@ static const struct finding *hold(uint32_t kind, uint64_t held_ms, struct findin
 		f.now_ns = (ms + 5) * MS;
 		if (ms < 2000 || ms >= end_ms)
 			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
-		add(&f, 2, METRIC_ON_CPU, 10, "flusher a.c:20 > flush_log a.c:18");
+		add(&f, 2, METRIC_ON_CPU, 10,
+		    ms >= 2000 && ms < end_ms ? "flusher a.c:20 > flush_log a.c:18"
+		                              : "flusher a.c:20 > other a.c:25");
 		if (ms == 2000)
 			tell_span(1, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
 		if (ms == end_ms) {
@@ -119,14 +121,15 @@ static const struct finding *hold(uint32_t kind, uint64_t held_ms, struct findin
 	}
 	profile_end_wall(f.profile, 4000 * MS);
 	finish(3000, 2);
-	struct findings *found = *findings = look(NULL);
-	return finding_of(found, "CPU-HOLDER");
+	return look(NULL);
 }
 
 Test(finding_cpu, one_holds_what_the_run_waits_for)
 {
-	struct findings *findings;
-	const struct finding *finding = hold(HELD_MUTEX, 900, &findings);
+	cleanup(findings) struct findings *found = hold(HELD_MUTEX, 900);
+	cleanup(findings) struct findings *shorter = hold(HELD_MUTEX, 500); // 17 %
+	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
 
 	cr_assert(finding != NULL);
 	cr_expect_float_eq(finding->value, 30, 0.5);
@@ -136,12 +139,46 @@ Test(finding_cpu, one_holds_what_the_run_waits_for)
 	cr_expect(strstr(finding->fact, "flush_log (a.c:18), which holds a mutex while save waits "
 	                                "for it at a.c:31"),
 	          "%s", finding->fact);
-	cr_expect_str_eq(findings->items[0].rule->id, "CPU-HOLDER"); // before what it stands for
-	findings_free(findings);
-	cr_expect_null(hold(HELD_MUTEX, 500, &findings)); // 17 %
-	findings_free(findings);
-	cr_expect_null(hold(HELD_JOIN, 900, &findings)); // its own work
-	findings_free(findings);
+	cr_expect_str_eq(found->items[0].rule->id, "CPU-HOLDER"); // before what it stands for
+	cr_expect_null(finding_of(shorter, "CPU-HOLDER"));
+	cr_expect_null(finding_of(own_work, "CPU-HOLDER"));
+}
+
+Test(finding_cpu, a_stage_that_the_others_wait_for)
+{
+	cleanup(findings) struct findings *found = hold(HELD_CONDITION, 900);
+	cleanup(findings) struct findings *at_barrier = hold(HELD_BARRIER, 900);
+	cleanup(findings) struct findings *shorter = hold(HELD_CONDITION, 700); // 23 %
+	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
+	const struct finding *finding = finding_of(found, "CPU-STAGE");
+
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 30, 0.5);
+	cr_expect_float_eq((double)finding->saving_ns / MS, 900, 15);
+	cr_expect_str_eq(finding->function, "flush_log");
+	cr_expect_str_eq(finding->fact,
+	                 "flush_log (a.c:18) works alone for 30 % of wall time, while save waits "
+	                 "for it at a condition variable (a.c:31)");
+	cr_expect(finding_of(at_barrier, "CPU-STAGE") != NULL);
+	cr_expect_null(finding_of(shorter, "CPU-STAGE"));
+	cr_expect_null(finding_of(own_work, "CPU-STAGE"));
+}
+
+Test(finding_cpu, a_part_that_is_not_divided_among_threads)
+{
+	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
+	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 800); // 27 %
+	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);
+	const struct finding *finding = finding_of(found, "CPU-ALONE");
+
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 40, 0.5);
+	cr_expect_str_eq(finding->function, "flush_log");
+	cr_expect(strstr(finding->fact, "in which no other thread has anything to do") != NULL,
+	          "%s", finding->fact);
+	cr_expect_null(finding_of(shorter, "CPU-ALONE"));
+	cr_assert(finding_of(stage, "CPU-ALONE") != NULL);
+	cr_expect_str_eq(finding_of(stage, "CPU-ALONE")->covered->id, "CPU-STAGE");
 }
 
 // The main thread waits 400 ms for a thread that computes WORK_MS and lacks a CPU for QUEUE_MS.
