@@ -8,14 +8,17 @@
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
 #include "merge/query/query_contention.h"
+#include "merge/query/query_wall.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define WORTH_SHARE 0.01 /* of the time: less is not worth a line */
 
 // The part of the run that is shown, and how many CPUs all threads together kept busy in it.
 struct shown {
 	struct account account;
+	struct wall_account wall;
 	struct contention_answer contention;
 	double cpus_busy;
 	bool has_cpus; // it is not empty
@@ -141,22 +144,38 @@ static void say_cpus(struct section *s, const struct shown *shown)
 		             shown->cpus_busy, of);
 }
 
+// Where code ranks by wall time, no single thread stands for the run.
+static void take_wall(struct shown *shown)
+{
+	memcpy(shown->account.ns, shown->wall.ns, sizeof(shown->account.ns));
+	shown->account.kernel_ns = shown->wall.kernel_ns;
+	shown->account.lifetime_ns = shown->wall.all_ns;
+	contention_share(shown->wall.ns[METRIC_OFF_RUNNABLE], &shown->contention);
+}
+
 struct section *section_account(struct report *r, struct error *err)
 {
+	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
 	struct shown shown;
 	struct totals totals;
 
-	if (find(r, &shown, err) < 0)
+	if (find(r, &shown, err) < 0 ||
+	    query_wall_account(r->profile, &query, &shown.wall, err) < 0)
 		return NULL;
+	if (shown.wall.ranks)
+		take_wall(&shown);
 	const struct account *account = &shown.account;
 	struct section *s = section_new(r, "account",
-	                                account->is_main ? "wall time of the main thread"
-	                                                 : "wall time of the busiest thread");
+	                                shown.wall.ranks   ? "wall time"
+	                                : account->is_main ? "wall time of the main thread"
+	                                                   : "wall time of the busiest thread");
 	s->form = SECTION_PARTS;
 	s->shown = account->lifetime_ns != 0;
 	if (!s->shown)
 		return section_end(s, err);
-	s->subtitle = say_thread(r, account);
+	s->subtitle = shown.wall.ranks ? report_say(r, "%s, by what the end of the run waited for",
+	                                            format_duration(account->lifetime_ns).text)
+	                               : say_thread(r, account);
 	add_parts(s, account);
 	say_contention(s, &shown);
 	query_totals(r->profile, &totals);

@@ -21,9 +21,16 @@ uint64_t query_wall_ns(const struct profile *p)
 	return ns;
 }
 
-// What ALL threads did, or the one of each instant that the run waited for, less what others take.
+static bool is_kernel(const struct profile *p, uint32_t id)
+{
+	const struct path_node *node = profile_node(p, id);
+
+	return node->parent && profile_is_kernel(p, profile_location(p, node->location));
+}
+
+// What all threads did, or the one of each instant that the run waited for, less what others take.
 static int add_up(const struct profile *p, struct query query, enum query_of of,
-                  uint64_t ns[METRIC_COUNT], uint64_t *counted, struct error *err)
+                  struct wall_account *account, uint64_t *counted, struct error *err)
 {
 	cleanup(scope) struct scope scope = { 0 };
 
@@ -35,7 +42,9 @@ static int add_up(const struct profile *p, struct query query, enum query_of of,
 	for (uint32_t i = 0; i < scope.first_cell[profile_paths(p)->count]; i++) {
 		const struct cell *cell = &scope.table->cells[scope.cells[i]];
 		uint64_t cell_ns = scope_ns(&scope, cell);
-		ns[scope_metric(cell)] += cell_ns;
+		account->ns[scope_metric(cell)] += cell_ns;
+		if (scope_metric(cell) == METRIC_ON_CPU && is_kernel(p, cell->node))
+			account->kernel_ns += cell_ns;
 		*counted += scope_counts(&scope, cell) ? cell_ns : 0;
 	}
 	return 0;
@@ -44,14 +53,15 @@ static int add_up(const struct profile *p, struct query query, enum query_of of,
 int query_wall_account(const struct profile *p, const struct query *query,
                        struct wall_account *account, struct error *err)
 {
-	uint64_t of_threads[METRIC_COUNT] = { 0 }, counted = 0, threads = 0;
+	struct wall_account of_threads = { 0 };
+	uint64_t counted = 0, threads = 0;
 	bool part = query->thread || query->process || query->on_cpu != query->off_cpu;
 
 	*account = (struct wall_account){ 0 };
 	if (!profile_wall_time(p)->cells.count)
 		return 0;
-	if (add_up(p, *query, QUERY_WALL, account->ns, &counted, err) < 0 ||
-	    add_up(p, *query, QUERY_THREADS, of_threads, &threads, err) < 0)
+	if (add_up(p, *query, QUERY_WALL, account, &counted, err) < 0 ||
+	    add_up(p, *query, QUERY_THREADS, &of_threads, &threads, err) < 0)
 		return -1;
 	for (int m = 0; m < METRIC_COUNT; m++)
 		account->all_ns += account->ns[m];
