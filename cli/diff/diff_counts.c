@@ -85,7 +85,9 @@ static int print_rows(const struct diff_counts *counts, const struct counts_quer
                       const struct terminal *terminal, FILE *out, struct error *err)
 {
 	const struct text text = { .out = out, .profile = counts->next, .terminal = *terminal };
-	const struct counts_shown shown = { *query, counts->base_path, counts->top };
+	const struct counts_shown shown = { .query = *query,
+		                            .baseline = counts->base_path,
+		                            .top = counts->top };
 	cleanup(report) struct report r = text_report(&text);
 	const struct section *s = section_count_report(&r, &shown, err);
 
