@@ -3,7 +3,7 @@
 
 _bottleneck_options() {
 	bottleneck "$1" --help 2>/dev/null |
-		sed -n 's/^  \(-[a-zA-Z]\)\?,\? *\(--[a-z-]*\)\(=\?\).*/\1 \2\3/p'
+		sed -n 's/^  \(-[a-zA-Z]\)\?,\? *\(--[a-z+-]*\)\(=\?\).*/\1 \2\3/p'
 }
 
 # Names of the commands.

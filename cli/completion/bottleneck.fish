@@ -21,7 +21,7 @@ end
 # What --help says of the command: of run and report it stands below, with their values.
 function __bottleneck_options
     bottleneck (__bottleneck_verb) --help 2>/dev/null |
-        string replace -rf '^  (?:-\w,)? *(--[a-z-]+=?)\S* +(.*)' '$1\t$2'
+        string replace -rf '^  (?:-\w,)? *(--[a-z+-]+=?)\S* +(.*)' '$1\t$2'
 end
 
 function __bottleneck_exports

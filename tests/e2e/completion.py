@@ -62,7 +62,7 @@ class Shells(Case):
     def options(self, verb):
         """Names of the long options, those with a value with =."""
         text = self.verb(verb, "--help").stdout.decode()
-        return set(re.findall(r"^  (?:-\w,)? *(--[a-z-]+=?)", text, re.M))
+        return set(re.findall(r"^  (?:-\w,)? *(--[a-z+-]+=?)", text, re.M))
 
     def shell(self, *command):
         done = self.bare(list(command), env=self.with_path)
@@ -147,7 +147,7 @@ class Zsh(Shells):
         self.terminal.send("echo re''ady\n")
         self.terminal.expect("ready")
         self.terminal.expect("prompt> ")
-        return set(re.findall(r"[a-z-]+", listed))
+        return set(re.findall(r"[a-z+-]+", listed))
 
     def test_all_options(self):
         for verb in self.verbs():

@@ -28,11 +28,11 @@ fi
 
 # Long options of a page, and of a help text, one a line.
 page_options() {
-	grep -o 'Fl -[a-z][a-z-]*' "$1" | sed 's/^Fl //; s/^/-/' | sort -u
+	grep -o 'Fl -[a-z][a-z+-]*' "$1" | sed 's/^Fl //; s/^/-/' | sort -u
 }
 help_options() {
-	"$bottleneck" "$@" --help | grep -o '^ *\(-[a-zA-Z],\)\? *--[a-z][a-z-]*' |
-		grep -o -- '--[a-z-]*' | sort -u
+	"$bottleneck" "$@" --help | grep -o '^ *\(-[a-zA-Z],\)\? *--[a-z][a-z+-]*' |
+		grep -o -- '--[a-z+-]*' | sort -u
 }
 
 compare() {
