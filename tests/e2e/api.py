@@ -141,7 +141,8 @@ class Api(Case):
         _, profile = self.profile([TARGET, "nested", "10"])
         self.assertEqual(self.calls(profile), {"round 0": 10, "round 1": 10, "inner": 20})
         rows = self.rows(profile)
-        self.assertLess(rows["round 0"]["self_ns"], 0.2 * rows["round 0"]["total_ns"])
+        around = [rows["round 0"], rows["round 1"]]
+        self.assertEqual(sum(row["total_ns"] - row["self_ns"] for row in around), rows["inner"]["total_ns"])
         self.assertGreaterEqual(rows["inner"]["self_ns"], 20 * 2000000)
 
     def test_c_ranges_stand_where_they_were_begun(self):
@@ -163,14 +164,16 @@ class Api(Case):
         run = self.run_of(done)
         self.assertEqual(run["recorded_gates"], 2)
         paused = run["recorded_to_ns"] - run["recorded_from_ns"] - run["recorded_ns"]
-        self.assertTrue(40e6 <= paused < 400e6, run)
-        # Steps are 5 ms, none has the pause in it.
-        self.assertLess(profile["steps"]["median_ns"], 30e6)
+        self.assertGreaterEqual(paused, 40e6)
+        # No step has the pause in it.
+        self.assertLessEqual(profile["steps"]["sum_ns"], run["recorded_ns"])
 
     def test_start_paused_waits_for_start(self):
         done, profile = self.profile([TARGET, "paused"], "--start-paused")
         self.assertEqual(self.calls(profile), {"within": 1, "start": 0})
-        self.assertTrue(30e6 <= self.run_of(done)["recorded_ns"] < 300e6)
+        run = self.run_of(done)
+        self.assertGreaterEqual(run["recorded_ns"], 30e6)
+        self.assertEqual(run["recorded_ns"], run["recorded_to_ns"] - run["recorded_from_ns"])
         self.assertGreaterEqual(self.run_of(done)["recorded_from_ns"], 20e6)
         done, profile = self.profile([TARGET, "nested"], "--start-paused")
         self.assertIn("did not call", " ".join(done.report.split()))
@@ -226,7 +229,8 @@ class Api(Case):
                     "loading": 6, "training": 6, "decorated": 6, "thrown": 6, "thread": 8, "again": 2,
                     "child": 1})
                 rows = self.rows(profile)
-                self.assertLess(rows["training"]["self_ns"], 0.6 * rows["training"]["total_ns"])
+                self.assertEqual(rows["training"]["total_ns"] - rows["training"]["self_ns"],
+                                 rows["decorated"]["total_ns"])
 
     def test_python_ranges_stand_where_they_were_begun(self):
         for python in pythons():
@@ -248,7 +252,7 @@ class Api(Case):
                 steps = profile["steps"]
                 self.assertEqual((steps["name"], steps["steps"]), ("mark_step", 12))
                 self.assertGreaterEqual(steps["max_ns"], 30e6)
-                self.assertLess(steps["median_ns"], 30e6)
+                self.assertLessEqual(steps["sum_ns"], self.run_of(done)["recorded_ns"])
                 self.assertIn("--start-paused", " ".join(done.report.split()))
 
     def test_what_cannot_be_decorated_says_so(self):
