@@ -216,7 +216,8 @@ static int find_calls(struct measured *m, const struct statements_plan *plan, st
 		reads[i] = block.ns;
 	}
 	qsort(reads, OVERHEAD_READS, sizeof(*reads), compare_numbers);
-	least_ns = (uint64_t)((double)reads[OVERHEAD_READS / 2] / OVERHEAD_SHARE);
+	uint64_t overhead_ns = reads[OVERHEAD_READS / 2];
+	least_ns = (uint64_t)((double)overhead_ns / OVERHEAD_SHARE);
 	if (least_ns < available_ns(plan) / BLOCKS_SHARE)
 		least_ns = available_ns(plan) / BLOCKS_SHARE;
 	for (m->calls = 1;; m->calls *= 10) {
@@ -331,7 +332,7 @@ static int add_group(struct group *g, const struct layout *l, const struct state
 {
 	const struct statements *s = plan->statements;
 
-	g->of = calloc(l->code_count, sizeof(*g->of));
+	g->of = calloc(l->code_count + 1, sizeof(*g->of));
 	if (!g->of)
 		return error_set(err, ENOMEM, "could not start");
 	for (; g->count < l->code_count; g->count++) {
