@@ -244,3 +244,29 @@ Test(format, a_long_symbol_keeps_the_functions_own_name)
 		free(clipped);
 	}
 }
+
+// A measured value, its interval, and how they look together.
+Test(format, what_is_measured_has_two_digits_of_how_far_it_is_sure)
+{
+	static const struct {
+		double value, width;
+		const char *words;
+	} rows[] = {
+		{ 1640000000.0, 180000000.0, "1.64 s" },
+		{ 123450000.0, 2800000.0, "123.5 ms" },
+		{ 20.34, 0.021, "20.340 ns" },
+		{ 20.34, 3.0, "20.3 ns" },
+		{ 20.34, 30.0, "20 ns" },
+		{ 20.34, 0, "20.3 ns" },
+		{ 999.7, 1.0, "0.9997 us" },
+		{ 0, 0, "0 ns" },
+		{ 1e12, 1e12, "1000 s" },
+		{ 5e6, 1e-9, "5.00000 ms" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct time_unit unit = format_measured_unit(rows[i].value, rows[i].width);
+		cr_expect(
+			eq(str, format_measured(rows[i].value, unit).text, (char *)rows[i].words));
+	}
+}

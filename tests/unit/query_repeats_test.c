@@ -159,3 +159,39 @@ Test(query_repeats, the_file_keeps_all_of_it)
 	cr_expect(eq(str, (char *)rows->rows[1].range, "r*"));
 	cr_expect(eq(u32, rows->rows[1].failed, 1));
 }
+
+Test(query_repeats, a_call_of_a_statement_has_parts_of_a_nanosecond_in_the_file_too)
+{
+	const struct repeat_statement statement = { .code = "x + 1",
+		                                    .setup = "x = 3",
+		                                    .variant = "n = 64",
+		                                    .language = REPEAT_PYTHON,
+		                                    .threads = 2 };
+	uint32_t side = profile_add_statement_side(f.profile, &statement);
+	const struct run facts = { .start_ns = 1, .wall_ns = 100 };
+	struct error err;
+
+	for (uint64_t i = 0; i < 7; i++) {
+		const struct repeat block = { .side = side,
+			                      .wall_ns = 1250 + i,
+			                      .calls = 100,
+			                      .calls_ns = 1250 + i,
+			                      .call_ns = 12 };
+		cr_assert(profile_add_repeat(f.profile, &block));
+	}
+	cr_assert(profile_set_run(f.profile, &facts, NULL) == 0);
+	cr_assert(eq(int, profile_write(f.profile, path, &err), 0), "%s", err.text);
+	struct profile *again = profile_read(path, &err);
+	cr_assert(ne(ptr, again, NULL), "%s", err.text);
+	struct repeat_rows *rows = rows_of(again);
+	const struct repeat_row *row = &rows->rows[0];
+	cr_expect(eq(str, (char *)row->command, "x + 1"));
+	cr_expect(eq(str, (char *)row->setup, "x = 3"));
+	cr_expect(eq(str, (char *)row->variant, "n = 64"));
+	cr_expect(eq(int, row->language, REPEAT_PYTHON));
+	cr_expect(eq(u32, row->threads, 2));
+	cr_expect(eq(int, repeat_metric_of(row), REPEAT_CALL));
+	cr_expect(ieee_ulp_eq(dbl, row->spread[REPEAT_CALL].median, 12.53, 4));
+	repeat_rows_free(rows);
+	profile_free(again);
+}
