@@ -40,6 +40,7 @@ if(NOT FUZZ) # which builds no targets
   add_dependencies(agent_objects_test truth_plugin_a)
 endif()
 unit(agent_sample SOURCES support/agent_signal.c LIBS agent_core tracer_test_support)
+unit(agent_loader LIBS agent_core)
 unit(agent_seccomp LIBS agent_core)
 unit(agent_op LIBS agent_core reader tracer_test_support)
 unit(cupti LIBS agent_core reader tracer_test_support)

@@ -38,6 +38,8 @@
 #define STACK    (256 << 10)
 
 extern char **environ;
+double cblas_ddot(int n, const double *x, int dx, const double *y, int dy);
+double cblas_dasum(int n, const double *x, int dx);
 // Of glibc 2.34.
 extern pid_t _Fork(void) __attribute__((weak)); // NOLINT(bugprone-reserved-identifier)
 
@@ -340,6 +342,15 @@ static void ignore(int number)
 	(void)number;
 }
 
+// Whoever hooks them looks for them when they are first called.
+static void call_blas(void)
+{
+	const double x[] = { 1, 2, 3 };
+
+	if (cblas_ddot(3, x, 1, x, 1) != 14 || cblas_dasum(3, x, 1) != 6)
+		puts("wrong sums");
+}
+
 // What a thread may do under a lock of its own, by functions that a profiler hooks.
 static void call_hooked(void)
 {
@@ -349,6 +360,7 @@ static void call_hooked(void)
 	int status;
 
 	allocate();
+	call_blas();
 	if (pthread_create(&thread, NULL, work, NULL) == 0)
 		pthread_join(thread, NULL);
 	if (thrd_create(&c11, work_c11, NULL) == thrd_success)

@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ extern struct r_debug _r_debug __attribute__((weak));
 #define PATIENCE   (YIELDS + 5000) // 500 ms and more
 #define SOON       1000            // 100 ms and more
 #define TRIES      100
+#define PAGE       4096
 #define CANDIDATES 8
 
 #define OWN        static __thread __attribute__((tls_model("initial-exec")))
@@ -61,6 +64,8 @@ static void give_way(int turn)
 	else
 		syscall(SYS_nanosleep, &moment, NULL);
 }
+
+typedef int visit_object(struct dl_phdr_info *info, size_t size, void *context);
 
 // In the loader's own memory, locked by the calling thread.
 struct held_locks {
@@ -168,22 +173,6 @@ void loader_leave(void)
 	__atomic_fetch_sub(&walking, 1, __ATOMIC_SEQ_CST);
 }
 
-int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
-{
-	struct hold held = { 0, false };
-
-	loader_enter();
-	// A handler's fork would leave the lock to a thread that the child has not got.
-	if (started && !__atomic_load_n(&given_up, __ATOMIC_RELAXED))
-		held = hold_signals();
-	if (held.held)
-		find_locks();
-	int result = dl_iterate_phdr(visit, context);
-	hold_end(held);
-	loader_leave();
-	return result;
-}
-
 // Who has it may wait for the calling thread, so that waiting is in vain: all of it together takes
 // a moment of the process's time.
 static bool take_soon(pthread_mutex_t *lock)
@@ -197,6 +186,90 @@ static bool take_soon(pthread_mutex_t *lock)
 		give_way(YIELDS);
 	}
 	return true;
+}
+
+static bool is_mapped(uintptr_t page)
+{
+	unsigned char there;
+
+	return page && page % PAGE == 0 && syscall(SYS_mincore, page, PAGE, &there) == 0;
+}
+
+static bool has_dynamic(const struct dl_phdr_info *info, const void *dynamic)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC &&
+		    info->dlpi_addr + info->dlpi_phdr[i].p_vaddr == (uintptr_t)dynamic)
+			return true;
+	return false;
+}
+
+// The headers of a library, which begins where it is loaded. The kernel tells those of the program.
+static bool describe(const struct link_map *object, struct dl_phdr_info *info)
+{
+	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)object->l_addr;
+
+	*info = (struct dl_phdr_info){ .dlpi_addr = object->l_addr, .dlpi_name = object->l_name };
+	if (!object->l_prev) {
+		info->dlpi_phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+		info->dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM);
+		if (info->dlpi_phdr && has_dynamic(info, object->l_ld))
+			return true; // else the loader was called by its name
+	}
+	if (!is_mapped(object->l_addr) || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    file->e_phentsize != sizeof(ElfW(Phdr)) || file->e_phoff > PAGE ||
+	    file->e_phnum > (PAGE - file->e_phoff) / sizeof(ElfW(Phdr)))
+		return false;
+	info->dlpi_phdr = (const ElfW(Phdr) *)(object->l_addr + file->e_phoff);
+	info->dlpi_phnum = file->e_phnum;
+	return has_dynamic(info, object->l_ld);
+}
+
+static int walk(visit_object *visit, void *context)
+{
+	int result = 0;
+
+	for (const struct link_map *at = _r_debug.r_map; at && !result; at = at->l_next) {
+		struct dl_phdr_info info;
+		if (describe(at, &info))
+			result = visit(&info, sizeof(info), context);
+	}
+	return result;
+}
+
+// The list changes under both locks, so that either will do.
+static int walk_by_any_lock(visit_object *visit, void *context)
+{
+	pthread_mutex_t *lock = __atomic_load_n(&list_lock, __ATOMIC_ACQUIRE);
+	int result;
+
+	if (!lock || !pthread_mutex_trylock || take_soon(lock)) {
+		result = dl_iterate_phdr(visit, context);
+		if (lock && pthread_mutex_trylock)
+			pthread_mutex_unlock(lock);
+	} else if (take_soon(lock - 1)) {
+		result = walk(visit, context);
+		pthread_mutex_unlock(lock - 1);
+	} else {
+		result = dl_iterate_phdr(visit, context);
+	}
+	return result;
+}
+
+int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+	struct hold held = { 0, false };
+
+	loader_enter();
+	// A handler's fork would leave the lock to a thread that the child has not got.
+	if (started && !__atomic_load_n(&given_up, __ATOMIC_RELAXED))
+		held = hold_signals();
+	if (held.held)
+		find_locks();
+	int result = held.held ? walk_by_any_lock(visit, context) : dl_iterate_phdr(visit, context);
+	hold_end(held);
+	loader_leave();
+	return result;
 }
 
 // The lock for loading comes first: dlopen() takes them in that order.

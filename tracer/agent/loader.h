@@ -10,8 +10,8 @@
  *
  * The program's callback, or the constructor of a library that it opens, may wait for a mutex of a
  * thread that is in a hook, as Python's callbacks do for its GIL: hooks of functions that take none
- * of these locks wait for them for a moment only (loader_lock_soon()), and find what they need from
- * the loader at the start.
+ * of these locks wait for them for a moment only (loader_lock_soon()), find what they need from the
+ * loader at the start, and walk by the lock for loading where that for the list is taken.
  *
  * Walks by the agent must not add to what a child blocks at: a fork waits until they have ended,
  * and they wait for a fork. All waits are bounded.
@@ -31,7 +31,10 @@
 /* The process is followed: from now on walks may do system calls of their own. */
 void loader_start(void);
 
-/* dl_iterate_phdr(), never at the time of a fork. May be nested. */
+/*
+ * dl_iterate_phdr(), never at the time of a fork. May be nested. The loader's counts (dlpi_adds and
+ * dlpi_subs) are sure to be there within loader_lock_soon() and at the start alone.
+ */
 int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 
 /*

@@ -222,14 +222,17 @@ static int add_definer(struct dl_phdr_info *info, size_t size, void *context)
 void *definition_find(const char *name, uint64_t caller)
 {
 	struct definers definers = { .name = name };
+	struct loader_lock lock;
 	int error = errno;
 
 	loader_each(add_definer, &definers);
 	void *found = definers.first;
 	if (definers.count > 1) {
-		loader_enter();
-		found = dlsym(RTLD_NEXT, name);
-		loader_leave();
+		found = NULL;
+		if (loader_lock_soon(&lock)) {
+			found = dlsym(RTLD_NEXT, name);
+			loader_unlock(&lock);
+		}
 		found = found ? found : ask_scope(name, caller, false);
 		found = found ? found : definers.first;
 	}
