@@ -8,6 +8,9 @@
  * waits_cost -c SECONDS: two threads contend for one lock; printed is how often a second it was
  * contended, and what CPU time that took the process for each time.
  *
+ * waits_cost -n TIMES THREADS: so many threads take one lock TIMES each, and work as much each time;
+ * printed is how often it was contended. tests/bench/waits compares runs of this.
+ *
  * To compare: without the agent, and under it (op_report -q -o 0 -w); see bench/waits.
  */
 #include <pthread.h>
@@ -183,9 +186,56 @@ static int contend_for(double seconds)
 	return 0;
 }
 
+static unsigned long turns;
+
+static void work(unsigned loops)
+{
+	for (volatile unsigned i = 0; i < loops; i++)
+		;
+}
+
+static void *take_turns(void *count)
+{
+	for (unsigned long i = 0; i < turns; i++) {
+		if (pthread_mutex_trylock(&mutex) != 0) {
+			__atomic_fetch_add((uint64_t *)count, 1, __ATOMIC_RELAXED);
+			pthread_mutex_lock(&mutex);
+		}
+		work(3000);
+		pthread_mutex_unlock(&mutex);
+		work(500);
+	}
+	return NULL;
+}
+
+static int take_turns_of(unsigned threads)
+{
+	pthread_t *all = calloc(threads, sizeof(*all));
+	uint64_t count = 0, start = clock_in_ns(CLOCK_MONOTONIC);
+	unsigned made = 0;
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	while (all && made < threads &&
+	       pthread_create(&all[made], &attributes, take_turns, &count) == 0)
+		made++;
+	for (unsigned i = 0; i < made; i++)
+		pthread_join(all[i], NULL);
+	free(all);
+	printf("contended %llu times of %u threads in %.3f s\n", (unsigned long long)count, made,
+	       (double)(clock_in_ns(CLOCK_MONOTONIC) - start) / 1e9);
+	return made != threads;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t other;
+
+	if (argc == 4 && strcmp(argv[1], "-n") == 0) {
+		turns = strtoul(argv[2], NULL, 10);
+		return take_turns_of((unsigned)strtoul(argv[3], NULL, 10));
+	}
 
 	if (argc == 3 && strcmp(argv[1], "-c") == 0)
 		return contend_for(atof(argv[2]));

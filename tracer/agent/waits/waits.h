@@ -30,6 +30,9 @@
 #define WAITS_LEAST_NS 5000
 #define WAITS_MADE     4096u /* addresses whose initialization is remembered, at most */
 
+/* On the way of every lock. */
+#define WAITS_FAST __attribute__((always_inline))
+
 struct agent;
 
 /* Four to a cache line: whoever takes any lock looks here. */
@@ -70,16 +73,21 @@ void waits_fork(void);
 /* The process ends, or the agent is about to be off: says what could not be told. */
 void waits_finish(void);
 
-static inline uint64_t waits_hash(const volatile void *address)
+static inline WAITS_FAST uint64_t waits_hash(const volatile void *address)
 {
 	return (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Whether anybody waits at ADDRESS, or at one that shares its counter. */
-static inline bool waits_watched(const volatile void *address)
+/* How many threads wait at ADDRESS, or at one that shares its counter. */
+static inline WAITS_FAST uint32_t waits_waiters(const volatile void *address)
 {
 	return __atomic_load_n(&waits.places[waits_hash(address) >> (64 - WAITS_BITS)].waiters,
-	                       __ATOMIC_RELAXED) != 0;
+	                       __ATOMIC_RELAXED);
+}
+
+static inline WAITS_FAST bool waits_watched(const volatile void *address)
+{
+	return waits_waiters(address) != 0;
 }
 
 /* One wait, on the stack of whoever waits. */

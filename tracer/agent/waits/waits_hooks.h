@@ -20,7 +20,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* The word at OFFSET of OBJECT, which other threads may change. */
-static inline uint32_t waits_word(const volatile void *object, size_t offset)
+static inline WAITS_FAST uint32_t waits_word(const volatile void *object, size_t offset)
 {
 	return __atomic_load_n((const uint32_t *)((uintptr_t)object + offset), __ATOMIC_RELAXED);
 }

@@ -82,7 +82,7 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
 }
 
 // The count of a semaphore is its first word.
-static bool has_count(const sem_t *s)
+static inline WAITS_FAST bool has_count(const sem_t *s)
 {
 	return waits_word(s, 0) != 0;
 }
@@ -92,7 +92,7 @@ static bool has_count(const sem_t *s)
 #define SEMAPHORE_SHARED  8
 #define IS_SHARED         128u
 
-static bool is_shared(const sem_t *s)
+static inline WAITS_FAST bool is_shared(const sem_t *s)
 {
 	return waits_word(s, SEMAPHORE_SHARED) == IS_SHARED;
 }
@@ -140,7 +140,7 @@ EXPORT int sem_clockwait(sem_t *s, clockid_t c, const struct timespec *t)
 	                            : sem_clockwait_slowly(s, c, t, WAITS_CALLER());
 }
 
-static bool others_wait(const sem_t *s)
+static inline WAITS_FAST bool others_wait(const sem_t *s)
 {
 	return waits_word(s, SEMAPHORE_WAITERS) && is_shared(s);
 }
