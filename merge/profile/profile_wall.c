@@ -211,6 +211,48 @@ static bool runs_in_parallel(const struct wall_busy *busy)
 	return false;
 }
 
+#define EDGES_KEPT 2048 // of the most time; the rest is kept by resource
+#define RESTS_MAX  64
+
+static bool is_alike(const struct wall_edge *a, const struct wall_edge *b)
+{
+	return a->kind == b->kind && a->module == b->module && a->resource == b->resource &&
+	       a->cause == b->cause && a->guessed == b->guessed && !a->holder == !b->holder;
+}
+
+static void add_edge(struct wall_edge *to, const struct wall_edge *from)
+{
+	uint64_t count = to->count + from->count;
+
+	to->median_ns = (uint64_t)(((double)to->median_ns * (double)to->count +
+	                            (double)from->median_ns * (double)from->count) /
+	                           (double)(count ? count : 1));
+	to->ns += from->ns;
+	to->count = count;
+	to->wall_ns += from->wall_ns;
+	to->longest_ns = from->longest_ns > to->longest_ns ? from->longest_ns : to->longest_ns;
+}
+
+// Thousands of threads have millions of pairs: of little time it is not told who they are.
+static void bound_edges(struct wall_time *t)
+{
+	size_t kept = t->edge_count < EDGES_KEPT ? t->edge_count : EDGES_KEPT;
+	size_t first = kept;
+
+	for (size_t i = first; i < t->edge_count; i++) {
+		struct wall_edge e = t->edges[i];
+		size_t at = first;
+		e.waiter = e.waiter_node = e.holder_node = 0;
+		while (at < kept && !is_alike(&t->edges[at], &e))
+			at++;
+		if (at == kept && kept - first < RESTS_MAX)
+			t->edges[kept++] = e;
+		else
+			add_edge(&t->edges[at < kept ? at : kept - 1], &e);
+	}
+	t->edge_count = kept;
+}
+
 void profile_end_wall(struct profile *p, uint64_t now_ns)
 {
 	struct wall_time *t = &p->wall_time;
@@ -230,6 +272,7 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 		qsort(t->edges, count, sizeof(*edges), compare_edges);
 		find_early_gil_waits(t);
 		t->lost += !count_gil_waits(p);
+		bound_edges(t);
 	}
 	const struct wall_alone *alone = wall_alone(t->live, &count);
 	t->busy = *wall_busy(t->live);

@@ -50,19 +50,46 @@ void history_add_loose(struct history *h, enum thread_state state, enum metric m
 		*least = (struct loose){ ns, node, (uint16_t)metric, (uint16_t)state };
 }
 
-bool history_bin(struct history *h, uint64_t width_ns, const struct wall_part *part, uint32_t via)
+// PART, or LEAST itself, has LEAST's place, and the time of both.
+static void share_place(struct fold *least, const struct bin_rules *rules,
+                        const struct wall_part *part, uint32_t via)
 {
-	uint32_t bin = (uint32_t)(part->from_ns / width_ns);
+	*rules->seed = *rules->seed * 1664525 + 1013904223;
+	double chance = (double)(*rules->seed >> 8) / (1 << 24);
+
+	least->ns += part->weight_ns;
+	if (chance * least->ns >= part->weight_ns)
+		return;
+	least->node = part->node;
+	least->owner = part->thread;
+	least->via = via;
+	least->metric = (uint32_t)part->metric;
+}
+
+bool history_bin(struct history *h, const struct bin_rules *rules, const struct wall_part *part,
+                 uint32_t via)
+{
+	uint32_t bin = (uint32_t)(part->from_ns / rules->width_ns);
+	struct fold *least = NULL;
+	size_t count = 0;
 
 	for (size_t i = h->folds.count; i-- > 0;) {
 		struct fold *f = deque_at(&h->folds, struct fold, i);
 		if (f->bin < bin)
 			break;
+		if (f->bin == bin) {
+			count++;
+			least = least && least->ns <= f->ns ? least : f;
+		}
 		if (f->bin == bin && f->node == part->node && f->owner == part->thread &&
 		    f->metric == (uint32_t)part->metric && f->via == via) {
 			f->ns += part->weight_ns;
 			return true;
 		}
+	}
+	if (least && count >= rules->paths_max) {
+		share_place(least, rules, part, via);
+		return true;
 	}
 	struct fold *fold = deque_push(&h->folds, struct fold);
 	if (!fold)

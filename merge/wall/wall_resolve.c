@@ -116,6 +116,37 @@ static void push_wait(struct wall *w, struct history *h, uint64_t from_ns, uint6
 	                          .own = own });
 }
 
+// All threads together copy so many pieces for a wait each: of few threads one has them all.
+#define COPIES_MAX 65536
+#define COPY_LEAST 8
+
+// What V did from *AT to TO_NS, in pieces FIRST up to END, is many pieces: of each of COUNT equal
+// parts of the time one is drawn, by an instant in it, so that shares are right on average.
+static void push_drawn(struct wall *w, struct history *h, const struct history *v,
+                       const struct piece *first, uint64_t *at, uint64_t to_ns, uint64_t count,
+                       uint32_t via)
+{
+	const struct piece *p = first, *last = deque_last(&v->pieces, struct piece);
+	uint64_t from_ns = *at;
+
+	to_ns = min_ns(to_ns, last->to_ns);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t begin = from_ns + (to_ns - from_ns) * i / count;
+		uint64_t end = from_ns + (to_ns - from_ns) * (i + 1) / count;
+		w->seed = w->seed * 1664525 + 1013904223;
+		uint64_t instant = begin + (end - begin) * (w->seed >> 8) / (1 << 24);
+		while (p < last && p->to_ns <= instant)
+			p++;
+		struct piece drawn = *p;
+		drawn.from_ns = begin;
+		drawn.to_ns = end;
+		drawn.own = false;
+		drawn.via = p->via ? p->via : via;
+		wall_push(w, h, drawn);
+	}
+	*at = to_ns;
+}
+
 // What V did from FROM_NS to TO_NS is what H waited for.
 static void push_copy(struct wall *w, struct history *h, const struct raw *raw,
                       const struct history *v, uint64_t from_ns, uint64_t to_ns, uint32_t via)
@@ -133,8 +164,17 @@ static void push_copy(struct wall *w, struct history *h, const struct raw *raw,
 	}
 	size_t i = array_search(v->pieces.count, k,
 	                        deque_at(&v->pieces, struct piece, k)->to_ns <= at);
-	for (; i < v->pieces.count && at < to_ns; i++) {
+	size_t end = i + array_search(v->pieces.count - i, k,
+	                              deque_at(&v->pieces, struct piece, i + k)->from_ns < to_ns);
+	uint64_t most =
+		COPIES_MAX / (w->active_count + 1) * (to_ns - at) / (raw->to_ns - raw->from_ns);
+	most = max_ns(most, COPY_LEAST);
+	if (at < to_ns && end - i > most)
+		push_drawn(w, h, v, deque_at(&v->pieces, struct piece, i), &at, to_ns, most, via);
+	for (; i < end && at < to_ns; i++) {
 		struct piece p = *deque_at(&v->pieces, struct piece, i);
+		if (p.to_ns <= at)
+			continue;
 		if (p.from_ns > at) // nothing is known of it
 			push_wait(w, h, at, min_ns(p.from_ns, to_ns), cause, false);
 		p.from_ns = max_ns(at, p.from_ns);

@@ -7,6 +7,13 @@
 // Pieces of a thread, and bins of all: beyond, they are folded early, and are wider.
 #define PIECES_MAX 16384
 #define FOLDS_MAX  (1u << 20)
+#define BINS_MIN   4 // of a run: they become no fewer, however many paths there are
+#define PATHS_MIN  16
+#define PATHS_MAX  2048
+
+// So many carries a thread has at most.
+#define CARRIES_MAX 64
+#define MANY        64 // threads
 
 // So much waiting without a stack of its own goes to those of other waits at once.
 #define CARRY_NS (100.0 * NS_PER_MS)
@@ -35,6 +42,14 @@ static struct origin origin_of(const struct piece *piece)
 	return (struct origin){ piece->own, piece->via };
 }
 
+// All bins of all threads together are bounded: of thousands each has fewer paths.
+static size_t paths_max(const struct wall *w)
+{
+	size_t each = FOLDS_MAX / BINS_MIN / (w->active_count + 1);
+
+	return each < PATHS_MIN ? PATHS_MIN : each > PATHS_MAX ? PATHS_MAX : each;
+}
+
 void wall_settle(struct wall *w, struct history *h, const struct wall_part *part,
                  struct origin origin)
 {
@@ -46,13 +61,36 @@ void wall_settle(struct wall *w, struct history *h, const struct wall_part *part
 		wall_tell(w, part);
 	if (h == w->root && origin.via)
 		w->edges[origin.via - 1].wall_ns += part->weight_ns;
-	w->incomplete |= !history_bin(h, w->width_ns, part, origin.via);
+	const struct bin_rules rules = { w->width_ns, paths_max(w), &w->seed };
+	w->incomplete |= !history_bin(h, &rules, part, origin.via);
 	w->folds += h->folds.count - before;
-	if (w->folds > FOLDS_MAX)
+	if (w->folds > FOLDS_MAX &&
+	    (w->now_ns - min_ns(w->now_ns, w->first_ns)) / w->width_ns >= BINS_MIN)
 		wall_widen(w);
 }
 
-static struct carry *carry_of(struct wall *w, struct history *h, const struct piece *piece)
+static void settle_loosely(struct wall *w, struct history *h, struct carry *c, bool at_last);
+
+// A place for one more: of many the one that has waited with most time goes.
+static struct carry *new_carry(struct wall *w, struct history *h)
+{
+	struct carry *most = NULL;
+
+	if (h->carries.count < CARRIES_MAX)
+		return deque_push(&h->carries, struct carry);
+	for (size_t i = 0; i < h->carries.count; i++) {
+		struct carry *c = deque_at(&h->carries, struct carry, i);
+		if (!(c->ns > 0))
+			return c;
+		most = most && most->ns >= c->ns ? most : c;
+	}
+	settle_loosely(w, h, most, true);
+	return most;
+}
+
+// NULL: there is none, and CREATE is false, or no memory.
+static struct carry *carry_of(struct wall *w, struct history *h, const struct piece *piece,
+                              bool create)
 {
 	for (size_t i = h->carries.count; i-- > 0;) {
 		struct carry *c = deque_at(&h->carries, struct carry, i);
@@ -60,9 +98,9 @@ static struct carry *carry_of(struct wall *w, struct history *h, const struct pi
 		    c->cause == piece->cause && c->own == piece->own && c->via == piece->via)
 			return c;
 	}
-	struct carry *c = deque_push(&h->carries, struct carry);
+	struct carry *c = create ? new_carry(w, h) : NULL;
 	if (!c) {
-		w->incomplete = true;
+		w->incomplete |= create;
 		return NULL;
 	}
 	*c = (struct carry){ .owner = piece->owner,
@@ -96,23 +134,33 @@ static void settle_loosely(struct wall *w, struct history *h, struct carry *c, b
 		                  .from_ns = c->from_ns,
 		                  .to_ns = c->to_ns,
 		                  .weight_ns = c->ns };
+	// Of many threads' times each goes to one place, which is drawn.
+	bool draw = all > 0 && w->active_count > MANY, drawn = false;
+	w->seed = w->seed * 1664525 + 1013904223;
+	double left = all * (double)(w->seed >> 8) / (1 << 24);
 	for (size_t i = 0; owner && all > 0 && i < LOOSE_MAX; i++) {
 		const struct loose *l = &owner->loose[i];
 		if (l->state != c->state)
 			continue;
+		left -= l->ns;
+		if (draw && left >= 0)
+			continue;
 		part.node = l->node;
 		part.metric = (enum metric)l->metric;
-		part.weight_ns = c->ns * l->ns / all;
+		part.weight_ns = draw ? c->ns : c->ns * l->ns / all;
 		wall_settle(w, h, &part, (struct origin){ c->own, c->via });
+		drawn = draw;
+		if (drawn)
+			break;
 	}
-	if (all <= 0)
+	if (all <= 0 || (draw && !drawn))
 		wall_settle(w, h, &part, (struct origin){ c->own, c->via });
 	c->ns = 0;
 }
 
 static void keep_carry(struct wall *w, struct history *h, const struct piece *piece, double ns)
 {
-	struct carry *c = ns > 0 ? carry_of(w, h, piece) : NULL;
+	struct carry *c = ns > 0 ? carry_of(w, h, piece, true) : NULL;
 
 	if (!c)
 		return;
@@ -144,7 +192,7 @@ static void settle_run(struct wall *w, struct history *h, const struct piece *pi
 		keep_carry(w, h, piece, ns);
 		return;
 	}
-	struct carry *c = carry_of(w, h, piece);
+	struct carry *c = carry_of(w, h, piece, false);
 	struct wall_part part = { .thread = piece->owner };
 	double carried = c ? c->ns : 0;
 	for (size_t i = first; i < end; i++) {

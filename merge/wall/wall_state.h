@@ -225,6 +225,7 @@ struct wall {
 	uint64_t now_ns, pass_ns;
 	uint64_t width_ns;
 	size_t folds;
+	uint32_t seed;
 	struct edge_slot *edges;
 	struct wall_edge *edges_seen; /* answer of wall_edges() */
 	size_t edge_count, edge_capacity, seen_capacity;
@@ -336,8 +337,18 @@ bool history_push(struct history *h, const struct piece *piece);
 void history_add_loose(struct history *h, enum thread_state state, enum metric metric,
                        uint32_t node, double ns);
 
+/* How the bins of a thread are filled: so many paths in one at most. Of more each stays with a
+   chance in proportion to its time, and has that of those that go: sums are exact, and shares are
+   right on average. */
+struct bin_rules {
+	uint64_t width_ns;
+	size_t paths_max;
+	uint32_t *seed;
+};
+
 /* PART, which came by edge VIA, goes into the bins. False if there is no memory. */
-bool history_bin(struct history *h, uint64_t width_ns, const struct wall_part *part, uint32_t via);
+bool history_bin(struct history *h, const struct bin_rules *rules, const struct wall_part *part,
+                 uint32_t via);
 
 /* Half as many bins. */
 void history_widen(struct history *h);
