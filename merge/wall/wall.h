@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* What the sampler tells is at most a few milliseconds late. */
-#define WALL_KEEP_NS  UINT64_C(400000000)
+#define WALL_KEEP_NS  UINT64_C(1000000000)
 #define WALL_WIDTH_NS UINT64_C(250000000) /* of a bin, at first */
 
 struct wall;

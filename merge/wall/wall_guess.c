@@ -100,9 +100,13 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 		    v->stopped_ns + JUST_NS >= at_ns && is_better(v, best))
 			best = v;
 	}
+	if (best)
+		return best->number;
 	// On a busy machine whoever has woken it may be long gone when it gets a CPU.
-	const struct process *p = peers && !best ? wall_find_process(w, peers->processes[0]) : NULL;
-	if (p && p->last_stopped)
-		return p->last_stopped;
-	return best ? best->number : p ? p->first_thread : 0;
+	const struct process *p = wall_find_process(w, peers ? peers->processes[0] : h->process);
+	const struct history *last = p ? wall_find_thread(w, p->last_stopped) : NULL;
+	if (peers)
+		return !p ? 0 : p->last_stopped ? p->last_stopped : p->first_thread;
+	// Of its own process it must have run meanwhile, as else somebody unknown has.
+	return last && last != h && last->stopped_ns > h->since_ns ? last->number : 0;
 }

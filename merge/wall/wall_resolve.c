@@ -14,7 +14,7 @@
 #define AGAIN_NS (50 * NS_PER_MS)
 
 // So long a wait that ended waits for the thread that was waited for to have a past that is known.
-#define PATIENCE_NS (200 * NS_PER_MS)
+#define PATIENCE_NS (700 * NS_PER_MS)
 // Resolution.
 
 // The wait that RAW lies in. NULL: none was told.

@@ -8,8 +8,8 @@
  * waits_cost -c SECONDS: two threads contend for one lock; printed is how often a second it was
  * contended, and what CPU time that took the process for each time.
  *
- * waits_cost -n TIMES THREADS: so many threads take one lock TIMES each, and work as much each time;
- * printed is how often it was contended. tests/bench/waits compares runs of this.
+ * waits_cost -n TIMES THREADS: so many threads take one lock TIMES each, and work as much each
+ * time; printed is how often it was contended. tests/bench/waits compares runs of this.
  *
  * To compare: without the agent, and under it (op_report -q -o 0 -w); see bench/waits.
  */

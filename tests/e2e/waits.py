@@ -15,6 +15,7 @@ from harness import Case, main, unprivileged
 WAITING = os.path.abspath(os.environ.get("WAITING", "build/tests/waiting"))
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "waiting.py")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "waiting.c")
+OPENMP = os.path.abspath(os.environ.get("WAITING_OPENMP", "build/tests/waiting_openmp"))
 CONTENTION = "[waiting for a free CPU]"
 # Of the whole: what a thread does that wakes up late on a busy machine is another one's meanwhile.
 TOLERANCE = 0.06
@@ -70,7 +71,7 @@ class Waits(Case):
                 self.assertFalse(tries[-1], tries)
 
     def test_wall_time_sums_to_the_life_of_the_first_thread(self):
-        for scene in TRUTH:
+        for scene in ("convoy", "phases", "pipe"):
             with self.subTest(scene):
                 result = self.run_scene(scene)
                 _, wall = self.shares(result.profile)
@@ -154,6 +155,18 @@ class Waits(Case):
                 with open(PYTHON, encoding="utf-8") as source:
                     self.assertIn("# wanted", source.readlines()[int(most["waiter_line"]) - 1])
 
+    def test_a_barrier_of_openmp_waits_for_who_comes_last(self):
+        result = self.profile_run([OPENMP], env=self.environment(OMP_WAIT_POLICY="passive"))
+        self.assertEqual(result.status, 0, result.err)
+        rows = [row for row in self.table(result.profile, "waits")
+                if row["waiter"].startswith("main")]
+        total = sum(int(row["total_ns"]) for row in rows)
+        right = sum(int(row["total_ns"]) for row in rows if row["holder"] == "right")
+        # Its barriers are no locks of the C library's: no agent records who ends a wait, and on a
+        # machine with other work the guess errs now and then.
+        self.assertGreater(right, 0.7 * total, rows)
+        self.assertEqual({row["guessed"] for row in rows if row["holder"] == "right"}, {"true"})
+
     def test_the_other_end_of_a_pipe_is_named(self):
         rows = self.table(self.run_scene("pipe").profile, "waits")
         most = max(rows, key=lambda row: int(row["total_ns"]))
@@ -163,15 +176,14 @@ class Waits(Case):
     def test_who_holds_what_processes_share_is_named(self):
         for scene, kind, holder in (("shared_semaphore", "semaphore", "render"),
                                     ("shared_mutex", "mutex", "flush_log")):
-            for prefix in (unprivileged(), ()):
-                with self.subTest(scene, prefix=prefix):
-                    rows = self.table(self.run_scene(scene, prefix=prefix).profile, "waits")
-                    waits = [row for row in rows if row["resource"] == kind and
-                             row["waiter"] == f"{scene}_scene"]
-                    total = sum(int(row["total_ns"]) for row in waits)
-                    right = sum(int(row["total_ns"]) for row in waits
-                                if row["holder"] == holder and row["guessed"] == "false")
-                    self.assertGreater(right, 0.9 * total, rows)
+            with self.subTest(scene):
+                rows = self.table(self.run_scene(scene, prefix=unprivileged()).profile, "waits")
+                waits = [row for row in rows if row["resource"] == kind and
+                         row["waiter"] == f"{scene}_scene"]
+                total = sum(int(row["total_ns"]) for row in waits)
+                right = sum(int(row["total_ns"]) for row in waits
+                            if row["holder"] == holder and row["guessed"] == "false")
+                self.assertGreater(right, 0.9 * total, rows)
 
     def test_who_holds_a_lock_of_multiprocessing_is_named(self):
         _, rows = self.python_waits("shared")
@@ -182,13 +194,12 @@ class Waits(Case):
 
     def test_the_other_end_of_what_is_polled_is_named(self):
         for scene in ("poll", "select", "epoll"):
-            for prefix in (unprivileged(), ()):
-                with self.subTest(scene, prefix=prefix):
-                    rows = self.table(self.run_scene(scene, prefix=prefix).profile, "waits")
-                    most = max(rows, key=lambda row: int(row["total_ns"]), default=None)
-                    self.assertTrue(most, rows)
-                    self.assertEqual((most["waiter"], most["resource"], most["holder"]),
-                                     (f"wait_by_{scene}", "pipe or socket", "render"), rows)
+            with self.subTest(scene):
+                rows = self.table(self.run_scene(scene, prefix=unprivileged()).profile, "waits")
+                most = max(rows, key=lambda row: int(row["total_ns"]), default=None)
+                self.assertTrue(most, rows)
+                self.assertEqual((most["waiter"], most["resource"], most["holder"]),
+                                 (f"wait_by_{scene}", "pipe or socket", "render"), rows)
 
     def test_report_says_it(self):
         result = self.run_scene("convoy")

@@ -338,6 +338,7 @@ static void find_wakers(const struct wait *w, const struct seen *seen, struct pa
 	uint32_t count = w->kind == HELD_BARRIER ? end_of_round(seen) : seen->count;
 
 	for (uint32_t i = count > WAITS_WAKERS ? count - WAITS_WAKERS : 0; i < count; i++)
+		// NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
 		if (seen->did[i].did == WOKE)
 			add(p, seen->did[i].time_ns, seen->did[i].tid, HELD_BY_WAKER);
 }
