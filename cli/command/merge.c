@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/message.h"
 #include "cli/report/display.h"
 #include "cli/state.h"
@@ -35,12 +36,7 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(keep_going),
 	  .help = "leave out files that cannot be read" },
-	{ .name = "timeline-limit",
-	  .argument = "N",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(timeline_limit),
-	  .max = PROFILE_TIMELINE_MAX,
-	  .help = "keep so many calls, waits and GPU works one by one, or 0 (250000)" },
+	COMMON_TIMELINE_LIMIT(AT(timeline_limit)),
 };
 
 // One file that is named.

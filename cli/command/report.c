@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/export/exports.h"
 #include "cli/message.h"
 #include "cli/report/counts.h"
@@ -32,10 +33,7 @@ static const struct option_spec others[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(json),
 	  .help = "the findings for programs, see bottleneck-findings(7)" },
-	{ .name = "debuginfod",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(debuginfod),
-	  .help = "for unfinished runs: fetch debug information" },
+	COMMON_DEBUGINFOD(AT(debuginfod)),
 };
 
 #define GROUPS 4

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/diff/diff_counts.h"
 #include "cli/diff/diff_report.h"
 #include "cli/message.h"
@@ -60,14 +61,7 @@ static const struct option_spec rows[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(total),
 	  .help = "times with what is called, not self times" },
-	{ .letter = 'n',
-	  .name = "top",
-	  .argument = "N",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(view.top),
-	  .min = 1,
-	  .max = 1000000,
-	  .help = "rows of each table (15)" },
+	COMMON_TOP(AT(view.top)),
 	{ .name = "min-pct",
 	  .argument = "X",
 	  .kind = OPTION_PERCENT,
@@ -88,15 +82,8 @@ static const struct option_spec rows[] = {
 
 static const struct option_spec others[] = {
 	{ .name = "json", .kind = OPTION_SWITCH, .offset = AT(json), .help = "for programs" },
-	{ .letter = 'q',
-	  .name = "quiet",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(view.quiet),
-	  .help = "the answer only: no tables" },
-	{ .name = "debuginfod",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(debuginfod),
-	  .help = "for unfinished runs: fetch debug information" },
+	COMMON_QUIET(AT(view.quiet)),
+	COMMON_DEBUGINFOD(AT(debuginfod)),
 };
 
 #define GROUPS 4

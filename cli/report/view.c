@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/provider.h"
 #include "base/schedule.h"
+#include "cli/common_options.h"
 #include "cli/exporters.h"
 
 #include <errno.h>
@@ -143,24 +144,13 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(call_tree),
 	  .help = "who calls whom, with shares" },
-	{ .letter = 'n',
-	  .name = "top",
-	  .argument = "N",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(top),
-	  .min = 1,
-	  .max = 1000000,
-	  .help = "rows of each table (15)" },
+	COMMON_TOP(AT(top)),
 	{ .name = "min-pct",
 	  .argument = "X",
 	  .kind = OPTION_PERCENT,
 	  .offset = AT(min_percent),
 	  .help = "leave out rows below X % (0.5; 2 in trees)" },
-	{ .letter = 'q',
-	  .name = "quiet",
-	  .kind = OPTION_SWITCH,
-	  .offset = AT(quiet),
-	  .help = "the answer only: no tables" },
+	COMMON_QUIET(AT(quiet)),
 	{ .letter = 'v',
 	  .name = "verbose",
 	  .kind = OPTION_SWITCH,

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/provider.h"
+#include "cli/common_options.h"
 #include "cli/rank.h"
 #include "merge/profile/profile.h"
 #include "sampler/sampler.h"
@@ -70,12 +71,7 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(start_paused),
 	  .help = "record nothing before the program calls start() of bottleneck's API" },
-	{ .name = "timeline-limit",
-	  .argument = "N",
-	  .kind = OPTION_NUMBER,
-	  .offset = AT(timeline_limit),
-	  .max = PROFILE_TIMELINE_MAX,
-	  .help = "keep so many calls, waits and GPU works one by one, or 0 (250000)" },
+	COMMON_TIMELINE_LIMIT(AT(timeline_limit)),
 	{ .name = "budget",
 	  .argument = "PCT",
 	  .kind = OPTION_PERCENT,

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options that several commands have, word for word: entries of tables of struct option_spec. AT is
+ * the offset of the value.
+ */
+#pragma once
+
+#include "cli/option.h"
+#include "merge/profile/profile.h"
+
+#define COMMON_TOP(at)                                                                             \
+	{                                                                                          \
+		.letter = 'n', .name = "top", .argument = "N", .kind = OPTION_NUMBER,              \
+		.offset = (at), .min = 1, .max = 1000000, .help = "rows of each table (15)"        \
+	}
+
+#define COMMON_QUIET(at)                                                                           \
+	{                                                                                          \
+		.letter = 'q', .name = "quiet", .kind = OPTION_SWITCH, .offset = (at),             \
+		.help = "the answer only: no tables"                                               \
+	}
+
+/* Of commands that read profiles. */
+#define COMMON_DEBUGINFOD(at)                                                                      \
+	{                                                                                          \
+		.name = "debuginfod", .kind = OPTION_SWITCH, .offset = (at),                       \
+		.help = "for unfinished runs: fetch debug information"                             \
+	}
+
+/* Of those that make them. */
+#define COMMON_TIMELINE_LIMIT(at)                                                                  \
+	{                                                                                          \
+		.name = "timeline-limit", .argument = "N", .kind = OPTION_NUMBER, .offset = (at),  \
+		.max = PROFILE_TIMELINE_MAX,                                                       \
+		.help = "keep so many calls, waits and GPU works one by one, or 0 (250000)"        \
+	}
