@@ -17,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -140,6 +141,30 @@ py_object python_api_type(py_object o)
 
 	memcpy(&type, (const char *)o + python_api_runtime->layout.object_type, sizeof(type));
 	return type;
+}
+
+const char *python_api_text(py_object text)
+{
+	const char *result = NULL;
+
+	if (text && python_api_type(text) == (py_object)python_api.PyUnicode_Type)
+		result = python_api.PyUnicode_AsUTF8AndSize(text, NULL);
+	if (!result)
+		python_api.PyErr_Clear();
+	return result;
+}
+
+// PyTypeObject begins with a size.
+const char *python_api_type_name(py_object type)
+{
+	return (const char *)python_api_word(type, 1);
+}
+
+// PyDescrObject begins with its type.
+void python_api_method_name(char name[PYTHON_NAME_BYTES], py_object descriptor, const char *method)
+{
+	snprintf(name, PYTHON_NAME_BYTES, "{method '%s' of '%s' objects}", method,
+	         python_api_type_name((py_object)python_api_word(descriptor, 0)));
 }
 
 static int stage_now(void)

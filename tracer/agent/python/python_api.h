@@ -114,5 +114,17 @@ bool python_api_ask(int (*function)(void *unused));
 uintptr_t python_api_word(py_object o, unsigned word);
 py_object python_api_type(py_object o);
 
+/* The UTF-8 of TEXT, which lives as long; NULL: it is no string, or there is no memory. */
+const char *python_api_text(py_object text);
+
+/* The name of TYPE, which lives as long. */
+const char *python_api_type_name(py_object type);
+
+/* What C functions are called, as cProfile has it. */
+#define PYTHON_NAME_BYTES 256
+
+/* The same of METHOD, which DESCRIPTOR describes. */
+void python_api_method_name(char name[PYTHON_NAME_BYTES], py_object descriptor, const char *method);
+
 /* None, as a new reference. */
 py_object python_api_none(void);

@@ -20,13 +20,11 @@
 #include <time.h>
 
 #define WAIT_NS     (200 * NS_PER_MS) // for room in the ring, at the end
-#define NAME_BYTES  256
 #define RECORD_ROOM ((size_t)4 << 10) // python_code_number() sees to its own
 #define C_MAX       ((uint32_t)1 << 16)
 #define C_SLOTS     (2 * C_MAX) // a power of two
 #define SPINS       1000        // for what takes some nanoseconds
-#define TYPE_NAME   1           // words behind the head of a type, which has a size
-#define SELF        1           // and of a PyCFunctionObject
+#define SELF        1           // words of a PyCFunctionObject
 #define MODULE      2
 #define OWNER       0 // and of a descriptor
 
@@ -38,7 +36,7 @@ struct c_function {
 	const struct python_method *definition;
 	const char *text; // where its name is; not read again
 	void *function;
-	char name[NAME_BYTES];
+	char name[PYTHON_NAME_BYTES];
 };
 
 /* Numbers of functions: those of code, then those of C functions. */
@@ -62,22 +60,6 @@ static void lack(void)
 
 // Names of C functions, as cProfile has them.
 
-static const char *text_of(py_object text)
-{
-	const char *result = NULL;
-
-	if (text && python_api_type(text) == (py_object)python_api.PyUnicode_Type)
-		result = python_api.PyUnicode_AsUTF8AndSize(text, NULL);
-	if (!result)
-		python_api.PyErr_Clear();
-	return result;
-}
-
-static const char *type_name(py_object type)
-{
-	return (const char *)python_api_word(type, TYPE_NAME);
-}
-
 // What the type of SELF has by that name, which is looked up without running code of the program.
 static py_object look_up(py_object self, const char *name)
 {
@@ -91,13 +73,7 @@ static py_object look_up(py_object self, const char *name)
 	return found;
 }
 
-static void write_method(char name[NAME_BYTES], py_object descriptor, const char *method)
-{
-	snprintf(name, NAME_BYTES, "{method '%s' of '%s' objects}", method,
-	         type_name((py_object)python_api_word(descriptor, OWNER)));
-}
-
-static bool name_by_type(char name[NAME_BYTES], py_object self, const char *method)
+static bool name_by_type(char name[PYTHON_NAME_BYTES], py_object self, const char *method)
 {
 	py_object found = look_up(self, method);
 	py_object type = found ? python_api_type(found) : NULL;
@@ -106,12 +82,12 @@ static bool name_by_type(char name[NAME_BYTES], py_object self, const char *meth
 		return false;
 	if (type == (py_object)python_api.PyMethodDescr_Type ||
 	    type == (py_object)python_api.PyClassMethodDescr_Type) {
-		write_method(name, found, method);
+		python_api_method_name(name, found, method);
 		return true;
 	}
 	if (type == (py_object)python_api.PyWrapperDescr_Type) {
-		snprintf(name, NAME_BYTES, "{slot wrapper '%s' of '%s' objects}", method,
-		         type_name((py_object)python_api_word(found, OWNER)));
+		snprintf(name, PYTHON_NAME_BYTES, "{slot wrapper '%s' of '%s' objects}", method,
+		         python_api_type_name((py_object)python_api_word(found, OWNER)));
 		return true;
 	}
 	py_object of = type == (py_object)python_api.PyCFunction_Type
@@ -119,27 +95,27 @@ static bool name_by_type(char name[NAME_BYTES], py_object self, const char *meth
 	                       : NULL;
 	// cProfile adds an address, which no two runs share.
 	if (of)
-		snprintf(name, NAME_BYTES, "{built-in method %s of %s object}", method,
-		         type_name(python_api_type(of)));
+		snprintf(name, PYTHON_NAME_BYTES, "{built-in method %s of %s object}", method,
+		         python_api_type_name(python_api_type(of)));
 	return of != NULL;
 }
 
-static void write_name(char name[NAME_BYTES], py_object function, const char *method)
+static void write_name(char name[PYTHON_NAME_BYTES], py_object function, const char *method)
 {
 	if (python_api_type(function) == (py_object)python_api.PyMethodDescr_Type) {
-		write_method(name, function, method);
+		python_api_method_name(name, function, method);
 		return;
 	}
 	py_object self = (py_object)python_api_word(function, SELF);
-	const char *module = text_of((py_object)python_api_word(function, MODULE));
+	const char *module = python_api_text((py_object)python_api_word(function, MODULE));
 	const char *dot = module ? "." : "";
 	if (!self && module && strcmp(module, "builtins") == 0)
 		module = dot = "";
 	if (!self)
-		snprintf(name, NAME_BYTES, "{%s%s%s}", module ? module : "", dot, method);
+		snprintf(name, PYTHON_NAME_BYTES, "{%s%s%s}", module ? module : "", dot, method);
 	else if (!name_by_type(name, self, method))
-		snprintf(name, NAME_BYTES, "{built-in method %s%s%s}", module ? module : "", dot,
-		         method);
+		snprintf(name, PYTHON_NAME_BYTES, "{built-in method %s%s%s}", module ? module : "",
+		         dot, method);
 }
 
 static bool is_same(const struct c_function *c, const struct python_method *definition)

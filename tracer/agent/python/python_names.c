@@ -27,10 +27,8 @@
 #define MODULE_NS   (15 * NS_PER_US)
 #define GROWTH      20  // one new module in so many is worth a walk
 #define DEPTH_MAX   200 // of classes below classes
-#define NAME_BYTES  256
-#define TYPE_NAME   1  // words behind the head of a type, which has a size
-#define TYPE_DICT   31 // up to 3.11
-#define NO_NAME     1  // a value: several have been found
+#define TYPE_DICT   31  // up to 3.11
+#define NO_NAME     1   // a value: several have been found
 
 struct slot {
 	uintptr_t key;
@@ -167,23 +165,6 @@ static void add(struct walk *w, uintptr_t address, const char *name, uint64_t ha
 		w->cut = true;
 }
 
-static const char *text_of(py_object text)
-{
-	const char *result = NULL;
-
-	if (text && python_api_type(text) == (py_object)python_api.PyUnicode_Type)
-		result = python_api.PyUnicode_AsUTF8AndSize(text, NULL);
-	if (!result)
-		python_api.PyErr_Clear();
-	return result;
-}
-
-// PyTypeObject begins with a size.
-static const char *type_name(py_object type)
-{
-	return (const char *)python_api_word(type, TYPE_NAME);
-}
-
 static bool is_a(py_object o, const char *type)
 {
 	return python_api_type(o) == (py_object)type;
@@ -205,8 +186,8 @@ static void add_function(struct walk *w, py_object function)
 {
 	const struct python_method *method = method_of(function);
 	py_object self = (py_object)python_api_word(function, 1);
-	const char *module = text_of((py_object)python_api_word(function, 2));
-	char name[NAME_BYTES];
+	const char *module = python_api_text((py_object)python_api_word(function, 2));
+	char name[PYTHON_NAME_BYTES];
 
 	if (self && !is_module(self))
 		return; // a method of some object: its type tells it
@@ -253,20 +234,19 @@ static void add_method(struct walk *w, py_object descriptor, bool of_class)
 {
 	const struct python_method *method =
 		(const struct python_method *)python_api_word(descriptor, 3);
-	char name[NAME_BYTES];
+	char name[PYTHON_NAME_BYTES];
 
 	if (of_class)
 		snprintf(name, sizeof(name), "{built-in method %s}", method->name);
 	else
-		snprintf(name, sizeof(name), "{method '%s' of '%s' objects}", method->name,
-		         type_name((py_object)python_api_word(descriptor, 0)));
+		python_api_method_name(name, descriptor, method->name);
 	add(w, (uintptr_t)method->function, name, hash_text(name));
 }
 
 static void add_static(struct walk *w, py_object holder)
 {
 	py_object function = (py_object)python_api_word(holder, 0);
-	char name[NAME_BYTES];
+	char name[PYTHON_NAME_BYTES];
 
 	if (!function || !is_a(function, python_api.PyCFunction_Type))
 		return;
@@ -310,11 +290,11 @@ static bool is_comparison(const char *name)
 // wrapper is, then the function.
 static void add_slot(struct walk *w, py_object descriptor)
 {
-	const char *type = type_name((py_object)python_api_word(descriptor, 0));
-	const char *operation = text_of((py_object)python_api_word(descriptor, 1));
+	const char *type = python_api_type_name((py_object)python_api_word(descriptor, 0));
+	const char *operation = python_api_text((py_object)python_api_word(descriptor, 1));
 	uintptr_t address = python_api_word(descriptor, 4);
 	uint64_t *known;
-	char name[NAME_BYTES];
+	char name[PYTHON_NAME_BYTES];
 
 	if (!operation || is_interpreters(address))
 		return;
