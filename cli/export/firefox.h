@@ -67,7 +67,7 @@ enum firefox_same {
 };
 void firefox_put_same(struct json *j, const char *key, size_t length, enum firefox_same what);
 
-/* The frames, functions, stacks and samples (firefox_samples.h) of a thread of stacks. */
+/* The frames, functions, stacks and samples of a thread of stacks. */
 int firefox_put_stacks(struct firefox *f, const struct stack_thread *thread, struct error *err);
 
 /* The same of what has no samples, from BEGIN_NS to END_NS. */
