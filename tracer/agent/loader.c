@@ -6,6 +6,7 @@
 #include "tracer/agent/loaded.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -173,11 +174,44 @@ void loader_leave(void)
 	__atomic_fetch_sub(&walking, 1, __ATOMIC_SEQ_CST);
 }
 
+// As libc does it with a recursive mutex of one process. Its functions may be a sanitizer's, which
+// begins after us, or another library's.
+static bool try_lock(pthread_mutex_t *lock)
+{
+	volatile struct mutex *mutex = mutex_of(lock);
+	int32_t tid = (int32_t)syscall(SYS_gettid);
+	uint32_t free = 0;
+
+	if (mutex->owner == tid) {
+		mutex->count++;
+		return true;
+	}
+	if (!__atomic_compare_exchange_n(&mutex->word, &free, 1, false, __ATOMIC_ACQUIRE,
+	                                 __ATOMIC_RELAXED))
+		return false;
+	mutex->count = 1;
+	mutex->owner = tid;
+	mutex->users++;
+	return true;
+}
+
+static void unlock(pthread_mutex_t *lock)
+{
+	volatile struct mutex *mutex = mutex_of(lock);
+
+	if (--mutex->count)
+		return;
+	mutex->owner = 0;
+	mutex->users--;
+	if (__atomic_exchange_n(&mutex->word, 0, __ATOMIC_RELEASE) > 1)
+		syscall(SYS_futex, &mutex->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 // Who has it may wait for the calling thread, so that waiting is in vain: all of it together takes
 // a moment of the process's time.
 static bool take_soon(pthread_mutex_t *lock)
 {
-	while (pthread_mutex_trylock(lock) != 0) {
+	while (!try_lock(lock)) {
 		uint32_t turn = __atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED);
 		if (turn >= SOON) {
 			__atomic_store_n(&turns, SOON, __ATOMIC_RELAXED);
@@ -243,13 +277,13 @@ static int walk_by_any_lock(visit_object *visit, void *context)
 	pthread_mutex_t *lock = __atomic_load_n(&list_lock, __ATOMIC_ACQUIRE);
 	int result;
 
-	if (!lock || !pthread_mutex_trylock || take_soon(lock)) {
+	if (!lock || take_soon(lock)) {
 		result = dl_iterate_phdr(visit, context);
-		if (lock && pthread_mutex_trylock)
-			pthread_mutex_unlock(lock);
+		if (lock)
+			unlock(lock);
 	} else if (take_soon(lock - 1)) {
 		result = walk(visit, context);
-		pthread_mutex_unlock(lock - 1);
+		unlock(lock - 1);
 	} else {
 		result = dl_iterate_phdr(visit, context);
 	}
@@ -279,7 +313,7 @@ static bool take_locks(pthread_mutex_t *lock)
 		return false;
 	if (take_soon(lock))
 		return true;
-	pthread_mutex_unlock(lock - 1);
+	unlock(lock - 1);
 	return false;
 }
 
@@ -290,8 +324,7 @@ bool loader_lock_soon(struct loader_lock *held)
 
 	*held = (struct loader_lock){ 0 };
 	loader_enter();
-	if (!started || __atomic_load_n(&hushed, __ATOMIC_RELAXED) || !lock ||
-	    !pthread_mutex_trylock)
+	if (!started || __atomic_load_n(&hushed, __ATOMIC_RELAXED) || !lock)
 		return true;
 	held->signals = hold_signals();
 	if (take_locks(lock)) {
@@ -309,8 +342,8 @@ void loader_unlock(struct loader_lock *held)
 	int error = errno;
 
 	if (held->lock) {
-		pthread_mutex_unlock(held->lock);
-		pthread_mutex_unlock(held->lock - 1);
+		unlock(held->lock);
+		unlock(held->lock - 1);
 		hold_end(held->signals);
 	}
 	loader_leave();
