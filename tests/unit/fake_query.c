@@ -193,6 +193,12 @@ int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 }
 
 // None of its programs has a quota.
+void contention_share(uint64_t ready_ns, struct contention_answer *answer)
+{
+	(void)ready_ns;
+	(void)answer;
+}
+
 size_t query_quota_groups(const struct run *run, struct quota_group groups[QUOTA_GROUPS])
 {
 	(void)run, (void)groups;
