@@ -8,7 +8,7 @@ if(TARGET bottleneck)
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/bottleneck")
   target_link_options(bottleneck PRIVATE LINKER:--disable-new-dtags)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/include/bottleneck/bottleneck.h
+install(FILES ${PROJECT_SOURCE_DIR}/tracer/api/bottleneck/bottleneck.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bottleneck)
 install(FILES ${PROJECT_SOURCE_DIR}/python/pyproject.toml
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bottleneck/python)

@@ -7,9 +7,9 @@
  * Where there are counters, also the instructions and cycles of an op, medians: what others do on
  * the machine shows little in cycles and not at all in instructions.
  */
-#include "include/bottleneck/bottleneck.h"
 #include "tests/ops/itt_shim.h"
 #include "tests/ops/nvtx_shim.h"
+#include "tracer/api/bottleneck/bottleneck.h"
 
 #include <dlfcn.h>
 #include <linux/perf_event.h>

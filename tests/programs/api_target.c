@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls the API of include/bottleneck/bottleneck.h, and works for a time that is known:
+ * Calls the API of tracer/api/bottleneck/bottleneck.h, and works for a time that is known:
  *
  *	nested N     ranges within ranges, in two threads, and ends without a begin
  *	gates        20 ms, stop, 40 ms, start, 30 ms; steps on both sides

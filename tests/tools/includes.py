@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "base": (),
     "tracer": ("base",),  # protocol.h, between the agent and its reader
     "tracer/agent": ("base", "tracer"),
+    "tracer/api": (),
     "tracer/reader": ("base", "tracer"),
     "sampler": ("base",),
     "symbolize": ("base",),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The API provider: the calls of include/bottleneck/bottleneck.h and of the Python package in
+ * The API provider: the calls of tracer/api/bottleneck/bottleneck.h and of the Python package in
  * python/, which find these functions by their names, once.
  *
  * A range is an op of its thread. A step is a range of the process: it ends with the next step, or
