@@ -77,6 +77,20 @@ __attribute__((format(printf, 2, 3))) static bool advise(struct verdict *v, cons
 	return true;
 }
 
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+// As a sentence; one that begins with a function's name has that as it is.
+static void say_fact(const struct finding *finding, struct verdict *v)
+{
+	bool named = finding->function && begins_with(finding->fact, finding->function);
+
+	say(v, "%c%s.", named ? finding->fact[0] : toupper((unsigned char)finding->fact[0]),
+	    finding->fact + 1);
+}
+
 // Who waited: where wall time is known, whoever the end of the run waited for.
 static const char *thread_name(const struct verdict_facts *f, char *buffer, size_t size)
 {
@@ -360,7 +374,7 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 
 	if (!finding || f->second)
 		return false;
-	say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+	say_fact(finding, v);
 	advise(v, "%s", finding->advice);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
 	    asks_most(f, MORE_THAN, &sum) && share_of(sum.self + sum.below, f->all) >= MOST_SHARE)
@@ -422,7 +436,7 @@ static bool others_wait_for_cpu(const struct verdict_facts *f, struct verdict *v
 	    share_of(f->account.ns[METRIC_ON_CPU], f->account.lifetime_ns) > 1 - WAIT_SHARE ||
 	    share_of(ready, f->run->wall_ns) < BUSY_SHARE || share_of(waited, ready) < CPU_SHARE)
 		return false;
-	say(v, "%s %% of the time that its threads could have run they had no CPU.",
+	say(v, "Threads of the program were ready to run but had no CPU for %s %% of the time.",
 	    format_percent(waited, ready).text);
 	return advise_cpu(f, v);
 }
@@ -655,7 +669,7 @@ static bool of_imports(const struct verdict_facts *f, struct verdict *v)
 		const struct finding *finding = &f->findings->items[i];
 		if (strcmp(finding->rule->id, "PY-IMPORT") != 0)
 			continue;
-		say(v, "%c%s.", toupper((unsigned char)finding->fact[0]), finding->fact + 1);
+		say_fact(finding, v);
 		return advise(v, "%s", finding->advice);
 	}
 	return false;
@@ -775,7 +789,7 @@ static void add_op(const struct verdict_facts *f, struct verdict *v)
 	         *place ? ", mostly called from " : "", place);
 }
 
-// That others had the CPUs is no fault of the program's: it stands behind what is.
+// That other processes used the CPUs is no fault of the program's: it stands behind what is.
 static void add_noise(const struct verdict_facts *f, struct verdict *v)
 {
 	uint64_t waited = f->contention.all.others_ns;
@@ -785,8 +799,8 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 	if (share_of(ready, f->run->wall_ns) < BUSY_SHARE || share_of(waited, ready) < CPU_SHARE)
 		return;
 	snprintf(v->next + length, sizeof(v->next) - length,
-	         "%sFor %s %% of the time that its threads could have run others had the CPUs: "
-	         "measure it on a machine without other work.",
+	         "%sOther processes used the CPUs for %s %% of the time in which threads of the "
+	         "program were ready to run: measure again on a machine without other work.",
 	         !length                      ? ""
 	         : v->next[length - 1] == '.' ? " "
 	                                      : ". ", // behind a command

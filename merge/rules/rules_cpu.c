@@ -544,11 +544,23 @@ static void say_waiters(const struct wait_side *waiter, char *buffer, size_t siz
 		                          : "a thread");
 }
 
+// "the mutex `journal`", "a condition variable".
+static void say_resource(const struct wait_row *row, char *buffer, size_t size)
+{
+	const char *kind = wait_kind_name(row->kind, row->cause);
+
+	if (row->resource && !row->made)
+		snprintf(buffer, size, "the %s `%.60s`", kind, row->resource);
+	else if (row->within)
+		snprintf(buffer, size, "a %s in %.60s()", kind, row->within);
+	else
+		snprintf(buffer, size, "a %s", kind);
+}
+
 static enum measured say_holder(const struct wait_row *row, struct finding *finding)
 {
-	char holder[300], waiters[100], at[200] = "";
+	char holder[300], waiters[100], what[160], at[200] = "";
 	const char *base = path_base(row->waiter.file);
-	const char *kind = wait_kind_name(row->kind, row->cause);
 
 	finding_place(row->holder.function, row->holder.file, row->holder.line, holder,
 	              sizeof(holder));
@@ -563,9 +575,9 @@ static enum measured say_holder(const struct wait_row *row, struct finding *find
 		return finding_say(finding, "%.0f %% of wall time is %s, whose output %s for%s",
 		                   finding->value, holder, waiters, at);
 	}
-	return finding_say(finding,
-	                   "%.0f %% of wall time is %s, which holds a %s while %s for it%s",
-	                   finding->value, holder, kind, waiters, at);
+	say_resource(row, what, sizeof(what));
+	return finding_say(finding, "%.0f %% of wall time is %s, which holds %s while %s for it%s",
+	                   finding->value, holder, what, waiters, at);
 }
 
 static enum measured measure_holder(const struct evidence *e, const struct rule *rule,
@@ -646,7 +658,7 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 {
 	cleanup(wait_rows) struct wait_rows *waits = query_waits(e->profile, NULL);
 	const struct wait_row *most = NULL;
-	char place[300], waiters[100], at[200] = "";
+	char place[300], waiters[100], what[160], at[200] = "";
 	struct parallel parallel;
 	uint64_t ns = 0;
 
@@ -674,10 +686,10 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 	if (most->kind == HELD_BARRIER)
 		finding_advise(finding, "Divide the work so that all threads arrive at the barrier "
 		                        "at the same time.");
+	say_resource(most, what, sizeof(what));
 	return finding_say(finding,
-	                   "%s works alone for %.0f %% of wall time%s, while %s for it at a %s%s",
-	                   place, finding->value, evidence_queue(e), waiters,
-	                   wait_kind_name(most->kind, most->cause), at);
+	                   "%s works alone for %.0f %% of wall time%s, while %s for it at %s%s",
+	                   place, finding->value, evidence_queue(e), waiters, what, at);
 }
 
 // What is not divided among threads, as other parts of the run are.

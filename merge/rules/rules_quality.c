@@ -262,7 +262,7 @@ const struct rule rules_quality[] = {
 	  .severe = 20,
 	  .whole_run = true,
 	  .within = { "STAT-UNSTABLE" },
-	  .title = "others had the CPUs",
+	  .title = "other processes used the CPUs",
 	  .formula = "time that the critical thread was ready to run but other processes used the "
 	             "CPUs, as a share of wall time, without what a quota or the program's own "
 	             "threads took; or, where that is more, time that a hypervisor gave to others, "

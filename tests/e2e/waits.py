@@ -204,9 +204,18 @@ class Waits(Case):
     def test_report_says_it(self):
         result = self.run_scene("convoy")
         self.assertIn("wall time, by what the run waited for", result.report)
-        self.assertRegex(result.report, r"flush_log \(waiting\.c:\d+\), which holds a mutex while")
+        self.assertRegex(result.report,
+                         r"flush_log \(waiting\.c:\d+\), which\s+holds\s+the\s+mutex\s+`journal`\s+while")
         done = self.verb("report", "--waits", result.profile)
         self.assertIn(b"waits for other threads and processes", done.stdout)
+
+    def test_the_first_sentence_names_what_works_alone(self):
+        for scene, where in (("queue", "decode"), ("barrier", "right"), ("phases", "load")):
+            with self.subTest(scene=scene):
+                report = self.run_scene(scene).report
+                sentence = report[report.index("exit 0"):].split("\n", 1)[1].split("\n\n")[0]
+                self.assertRegex(sentence, rf"{where} \(waiting\.c:\d+\)")
+                self.assertIn("hotspots by wall time", report)
 
     def test_a_program_of_one_thread_has_no_such_table(self):
         result = self.run_scene("alone")

@@ -143,6 +143,17 @@ Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
 	expect_verdict(profile, "  61.1 % of the CPU time");
 }
 
+Test(text_verdict, a_sentence_that_begins_with_a_function_has_its_name_as_it_is)
+{
+	struct profile *profile = fake_profile_with_findings();
+	struct finding *finding = &profile->findings[0];
+
+	finding->function = "decode";
+	finding->saving_ns = 39 * NS_PER_SEC;
+	snprintf(finding->fact, sizeof(finding->fact), "decode (a.c:9) works alone");
+	expect_verdict(profile, "  decode (a.c:9) works alone.");
+}
+
 Test(text_verdict, an_op_that_takes_longer_than_a_finding_comes_first)
 {
 	struct op_row ops[] = { { .name = "MASK INDICES",
@@ -409,13 +420,14 @@ Test(text_verdict, that_others_had_the_cpus_stands_behind_what_the_program_does)
 	profile->totals.on_cpu_ns = 20 * NS_PER_SEC;
 	profile->totals.runnable_ns = 30 * NS_PER_SEC;
 	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
-	expect_verdict(profile, "For 60.0 % of the time that its threads could have run others had "
-	                        "the CPUs: measure it on a machine without other work.");
+	expect_verdict(profile, "Other processes used the CPUs for 60.0 % of the time in which "
+	                        "threads of the program were ready to run: measure again on a "
+	                        "machine without other work.");
 	profile->totals.runnable_ns = 15 * NS_PER_SEC;
 	char *page =
 		text_page(profile, &(struct view){ .quiet = true, .by = { -1, 0 }, .sort = -1 },
 	                  golden_terminal(200, false, false));
-	cr_expect(not(strstr(page, "others had the CPUs") != NULL), "%s", page);
+	cr_expect(not(strstr(page, "Other processes used the CPUs") != NULL), "%s", page);
 	free(page);
 }
 
@@ -429,7 +441,8 @@ Test(text_verdict, threads_that_get_no_cpu_are_told_where_the_main_thread_waits_
 	profile->totals.on_cpu_ns = profile->run.wall_ns;
 	profile->totals.runnable_ns = 3 * profile->run.wall_ns;
 	expect_verdict(profile,
-	               "75.0 % of the time that its threads could have run they had no CPU.");
+	               "Threads of the program were ready to run but had no CPU for 75.0 % of the "
+	               "time.");
 	profile->run.cpus = 8;
 	expect_verdict(profile, "is spent in deflate_slow");
 	profile->totals.on_cpu_ns = 10 * NS_PER_SEC;
