@@ -19,6 +19,7 @@
 #define WIDE         80    /* terminals below this get fewer columns */
 #define WIDEST       100   /* and those below this, no time that the table is not ranked by */
 #define TIE_SHARE    0.05  /* the order of smaller rows is of no use to anybody */
+#define ASIDE_SHARE  0.05  /* of CPU time, by what nobody waited for: less is not worth a line */
 #define IDLE_SHARE   0.01  /* of all time: idle threads had less, and need no word */
 #define PATH_SHARE   0.001 /* of all waiting: rarer paths tell nothing of a row that is shown */
 #define CALLER_SHARE 0.5   /* of a row, for a caller that stands for it */
@@ -577,18 +578,36 @@ static uint64_t least_of(const struct code *code)
 	return (uint64_t)(view_min_share(code->view, false) * (double)all);
 }
 
+// Nobody waited for it, but it had CPUs.
+static bool works_aside(const struct row *row, uint64_t cpu_ns)
+{
+	return cpu_ns && (double)row->self_ns[METRIC_ON_CPU] >= ASIDE_SHARE * (double)cpu_ns;
+}
+
+static uint64_t cpu_time(const struct rows *rows)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		ns += rows->rows[i].self_ns[METRIC_ON_CPU];
+	return ns;
+}
+
 // The rows that are worth their line. Those of equal rank keep the query's order.
 static void choose_rows(struct section *s, const struct code *code)
 {
 	bool whole_report = view_table(code->view) == VIEW_TABLE_NONE;
 	bool total = code->sort == SORT_TOTAL || code->sort == SORT_WALL_TOTAL;
-	uint64_t least = least_of(code);
+	uint64_t least = least_of(code), cpu_ns = cpu_time(code->rows);
 
 	for (size_t i = 0; i < code->rows->count && s->row_count < code->view->top; i++) {
 		const struct row *row = &code->rows->rows[i];
 		uint64_t ranked = rank_of(row, code->sort);
-		if (!ranked || (ranked < least && code->sort != SORT_CALLS))
+		bool little = !ranked || (ranked < least && code->sort != SORT_CALLS);
+		if (little && !code->wall)
 			break;
+		if (little && !works_aside(row, cpu_ns))
+			continue;
 		if (whole_report && total &&
 		    (row_is_startup(row->name) || is_interpreter(code, row)))
 			continue;
@@ -740,13 +759,16 @@ static bool is_wanted(const struct code *code, const struct row *row)
 static void choose_lines(struct section *s, struct code *code)
 {
 	const struct rows *rows = code->rows;
-	uint64_t least = least_of(code);
+	uint64_t least = least_of(code), cpu_ns = cpu_time(code->rows);
 
 	for (size_t i = 0; i < rows->count && s->row_count < code->view->top; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t ranked = rank_of(row, code->sort);
-		if (!ranked || ranked < least)
+		bool little = !ranked || ranked < least;
+		if (little && !code->wall)
 			break;
+		if (little && !works_aside(row, cpu_ns))
+			continue;
 		if (!row->file || !row->line)
 			continue; // code without lines is named in the limits
 		code->name = source_of(code, row);

@@ -6,10 +6,8 @@
 #include "merge/scope/scope.h"
 #include "merge/wall/wall_time.h"
 
-#define SAME_SHARE 0.05 /* of wall time: orders that differ by less are the same */
-#define UNKNOWN_SHARE                                                                              \
-	0.20 /* of wall time, in waits that other threads end: more, and who is waited             \
-	        for is not known */
+#define SAME_SHARE    0.05 /* of wall time: orders that differ by less are the same */
+#define UNKNOWN_SHARE 0.20 /* of wall time, in waits for others of whom none is known */
 
 uint64_t query_wall_ns(const struct profile *p)
 {
@@ -67,6 +65,7 @@ int query_wall_account(const struct profile *p, const struct query *query,
 		account->all_ns += account->ns[m];
 	double all = (double)account->all_ns, more = (double)threads - (double)counted;
 	double unknown = (double)(account->ns[METRIC_OFF_LOCK] + account->ns[METRIC_OFF_CHILD] +
+	                          account->ns[METRIC_OFF_NET] + account->ns[METRIC_OFF_PIPE] +
 	                          account->ns[METRIC_OFF_OTHER]);
 	account->ranks = !part && unknown <= UNKNOWN_SHARE * all &&
 	                 (more > SAME_SHARE * all || more < -SAME_SHARE * all);

@@ -90,15 +90,44 @@ static double second_share(const struct evidence *e, uint64_t *most_ns)
 	return second;
 }
 
+// Where all threads together wait for it most.
+static enum measured add_gil_waits(const struct evidence *e, struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	cleanup_free uint64_t *ns = calloc(a->place_count + 1, sizeof(*ns));
+	size_t best = 0;
+
+	for (size_t i = 0; ns && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place != ACTIVITY_NO_PLACE && time->doing & ACTIVITY(GIL))
+			ns[time->place] += time->ns[METRIC_OFF_LOCK];
+	}
+	for (size_t i = 1; ns && i < a->place_count; i++)
+		best = ns[i] > ns[best] ? i : best;
+	if (!ns || !a->place_count || !ns[best])
+		return MEASURED;
+	const struct activity_place *place = &a->places[best];
+	const char *function = profile_string(e->profile, place->function);
+	finding_add(finding, &(struct finding_row){ .function = function ? function : "?",
+	                                            .file = profile_string(e->profile, place->file),
+	                                            .line = (int)place->line,
+	                                            .ns = ns[best] });
+	return MEASURED;
+}
+
 static enum measured measure_gil(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
 	uint64_t most_ns;
+	double share = second_share(e, &most_ns);
 	enum measured measured = measure_python(e, rule, finding);
 
+	// Wall time has the work of who held it instead.
+	if (measured == MEASURED_NOTHING && e->wall.ranks && share > 0)
+		measured = add_gil_waits(e, finding);
 	if (measured != MEASURED)
 		return measured;
-	finding->value = 100 * second_share(e, &most_ns);
+	finding->value = 100 * share;
 	if (most_ns > e->wall_ns)
 		most_ns = e->wall_ns;
 	if (most_ns > finding->saving_ns) {
