@@ -124,11 +124,10 @@ static struct findings *hold(uint32_t kind, uint64_t held_ms)
 	return look(NULL);
 }
 
+// The texts of findings are the profile's, which the next one replaces.
 Test(finding_cpu, one_holds_what_the_run_waits_for)
 {
 	cleanup(findings) struct findings *found = hold(HELD_MUTEX, 900);
-	cleanup(findings) struct findings *shorter = hold(HELD_MUTEX, 500); // 17 %
-	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	const struct finding *finding = finding_of(found, "CPU-HOLDER");
 
 	cr_assert(finding != NULL);
@@ -140,16 +139,15 @@ Test(finding_cpu, one_holds_what_the_run_waits_for)
 	                                "for it at a.c:31"),
 	          "%s", finding->fact);
 	cr_expect_str_eq(found->items[0].rule->id, "CPU-HOLDER"); // before what it stands for
+	cleanup(findings) struct findings *shorter = hold(HELD_MUTEX, 500); // 17 %
 	cr_expect_null(finding_of(shorter, "CPU-HOLDER"));
+	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	cr_expect_null(finding_of(own_work, "CPU-HOLDER"));
 }
 
 Test(finding_cpu, a_stage_that_the_others_wait_for)
 {
 	cleanup(findings) struct findings *found = hold(HELD_CONDITION, 900);
-	cleanup(findings) struct findings *at_barrier = hold(HELD_BARRIER, 900);
-	cleanup(findings) struct findings *shorter = hold(HELD_CONDITION, 700); // 23 %
-	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	const struct finding *finding = finding_of(found, "CPU-STAGE");
 
 	cr_assert(finding != NULL);
@@ -159,16 +157,17 @@ Test(finding_cpu, a_stage_that_the_others_wait_for)
 	cr_expect_str_eq(finding->fact,
 	                 "flush_log (a.c:18) works alone for 30 % of wall time, while save waits "
 	                 "for it at a condition variable (a.c:31)");
+	cleanup(findings) struct findings *at_barrier = hold(HELD_BARRIER, 900);
 	cr_expect(finding_of(at_barrier, "CPU-STAGE") != NULL);
+	cleanup(findings) struct findings *shorter = hold(HELD_CONDITION, 700); // 23 %
 	cr_expect_null(finding_of(shorter, "CPU-STAGE"));
+	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	cr_expect_null(finding_of(own_work, "CPU-STAGE"));
 }
 
 Test(finding_cpu, a_part_that_is_not_divided_among_threads)
 {
 	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
-	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 800); // 27 %
-	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);
 	const struct finding *finding = finding_of(found, "CPU-ALONE");
 
 	cr_assert(finding != NULL);
@@ -176,7 +175,9 @@ Test(finding_cpu, a_part_that_is_not_divided_among_threads)
 	cr_expect_str_eq(finding->function, "flush_log");
 	cr_expect(strstr(finding->fact, "in which no other thread has anything to do") != NULL,
 	          "%s", finding->fact);
+	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 800); // 27 %
 	cr_expect_null(finding_of(shorter, "CPU-ALONE"));
+	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);
 	cr_assert(finding_of(stage, "CPU-ALONE") != NULL);
 	cr_expect_str_eq(finding_of(stage, "CPU-ALONE")->covered->id, "CPU-STAGE");
 }
